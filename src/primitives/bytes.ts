@@ -1,0 +1,134 @@
+/**
+ * Byte strings: hex in and out, comparison, concatenation, fixed-width big-endian integers, and the branded
+ * shapes that parsers hand to the rest of the house.
+ *
+ * Bytes live inside the process, hex only at its edge. Every function that returns bytes returns fresh memory
+ * owned by the caller, unless its docstring says otherwise.
+ */
+
+declare const brand: unique symbol
+
+/** 20 bytes. Only {@link toAddress} and parsers of requests make one. */
+export type Address = Uint8Array & { readonly [brand]: 'Address' }
+/** 32 bytes: a hash or a storage slot. Only {@link toHash32} and parsers of requests make one. */
+export type Hash32 = Uint8Array & { readonly [brand]: 'Hash32' }
+/** Lower-case hexadecimal text with its `0x`. */
+export type Hex = `0x${string}`
+
+/** Views 20 bytes as an address, without copying. Throws RangeError for any other length. */
+export function toAddress(bytes: Uint8Array): Address {
+  if (bytes.length !== 20) throw new RangeError(`an address has 20 bytes, got ${bytes.length}`)
+  return bytes as Address
+}
+
+/** Views 32 bytes as a hash, without copying. Throws RangeError for any other length. */
+export function toHash32(bytes: Uint8Array): Hash32 {
+  if (bytes.length !== 32) throw new RangeError(`a hash has 32 bytes, got ${bytes.length}`)
+  return bytes as Hash32
+}
+
+/** A Buffer over the same memory; Buffer's native methods are faster than loops in JavaScript. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** Lower-case hex digits without `0x`. */
+export function hexDigits(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString('hex')
+}
+
+/** Bytes as `0x…`, two digits a byte; `0x` for none. */
+export function bytesToHex(bytes: Uint8Array): Hex {
+  return `0x${asBuffer(bytes).toString('hex')}`
+}
+
+/** Big-endian bytes as a hex quantity: no leading zeros, `0x0` for zero or no bytes. */
+export function bytesToQuantity(bytes: Uint8Array): Hex {
+  const digits = hexDigits(bytes)
+  let start = 0
+  while (start < digits.length && digits.charCodeAt(start) === 0x30) start++
+  return start === digits.length ? '0x0' : `0x${digits.slice(start)}`
+}
+
+/** A non-negative integer as a hex quantity. */
+export function toQuantity(value: number | bigint): Hex {
+  return `0x${value.toString(16)}`
+}
+
+const hexPattern = /^(?:0x)?((?:[0-9a-fA-F]{2})*)$/
+
+/** Parses an even number of hex digits, with or without `0x`. Throws RangeError naming the fault. */
+export function hexToBytes(hex: string): Uint8Array<ArrayBuffer> {
+  const digits = hexPattern.exec(hex)?.[1]
+  if (digits === undefined) throw new RangeError(`not an even number of hex digits: ${hex.slice(0, 80)}`)
+  const bytes = new Uint8Array(digits.length / 2)
+  asBuffer(bytes).write(digits, 'hex')
+  return bytes
+}
+
+/** Big-endian bytes, at most `width` of them, as a non-negative integer; zero for none. */
+export function bytesToBigInt(bytes: Uint8Array): bigint {
+  return bytes.length === 0 ? 0n : BigInt(bytesToHex(bytes))
+}
+
+/** Big-endian bytes as a safe integer. Throws RangeError above 2^53 − 1. */
+export function bytesToNumber(bytes: Uint8Array): number {
+  let value = 0
+  for (const byte of bytes) value = value * 256 + byte
+  if (!Number.isSafeInteger(value)) throw new RangeError(`integer too large: ${bytesToHex(bytes)}`)
+  return value
+}
+
+/** A non-negative integer as its shortest big-endian bytes; none for zero. */
+export function toMinimalBytes(value: number | bigint): Uint8Array<ArrayBuffer> {
+  if (value < 0) throw new RangeError(`negative integer: ${value}`)
+  if (BigInt(value) === 0n) return new Uint8Array(0)
+  const digits = value.toString(16)
+  return hexToBytes(digits.length % 2 === 0 ? digits : `0${digits}`)
+}
+
+/** `bytes` with zeros before it up to `width`. Throws RangeError when it is longer already. */
+export function padLeft(bytes: Uint8Array, width: number): Uint8Array<ArrayBuffer> {
+  if (bytes.length > width) throw new RangeError(`${bytes.length} bytes do not fit into ${width}`)
+  const padded = new Uint8Array(width)
+  padded.set(bytes, width - bytes.length)
+  return padded
+}
+
+/** A view of `bytes` without its leading zero bytes. */
+export function trimLeft(bytes: Uint8Array): Uint8Array {
+  let start = 0
+  while (start < bytes.length && bytes[start] === 0) start++
+  return start === 0 ? bytes : bytes.subarray(start)
+}
+
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  let length = 0
+  for (const part of parts) length += part.length
+  const joined = new Uint8Array(length)
+  let offset = 0
+  for (const part of parts) {
+    joined.set(part, offset)
+    offset += part.length
+  }
+  return joined
+}
+
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && Buffer.compare(a, b) === 0
+}
+
+/** Writes a non-negative safe integer as 8 big-endian bytes at `offset`. */
+export function writeUint64(target: Uint8Array, value: number, offset: number): void {
+  const buffer = asBuffer(target)
+  buffer.writeUInt32BE(Math.floor(value / 0x1_0000_0000), offset)
+  buffer.writeUInt32BE(value >>> 0, offset + 4)
+}
+
+/** Reads 8 big-endian bytes at `offset`. Throws RangeError above 2^53 − 1. */
+export function readUint64(source: Uint8Array, offset: number): number {
+  const buffer = asBuffer(source)
+  const value = buffer.readUInt32BE(offset) * 0x1_0000_0000 + buffer.readUInt32BE(offset + 4)
+  if (!Number.isSafeInteger(value)) throw new RangeError('integer above 2^53 - 1')
+  return value
+}

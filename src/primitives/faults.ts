@@ -1,0 +1,43 @@
+/**
+ * Everything that a caller of the service can get wrong or run into, as one union. `rpc/wireErrors.ts` maps each
+ * kind to its code and message in one exhaustive switch; code that finds a fault knows nothing of the wire.
+ */
+export type Fault =
+  | { readonly kind: 'ParseError' }
+  | { readonly kind: 'InvalidRequest' }
+  | { readonly kind: 'EmptyBatch' }
+  | { readonly kind: 'BatchTooLarge' }
+  | { readonly kind: 'MethodNotFound'; readonly method: string }
+  | { readonly kind: 'NotificationsNotSupported' }
+  /** `index` counts arguments from 0. */
+  | { readonly kind: 'MissingArgument'; readonly index: number }
+  | { readonly kind: 'InvalidArgument'; readonly index: number; readonly why: string }
+  | { readonly kind: 'TooManyArguments'; readonly max: number }
+  | { readonly kind: 'ParamsNotArray' }
+  | { readonly kind: 'StorageKeyTooLong'; readonly key: string }
+  | { readonly kind: 'StorageKeyNotHex'; readonly key: string }
+  | { readonly kind: 'BothBlockHashAndNumber' }
+  | { readonly kind: 'HeaderNotFound' }
+  | { readonly kind: 'HeaderForHashNotFound' }
+  | { readonly kind: 'HashNotCanonical' }
+  | { readonly kind: 'StateNotAvailable'; readonly stateRoot: string }
+  | { readonly kind: 'ResponseTooLarge' }
+  | { readonly kind: 'RequestTimedOut' }
+
+/** Thrown wherever a {@link Fault} is found; dispatch turns it into the error member of an answer. */
+export class FaultError extends Error {
+  override readonly name = 'FaultError'
+  constructor(readonly fault: Fault) {
+    super(fault.kind)
+  }
+}
+
+/** A fault of the operator: wrong usage or a state of the machine that only they can mend. `message` is one sentence that says what to do. */
+export class OperatorError extends Error {
+  override readonly name: string = 'OperatorError'
+}
+
+/** Wrong usage of the command line or configuration: exit status 2. */
+export class UsageError extends OperatorError {
+  override readonly name = 'UsageError'
+}
