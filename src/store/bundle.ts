@@ -1,0 +1,49 @@
+import { Packr } from 'msgpackr'
+import type { Hash32 } from '../primitives/bytes.js'
+
+/**
+ * Everything that one executed block adds to a store, and the only thing a store applies. It is self-contained,
+ * deterministic (entries stand in ascending key order) and checkable: `accounts`, `slots` and `code` applied to
+ * the parent's state give the state root in `header`.
+ */
+export interface Bundle {
+  readonly number: number
+  readonly hash: Hash32
+  readonly parentHash: Hash32
+  /** RLP. */
+  readonly header: Uint8Array
+  /** RLP list: transactions, uncles and, since Shanghai, withdrawals. */
+  readonly body: Uint8Array
+  /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
+  readonly senders: Uint8Array
+  /** RLP list of receipts in consensus encoding. */
+  readonly receipts: Uint8Array
+  /** Total difficulty up to and including this block, shortest big-endian bytes. */
+  readonly totalDifficulty: Uint8Array
+  /** Address → account after the block (RLP), empty where it ceased to exist. */
+  readonly accounts: readonly Change[]
+  /** Address ‖ slot → value after the block without leading zeros, empty for zero. */
+  readonly slots: readonly Change[]
+  /** Hash → trie node that the parent's tries lack. */
+  readonly nodes: readonly Change[]
+  /** Hash → code deployed in the block. */
+  readonly code: readonly Change[]
+}
+
+export type Change = readonly [key: Uint8Array, value: Uint8Array]
+
+const packr = new Packr({ useRecords: false, variableMapSize: true })
+
+/** A bundle as msgpack bytes, for another machine or a file. */
+export function encodeBundle(bundle: Bundle): Uint8Array {
+  return packr.pack(bundle)
+}
+
+/** Reads {@link encodeBundle}'s bytes. Throws where they are not a bundle's. */
+export function decodeBundle(bytes: Uint8Array): Bundle {
+  const bundle: unknown = packr.unpack(bytes)
+  if (typeof bundle !== 'object' || bundle === null || !('header' in bundle)) {
+    throw new RangeError('not a bundle')
+  }
+  return bundle as Bundle
+}

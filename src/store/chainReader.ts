@@ -1,0 +1,219 @@
+/**
+ * Reads of one network's store. Owns key building and the decoding of rows to bytes; what the bytes mean is the
+ * readers' business (`chain`, `state`). A missing row is undefined; a store that cannot be read throws.
+ */
+import type { RootDatabase } from 'lmdb'
+import { unpack } from 'msgpackr'
+import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
+import { OperatorError } from '../primitives/faults.js'
+import { openEnvironment, type Table } from './environment.js'
+import {
+  type ChainTables,
+  historyKey,
+  keyAfterPrefix,
+  metaKeys,
+  numberKey,
+  openChainTables,
+  schemaVersion,
+  slotKey,
+} from './tables.js'
+
+/** Which chain a store is of; written with its genesis and never changed. */
+export interface ChainIdentity {
+  readonly chainId: string
+  readonly networkId: string
+  readonly genesisHash: string
+  /** The `config` member of the geth-format genesis, as JSON text: forks, blob schedule, deposit contract. */
+  readonly config: string
+}
+
+/** A canonical block as the store knows it. */
+export interface StoredHead {
+  readonly number: number
+  readonly hash: Hash32
+}
+
+export interface ChainStoreOptions {
+  readonly path: string
+  readonly mapBytes?: number
+}
+
+export class ChainReader {
+  protected constructor(
+    readonly path: string,
+    protected readonly environment: RootDatabase,
+    protected readonly tables: ChainTables,
+  ) {}
+
+  /**
+   * Opens a store for reading, also beside the process that writes it. Throws OperatorError for a path without
+   * a store, a store that holds no chain yet, a foreign file or another schema version.
+   */
+  static open(options: ChainStoreOptions): ChainReader {
+    const environment = openEnvironment({ ...options, readOnly: true })
+    const tables = openChainTables(environment)
+    if (tables === undefined) {
+      void environment.close()
+      throw new OperatorError(`the store ${options.path} holds no chain; run "tidegate import" into it first`)
+    }
+    const reader = new ChainReader(options.path, environment, tables)
+    if (reader.readIdentity() === undefined) {
+      void environment.close()
+      throw new OperatorError(`the store ${options.path} holds no chain; run "tidegate import" into it first`)
+    }
+    return reader
+  }
+
+  close(): Promise<void> {
+    return this.environment.close()
+  }
+
+  /** Lets reads that follow in this turn of the event loop see what other threads committed meanwhile. */
+  refresh(): void {
+    this.environment.resetReadTxn()
+  }
+
+  /** Undefined in a new store. Throws OperatorError for a foreign store or another schema version. */
+  readIdentity(): ChainIdentity | undefined {
+    const row = this.tables.meta.getBinary(metaKeys.identity)
+    if (row === undefined) return undefined
+    const identity = unpack(row) as ChainIdentity & { schema: number }
+    if (identity.schema !== schemaVersion) {
+      throw new OperatorError(
+        `the store ${this.path} has schema ${identity.schema}, this version of tidegate reads ${schemaVersion}; ` +
+          'use the version that made it, or import the chain again into an empty folder',
+      )
+    }
+    return identity
+  }
+
+  readHead(): StoredHead | undefined {
+    const row = this.tables.meta.getBinary(metaKeys.head)
+    if (row === undefined) return undefined
+    return { number: readUint64(row, 0), hash: toHash32(row.subarray(8, 40)) }
+  }
+
+  readCanonicalHash(number: number): Hash32 | undefined {
+    return read(this.tables.canonical, numberKey(number)) as Hash32 | undefined
+  }
+
+  readHeader(hash: Hash32): Uint8Array | undefined {
+    return read(this.tables.headers, hash)
+  }
+
+  hasHeader(hash: Hash32): boolean {
+    return this.tables.headers.doesExist(hash)
+  }
+
+  readBody(hash: Hash32): Uint8Array | undefined {
+    return read(this.tables.bodies, hash)
+  }
+
+  readSenders(hash: Hash32): Uint8Array | undefined {
+    return read(this.tables.senders, hash)
+  }
+
+  readReceipts(hash: Hash32): Uint8Array | undefined {
+    return read(this.tables.receipts, hash)
+  }
+
+  readTotalDifficulty(hash: Hash32): Uint8Array | undefined {
+    return read(this.tables.totalDifficulties, hash)
+  }
+
+  readLocation(transactionHash: Hash32): { blockHash: Hash32; index: number } | undefined {
+    const row = read(this.tables.locations, transactionHash)
+    return row && { blockHash: toHash32(row.subarray(0, 32)), index: readUint64(row, 32) }
+  }
+
+  readNode(hash: Uint8Array): Uint8Array | undefined {
+    return read(this.tables.nodes, hash)
+  }
+
+  hasNode(hash: Uint8Array): boolean {
+    return this.tables.nodes.doesExist(hash)
+  }
+
+  readCode(hash: Hash32): Uint8Array | undefined {
+    return read(this.tables.code, hash)
+  }
+
+  /** Account at the head, RLP. */
+  readAccount(address: Address): Uint8Array | undefined {
+    return read(this.tables.accounts, address)
+  }
+
+  /** Value at the head without leading zeros; undefined for zero. */
+  readSlot(address: Address, slot: Hash32): Uint8Array | undefined {
+    return read(this.tables.slots, slotKey(address, slot))
+  }
+
+  /** Account after canonical block `number`; one reverse range read, whatever the number. */
+  readAccountAt(address: Address, number: number): Uint8Array | undefined {
+    return readLastChange(this.tables.accountHistory, address, number)
+  }
+
+  /** Value after canonical block `number`; one reverse range read, whatever the number. */
+  readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {
+    return readLastChange(this.tables.slotHistory, slotKey(address, slot), number)
+  }
+
+  /** Each account that exists at the head, in address order. */
+  *accounts(): Generator<readonly [Address, Uint8Array]> {
+    for (const { key, value } of this.tables.accounts.getRange()) yield [key as Address, value]
+  }
+
+  /** Each non-zero slot of an account at the head, in slot order. */
+  *slotsOf(address: Address): Generator<readonly [Hash32, Uint8Array]> {
+    for (const { key, value } of prefixRange(this.tables.slots, address)) {
+      yield [key.slice(20) as Hash32, value]
+    }
+  }
+
+  /** Each account that exists after canonical block `number`. Cost grows with all changes ever made. */
+  *accountsAt(number: number): Generator<readonly [Address, Uint8Array]> {
+    yield* lastChanges(this.tables.accountHistory.getRange(), 20, number) as Generator<[Address, Uint8Array]>
+  }
+
+  /** Each non-zero slot of an account after canonical block `number`. Cost grows with all its changes. */
+  *slotsOfAt(address: Address, number: number): Generator<readonly [Hash32, Uint8Array]> {
+    const range = prefixRange(this.tables.slotHistory, address)
+    for (const [key, value] of lastChanges(range, 52, number)) yield [key.slice(20) as Hash32, value]
+  }
+}
+
+function read(table: Table, key: Uint8Array): Uint8Array | undefined {
+  return table.getBinary(key)
+}
+
+function prefixRange(table: Table, prefix: Uint8Array): Iterable<{ key: Uint8Array; value: Uint8Array }> {
+  const end = keyAfterPrefix(prefix)
+  return end === undefined ? table.getRange({ start: prefix }) : table.getRange({ start: prefix, end })
+}
+
+/** The newest change at or before `number`; undefined where there is none or it left nothing. */
+function readLastChange(table: Table, prefix: Uint8Array, number: number): Uint8Array | undefined {
+  // The bare prefix sorts before all its changes, so it bounds the walk to this one account or slot.
+  const range = table.getRange({ start: historyKey(prefix, number), end: prefix, reverse: true, limit: 1 })
+  for (const { value } of range) return value.length === 0 ? undefined : value
+  return undefined
+}
+
+/** Of each prefix in a range of history, the last change at or before `number`, where it left something. */
+function* lastChanges(
+  range: Iterable<{ key: Uint8Array; value: Uint8Array }>,
+  prefixBytes: number,
+  number: number,
+): Generator<[Uint8Array, Uint8Array]> {
+  let prefix: Uint8Array | undefined
+  let last: Uint8Array | undefined
+  for (const { key, value } of range) {
+    if (prefix === undefined || Buffer.compare(prefix, key.subarray(0, prefixBytes)) !== 0) {
+      if (prefix !== undefined && last !== undefined && last.length > 0) yield [prefix, last]
+      prefix = key.slice(0, prefixBytes)
+      last = undefined
+    }
+    if (readUint64(key, prefixBytes) <= number) last = value
+  }
+  if (prefix !== undefined && last !== undefined && last.length > 0) yield [prefix, last]
+}

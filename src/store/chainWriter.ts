@@ -1,0 +1,182 @@
+/**
+ * The one writer of a network's store: applies bundles, unwinds them, and keeps blocks of branches that are not
+ * canonical. Every call is one transaction, so a store is at a whole block whenever the process dies.
+ */
+import { Packr } from 'msgpackr'
+import { concatBytes, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { OperatorError } from '../primitives/faults.js'
+import type { Bundle, Change } from './bundle.js'
+import { type ChainIdentity, ChainReader, type ChainStoreOptions } from './chainReader.js'
+import { commitSync, openEnvironment } from './environment.js'
+import { historyKey, metaKeys, numberKey, openChainTables, schemaVersion } from './tables.js'
+import { lockForWriting, type WriterLock } from './writerLock.js'
+
+/** A block that is known but not executed: part of a branch that is not canonical. */
+export type SideBlock = Pick<Bundle, 'number' | 'hash' | 'parentHash' | 'header' | 'body' | 'totalDifficulty'>
+
+/** What a canonical block replaced: key → value before it, empty where there was none. */
+interface ReplacedState {
+  readonly accounts: readonly Change[]
+  readonly slots: readonly Change[]
+}
+
+const packr = new Packr({ useRecords: false })
+const empty = new Uint8Array(0)
+
+export class ChainWriter extends ChainReader {
+  private lock: WriterLock | undefined
+
+  /**
+   * Opens a store for writing, making it if there is none. Throws OperatorError when another process writes it,
+   * for a foreign file or another schema version.
+   */
+  static openForWriting(options: ChainStoreOptions): ChainWriter {
+    const lock = lockForWriting(options.path)
+    try {
+      const environment = openEnvironment({ ...options, readOnly: false })
+      const tables = openChainTables(environment)
+      if (tables === undefined) throw new Error('a writer could not make its tables')
+      const writer = new ChainWriter(options.path, environment, tables)
+      writer.lock = lock
+      writer.readIdentity()
+      return writer
+    } catch (error) {
+      lock.release()
+      throw error
+    }
+  }
+
+  override async close(): Promise<void> {
+    await super.close()
+    this.lock?.release()
+  }
+
+  /**
+   * Makes the store one of this chain, with `genesis` as its block 0. Does nothing where it is already; throws
+   * OperatorError where it belongs to another chain.
+   */
+  initialize(identity: ChainIdentity, genesis: Bundle): void {
+    const known = this.readIdentity()
+    if (known !== undefined) {
+      if (known.genesisHash === identity.genesisHash) return
+      throw new OperatorError(
+        `the store ${this.path} is of the chain with genesis ${known.genesisHash}, not ${identity.genesisHash}; ` +
+          'use another data folder or the genesis it was made with',
+      )
+    }
+    this.commit(() => {
+      this.tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: schemaVersion }))
+      this.writeCanonical(genesis)
+    })
+  }
+
+  /**
+   * Makes `bundles` the newest canonical blocks, in order, after unwinding every canonical block above
+   * `forkNumber`; all in one transaction. The first bundle's parent has to be the canonical block `forkNumber`.
+   */
+  apply(forkNumber: number, bundles: readonly Bundle[]): void {
+    this.commit(() => {
+      const head = this.readHead()
+      if (head === undefined) throw new Error('a store without genesis takes no blocks')
+      for (let number = head.number; number > forkNumber; number--) this.unwindBlock(number)
+      for (const bundle of bundles) {
+        const parentHash = this.readCanonicalHash(bundle.number - 1)
+        if (parentHash === undefined || !equalBytes(parentHash, bundle.parentHash)) {
+          throw new Error(`block ${bundle.number} does not extend the canonical chain`)
+        }
+        this.writeCanonical(bundle)
+      }
+    })
+  }
+
+  /** Keeps a block of a branch that is not canonical. */
+  writeSideBlock(block: SideBlock): void {
+    this.commit(() => this.writeBlock(block))
+  }
+
+  private commit(write: () => void): void {
+    commitSync(this.environment, this.path, write)
+  }
+
+  private writeBlock({ hash, header, body, totalDifficulty }: SideBlock): void {
+    this.tables.headers.putSync(hash, header)
+    this.tables.bodies.putSync(hash, body)
+    this.tables.totalDifficulties.putSync(hash, totalDifficulty)
+  }
+
+  private writeCanonical(bundle: Bundle): void {
+    const { number, hash } = bundle
+    const tables = this.tables
+    this.writeBlock(bundle)
+    tables.senders.putSync(hash, bundle.senders)
+    tables.receipts.putSync(hash, bundle.receipts)
+    for (const [index, transactionHash] of transactionHashes(bundle.senders)) {
+      tables.locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
+    }
+    for (const [key, value] of bundle.nodes) tables.nodes.putSync(key, value)
+    for (const [key, value] of bundle.code) tables.code.putSync(key, value)
+    const replaced: ReplacedState = {
+      accounts: this.replace('accounts', 'accountHistory', bundle.accounts, number),
+      slots: this.replace('slots', 'slotHistory', bundle.slots, number),
+    }
+    tables.changes.putSync(numberKey(number), packr.pack(replaced))
+    tables.canonical.putSync(numberKey(number), hash)
+    tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number), hash))
+  }
+
+  private replace(
+    latest: 'accounts' | 'slots',
+    history: 'accountHistory' | 'slotHistory',
+    changes: readonly Change[],
+    number: number,
+  ): Change[] {
+    const before: Change[] = []
+    for (const [key, value] of changes) {
+      before.push([key, this.tables[latest].getBinary(key) ?? empty])
+      if (value.length === 0) this.tables[latest].removeSync(key)
+      else this.tables[latest].putSync(key, value)
+      this.tables[history].putSync(historyKey(key, number), value)
+    }
+    return before
+  }
+
+  /** Takes back what block `number` did to the canonical tables; the block itself stays known by its hash. */
+  private unwindBlock(number: number): void {
+    const tables = this.tables
+    const hash = this.readCanonicalHash(number)
+    const row = tables.changes.getBinary(numberKey(number))
+    const parentHash = this.readCanonicalHash(number - 1)
+    if (hash === undefined || row === undefined || parentHash === undefined) {
+      throw new Error(`block ${number} cannot be unwound: its rows are missing`)
+    }
+    const replaced = packr.unpack(row) as ReplacedState
+    this.restore('accounts', 'accountHistory', replaced.accounts, number)
+    this.restore('slots', 'slotHistory', replaced.slots, number)
+    const senders = this.readSenders(hash)
+    for (const [, transactionHash] of transactionHashes(senders ?? empty)) {
+      tables.locations.removeSync(transactionHash)
+    }
+    tables.changes.removeSync(numberKey(number))
+    tables.canonical.removeSync(numberKey(number))
+    tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number - 1), parentHash))
+  }
+
+  private restore(
+    latest: 'accounts' | 'slots',
+    history: 'accountHistory' | 'slotHistory',
+    before: readonly Change[],
+    number: number,
+  ): void {
+    for (const [key, value] of before) {
+      if (value.length === 0) this.tables[latest].removeSync(key)
+      else this.tables[latest].putSync(key, value)
+      this.tables[history].removeSync(historyKey(key, number))
+    }
+  }
+}
+
+function* transactionHashes(senders: Uint8Array): Generator<readonly [number, Hash32]> {
+  for (let at = 0; at < senders.length; at += 52) {
+    yield [at / 52, senders.subarray(at + 20, at + 52) as Hash32]
+  }
+}

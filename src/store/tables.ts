@@ -1,0 +1,97 @@
+/**
+ * Every table of a network's store: key layout → value. All integers in keys are 8 big-endian bytes, so that
+ * byte order is number order. A name is never reused for another meaning; a changed layout raises
+ * {@link schemaVersion}.
+ */
+import type { RootDatabase } from 'lmdb'
+import { type Address, concatBytes, type Hash32, writeUint64 } from '../primitives/bytes.js'
+import { openTable, type Table } from './environment.js'
+
+/** Raised with every change to a layout below; a store of another version is refused. */
+export const schemaVersion = 1
+
+const tableNames = {
+  /** block hash → header, RLP. Of every block known, canonical or not. */
+  headers: 'headers',
+  /** block number → hash of the canonical block. */
+  canonical: 'canonical',
+  /** block hash → body, RLP list of transactions, uncles and, since Shanghai, withdrawals. */
+  bodies: 'bodies',
+  /** block hash → sender (20 bytes) ‖ transaction hash (32 bytes) of each transaction. Executed blocks only. */
+  senders: 'senders',
+  /** block hash → RLP list of byte strings, each a receipt in consensus encoding. Executed blocks only. */
+  receipts: 'receipts',
+  /** block hash → total difficulty of the chain up to and including it, shortest big-endian bytes. */
+  totalDifficulties: 'totalDifficulties',
+  /** transaction hash → hash of its canonical block ‖ index (8 bytes). */
+  locations: 'locations',
+  /** node hash → trie node, RLP, of the account trie and of all storage tries, at every executed block. */
+  nodes: 'nodes',
+  /** code hash → code. */
+  code: 'code',
+  /** address → account at the head, RLP (nonce, balance, storage root, code hash). */
+  accounts: 'accounts',
+  /** address ‖ slot → value at the head without leading zeros. Zero slots are absent. */
+  slots: 'slots',
+  /** address ‖ block number → account after that block, empty where it ceased to exist. Changes only. */
+  accountHistory: 'accountHistory',
+  /** address ‖ slot ‖ block number → value after that block, empty for zero. Changes only. */
+  slotHistory: 'slotHistory',
+  /** block number → what the canonical block replaced in `accounts` and `slots`, to unwind it (msgpack). */
+  changes: 'changes',
+  /** text → value: see {@link metaKeys}. */
+  meta: 'meta',
+} as const
+
+export type TableName = keyof typeof tableNames
+export type ChainTables = { readonly [name in TableName]: Table }
+
+/** Keys of the `meta` table. */
+export const metaKeys = {
+  /** msgpack {@link ChainIdentity} with the schema version: which chain this store is of. */
+  identity: Buffer.from('identity'),
+  /** number (8 bytes) ‖ hash of the newest canonical block. */
+  head: Buffer.from('head'),
+} as const
+
+/** Opens all tables; undefined where a reader meets a file in which a writer has not made them yet. */
+export function openChainTables(environment: RootDatabase): ChainTables | undefined {
+  const tables: Partial<Record<TableName, Table>> = {}
+  for (const name of Object.keys(tableNames) as TableName[]) {
+    const table = openTable(environment, tableNames[name])
+    if (table === undefined) return undefined
+    tables[name] = table
+  }
+  return tables as ChainTables
+}
+
+export function numberKey(number: number): Uint8Array {
+  const key = new Uint8Array(8)
+  writeUint64(key, number, 0)
+  return key
+}
+
+/** `address ‖ slot`, the key of a slot and the prefix of its history. */
+export function slotKey(address: Address, slot: Hash32): Uint8Array {
+  return concatBytes(address, slot)
+}
+
+/** `prefix ‖ block number`: with an address or {@link slotKey} before it, the key of one change in history. */
+export function historyKey(prefix: Uint8Array, number: number): Uint8Array {
+  const key = new Uint8Array(prefix.length + 8)
+  key.set(prefix)
+  writeUint64(key, number, prefix.length)
+  return key
+}
+
+/** The first key after all keys that begin with `prefix`; undefined if `prefix` is all ones. */
+export function keyAfterPrefix(prefix: Uint8Array): Uint8Array | undefined {
+  const key = Uint8Array.from(prefix)
+  for (let i = key.length - 1; i >= 0; i--) {
+    if (key[i] !== 0xff) {
+      key[i] = (key[i] as number) + 1
+      return key.subarray(0, i + 1)
+    }
+  }
+  return undefined
+}

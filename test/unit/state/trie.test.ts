@@ -1,0 +1,82 @@
+import { createMPT } from '@ethereumjs/mpt'
+import fc from 'fast-check'
+import t from 'tap'
+import { bytesToHex, type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
+import { emptyTrieRoot, keccak256 } from '../../../src/primitives/keccak.js'
+import { indexedRoot, MissingNodeError, readTrie, trieLeaves, updateTrie } from '../../../src/state/trie.js'
+import { propertyRuns } from '../../property.js'
+
+/** Few distinct keys with long common prefixes, so that extensions split, merge and vanish often. */
+const key = fc
+  .array(fc.constantFrom(0x00, 0x01, 0x10, 0x11, 0xff), { minLength: 4, maxLength: 4 })
+  .map((tail) => {
+    const bytes = new Uint8Array(32)
+    bytes.set(tail)
+    return bytes
+  })
+const value = fc.option(fc.uint8Array({ minLength: 1, maxLength: 40 }), { nil: undefined, freq: 2 })
+const rounds = fc.array(
+  fc.uniqueArray(fc.tuple(key, value), { selector: ([k]) => bytesToHex(k), maxLength: 30 }),
+  {
+    maxLength: 6,
+  },
+)
+
+t.test('after any sequence of updates the root equals that of an independent trie', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(rounds, async (rounds) => {
+      const nodes = new Map<string, Uint8Array>()
+      const readNode = (hash: Uint8Array) => nodes.get(bytesToHex(hash))
+      const reference = await createMPT({ useRootPersistence: false })
+      let root: Hash32 = emptyTrieRoot
+      const held = new Map<string, Uint8Array>()
+      for (const changes of rounds) {
+        root = updateTrie(root, changes, readNode, (hash, rlp) => nodes.set(bytesToHex(hash), rlp))
+        for (const [k, v] of changes) {
+          if (v === undefined) {
+            await reference.del(k)
+            held.delete(bytesToHex(k))
+          } else {
+            await reference.put(k, v)
+            held.set(bytesToHex(k), v)
+          }
+        }
+        if (bytesToHex(root) !== bytesToHex(reference.root())) return false
+      }
+      for (const [k, v] of held) {
+        const read = readTrie(root, Buffer.from(k.slice(2), 'hex'), readNode)
+        if (read === undefined || bytesToHex(read) !== bytesToHex(v)) return false
+      }
+      const leaves = [...trieLeaves(root, readNode)].map(([k, v]) => `${bytesToHex(k)}=${bytesToHex(v)}`)
+      const expected = [...held].sort(([a], [b]) => (a < b ? -1 : 1)).map(([k, v]) => `${k}=${bytesToHex(v)}`)
+      return leaves.join() === expected.join()
+    }),
+    propertyRuns(300),
+  )
+  t.pass('all rounds agree')
+})
+
+t.test('the root of an indexed list equals that of an independent trie', async (t) => {
+  const { RLP } = await import('@ethereumjs/rlp')
+  for (const count of [0, 1, 2, 127, 128, 129, 256, 300]) {
+    const values = Array.from({ length: count }, (_, i) => keccak256(Uint8Array.of(i & 255, i >> 8)))
+    const reference = await createMPT({ useRootPersistence: false })
+    for (const [i, v] of values.entries()) await reference.put(RLP.encode(i), v)
+    t.equal(bytesToHex(indexedRoot(values)), bytesToHex(reference.root()), `${count} values`)
+  }
+})
+
+t.test('a missing node is named, not taken for an absent key', async (t) => {
+  const root = toHash32(new Uint8Array(32).fill(7))
+  t.throws(() => readTrie(root, new Uint8Array(32), () => undefined), MissingNodeError)
+  t.throws(
+    () =>
+      updateTrie(
+        root,
+        [[new Uint8Array(32), new Uint8Array(1)]],
+        () => undefined,
+        () => {},
+      ),
+    MissingNodeError,
+  )
+})
