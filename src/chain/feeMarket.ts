@@ -1,0 +1,91 @@
+/** Prices and difficulty that a parent header dictates to its child. Pure functions of the EIPs they cite. */
+import { type BlobParameters, type ForkName, includesFork } from './forks.js'
+import type { Header } from './header.js'
+
+const initialBaseFee = 1_000_000_000n
+const baseFeeChangeDenominator = 8n
+const elasticityMultiplier = 2n
+
+/** Base fee of the child, wei per gas (EIP-1559). `parent` without base fee: the child is the first with one. */
+export function nextBaseFee(parent: Header): bigint {
+  const { baseFeePerGas } = parent
+  if (baseFeePerGas === undefined) return initialBaseFee
+  const target = parent.gasLimit / elasticityMultiplier
+  if (parent.gasUsed === target || target === 0n) return baseFeePerGas
+  if (parent.gasUsed > target) {
+    const delta = (baseFeePerGas * (parent.gasUsed - target)) / target / baseFeeChangeDenominator
+    return baseFeePerGas + (delta > 1n ? delta : 1n)
+  }
+  return baseFeePerGas - (baseFeePerGas * (target - parent.gasUsed)) / target / baseFeeChangeDenominator
+}
+
+/** Gas of one blob (EIP-4844). */
+export const gasPerBlob = 131_072n
+const minBlobBaseFee = 1n
+/** EIP-7918: execution gas that a blob must be worth for the price to fall by the old rule. */
+const blobBaseCost = 8_192n
+
+/** Excess blob gas of the child (EIP-4844, from Osaka on EIP-7918), by the child's parameters. */
+export function nextExcessBlobGas(parent: Header, fork: ForkName, parameters: BlobParameters): bigint {
+  const excess = parent.excessBlobGas ?? 0n
+  const used = parent.blobGasUsed ?? 0n
+  const target = BigInt(parameters.target) * gasPerBlob
+  if (excess + used < target) return 0n
+  if (includesFork(fork, 'osaka')) {
+    const executionPrice = blobBaseCost * (parent.baseFeePerGas ?? 0n)
+    const blobPrice = gasPerBlob * blobBaseFee(excess, parameters)
+    if (executionPrice > blobPrice) {
+      const { max, target: targetBlobs } = parameters
+      return excess + (used * BigInt(max - targetBlobs)) / BigInt(max)
+    }
+  }
+  return excess + used - target
+}
+
+/** Price of blob gas in a block with this excess, wei per gas (EIP-4844). */
+export function blobBaseFee(excessBlobGas: bigint, { baseFeeUpdateFraction }: BlobParameters): bigint {
+  let index = 1n
+  let output = 0n
+  let term = minBlobBaseFee * baseFeeUpdateFraction
+  while (term > 0n) {
+    output += term
+    term = (term * excessBlobGas) / (baseFeeUpdateFraction * index)
+    index++
+  }
+  return output / baseFeeUpdateFraction
+}
+
+const minDifficulty = 131_072n
+/** Blocks by which each fork set the difficulty bomb back (EIP-649, 1234, 2384, 3554, 4345, 5133). */
+const bombDelays: readonly (readonly [ForkName, number])[] = [
+  ['grayGlacier', 11_400_000],
+  ['arrowGlacier', 10_700_000],
+  ['london', 9_700_000],
+  ['muirGlacier', 9_000_000],
+  ['constantinople', 5_000_000],
+  ['byzantium', 3_000_000],
+]
+
+/** Difficulty of a proof-of-work child (yellow paper 4.3.4; EIP-2, EIP-100 and the bomb delays). */
+export function nextDifficulty(
+  parent: Header,
+  hasUncles: boolean,
+  timestamp: number,
+  fork: ForkName,
+): bigint {
+  const step = parent.difficulty / 2048n
+  const elapsed = timestamp - parent.timestamp
+  let difficulty: bigint
+  if (includesFork(fork, 'byzantium')) {
+    const sign = Math.max((hasUncles ? 2 : 1) - Math.floor(elapsed / 9), -99)
+    difficulty = parent.difficulty + step * BigInt(sign)
+  } else if (includesFork(fork, 'homestead')) {
+    difficulty = parent.difficulty + step * BigInt(Math.max(1 - Math.floor(elapsed / 10), -99))
+  } else {
+    difficulty = elapsed < 13 ? parent.difficulty + step : parent.difficulty - step
+  }
+  if (difficulty < minDifficulty) difficulty = minDifficulty
+  const delay = bombDelays.find(([name]) => includesFork(fork, name))?.[1] ?? 0
+  const period = Math.floor(Math.max(0, parent.number + 1 - delay) / 100_000)
+  return period > 1 ? difficulty + 2n ** BigInt(period - 2) : difficulty
+}

@@ -1,0 +1,256 @@
+/**
+ * Which rules hold at a block: forks by number before the Merge and by time after it, as a geth-format genesis
+ * names them. Owns the order of forks and the blob schedule, and nothing of what the rules do.
+ */
+
+/** Forks in order of activation; names are those of the execution specifications, as @ethereumjs spells them. */
+export const forkNames = [
+  'chainstart',
+  'homestead',
+  'dao',
+  'tangerineWhistle',
+  'spuriousDragon',
+  'byzantium',
+  'constantinople',
+  'petersburg',
+  'istanbul',
+  'muirGlacier',
+  'berlin',
+  'london',
+  'arrowGlacier',
+  'grayGlacier',
+  'paris',
+  'shanghai',
+  'cancun',
+  'prague',
+  'osaka',
+  'bpo1',
+  'bpo2',
+  'bpo3',
+  'bpo4',
+  'bpo5',
+] as const
+export type ForkName = (typeof forkNames)[number]
+
+/** EIP-4844 and EIP-7892: blobs a block should have, may have, and how fast their price moves. */
+export interface BlobParameters {
+  readonly target: number
+  readonly max: number
+  readonly baseFeeUpdateFraction: bigint
+}
+
+/** The `config` member of a geth-format genesis, as far as it sets rules. */
+export interface GenesisConfig {
+  readonly chainId: bigint
+  /** 20 bytes as hex; EIP-6110. */
+  readonly depositContractAddress?: string
+  readonly terminalTotalDifficulty?: bigint
+  /** First block of a fork that activates by number. */
+  readonly blocks: ReadonlyMap<ForkName, number>
+  /** First timestamp of a fork that activates by time. */
+  readonly times: ReadonlyMap<ForkName, number>
+  readonly blobSchedule: ReadonlyMap<ForkName, BlobParameters>
+}
+
+const blockMembers: ReadonlyMap<string, ForkName> = new Map([
+  ['homesteadBlock', 'homestead'],
+  ['daoForkBlock', 'dao'],
+  ['eip150Block', 'tangerineWhistle'],
+  ['eip158Block', 'spuriousDragon'],
+  ['byzantiumBlock', 'byzantium'],
+  ['constantinopleBlock', 'constantinople'],
+  ['petersburgBlock', 'petersburg'],
+  ['istanbulBlock', 'istanbul'],
+  ['muirGlacierBlock', 'muirGlacier'],
+  ['berlinBlock', 'berlin'],
+  ['londonBlock', 'london'],
+  ['arrowGlacierBlock', 'arrowGlacier'],
+  ['grayGlacierBlock', 'grayGlacier'],
+])
+
+const timeMembers: ReadonlyMap<string, ForkName> = new Map([
+  ['shanghaiTime', 'shanghai'],
+  ['cancunTime', 'cancun'],
+  ['pragueTime', 'prague'],
+  ['osakaTime', 'osaka'],
+  ['bpo1Time', 'bpo1'],
+  ['bpo2Time', 'bpo2'],
+  ['bpo3Time', 'bpo3'],
+  ['bpo4Time', 'bpo4'],
+  ['bpo5Time', 'bpo5'],
+])
+
+/** Members that change nothing here: consensus engines, markers, and numbers that other members imply. */
+const silentMembers = new Set([
+  'chainId',
+  'depositContractAddress',
+  'terminalTotalDifficulty',
+  'terminalTotalDifficultyPassed',
+  'mergeNetsplitBlock',
+  'eip155Block',
+  'eip150Hash',
+  'daoForkSupport',
+  'ethash',
+  'blobSchedule',
+  'enableVerkleAtGenesis',
+])
+
+/** Mainnet's values, which hold where a genesis has no blob schedule of its own. */
+const blobDefaults: ReadonlyMap<ForkName, BlobParameters> = new Map([
+  ['cancun', { target: 3, max: 6, baseFeeUpdateFraction: 3338477n }],
+  ['prague', { target: 6, max: 9, baseFeeUpdateFraction: 5007716n }],
+])
+
+/**
+ * Reads a genesis `config`. Throws RangeError naming the member that is malformed, contradictory, or sets a rule
+ * that is not known here (a fork ignored in silence would make wrong states later).
+ */
+export function parseGenesisConfig(config: unknown): GenesisConfig {
+  if (!isRecord(config)) throw new RangeError('"config" is missing')
+  const blocks = new Map<ForkName, number>()
+  const times = new Map<ForkName, number>()
+  for (const [member, value] of Object.entries(config)) {
+    if (value === null || value === undefined) continue
+    const byBlock = blockMembers.get(member)
+    const byTime = timeMembers.get(member)
+    if (byBlock !== undefined) blocks.set(byBlock, toInteger(value, `config.${member}`))
+    else if (byTime !== undefined) times.set(byTime, toInteger(value, `config.${member}`))
+    else if (!silentMembers.has(member)) {
+      throw new RangeError(`config.${member} is not supported; remove it if it sets no rule`)
+    }
+  }
+  if (config.daoForkSupport !== true) blocks.delete('dao')
+  if (config.eip155Block !== undefined && config.eip155Block !== config.eip158Block) {
+    throw new RangeError(
+      'config.eip155Block and config.eip158Block have to be equal, both are Spurious Dragon',
+    )
+  }
+  const ttd = config.terminalTotalDifficulty
+  if (times.size > 0 && (ttd === undefined || ttd === null)) {
+    throw new RangeError(
+      'config.terminalTotalDifficulty is missing, but forks by time are set; 0 means merged from genesis',
+    )
+  }
+  requireOrder(blocks, 'block')
+  requireOrder(times, 'time')
+  const deposit = config.depositContractAddress
+  return {
+    chainId: toBigInteger(config.chainId, 'config.chainId'),
+    ...(ttd === undefined || ttd === null
+      ? {}
+      : { terminalTotalDifficulty: toBigInteger(ttd, 'config.terminalTotalDifficulty') }),
+    ...(typeof deposit === 'string' ? { depositContractAddress: deposit.toLowerCase() } : {}),
+    blocks,
+    times,
+    blobSchedule: parseBlobSchedule(config.blobSchedule, times),
+  }
+}
+
+function requireOrder(activations: ReadonlyMap<ForkName, number>, unit: string): void {
+  let last: ForkName | undefined
+  for (const name of forkNames) {
+    const at = activations.get(name)
+    if (at === undefined) continue
+    if (last !== undefined && (activations.get(last) as number) > at) {
+      throw new RangeError(
+        `config: ${name} at ${unit} ${at} comes before ${last} at ${activations.get(last)}`,
+      )
+    }
+    last = name
+  }
+}
+
+function parseBlobSchedule(
+  schedule: unknown,
+  times: ReadonlyMap<ForkName, number>,
+): Map<ForkName, BlobParameters> {
+  const parsed = new Map(blobDefaults)
+  if (isRecord(schedule)) {
+    for (const [name, entry] of Object.entries(schedule)) {
+      const path = `config.blobSchedule.${name}`
+      if (!(forkNames as readonly string[]).includes(name)) throw new RangeError(`${path}: no such fork`)
+      if (!isRecord(entry)) throw new RangeError(`${path}: expected an object`)
+      const fraction = toBigInteger(entry.baseFeeUpdateFraction, `${path}.baseFeeUpdateFraction`)
+      if (fraction === 0n) throw new RangeError(`${path}.baseFeeUpdateFraction: must not be zero`)
+      parsed.set(name as ForkName, {
+        target: toInteger(entry.target, `${path}.target`),
+        max: toInteger(entry.max, `${path}.max`),
+        baseFeeUpdateFraction: fraction,
+      })
+    }
+  }
+  for (const name of times.keys()) {
+    if (name.startsWith('bpo') && !parsed.has(name)) {
+      throw new RangeError(`config.blobSchedule.${name} is missing, but config.${name}Time is set`)
+    }
+  }
+  return parsed
+}
+
+/** Rules that hold at each block of one chain. */
+export class ForkSchedule {
+  /** The genesis activates the Merge before its first block: a chain that never had proof of work. */
+  private readonly mergedAtGenesis: boolean
+
+  constructor(readonly config: GenesisConfig) {
+    this.mergedAtGenesis = config.terminalTotalDifficulty === 0n
+  }
+
+  /** Whether a block whose parent chain has this total difficulty is made by proof of stake (EIP-3675). */
+  isMerged(parentTotalDifficulty: bigint): boolean {
+    const { terminalTotalDifficulty } = this.config
+    return (
+      this.mergedAtGenesis ||
+      (terminalTotalDifficulty !== undefined && parentTotalDifficulty >= terminalTotalDifficulty)
+    )
+  }
+
+  /** The newest fork active in a block. Forks by time count only once the chain has merged. */
+  forkAt(number: number, timestamp: number, isMerged: boolean): ForkName {
+    let active: ForkName = 'chainstart'
+    for (const name of forkNames) {
+      const block = this.config.blocks.get(name)
+      const time = this.config.times.get(name)
+      if (block !== undefined && number >= block) active = name
+      else if (isMerged && (name === 'paris' || (time !== undefined && timestamp >= time))) active = name
+    }
+    return active
+  }
+
+  /** Blob parameters in force at a fork: those of the newest entry of the schedule up to it; undefined before Cancun. */
+  blobParametersAt(fork: ForkName): BlobParameters | undefined {
+    for (let index = forkNames.indexOf(fork); index >= 0; index--) {
+      const parameters = this.config.blobSchedule.get(forkNames[index] as ForkName)
+      if (parameters !== undefined) return parameters
+    }
+    return undefined
+  }
+
+  /** Block from which on EIP-1559 holds; undefined for never. */
+  get londonBlock(): number | undefined {
+    return this.config.blocks.get('london')
+  }
+}
+
+/** Whether the rules of `fork` hold once `active` is the newest active fork. */
+export function includesFork(active: ForkName, fork: ForkName): boolean {
+  return forkNames.indexOf(active) >= forkNames.indexOf(fork)
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A JSON number, or a decimal or hex string, as a non-negative integer. Throws RangeError naming `path`. */
+export function toBigInteger(value: unknown, path: string): bigint {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
+  if (typeof value === 'string' && /^(0x[0-9a-fA-F]+|[0-9]+)$/.test(value)) return BigInt(value)
+  throw new RangeError(`${path}: expected a non-negative integer, got ${JSON.stringify(value)}`)
+}
+
+/** {@link toBigInteger} up to 2^53 − 1. */
+export function toInteger(value: unknown, path: string): number {
+  const integer = toBigInteger(value, path)
+  if (integer > BigInt(Number.MAX_SAFE_INTEGER)) throw new RangeError(`${path}: ${integer} is too large`)
+  return Number(integer)
+}

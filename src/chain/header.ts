@@ -1,0 +1,136 @@
+/** Block headers: their RLP form (yellow paper 4.4 and the EIPs named below) and their hash. */
+import { bytesToBigInt, bytesToNumber, type Hash32, toHash32, toMinimalBytes } from '../primitives/bytes.js'
+import { keccak256 } from '../primitives/keccak.js'
+import { decodeRlpList, encodeRlp, RlpError, type RlpItem, rlpBytes } from '../primitives/rlp.js'
+
+export interface Header {
+  readonly parentHash: Hash32
+  readonly unclesHash: Hash32
+  readonly miner: Uint8Array
+  readonly stateRoot: Hash32
+  readonly transactionsRoot: Hash32
+  readonly receiptsRoot: Hash32
+  /** 256 bytes. */
+  readonly logsBloom: Uint8Array
+  readonly difficulty: bigint
+  readonly number: number
+  readonly gasLimit: bigint
+  readonly gasUsed: bigint
+  /** Unix seconds. */
+  readonly timestamp: number
+  readonly extraData: Uint8Array
+  readonly mixHash: Hash32
+  /** 8 bytes. */
+  readonly nonce: Uint8Array
+  /** Wei, EIP-1559. */
+  readonly baseFeePerGas?: bigint
+  /** EIP-4895. */
+  readonly withdrawalsRoot?: Hash32
+  /** EIP-4844. */
+  readonly blobGasUsed?: bigint
+  readonly excessBlobGas?: bigint
+  /** EIP-4788. */
+  readonly parentBeaconBlockRoot?: Hash32
+  /** EIP-7685. */
+  readonly requestsHash?: Hash32
+}
+
+/** Fields of a header that each fork appended, in order. */
+const appendedFields = [
+  'baseFeePerGas',
+  'withdrawalsRoot',
+  'blobGasUsed',
+  'excessBlobGas',
+  'parentBeaconBlockRoot',
+  'requestsHash',
+] as const
+
+const fieldsMin = 15
+
+/** Reads a header's RLP. Throws {@link RlpError} for anything else, also for integers with leading zeros. */
+export function decodeHeader(rlp: Uint8Array): Header {
+  return headerFromItems(decodeRlpList(rlp))
+}
+
+/** Reads a header from decoded RLP; see {@link decodeHeader}. */
+export function headerFromItems(items: readonly RlpItem[]): Header {
+  if (items.length < fieldsMin || items.length > fieldsMin + appendedFields.length) {
+    throw new RlpError(
+      `a header has ${fieldsMin} to ${fieldsMin + appendedFields.length} fields, got ${items.length}`,
+      0,
+    )
+  }
+  const at = (index: number, name: string, length?: number): Uint8Array => {
+    const bytes = rlpBytes(items[index])
+    if (length !== undefined && bytes.length !== length) {
+      throw new RlpError(`header field ${name} has ${bytes.length} bytes instead of ${length}`, 0)
+    }
+    return bytes
+  }
+  const hash = (index: number, name: string): Hash32 => toHash32(at(index, name, 32))
+  const integer = (index: number, name: string): Uint8Array => {
+    const bytes = at(index, name)
+    if (bytes[0] === 0) throw new RlpError(`header field ${name} has leading zeros`, 0)
+    if (bytes.length > 32) throw new RlpError(`header field ${name} is longer than 32 bytes`, 0)
+    return bytes
+  }
+  const safeInteger = (index: number, name: string): number => {
+    const bytes = integer(index, name)
+    if (bytes.length > 6) throw new RlpError(`header field ${name} is too large`, 0)
+    return bytesToNumber(bytes)
+  }
+  const header: Record<string, unknown> = {
+    parentHash: hash(0, 'parentHash'),
+    unclesHash: hash(1, 'sha3Uncles'),
+    miner: at(2, 'miner', 20),
+    stateRoot: hash(3, 'stateRoot'),
+    transactionsRoot: hash(4, 'transactionsRoot'),
+    receiptsRoot: hash(5, 'receiptsRoot'),
+    logsBloom: at(6, 'logsBloom', 256),
+    difficulty: bytesToBigInt(integer(7, 'difficulty')),
+    number: safeInteger(8, 'number'),
+    gasLimit: bytesToBigInt(integer(9, 'gasLimit')),
+    gasUsed: bytesToBigInt(integer(10, 'gasUsed')),
+    timestamp: safeInteger(11, 'timestamp'),
+    extraData: at(12, 'extraData'),
+    mixHash: hash(13, 'mixHash'),
+    nonce: at(14, 'nonce', 8),
+  }
+  for (let index = fieldsMin; index < items.length; index++) {
+    const name = appendedFields[index - fieldsMin] as (typeof appendedFields)[number]
+    const isInteger = name === 'baseFeePerGas' || name === 'blobGasUsed' || name === 'excessBlobGas'
+    header[name] = isInteger ? bytesToBigInt(integer(index, name)) : hash(index, name)
+  }
+  return header as unknown as Header
+}
+
+/** The header's RLP; its Keccak-256 is the block hash. */
+export function encodeHeader(header: Header): Uint8Array {
+  const items: Uint8Array[] = [
+    header.parentHash,
+    header.unclesHash,
+    header.miner,
+    header.stateRoot,
+    header.transactionsRoot,
+    header.receiptsRoot,
+    header.logsBloom,
+    toMinimalBytes(header.difficulty),
+    toMinimalBytes(header.number),
+    toMinimalBytes(header.gasLimit),
+    toMinimalBytes(header.gasUsed),
+    toMinimalBytes(header.timestamp),
+    header.extraData,
+    header.mixHash,
+    header.nonce,
+  ]
+  for (const name of appendedFields) {
+    const value = header[name]
+    if (value === undefined) break
+    items.push(typeof value === 'bigint' ? toMinimalBytes(value) : value)
+  }
+  return encodeRlp(items)
+}
+
+export function headerHash(rlp: Uint8Array): Hash32 {
+  return keccak256(rlp)
+}

@@ -1,0 +1,124 @@
+/**
+ * Execution of whole blocks. Owns @ethereumjs and everything that knows it; callers see RLP in and state changes
+ * out. Header rules against the parent and the comparison of roots with the header are the importer's.
+ */
+import { type Block, createBlockFromBytesArray } from '@ethereumjs/block'
+import { EthereumJSErrorWithoutCode } from '@ethereumjs/util'
+import { encodeReceipt, runBlock } from '@ethereumjs/vm'
+import type { ForkName, ForkSchedule } from '../chain/forks.js'
+import { type Hash32, toHash32 } from '../primitives/bytes.js'
+import { encodeRlp, type RlpItem } from '../primitives/rlp.js'
+import type { StateView } from '../state/stateView.js'
+import { type AncestorHash, createForkEngine, type ForkEngine } from './forkEngine.js'
+import { JournaledState, type StateChanges } from './journaledState.js'
+
+export interface ExecutedBlock {
+  readonly changes: StateChanges
+  readonly gasUsed: bigint
+  /** 256 bytes. */
+  readonly logsBloom: Uint8Array
+  /** Consensus encoding of each receipt. */
+  readonly receipts: readonly Uint8Array[]
+  /** EIP-7685; undefined before Prague. */
+  readonly requestsHash: Hash32 | undefined
+  /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
+  readonly senders: Uint8Array
+}
+
+/** The block breaks a rule: it can never be part of this chain. `message` says which. */
+export class InvalidBlockError extends Error {
+  override readonly name = 'InvalidBlockError'
+}
+
+type BlockItems = Parameters<typeof createBlockFromBytesArray>[0]
+
+export class BlockExecutor {
+  private readonly engines = new Map<ForkName, ForkEngine>()
+
+  constructor(private readonly schedule: ForkSchedule) {}
+
+  /**
+   * Runs a block's system calls, transactions, rewards and withdrawals on `state`, the state after its parent.
+   * `items` is the decoded RLP of the block (header, transactions, uncles, withdrawals). Throws
+   * {@link InvalidBlockError} where a transaction is invalid; errors of the store pass through.
+   */
+  async execute(
+    items: readonly RlpItem[],
+    fork: ForkName,
+    state: StateView,
+    ancestorHash: AncestorHash,
+  ): Promise<ExecutedBlock> {
+    const engine = await this.engineFor(fork)
+    const journaled = new JournaledState(state)
+    engine.prepare(journaled, ancestorHash)
+    const block = parseBlock(items, engine)
+    const senders = readSenders(block)
+    const result = await runBlock(engine.vm, { block, generate: true, skipBlockValidation: true }).catch(
+      asInvalid,
+    )
+    return {
+      changes: journaled.buildChanges(),
+      gasUsed: result.gasUsed,
+      logsBloom: result.logsBloom,
+      receipts: result.receipts.map((receipt, index) =>
+        encodeReceipt(receipt, block.transactions[index]?.type ?? 0),
+      ),
+      requestsHash: result.requestsHash && toHash32(result.requestsHash),
+      senders,
+    }
+  }
+
+  private async engineFor(fork: ForkName): Promise<ForkEngine> {
+    let engine = this.engines.get(fork)
+    if (engine === undefined) {
+      engine = await createForkEngine(this.schedule, fork)
+      this.engines.set(fork, engine)
+    }
+    return engine
+  }
+}
+
+function parseBlock(items: readonly RlpItem[], { common }: ForkEngine): Block {
+  let errors: string[]
+  let block: Block
+  try {
+    // Freezing each transaction costs more than it protects: nobody else sees these objects.
+    block = createBlockFromBytesArray(items as unknown as BlockItems, { common, freeze: false })
+    errors = block.getTransactionsValidationErrors()
+  } catch (error) {
+    throw new InvalidBlockError(messageOf(error))
+  }
+  if (errors.length > 0) throw new InvalidBlockError(errors.join('; '))
+  return block
+}
+
+function readSenders({ transactions }: Block): Uint8Array {
+  const senders = new Uint8Array(transactions.length * 52)
+  for (const [index, transaction] of transactions.entries()) {
+    try {
+      senders.set(transaction.getSenderAddress().bytes, index * 52)
+    } catch (error) {
+      throw new InvalidBlockError(`transaction ${index} has an invalid signature: ${messageOf(error)}`)
+    }
+    senders.set(transaction.hash(), index * 52 + 20)
+  }
+  return senders
+}
+
+const evmErrorClass = EthereumJSErrorWithoutCode('').constructor as new () => Error
+
+function asInvalid(error: unknown): never {
+  if (error instanceof evmErrorClass) throw new InvalidBlockError(messageOf(error))
+  throw error
+}
+
+/** The library's messages end with descriptions of its objects in parentheses, useless to an operator. */
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message.replace(/ \(vm hf=.*$/s, '').replace(/ \((tx type|block number)=.*$/s, '')
+}
+
+/** Receipts as the store keeps them: an RLP list of byte strings. */
+export function encodeReceiptList(receipts: readonly Uint8Array[]): Uint8Array {
+  return encodeRlp(receipts)
+}

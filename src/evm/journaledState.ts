@@ -1,0 +1,289 @@
+import type { AccountFields, StateManagerInterface } from '@ethereumjs/common'
+import { Account as EvmAccount, type Address as EvmAddress } from '@ethereumjs/util'
+import { type Address, type Hash32, trimLeft } from '../primitives/bytes.js'
+import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
+import { type Account, emptyAccount, encodeAccount } from '../state/account.js'
+import { mapKey, type StateView, updateStorageRoot } from '../state/stateView.js'
+import { type TrieChange, updateTrie } from '../state/trie.js'
+import type { Change } from '../store/bundle.js'
+
+/** What execution changed relative to the view below, in ascending key order. */
+export interface StateChanges {
+  readonly stateRoot: Hash32
+  readonly accounts: readonly Change[]
+  readonly slots: readonly Change[]
+  readonly nodes: readonly Change[]
+  readonly code: readonly Change[]
+}
+
+interface AccountEntry {
+  readonly address: Address
+  /** Undefined: no account. */
+  account: Account | undefined
+  /** Slots written since the account was last wiped, by {@link mapKey}; empty value for zero. */
+  slots: Map<string, Uint8Array>
+  /** Whether the slots of the view below no longer count (self-destruct, creation over old storage). */
+  isWiped: boolean
+  isDirty: boolean
+}
+
+const noBytes = new Uint8Array(0)
+
+/**
+ * State during execution for @ethereumjs: a {@link StateView} below, changes above it, and an undo log for
+ * checkpoints, so that a reverted call costs as much as it changed. Reads are synchronous underneath; the
+ * promises are the interface's.
+ */
+export class JournaledState implements StateManagerInterface {
+  private readonly entries = new Map<string, AccountEntry>()
+  private readonly newCode = new Map<string, Uint8Array>()
+  private readonly undoLog: (() => void)[] = []
+  private readonly checkpoints: number[] = []
+
+  readonly originalStorageCache: StateManagerInterface['originalStorageCache']
+
+  constructor(private readonly below: StateView) {
+    const originals = new Map<string, Uint8Array>()
+    this.originalStorageCache = {
+      get: async (address, key) => {
+        const id = mapKey(address.bytes) + mapKey(key)
+        let value = originals.get(id)
+        if (value === undefined) {
+          value = this.readSlot(address.bytes as Address, key)
+          originals.set(id, value)
+        }
+        return value
+      },
+      clear: () => originals.clear(),
+    }
+  }
+
+  async getAccount(address: EvmAddress): Promise<EvmAccount | undefined> {
+    const { account } = this.entry(address.bytes as Address)
+    return account && new EvmAccount(account.nonce, account.balance, account.storageRoot, account.codeHash)
+  }
+
+  async putAccount(address: EvmAddress, account?: EvmAccount): Promise<void> {
+    if (account === undefined) return this.deleteAccount(address)
+    this.setAccount(this.entry(address.bytes as Address), {
+      nonce: account.nonce,
+      balance: account.balance,
+      storageRoot: account.storageRoot as Hash32,
+      codeHash: account.codeHash as Hash32,
+    })
+  }
+
+  async deleteAccount(address: EvmAddress): Promise<void> {
+    const entry = this.entry(address.bytes as Address)
+    this.wipe(entry)
+    this.setAccount(entry, undefined)
+  }
+
+  async modifyAccountFields(address: EvmAddress, fields: AccountFields): Promise<void> {
+    const entry = this.entry(address.bytes as Address)
+    const account = entry.account ?? emptyAccount
+    this.setAccount(entry, {
+      nonce: fields.nonce ?? account.nonce,
+      balance: fields.balance ?? account.balance,
+      storageRoot: (fields.storageRoot as Hash32 | undefined) ?? account.storageRoot,
+      codeHash: (fields.codeHash as Hash32 | undefined) ?? account.codeHash,
+    })
+  }
+
+  async putCode(address: EvmAddress, code: Uint8Array): Promise<void> {
+    const codeHash = code.length === 0 ? emptyCodeHash : keccak256(code)
+    if (code.length > 0) this.newCode.set(mapKey(codeHash), code)
+    await this.modifyAccountFields(address, { codeHash })
+  }
+
+  async getCode(address: EvmAddress): Promise<Uint8Array> {
+    const { account } = this.entry(address.bytes as Address)
+    if (account === undefined) return noBytes
+    const key = mapKey(account.codeHash)
+    if (key === emptyCodeKey) return noBytes
+    const code = this.newCode.get(key) ?? this.below.code(account.codeHash)
+    if (code === undefined)
+      throw new Error(`code ${Buffer.from(account.codeHash).toString('hex')} is missing`)
+    return code
+  }
+
+  async getCodeSize(address: EvmAddress): Promise<number> {
+    return (await this.getCode(address)).length
+  }
+
+  async getStorage(address: EvmAddress, key: Uint8Array): Promise<Uint8Array> {
+    return this.readSlot(address.bytes as Address, key)
+  }
+
+  async putStorage(address: EvmAddress, key: Uint8Array, value: Uint8Array): Promise<void> {
+    const entry = this.entry(address.bytes as Address)
+    if (entry.account === undefined) throw new Error('a slot was written to an address without an account')
+    const { slots } = entry
+    const id = mapKey(key)
+    const before = slots.get(id)
+    slots.set(id, trimLeft(value))
+    this.markDirty(entry)
+    this.undoLog.push(() => {
+      if (before === undefined) slots.delete(id)
+      else slots.set(id, before)
+    })
+  }
+
+  async clearStorage(address: EvmAddress): Promise<void> {
+    this.wipe(this.entry(address.bytes as Address))
+  }
+
+  async checkpoint(): Promise<void> {
+    this.checkpoints.push(this.undoLog.length)
+  }
+
+  async commit(): Promise<void> {
+    this.checkpoints.pop()
+    if (this.checkpoints.length === 0) this.undoLog.length = 0
+  }
+
+  async revert(): Promise<void> {
+    const mark = this.checkpoints.pop() ?? 0
+    while (this.undoLog.length > mark) (this.undoLog.pop() as () => void)()
+  }
+
+  /** Root of the state as it stands; receipts from before Byzantium carry it after each transaction. */
+  async getStateRoot(): Promise<Uint8Array> {
+    return this.buildChanges().stateRoot
+  }
+
+  async setStateRoot(): Promise<void> {
+    throw new Error('the state below an execution is fixed')
+  }
+
+  async hasStateRoot(): Promise<boolean> {
+    return false
+  }
+
+  clearCaches(): void {}
+
+  shallowCopy(): StateManagerInterface {
+    return new JournaledState(this.below)
+  }
+
+  /** All changes so far, with new trie nodes and the root they lead to. */
+  buildChanges(): StateChanges {
+    const accounts: Change[] = []
+    const slots: Change[] = []
+    const nodes = new Map<string, Change>()
+    const readNode = (hash: Uint8Array) => this.below.node(hash)
+    const emit = (hash: Hash32, rlp: Uint8Array) => {
+      nodes.set(mapKey(hash), [hash, rlp])
+    }
+    const accountChanges: TrieChange[] = []
+    for (const entry of this.entries.values()) {
+      if (!entry.isDirty) continue
+      const before = this.below.account(entry.address)
+      const changed = this.changedSlots(entry)
+      for (const [slot, value] of changed) slots.push([Buffer.concat([entry.address, slot]), value])
+      const after = entry.account && {
+        ...entry.account,
+        storageRoot: entry.isWiped
+          ? updateStorageRoot(emptyTrieRoot, writtenSlots(entry), readNode, emit)
+          : updateStorageRoot(before?.storageRoot ?? emptyTrieRoot, changed, readNode, emit),
+      }
+      const row = after === undefined ? noBytes : encodeAccount(after)
+      const rowBefore = before === undefined ? noBytes : encodeAccount(before)
+      if (Buffer.compare(row, rowBefore) === 0) continue
+      accounts.push([entry.address, row])
+      accountChanges.push([keccak256(entry.address), after === undefined ? undefined : row])
+    }
+    const stateRoot = updateTrie(this.below.stateRoot, accountChanges, readNode, emit)
+    const live = new Set(accounts.map(([, row]) => codeKeyOfRow(row)))
+    const code = [...this.newCode].filter(([key]) => live.has(key))
+    return {
+      stateRoot,
+      accounts: sorted(accounts),
+      slots: sorted(slots),
+      nodes: sorted([...nodes.values()]),
+      code: sorted(code.map(([key, bytes]) => [Buffer.from(key, 'latin1'), bytes])),
+    }
+  }
+
+  /** Slots whose value differs from the view below, zeros included. */
+  private changedSlots(entry: AccountEntry): Change[] {
+    const changed: Change[] = []
+    for (const [id, value] of entry.slots) {
+      const slot = Buffer.from(id, 'latin1')
+      const before = this.below.slot(entry.address, slot as Uint8Array as Hash32) ?? noBytes
+      if (Buffer.compare(before, value) !== 0) changed.push([slot, value])
+    }
+    if (entry.isWiped) {
+      for (const slot of this.below.slotsOf(entry.address)) {
+        if (!entry.slots.has(mapKey(slot))) changed.push([slot, noBytes])
+      }
+    }
+    return changed
+  }
+
+  private readSlot(address: Address, key: Uint8Array): Uint8Array {
+    const entry = this.entry(address)
+    const written = entry.slots.get(mapKey(key))
+    if (written !== undefined) return written
+    if (entry.isWiped) return noBytes
+    return this.below.slot(address, key as Hash32) ?? noBytes
+  }
+
+  private entry(address: Address): AccountEntry {
+    const key = mapKey(address)
+    let entry = this.entries.get(key)
+    if (entry === undefined) {
+      entry = {
+        address: Uint8Array.from(address) as Uint8Array as Address,
+        account: this.below.account(address),
+        slots: new Map(),
+        isWiped: false,
+        isDirty: false,
+      }
+      this.entries.set(key, entry)
+    }
+    return entry
+  }
+
+  private setAccount(entry: AccountEntry, account: Account | undefined): void {
+    const before = entry.account
+    entry.account = account
+    this.markDirty(entry)
+    this.undoLog.push(() => {
+      entry.account = before
+    })
+  }
+
+  private wipe(entry: AccountEntry): void {
+    const { slots, isWiped, account } = entry
+    entry.slots = new Map()
+    entry.isWiped = true
+    if (account !== undefined) entry.account = { ...account, storageRoot: emptyTrieRoot }
+    this.markDirty(entry)
+    this.undoLog.push(() => {
+      entry.slots = slots
+      entry.isWiped = isWiped
+      entry.account = account
+    })
+  }
+
+  /** Stays set when a change is taken back: {@link buildChanges} compares with the view below anyway. */
+  private markDirty(entry: AccountEntry): void {
+    entry.isDirty = true
+  }
+}
+
+const emptyCodeKey = mapKey(emptyCodeHash)
+
+function* writtenSlots(entry: AccountEntry): Generator<Change> {
+  for (const [id, value] of entry.slots) if (value.length > 0) yield [Buffer.from(id, 'latin1'), value]
+}
+
+/** The code hash that ends an account's RLP, as a Map key. */
+function codeKeyOfRow(row: Uint8Array): string {
+  return row.length === 0 ? '' : mapKey(row.subarray(row.length - 32))
+}
+
+function sorted(changes: Change[]): Change[] {
+  return changes.sort(([a], [b]) => Buffer.compare(a, b))
+}

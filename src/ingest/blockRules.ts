@@ -1,0 +1,202 @@
+/**
+ * Rules that a block has to keep before it is executed: its header against its parent, its body against its
+ * header. The proof-of-work seal itself is not checked (mixHash and nonce are taken as given): a chain file is
+ * the operator's choice, and the hash chain and every root still bind its content.
+ */
+import { gasPerBlob, nextBaseFee, nextDifficulty, nextExcessBlobGas } from '../chain/feeMarket.js'
+import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
+import type { Header } from '../chain/header.js'
+import { InvalidBlockError } from '../evm/executeBlock.js'
+import { bytesToHex } from '../primitives/bytes.js'
+import { emptyUnclesHash, keccak256 } from '../primitives/keccak.js'
+import { encodeRlp, type RlpItem } from '../primitives/rlp.js'
+import { indexedRoot } from '../state/trie.js'
+
+export interface RuleContext {
+  readonly schedule: ForkSchedule
+  readonly fork: ForkName
+  /** Whether the block is made by proof of stake. */
+  readonly isMerged: boolean
+}
+
+const gasLimitMin = 5000n
+const gasLimitMax = 2n ** 63n - 1n
+const gasLimitBoundDivisor = 1024n
+const extraDataBytesMax = 32
+/** EIP-7934: 10 MiB less 2 MiB for the consensus layer. */
+const blockRlpBytesMax = 8 * 1024 * 1024
+/** EIP-779: these many blocks from the DAO fork on carry a mark. */
+const daoMarkedBlocks = 10
+const daoMark = Buffer.from('dao-hard-fork')
+
+function must(holds: boolean, field: string, got: unknown, want: string): void {
+  if (!holds) throw new InvalidBlockError(`${field} is ${got}, expected ${want}`)
+}
+
+function mustEqual(field: string, got: bigint | number | undefined, want: bigint | number | undefined): void {
+  must(got === want, field, got ?? 'absent', String(want ?? 'none'))
+}
+
+/** Checks a header against its parent's. Throws InvalidBlockError naming the field, its value and what it should be. */
+export function checkHeader(header: Header, parent: Header, context: RuleContext): void {
+  mustEqual('number', header.number, parent.number + 1)
+  must(
+    header.timestamp > parent.timestamp,
+    'timestamp',
+    header.timestamp,
+    `more than the parent's ${parent.timestamp}`,
+  )
+  must(
+    header.extraData.length <= extraDataBytesMax,
+    'extraData',
+    `${header.extraData.length} bytes`,
+    `at most ${extraDataBytesMax} bytes`,
+  )
+  checkGas(header, parent, context)
+  checkConsensus(header, parent, context)
+  checkPresence(header, context.fork)
+  checkBlobGas(header, parent, context)
+  const daoBlock = context.schedule.config.blocks.get('dao')
+  if (daoBlock !== undefined && header.number >= daoBlock && header.number < daoBlock + daoMarkedBlocks) {
+    must(
+      Buffer.compare(header.extraData, daoMark) === 0,
+      'extraData',
+      bytesToHex(header.extraData),
+      'the DAO fork mark',
+    )
+  }
+}
+
+function checkGas(header: Header, parent: Header, { schedule }: RuleContext): void {
+  const isFirstLondon = header.number === schedule.londonBlock
+  const parentLimit = isFirstLondon ? parent.gasLimit * 2n : parent.gasLimit
+  const step = header.gasLimit > parentLimit ? header.gasLimit - parentLimit : parentLimit - header.gasLimit
+  must(
+    step < parentLimit / gasLimitBoundDivisor &&
+      header.gasLimit >= gasLimitMin &&
+      header.gasLimit <= gasLimitMax,
+    'gasLimit',
+    header.gasLimit,
+    `less than 1/1024 away from ${parentLimit}`,
+  )
+  must(
+    header.gasUsed <= header.gasLimit,
+    'gasUsed',
+    header.gasUsed,
+    `at most the gas limit ${header.gasLimit}`,
+  )
+  const isLondon = schedule.londonBlock !== undefined && header.number >= schedule.londonBlock
+  const parentIsLondon = isLondon && !isFirstLondon
+  const { baseFeePerGas: _, ...unpriced } = parent
+  mustEqual(
+    'baseFeePerGas',
+    header.baseFeePerGas,
+    isLondon ? nextBaseFee(parentIsLondon ? parent : unpriced) : undefined,
+  )
+}
+
+function checkConsensus(header: Header, parent: Header, { fork, isMerged }: RuleContext): void {
+  if (isMerged) {
+    mustEqual('difficulty', header.difficulty, 0n)
+    must(
+      header.nonce.every((byte) => byte === 0),
+      'nonce',
+      bytesToHex(header.nonce),
+      'zero after the Merge',
+    )
+    must(
+      Buffer.compare(header.unclesHash, emptyUnclesHash) === 0,
+      'sha3Uncles',
+      bytesToHex(header.unclesHash),
+      'none after the Merge',
+    )
+    return
+  }
+  const parentHasUncles = Buffer.compare(parent.unclesHash, emptyUnclesHash) !== 0
+  mustEqual('difficulty', header.difficulty, nextDifficulty(parent, parentHasUncles, header.timestamp, fork))
+}
+
+function checkPresence(header: Header, fork: ForkName): void {
+  const fields = [
+    ['withdrawalsRoot', 'shanghai'],
+    ['blobGasUsed', 'cancun'],
+    ['excessBlobGas', 'cancun'],
+    ['parentBeaconBlockRoot', 'cancun'],
+    ['requestsHash', 'prague'],
+  ] as const
+  for (const [field, since] of fields) {
+    const isDue = includesFork(fork, since)
+    must(
+      (header[field] !== undefined) === isDue,
+      field,
+      isDue ? 'absent' : 'present',
+      isDue ? `it since ${since}` : `none before ${since}`,
+    )
+  }
+}
+
+function checkBlobGas(header: Header, parent: Header, { schedule, fork }: RuleContext): void {
+  const parameters = schedule.blobParametersAt(fork)
+  if (header.blobGasUsed === undefined || parameters === undefined) return
+  const most = BigInt(parameters.max) * gasPerBlob
+  must(
+    header.blobGasUsed <= most && header.blobGasUsed % gasPerBlob === 0n,
+    'blobGasUsed',
+    header.blobGasUsed,
+    `a multiple of ${gasPerBlob} up to ${most}`,
+  )
+  mustEqual('excessBlobGas', header.excessBlobGas, nextExcessBlobGas(parent, fork, parameters))
+}
+
+/** The decoded RLP of a block's body. */
+export interface BodyItems {
+  /** Legacy transactions are lists, typed ones byte strings. */
+  readonly transactions: readonly RlpItem[]
+  readonly uncles: readonly RlpItem[]
+  readonly withdrawals: readonly RlpItem[] | undefined
+}
+
+/** Splits a block's decoded RLP. Throws InvalidBlockError for another shape. */
+export function bodyItems(items: readonly RlpItem[]): BodyItems {
+  const [, transactions, uncles, withdrawals] = items
+  if (items.length < 3 || items.length > 4 || items.some((item) => item instanceof Uint8Array)) {
+    throw new InvalidBlockError(
+      'not a block: expected a list of header, transactions, uncles and withdrawals',
+    )
+  }
+  return {
+    transactions: transactions as readonly RlpItem[],
+    uncles: uncles as readonly RlpItem[],
+    withdrawals: withdrawals as readonly RlpItem[] | undefined,
+  }
+}
+
+/** Checks that a body is the one its header commits to. `blockBytes` is the RLP size of the whole block. */
+export function checkBody(header: Header, body: BodyItems, fork: ForkName, blockBytes: number): void {
+  const transactionsRoot = indexedRoot(
+    body.transactions.map((item) => (item instanceof Uint8Array ? item : encodeRlp(item))),
+  )
+  mustMatch('transactionsRoot', transactionsRoot, header.transactionsRoot)
+  mustMatch('sha3Uncles', keccak256(encodeRlp(body.uncles)), header.unclesHash)
+  must(
+    (body.withdrawals !== undefined) === (header.withdrawalsRoot !== undefined),
+    'withdrawals',
+    body.withdrawals === undefined ? 'absent' : 'present',
+    'what the header commits to',
+  )
+  if (body.withdrawals !== undefined && header.withdrawalsRoot !== undefined) {
+    mustMatch('withdrawalsRoot', indexedRoot(body.withdrawals.map(encodeRlp)), header.withdrawalsRoot)
+  }
+  if (includesFork(fork, 'osaka'))
+    must(blockBytes <= blockRlpBytesMax, 'block size', blockBytes, `at most ${blockRlpBytesMax} bytes`)
+}
+
+/** The header names one hash, the content has another. */
+function mustMatch(field: string, computed: Uint8Array, inHeader: Uint8Array): void {
+  must(
+    Buffer.compare(computed, inHeader) === 0,
+    field,
+    bytesToHex(inHeader),
+    `${bytesToHex(computed)} from the content`,
+  )
+}

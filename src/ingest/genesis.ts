@@ -1,0 +1,202 @@
+/** The first block of a network from a geth-format genesis: its state, its header and the chain it identifies. */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { ForkSchedule, includesFork, parseGenesisConfig, toBigInteger, toInteger } from '../chain/forks.js'
+import { encodeHeader, type Header } from '../chain/header.js'
+import {
+  bytesToHex,
+  type Hash32,
+  hexToBytes,
+  padLeft,
+  toHash32,
+  toMinimalBytes,
+  trimLeft,
+} from '../primitives/bytes.js'
+import { emptyCodeHash, emptyTrieRoot, emptyUnclesHash, keccak256 } from '../primitives/keccak.js'
+import { encodeRlp } from '../primitives/rlp.js'
+import { emptyAccount, encodeAccount } from '../state/account.js'
+import { updateStorageRoot } from '../state/stateView.js'
+import { type TrieChange, updateTrie } from '../state/trie.js'
+import type { Bundle, Change } from '../store/bundle.js'
+import type { ChainIdentity } from '../store/chainReader.js'
+
+export interface Genesis {
+  readonly identity: ChainIdentity
+  readonly schedule: ForkSchedule
+  readonly bundle: Bundle
+}
+
+/** geth's difficulty for a proof-of-work genesis that names none. */
+const difficultyDefault = 131_072n
+const gasLimitDefault = 4_712_388n
+const baseFeeDefault = 1_000_000_000n
+const emptyRequestsHash = toHash32(sha256(new Uint8Array(0)))
+const zeroHash = toHash32(new Uint8Array(32))
+const noBytes = new Uint8Array(0)
+
+type Json = Record<string, unknown>
+
+/** Reads a geth-format genesis from JSON text. Throws RangeError naming the member that is wrong. */
+export function parseGenesis(text: string): Genesis {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw new RangeError(`not JSON: ${(error as Error).message}`)
+  }
+  if (!isRecord(json)) throw new RangeError('expected a JSON object')
+  const config = parseGenesisConfig(json.config)
+  if (!isRecord(json.alloc)) throw new RangeError('"alloc" is missing')
+  const schedule = new ForkSchedule(config)
+  const state = buildState(json.alloc)
+  const header = buildHeader(json, schedule, state.stateRoot)
+  const headerRlp = encodeHeader(header)
+  const hash = keccak256(headerRlp)
+  const networkId =
+    isRecord(json.config) && json.config.networkId !== undefined ? json.config.networkId : undefined
+  return {
+    schedule,
+    identity: {
+      chainId: config.chainId.toString(),
+      networkId: networkId === undefined ? config.chainId.toString() : String(networkId),
+      genesisHash: bytesToHex(hash),
+      config: JSON.stringify(json.config),
+    },
+    bundle: {
+      number: 0,
+      hash,
+      parentHash: header.parentHash,
+      header: headerRlp,
+      body: encodeRlp(header.withdrawalsRoot === undefined ? [[], []] : [[], [], []]),
+      senders: noBytes,
+      receipts: encodeRlp([]),
+      totalDifficulty: toMinimalBytes(header.difficulty),
+      ...state,
+    },
+  }
+}
+
+function buildHeader(json: Json, schedule: ForkSchedule, stateRoot: Hash32): Header {
+  const timestamp = toInteger(json.timestamp ?? 0, 'timestamp')
+  const number = toInteger(json.number ?? 0, 'number')
+  if (number !== 0) throw new RangeError('number: a genesis is block 0')
+  // Forks by time count at genesis whether or not the chain has merged yet, as in geth.
+  const fork = schedule.forkAt(0, timestamp, true)
+  const has = (name: Parameters<typeof includesFork>[1]) => includesFork(fork, name)
+  const isLondon = schedule.londonBlock === 0
+  return {
+    parentHash: toHash32(fixedBytes(json.parentHash ?? '0x', 32, 'parentHash')),
+    unclesHash: emptyUnclesHash,
+    miner: fixedBytes(json.coinbase ?? '0x', 20, 'coinbase'),
+    stateRoot,
+    transactionsRoot: emptyTrieRoot,
+    receiptsRoot: emptyTrieRoot,
+    logsBloom: new Uint8Array(256),
+    difficulty: genesisDifficulty(json),
+    number,
+    gasLimit: json.gasLimit === undefined ? gasLimitDefault : toBigInteger(json.gasLimit, 'gasLimit'),
+    gasUsed: toBigInteger(json.gasUsed ?? 0, 'gasUsed'),
+    timestamp,
+    extraData: toBytes(json.extraData ?? '0x', 'extraData'),
+    mixHash: toHash32(fixedBytes(json.mixHash ?? json.mixhash ?? '0x', 32, 'mixHash')),
+    nonce: padLeft(toMinimalBytes(toBigInteger(json.nonce ?? 0, 'nonce')), 8),
+    ...(isLondon
+      ? { baseFeePerGas: toBigInteger(json.baseFeePerGas ?? baseFeeDefault.toString(), 'baseFeePerGas') }
+      : {}),
+    ...(has('shanghai') ? { withdrawalsRoot: emptyTrieRoot } : {}),
+    ...(has('cancun')
+      ? {
+          blobGasUsed: toBigInteger(json.blobGasUsed ?? 0, 'blobGasUsed'),
+          excessBlobGas: toBigInteger(json.excessBlobGas ?? 0, 'excessBlobGas'),
+          parentBeaconBlockRoot: zeroHash,
+        }
+      : {}),
+    ...(has('prague') ? { requestsHash: emptyRequestsHash } : {}),
+  }
+}
+
+function genesisDifficulty(json: Json): bigint {
+  if (json.difficulty !== undefined) return toBigInteger(json.difficulty, 'difficulty')
+  const isProofOfWork = isRecord(json.config) && json.config.ethash !== undefined
+  return isProofOfWork ? difficultyDefault : 0n
+}
+
+function buildState(
+  alloc: Json,
+): Pick<Bundle, 'accounts' | 'slots' | 'nodes' | 'code'> & { stateRoot: Hash32 } {
+  const accounts = new Map<string, Change>()
+  const slots: Change[] = []
+  const nodes = new Map<string, Change>()
+  const code = new Map<string, Change>()
+  const readNode = (hash: Uint8Array) => nodes.get(bytesToHex(hash))?.[1]
+  const emit = (hash: Hash32, rlp: Uint8Array) => {
+    nodes.set(bytesToHex(hash), [hash, rlp])
+  }
+  const changes: TrieChange[] = []
+  for (const [addressText, entry] of Object.entries(alloc)) {
+    const path = `alloc.${addressText}`
+    const address = fixedBytes(addressText, 20, path)
+    if (address.length !== 20 || accounts.has(bytesToHex(address)))
+      throw new RangeError(`${path}: address given twice`)
+    if (!isRecord(entry)) throw new RangeError(`${path}: expected an object`)
+    const codeBytes = toBytes(entry.code ?? '0x', `${path}.code`)
+    const codeHash = codeBytes.length === 0 ? emptyCodeHash : keccak256(codeBytes)
+    if (codeBytes.length > 0) code.set(bytesToHex(codeHash), [codeHash, codeBytes])
+    const written = parseStorage(entry.storage, path)
+    for (const [slot, value] of written) slots.push([Buffer.concat([address, slot]), value])
+    const row = encodeAccount({
+      ...emptyAccount,
+      nonce: toBigInteger(entry.nonce ?? 0, `${path}.nonce`),
+      balance: toBigInteger(entry.balance ?? 0, `${path}.balance`),
+      storageRoot: updateStorageRoot(emptyTrieRoot, written, readNode, emit),
+      codeHash,
+    })
+    accounts.set(bytesToHex(address), [address, row])
+    changes.push([keccak256(address), row])
+  }
+  const stateRoot = updateTrie(emptyTrieRoot, changes, readNode, emit)
+  return {
+    stateRoot,
+    accounts: inKeyOrder(accounts.values()),
+    slots: inKeyOrder(slots),
+    nodes: inKeyOrder(nodes.values()),
+    code: inKeyOrder(code.values()),
+  }
+}
+
+function parseStorage(storage: unknown, path: string): Change[] {
+  if (storage === undefined || storage === null) return []
+  if (!isRecord(storage)) throw new RangeError(`${path}.storage: expected an object`)
+  const written: Change[] = []
+  for (const [slot, value] of Object.entries(storage)) {
+    const trimmed = trimLeft(fixedBytes(value, 32, `${path}.storage.${slot}`))
+    if (trimmed.length > 0) written.push([fixedBytes(slot, 32, `${path}.storage`), trimmed])
+  }
+  return written
+}
+
+function inKeyOrder(changes: Iterable<Change>): Change[] {
+  return [...changes].sort(([a], [b]) => Buffer.compare(a, b))
+}
+
+function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function toBytes(value: unknown, path: string): Uint8Array {
+  if (typeof value !== 'string') throw new RangeError(`${path}: expected hex, got ${JSON.stringify(value)}`)
+  try {
+    return hexToBytes(value)
+  } catch {
+    throw new RangeError(`${path}: expected hex, got ${JSON.stringify(value).slice(0, 80)}`)
+  }
+}
+
+/** Hex of at most `width` bytes, odd digits allowed, zeros before it up to `width`. */
+function fixedBytes(value: unknown, width: number, path: string): Uint8Array {
+  if (typeof value !== 'string') throw new RangeError(`${path}: expected hex, got ${JSON.stringify(value)}`)
+  const digits = value.startsWith('0x') ? value.slice(2) : value
+  const bytes = toBytes(digits.length % 2 === 0 ? digits : `0${digits}`, path)
+  if (bytes.length > width)
+    throw new RangeError(`${path}: expected at most ${width} bytes, got ${bytes.length}`)
+  return padLeft(bytes, width)
+}

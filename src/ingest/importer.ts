@@ -1,0 +1,304 @@
+/**
+ * From block to store: checks a block's rules, executes it, compares every root with its header, and keeps the
+ * chain that is canonical. Owns fork choice; the store owns atomicity.
+ */
+import type { ForkName, ForkSchedule } from '../chain/forks.js'
+import { decodeHeader, type Header, headerFromItems, headerHash } from '../chain/header.js'
+import { BlockExecutor, type ExecutedBlock, InvalidBlockError } from '../evm/executeBlock.js'
+import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toMinimalBytes } from '../primitives/bytes.js'
+import {
+  decodeRlpList,
+  encodeRlp,
+  encodeRlpListOfEncoded,
+  RlpError,
+  type RlpItem,
+  rlpList,
+  rlpListSpans,
+  rlpSpanAt,
+} from '../primitives/rlp.js'
+import { BranchState, headState, historicalState, type StateView } from '../state/stateView.js'
+import { indexedRoot } from '../state/trie.js'
+import type { Bundle } from '../store/bundle.js'
+import type { StoredHead } from '../store/chainReader.js'
+import type { ChainWriter } from '../store/chainWriter.js'
+import { bodyItems, checkBody, checkHeader } from './blockRules.js'
+import { checkUncles } from './uncleRules.js'
+
+/**
+ * Longest branch executed before it replaces canonical blocks. Its bundles wait in memory until they are applied
+ * in one transaction; a branch of this length at 1 MB a block takes 1 GB.
+ */
+const branchBlocksMax = 1024
+
+/** What became of a block. */
+export type ImportOutcome = 'known' | 'canonical' | 'side'
+
+/** A block that breaks a rule, with the identity an operator can look up. */
+export class BadBlockError extends Error {
+  override readonly name = 'BadBlockError'
+  constructor(
+    readonly number: number,
+    readonly hash: string,
+    readonly why: string,
+  ) {
+    super(`block ${number} (${hash}) is invalid: ${why}`)
+  }
+}
+
+/** A block read from its RLP, with what its parent chain makes of it. */
+interface Candidate {
+  readonly hash: Hash32
+  readonly header: Header
+  readonly headerRlp: Uint8Array
+  readonly bodyRlp: Uint8Array
+  readonly items: readonly RlpItem[]
+  readonly totalDifficulty: bigint
+  readonly fork: ForkName
+  readonly isMerged: boolean
+}
+
+export class ChainImporter {
+  private readonly executor: BlockExecutor
+  private last: StoredHead | undefined
+
+  constructor(
+    private readonly store: ChainWriter,
+    private readonly schedule: ForkSchedule,
+  ) {
+    this.executor = new BlockExecutor(schedule)
+  }
+
+  /**
+   * Takes one block, RLP-coded. Throws {@link BadBlockError}; the store then stands as before the call. Gas used
+   * is that of blocks executed by this call.
+   */
+  async importBlock(rlp: Uint8Array): Promise<{ outcome: ImportOutcome; number: number; gasUsed: bigint }> {
+    const parsed = parseBlock(rlp)
+    const { header, hash } = parsed
+    const { number } = header
+    this.last = { number, hash }
+    if (this.store.hasHeader(hash)) return { outcome: 'known', number, gasUsed: 0n }
+    try {
+      const block = this.checkBlock(parsed, rlp.length)
+      const head = this.head()
+      if (equalBytes(header.parentHash, head.hash)) {
+        const state = headState(this.store, decodeHeader(this.header(head.hash)).stateRoot)
+        this.store.apply(head.number, [
+          await this.execute(block, state, (n) => this.store.readCanonicalHash(n)),
+        ])
+        return { outcome: 'canonical', number, gasUsed: header.gasUsed }
+      }
+      if (!block.isMerged && block.totalDifficulty <= this.totalDifficulty(head.hash)) {
+        this.store.writeSideBlock(sideBlock(block))
+        return { outcome: 'side', number, gasUsed: 0n }
+      }
+      return { outcome: 'canonical', number, gasUsed: await this.switchTo(block) }
+    } catch (error) {
+      throw asBadBlock(error, number, hash)
+    }
+  }
+
+  /**
+   * After the last block of a file: past the Merge, where no total difficulty decides, the canonical chain is the
+   * one that holds that block.
+   */
+  async finish(): Promise<void> {
+    if (this.last === undefined) return
+    const { number, hash } = this.last
+    const canonical = this.store.readCanonicalHash(number)
+    if (canonical !== undefined && equalBytes(canonical, hash)) return
+    const block = this.storedBlock(hash)
+    if (block.isMerged) await this.switchTo(block)
+  }
+
+  /** Executes the branch that ends with `block` and makes it canonical in one transaction. Returns its gas. */
+  private async switchTo(block: Candidate): Promise<bigint> {
+    const branch = [block]
+    let parentHash = block.header.parentHash
+    let number = block.header.number - 1
+    while (!this.isCanonical(number, parentHash)) {
+      if (branch.length === branchBlocksMax) {
+        throw new InvalidBlockError(
+          `it ends a branch of more than ${branchBlocksMax} blocks, too long to replace canonical ones`,
+        )
+      }
+      const parent = this.storedBlock(parentHash)
+      branch.unshift(parent)
+      parentHash = parent.header.parentHash
+      number--
+    }
+    const base = decodeHeader(this.header(parentHash))
+    const state = new BranchState(historicalState(this.store, base.number, base.stateRoot))
+    const bundles: Bundle[] = []
+    const ancestorHash = (n: number) =>
+      n > base.number ? bundles[n - base.number - 1]?.hash : this.store.readCanonicalHash(n)
+    let gasUsed = 0n
+    for (const member of branch) {
+      try {
+        const bundle = await this.execute(member, state, ancestorHash)
+        bundles.push(bundle)
+        state.add(bundle, member.header.stateRoot)
+      } catch (error) {
+        throw asBadBlock(error, member.header.number, member.hash)
+      }
+      gasUsed += member.header.gasUsed
+    }
+    this.store.apply(base.number, bundles)
+    return gasUsed
+  }
+
+  private checkBlock(parsed: ParsedBlock, blockBytes: number): Candidate {
+    const { header } = parsed
+    if (header.number === 0) {
+      throw new InvalidBlockError(
+        `it is the genesis of another chain; this network's is ${bytesToHex(this.genesisHash())}`,
+      )
+    }
+    const parentRlp = this.store.readHeader(header.parentHash)
+    if (parentRlp === undefined) {
+      throw new InvalidBlockError(
+        header.number === 1
+          ? `its parent ${bytesToHex(header.parentHash)} is not this network's genesis ${bytesToHex(this.genesisHash())}`
+          : `its parent ${bytesToHex(header.parentHash)} is not known; import the blocks before it first`,
+      )
+    }
+    const block = this.withChain(parsed)
+    const { fork } = block
+    const body = bodyItems(block.items)
+    checkHeader(header, decodeHeader(parentRlp), { schedule: this.schedule, ...block })
+    checkBody(header, body, fork, blockBytes)
+    checkUncles(body.uncles, header, this.store, (uncle, parent, uncleParentHash) =>
+      checkHeader(uncle, parent, {
+        schedule: this.schedule,
+        ...this.rulesFor(uncle, this.totalDifficulty(uncleParentHash)),
+      }),
+    )
+    return block
+  }
+
+  private withChain(parsed: ParsedBlock): Candidate {
+    const parentTotal = this.totalDifficulty(parsed.header.parentHash)
+    return {
+      ...parsed,
+      totalDifficulty: parentTotal + parsed.header.difficulty,
+      ...this.rulesFor(parsed.header, parentTotal),
+    }
+  }
+
+  private rulesFor(header: Header, parentTotalDifficulty: bigint): { fork: ForkName; isMerged: boolean } {
+    const isMerged = this.schedule.isMerged(parentTotalDifficulty)
+    return { fork: this.schedule.forkAt(header.number, header.timestamp, isMerged), isMerged }
+  }
+
+  private async execute(
+    block: Candidate,
+    state: StateView,
+    ancestorHash: (number: number) => Hash32 | undefined,
+  ): Promise<Bundle> {
+    const { header, hash } = block
+    const executed = await this.executor.execute(block.items, block.fork, state, ancestorHash)
+    compareWithHeader(header, executed)
+    const { accounts, slots, nodes, code } = executed.changes
+    return {
+      ...sideBlock(block),
+      hash,
+      senders: executed.senders,
+      receipts: encodeRlp(executed.receipts),
+      accounts,
+      slots,
+      nodes,
+      code,
+    }
+  }
+
+  private storedBlock(hash: Hash32): Candidate {
+    const headerRlp = this.header(hash)
+    const bodyRlp = this.store.readBody(hash)
+    if (bodyRlp === undefined) throw new Error(`the body of ${bytesToHex(hash)} is missing`)
+    const header = decodeHeader(headerRlp)
+    const items = [decodeRlpList(headerRlp), ...decodeRlpList(bodyRlp)]
+    return this.withChain({ hash, header, headerRlp, bodyRlp, items })
+  }
+
+  private isCanonical(number: number, hash: Hash32): boolean {
+    const canonical = this.store.readCanonicalHash(number)
+    return canonical !== undefined && equalBytes(canonical, hash)
+  }
+
+  private head(): StoredHead {
+    const head = this.store.readHead()
+    if (head === undefined) throw new Error('the store has no genesis')
+    return head
+  }
+
+  private header(hash: Hash32): Uint8Array {
+    const header = this.store.readHeader(hash)
+    if (header === undefined) throw new Error(`the header of ${bytesToHex(hash)} is missing`)
+    return header
+  }
+
+  private totalDifficulty(hash: Hash32): bigint {
+    const total = this.store.readTotalDifficulty(hash)
+    if (total === undefined) throw new Error(`the total difficulty of ${bytesToHex(hash)} is missing`)
+    return bytesToBigInt(total)
+  }
+
+  private genesisHash(): Hash32 {
+    return this.store.readCanonicalHash(0) as Hash32
+  }
+}
+
+type ParsedBlock = Omit<Candidate, 'totalDifficulty' | 'fork' | 'isMerged'>
+
+function parseBlock(rlp: Uint8Array): ParsedBlock {
+  try {
+    const items = decodeRlpList(rlp)
+    const spans = rlpListSpans(rlp, rlpSpanAt(rlp, 0))
+    const parts = spans.map(({ start, end }) => rlp.subarray(start, end))
+    const headerRlp = parts[0] ?? new Uint8Array(0)
+    return {
+      hash: headerHash(headerRlp),
+      header: headerFromItems(rlpList(items[0])),
+      headerRlp,
+      bodyRlp: encodeRlpListOfEncoded(parts.slice(1)),
+      items,
+    }
+  } catch (error) {
+    if (error instanceof RlpError) throw new InvalidBlockError(`not a block: ${error.message}`)
+    throw error
+  }
+}
+
+function sideBlock({ hash, header, headerRlp, bodyRlp, totalDifficulty }: Candidate) {
+  return {
+    number: header.number,
+    hash,
+    parentHash: header.parentHash,
+    header: headerRlp,
+    body: bodyRlp,
+    totalDifficulty: toMinimalBytes(totalDifficulty),
+  }
+}
+
+/** Compares all that execution yields with what the header promises, and names every difference. */
+function compareWithHeader(header: Header, executed: ExecutedBlock): void {
+  const differences: string[] = []
+  const compare = (field: string, got: string, want: string) => {
+    if (got !== want) differences.push(`${field} is ${got} after execution, the header says ${want}`)
+  }
+  compare('gasUsed', String(executed.gasUsed), String(header.gasUsed))
+  compare('receiptsRoot', bytesToHex(indexedRoot(executed.receipts)), bytesToHex(header.receiptsRoot))
+  compare('logsBloom', bytesToHex(executed.logsBloom), bytesToHex(header.logsBloom))
+  compare('stateRoot', bytesToHex(executed.changes.stateRoot), bytesToHex(header.stateRoot))
+  if (header.requestsHash !== undefined || executed.requestsHash !== undefined) {
+    const text = (hash: Hash32 | undefined) => (hash === undefined ? 'absent' : bytesToHex(hash))
+    compare('requestsHash', text(executed.requestsHash), text(header.requestsHash))
+  }
+  if (differences.length > 0) throw new InvalidBlockError(differences.join('; '))
+}
+
+function asBadBlock(error: unknown, number: number, hash: Hash32): unknown {
+  return error instanceof InvalidBlockError
+    ? new BadBlockError(number, bytesToHex(hash), error.message)
+    : error
+}

@@ -1,0 +1,71 @@
+import { decodeHeader, type Header, headerFromItems, headerHash } from '../chain/header.js'
+import { InvalidBlockError } from '../evm/executeBlock.js'
+import { bytesToHex, type Hash32 } from '../primitives/bytes.js'
+import { decodeRlpList, encodeRlp, type RlpItem, rlpList } from '../primitives/rlp.js'
+import type { ChainReader } from '../store/chainReader.js'
+
+const unclesMax = 2
+/** An uncle's parent is at most this many generations above the block (yellow paper 11.1). */
+const generationsMax = 7
+
+/** Checks an uncle's header against its parent's; the importer supplies its rules for the parent's chain. */
+export type UncleHeaderCheck = (uncle: Header, parent: Header, parentHash: Hash32) => void
+
+/**
+ * Checks the uncles of a block (yellow paper 11.1): at most two, each a recent relative that is neither an
+ * ancestor nor already included, each with a valid header. Throws InvalidBlockError.
+ */
+export function checkUncles(
+  uncles: readonly RlpItem[],
+  header: Header,
+  store: ChainReader,
+  checkUncleHeader: UncleHeaderCheck,
+): void {
+  if (uncles.length === 0) return
+  if (uncles.length > unclesMax)
+    throw new InvalidBlockError(`the block has ${uncles.length} uncles, expected at most ${unclesMax}`)
+  const { ancestors, included } = readFamily(header, store)
+  for (const [index, item] of uncles.entries()) {
+    const hash = headerHash(encodeRlp(item))
+    const id = bytesToHex(hash)
+    const uncle = headerFromItems(rlpList(item))
+    const named = `uncle ${index} (${id})`
+    if (included.has(id)) throw new InvalidBlockError(`${named} was included before`)
+    included.add(id)
+    if (ancestors.has(id)) throw new InvalidBlockError(`${named} is an ancestor of the block`)
+    const parent = ancestors.get(bytesToHex(uncle.parentHash))
+    if (parent === undefined)
+      throw new InvalidBlockError(`${named} has no parent among the last ${generationsMax} ancestors`)
+    if (bytesToHex(uncle.parentHash) === bytesToHex(header.parentHash))
+      throw new InvalidBlockError(`${named} is a child of the block's own parent`)
+    try {
+      checkUncleHeader(uncle, parent, uncle.parentHash)
+    } catch (error) {
+      if (error instanceof InvalidBlockError)
+        throw new InvalidBlockError(`${named} is invalid: ${error.message}`)
+      throw error
+    }
+  }
+}
+
+/** The last ancestors by hash, and the hashes of uncles that they include. */
+function readFamily(
+  header: Header,
+  store: ChainReader,
+): { ancestors: Map<string, Header>; included: Set<string> } {
+  const ancestors = new Map<string, Header>()
+  const included = new Set<string>()
+  let hash = header.parentHash
+  for (let generation = 0; generation < generationsMax; generation++) {
+    const headerRlp = store.readHeader(hash)
+    const bodyRlp = store.readBody(hash)
+    if (headerRlp === undefined || bodyRlp === undefined) break
+    const ancestor = decodeHeader(headerRlp)
+    ancestors.set(bytesToHex(hash), ancestor)
+    for (const uncle of rlpList(decodeRlpList(bodyRlp)[1]))
+      included.add(bytesToHex(headerHash(encodeRlp(uncle))))
+    if (ancestor.number === 0) break
+    hash = ancestor.parentHash
+  }
+  return { ancestors, included }
+}

@@ -1,0 +1,151 @@
+/**
+ * The state after one block, as execution and readers of several slots see it. Owns the choice of the cheapest
+ * rows that answer: at the head the latest tables, at older canonical blocks history, elsewhere the trie.
+ */
+import { type Address, type Hash32, toHash32 } from '../primitives/bytes.js'
+import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
+import { decodeRlp, encodeRlp, rlpBytes } from '../primitives/rlp.js'
+import type { Bundle } from '../store/bundle.js'
+import type { ChainReader } from '../store/chainReader.js'
+import { type Account, decodeAccount } from './account.js'
+import { readTrie, type TrieChange, updateTrie } from './trie.js'
+
+export interface StateView {
+  readonly stateRoot: Hash32
+  /** Undefined where there is no account. */
+  account(address: Address): Account | undefined
+  /** Value without leading zeros; undefined for zero. */
+  slot(address: Address, slot: Hash32): Uint8Array | undefined
+  /** Every non-zero slot of an account. */
+  slotsOf(address: Address): Iterable<Hash32>
+  code(hash: Hash32): Uint8Array | undefined
+  /** A trie node of this or any earlier state. */
+  node(hash: Uint8Array): Uint8Array | undefined
+}
+
+/** The state before genesis. */
+export const emptyState: StateView = {
+  stateRoot: emptyTrieRoot,
+  account: () => undefined,
+  slot: () => undefined,
+  slotsOf: () => [],
+  code: () => undefined,
+  node: () => undefined,
+}
+
+/** The state after the head of a store; valid until the head changes. */
+export function headState(store: ChainReader, stateRoot: Hash32): StateView {
+  return {
+    ...contentOf(store),
+    stateRoot,
+    account: (address) => decodeIfThere(store.readAccount(address)),
+    slot: (address, slot) => store.readSlot(address, slot),
+    *slotsOf(address) {
+      for (const [slot] of store.slotsOf(address)) yield slot
+    },
+  }
+}
+
+/** The state after the canonical block `number`; valid until that block is unwound. */
+export function historicalState(store: ChainReader, number: number, stateRoot: Hash32): StateView {
+  return {
+    ...contentOf(store),
+    stateRoot,
+    account: (address) => decodeIfThere(store.readAccountAt(address, number)),
+    slot: (address, slot) => store.readSlotAt(address, slot, number),
+    *slotsOf(address) {
+      for (const [slot] of store.slotsOfAt(address, number)) yield slot
+    },
+  }
+}
+
+/** A view with bundles on top of it that no store has applied yet: the state after the last of them. */
+export class BranchState implements StateView {
+  private readonly accounts = new Map<string, Uint8Array>()
+  private readonly slots = new Map<string, Uint8Array>()
+  private readonly codes = new Map<string, Uint8Array>()
+  private readonly nodes = new Map<string, Uint8Array>()
+  private readonly below: StateView
+  stateRoot: Hash32
+
+  constructor(below: StateView) {
+    this.below = below
+    this.stateRoot = below.stateRoot
+  }
+
+  add(bundle: Bundle, stateRoot: Hash32): void {
+    for (const [key, value] of bundle.accounts) this.accounts.set(mapKey(key), value)
+    for (const [key, value] of bundle.slots) this.slots.set(mapKey(key), value)
+    for (const [key, value] of bundle.code) this.codes.set(mapKey(key), value)
+    for (const [key, value] of bundle.nodes) this.nodes.set(mapKey(key), value)
+    this.stateRoot = stateRoot
+  }
+
+  account(address: Address): Account | undefined {
+    const row = this.accounts.get(mapKey(address))
+    if (row === undefined) return this.below.account(address)
+    return row.length === 0 ? undefined : decodeAccount(row)
+  }
+
+  slot(address: Address, slot: Hash32): Uint8Array | undefined {
+    const row = this.slots.get(mapKey(address) + mapKey(slot))
+    if (row === undefined) return this.below.slot(address, slot)
+    return row.length === 0 ? undefined : row
+  }
+
+  *slotsOf(address: Address): Generator<Hash32> {
+    const prefix = mapKey(address)
+    for (const [key, value] of this.slots) {
+      if (key.startsWith(prefix) && value.length > 0) yield toHash32(Buffer.from(key.slice(20), 'latin1'))
+    }
+    for (const slot of this.below.slotsOf(address)) if (!this.slots.has(prefix + mapKey(slot))) yield slot
+  }
+
+  code(hash: Hash32): Uint8Array | undefined {
+    return this.codes.get(mapKey(hash)) ?? this.below.code(hash)
+  }
+
+  node(hash: Uint8Array): Uint8Array | undefined {
+    return this.nodes.get(mapKey(hash)) ?? this.below.node(hash)
+  }
+}
+
+/** One slot read from the tries alone, for blocks that are not canonical. Value without leading zeros. */
+export function readSlotFromTrie(
+  stateRoot: Hash32,
+  address: Address,
+  slot: Hash32,
+  readNode: (hash: Uint8Array) => Uint8Array | undefined,
+): Uint8Array | undefined {
+  const account = readTrie(stateRoot, keccak256(address), readNode)
+  if (account === undefined) return undefined
+  const value = readTrie(decodeAccount(account).storageRoot, keccak256(slot), readNode)
+  return value && rlpBytes(decodeRlp(value))
+}
+
+/** New storage root of an account whose slots change as given (empty value: removed). */
+export function updateStorageRoot(
+  storageRoot: Hash32,
+  changes: Iterable<readonly [slot: Uint8Array, value: Uint8Array]>,
+  readNode: (hash: Uint8Array) => Uint8Array | undefined,
+  emit: (hash: Hash32, rlp: Uint8Array) => void,
+): Hash32 {
+  const hashed: TrieChange[] = []
+  for (const [slot, value] of changes) {
+    hashed.push([keccak256(slot), value.length === 0 ? undefined : encodeRlp(value)])
+  }
+  return updateTrie(storageRoot, hashed, readNode, emit)
+}
+
+function contentOf(store: ChainReader): Pick<StateView, 'code' | 'node'> {
+  return { code: (hash) => store.readCode(hash), node: (hash) => store.readNode(hash) }
+}
+
+function decodeIfThere(row: Uint8Array | undefined): Account | undefined {
+  return row && decodeAccount(row)
+}
+
+/** Bytes as a string of one character a byte: a Map key cheaper than hex. */
+export function mapKey(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+}
