@@ -1,4 +1,5 @@
 /** Block headers: their RLP form (yellow paper 4.4 and the EIPs named below) and their hash. */
+import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToBigInt, bytesToNumber, type Hash32, toHash32, toMinimalBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, RlpError, type RlpItem, rlpBytes } from '../primitives/rlp.js'
@@ -34,6 +35,9 @@ export interface Header {
   /** EIP-7685. */
   readonly requestsHash?: Hash32
 }
+
+/** EIP-7685: what a block without requests commits to. */
+export const emptyRequestsHash = toHash32(sha256(new Uint8Array(0)))
 
 /** Fields of a header that each fork appended, in order. */
 const appendedFields = [

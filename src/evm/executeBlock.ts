@@ -7,7 +7,7 @@ import { EthereumJSErrorWithoutCode } from '@ethereumjs/util'
 import { encodeReceipt, runBlock } from '@ethereumjs/vm'
 import type { ForkName, ForkSchedule } from '../chain/forks.js'
 import { type Hash32, toHash32 } from '../primitives/bytes.js'
-import { encodeRlp, type RlpItem } from '../primitives/rlp.js'
+import type { RlpItem } from '../primitives/rlp.js'
 import type { StateView } from '../state/stateView.js'
 import { type AncestorHash, createForkEngine, type ForkEngine } from './forkEngine.js'
 import { JournaledState, type StateChanges } from './journaledState.js'
@@ -68,6 +68,11 @@ export class BlockExecutor {
     }
   }
 
+  /** Sender and hash of each transaction of a block that is not executed (yet). Throws {@link InvalidBlockError}. */
+  async recoverSenders(items: readonly RlpItem[], fork: ForkName): Promise<Uint8Array> {
+    return readSenders(parseBlock(items, await this.engineFor(fork)))
+  }
+
   private async engineFor(fork: ForkName): Promise<ForkEngine> {
     let engine = this.engines.get(fork)
     if (engine === undefined) {
@@ -116,9 +121,4 @@ function asInvalid(error: unknown): never {
 function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return message.replace(/ \(vm hf=.*$/s, '').replace(/ \((tx type|block number)=.*$/s, '')
-}
-
-/** Receipts as the store keeps them: an RLP list of byte strings. */
-export function encodeReceiptList(receipts: readonly Uint8Array[]): Uint8Array {
-  return encodeRlp(receipts)
 }

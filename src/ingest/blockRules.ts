@@ -86,13 +86,7 @@ function checkGas(header: Header, parent: Header, { schedule }: RuleContext): vo
     `at most the gas limit ${header.gasLimit}`,
   )
   const isLondon = schedule.londonBlock !== undefined && header.number >= schedule.londonBlock
-  const parentIsLondon = isLondon && !isFirstLondon
-  const { baseFeePerGas: _, ...unpriced } = parent
-  mustEqual(
-    'baseFeePerGas',
-    header.baseFeePerGas,
-    isLondon ? nextBaseFee(parentIsLondon ? parent : unpriced) : undefined,
-  )
+  mustEqual('baseFeePerGas', header.baseFeePerGas, isLondon ? nextBaseFee(parent) : undefined)
 }
 
 function checkConsensus(header: Header, parent: Header, { fork, isMerged }: RuleContext): void {

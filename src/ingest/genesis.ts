@@ -1,7 +1,6 @@
 /** The first block of a network from a geth-format genesis: its state, its header and the chain it identifies. */
-import { sha256 } from '@noble/hashes/sha2.js'
 import { ForkSchedule, includesFork, parseGenesisConfig, toBigInteger, toInteger } from '../chain/forks.js'
-import { encodeHeader, type Header } from '../chain/header.js'
+import { emptyRequestsHash, encodeHeader, type Header } from '../chain/header.js'
 import {
   bytesToHex,
   type Hash32,
@@ -29,7 +28,6 @@ export interface Genesis {
 const difficultyDefault = 131_072n
 const gasLimitDefault = 4_712_388n
 const baseFeeDefault = 1_000_000_000n
-const emptyRequestsHash = toHash32(sha256(new Uint8Array(0)))
 const zeroHash = toHash32(new Uint8Array(32))
 const noBytes = new Uint8Array(0)
 

@@ -89,7 +89,8 @@ export class ChainImporter {
         return { outcome: 'canonical', number, gasUsed: header.gasUsed }
       }
       if (!block.isMerged && block.totalDifficulty <= this.totalDifficulty(head.hash)) {
-        this.store.writeSideBlock(sideBlock(block))
+        const senders = await this.executor.recoverSenders(block.items, block.fork)
+        this.store.writeSideBlock({ ...blockRows(block), senders })
         return { outcome: 'side', number, gasUsed: 0n }
       }
       return { outcome: 'canonical', number, gasUsed: await this.switchTo(block) }
@@ -195,13 +196,12 @@ export class ChainImporter {
     state: StateView,
     ancestorHash: (number: number) => Hash32 | undefined,
   ): Promise<Bundle> {
-    const { header, hash } = block
+    const { header } = block
     const executed = await this.executor.execute(block.items, block.fork, state, ancestorHash)
     compareWithHeader(header, executed)
     const { accounts, slots, nodes, code } = executed.changes
     return {
-      ...sideBlock(block),
-      hash,
+      ...blockRows(block),
       senders: executed.senders,
       receipts: encodeRlp(executed.receipts),
       accounts,
@@ -269,7 +269,8 @@ function parseBlock(rlp: Uint8Array): ParsedBlock {
   }
 }
 
-function sideBlock({ hash, header, headerRlp, bodyRlp, totalDifficulty }: Candidate) {
+/** What a store keeps of a block whether or not it is executed. */
+function blockRows({ hash, header, headerRlp, bodyRlp, totalDifficulty }: Candidate) {
   return {
     number: header.number,
     hash,

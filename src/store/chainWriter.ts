@@ -12,7 +12,10 @@ import { historyKey, metaKeys, numberKey, openChainTables, schemaVersion } from 
 import { lockForWriting, type WriterLock } from './writerLock.js'
 
 /** A block that is known but not executed: part of a branch that is not canonical. */
-export type SideBlock = Pick<Bundle, 'number' | 'hash' | 'parentHash' | 'header' | 'body' | 'totalDifficulty'>
+export type SideBlock = Pick<
+  Bundle,
+  'number' | 'hash' | 'parentHash' | 'header' | 'body' | 'senders' | 'totalDifficulty'
+>
 
 /** What a canonical block replaced: key → value before it, empty where there was none. */
 interface ReplacedState {
@@ -98,9 +101,10 @@ export class ChainWriter extends ChainReader {
     commitSync(this.environment, this.path, write)
   }
 
-  private writeBlock({ hash, header, body, totalDifficulty }: SideBlock): void {
+  private writeBlock({ hash, header, body, senders, totalDifficulty }: SideBlock): void {
     this.tables.headers.putSync(hash, header)
     this.tables.bodies.putSync(hash, body)
+    this.tables.senders.putSync(hash, senders)
     this.tables.totalDifficulties.putSync(hash, totalDifficulty)
   }
 
@@ -108,7 +112,6 @@ export class ChainWriter extends ChainReader {
     const { number, hash } = bundle
     const tables = this.tables
     this.writeBlock(bundle)
-    tables.senders.putSync(hash, bundle.senders)
     tables.receipts.putSync(hash, bundle.receipts)
     for (const [index, transactionHash] of transactionHashes(bundle.senders)) {
       tables.locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))

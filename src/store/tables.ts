@@ -17,7 +17,7 @@ const tableNames = {
   canonical: 'canonical',
   /** block hash → body, RLP list of transactions, uncles and, since Shanghai, withdrawals. */
   bodies: 'bodies',
-  /** block hash → sender (20 bytes) ‖ transaction hash (32 bytes) of each transaction. Executed blocks only. */
+  /** block hash → sender (20 bytes) ‖ transaction hash (32 bytes) of each transaction. */
   senders: 'senders',
   /** block hash → RLP list of byte strings, each a receipt in consensus encoding. Executed blocks only. */
   receipts: 'receipts',

@@ -1,0 +1,38 @@
+/**
+ * Answers rendered once, kept within a budget of bytes; the least recently used leaves first. Keys name content
+ * (a block hash and what was rendered of it), so nothing here can become wrong.
+ */
+export class AnswerCache {
+  private readonly answers = new Map<string, Uint8Array>()
+  private bytes = 0
+
+  /** `bytesMax` bounds the answers' bytes; keys and bookkeeping come to about 200 bytes an answer more. */
+  constructor(private readonly bytesMax: number) {}
+
+  /** The answer under `key`, rendered now if it is not held. Owned by the cache: never write to it. */
+  getOrRender(key: string, render: () => string | undefined): Uint8Array | undefined {
+    const held = this.answers.get(key)
+    if (held !== undefined) {
+      // A Map iterates in order of insertion, so the first key is always the least recently used.
+      this.answers.delete(key)
+      this.answers.set(key, held)
+      return held
+    }
+    const text = render()
+    if (text === undefined) return undefined
+    // Rendered JSON is hex and ASCII punctuation; latin1 copies it without looking at each character.
+    const answer = Buffer.from(text, 'latin1')
+    if (answer.length <= this.bytesMax) this.keep(key, answer)
+    return answer
+  }
+
+  private keep(key: string, answer: Uint8Array): void {
+    this.answers.set(key, answer)
+    this.bytes += answer.length
+    for (const [oldKey, old] of this.answers) {
+      if (this.bytes <= this.bytesMax) break
+      this.answers.delete(oldKey)
+      this.bytes -= old.length
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import type { Hash32 } from '../primitives/bytes.js'
+import { keccak256 } from '../primitives/keccak.js'
+import {
+  decodeRlpList,
+  encodeRlp,
+  type RlpItem,
+  type RlpSpan,
+  rlpLength,
+  rlpList,
+  rlpListSpans,
+  rlpSpanAt,
+} from '../primitives/rlp.js'
+import type { ChainReader } from '../store/chainReader.js'
+import { decodeHeader, type Header } from './header.js'
+import type { TransactionPlace } from './transactionJson.js'
+
+/** A block as the store holds it, taken apart as far as its JSON needs. */
+export interface BlockRows {
+  readonly hash: Hash32
+  readonly header: Header
+  /** Legacy transactions as RLP lists, typed ones as type byte and RLP list. Views of the body. */
+  readonly transactions: readonly Uint8Array[]
+  /** Sender (20 bytes) ‖ hash (32 bytes) of each transaction. */
+  readonly senders: Uint8Array
+  readonly uncleHashes: readonly Hash32[]
+  /** Undefined before Shanghai. */
+  readonly withdrawals: readonly RlpItem[] | undefined
+  /** RLP size of the whole block. */
+  readonly size: number
+}
+
+/** Reads a block; undefined where it is not known. Throws where the store holds only a part of it. */
+export function readBlockRows(store: ChainReader, hash: Hash32): BlockRows | undefined {
+  const headerRlp = store.readHeader(hash)
+  if (headerRlp === undefined) return undefined
+  const body = store.readBody(hash)
+  const senders = store.readSenders(hash)
+  if (body === undefined || senders === undefined) throw new Error('a block without body or senders')
+  const bodySpan = rlpSpanAt(body, 0)
+  const [transactions, uncles, withdrawals] = rlpListSpans(body, bodySpan) as [
+    RlpSpan,
+    RlpSpan,
+    RlpSpan | undefined,
+  ]
+  return {
+    hash,
+    header: decodeHeader(headerRlp),
+    transactions: rlpListSpans(body, transactions).map(({ isList, start, payload, end }) =>
+      body.subarray(isList ? start : payload, end),
+    ),
+    senders,
+    uncleHashes: rlpListSpans(body, uncles).map(({ start, end }) => keccak256(body.subarray(start, end))),
+    withdrawals: withdrawals && decodeRlpList(body.subarray(withdrawals.start, withdrawals.end)),
+    size: rlpLength(headerRlp.length + bodySpan.end - bodySpan.payload),
+  }
+}
+
+/** RLP of uncle `index` of a block; undefined for an unknown block or an index beyond its last. */
+export function readUncleRlp(store: ChainReader, hash: Hash32, index: number): Uint8Array | undefined {
+  const body = store.readBody(hash)
+  const uncle = body && rlpList(decodeRlpList(body)[1])[index]
+  return uncle && encodeRlp(uncle)
+}
+
+/** Where transaction `index` of a block stands. */
+export function transactionPlace({ hash, header, senders }: BlockRows, index: number): TransactionPlace {
+  const at = index * 52
+  return {
+    blockHash: hash,
+    blockNumber: header.number,
+    timestamp: header.timestamp,
+    baseFeePerGas: header.baseFeePerGas,
+    index,
+    sender: senders.subarray(at, at + 20),
+    hash: senders.subarray(at + 20, at + 52),
+  }
+}

@@ -1,0 +1,240 @@
+/**
+ * One network's blocks as callers ask for them. Owns the resolution of block ids, the head, and the rendered JSON
+ * of blocks, transactions, uncles and receipts. Reads the store through its reader and writes nothing; state is
+ * another room's.
+ */
+import { bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
+import { decodeRlpList, rlpBytes } from '../primitives/rlp.js'
+import type { ChainIdentity, ChainReader } from '../store/chainReader.js'
+import { AnswerCache } from './answerCache.js'
+import type { BlockId } from './blockId.js'
+import { bareBlockSize, blockJson, uncleJson } from './blockJson.js'
+import { type BlockRows, readBlockRows, readUncleRlp, transactionPlace } from './blockRows.js'
+import { blobBaseFee } from './feeMarket.js'
+import { ForkSchedule, parseGenesisConfig } from './forks.js'
+import { decodeHeader, encodeHeader, type Header, headerHash } from './header.js'
+import { buildPendingHeader } from './pendingHeader.js'
+import { type ReceiptCursor, receiptJson } from './receiptJson.js'
+import { decodeTransaction, transactionJson } from './transactionJson.js'
+
+/** What a block id stands for, fixed for the rest of a call. */
+export interface ResolvedBlock {
+  readonly number: number
+  readonly hash: Hash32
+  /** The caller asked for the pending block; number and hash are those of the head that it builds on. */
+  readonly isPending: boolean
+}
+
+/** The newest canonical block that this process has seen. */
+export interface Head {
+  readonly number: number
+  readonly hash: Hash32
+  readonly header: Header
+  /** Grows with every change of the head, so that what depends on it can be kept until it moves. */
+  readonly generation: number
+}
+
+export interface ChainOptions {
+  /** Whether the `safe` tag is answered. */
+  readonly supportsSafe: boolean
+  /** Blocks by which the `safe` and `finalized` blocks stand behind the head. */
+  readonly safeLag: number
+  readonly finalizedLag: number
+  /** Bytes of rendered blocks and receipts kept. */
+  readonly answerCacheBytes: number
+}
+
+export class Chain {
+  readonly identity: ChainIdentity
+  readonly schedule: ForkSchedule
+  private readonly answers: AnswerCache
+  private readonly listeners = new Set<() => void>()
+  private current: Head
+
+  /** Throws OperatorError where the store holds no chain or one of another schema. */
+  constructor(
+    private readonly store: ChainReader,
+    private readonly options: ChainOptions,
+  ) {
+    const identity = store.readIdentity()
+    if (identity === undefined) throw new Error('a chain needs a store with a genesis')
+    this.identity = identity
+    this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    this.answers = new AnswerCache(options.answerCacheBytes)
+    this.current = this.readHead(0)
+  }
+
+  get head(): Head {
+    return this.current
+  }
+
+  /** Looks whether the writer has moved the head; listeners run before it returns. */
+  refreshHead(): void {
+    this.store.refresh()
+    const stored = this.store.readHead()
+    if (stored === undefined || equalBytes(stored.hash, this.current.hash)) return
+    this.current = this.readHead(this.current.generation + 1)
+    for (const listener of this.listeners) listener()
+  }
+
+  /** Calls `listener` after each change of the head. Returns a function that ends it. */
+  onHead(listener: () => void): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  /**
+   * Resolves a block id, the one place where tags get their meaning; undefined where there is no such block.
+   * `argument` counts the caller's arguments from 0. Throws FaultError: `safe` not supported, hash not canonical.
+   */
+  resolve(id: BlockId, argument: number): ResolvedBlock | undefined {
+    switch (id.kind) {
+      case 'number':
+        return this.canonicalBlock(id.number)
+      case 'hash':
+        return this.blockByHash(id.hash, id.requireCanonical)
+      case 'tag':
+        switch (id.tag) {
+          case 'latest':
+            return this.headBlock(false)
+          case 'pending':
+            return this.headBlock(true)
+          case 'earliest':
+            return this.canonicalBlock(0)
+          case 'finalized':
+            return this.canonicalBlock(Math.max(0, this.current.number - this.options.finalizedLag))
+          case 'safe':
+            if (!this.options.supportsSafe) {
+              const why = 'the safe tag is not supported on this network, use finalized'
+              throw new FaultError({ kind: 'InvalidArgument', index: argument, why })
+            }
+            return this.canonicalBlock(Math.max(0, this.current.number - this.options.safeLag))
+        }
+    }
+  }
+
+  /** The block object of a known block, with full transactions or their hashes. */
+  blockJson(hash: Hash32, isFull: boolean): Uint8Array | undefined {
+    return this.answers.getOrRender((isFull ? 'f' : 'b') + cacheKey(hash), () =>
+      this.renderBlock(hash, isFull),
+    )
+  }
+
+  /**
+   * The pending block: nothing is known of it but what the head dictates, so it is empty and its state is the
+   * head's. `hash`, `logsBloom`, `nonce` and `number` are null.
+   */
+  pendingBlockJson(): string {
+    const { header: parent, hash } = this.current
+    const parentTotal = this.totalDifficulty(hash) ?? 0n
+    const header = buildPendingHeader(parent, hash, this.schedule, parentTotal)
+    const totalDifficulty = parentTotal + header.difficulty
+    const withdrawals = header.withdrawalsRoot === undefined ? undefined : []
+    const size = bareBlockSize(encodeHeader(header), withdrawals !== undefined)
+    return blockJson(header, { hash: null, totalDifficulty, size }, [], [], withdrawals)
+  }
+
+  /** One transaction object of a known block; undefined for an index beyond its last. */
+  transactionJson(hash: Hash32, index: number): string | undefined {
+    const rows = readBlockRows(this.store, hash)
+    const transaction = rows?.transactions[index]
+    if (rows === undefined || transaction === undefined) return undefined
+    return transactionJson(decodeTransaction(transaction), transactionPlace(rows, index))
+  }
+
+  /** The receipts of a known, executed block. */
+  receiptsJson(hash: Hash32): Uint8Array | undefined {
+    return this.answers.getOrRender(`r${cacheKey(hash)}`, () => this.renderReceipts(hash))
+  }
+
+  /** One uncle of a known block; undefined for an index beyond its last. */
+  uncleJson(hash: Hash32, index: number): string | undefined {
+    const headerRlp = readUncleRlp(this.store, hash, index)
+    if (headerRlp === undefined) return undefined
+    const header = decodeHeader(headerRlp)
+    // An uncle's parent is an ancestor of the block that names it, so its total difficulty is known.
+    const parentTotal = this.totalDifficulty(header.parentHash)
+    const totalDifficulty = parentTotal === undefined ? undefined : parentTotal + header.difficulty
+    return uncleJson(header, headerRlp, headerHash(headerRlp), totalDifficulty)
+  }
+
+  private headBlock(isPending: boolean): ResolvedBlock {
+    const { number, hash } = this.current
+    return { number, hash, isPending }
+  }
+
+  private canonicalBlock(number: number): ResolvedBlock | undefined {
+    // A block that the writer has made but not announced yet does not exist for callers.
+    if (number > this.current.number) return undefined
+    const hash = this.store.readCanonicalHash(number)
+    return hash && { number, hash, isPending: false }
+  }
+
+  private blockByHash(hash: Hash32, requireCanonical: boolean): ResolvedBlock | undefined {
+    const header = this.store.readHeader(hash)
+    if (header === undefined) return undefined
+    const { number } = decodeHeader(header)
+    if (requireCanonical) {
+      const canonical = this.canonicalBlock(number)
+      if (canonical === undefined || !equalBytes(canonical.hash, hash)) {
+        throw new FaultError({ kind: 'HashNotCanonical' })
+      }
+    }
+    return { number, hash, isPending: false }
+  }
+
+  private readHead(generation: number): Head {
+    const stored = this.store.readHead()
+    const header = stored && this.store.readHeader(stored.hash)
+    if (stored === undefined || header === undefined) throw new Error('the store has no head')
+    return { ...stored, header: decodeHeader(header), generation }
+  }
+
+  private totalDifficulty(hash: Hash32): bigint | undefined {
+    const total = this.store.readTotalDifficulty(hash)
+    return total && bytesToBigInt(total)
+  }
+
+  private renderBlock(hash: Hash32, isFull: boolean): string | undefined {
+    const rows = readBlockRows(this.store, hash)
+    if (rows === undefined) return undefined
+    const transactions: string[] = []
+    for (const [index, bytes] of rows.transactions.entries()) {
+      const place = transactionPlace(rows, index)
+      transactions.push(
+        isFull ? transactionJson(decodeTransaction(bytes), place) : `"${bytesToHex(place.hash)}"`,
+      )
+    }
+    const identity = { hash, totalDifficulty: this.totalDifficulty(hash), size: rows.size }
+    return blockJson(rows.header, identity, transactions, rows.uncleHashes, rows.withdrawals)
+  }
+
+  private renderReceipts(hash: Hash32): string | undefined {
+    const rows = readBlockRows(this.store, hash)
+    const receipts = this.store.readReceipts(hash)
+    if (rows === undefined || receipts === undefined) return undefined
+    const cursor: ReceiptCursor = {
+      blobGasPrice: this.blobGasPrice(rows),
+      cumulativeGasUsed: 0n,
+      logIndex: 0,
+    }
+    const parts = decodeRlpList(receipts).map((receipt, index) => {
+      const transaction = decodeTransaction(rows.transactions[index] as Uint8Array)
+      return receiptJson(rlpBytes(receipt), transaction, transactionPlace(rows, index), cursor)
+    })
+    return `[${parts.join(',')}]`
+  }
+
+  private blobGasPrice({ header }: BlockRows): bigint | undefined {
+    if (header.excessBlobGas === undefined) return undefined
+    const parameters = this.schedule.blobParametersAt(
+      this.schedule.forkAt(header.number, header.timestamp, true),
+    )
+    return parameters && blobBaseFee(header.excessBlobGas, parameters)
+  }
+}
+
+function cacheKey(hash: Hash32): string {
+  return Buffer.from(hash.buffer, hash.byteOffset, 32).toString('latin1')
+}

@@ -1,0 +1,55 @@
+import { type Hash32, toHash32 } from '../primitives/bytes.js'
+import { emptyTrieRoot, emptyUnclesHash } from '../primitives/keccak.js'
+import { nextBaseFee, nextDifficulty, nextExcessBlobGas } from './feeMarket.js'
+import { type ForkSchedule, includesFork } from './forks.js'
+import { emptyRequestsHash, type Header } from './header.js'
+
+/**
+ * Seconds from the head to the pending block: one slot of proof of stake. The clock is left out so that an answer
+ * depends on the head alone.
+ */
+const slotSeconds = 12
+
+const zeroHash = toHash32(new Uint8Array(32))
+
+/** Header of an empty block on top of `parent`: what the head dictates, and zeros or the parent's values else. */
+export function buildPendingHeader(
+  parent: Header,
+  parentHash: Hash32,
+  schedule: ForkSchedule,
+  parentTotalDifficulty: bigint,
+): Header {
+  const number = parent.number + 1
+  const timestamp = parent.timestamp + slotSeconds
+  const isMerged = schedule.isMerged(parentTotalDifficulty)
+  const fork = schedule.forkAt(number, timestamp, isMerged)
+  const blobParameters = schedule.blobParametersAt(fork)
+  const parentHasUncles = Buffer.compare(parent.unclesHash, emptyUnclesHash) !== 0
+  return {
+    parentHash,
+    unclesHash: emptyUnclesHash,
+    miner: new Uint8Array(20),
+    stateRoot: parent.stateRoot,
+    transactionsRoot: emptyTrieRoot,
+    receiptsRoot: emptyTrieRoot,
+    logsBloom: new Uint8Array(256),
+    difficulty: isMerged ? 0n : nextDifficulty(parent, parentHasUncles, timestamp, fork),
+    number,
+    gasLimit: parent.gasLimit,
+    gasUsed: 0n,
+    timestamp,
+    extraData: new Uint8Array(0),
+    mixHash: zeroHash,
+    nonce: new Uint8Array(8),
+    ...(includesFork(fork, 'london') ? { baseFeePerGas: nextBaseFee(parent) } : {}),
+    ...(includesFork(fork, 'shanghai') ? { withdrawalsRoot: emptyTrieRoot } : {}),
+    ...(includesFork(fork, 'cancun') && blobParameters !== undefined
+      ? {
+          blobGasUsed: 0n,
+          excessBlobGas: nextExcessBlobGas(parent, fork, blobParameters),
+          parentBeaconBlockRoot: zeroHash,
+        }
+      : {}),
+    ...(includesFork(fork, 'prague') ? { requestsHash: emptyRequestsHash } : {}),
+  }
+}

@@ -1,0 +1,45 @@
+import { decodeHeader } from '../chain/header.js'
+import { type Address, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
+import type { ChainReader } from '../store/chainReader.js'
+import { readSlotFromTrie } from './stateView.js'
+import { MissingNodeError } from './trie.js'
+
+/** A block whose state is read. */
+export interface StateBlock {
+  readonly number: number
+  readonly hash: Hash32
+}
+
+/** Single reads of state at a block, for callers of the service. */
+export class StateReader {
+  constructor(private readonly store: ChainReader) {}
+
+  /**
+   * Value of a slot after a block, without leading zeros; undefined for zero and for an address without account.
+   * At the head one read of the latest table, at other canonical blocks one bounded read of history; on other
+   * branches a walk down the tries. Throws FaultError where that state is not held.
+   *
+   * All reads of one call see one snapshot of the store, so a head that moves meanwhile cannot mix two blocks.
+   */
+  readSlot({ number, hash }: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined {
+    const head = this.store.readHead()
+    if (head !== undefined && equalBytes(head.hash, hash)) return this.store.readSlot(address, slot)
+    const canonical = this.store.readCanonicalHash(number)
+    if (canonical !== undefined && equalBytes(canonical, hash))
+      return this.store.readSlotAt(address, slot, number)
+    return this.readSlotOffBranch(hash, address, slot)
+  }
+
+  private readSlotOffBranch(hash: Hash32, address: Address, slot: Hash32): Uint8Array | undefined {
+    const header = this.store.readHeader(hash)
+    if (header === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
+    const { stateRoot } = decodeHeader(header)
+    try {
+      return readSlotFromTrie(stateRoot, address, slot, (node) => this.store.readNode(node))
+    } catch (error) {
+      if (!(error instanceof MissingNodeError)) throw error
+      throw new FaultError({ kind: 'StateNotAvailable', stateRoot: bytesToHex(stateRoot) })
+    }
+  }
+}
