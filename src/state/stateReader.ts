@@ -1,6 +1,6 @@
-import { decodeHeader } from '../chain/header.js'
-import { type Address, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { type Address, bytesToHex, equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
+import { decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 import type { ChainReader } from '../store/chainReader.js'
 import { readSlotFromTrie } from './stateView.js'
 import { MissingNodeError } from './trie.js'
@@ -34,7 +34,8 @@ export class StateReader {
   private readSlotOffBranch(hash: Hash32, address: Address, slot: Hash32): Uint8Array | undefined {
     const header = this.store.readHeader(hash)
     if (header === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
-    const { stateRoot } = decodeHeader(header)
+    // The fourth field of every header (yellow paper 4.4).
+    const stateRoot = toHash32(rlpBytes(decodeRlpList(header)[3]))
     try {
       return readSlotFromTrie(stateRoot, address, slot, (node) => this.store.readNode(node))
     } catch (error) {

@@ -1,0 +1,127 @@
+import { setImmediate } from 'node:timers/promises'
+import { OperatorError } from '../primitives/faults.js'
+import { ChainWriter } from '../store/chainWriter.js'
+import { ChainFileError, fileBytes, readChainFile } from './chainFile.js'
+import { type Genesis, parseGenesis } from './genesis.js'
+import { BadBlockError, ChainImporter } from './importer.js'
+import type { IngestMessage, IngestProgress, IngestTask } from './messages.js'
+
+/** Shortest time between two progress messages; a reader of a bar sees no more. */
+const progressMs = 100
+/**
+ * Longest time without a turn of the event loop. Execution runs on promises that never leave the loop's turn, so
+ * without this a message to stop would not arrive before the file ends.
+ */
+const turnMs = 20
+
+/**
+ * Takes a genesis and chain files into a store, block by block, and reports on the way; ends early, after a whole
+ * block, once `shouldStop` says so. Throws OperatorError for everything that the operator can mend: a bad block,
+ * a damaged file, another chain's store, a full disk. All blocks before the fault stay.
+ */
+export async function importFiles(
+  task: IngestTask,
+  report: (message: IngestMessage) => void,
+  shouldStop: () => boolean,
+): Promise<void> {
+  const genesis = readGenesis(task)
+  const store = ChainWriter.openForWriting({ path: task.storePath, mapBytes: task.mapBytes })
+  try {
+    store.initialize(genesis.identity, genesis.bundle)
+    report({ type: 'opened' })
+    const { progress, stopped } = await takeFiles(task, store, genesis, report, shouldStop)
+    report({ type: 'finished', progress, stopped })
+  } finally {
+    await store.close()
+  }
+}
+
+function readGenesis({ genesis: { text, path } }: IngestTask): Genesis {
+  try {
+    return parseGenesis(text)
+  } catch (error) {
+    if (error instanceof RangeError)
+      throw new OperatorError(`the genesis ${path} is not usable: ${error.message}`)
+    throw error
+  }
+}
+
+async function takeFiles(
+  { files }: IngestTask,
+  store: ChainWriter,
+  genesis: Genesis,
+  report: (message: IngestMessage) => void,
+  shouldStop: () => boolean,
+): Promise<{ progress: IngestProgress; stopped: boolean }> {
+  const start = performance.now()
+  const importer = new ChainImporter(store, genesis.schedule)
+  const counts = { canonical: 0, known: 0, side: 0 }
+  let gas = 0n
+  let number = store.readHead()?.number ?? 0
+  let bytesRead = 0
+  let filesDone = 0
+  let reported = start
+  let turned = start
+  let bytesTotal = 0
+  for (const file of files) bytesTotal += await sizeOf(file)
+  const snapshot = (): IngestProgress => ({
+    number,
+    executed: counts.canonical,
+    known: counts.known,
+    side: counts.side,
+    gas: Number(gas),
+    bytesRead: filesDone + bytesRead,
+    bytesTotal,
+    elapsedMs: performance.now() - start,
+  })
+  for (const file of files) {
+    let offset = 0
+    try {
+      for await (const block of readChainFile(file, (bytes) => {
+        bytesRead = bytes
+      })) {
+        if (shouldStop()) return { progress: snapshot(), stopped: true }
+        offset = block.offset
+        const result = await importer.importBlock(block.rlp)
+        counts[result.outcome]++
+        gas += result.gasUsed
+        number = result.number
+        const now = performance.now()
+        if (now - reported >= progressMs) {
+          reported = now
+          report({ type: 'progress', progress: snapshot() })
+        }
+        if (now - turned >= turnMs) {
+          await setImmediate()
+          turned = performance.now()
+        }
+      }
+    } catch (error) {
+      throw asOperatorError(error, file, offset)
+    }
+    filesDone += bytesRead
+    bytesRead = 0
+  }
+  try {
+    await importer.finish()
+  } catch (error) {
+    throw asOperatorError(error, files.at(-1) ?? '', 0)
+  }
+  return { progress: snapshot(), stopped: false }
+}
+
+async function sizeOf(file: string): Promise<number> {
+  try {
+    return await fileBytes(file)
+  } catch (error) {
+    throw new OperatorError(`cannot read the chain file ${file}: ${(error as Error).message}`)
+  }
+}
+
+function asOperatorError(error: unknown, file: string, offset: number): unknown {
+  if (error instanceof ChainFileError) return new OperatorError(error.message)
+  if (error instanceof BadBlockError) {
+    return new OperatorError(`${file}: at byte ${offset}: ${error.message}; all blocks before it are kept`)
+  }
+  return error
+}

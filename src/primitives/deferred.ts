@@ -1,0 +1,16 @@
+/** A promise with its ends in hand (`Promise.withResolvers` of newer Node versions). */
+export interface Deferred<T> {
+  readonly promise: Promise<T>
+  resolve(value: T): void
+  reject(error: Error): void
+}
+
+export function defer<T>(): Deferred<T> {
+  let resolve: (value: T) => void = () => undefined
+  let reject: (error: Error) => void = () => undefined
+  const promise = new Promise<T>((onResolve, onReject) => {
+    resolve = onResolve
+    reject = onReject
+  })
+  return { promise, resolve, reject }
+}

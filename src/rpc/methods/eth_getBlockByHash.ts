@@ -1,0 +1,12 @@
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { boolean, hash32 } from '../params.js'
+
+/** The block with this hash, canonical or not; null where it is not known. Specification, section 4. */
+export const eth_getBlockByHash = defineMethod({
+  name: 'eth_getBlockByHash',
+  params: [hash32, boolean],
+  cost: 'inline',
+  memo: 'head',
+  run: ({ chain }: Network, [hash, isFull]) => chain.blockJson(hash, isFull) ?? 'null',
+})

@@ -1,0 +1,16 @@
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { blockId, boolean } from '../params.js'
+
+/** The block that a number, tag or EIP-1898 object names; null where there is none. Specification, section 4. */
+export const eth_getBlockByNumber = defineMethod({
+  name: 'eth_getBlockByNumber',
+  params: [blockId(), boolean],
+  cost: 'inline',
+  memo: 'head',
+  run({ chain }: Network, [id, isFull]) {
+    const block = chain.resolve(id, 0)
+    if (block === undefined) return 'null'
+    return block.isPending ? chain.pendingBlockJson() : (chain.blockJson(block.hash, isFull) ?? 'null')
+  },
+})

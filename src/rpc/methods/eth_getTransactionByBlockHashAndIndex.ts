@@ -1,0 +1,12 @@
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { hash32, position } from '../params.js'
+
+/** One transaction of the block with this hash; null where there is no such block or index. Specification, section 4. */
+export const eth_getTransactionByBlockHashAndIndex = defineMethod({
+  name: 'eth_getTransactionByBlockHashAndIndex',
+  params: [hash32, position],
+  cost: 'inline',
+  memo: 'head',
+  run: ({ chain }: Network, [hash, index]) => chain.transactionJson(hash, index) ?? 'null',
+})

@@ -1,0 +1,16 @@
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { blockId, position } from '../params.js'
+
+/** One transaction of a block; null where there is no such block or index. Specification, section 4. */
+export const eth_getTransactionByBlockNumberAndIndex = defineMethod({
+  name: 'eth_getTransactionByBlockNumberAndIndex',
+  params: [blockId(), position],
+  cost: 'inline',
+  memo: 'head',
+  run({ chain }: Network, [id, index]) {
+    const block = chain.resolve(id, 0)
+    if (block === undefined || block.isPending) return 'null'
+    return chain.transactionJson(block.hash, index) ?? 'null'
+  },
+})

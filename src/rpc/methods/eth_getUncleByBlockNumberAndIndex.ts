@@ -1,0 +1,16 @@
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { blockId, position } from '../params.js'
+
+/** One uncle of a block; null where there is no such block or uncle. Specification, section 4. */
+export const eth_getUncleByBlockNumberAndIndex = defineMethod({
+  name: 'eth_getUncleByBlockNumberAndIndex',
+  params: [blockId(), position],
+  cost: 'inline',
+  memo: 'head',
+  run({ chain }: Network, [id, index]) {
+    const block = chain.resolve(id, 0)
+    if (block === undefined || block.isPending) return 'null'
+    return chain.uncleJson(block.hash, index) ?? 'null'
+  },
+})

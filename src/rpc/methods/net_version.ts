@@ -1,0 +1,11 @@
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+
+/** The network id as a decimal string; the chain id where nothing else is configured. */
+export const net_version = defineMethod({
+  name: 'net_version',
+  params: [],
+  cost: 'inline',
+  memo: 'head',
+  run: ({ chain }: Network) => JSON.stringify(chain.identity.networkId),
+})

@@ -1,0 +1,21 @@
+import type { Chain } from '../chain/chain.js'
+import type { StateReader } from '../state/stateReader.js'
+import type { RpcNetwork } from './method.js'
+
+/** How far a network's source is, in block numbers. */
+export interface SyncProgress {
+  readonly startingBlock: number
+  readonly currentBlock: number
+  /** The highest block that the source has shown so far. */
+  readonly highestBlock: number
+}
+
+/** What one network offers to methods. */
+export interface Network extends RpcNetwork {
+  readonly chain: Chain
+  readonly state: StateReader
+  /** Undefined once the source has delivered all it has, and for a network without one. */
+  readonly syncing: SyncProgress | undefined
+  /** `name/version/platform/runtime`, as `web3_clientVersion` answers. */
+  readonly clientVersion: string
+}

@@ -1,0 +1,32 @@
+import type { Method } from './method.js'
+import { eth_blockNumber } from './methods/eth_blockNumber.js'
+import { eth_chainId } from './methods/eth_chainId.js'
+import { eth_getBlockByHash } from './methods/eth_getBlockByHash.js'
+import { eth_getBlockByNumber } from './methods/eth_getBlockByNumber.js'
+import { eth_getBlockReceipts } from './methods/eth_getBlockReceipts.js'
+import { eth_getStorageAt } from './methods/eth_getStorageAt.js'
+import { eth_getTransactionByBlockHashAndIndex } from './methods/eth_getTransactionByBlockHashAndIndex.js'
+import { eth_getTransactionByBlockNumberAndIndex } from './methods/eth_getTransactionByBlockNumberAndIndex.js'
+import { eth_getUncleByBlockNumberAndIndex } from './methods/eth_getUncleByBlockNumberAndIndex.js'
+import { eth_syncing } from './methods/eth_syncing.js'
+import { net_version } from './methods/net_version.js'
+import { web3_clientVersion } from './methods/web3_clientVersion.js'
+import type { Network } from './network.js'
+
+/** Every method of the service, by its name on the wire. */
+export const methods = {
+  eth_blockNumber,
+  eth_chainId,
+  eth_getBlockByHash,
+  eth_getBlockByNumber,
+  eth_getBlockReceipts,
+  eth_getStorageAt,
+  eth_getTransactionByBlockHashAndIndex,
+  eth_getTransactionByBlockNumberAndIndex,
+  eth_getUncleByBlockNumberAndIndex,
+  eth_syncing,
+  net_version,
+  web3_clientVersion,
+} satisfies Record<string, Method<Network>>
+
+export type MethodName = keyof typeof methods
