@@ -1,0 +1,269 @@
+/**
+ * Checks what a store holds against what its hashes promise: every canonical block, and the whole state at the
+ * head and at random blocks. Reads only, so it may run beside a server; executes nothing.
+ */
+import { decodeHeader, type Header, headerHash } from '../chain/header.js'
+import { type Address, bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
+import { decodeRlpList, encodeRlp, rlpBytes, rlpList } from '../primitives/rlp.js'
+import { decodeAccount } from '../state/account.js'
+import { indexedRoot, MissingNodeError, readTrie, trieLeaves } from '../state/trie.js'
+import type { ChainReader } from '../store/chainReader.js'
+
+export interface VerifyOptions {
+  /** Random blocks whose whole state is compared, beside the head. */
+  readonly blocks: number
+  /** Chooses the random blocks. */
+  readonly seed: number
+  /** Told what is being checked and how far that is, 0 to 1. */
+  readonly onProgress: (what: string, done: number) => void
+}
+
+export interface VerifyReport {
+  readonly blocks: number
+  readonly transactions: number
+  /** Numbers of the blocks whose state was compared; the head is the last. */
+  readonly stateBlocks: readonly number[]
+  readonly accounts: number
+  readonly slots: number
+  readonly trieNodes: number
+  /** One sentence each; empty for a sound store. */
+  readonly faults: readonly string[]
+}
+
+/** Faults after which checking stops: a store with this many is damaged, and more would only scroll. */
+const faultsMax = 20
+
+class TooManyFaults extends Error {}
+
+export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyReport {
+  const head = store.readHead()
+  if (head === undefined) throw new Error('the store has no head')
+  const check = new Verification(store, head.number)
+  const stateBlocks = [...chooseBlocks(head.number, options), head.number]
+  try {
+    check.blocks((done) => options.onProgress('blocks', done))
+    for (const [index, number] of stateBlocks.entries()) {
+      options.onProgress(`state of block ${number}`, index / stateBlocks.length)
+      check.stateAt(number)
+    }
+    options.onProgress('latest state', 1)
+    check.latestState()
+  } catch (error) {
+    if (!(error instanceof TooManyFaults)) throw error
+  }
+  const { counts, faults } = check
+  return { ...counts, trieNodes: check.nodes.size, stateBlocks, faults }
+}
+
+/** What the flat tables say of one state. */
+interface FlatState {
+  readonly name: string
+  readonly accounts: Iterable<readonly [Address, Uint8Array]>
+  slotsOf(address: Address): Iterable<readonly [Hash32, Uint8Array]>
+}
+
+class Verification {
+  readonly counts = { blocks: 0, transactions: 0, accounts: 0, slots: 0 }
+  readonly faults: string[] = []
+  /** Hashes of the trie nodes whose content was checked. */
+  readonly nodes = new Set<string>()
+
+  constructor(
+    private readonly store: ChainReader,
+    private readonly headNumber: number,
+  ) {}
+
+  /** Every canonical block: hash, link to its parent, body, receipts, senders, locations, total difficulty. */
+  blocks(onProgress: (done: number) => void): void {
+    let parent: { hash: Hash32; total: bigint } | undefined
+    for (let number = 0; number <= this.headNumber; number++) {
+      if (number % 256 === 0) onProgress(number / (this.headNumber + 1))
+      const hash = this.store.readCanonicalHash(number)
+      const headerRlp = hash && this.store.readHeader(hash)
+      if (hash === undefined || headerRlp === undefined) {
+        this.fault(`block ${number}: its header is missing`)
+        parent = undefined
+        continue
+      }
+      const header = decodeHeader(headerRlp)
+      const total = bytesToBigInt(this.store.readTotalDifficulty(hash) ?? new Uint8Array(0))
+      this.expect(
+        equalBytes(headerHash(headerRlp), hash),
+        `block ${number}: its header does not have the hash ${bytesToHex(hash)}`,
+      )
+      this.expect(header.number === number, `block ${number}: its header says ${header.number}`)
+      if (parent !== undefined) {
+        this.expect(
+          equalBytes(header.parentHash, parent.hash),
+          `block ${number}: its parent is not block ${number - 1}`,
+        )
+        this.expect(
+          total === parent.total + header.difficulty,
+          `block ${number}: its total difficulty is ${total}, expected ${parent.total + header.difficulty}`,
+        )
+      }
+      this.body(number, hash, header)
+      parent = { hash, total }
+      this.counts.blocks++
+    }
+  }
+
+  /** The state after a canonical block: history against the tries below its state root. */
+  stateAt(number: number): void {
+    this.compare(number, {
+      name: `history at block ${number}`,
+      accounts: this.store.accountsAt(number),
+      slotsOf: (address) => this.store.slotsOfAt(address, number),
+    })
+  }
+
+  /** The latest tables against the tries below the head's state root. */
+  latestState(): void {
+    this.compare(this.headNumber, {
+      name: 'latest state',
+      accounts: this.store.accounts(),
+      slotsOf: (address) => this.store.slotsOf(address),
+    })
+  }
+
+  private body(number: number, hash: Hash32, header: Header): void {
+    const body = this.store.readBody(hash)
+    const receipts = this.store.readReceipts(hash)
+    const senders = this.store.readSenders(hash)
+    if (body === undefined || receipts === undefined || senders === undefined) {
+      return this.fault(`block ${number}: its body, receipts or senders are missing`)
+    }
+    const [transactionItems, uncles, withdrawals] = decodeRlpList(body)
+    const transactions = rlpList(transactionItems).map((item) =>
+      item instanceof Uint8Array ? item : encodeRlp(item),
+    )
+    const roots: [string, Uint8Array, Uint8Array | undefined][] = [
+      ['transactionsRoot', indexedRoot(transactions), header.transactionsRoot],
+      ['sha3Uncles', keccak256(encodeRlp(rlpList(uncles))), header.unclesHash],
+      ['receiptsRoot', indexedRoot(decodeRlpList(receipts).map(rlpBytes)), header.receiptsRoot],
+    ]
+    if (withdrawals !== undefined) {
+      roots.push([
+        'withdrawalsRoot',
+        indexedRoot(rlpList(withdrawals).map(encodeRlp)),
+        header.withdrawalsRoot,
+      ])
+    }
+    for (const [field, got, want] of roots) {
+      this.expect(
+        want !== undefined && equalBytes(got, want),
+        `block ${number}: ${field} of its content is ${bytesToHex(got)}, the header says ${want === undefined ? 'nothing' : bytesToHex(want)}`,
+      )
+    }
+    this.expect(
+      senders.length === transactions.length * 52,
+      `block ${number}: its senders are not as many as its transactions`,
+    )
+    for (const [index, transaction] of transactions.entries()) {
+      const transactionHash = keccak256(transaction)
+      const location = this.store.readLocation(transactionHash)
+      const kept = senders.subarray(index * 52 + 20, index * 52 + 52)
+      this.expect(
+        equalBytes(kept, transactionHash) &&
+          location?.index === index &&
+          equalBytes(location.blockHash, hash),
+        `block ${number}: transaction ${index} is not indexed under its hash`,
+      )
+      this.counts.transactions++
+    }
+  }
+
+  private compare(number: number, flat: FlatState): void {
+    const hash = this.store.readCanonicalHash(number)
+    const header = hash && this.store.readHeader(hash)
+    if (header === undefined) return
+    const { stateRoot } = decodeHeader(header)
+    try {
+      this.compareAccounts(stateRoot, flat)
+    } catch (error) {
+      if (!(error instanceof MissingNodeError) && !(error instanceof RangeError)) throw error
+      this.fault(`${flat.name}: ${error.message}`)
+    }
+  }
+
+  private compareAccounts(stateRoot: Hash32, flat: FlatState): void {
+    let accounts = 0
+    for (const [address, row] of flat.accounts) {
+      accounts++
+      const inTrie = readTrie(stateRoot, keccak256(address), this.readNode)
+      if (inTrie === undefined || !equalBytes(inTrie, row)) {
+        this.fault(`${flat.name}: account ${bytesToHex(address)} differs from the state trie`)
+        continue
+      }
+      const { storageRoot, codeHash } = decodeAccount(row)
+      this.compareSlots(storageRoot, address, flat)
+      if (!equalBytes(codeHash, emptyCodeHash)) {
+        const code = this.store.readCode(codeHash)
+        this.expect(
+          code !== undefined && equalBytes(keccak256(code), codeHash),
+          `${flat.name}: the code of ${bytesToHex(address)} is missing or damaged`,
+        )
+      }
+    }
+    this.counts.accounts += accounts
+    const leaves = this.countLeaves(stateRoot)
+    this.expect(leaves === accounts, `${flat.name}: it has ${accounts} accounts, the state trie ${leaves}`)
+  }
+
+  private compareSlots(storageRoot: Hash32, address: Address, flat: FlatState): void {
+    let slots = 0
+    for (const [slot, value] of flat.slotsOf(address)) {
+      slots++
+      const inTrie = equalBytes(storageRoot, emptyTrieRoot)
+        ? undefined
+        : readTrie(storageRoot, keccak256(slot), this.readNode)
+      this.expect(
+        inTrie !== undefined && equalBytes(inTrie, encodeRlp(value)),
+        `${flat.name}: slot ${bytesToHex(slot)} of ${bytesToHex(address)} differs from its storage trie`,
+      )
+    }
+    this.counts.slots += slots
+    const leaves = this.countLeaves(storageRoot)
+    this.expect(
+      leaves === slots,
+      `${flat.name}: ${bytesToHex(address)} has ${slots} slots, its storage trie ${leaves}`,
+    )
+  }
+
+  private countLeaves(root: Hash32): number {
+    let leaves = 0
+    for (const _ of trieLeaves(root, this.readNode)) leaves++
+    return leaves
+  }
+
+  private readonly readNode = (hash: Uint8Array): Uint8Array | undefined => {
+    const node = this.store.readNode(hash)
+    if (node !== undefined) this.nodes.add(Buffer.from(hash).toString('latin1'))
+    return node
+  }
+
+  private expect(holds: boolean, otherwise: string): void {
+    if (!holds) this.fault(otherwise)
+  }
+
+  private fault(sentence: string): void {
+    this.faults.push(sentence)
+    if (this.faults.length >= faultsMax) throw new TooManyFaults()
+  }
+}
+
+/** Distinct random numbers below the head, in ascending order (mulberry32). */
+function chooseBlocks(headNumber: number, { blocks, seed }: VerifyOptions): number[] {
+  let state = seed >>> 0
+  const random = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = Math.imul(state ^ (state >>> 15), state | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+  const chosen = new Set<number>()
+  const wanted = Math.min(blocks, headNumber)
+  while (chosen.size < wanted) chosen.add(Math.floor(random() * headNumber))
+  return [...chosen].sort((a, b) => a - b)
+}
