@@ -34,6 +34,9 @@ export const demoNetworkName = 'demo'
 /** Where data lies when nothing says otherwise, under the current folder. */
 export const dataDirDefault = 'data/live'
 
+/** Blocks whose state `verify` compares: seconds of work on the demo network, enough to meet a fault that is common. */
+export const verifyBlocksDefault = 8
+
 /** Flags of every command that works on a data folder. */
 export interface DataFlags {
   readonly config?: string | undefined
@@ -186,7 +189,7 @@ export function resolveVerifyConfig(flags: VerifyFlags): VerifyConfig {
   const entry = findEntry(file, name)
   const network = entry ? entryToNetwork(entry, data) : storedNetwork(name, data)
   requireStore(network, data)
-  return deepFreeze({ ...data, network, blocks: flags.blocks ?? 8, seed: flags.seed })
+  return deepFreeze({ ...data, network, blocks: flags.blocks ?? verifyBlocksDefault, seed: flags.seed })
 }
 
 /** Settings of `keys`. */
