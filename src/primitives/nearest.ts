@@ -3,7 +3,7 @@
  * substitution, swap of neighbours), if at most a third of the word had to change. Undefined when none is near.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
-  const editsMax = Math.max(1, Math.floor(word.length / 3))
+  const editsMax = Math.floor(word.length / 3)
   let best: string | undefined
   let bestEdits = editsMax + 1
   for (const candidate of candidates) {
