@@ -30,6 +30,10 @@ const fileBytesMax = MiB
 
 const hostPattern = /^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i
 
+/** As browsers send it: no path, not even a slash, which would match nothing. */
+const originPattern = /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/i
+const originExpected = 'an origin such as "https://example.org", or "*"'
+
 function text(expected = 'a non-empty string') {
   return z.string({ error: `expected ${expected}` }).min(1, { error: `expected ${expected}` })
 }
@@ -52,13 +56,16 @@ function object<T extends z.ZodRawShape>(shape: T) {
   return z.strictObject(shape, { error: 'expected an object' })
 }
 
+const bodyBytesDefault = 5 * MiB
+const bufferedBodyBytesDefault = 256 * MiB
+
 const limitsShape = {
   /** Body of one HTTP request. geth's limit, to which tools size their batches. */
-  bodyBytesMax: integer(KiB, GiB).default(5 * MiB),
+  bodyBytesMax: integer(KiB, GiB).default(bodyBytesDefault),
   /** Time for a body to arrive. geth's read deadline; the largest body fits in it at 1.4 Mbit/s. */
   bodyMsMax: integer(100).default(30_000),
   /** Bodies still arriving, over all connections: 51 of the largest, so that slow senders cannot fill the memory. */
-  bufferedBodyBytesMax: integer(KiB).default(256 * MiB),
+  bufferedBodyBytesMax: integer(KiB).default(bufferedBodyBytesDefault),
   /** Calls of one batch. geth's limit. */
   batchCallsMax: integer(1).default(1_000),
   /** Answer of one batch. geth's limit, in decimal megabytes as there. */
@@ -125,7 +132,11 @@ const fileSchema = object({
   auth: flag().default(true),
   /** Origins whose pages may call from a browser; "*" for all, which is safe because no cookie is ever read. */
   cors: object({
-    origins: list(text('an origin such as "https://example.org", or "*"')).default(['*']),
+    origins: list(
+      text(originExpected)
+        .regex(originPattern, { error: `expected ${originExpected}` })
+        .toLowerCase(),
+    ).default(['*']),
   }).prefault({}),
   logLevel: z.enum(logLevels, { error: `expected one of ${logLevels.join(', ')}` }).default('info'),
   /** The network of addresses that name none; the first one where absent. */
@@ -274,11 +285,18 @@ const crossSchema = z
           .catch({ name: undefined, hosts: [], safe: false, safeLag: 0, finalizedLag: 0 }),
       )
       .catch([]),
+    limits: z
+      .object({
+        bodyBytesMax: z.number().catch(bodyBytesDefault),
+        bufferedBodyBytesMax: z.number().catch(bufferedBodyBytesDefault),
+      })
+      .optional()
+      .catch(undefined),
   })
   .catch({ networks: [] })
 
 function findCrossFaults(raw: unknown, folder: string): string[] {
-  const { networks, defaultNetwork } = crossSchema.parse(raw)
+  const { networks, defaultNetwork, limits } = crossSchema.parse(raw)
   const faults: string[] = []
   const ownerOfName = new Map<string, string>()
   const ownerOfHost = new Map<string, string>()
@@ -310,6 +328,12 @@ function findCrossFaults(raw: unknown, folder: string): string[] {
   const names = networks.length > 0 ? [...ownerOfName.keys()] : ['demo']
   if (defaultNetwork !== undefined && !names.includes(defaultNetwork)) {
     faults.push(`defaultNetwork: expected one of ${names.join(', ')}, got ${JSON.stringify(defaultNetwork)}`)
+  }
+  if (limits && limits.bufferedBodyBytesMax < limits.bodyBytesMax) {
+    const { bodyBytesMax, bufferedBodyBytesMax } = limits
+    faults.push(
+      `limits.bufferedBodyBytesMax: expected at least bodyBytesMax (${bodyBytesMax}), got ${bufferedBodyBytesMax}`,
+    )
   }
   return faults
 }

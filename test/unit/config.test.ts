@@ -215,6 +215,22 @@ t.test('a file that holds no object is refused', async (t) => {
   t.match(refusal(t.testdir(), { networks: [] }), /networks: expected at least one network, got \[\]/)
 })
 
+t.test('an origin that no browser sends is refused', async (t) => {
+  t.equal(
+    refusal(t.testdir(), { cors: { origins: ['*', 'https://a.example/'] } }).split('\n')[1],
+    '  cors.origins[1]: expected an origin such as "https://example.org", or "*", got "https://a.example/"',
+  )
+  const config = writeConfig(t.testdir(), { cors: { origins: ['HTTPS://A.example:8080', 'null'] } })
+  t.strictSame(resolveServeConfig({ config }).cors.origins, ['https://a.example:8080', 'null'])
+})
+
+t.test('bodies still arriving must have room for the largest', async (t) => {
+  t.equal(
+    refusal(t.testdir(), { limits: { bodyBytesMax: 2 ** 29 } }).split('\n')[1],
+    '  limits.bufferedBodyBytesMax: expected at least bodyBytesMax (536870912), got 268435456',
+  )
+})
+
 t.test('a long value is cut in its fault', async (t) => {
   t.match(refusal(t.testdir(), { port: 'x'.repeat(100) }), /got "x{59}…$/)
 })

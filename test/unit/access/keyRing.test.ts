@@ -267,10 +267,10 @@ t.test('a stale file of an earlier store gives way to the new demo key', async (
   t.equal(readFileSync(paths.demoKey, 'latin1'), `${made?.text}\n`)
 })
 
-t.test('more keys than are remembered all open', async (t) => {
+t.test('guesses with a right checksum drive no valid key out', async (t) => {
   const { ring, store } = openRig(t)
   const { text } = ring.createKey('explorer')
-  // Guesses with a right checksum are looked up each time, and drive no valid key out.
+  // More guesses than there are places for keys.
   const before = ring.authorize(text)
   for (let count = 0; count < 12_000; count++) if (ring.authorize(makeKeyText()).ok) t.fail('a guess opened')
   t.equal(ring.authorize(text), before)
