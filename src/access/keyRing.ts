@@ -1,0 +1,255 @@
+/**
+ * API keys: making, listing and revoking them, and deciding about the key that a request presents. Owns what a key
+ * is, the pepper, and the demo key's file; rows live in `store/nodeStore.ts`, and what a refusal looks like on the
+ * wire is decided in `transport/`.
+ *
+ * Only HMAC-SHA-256(pepper, text) is stored, so neither a copy of the store nor one of the pepper yields a key. A
+ * slow password hash would add nothing, since there are 256 random bits to guess. Comparing digests in variable
+ * time is safe: without the pepper no caller can choose the digest of a guess, so the time tells nothing of the
+ * key. The cache is asked with the text itself, but through V8's seeded hash, and texts are compared only when
+ * their hashes agree.
+ */
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { OperatorError, UsageError } from '../primitives/faults.js'
+import { digestPrefixBytes, type KeyRow, type NodeStore } from '../store/nodeStore.js'
+import { isKeyText, makeKeyText } from './keyText.js'
+import { createPrivateFile, readPrivateFile, replacePrivateFile } from './privateFile.js'
+
+/** A key as its operator sees it. */
+export interface KeyRecord {
+  /** 12 hex digits: the first 6 bytes of its digest. */
+  readonly id: string
+  readonly name: string
+  readonly createdAtMs: number
+  readonly revokedAtMs: number | undefined
+}
+
+/** Why a key is refused. `malformed`: its shape or checksum is wrong, so it was mistyped or cut. */
+export type Refusal = 'missing' | 'malformed' | 'unknown' | 'revoked'
+
+export type Authorization =
+  | { readonly ok: true; readonly key: KeyRecord }
+  | { readonly ok: false; readonly why: Refusal }
+
+/** What a caller is told; never contains what they presented. */
+export const refusalTexts: Readonly<Record<Refusal, string>> = {
+  missing: 'unauthorized: the address ends without an API key',
+  malformed: 'unauthorized: this is not an API key; check that it was copied whole',
+  unknown: 'unauthorized: unknown API key',
+  revoked: 'unauthorized: this API key has been revoked',
+}
+
+export interface KeyRingPaths {
+  readonly pepper: string
+  readonly demoKey: string
+}
+
+/** A key just made. Nobody can recover `text` later. */
+export interface NewKey {
+  readonly key: KeyRecord
+  readonly text: string
+}
+
+/** The demo key's text; `isNew` when this call made the key. */
+export interface DemoKey {
+  readonly text: string
+  readonly isNew: boolean
+}
+
+/** Name of the key that the first start makes. */
+export const demoKeyName = 'demo'
+
+/**
+ * How long a change by another process may go unseen. Asking the store costs about 3 µs, so at this interval it
+ * takes 0.001 % of a core, and a revocation still takes effect before its operator has read the confirmation.
+ */
+const recheckMsMax = 250
+
+/**
+ * Valid keys remembered. Each takes about 400 bytes, so 4 MB when full; a miss costs about 10 µs (HMAC and a read),
+ * so a node with more keys in use at once is slower, not wrong.
+ */
+const rememberedKeysMax = 10_000
+
+const pepperBytes = 32
+const pepperMarkText = 'tidegate: mark of this pepper'
+
+/** Letters, marks, digits, punctuation, symbols and inner spaces; nothing invisible that could fake a listing. */
+const namePattern =
+  /^[\p{L}\p{N}\p{P}\p{S}](?:[\p{L}\p{M}\p{N}\p{P}\p{S} ]{0,62}[\p{L}\p{M}\p{N}\p{P}\p{S}])?$/u
+const idPattern = /^[0-9a-f]{12}$/
+
+const refused: Readonly<Record<Refusal, Authorization>> = {
+  missing: { ok: false, why: 'missing' },
+  malformed: { ok: false, why: 'malformed' },
+  unknown: { ok: false, why: 'unknown' },
+  revoked: { ok: false, why: 'revoked' },
+}
+
+export class KeyRing {
+  /** Valid keys alone, so that guesses cannot drive them out. Oldest first. */
+  private readonly remembered = new Map<string, Authorization>()
+  private generation: number
+  private checkedAtMs: number
+
+  private constructor(
+    private readonly store: NodeStore,
+    private readonly paths: KeyRingPaths,
+    private readonly pepper: KeyObject,
+    private readonly clockMs: () => number,
+  ) {
+    this.checkedAtMs = clockMs()
+    this.generation = store.readKeyGeneration()
+  }
+
+  /**
+   * Opens the keys of a store, making the pepper on first use. `clockMs` is monotonic. Throws OperatorError where
+   * the pepper is missing although keys exist, readable by others, damaged, or not the one the keys were made with.
+   */
+  static open(store: NodeStore, paths: KeyRingPaths, clockMs = (): number => performance.now()): KeyRing {
+    return new KeyRing(store, paths, openPepper(store, paths.pepper), clockMs)
+  }
+
+  /**
+   * Decides about the key of a request. Synchronous; about 0.1 µs for a key seen before. The clock is read in user
+   * space, so neither a timer nor a system call is spent on noticing changes by other processes.
+   */
+  authorize(presented: string): Authorization {
+    const nowMs = this.clockMs()
+    if (nowMs - this.checkedAtMs >= recheckMsMax) this.recheck(nowMs)
+    return this.remembered.get(presented) ?? this.lookUp(presented)
+  }
+
+  /** Makes a key; it is on disk when this returns. Throws UsageError for a bad name, OperatorError for a taken one. */
+  createKey(name: string): NewKey {
+    const made = this.makeKey(parseName(name), { onlyFirst: false })
+    if (!made) {
+      throw new OperatorError(
+        `a key named "${name}" exists already; choose another name or revoke that key first`,
+      )
+    }
+    return made
+  }
+
+  /**
+   * The key for a newcomer's first request: made when no key was ever made here, undefined otherwise. With
+   * `keepText`, meant for the embedded demo network whose data is public anyway, its text is kept in a private file,
+   * and later calls return it as long as the key is valid and the file is there.
+   */
+  ensureDemoKey({ keepText }: { readonly keepText: boolean }): DemoKey | undefined {
+    if (keepText) {
+      const text = readPrivateFile(this.paths.demoKey)?.toString('latin1').trim()
+      if (text !== undefined && this.authorize(text).ok) return { text, isNew: false }
+    }
+    const made = this.makeKey(demoKeyName, { onlyFirst: true })
+    if (!made) return undefined
+    // After the key, not before: of two processes that start together only the one whose key exists may write.
+    if (keepText) replacePrivateFile(this.paths.demoKey, Buffer.from(`${made.text}\n`, 'latin1'))
+    return { text: made.text, isNew: true }
+  }
+
+  private makeKey(name: string, { onlyFirst }: { onlyFirst: boolean }): NewKey | undefined {
+    for (;;) {
+      const text = makeKeyText()
+      const row = { digest: this.digest(text), name, createdAtMs: Date.now(), revokedAtMs: undefined }
+      const outcome = this.store.writeKey(row, { onlyFirst })
+      if (outcome === 'written') return { key: rowToRecord(row), text }
+      if (outcome !== 'digestPrefixTaken') return undefined
+    }
+  }
+
+  private recheck(nowMs: number): void {
+    const generation = this.store.readKeyGeneration()
+    if (generation !== this.generation) this.remembered.clear()
+    this.generation = generation
+    this.checkedAtMs = nowMs
+  }
+
+  private lookUp(presented: string): Authorization {
+    if (presented === '') return refused.missing
+    if (!isKeyText(presented)) return refused.malformed
+    const row = this.store.readKey(this.digest(presented))
+    if (!row) return refused.unknown
+    if (row.revokedAtMs !== undefined) return refused.revoked
+    const authorization = { ok: true, key: rowToRecord(row) } as const
+    if (this.remembered.size >= rememberedKeysMax) {
+      const oldest = this.remembered.keys().next()
+      if (!oldest.done) this.remembered.delete(oldest.value)
+    }
+    // A copy: a key cut out of a URL would keep the whole URL in memory.
+    this.remembered.set(Buffer.from(presented, 'latin1').toString('latin1'), authorization)
+    return authorization
+  }
+
+  private digest(text: string): Uint8Array {
+    return hmac(this.pepper, text)
+  }
+}
+
+/** All keys of a store, revoked ones too, oldest first. Needs no pepper. */
+export function listKeys(store: NodeStore): KeyRecord[] {
+  return store.readKeys().map(rowToRecord)
+}
+
+/**
+ * Revokes a key for good; on disk when this returns, and in force in every process within {@link recheckMsMax}.
+ * Needs no pepper. Returns the key as it was: one with `revokedAtMs` had been revoked before. Throws UsageError for
+ * what is not an id, OperatorError for an id that no key has.
+ */
+export function revokeKey(store: NodeStore, id: string): KeyRecord {
+  if (!idPattern.test(id)) {
+    throw new UsageError('a key is revoked by its id of 12 hex digits; find it with: tidegate keys list')
+  }
+  const row = store.revokeKey(Buffer.from(id, 'hex'), Date.now())
+  if (!row) throw new OperatorError(`there is no key with id ${id}; find its id with: tidegate keys list`)
+  return rowToRecord(row)
+}
+
+/** A key's name, in Unicode's composed form. Throws UsageError. */
+function parseName(name: string): string {
+  const composed = name.normalize('NFC')
+  if (namePattern.test(composed)) return composed
+  throw new UsageError(
+    'a key needs a name of 1 to 64 printable characters that neither begins nor ends with a space',
+  )
+}
+
+function openPepper(store: NodeStore, path: string): KeyObject {
+  let pepper = readPrivateFile(path)
+  if (!pepper) {
+    if (store.hasKeys()) {
+      throw new OperatorError(
+        `the pepper ${path} is missing, and without it no API key can be checked; restore it from a backup, or remove ${store.path} as well to begin without keys`,
+      )
+    }
+    createPrivateFile(path, randomBytes(pepperBytes))
+    pepper = readPrivateFile(path)
+  }
+  if (pepper?.length !== pepperBytes) {
+    throw new OperatorError(
+      `the pepper ${path} is damaged: it must be ${pepperBytes} bytes long; restore it from a backup`,
+    )
+  }
+  const secret = createSecretKey(pepper)
+  pepper.fill(0)
+  const mark = hmac(secret, pepperMarkText)
+  const stored = store.readPepperMark()
+  if (!stored || Buffer.compare(stored, mark) !== 0) {
+    if (stored && store.hasKeys()) {
+      throw new OperatorError(
+        `the pepper ${path} is not the one that the API keys in ${store.path} were made with; restore both from the same backup`,
+      )
+    }
+    store.writePepperMark(mark)
+  }
+  return secret
+}
+
+function hmac(secret: KeyObject, text: string): Uint8Array {
+  return createHmac('sha256', secret).update(text).digest()
+}
+
+function rowToRecord({ digest, name, createdAtMs, revokedAtMs }: KeyRow): KeyRecord {
+  const id = Buffer.from(digest.subarray(0, digestPrefixBytes)).toString('hex')
+  return { id, name, createdAtMs, revokedAtMs }
+}

@@ -1,0 +1,273 @@
+/**
+ * The command line: which commands there are, finding the one that was meant, and turning failures into one
+ * sentence and an exit status. Owns the list; the work is in the handlers, which are loaded only when they run, so
+ * that `keys list` does not wait for an EVM.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { redactKeys } from '../access/keyText.js'
+import {
+  dataDirDefault,
+  logLevels,
+  packageRoot,
+  resolveDataConfig,
+  resolveImportConfig,
+  resolveServeConfig,
+  resolveVerifyConfig,
+  verifyBlocksDefault,
+} from '../config.js'
+import { OperatorError, UsageError } from '../primitives/faults.js'
+import { nearest } from '../primitives/nearest.js'
+import {
+  type Command,
+  choiceFlag,
+  defineCommand,
+  type Io,
+  integerFlag,
+  switchFlag,
+  textFlag,
+} from './commandLine.js'
+import { buildCommandHelp, buildGroupHelp, buildOverview } from './help.js'
+
+const data = textFlag('DIR', 'folder of all stores', {
+  shownDefault: `${dataDirDefault} under the current folder`,
+})
+const config = textFlag('FILE', 'configuration file (JSON); flags override it')
+const logLevel = choiceFlag('LEVEL', `how much to log: ${logLevels.join(', ')}`, {
+  choices: logLevels,
+  shownDefault: 'info',
+})
+const common = { config, data, logLevel }
+
+const serve = defineCommand({
+  name: 'serve',
+  summary: 'answer JSON-RPC requests over HTTP and WebSocket',
+  description: [
+    'Serves the networks of the configuration until it is interrupted (Ctrl-C). Without a configuration it serves the embedded demo network, and the first start makes an API key and prints requests to try.',
+  ],
+  flags: {
+    ...common,
+    host: textFlag('HOST', 'address to listen on', {
+      shownDefault: '127.0.0.1, which only this machine can reach',
+    }),
+    port: integerFlag('PORT', 'port to listen on; 0 takes a free one', {
+      min: 0,
+      max: 65_535,
+      shownDefault: '8545',
+    }),
+    network: textFlag('NAME', 'serve this network alone; without a configuration, one that was imported'),
+    noAuth: switchFlag('answer without API keys; refused on an address that other machines can reach'),
+  },
+  examples: [
+    ['tidegate serve', 'the demo network on http://127.0.0.1:8545'],
+    ['tidegate serve --config tidegate.json', 'the networks of a configuration'],
+    ['tidegate serve --network sepolia --port 8600', 'a network that was imported, on another port'],
+  ],
+  run: async (flags, _files, io) => {
+    const resolved = resolveServeConfig(flags)
+    return (await import('./serve.js')).serve(resolved, io)
+  },
+})
+
+const importChain = defineCommand({
+  name: 'import',
+  summary: 'execute the blocks of chain files and store them',
+  description: [
+    'Executes every block of the chain files in the order given, checks each against its header, and stores it. Blocks that the store holds already are skipped, so an interrupted import continues where it stopped.',
+  ],
+  flags: {
+    ...common,
+    network: textFlag('NAME', 'network to import into; may be left out where only one is configured'),
+    genesis: textFlag('FILE', "geth's genesis.json; needed for the first import unless configured"),
+  },
+  positionals: {
+    placeholder: 'CHAIN',
+    summary: 'chain files: RLP blocks one after another, plain or gzip',
+    min: 1,
+    max: 10_000,
+  },
+  examples: [
+    [
+      'tidegate import --network mychain --genesis genesis.json chain.rlp',
+      'make the store of a network and fill it',
+    ],
+    ['tidegate import --network mychain more.rlp.gz', 'add blocks to it'],
+  ],
+  run: async (flags, files, io) => {
+    const resolved = resolveImportConfig(flags, files)
+    return (await import('./importChain.js')).importChain(resolved, io)
+  },
+})
+
+const keysCreate = defineCommand({
+  name: 'keys create',
+  summary: 'make an API key and print it, once',
+  description: [
+    'Makes a key and prints it on standard output. Only its hash is stored, so nobody can print it again. It works at once, also with a server that is running on the same data folder.',
+  ],
+  flags: {
+    name: textFlag('NAME', 'what the key is for: 1 to 64 printable characters', { isRequired: true }),
+    ...common,
+  },
+  examples: [['tidegate keys create --name "block explorer"', 'a key named after its user']],
+  run: async (flags, _words, io) =>
+    (await import('./keys.js')).createKey(resolveDataConfig(flags), flags.name ?? '', io),
+})
+
+const keysList = defineCommand({
+  name: 'keys list',
+  summary: 'list the API keys and their state',
+  description: ['Lists every key that was ever made, oldest first: id, name, when it was made, its state.'],
+  flags: { json: switchFlag('print a JSON array instead of a table'), ...common },
+  examples: [
+    ['tidegate keys list', 'a table'],
+    ['tidegate keys list --json', 'the same for programs'],
+  ],
+  run: async (flags, _words, io) =>
+    (await import('./keys.js')).listKeys(resolveDataConfig(flags), flags.json ?? false, io),
+})
+
+const keysRevoke = defineCommand({
+  name: 'keys revoke',
+  summary: 'end an API key for good',
+  description: [
+    'Revokes a key by the id that "tidegate keys list" shows. Running servers refuse it within a second. A revoked key cannot be brought back; its name may be used again.',
+  ],
+  flags: common,
+  positionals: { placeholder: 'ID', summary: 'id of the key, 12 hex digits', min: 1, max: 1 },
+  examples: [['tidegate keys revoke 3f9a1c0be27d', 'end the key with this id']],
+  run: async (flags, [id], io) =>
+    (await import('./keys.js')).revokeKey(resolveDataConfig(flags), id ?? '', io),
+})
+
+const verify = defineCommand({
+  name: 'verify',
+  summary: 'check a store against its own hashes',
+  description: [
+    'Checks that the stored chain is whole and that the state of randomly chosen blocks leads to the state roots in their headers. Changes nothing, and may run beside a server.',
+  ],
+  flags: {
+    ...common,
+    network: textFlag('NAME', 'network to check; may be left out where there is only one'),
+    blocks: integerFlag('N', 'blocks whose state is compared', {
+      min: 0,
+      max: 1_000_000,
+      shownDefault: String(verifyBlocksDefault),
+    }),
+    seed: integerFlag('N', 'number from which the blocks are chosen, to repeat a run', {
+      min: 0,
+      max: 2 ** 32 - 1,
+      shownDefault: 'another in each run',
+    }),
+  },
+  examples: [
+    ['tidegate verify', 'the only network of the data folder'],
+    ['tidegate verify --network mychain --blocks 100 --seed 7', '100 blocks, the same ones each time'],
+  ],
+  run: async (flags, _words, io) => {
+    const resolved = resolveVerifyConfig(flags)
+    return (await import('./verify.js')).verify(resolved, io)
+  },
+})
+
+const help = defineCommand({
+  name: 'help',
+  summary: 'explain the commands, or one of them',
+  description: ['Explains the commands, or the one that is named.'],
+  flags: {},
+  positionals: { placeholder: 'COMMAND', summary: 'a command, such as serve or keys create', min: 0, max: 2 },
+  examples: [['tidegate help keys create', 'the same as tidegate keys create --help']],
+  run: async (_flags, words, io) => {
+    io.out(explain(words))
+    return 0
+  },
+})
+
+const commands: readonly Command[] = [serve, importChain, keysCreate, keysList, keysRevoke, verify, help]
+const groups: ReadonlySet<string> = new Set(['keys'])
+
+/** Runs one command line (without node and script) and returns its exit status: 0, 1, or 2 for wrong usage. */
+export async function runCommandLine(words: readonly string[], io: Io): Promise<number> {
+  try {
+    return await dispatch(words, io)
+  } catch (error) {
+    io.err(redactKeys(`tidegate: ${describe(error)}`))
+    return error instanceof UsageError ? 2 : 1
+  }
+}
+
+async function dispatch(words: readonly string[], io: Io): Promise<number> {
+  const [first] = words
+  if (first === undefined) throw new UsageError('name a command; see: tidegate help')
+  if (first === '--version') {
+    io.out(readVersion())
+    return 0
+  }
+  // Words after "--" are arguments, even one that reads "--help".
+  const end = words.indexOf('--')
+  const flags = end === -1 ? words : words.slice(0, end)
+  if (flags.includes('--help') || flags.includes('-h')) {
+    io.out(explain(wordsOfName(words)))
+    return 0
+  }
+  if (first.startsWith('-')) {
+    const near = nearest(first, ['--help', '--version'])
+    const hint =
+      near === undefined ? 'flags stand after the command, see: tidegate help' : `did you mean ${near}?`
+    throw new UsageError(`unknown flag ${first} before a command; ${hint}`)
+  }
+  const command = findCommand(wordsOfName(words))
+  return command.start(words.slice(command.name.split(' ').length), io)
+}
+
+/** The words that name a command: one, or two where the first is a group. */
+function wordsOfName(words: readonly string[]): string[] {
+  const name = words.slice(0, groups.has(words[0] ?? '') ? 2 : 1)
+  return name.filter((word) => !word.startsWith('-'))
+}
+
+function explain(words: readonly string[]): string {
+  const [first] = words
+  if (first === undefined) return buildOverview(commands, readVersion())
+  if (groups.has(first) && words.length === 1) return buildGroupHelp(first, commandsOf(first))
+  return buildCommandHelp(findCommand(words))
+}
+
+function findCommand(words: readonly string[]): Command {
+  const name = words.join(' ')
+  const found = commands.find((command) => command.name === name)
+  if (found) return found
+  const [first = '', second] = words
+  if (!groups.has(first)) {
+    const names = [
+      ...commands.map((command) => command.name).filter((known) => !known.includes(' ')),
+      ...groups,
+    ]
+    const near = nearest(first, names)
+    const hint = near === undefined ? 'see: tidegate help' : `did you mean ${near}?`
+    throw new UsageError(`unknown command ${JSON.stringify(name)}; ${hint}`)
+  }
+  const choices = commandsOf(first).map((command) => command.name.slice(first.length + 1))
+  if (second === undefined) throw new UsageError(`name what to do with ${first}: ${choices.join(', ')}`)
+  const near = nearest(second, choices)
+  const hint = near === undefined ? `choose one of ${choices.join(', ')}` : `did you mean ${first} ${near}?`
+  throw new UsageError(`unknown command ${JSON.stringify(name)}; ${hint}`)
+}
+
+function commandsOf(group: string): Command[] {
+  return commands.filter((command) => command.name.startsWith(`${group} `))
+}
+
+function readVersion(): string {
+  const content: { version: string } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))
+  return content.version
+}
+
+function describe(error: unknown): string {
+  if (error instanceof OperatorError) return error.message
+  if (process.env.TIDEGATE_DEBUG === '1' && error instanceof Error) {
+    return `internal error: ${error.stack ?? error.message}`
+  }
+  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
+  return `internal error: ${line}; run again with TIDEGATE_DEBUG=1 to see where, and report it`
+}

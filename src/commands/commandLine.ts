@@ -1,0 +1,222 @@
+/**
+ * Commands as values: what a command is called, which flags it takes, and how the words after its name become
+ * typed values. Owns parsing and its faults; `cli.ts` lists the commands, `help.ts` lays out their help.
+ */
+import { parseArgs } from 'node:util'
+import { UsageError } from '../primitives/faults.js'
+import { nearest } from '../primitives/nearest.js'
+
+/** Where a command writes. Each call is whole lines, without the last line's end. */
+export interface Io {
+  /** Results, on standard output. */
+  readonly out: (text: string) => void
+  /** Everything said about them, on standard error. */
+  readonly err: (text: string) => void
+}
+
+/** One flag, named after its key in {@link CommandSpec.flags}: `logLevel` is written `--log-level`. */
+export interface Flag<V> {
+  /** Stands for the value in help; undefined for a switch. */
+  readonly placeholder: string | undefined
+  readonly summary: string
+  /** As help shows it. */
+  readonly shownDefault: string | undefined
+  readonly isRequired: boolean
+  /** The value of what was written; undefined where it is not one. */
+  readonly parse: (text: string) => V | undefined
+  /** What `parse` accepts, for its fault. */
+  readonly expected: string
+}
+
+interface FlagNotes {
+  readonly shownDefault?: string
+  readonly isRequired?: boolean
+}
+
+/** A flag with any non-empty text. */
+export function textFlag(placeholder: string, summary: string, notes: FlagNotes = {}): Flag<string> {
+  return {
+    placeholder,
+    summary,
+    shownDefault: notes.shownDefault,
+    isRequired: notes.isRequired ?? false,
+    parse: (text) => (text === '' ? undefined : text),
+    expected: 'a value that is not empty',
+  }
+}
+
+/** A flag with a decimal integer from `min` to `max`. */
+export function integerFlag(
+  placeholder: string,
+  summary: string,
+  { min, max, ...notes }: FlagNotes & { readonly min: number; readonly max: number },
+): Flag<number> {
+  return {
+    ...textFlag(placeholder, summary, notes),
+    parse: (text) => {
+      const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN
+      return value >= min && value <= max ? value : undefined
+    },
+    expected: `an integer from ${min} to ${max}`,
+  }
+}
+
+/** A flag with one of several words. */
+export function choiceFlag<T extends string>(
+  placeholder: string,
+  summary: string,
+  { choices, ...notes }: FlagNotes & { readonly choices: readonly T[] },
+): Flag<T> {
+  return {
+    ...textFlag(placeholder, summary, notes),
+    parse: (text) => choices.find((choice) => choice === text),
+    expected: `one of ${choices.join(', ')}`,
+  }
+}
+
+/** A flag without a value. */
+export function switchFlag(summary: string): Flag<true> {
+  return {
+    placeholder: undefined,
+    summary,
+    shownDefault: undefined,
+    isRequired: false,
+    parse: () => true,
+    expected: 'no value',
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the value type of a flag is known where its command is declared.
+type Flags = Readonly<Record<string, Flag<any>>>
+
+/** What was given, under the names of {@link CommandSpec.flags}. */
+export type FlagValues<F extends Flags> = {
+  readonly [K in keyof F]?: F[K] extends Flag<infer V> ? V | undefined : never
+}
+
+interface Positionals {
+  /** Stands for them in help. */
+  readonly placeholder: string
+  readonly summary: string
+  readonly min: number
+  readonly max: number
+}
+
+export interface CommandSpec<F extends Flags> {
+  /** As typed after `tidegate`, one or two words. */
+  readonly name: string
+  readonly summary: string
+  /** Paragraphs of help. */
+  readonly description: readonly string[]
+  readonly flags: F
+  readonly positionals?: Positionals
+  /** Command lines with what each does. */
+  readonly examples: readonly (readonly [line: string, why: string])[]
+  /** Does the work; its result is the exit status. Flags that help marks as required are there. */
+  readonly run: (flags: FlagValues<F>, positionals: readonly string[], io: Io) => Promise<number>
+}
+
+/** A command whose flag types are settled. */
+export interface Command {
+  readonly name: string
+  readonly summary: string
+  readonly description: readonly string[]
+  readonly flags: Flags
+  readonly positionals?: Positionals
+  readonly examples: readonly (readonly [line: string, why: string])[]
+  /** Parses the words after the name and runs. Throws UsageError. */
+  readonly start: (words: readonly string[], io: Io) => Promise<number>
+}
+
+export function defineCommand<F extends Flags>(spec: CommandSpec<F>): Command {
+  const { run, ...rest } = spec
+  const start = async (words: readonly string[], io: Io): Promise<number> => {
+    const { values, positionals } = parseWords(spec, words)
+    return run(values as FlagValues<F>, positionals, io)
+  }
+  return { ...rest, start }
+}
+
+/** `logLevel` → `--log-level`. */
+export function flagToWord(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+/** The command line of a command in short, as in the first line of its help. */
+export function usageOf(command: Pick<Command, 'name' | 'flags' | 'positionals'>): string {
+  const required = Object.entries(command.flags)
+    .filter(([, flag]) => flag.isRequired)
+    .map(([name, flag]) => `${flagToWord(name)} ${flag.placeholder}`)
+  const optional = Object.keys(command.flags).length > required.length ? ['[flags]'] : []
+  const { placeholder, max } = command.positionals ?? { placeholder: '', max: 0 }
+  const arguments_ = max === 0 ? [] : [max === 1 ? placeholder : `${placeholder}...`]
+  return ['tidegate', command.name, ...required, ...optional, ...arguments_].join(' ')
+}
+
+interface Parsed {
+  readonly values: Readonly<Record<string, unknown>>
+  readonly positionals: readonly string[]
+}
+
+function parseWords(command: Omit<CommandSpec<Flags>, 'run'>, words: readonly string[]): Parsed {
+  const flagOfWord = new Map(
+    Object.entries(command.flags).map(([name, flag]) => [flagToWord(name), { name, flag }]),
+  )
+  // The parser is not strict: its own messages neither suggest nor say what to do.
+  const { tokens } = parseArgs({
+    args: [...words],
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+    options: Object.fromEntries(
+      [...flagOfWord].map(([word, { flag }]) => [
+        word.slice(2),
+        { type: flag.placeholder === undefined ? 'boolean' : 'string' },
+      ]),
+    ),
+  })
+  const values: Record<string, unknown> = {}
+  const positionals: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') positionals.push(token.value)
+    if (token.kind !== 'option') continue
+    const known = flagOfWord.get(token.rawName)
+    if (!known) {
+      const near = nearest(token.rawName, flagOfWord.keys())
+      const hint = near === undefined ? `see: tidegate ${command.name} --help` : `did you mean ${near}?`
+      throw new UsageError(`unknown flag ${token.rawName} for ${command.name}; ${hint}`)
+    }
+    if (known.name in values) throw new UsageError(`${token.rawName} stands twice; give it once`)
+    // A value that begins with a hyphen is a flag whose predecessor lacks its value, unless tied to it by "=".
+    const isNextFlag = !token.inlineValue && token.value !== undefined && /^-./.test(token.value)
+    values[known.name] = parseValue(token.rawName, known.flag, isNextFlag ? undefined : token.value)
+  }
+  for (const [word, { name, flag }] of flagOfWord) {
+    if (flag.isRequired && !(name in values)) {
+      throw new UsageError(
+        `${command.name} needs ${word} ${flag.placeholder}; see: tidegate ${command.name} --help`,
+      )
+    }
+  }
+  assertCount(command, positionals.length)
+  return { values, positionals }
+}
+
+function parseValue(word: string, flag: Flag<unknown>, text: string | undefined): unknown {
+  if (flag.placeholder === undefined) {
+    if (text === undefined) return true
+    throw new UsageError(`${word} takes no value; write ${word} alone`)
+  }
+  if (text === undefined) throw new UsageError(`${word} needs a value; write ${word} ${flag.placeholder}`)
+  const value = flag.parse(text)
+  if (value !== undefined) return value
+  throw new UsageError(`${word}: expected ${flag.expected}, got ${JSON.stringify(text)}`)
+}
+
+function assertCount(command: Omit<CommandSpec<Flags>, 'run'>, count: number): void {
+  const { min, max, placeholder } = command.positionals ?? { min: 0, max: 0, placeholder: '' }
+  if (count >= min && count <= max) return
+  if (count < min) throw new UsageError(`${command.name} needs ${placeholder}; write ${usageOf(command)}`)
+  const what = max === 0 ? 'no arguments' : `only ${max === 1 ? 'one argument' : `${max} arguments`}`
+  throw new UsageError(`${command.name} takes ${what} besides its flags; write ${usageOf(command)}`)
+}

@@ -1,0 +1,331 @@
+/**
+ * What one run of a command works with: the configuration file (see `configFile.ts`) under the flags of the
+ * command line, as one frozen value with absolute paths. Owns the layout of the data folder and the embedded demo
+ * network. Opens no store; commands pass the values on.
+ *
+ *   DIR/node/node.mdb             API keys
+ *   DIR/node/pepper               secret under which they are hashed
+ *   DIR/node/demo-key             plaintext of the demo network's own key
+ *   DIR/networks/NAME/chain.mdb   one network
+ */
+import { existsSync, readdirSync } from 'node:fs'
+import { isIPv4 } from 'node:net'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  type ConfigFile,
+  defaultConfigFile,
+  type Limits,
+  type LogLevel,
+  type NetworkEntry,
+  networkNameExpected,
+  networkNamePattern,
+  readConfigFile,
+  reservedNames,
+} from './configFile.js'
+import { UsageError } from './primitives/faults.js'
+import { nearest } from './primitives/nearest.js'
+
+export { type Limits, type LogLevel, logLevels } from './configFile.js'
+
+/** Name of the network that is served when nothing else is configured. */
+export const demoNetworkName = 'demo'
+
+/** Where data lies when nothing says otherwise, under the current folder. */
+export const dataDirDefault = 'data/live'
+
+/** Blocks whose state `verify` compares: seconds of work on the demo network, enough to meet a fault that is common. */
+export const verifyBlocksDefault = 8
+
+/** Flags of every command that works on a data folder. */
+export interface DataFlags {
+  readonly config?: string | undefined
+  readonly data?: string | undefined
+  readonly logLevel?: LogLevel | undefined
+}
+
+export interface ServeFlags extends DataFlags {
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  readonly network?: string | undefined
+  readonly noAuth?: boolean | undefined
+}
+
+export interface ImportFlags extends DataFlags {
+  readonly network?: string | undefined
+  readonly genesis?: string | undefined
+}
+
+export interface VerifyFlags extends DataFlags {
+  readonly network?: string | undefined
+  readonly blocks?: number | undefined
+  readonly seed?: number | undefined
+}
+
+/** Files of the node store, all in DIR/node. */
+export interface NodePaths {
+  readonly store: string
+  readonly pepper: string
+  readonly demoKey: string
+}
+
+/** Everything that commands of one data folder share. */
+export interface DataConfig {
+  readonly dataDir: string
+  readonly node: NodePaths
+  readonly logLevel: LogLevel
+  /** Address space reserved per store. */
+  readonly mapBytes: number
+}
+
+export interface NetworkConfig {
+  readonly name: string
+  readonly kind: 'archive'
+  /** The embedded demo network, whose genesis and chain come with the program. */
+  readonly isEmbedded: boolean
+  readonly storePath: string
+  /** Checked against the genesis where given. */
+  readonly chainId: number | undefined
+  readonly networkId: number | undefined
+  /** Undefined for a network found in the data folder alone, whose store holds its genesis block. */
+  readonly genesisPath: string | undefined
+  readonly source: { readonly type: 'file'; readonly path: string } | undefined
+  /** Lower-case. */
+  readonly hosts: readonly string[]
+  readonly safe: boolean
+  readonly safeLag: number
+  readonly finalizedLag: number
+}
+
+/** What `serve` works with. */
+export interface Config extends DataConfig {
+  readonly host: string
+  readonly port: number
+  readonly auth: boolean
+  readonly cors: { readonly origins: readonly string[] }
+  /** Name of one of {@link networks}. */
+  readonly defaultNetwork: string
+  readonly networks: readonly NetworkConfig[]
+  readonly limits: Readonly<Limits>
+}
+
+/** What `import` works with. */
+export interface ImportConfig extends DataConfig {
+  readonly network: NetworkConfig
+  /** Absolute, in the order given. */
+  readonly chainPaths: readonly string[]
+}
+
+/** What `verify` works with. */
+export interface VerifyConfig extends DataConfig {
+  readonly network: NetworkConfig
+  /** Blocks whose state is compared. */
+  readonly blocks: number
+  /** Chooses the blocks; undefined for another choice in each run. */
+  readonly seed: number | undefined
+}
+
+/** The folder of package.json, found from this file, compiled or not. */
+export function packageRoot(): string {
+  let folder = dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder)
+  return folder
+}
+
+/** Settings of `serve`. Throws UsageError that names every fault of the file, or the flag at fault. */
+export function resolveServeConfig(flags: ServeFlags): Config {
+  const file = readFile(flags)
+  const data = resolveData(file, flags)
+  const networks =
+    flags.network === undefined
+      ? configuredNetworks(file, data)
+      : [findServedNetwork(file, data, flags.network)]
+  const host = flags.host ?? file.host
+  const auth = flags.noAuth ? false : file.auth
+  if (!auth && !isLoopback(host)) {
+    throw new UsageError(
+      `without API keys only this machine may be served: listen on 127.0.0.1, ::1 or localhost instead of ${host}, or leave auth on`,
+    )
+  }
+  return deepFreeze({
+    ...data,
+    host,
+    port: flags.port ?? file.port,
+    auth,
+    cors: file.cors,
+    defaultNetwork: flags.network ?? file.defaultNetwork ?? (networks[0] as NetworkConfig).name,
+    networks,
+    limits: file.limits,
+  })
+}
+
+/** Settings of `import`. Throws UsageError where the network, its genesis or a chain file is not to be found. */
+export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly string[]): ImportConfig {
+  const file = readFile(flags)
+  const data = resolveData(file, flags)
+  const name = flags.network ?? onlyName((file.networks ?? []).map((entry) => entry.name))
+  const entry = findEntry(file, name)
+  const known = entry ? entryToNetwork(entry, data) : storedNetwork(name, data)
+  const genesisPath = flags.genesis === undefined ? known.genesisPath : resolve(flags.genesis)
+  if (genesisPath === undefined && !existsSync(known.storePath)) {
+    throw new UsageError(
+      `network ${name} has no store under ${data.dataDir} yet; name its genesis with --genesis FILE for the first import`,
+    )
+  }
+  const chainPaths = chainFiles.map((path) => resolve(path))
+  const needed = genesisPath === undefined ? chainPaths : [genesisPath, ...chainPaths]
+  for (const path of needed) {
+    if (!existsSync(path)) throw new UsageError(`there is no file ${path}; check its path`)
+  }
+  return deepFreeze({ ...data, network: { ...known, genesisPath }, chainPaths })
+}
+
+/** Settings of `verify`. Throws UsageError where there is no store to verify. */
+export function resolveVerifyConfig(flags: VerifyFlags): VerifyConfig {
+  const file = readFile(flags)
+  const data = resolveData(file, flags)
+  const names = file.networks?.map((entry) => entry.name) ?? storedNames(data)
+  const name = flags.network ?? onlyName(names)
+  const entry = findEntry(file, name)
+  const network = entry ? entryToNetwork(entry, data) : storedNetwork(name, data)
+  requireStore(network, data)
+  return deepFreeze({ ...data, network, blocks: flags.blocks ?? verifyBlocksDefault, seed: flags.seed })
+}
+
+/** Settings of `keys`. */
+export function resolveDataConfig(flags: DataFlags): DataConfig {
+  return deepFreeze(resolveData(readFile(flags), flags))
+}
+
+/** Whether only this machine reaches a listener on `host`. */
+export function isLoopback(host: string): boolean {
+  if (isIPv4(host)) return host.startsWith('127.')
+  return host === '::1' || host === '[::1]' || host.toLowerCase() === 'localhost'
+}
+
+function readFile(flags: DataFlags): ConfigFile {
+  return flags.config === undefined ? defaultConfigFile() : readConfigFile(flags.config)
+}
+
+function resolveData(file: ConfigFile, flags: DataFlags): DataConfig {
+  const dataDir = resolve(flags.data ?? file.dataDir ?? dataDirDefault)
+  const node = join(dataDir, 'node')
+  return {
+    dataDir,
+    node: { store: join(node, 'node.mdb'), pepper: join(node, 'pepper'), demoKey: join(node, 'demo-key') },
+    logLevel: flags.logLevel ?? file.logLevel,
+    mapBytes: file.store.mapBytes,
+  }
+}
+
+function configuredNetworks(file: ConfigFile, data: DataConfig): NetworkConfig[] {
+  return file.networks?.map((entry) => entryToNetwork(entry, data)) ?? [demoNetwork(data)]
+}
+
+function findServedNetwork(file: ConfigFile, data: DataConfig, name: string): NetworkConfig {
+  const entry = findEntry(file, name)
+  if (entry) return entryToNetwork(entry, data)
+  if (name === demoNetworkName) return demoNetwork(data)
+  const network = storedNetwork(name, data)
+  requireStore(network, data)
+  return network
+}
+
+/** The entry of a configured network; undefined where the file lists none. Throws where it lists others only. */
+function findEntry(file: ConfigFile, name: string): NetworkEntry | undefined {
+  if (!networkNamePattern.test(name) || reservedNames.has(name)) {
+    const except = [...reservedNames].join(', ')
+    throw new UsageError(`--network: expected ${networkNameExpected}, and none of ${except}`)
+  }
+  if (!file.networks) return undefined
+  const entry = file.networks.find((candidate) => candidate.name === name)
+  if (entry) return entry
+  const names = file.networks.map((candidate) => candidate.name)
+  throw new UsageError(`the configuration has no network ${name}; ${suggestName(name, names)}`)
+}
+
+function onlyName(names: readonly string[]): string {
+  const [name, ...others] = names
+  if (name !== undefined && others.length === 0) return name
+  const choice = names.length === 0 ? '' : `, one of ${names.join(', ')}`
+  throw new UsageError(`name the network with --network NAME${choice}`)
+}
+
+function requireStore(network: NetworkConfig, data: DataConfig): void {
+  if (existsSync(network.storePath)) return
+  const names = storedNames(data)
+  const hint =
+    names.length > 0
+      ? suggestName(network.name, names)
+      : `make one with: tidegate import --network ${network.name} --genesis FILE CHAIN`
+  throw new UsageError(`there is no store of network ${network.name} under ${data.dataDir}; ${hint}`)
+}
+
+function suggestName(name: string, names: readonly string[]): string {
+  const near = nearest(name, names)
+  return near === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${near}?`
+}
+
+function storedNames(data: DataConfig): string[] {
+  const folder = join(data.dataDir, 'networks')
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .filter((name) => networkNamePattern.test(name) && existsSync(storePath(data, name)))
+    .sort()
+}
+
+function storePath(data: DataConfig, name: string): string {
+  return join(data.dataDir, 'networks', name, 'chain.mdb')
+}
+
+function entryToNetwork(entry: NetworkEntry, data: DataConfig): NetworkConfig {
+  const { name, kind, hosts, safe, safeLag, finalizedLag, chainId, networkId, genesis, source } = entry
+  return {
+    name,
+    kind,
+    isEmbedded: false,
+    storePath: storePath(data, name),
+    chainId,
+    networkId,
+    genesisPath: genesis,
+    source,
+    hosts,
+    safe,
+    safeLag,
+    finalizedLag,
+  }
+}
+
+function storedNetwork(name: string, data: DataConfig): NetworkConfig {
+  return {
+    name,
+    kind: 'archive',
+    isEmbedded: false,
+    storePath: storePath(data, name),
+    chainId: undefined,
+    networkId: undefined,
+    genesisPath: undefined,
+    source: undefined,
+    hosts: [],
+    safe: true,
+    safeLag: 0,
+    finalizedLag: 0,
+  }
+}
+
+function demoNetwork(data: DataConfig): NetworkConfig {
+  const folder = join(packageRoot(), 'data/devnet')
+  return {
+    ...storedNetwork(demoNetworkName, data),
+    isEmbedded: true,
+    genesisPath: join(folder, 'genesis.json'),
+    source: { type: 'file', path: join(folder, 'chain.rlp') },
+  }
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) {
+    if (typeof inner === 'object' && inner !== null) deepFreeze(inner)
+  }
+  return Object.freeze(value)
+}

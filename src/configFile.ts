@@ -1,0 +1,339 @@
+/**
+ * The configuration file: its schema, its limits with their reasons, and reading it with every fault named by its
+ * path. Owns what a file may say; `config.ts` owns what it means together with the command line.
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { z } from 'zod'
+import { findJsonFault } from './configJson.js'
+import { UsageError } from './primitives/faults.js'
+import { nearest } from './primitives/nearest.js'
+import { mapBytesDefault } from './store/environment.js'
+
+const KiB = 2 ** 10
+const MiB = 2 ** 20
+const GiB = 2 ** 30
+
+/** Levels of the log, from everything to nothing. */
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+/** A network's name is a folder of the store and a segment of its address. */
+export const networkNamePattern = /^[a-z0-9][a-z0-9-]{0,31}$/
+export const networkNameExpected =
+  '1 to 32 lower-case letters, digits and hyphens, not beginning with a hyphen'
+/** Path segments with which addresses of the service begin. */
+export const reservedNames: ReadonlySet<string> = new Set(['v3', 'ws', 'health', 'admin'])
+
+/** Far above any configuration; a larger file is another file given by mistake. */
+const fileBytesMax = MiB
+
+const hostPattern = /^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i
+
+/** As browsers send it: no path, not even a slash, which would match nothing. */
+const originPattern = /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/i
+const originExpected = 'an origin such as "https://example.org", or "*"'
+
+function text(expected = 'a non-empty string') {
+  return z.string({ error: `expected ${expected}` }).min(1, { error: `expected ${expected}` })
+}
+
+function flag() {
+  return z.boolean({ error: 'expected true or false' })
+}
+
+function integer(min: number, max = Number.MAX_SAFE_INTEGER) {
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`
+  const error = `expected ${min === 0 && max === Number.MAX_SAFE_INTEGER ? 'a non-negative integer' : `an integer ${range}`}`
+  return z.number({ error }).int({ error }).min(min, { error }).max(max, { error })
+}
+
+function list<T extends z.ZodType>(item: T) {
+  return z.array(item, { error: 'expected an array' })
+}
+
+function object<T extends z.ZodRawShape>(shape: T) {
+  return z.strictObject(shape, { error: 'expected an object' })
+}
+
+const bodyBytesDefault = 5 * MiB
+const bufferedBodyBytesDefault = 256 * MiB
+
+const limitsShape = {
+  /** Body of one HTTP request. geth's limit, to which tools size their batches. */
+  bodyBytesMax: integer(KiB, GiB).default(bodyBytesDefault),
+  /** Time for a body to arrive. geth's read deadline; the largest body fits in it at 1.4 Mbit/s. */
+  bodyMsMax: integer(100).default(30_000),
+  /** Bodies still arriving, over all connections: 51 of the largest, so that slow senders cannot fill the memory. */
+  bufferedBodyBytesMax: integer(KiB).default(bufferedBodyBytesDefault),
+  /** Calls of one batch. geth's limit. */
+  batchCallsMax: integer(1).default(1_000),
+  /** Answer of one batch. geth's limit, in decimal megabytes as there. */
+  batchAnswerBytesMax: integer(KiB, GiB).default(25_000_000),
+  /** Time for one request, batch or not. geth's write deadline, after which a client has gone. */
+  requestMsMax: integer(100).default(30_000),
+  /** Time for one execution of `eth_estimateGas`. geth's limit. */
+  executionMsMax: integer(10).default(5_000),
+  /** Storage keys of one `eth_getProof`. geth's limit. */
+  proofKeysMax: integer(1).default(1_024),
+  /** One WebSocket message. geth's limit. */
+  wsMessageBytesMax: integer(KiB, GiB).default(32 * MiB),
+  /** Silence after which a WebSocket is closed: four of the pings that clients send every 30 s. */
+  wsIdleMsMax: integer(8_000, 960_000).default(120_000),
+  /** Rendered answers kept in memory, over all networks: about 500 full blocks with receipts, at 0.5 MB each. */
+  answerCacheBytes: integer(0).default(256 * MiB),
+  /** Decoded values kept in memory beside the rendered answers, over all networks. */
+  memoBytes: integer(0).default(64 * MiB),
+}
+
+const networkShape = {
+  /** Its folder in the store and its segment in addresses. */
+  name: text(networkNameExpected)
+    .regex(networkNamePattern, { error: `expected ${networkNameExpected}` })
+    .refine((name) => !reservedNames.has(name), {
+      error: `expected a name other than ${[...reservedNames].join(', ')}, which addresses use`,
+    }),
+  /** `archive`: every block is executed here, and all state is kept. */
+  kind: z.literal('archive', { error: 'expected "archive"' }).default('archive'),
+  /** Compared with the genesis, so that a wrong file is found at once. */
+  chainId: integer(1).optional(),
+  /** Likewise; the chain id where absent. */
+  networkId: integer(1).optional(),
+  /** geth's genesis.json, relative to the configuration file. */
+  genesis: text('the path of a genesis.json'),
+  /** Where new blocks come from; absent: only what has been imported is served. */
+  source: object({
+    type: z.literal('file', { error: 'expected "file"' }),
+    /** A chain file (RLP blocks, plain or gzip), relative to the configuration file. */
+    path: text('the path of a chain file'),
+  }).optional(),
+  /** Host names that address this network without its name in the path. */
+  hosts: list(
+    text('a host name without scheme and port')
+      .regex(hostPattern, { error: 'expected a host name without scheme and port' })
+      .toLowerCase(),
+  ).default([]),
+  /** Whether the `safe` tag is answered; where it is not, callers are told to use `finalized`. */
+  safe: flag().default(true),
+  /** Blocks by which `safe` follows the head. */
+  safeLag: integer(0).default(0),
+  /** Blocks by which `finalized` follows the head; at least safeLag. */
+  finalizedLag: integer(0).default(0),
+}
+
+const fileSchema = object({
+  /** Address to listen on. Only this machine can reach the default. */
+  host: text('a host name or IP address').default('127.0.0.1'),
+  /** Port to listen on, 8545 as with other nodes; 0 takes a free one. */
+  port: integer(0, 65_535).default(8545),
+  /** Folder of all stores, relative to the configuration file; `data/live` under the current folder where absent. */
+  dataDir: text('the path of a folder').optional(),
+  /** Whether requests need an API key. Off is refused on an address that other machines can reach. */
+  auth: flag().default(true),
+  /** Origins whose pages may call from a browser; "*" for all, which is safe because no cookie is ever read. */
+  cors: object({
+    origins: list(
+      text(originExpected)
+        .regex(originPattern, { error: `expected ${originExpected}` })
+        .toLowerCase(),
+    ).default(['*']),
+  }).prefault({}),
+  logLevel: z.enum(logLevels, { error: `expected one of ${logLevels.join(', ')}` }).default('info'),
+  /** The network of addresses that name none; the first one where absent. */
+  defaultNetwork: text('the name of a network').optional(),
+  /** Absent: the embedded demo network. */
+  networks: list(object(networkShape)).min(1, { error: 'expected at least one network' }).optional(),
+  limits: object(limitsShape).prefault({}),
+  store: object({
+    /** Address space reserved per store; it costs nothing until it is used. */
+    mapBytes: integer(16 * MiB, 2 ** 46).default(mapBytesDefault),
+  }).prefault({}),
+})
+
+/** A valid file with its defaults filled in, paths made absolute. */
+export type ConfigFile = z.output<typeof fileSchema>
+export type NetworkEntry = NonNullable<ConfigFile['networks']>[number]
+export type Limits = ConfigFile['limits']
+
+/** What is served when no file says otherwise. */
+export function defaultConfigFile(): ConfigFile {
+  return fileSchema.parse({})
+}
+
+/** Reads and checks a file. Throws UsageError that lists every fault, or says where the file stops being JSON. */
+export function readConfigFile(path: string): ConfigFile {
+  const raw = readJson(path)
+  const folder = dirname(resolve(path))
+  const parsed = fileSchema.safeParse(raw)
+  const faults = [
+    ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => issueToLines(issue, raw))),
+    ...findCrossFaults(raw, folder),
+  ]
+  if (!parsed.success || faults.length > 0) {
+    const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`
+    throw new UsageError(
+      `the configuration ${path} has ${count}; mend what is listed here and start again\n${faults
+        .map((fault) => `  ${fault}`)
+        .join('\n')}`,
+    )
+  }
+  const { dataDir, networks, ...rest } = parsed.data
+  return {
+    ...rest,
+    ...(dataDir !== undefined && { dataDir: resolve(folder, dataDir) }),
+    ...(networks && { networks: networks.map((network) => withAbsolutePaths(network, folder)) }),
+  }
+}
+
+function readJson(path: string): unknown {
+  let content: string
+  try {
+    if (statSync(path).size > fileBytesMax) {
+      throw new UsageError(`the configuration ${path} is larger than 1 MiB; check that it is the right file`)
+    }
+    content = readFileSync(path, 'utf8').replace(/^\uFEFF/, '')
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    const why = (error as NodeJS.ErrnoException).code ?? 'unreadable'
+    throw new UsageError(`cannot read the configuration ${path} (${why}); check --config`)
+  }
+  const fault = findJsonFault(content)
+  if (fault) {
+    throw new UsageError(
+      `the configuration ${path} is not JSON: line ${fault.line}, column ${fault.column}: ${fault.why}`,
+    )
+  }
+  return JSON.parse(content)
+}
+
+function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry {
+  return {
+    ...network,
+    genesis: resolve(folder, network.genesis),
+    ...(network.source && { source: { ...network.source, path: resolve(folder, network.source.path) } }),
+  }
+}
+
+type Path = readonly PropertyKey[]
+
+function issueToLines(issue: z.core.$ZodIssue, raw: unknown): string[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => {
+      const near = nearest(key, knownKeys(issue.path))
+      const hint = near === undefined ? 'remove it' : `did you mean ${near}?`
+      return `${formatPath([...issue.path, key])}: unknown key; ${hint}`
+    })
+  }
+  const value = issue.path.reduce<unknown>(
+    (inner, step) => (inner as Record<PropertyKey, unknown>)?.[step],
+    raw,
+  )
+  return [`${formatPath(issue.path)}: ${issue.message}, got ${formatValue(value)}`]
+}
+
+/** Keys that the schema allows in the object at `path`. */
+function knownKeys(path: Path): string[] {
+  let schema: unknown = fileSchema
+  for (const step of [...path, undefined]) {
+    while (
+      schema instanceof z.ZodDefault ||
+      schema instanceof z.ZodPrefault ||
+      schema instanceof z.ZodOptional
+    ) {
+      schema = schema.unwrap()
+    }
+    if (step === undefined) break
+    if (schema instanceof z.ZodArray) schema = schema.element
+    else if (schema instanceof z.ZodObject) schema = schema.shape[String(step)]
+  }
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+}
+
+function formatPath(path: Path): string {
+  const text = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')
+  return text === '' ? 'the whole file' : text.replace(/^\./, '')
+}
+
+function formatValue(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  const text = JSON.stringify(value)
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}
+
+/**
+ * The parts of a file that are compared with each other. Whatever has the wrong type is left out, because the
+ * schema names it already, and one run should name every fault.
+ */
+const crossSchema = z
+  .object({
+    defaultNetwork: z.string().optional().catch(undefined),
+    networks: z
+      .array(
+        z
+          .object({
+            name: z.string().optional().catch(undefined),
+            hosts: z.array(z.string().catch('')).catch([]),
+            safe: z.boolean().catch(true),
+            safeLag: z.number().catch(0),
+            finalizedLag: z.number().catch(0),
+            genesis: z.string().min(1).optional().catch(undefined),
+            source: z
+              .object({ path: z.string().min(1) })
+              .optional()
+              .catch(undefined),
+          })
+          .catch({ name: undefined, hosts: [], safe: false, safeLag: 0, finalizedLag: 0 }),
+      )
+      .catch([]),
+    limits: z
+      .object({
+        bodyBytesMax: z.number().catch(bodyBytesDefault),
+        bufferedBodyBytesMax: z.number().catch(bufferedBodyBytesDefault),
+      })
+      .optional()
+      .catch(undefined),
+  })
+  .catch({ networks: [] })
+
+function findCrossFaults(raw: unknown, folder: string): string[] {
+  const { networks, defaultNetwork, limits } = crossSchema.parse(raw)
+  const faults: string[] = []
+  const ownerOfName = new Map<string, string>()
+  const ownerOfHost = new Map<string, string>()
+  networks.forEach((network, index) => {
+    const path = `networks[${index}]`
+    const claim = (owners: Map<string, string>, value: string, where: string): void => {
+      const owner = owners.get(value)
+      if (owner !== undefined) faults.push(`${where}: ${JSON.stringify(value)} already stands at ${owner}`)
+      else if (value !== '') owners.set(value, where)
+    }
+    claim(ownerOfName, network.name ?? '', `${path}.name`)
+    network.hosts.forEach((host, at) => {
+      claim(ownerOfHost, host.toLowerCase(), `${path}.hosts[${at}]`)
+    })
+    if (network.safe && network.finalizedLag < network.safeLag) {
+      faults.push(
+        `${path}.finalizedLag: expected at least safeLag (${network.safeLag}), got ${network.finalizedLag}`,
+      )
+    }
+    for (const [key, file] of [
+      ['genesis', network.genesis],
+      ['source.path', network.source?.path],
+    ] as const) {
+      if (file !== undefined && !existsSync(resolve(folder, file))) {
+        faults.push(`${path}.${key}: there is no file ${resolve(folder, file)}`)
+      }
+    }
+  })
+  const names = networks.length > 0 ? [...ownerOfName.keys()] : ['demo']
+  if (defaultNetwork !== undefined && !names.includes(defaultNetwork)) {
+    faults.push(`defaultNetwork: expected one of ${names.join(', ')}, got ${JSON.stringify(defaultNetwork)}`)
+  }
+  if (limits && limits.bufferedBodyBytesMax < limits.bodyBytesMax) {
+    const { bodyBytesMax, bufferedBodyBytesMax } = limits
+    faults.push(
+      `limits.bufferedBodyBytesMax: expected at least bodyBytesMax (${bodyBytesMax}), got ${bufferedBodyBytesMax}`,
+    )
+  }
+  return faults
+}

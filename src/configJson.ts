@@ -1,0 +1,114 @@
+/**
+ * Where a configuration file stops being JSON. Owns syntax alone: JSON.parse names no position for most faults
+ * and silently keeps the last of two equal keys, and an operator needs a line to look at.
+ */
+
+/** The first fault of a text, at a line and column counted from 1. */
+export interface JsonFault {
+  readonly line: number
+  readonly column: number
+  readonly why: string
+}
+
+/** Deeper than any configuration, shallow enough for the recursion below. */
+const depthMax = 64
+
+/** The first syntax fault or repeated key of `text`; undefined when it is one JSON value. Linear in its length. */
+export function findJsonFault(text: string): JsonFault | undefined {
+  try {
+    const scanner = new Scanner(text)
+    scanner.value(0)
+    scanner.end()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof Stop)) throw error
+    const before = text.slice(0, error.offset).split('\n')
+    return { line: before.length, column: (before.at(-1) ?? '').length + 1, why: error.why }
+  }
+}
+
+class Stop extends Error {
+  constructor(
+    readonly offset: number,
+    readonly why: string,
+  ) {
+    super(why)
+  }
+}
+
+const space = /[ \t\r\n]*/y
+const literal = /true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these characters in a string.
+const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
+
+class Scanner {
+  private offset = 0
+
+  constructor(private readonly text: string) {}
+
+  value(depth: number): void {
+    if (depth > depthMax) throw new Stop(this.offset, `nested deeper than ${depthMax} levels`)
+    this.match(space)
+    const next = this.text[this.offset]
+    if (next === '{') this.object(depth)
+    else if (next === '[') this.array(depth)
+    else if (next === '"') this.string('a value')
+    else if (this.match(literal) === undefined) throw this.unexpected('a value')
+  }
+
+  end(): void {
+    this.match(space)
+    if (this.offset < this.text.length) throw this.unexpected('nothing more')
+  }
+
+  private object(depth: number): void {
+    const keys = new Set<string>()
+    this.offset++
+    if (this.take('}')) return
+    do {
+      this.match(space)
+      const start = this.offset
+      const key = this.string('a key in double quotes')
+      if (keys.has(key)) throw new Stop(start, `key ${key} stands twice in one object`)
+      keys.add(key)
+      if (!this.take(':')) throw this.unexpected('":"')
+      this.value(depth + 1)
+    } while (this.take(','))
+    if (!this.take('}')) throw this.unexpected('"," or "}"')
+  }
+
+  private array(depth: number): void {
+    this.offset++
+    if (this.take(']')) return
+    do this.value(depth + 1)
+    while (this.take(','))
+    if (!this.take(']')) throw this.unexpected('"," or "]"')
+  }
+
+  private string(expected: string): string {
+    const found = this.match(string)
+    if (found !== undefined) return JSON.stringify(JSON.parse(found))
+    if (this.text[this.offset] !== '"') throw this.unexpected(expected)
+    throw new Stop(this.offset, 'this string is not closed, or holds a raw control character or a bad escape')
+  }
+
+  private take(character: string): boolean {
+    this.match(space)
+    if (this.text[this.offset] !== character) return false
+    this.offset++
+    return true
+  }
+
+  private match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.offset
+    const found = pattern.exec(this.text)?.[0]
+    if (found !== undefined) this.offset += found.length
+    return found
+  }
+
+  private unexpected(expected: string): Stop {
+    const next = this.text[this.offset]
+    const found = next === undefined ? 'the end of the file' : JSON.stringify(next)
+    return new Stop(this.offset, `expected ${expected}, got ${found}`)
+  }
+}

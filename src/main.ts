@@ -1,0 +1,16 @@
+#!/usr/bin/env node
+/** The program's entry: hands the command line to `commands/cli.ts` and its exit status to the system. */
+import { runCommandLine } from './commands/cli.js'
+
+// A reader that closes its end early, such as head(1), has had enough; that is no failure.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    process.exit(0)
+  })
+}
+
+process.exitCode = await runCommandLine(process.argv.slice(2), {
+  out: (text) => process.stdout.write(`${text}\n`),
+  err: (text) => process.stderr.write(`${text}\n`),
+})

@@ -1,0 +1,241 @@
+/**
+ * The node store: what belongs to this installation rather than to a chain. Owns its tables, their encoding and
+ * its schema version; what a key is and who may use it is decided in `access/`. Several processes may hold the
+ * store open, so every write is one transaction that decides by what it reads inside.
+ *
+ *   table     key → value (msgpack)
+ *   meta      'kind' → 'tidegate-node'
+ *             'schema' → number
+ *             'keyGeneration' → number, raised by every write to `keys`
+ *             'pepperMark' → 32 bytes by which a foreign pepper is told
+ *   keys      digest (32 bytes) → [name, createdAtMs, revokedAtMs or null]
+ *   keyNames  name (UTF-8) of a key that is not revoked → digest
+ */
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { RootDatabase } from 'lmdb'
+import { Packr } from 'msgpackr'
+import { OperatorError } from '../primitives/faults.js'
+import { commitSync, errorText, openEnvironment, openTable, type Table } from './environment.js'
+import { assertLmdbFile } from './lmdbFile.js'
+
+/** Raised whenever a stored layout changes. */
+export const nodeSchemaVersion = 1
+
+const storeKind = 'tidegate-node'
+
+/** Names are never reused for another layout. */
+const tableNames = { meta: 'meta', keys: 'keys', keyNames: 'keyNames' } as const
+
+/** Plain values without shared structures: rows stay readable one by one, by any msgpack reader. */
+const packr = new Packr({ useRecords: false, variableMapSize: true })
+
+/** One API key as stored. */
+export interface KeyRow {
+  /** HMAC-SHA-256 of the key's text, 32 bytes. The text itself is never stored. */
+  readonly digest: Uint8Array
+  readonly name: string
+  readonly createdAtMs: number
+  readonly revokedAtMs: number | undefined
+}
+
+/** What became of {@link NodeStore.writeKey}. */
+export type KeyWritten = 'written' | 'nameTaken' | 'digestPrefixTaken' | 'notFirst'
+
+export interface NodeStoreOptions {
+  readonly path: string
+  readonly readOnly?: boolean
+  readonly mapBytes?: number
+}
+
+/** Bytes of a digest that name a key; two keys never share them. */
+export const digestPrefixBytes = 6
+
+export class NodeStore {
+  private constructor(
+    readonly path: string,
+    private readonly environment: RootDatabase,
+    private readonly meta: Table,
+    private readonly keys: Table,
+    private readonly keyNames: Table,
+  ) {}
+
+  /**
+   * Opens the store, making it unless `readOnly`. Throws OperatorError where it is missing, belongs to something
+   * else or was written by a newer Tidegate.
+   */
+  static open({ path, readOnly = false, mapBytes }: NodeStoreOptions): NodeStore {
+    if (readOnly && !existsSync(path)) {
+      throw new OperatorError(`there is no node store at ${path}; check --data`)
+    }
+    assertLmdbFile(path)
+    if (!readOnly) makeFolder(dirname(path))
+    const environment = openEnvironment({ path, readOnly, ...(mapBytes !== undefined && { mapBytes }) })
+    try {
+      assertTables(environment, path)
+      const meta = openTable(environment, tableNames.meta)
+      const keys = openTable(environment, tableNames.keys)
+      const keyNames = openTable(environment, tableNames.keyNames)
+      if (!meta || !keys || !keyNames) throw foreign(path)
+      const store = new NodeStore(path, environment, meta, keys, keyNames)
+      store.assertSchema(readOnly)
+      return store
+    } catch (error) {
+      void environment.close()
+      throw error
+    }
+  }
+
+  /** A number that differs after every change of keys, by any process. One read, about 3 µs. */
+  readKeyGeneration(): number {
+    this.renewReads()
+    return this.readMeta<number>('keyGeneration') ?? 0
+  }
+
+  /** The key with this digest, as of now in any process. */
+  readKey(digest: Uint8Array): KeyRow | undefined {
+    this.renewReads()
+    const value = this.keys.get(digest)
+    return value && decodeKey(digest, value)
+  }
+
+  /** All keys, revoked ones too, oldest first. */
+  readKeys(): KeyRow[] {
+    this.renewReads()
+    const rows = [...this.keys.getRange()].map(({ key, value }) => decodeKey(key, value))
+    return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || Buffer.compare(a.digest, b.digest))
+  }
+
+  hasKeys(): boolean {
+    this.renewReads()
+    return this.keys.getKeysCount({ limit: 1 }) > 0
+  }
+
+  /**
+   * Adds a key. It is on disk when this returns 'written'; otherwise nothing was changed, because another live key
+   * has its name, another key its digest's first bytes, or (with `onlyFirst`) some key exists already.
+   */
+  writeKey(row: KeyRow, { onlyFirst = false } = {}): KeyWritten {
+    return commitSync(this.environment, this.path, () => {
+      if (onlyFirst && this.keys.getKeysCount({ limit: 1 }) > 0) return 'notFirst'
+      if (this.keyNames.get(nameToKey(row.name))) return 'nameTaken'
+      if (this.findByPrefix(row.digest.subarray(0, digestPrefixBytes))) return 'digestPrefixTaken'
+      this.keys.putSync(row.digest, encodeKey(row))
+      this.keyNames.putSync(nameToKey(row.name), row.digest)
+      this.raiseGeneration()
+      return 'written'
+    })
+  }
+
+  /**
+   * Marks the key whose digest begins with `prefix` as revoked and frees its name; on disk when this returns.
+   * Returns the key as it was before, undefined where there is none. A revoked key keeps its first time.
+   */
+  revokeKey(prefix: Uint8Array, revokedAtMs: number): KeyRow | undefined {
+    return commitSync(this.environment, this.path, () => {
+      const row = this.findByPrefix(prefix)
+      if (!row || row.revokedAtMs !== undefined) return row
+      this.keys.putSync(row.digest, encodeKey({ ...row, revokedAtMs }))
+      this.keyNames.removeSync(nameToKey(row.name))
+      this.raiseGeneration()
+      return row
+    })
+  }
+
+  readPepperMark(): Uint8Array | undefined {
+    this.renewReads()
+    return this.readMeta<Uint8Array>('pepperMark')
+  }
+
+  /** Binds the store to a pepper; on disk when this returns. */
+  writePepperMark(mark: Uint8Array): void {
+    commitSync(this.environment, this.path, () => this.putMeta('pepperMark', mark))
+  }
+
+  async close(): Promise<void> {
+    await this.environment.close()
+  }
+
+  private assertSchema(readOnly: boolean): void {
+    if (!readOnly && this.readMeta('kind') === undefined) {
+      commitSync(this.environment, this.path, () => {
+        // Another process may have made the store since it was read.
+        if (this.readMeta('kind') !== undefined) return
+        this.putMeta('kind', storeKind)
+        this.putMeta('schema', nodeSchemaVersion)
+        this.putMeta('keyGeneration', 0)
+      })
+    }
+    if (this.readMeta('kind') !== storeKind) throw foreign(this.path)
+    const version = this.readMeta<number>('schema')
+    if (version === nodeSchemaVersion) return
+    throw new OperatorError(
+      `the node store ${this.path} has schema ${version} and this Tidegate reads ${nodeSchemaVersion}; run the version that wrote it`,
+    )
+  }
+
+  private findByPrefix(prefix: Uint8Array): KeyRow | undefined {
+    for (const { key, value } of this.keys.getRange({ start: prefix, limit: 1 })) {
+      if (Buffer.compare(key.subarray(0, prefix.length), prefix) === 0) return decodeKey(key, value)
+    }
+    return undefined
+  }
+
+  private raiseGeneration(): void {
+    this.putMeta('keyGeneration', (this.readMeta<number>('keyGeneration') ?? 0) + 1)
+  }
+
+  private readMeta<T>(name: string): T | undefined {
+    const value = this.meta.get(nameToKey(name))
+    return value && (packr.unpack(value) as T)
+  }
+
+  private putMeta(name: string, value: unknown): void {
+    this.meta.putSync(nameToKey(name), packr.pack(value))
+  }
+
+  /** Ends the read transaction of this turn of the event loop, which may be older than another process's write. */
+  private renewReads(): void {
+    this.environment.resetReadTxn()
+  }
+}
+
+/** Makes the store's folder for its owner alone; folders above it, which other data shares, get the usual mode. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new OperatorError(
+      `cannot make the folder ${path}: ${errorText(error)}; check --data and its permissions`,
+    )
+  }
+}
+
+/** Refuses an environment that holds tables of something else, before any table is made in it. */
+function assertTables(environment: RootDatabase, path: string): void {
+  const known: readonly string[] = Object.values(tableNames)
+  for (const key of environment.getKeys()) {
+    const name = Buffer.from(key as Uint8Array)
+      .toString('utf8')
+      .replace(/\0$/, '')
+    if (!known.includes(name)) throw foreign(path)
+  }
+}
+
+function foreign(path: string): OperatorError {
+  return new OperatorError(`${path} is not a node store of Tidegate; check --data, or move that file away`)
+}
+
+function nameToKey(name: string): Uint8Array {
+  return Buffer.from(name, 'utf8')
+}
+
+function encodeKey({ name, createdAtMs, revokedAtMs }: KeyRow): Uint8Array {
+  return packr.pack([name, createdAtMs, revokedAtMs ?? null])
+}
+
+function decodeKey(digest: Uint8Array, value: Uint8Array): KeyRow {
+  const [name, createdAtMs, revokedAtMs] = packr.unpack(value) as [string, number, number | null]
+  return { digest: Uint8Array.from(digest), name, createdAtMs, revokedAtMs: revokedAtMs ?? undefined }
+}

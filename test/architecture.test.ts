@@ -1,0 +1,317 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import t from 'tap'
+import { packageRoot } from '../src/config.js'
+
+/**
+ * What each room may import besides `primitives` and itself; a room after `types:` for types only. `main.ts` and
+ * `commands` build everything and may import all. A folder that is not listed here fails.
+ */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  primitives: [],
+  config: ['store'],
+  store: [],
+  metrics: [],
+  chain: ['store'],
+  state: ['store'],
+  evm: ['chain', 'state'],
+  ingest: ['evm', 'chain', 'store'],
+  pool: ['types:state', 'types:evm'],
+  rollup: ['store', 'metrics'],
+  access: ['store', 'metrics'],
+  rpc: ['chain', 'state', 'pool', 'rollup', 'types:evm'],
+  transport: ['rpc', 'access', 'metrics'],
+  workers: ['pool', 'state', 'evm', 'ingest', 'store', 'chain'],
+}
+const buildsAll: ReadonlySet<string> = new Set(['main', 'commands'])
+
+/** Last words of names that tell a reader nothing; as a first word, as in `commonPrefix`, they are fine. */
+const vagueWord = /^(?:utils?|utility|utilities|helpers?|common|misc|managers?)$/i
+
+/** More than this is no longer read from top to bottom. */
+const linesMax = 400
+
+interface SourceFile {
+  /** From the package root, with slashes. */
+  readonly path: string
+  readonly text: string
+}
+
+interface Import {
+  readonly specifier: string
+  readonly isTypeOnly: boolean
+}
+
+/** `src/rpc/methods/eth_call.ts` → `rpc`; files directly in src are `main` or belong to `config`. */
+function roomOf(path: string): string {
+  const [top, second = ''] = path.split('/')
+  if (top === 'workers') return 'workers'
+  if (top !== 'src') return `outside src (${top})`
+  if (!second.endsWith('.ts')) return second
+  return second.startsWith('config') ? 'config' : second.slice(0, -'.ts'.length)
+}
+
+/** The text with comments blanked out and strings kept. */
+function stripComments(text: string): string {
+  const tokens = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g
+  return text.replace(tokens, (token) => (token.startsWith('/') ? ' ' : token))
+}
+
+/** Static imports, re-exports, dynamic imports and type queries. */
+function findImports(text: string): Import[] {
+  const code = stripComments(text)
+  const statics = code.matchAll(
+    /^\s*(?:import|export)\b(\s+type\b(?!\s+from))?\s*([\w*\s{},$]*?)\s*(?:\bfrom\s*)?['"]([^'"\n]+)['"]/gm,
+  )
+  const dynamics = code.matchAll(/(\btypeof\s+)?\bimport\(\s*['"]([^'"\n]+)['"]/g)
+  return [
+    ...[...statics].map(([, type, names = '', specifier = '']) => ({
+      specifier,
+      isTypeOnly: type !== undefined || /^\{(\s*type\s+[^,}]+,?)+\s*\}$/.test(names),
+    })),
+    ...[...dynamics].map(([, type, specifier = '']) => ({ specifier, isTypeOnly: type !== undefined })),
+  ]
+}
+
+/** Rooms of this project that `file` imports, its own excepted. */
+function findRoomImports(file: SourceFile): { readonly room: string; readonly isTypeOnly: boolean }[] {
+  return findImports(file.text)
+    .filter(({ specifier }) => specifier.startsWith('.'))
+    .map(({ specifier, isTypeOnly }) => ({
+      room: roomOf(normalize(join(dirname(file.path), specifier)).replace(/\.js$/, '.ts')),
+      isTypeOnly,
+    }))
+    .filter(({ room }) => room !== roomOf(file.path))
+}
+
+/** Every rule that a file of src or workers breaks on its own, as `file: rule`. */
+function findBreaches(file: SourceFile): string[] {
+  const { path, text } = file
+  const room = roomOf(path)
+  const allowed = mayImport[room]
+  const breaches: string[] = []
+  if (!allowed && !buildsAll.has(room)) {
+    return [
+      `${path}: ${room} is no room of the import table; add it to the table, or move the file into a room`,
+    ]
+  }
+  for (const { room: target, isTypeOnly } of findRoomImports(file)) {
+    const said = `${path}: ${room} imports ${target}`
+    if (target === 'workers')
+      breaches.push(`${said}, but src never imports from workers; it knows their URLs`)
+    else if (target.startsWith('outside'))
+      breaches.push(`${said}, but the program consists of src and workers alone`)
+    else if (target === 'config' && !buildsAll.has(room)) {
+      breaches.push(`${said}, but only main.ts and commands read the configuration; others get values`)
+    } else if (target === 'main' || target === 'commands') {
+      if (!buildsAll.has(room)) breaches.push(`${said}, but nothing imports what builds everything`)
+    } else if (allowed && target !== 'primitives' && !allowed.includes(target)) {
+      const forTypes = allowed.includes(`types:${target}`)
+      if (!forTypes || !isTypeOnly) {
+        const rule = forTypes ? 'for types only' : `allowed: ${['primitives', ...allowed].join(', ')}`
+        breaches.push(`${said}, ${rule}`)
+      }
+    }
+  }
+  const ethereum = findImports(text).find(({ specifier }) => specifier.startsWith('@ethereumjs/'))
+  if (ethereum && room !== 'evm') {
+    breaches.push(`${path}: imports ${ethereum.specifier}, but only src/evm knows the engine`)
+  }
+  const lastWords = path.split('/').map(
+    (part) =>
+      part
+        .replace(/\.ts$/, '')
+        .split(/[-_.]|(?=[A-Z])/)
+        .at(-1) ?? '',
+  )
+  const vague = lastWords.find((word) => vagueWord.test(word))
+  if (vague !== undefined)
+    breaches.push(`${path}: "${vague}" says nothing of what is inside; name it after its content`)
+  const lines = text.split('\n').length - 1
+  if (lines > linesMax)
+    breaches.push(`${path}: ${lines} lines, at most ${linesMax}; split it by what its parts own`)
+  return breaches
+}
+
+/** Rooms without any file that begins with a header comment; the one they are entered by should. */
+function findUnsignedRooms(files: readonly SourceFile[]): string[] {
+  const rooms = new Map<string, boolean>()
+  for (const file of files) {
+    const room = roomOf(file.path)
+    const text = file.text.replace(/^#!.*\n/, '')
+    // A comment directly on a declaration describes that declaration, not the room.
+    const hasHeader = /^\/\*\*[\s\S]*?\*\/\n(?:\n|import\b)/.test(text)
+    rooms.set(room, (rooms.get(room) ?? false) || hasHeader)
+  }
+  return [...rooms]
+    .filter(([, hasHeader]) => !hasHeader)
+    .map(([room]) => `${room}: no file opens with a comment on what the room owns and what it does not`)
+}
+
+/** Cycles between rooms, types included, as `a → b → a`. */
+function findCycles(files: readonly SourceFile[]): string[] {
+  const edges = new Map<string, Set<string>>()
+  for (const file of files) {
+    const targets = edges.get(roomOf(file.path)) ?? new Set()
+    for (const { room } of findRoomImports(file)) targets.add(room)
+    edges.set(roomOf(file.path), targets)
+  }
+  const cycles = new Set<string>()
+  const done = new Set<string>()
+  const walk = (room: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(room)
+    if (start !== -1) cycles.add([...trail.slice(start), room].join(' → '))
+    if (start !== -1 || done.has(room)) return
+    for (const next of edges.get(room) ?? []) walk(next, [...trail, room])
+    done.add(room)
+  }
+  for (const room of edges.keys()) walk(room, [])
+  return [...cycles]
+}
+
+function readFiles(folder: string): SourceFile[] {
+  const root = packageRoot()
+  if (!existsSync(join(root, folder))) return []
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => `${folder}/${path.replaceAll('\\', '/')}`)
+    .sort()
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+}
+
+const files = [...readFiles('src'), ...readFiles('workers')]
+
+t.test('the sources are found', async (t) => {
+  t.ok(files.length > 20)
+  t.ok(files.some(({ path }) => path === 'src/main.ts'))
+})
+
+t.test('every file keeps the rules', async (t) => {
+  for (const breach of files.flatMap(findBreaches)) t.fail(breach)
+})
+
+t.test('rooms do not import each other in circles', async (t) => {
+  for (const cycle of findCycles(files)) t.fail(cycle)
+})
+
+t.test('every room has a file that says what it owns', async (t) => {
+  for (const breach of findUnsignedRooms(files)) t.fail(breach)
+})
+
+t.test('each rule catches a file that breaks it', async (t) => {
+  const cases: readonly (readonly [path: string, text: string, breach: string | undefined])[] = [
+    [
+      'src/rpc/a.ts',
+      "import { x } from '../store/tables.js'",
+      'src/rpc/a.ts: rpc imports store, allowed: primitives, chain, state, pool, rollup, types:evm',
+    ],
+    [
+      'src/rpc/a.ts',
+      "import { type X, y } from '../evm/engine.js'",
+      'src/rpc/a.ts: rpc imports evm, for types only',
+    ],
+    ['src/rpc/methods/a.ts', "import { type X, type Y } from '../../evm/engine.js'", undefined],
+    ['src/rpc/a.ts', "import type {\n  X,\n  Y,\n} from '../evm/engine.js'", undefined],
+    ['src/rpc/a.ts', "import {\n  type X,\n  type Y,\n} from '../evm/engine.js'", undefined],
+    ['src/rpc/a.ts', "type X = typeof import('../evm/engine.js')", undefined],
+    [
+      'src/pool/a.ts',
+      "export { x } from '../state/trie.js'",
+      'src/pool/a.ts: pool imports state, for types only',
+    ],
+    [
+      'src/pool/a.ts',
+      "export * from '../state/trie.js'",
+      'src/pool/a.ts: pool imports state, for types only',
+    ],
+    [
+      'src/chain/a.ts',
+      "await import('../state/trie.js')",
+      'src/chain/a.ts: chain imports state, allowed: primitives, store',
+    ],
+    [
+      'src/chain/a.ts',
+      "import '../state/trie.js'",
+      'src/chain/a.ts: chain imports state, allowed: primitives, store',
+    ],
+    ['src/chain/a.ts', "// import '../state/trie.js'\n/* import '../rpc/a.js' */", undefined],
+    ['src/chain/a.ts', "const url = 'http://x' // '\nimport x from '../primitives/bytes.js'", undefined],
+    [
+      'src/pool/a.ts',
+      "import x from '../../workers/prove.js'",
+      'src/pool/a.ts: pool imports workers, but src never imports from workers; it knows their URLs',
+    ],
+    ['src/pool/a.ts', "new URL('../../workers/prove.js', import.meta.url)", undefined],
+    [
+      'workers/a.ts',
+      "import x from '../src/rpc/a.js'",
+      'workers/a.ts: workers imports rpc, allowed: primitives, pool, state, evm, ingest, store, chain',
+    ],
+    [
+      'src/rpc/a.ts',
+      "import type { C } from '../config.js'",
+      'src/rpc/a.ts: rpc imports config, but only main.ts and commands read the configuration; others get values',
+    ],
+    [
+      'src/configFile.ts',
+      "import x from './commands/cli.js'",
+      'src/configFile.ts: config imports commands, but nothing imports what builds everything',
+    ],
+    ['src/commands/a.ts', "import type { C } from '../config.js'\nimport x from '../rpc/a.js'", undefined],
+    [
+      'src/state/a.ts',
+      "import x from '../../test/a.js'",
+      'src/state/a.ts: state imports outside src (test), but the program consists of src and workers alone',
+    ],
+    [
+      'src/state/a.ts',
+      "import type { A } from '@ethereumjs/util'",
+      'src/state/a.ts: imports @ethereumjs/util, but only src/evm knows the engine',
+    ],
+    ['src/evm/a.ts', "import { A } from '@ethereumjs/util'", undefined],
+    [
+      'src/state/trieUtils.ts',
+      '',
+      'src/state/trieUtils.ts: "Utils" says nothing of what is inside; name it after its content',
+    ],
+    [
+      'src/state/common/a.ts',
+      '',
+      'src/state/common/a.ts: "common" says nothing of what is inside; name it after its content',
+    ],
+    ['src/state/commonPrefix.ts', '', undefined],
+    [
+      'src/state/a.ts',
+      '\n'.repeat(401),
+      'src/state/a.ts: 401 lines, at most 400; split it by what its parts own',
+    ],
+    ['src/state/a.ts', '\n'.repeat(400), undefined],
+    [
+      'src/attic/a.ts',
+      '',
+      'src/attic/a.ts: attic is no room of the import table; add it to the table, or move the file into a room',
+    ],
+  ]
+  for (const [path, text, breach] of cases) {
+    t.strictSame(
+      findBreaches({ path, text }),
+      breach === undefined ? [] : [breach],
+      `${path}: ${text.trim()}`,
+    )
+  }
+  const circle = [
+    { path: 'src/a/x.ts', text: "import '../b/x.js'" },
+    { path: 'src/b/x.ts', text: "import type { X } from '../c/x.js'" },
+    { path: 'src/c/x.ts', text: "import '../a/x.js'" },
+  ]
+  t.strictSame(findCycles(circle), ['a → b → c → a'])
+  t.strictSame(findCycles(circle.slice(1)), [])
+  t.strictSame(
+    findUnsignedRooms([
+      { path: 'src/a/x.ts', text: '/** Owns x. */\nimport x' },
+      { path: 'src/a/y.ts', text: 'import x' },
+      { path: 'src/b/x.ts', text: '/** Adds one. */\nexport function addOne() {}' },
+    ]),
+    ['b: no file opens with a comment on what the room owns and what it does not'],
+  )
+})

@@ -1,0 +1,278 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { type Authorization, KeyRing, listKeys, revokeKey } from '../../../src/access/keyRing.js'
+import { makeKeyText } from '../../../src/access/keyText.js'
+import { packageRoot } from '../../../src/config.js'
+import { NodeStore } from '../../../src/store/nodeStore.js'
+
+const mapBytes = 2 ** 30
+const main = join(packageRoot(), 'dist/src/main.js')
+
+interface Rig {
+  readonly dataDir: string
+  readonly store: NodeStore
+  readonly ring: KeyRing
+  readonly paths: { readonly pepper: string; readonly demoKey: string }
+  /** Moves the ring's clock. */
+  readonly pass: (ms: number) => void
+}
+
+function openRig(t: Test, dataDir = t.testdir()): Rig {
+  const node = join(dataDir, 'node')
+  const store = NodeStore.open({ path: join(node, 'node.mdb'), mapBytes })
+  t.teardown(() => store.close())
+  const paths = { pepper: join(node, 'pepper'), demoKey: join(node, 'demo-key') }
+  let nowMs = 0
+  const ring = KeyRing.open(store, paths, () => nowMs)
+  return {
+    dataDir,
+    store,
+    ring,
+    paths,
+    pass: (ms) => {
+      nowMs += ms
+    },
+  }
+}
+
+/** Runs the real program on the same data folder, as another process. */
+function tidegate(dataDir: string, ...words: string[]): string {
+  return execFileSync(process.execPath, [main, ...words, '--data', dataDir], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).trim()
+}
+
+function why(authorization: Authorization): string {
+  return authorization.ok ? 'ok' : authorization.why
+}
+
+t.test('a key opens from its creation to its revocation', async (t) => {
+  const { ring, store, pass } = openRig(t)
+  const { key, text } = ring.createKey('explorer')
+  t.match(key, { id: /^[0-9a-f]{12}$/, name: 'explorer', revokedAtMs: undefined })
+  t.ok(Math.abs(Date.now() - key.createdAtMs) < 60_000)
+  t.strictSame(ring.authorize(text), { ok: true, key })
+  t.equal(ring.authorize(text), ring.authorize(text), 'the same answer, made once')
+  t.strictSame(listKeys(store), [key])
+
+  t.strictSame(revokeKey(store, key.id), key)
+  pass(250)
+  t.equal(why(ring.authorize(text)), 'revoked')
+  t.type(listKeys(store)[0]?.revokedAtMs, 'number')
+})
+
+t.test('a refusal says why', async (t) => {
+  const { ring } = openRig(t)
+  const { text } = ring.createKey('explorer')
+  t.equal(why(ring.authorize('')), 'missing')
+  t.equal(why(ring.authorize('hello')), 'malformed')
+  t.equal(why(ring.authorize(`${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`)), 'malformed')
+  t.equal(why(ring.authorize(makeKeyText())), 'unknown')
+})
+
+t.test('keys made and revoked by another process count in this one', async (t) => {
+  const { ring, store, dataDir, pass } = openRig(t)
+  const text = tidegate(dataDir, 'keys', 'create', '--name', 'from outside')
+  const first = ring.authorize(text)
+  t.match(first, { ok: true, key: { name: 'from outside' } }, 'a new key opens at once')
+  const [key] = listKeys(store)
+
+  tidegate(dataDir, 'keys', 'revoke', key?.id ?? '')
+  t.equal(why(ring.authorize(text)), 'ok', 'remembered until the next look at the store')
+  pass(249)
+  t.equal(why(ring.authorize(text)), 'ok')
+  pass(1)
+  t.equal(why(ring.authorize(text)), 'revoked')
+})
+
+t.test('keys made here are known to another process', async (t) => {
+  const { ring, dataDir } = openRig(t)
+  const { key } = ring.createKey('from inside')
+  const listed = JSON.parse(tidegate(dataDir, 'keys', 'list', '--json'))
+  t.match(listed, [{ id: key.id, name: 'from inside', state: 'live', revokedAt: null }])
+})
+
+t.test('processes that start together agree on one pepper', async (t) => {
+  const dataDir = t.testdir()
+  const run = promisify(execFile)
+  const made = await Promise.all(
+    ['a', 'b', 'c', 'd'].map((name) =>
+      run(process.execPath, [main, 'keys', 'create', '--name', name, '--data', dataDir]),
+    ),
+  )
+  const { ring } = openRig(t, dataDir)
+  for (const { stdout } of made) t.equal(why(ring.authorize(stdout.trim())), 'ok')
+  t.strictSame(readdirSync(join(dataDir, 'node')).sort(), ['node.mdb', 'node.mdb-lock', 'pepper'])
+})
+
+t.test('names are unique among live keys', async (t) => {
+  const { ring, store } = openRig(t)
+  const { key } = ring.createKey('explorer')
+  t.throws(() => ring.createKey('explorer'), {
+    name: 'OperatorError',
+    message: 'a key named "explorer" exists already; choose another name or revoke that key first',
+  })
+  revokeKey(store, key.id)
+  t.not(ring.createKey('explorer').key.id, key.id)
+  t.equal(listKeys(store).length, 2)
+})
+
+t.test('a name is 1 to 64 printable characters', async (t) => {
+  const { ring } = openRig(t)
+  for (const name of ['a', 'x'.repeat(64), 'Größe 7 – Москва', '🌊'.repeat(64), 'a b']) {
+    t.equal(ring.createKey(name).key.name, name)
+  }
+  t.equal(ring.createKey('e\u0301').key.name, '\u00e9', 'composed, so that equal names look equal')
+  for (const name of [
+    '',
+    ' ',
+    ' a',
+    'a ',
+    'x'.repeat(65),
+    'a\nb',
+    'a\u001b[31m',
+    'a\u202eb',
+    '\u200b',
+    'a\u0000',
+  ]) {
+    t.throws(() => ring.createKey(name), { name: 'UsageError', message: /^a key needs a name of 1 to 64/ })
+  }
+})
+
+t.test('revoking needs the id of a key, and twice changes nothing', async (t) => {
+  const { ring, store } = openRig(t)
+  const { key, text } = ring.createKey('explorer')
+  t.throws(() => revokeKey(store, '0'.repeat(12)), {
+    name: 'OperatorError',
+    message: 'there is no key with id 000000000000; find its id with: tidegate keys list',
+  })
+  for (const wrong of [text, '', 'explorer', key.id.toUpperCase().padStart(13, 'A')]) {
+    t.throws(() => revokeKey(store, wrong), {
+      name: 'UsageError',
+      message: 'a key is revoked by its id of 12 hex digits; find it with: tidegate keys list',
+    })
+  }
+  revokeKey(store, key.id)
+  const revoked = listKeys(store)
+  t.strictSame([revokeKey(store, key.id)], revoked)
+  t.strictSame(listKeys(store), revoked)
+})
+
+t.test('the store holds the HMAC of a key under the pepper, never the key', async (t) => {
+  const { ring, store, dataDir, paths } = openRig(t)
+  const { text, key } = ring.createKey('explorer')
+  const digest = createHmac('sha256', readFileSync(paths.pepper)).update(text).digest()
+  t.equal(digest.subarray(0, 6).toString('hex'), key.id)
+  t.strictSame(Buffer.from(store.readKey(digest)?.digest ?? []), digest)
+  for (const file of readdirSync(join(dataDir, 'node'))) {
+    t.equal(readFileSync(join(dataDir, 'node', file)).includes(text.slice(3, 30)), false, file)
+  }
+})
+
+t.test('the pepper is 32 bytes in a file and folder that only the owner can read', async (t) => {
+  const { paths, dataDir } = openRig(t)
+  t.equal(statSync(paths.pepper).size, 32)
+  t.equal(statSync(paths.pepper).mode & 0o777, 0o600)
+  t.equal(statSync(join(dataDir, 'node')).mode & 0o777, 0o700)
+})
+
+t.test('a pepper that others can read is refused', async (t) => {
+  const { store, paths } = openRig(t)
+  chmodSync(paths.pepper, 0o644)
+  t.throws(() => KeyRing.open(store, paths), {
+    name: 'OperatorError',
+    message: /\(mode 0644\); run: chmod 600 /,
+  })
+})
+
+t.test('without its pepper a store with keys is refused, and one without makes another', async (t) => {
+  const { store, paths, ring } = openRig(t)
+  rmSync(paths.pepper)
+  t.doesNotThrow(() => KeyRing.open(store, paths))
+  rmSync(paths.pepper)
+  ring.createKey('explorer')
+  t.throws(() => KeyRing.open(store, paths), {
+    name: 'OperatorError',
+    message: `the pepper ${paths.pepper} is missing, and without it no API key can be checked; restore it from a backup, or remove ${store.path} as well to begin without keys`,
+  })
+  t.equal(existsSync(paths.pepper), false)
+})
+
+t.test('a pepper of another installation or of another length is told', async (t) => {
+  const { store, paths, ring } = openRig(t)
+  ring.createKey('explorer')
+  writeFileSync(paths.pepper, Buffer.alloc(32, 1))
+  t.throws(() => KeyRing.open(store, paths), {
+    name: 'OperatorError',
+    message: /is not the one that the API keys/,
+  })
+  writeFileSync(paths.pepper, '')
+  t.throws(() => KeyRing.open(store, paths), {
+    name: 'OperatorError',
+    message: /is damaged: it must be 32 bytes long/,
+  })
+})
+
+t.test('the first start makes a demo key, and later starts show the same one', async (t) => {
+  const { ring, store, paths } = openRig(t)
+  const first = ring.ensureDemoKey({ keepText: true })
+  t.equal(first?.isNew, true)
+  t.equal(why(ring.authorize(first?.text ?? '')), 'ok')
+  t.equal(statSync(paths.demoKey).mode & 0o777, 0o600)
+  t.strictSame(KeyRing.open(store, paths).ensureDemoKey({ keepText: true }), {
+    text: first?.text,
+    isNew: false,
+  })
+  t.match(listKeys(store), [{ name: 'demo' }])
+})
+
+t.test('a demo key that was revoked, or whose file is gone, is not made again', async (t) => {
+  const { ring, store, paths, pass } = openRig(t)
+  ring.ensureDemoKey({ keepText: true })
+  const kept = readFileSync(paths.demoKey)
+  rmSync(paths.demoKey)
+  t.equal(ring.ensureDemoKey({ keepText: true }), undefined)
+  writeFileSync(paths.demoKey, kept, { mode: 0o600 })
+  revokeKey(store, listKeys(store)[0]?.id ?? '')
+  pass(250)
+  t.equal(ring.ensureDemoKey({ keepText: true }), undefined)
+  t.equal(listKeys(store).length, 1)
+})
+
+t.test('outside the demo network the first key is shown once and kept nowhere', async (t) => {
+  const { ring, paths } = openRig(t)
+  t.equal(ring.ensureDemoKey({ keepText: false })?.isNew, true)
+  t.equal(ring.ensureDemoKey({ keepText: false }), undefined)
+  t.equal(ring.ensureDemoKey({ keepText: true }), undefined)
+  t.equal(existsSync(paths.demoKey), false)
+})
+
+t.test('where keys exist no demo key is made', async (t) => {
+  const { ring, store } = openRig(t)
+  ring.createKey('explorer')
+  t.equal(ring.ensureDemoKey({ keepText: true }), undefined)
+  t.equal(listKeys(store).length, 1)
+})
+
+t.test('a stale file of an earlier store gives way to the new demo key', async (t) => {
+  const { ring, paths } = openRig(t)
+  writeFileSync(paths.demoKey, `${makeKeyText()}\n`, { mode: 0o600 })
+  const made = ring.ensureDemoKey({ keepText: true })
+  t.equal(made?.isNew, true)
+  t.equal(readFileSync(paths.demoKey, 'latin1'), `${made?.text}\n`)
+})
+
+t.test('guesses with a right checksum drive no valid key out', async (t) => {
+  const { ring, store } = openRig(t)
+  const { text } = ring.createKey('explorer')
+  // More guesses than there are places for keys.
+  const before = ring.authorize(text)
+  for (let count = 0; count < 12_000; count++) if (ring.authorize(makeKeyText()).ok) t.fail('a guess opened')
+  t.equal(ring.authorize(text), before)
+  t.equal(listKeys(store).length, 1)
+})

@@ -1,0 +1,222 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { runCommandLine } from '../../../src/commands/cli.js'
+import { packageRoot } from '../../../src/config.js'
+
+const main = join(packageRoot(), 'dist/src/main.js')
+
+interface Outcome {
+  readonly status: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs the compiled program in `cwd`. */
+function tidegate(
+  words: readonly string[],
+  cwd = process.cwd(),
+  env: NodeJS.ProcessEnv = {},
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const options = { cwd, env: { ...process.env, TIDEGATE_DEBUG: '', ...env } }
+    const child = execFile(process.execPath, [main, ...words], options, (_error, out, err) => {
+      resolve({ status: child.exitCode ?? -1, out, err })
+    })
+  })
+}
+
+/** Runs one command line in this process, which takes a hundredth of the time. */
+async function runHere(words: readonly string[]): Promise<Outcome> {
+  let out = ''
+  let err = ''
+  const status = await runCommandLine(words, {
+    out: (text) => {
+      out += `${text}\n`
+    },
+    err: (text) => {
+      err += `${text}\n`
+    },
+  })
+  return { status, out, err }
+}
+
+const commands = ['serve', 'import', 'keys create', 'keys list', 'keys revoke', 'verify', 'help']
+
+t.test('--version prints the version of the package', async (t) => {
+  const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))
+  t.strictSame(await tidegate(['--version']), { status: 0, out: `${version}\n`, err: '' })
+})
+
+t.test('help lists every command, also as --help and -h', async (t) => {
+  const { status, out, err } = await tidegate(['help'])
+  t.equal(status, 0)
+  t.equal(err, '')
+  for (const command of commands) t.match(out, new RegExp(`^ {2}${command} {2,}\\S`, 'm'))
+  for (const word of ['--help', '-h']) t.strictSame(await runHere([word]), { status, out, err })
+})
+
+t.test('every command explains itself, in lines that fit a terminal', async (t) => {
+  for (const command of commands) {
+    const words = command.split(' ')
+    const { status, out, err } = await runHere([...words, '--help'])
+    t.equal(status, 0, command)
+    t.equal(err, '')
+    t.ok(out.startsWith(`Usage: tidegate ${command}`), command)
+    t.match(out, /\n\nExamples:\n {2}tidegate /)
+    for (const line of out.split('\n')) if (line.length > 90) t.fail(`${command}: ${line}`)
+    t.equal((await runHere(['help', ...words])).out, out)
+  }
+})
+
+t.test('help of a command shows each flag with its default', async (t) => {
+  const { out } = await tidegate(['verify', '--help'])
+  t.equal(
+    out,
+    `Usage: tidegate verify [flags]
+
+Checks that the stored chain is whole and that the state of randomly chosen blocks leads
+to the state roots in their headers. Changes nothing, and may run beside a server.
+
+Flags:
+  --config FILE      configuration file (JSON); flags override it
+  --data DIR         folder of all stores (default data/live under the current folder)
+  --log-level LEVEL  how much to log: trace, debug, info, warn, error, silent (default
+                     info)
+  --network NAME     network to check; may be left out where there is only one
+  --blocks N         blocks whose state is compared (default 8)
+  --seed N           number from which the blocks are chosen, to repeat a run (default
+                     another in each run)
+
+Examples:
+  tidegate verify
+      the only network of the data folder
+  tidegate verify --network mychain --blocks 100 --seed 7
+      100 blocks, the same ones each time
+`,
+  )
+})
+
+t.test('wrong usage is one sentence on standard error, and status 2', async (t) => {
+  const cases: readonly (readonly [string, string])[] = [
+    ['', 'name a command; see: tidegate help'],
+    ['serv', 'unknown command "serv"; did you mean serve?'],
+    ['frobnicate', 'unknown command "frobnicate"; see: tidegate help'],
+    ['help frobnicate', 'unknown command "frobnicate"; see: tidegate help'],
+    ['kyes list', 'unknown command "kyes"; did you mean keys?'],
+    ['keys', 'name what to do with keys: create, list, revoke'],
+    ['keys creat --name x', 'unknown command "keys creat"; did you mean keys create?'],
+    ['keys frobnicate', 'unknown command "keys frobnicate"; choose one of create, list, revoke'],
+    ['--versoin', 'unknown flag --versoin before a command; did you mean --version?'],
+    [
+      '--data x serve',
+      'unknown flag --data before a command; flags stand after the command, see: tidegate help',
+    ],
+    ['serve --prot 1', 'unknown flag --prot for serve; did you mean --port?'],
+    ['serve --frobnicate', 'unknown flag --frobnicate for serve; see: tidegate serve --help'],
+    ['serve -p 1', 'unknown flag -p for serve; see: tidegate serve --help'],
+    ['serve --constructor', 'unknown flag --constructor for serve; see: tidegate serve --help'],
+    ['serve --port', '--port needs a value; write --port PORT'],
+    ['serve --port --no-auth', '--port needs a value; write --port PORT'],
+    ['serve --port 8x', '--port: expected an integer from 0 to 65535, got "8x"'],
+    ['serve --port=65536', '--port: expected an integer from 0 to 65535, got "65536"'],
+    ['serve --port=-1', '--port: expected an integer from 0 to 65535, got "-1"'],
+    ['serve --port 1 --port 2', '--port stands twice; give it once'],
+    ['serve --host=', '--host: expected a value that is not empty, got ""'],
+    ['serve --no-auth=yes', '--no-auth takes no value; write --no-auth alone'],
+    ['serve now', 'serve takes no arguments besides its flags; write tidegate serve [flags]'],
+    [
+      'serve --log-level loud',
+      '--log-level: expected one of trace, debug, info, warn, error, silent, got "loud"',
+    ],
+    [
+      'serve --no-auth --host 0.0.0.0',
+      'without API keys only this machine may be served: listen on 127.0.0.1, ::1 or localhost instead of 0.0.0.0, or leave auth on',
+    ],
+    ['import', 'import needs CHAIN; write tidegate import [flags] CHAIN...'],
+    ['import chain.rlp', 'name the network with --network NAME'],
+    ['keys create', 'keys create needs --name NAME; see: tidegate keys create --help'],
+    ['keys revoke', 'keys revoke needs ID; write tidegate keys revoke [flags] ID'],
+    [
+      'keys revoke 1 2',
+      'keys revoke takes only one argument besides its flags; write tidegate keys revoke [flags] ID',
+    ],
+  ]
+  for (const [line, sentence] of cases) {
+    const words = line === '' ? [] : line.split(' ')
+    t.strictSame(await runHere(words), { status: 2, out: '', err: `tidegate: ${sentence}\n` }, line)
+  }
+  // The program itself ends the same way.
+  for (const line of ['serv', 'keys creat', 'serve --prot 1', 'serve --port']) {
+    t.strictSame(await tidegate(line.split(' ')), await runHere(line.split(' ')), line)
+  }
+})
+
+t.test('a faulty configuration is status 2', async (t) => {
+  const cwd = t.testdir({ 'tidegate.json': '{"port": "x", "limits": {"batchCalsMax": 1}}' })
+  t.strictSame(await tidegate(['serve', '--config', 'tidegate.json'], cwd), {
+    status: 2,
+    out: '',
+    err: [
+      'tidegate: the configuration tidegate.json has 2 faults; mend what is listed here and start again',
+      '  port: expected an integer from 0 to 65535, got "x"',
+      '  limits.batchCalsMax: unknown key; did you mean batchCallsMax?',
+      '',
+    ].join('\n'),
+  })
+})
+
+t.test('a state that only the operator can mend is status 1', async (t) => {
+  const cwd = t.testdir()
+  mkdirSync(join(cwd, 'data/live/node'), { recursive: true })
+  writeFileSync(join(cwd, 'data/live/node/node.mdb'), 'not a store')
+  t.strictSame(await tidegate(['keys', 'create', '--name', 'x'], cwd), {
+    status: 1,
+    out: '',
+    err: `tidegate: ${cwd}/data/live/node/node.mdb is not a store of Tidegate, or is damaged; check --data, or move that file away\n`,
+  })
+})
+
+t.test('a defect is one line and status 1, and shows its stack on demand', async (t) => {
+  // No defect is known to test with, so one is put in before the program starts.
+  const preload = join(
+    t.testdir({ 'defect.mjs': 'JSON.parse = () => { throw new Error("boom\\nat night") }' }),
+    'defect.mjs',
+  )
+  const NODE_OPTIONS = `--import=${preload}`
+  t.strictSame(await tidegate(['--version'], undefined, { NODE_OPTIONS }), {
+    status: 1,
+    out: '',
+    err: 'tidegate: internal error: boom; run again with TIDEGATE_DEBUG=1 to see where, and report it\n',
+  })
+  const { status, err } = await tidegate(['--version'], undefined, { NODE_OPTIONS, TIDEGATE_DEBUG: '1' })
+  t.equal(status, 1)
+  t.match(err, /^tidegate: internal error: Error: boom\nat night\n {4}at /)
+})
+
+t.test('what looks like a key never reaches an error message', async (t) => {
+  const key = `tg_${'a'.repeat(49)}`
+  for (const words of [
+    [key],
+    ['keys', key],
+    ['serve', `--${key}`],
+    ['serve', '--port', key],
+    ['verify', '--config', key],
+  ]) {
+    const { status, err, out } = await runHere(words)
+    t.equal(status, 2)
+    t.equal(`${err}${out}`.includes('aaaa'), false, err)
+  }
+})
+
+t.test('a reader that closes early is no failure', async (t) => {
+  const child = spawn(process.execPath, [main, 'help'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.destroy()
+  const errors: Buffer[] = []
+  child.stderr.on('data', (chunk: Buffer) => errors.push(chunk))
+  const [status] = await once(child, 'close')
+  t.equal(status, 0)
+  t.equal(Buffer.concat(errors).toString(), '')
+})
