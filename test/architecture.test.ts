@@ -15,7 +15,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   chain: ['store'],
   state: ['store'],
   evm: ['chain', 'state'],
-  ingest: ['evm', 'chain', 'store'],
+  ingest: ['evm', 'state', 'chain', 'store'],
   pool: ['types:state', 'types:evm'],
   rollup: ['store', 'metrics'],
   access: ['store', 'metrics'],

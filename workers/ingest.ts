@@ -1,9 +1,9 @@
+/** Entry of an ingest thread, the only writer of one network's store. Owns the thread's messages, none of the work. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { importFiles } from '../src/ingest/importFiles.js'
 import type { IngestCommand, IngestMessage, IngestTask } from '../src/ingest/messages.js'
 import { OperatorError } from '../src/primitives/faults.js'
 
-/** Entry of an ingest thread: the only writer of one network's store. */
 const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
 

@@ -3,9 +3,8 @@ import { Account as EvmAccount, type Address as EvmAddress } from '@ethereumjs/u
 import { type Address, type Hash32, trimLeft } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { type Account, emptyAccount, encodeAccount } from '../state/account.js'
-import { mapKey, type StateView, updateStorageRoot } from '../state/stateView.js'
+import { type Change, mapKey, type StateView, updateStorageRoot } from '../state/stateView.js'
 import { type TrieChange, updateTrie } from '../state/trie.js'
-import type { Change } from '../store/bundle.js'
 
 /** What execution changed relative to the view below, in ascending key order. */
 export interface StateChanges {

@@ -132,7 +132,8 @@ class Verification {
     const receipts = this.store.readReceipts(hash)
     const senders = this.store.readSenders(hash)
     if (body === undefined || receipts === undefined || senders === undefined) {
-      return this.fault(`block ${number}: its body, receipts or senders are missing`)
+      this.fault(`block ${number}: its body, receipts or senders are missing`)
+      return
     }
     const [transactionItems, uncles, withdrawals] = decodeRlpList(body)
     const transactions = rlpList(transactionItems).map((item) =>

@@ -5,10 +5,13 @@
 import { type Address, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { decodeRlp, encodeRlp, rlpBytes } from '../primitives/rlp.js'
-import type { Bundle } from '../store/bundle.js'
+import type { Bundle, Change } from '../store/bundle.js'
 import type { ChainReader } from '../store/chainReader.js'
 import { type Account, decodeAccount } from './account.js'
 import { readTrie, type TrieChange, updateTrie } from './trie.js'
+
+/** Key → value after a block, empty where it ceased to exist. */
+export type { Change } from '../store/bundle.js'
 
 export interface StateView {
   readonly stateRoot: Hash32
@@ -126,7 +129,7 @@ export function readSlotFromTrie(
 /** New storage root of an account whose slots change as given (empty value: removed). */
 export function updateStorageRoot(
   storageRoot: Hash32,
-  changes: Iterable<readonly [slot: Uint8Array, value: Uint8Array]>,
+  changes: Iterable<Change>,
   readNode: (hash: Uint8Array) => Uint8Array | undefined,
   emit: (hash: Hash32, rlp: Uint8Array) => void,
 ): Hash32 {

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { OperatorError } from '../primitives/faults.js'
+import { assertLmdbFile } from './lmdbFile.js'
 
 /** A table: byte keys in ascending byte order → byte values. */
 export type Table = Database<Uint8Array, Uint8Array>
@@ -39,6 +40,7 @@ export function openEnvironment({
   readOnly,
   mapBytes = mapBytesDefault,
 }: EnvironmentOptions): RootDatabase {
+  assertLmdbFile(path)
   try {
     if (!readOnly) mkdirSync(dirname(path), { recursive: true })
     return open({

@@ -17,7 +17,6 @@ import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
 import { OperatorError } from '../primitives/faults.js'
 import { commitSync, errorText, openEnvironment, openTable, type Table } from './environment.js'
-import { assertLmdbFile } from './lmdbFile.js'
 
 /** Raised whenever a stored layout changes. */
 export const nodeSchemaVersion = 1
@@ -68,7 +67,6 @@ export class NodeStore {
     if (readOnly && !existsSync(path)) {
       throw new OperatorError(`there is no node store at ${path}; check --data`)
     }
-    assertLmdbFile(path)
     if (!readOnly) makeFolder(dirname(path))
     const environment = openEnvironment({ path, readOnly, ...(mapBytes !== undefined && { mapBytes }) })
     try {
