@@ -93,7 +93,7 @@ export class Exchange {
     this.#bytes += chunk.byteLength
     if (this.#bytes > this.pool.bodyBytesMax) return this.#send(this.pool.tooLong(this.#bytes), true)
     if (!isLast) return this.#keep(chunk)
-    if (this.#chunks === undefined) return this.#answer(new Uint8Array(chunk))
+    if (this.#chunks === undefined) return this.#answer(Buffer.from(chunk))
     this.#chunks.push(new Uint8Array(chunk))
     this.#answer(Buffer.concat(this.#chunks, this.#bytes))
   }
