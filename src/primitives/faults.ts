@@ -14,15 +14,37 @@ export type Fault =
   | { readonly kind: 'InvalidArgument'; readonly index: number; readonly why: string }
   | { readonly kind: 'TooManyArguments'; readonly max: number }
   | { readonly kind: 'ParamsNotArray' }
+  /** A named argument that the method does not have. */
+  | { readonly kind: 'UnknownArgument'; readonly name: string }
   | { readonly kind: 'StorageKeyTooLong'; readonly key: string }
   | { readonly kind: 'StorageKeyNotHex'; readonly key: string }
+  | { readonly kind: 'TooManyStorageKeys'; readonly max: number; readonly got: number }
   | { readonly kind: 'BothBlockHashAndNumber' }
+  /** `index` is the argument in which the tag stood. */
+  | { readonly kind: 'SafeTagNotSupported'; readonly index: number }
   | { readonly kind: 'HeaderNotFound' }
   | { readonly kind: 'HeaderForHashNotFound' }
   | { readonly kind: 'HashNotCanonical' }
   | { readonly kind: 'StateNotAvailable'; readonly stateRoot: string }
+  | { readonly kind: 'HistoryPruned' }
+  /** `reason` as decoded from `data`, where it could be; `data` is the raw revert data. */
+  | { readonly kind: 'ExecutionReverted'; readonly reason: string | undefined; readonly data: Uint8Array }
+  | { readonly kind: 'GasExceedsAllowance'; readonly allowance: bigint }
+  | { readonly kind: 'InsufficientFunds'; readonly purpose: 'transfer' | 'gas' }
+  | { readonly kind: 'ExecutionTimedOut'; readonly limitSeconds: number }
   | { readonly kind: 'ResponseTooLarge' }
   | { readonly kind: 'RequestTimedOut' }
+  /** `why` completes `unauthorized: …`; it never holds the key. */
+  | { readonly kind: 'Unauthorized'; readonly why: string }
+  | { readonly kind: 'MethodNotAllowed'; readonly method: string }
+  /** `what` completes `limit exceeded: …`. */
+  | {
+      readonly kind: 'LimitExceeded'
+      readonly what: string
+      readonly limit: number
+      readonly retryAfterMs: number
+    }
+  | { readonly kind: 'ServerBusy'; readonly retryAfterMs: number }
 
 /** Thrown wherever a {@link Fault} is found; dispatch turns it into the error member of an answer. */
 export class FaultError extends Error {

@@ -1,0 +1,12 @@
+/** Text, or pieces to be sent one after another; text is to be sent as UTF-8. Empty for notifications alone. */
+export type AnswerBody = string | readonly (string | Uint8Array)[]
+
+/** What a request comes to. */
+export interface Answer {
+  /** What HTTP says; a WebSocket ignores it. */
+  readonly status: number
+  /** Bytes in it belong to caches: send them, never write to them. */
+  readonly body: AnswerBody
+  /** When to ask again, with status 429 or 503. */
+  readonly retryAfterMs: number | undefined
+}

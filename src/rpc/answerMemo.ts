@@ -1,0 +1,79 @@
+/**
+ * Remembers rendered results by the text of their question while a network's head stays the same. Bounded in
+ * bytes, in two generations: a hit is one Map read; when the young generation is full it becomes the old one, and
+ * what is still asked for moves back. Owns no knowledge of what may be remembered.
+ */
+import type { Json } from './method.js'
+
+/** What an entry costs beside its text and result: two strings' headers and a Map slot, rounded up. */
+const entryOverheadBytes = 160
+
+export class AnswerMemo {
+  #young = new Map<string, Json>()
+  #old = new Map<string, Json>()
+  #youngBytes = 0
+  #headGeneration: number
+  readonly #generationBytesMax: number
+
+  /** `bytesMax` bounds both generations together. */
+  constructor(bytesMax: number, headGeneration: number) {
+    this.#generationBytesMax = bytesMax / 2
+    this.#headGeneration = headGeneration
+  }
+
+  /** The result kept for `key`, unless the head has changed since. */
+  read(key: string, headGeneration: number): Json | undefined {
+    if (headGeneration !== this.#headGeneration) {
+      this.#clear(headGeneration)
+      return undefined
+    }
+    const young = this.#young.get(key)
+    if (young !== undefined) return young
+    const old = this.#old.get(key)
+    if (old !== undefined) {
+      this.#old.delete(key)
+      this.#insert(flatText(key), old)
+    }
+    return old
+  }
+
+  /** Keeps `result` for `key`, if it holds for the current head and leaves room for others. */
+  write(key: string, result: Json, headGeneration: number): void {
+    if (headGeneration !== this.#headGeneration) return
+    const flat = typeof result === 'string' ? flatText(result) : result
+    if (entryBytes(key, flat) > this.#generationBytesMax / 4) return
+    this.#insert(flatText(key), flat)
+  }
+
+  #insert(key: string, result: Json): void {
+    if (this.#young.has(key)) return
+    const bytes = entryBytes(key, result)
+    if (this.#youngBytes + bytes > this.#generationBytesMax) {
+      this.#old = this.#young
+      this.#young = new Map()
+      this.#youngBytes = 0
+    }
+    this.#young.set(key, result)
+    this.#youngBytes += bytes
+  }
+
+  #clear(headGeneration: number): void {
+    this.#headGeneration = headGeneration
+    this.#old = new Map()
+    this.#young = new Map()
+    this.#youngBytes = 0
+  }
+}
+
+function entryBytes(key: string, result: Json): number {
+  return entryOverheadBytes + key.length + result.length
+}
+
+/**
+ * A copy in memory of its own. A slice of a request keeps the whole request alive, and a string joined from pieces
+ * keeps the pieces and is walked at every use.
+ */
+function flatText(text: string): string {
+  const bytes = Buffer.from(text, 'utf8')
+  return bytes.toString(bytes.length === text.length ? 'latin1' : 'utf8')
+}

@@ -1,0 +1,188 @@
+/**
+ * From the bytes of a request to its calls. Owns what JSON-RPC 2.0 says of a request object: versions, ids,
+ * notifications, batches. Does not own methods or their parameters.
+ *
+ * There are two ways to read a call. The fast one takes the common form apart without building values, so that a
+ * repeated question needs no JSON.parse at all; the general one takes everything. Both give the same calls.
+ */
+import { isAscii, isUtf8 } from 'node:buffer'
+import { asBuffer } from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
+import { createCallSpans, memberSpan, scanCall, skipSpace, skipValue } from './scan.js'
+
+/** One member of a request. */
+export type Call<Known> =
+  /** Not a call: answered with `invalid request`. */
+  | { readonly kind: 'invalid'; readonly id: string }
+  /** A call whose very text was asked before: `known` is what the lookup gave for it. */
+  | { readonly kind: 'known'; readonly id: string; readonly known: Known }
+  | {
+      readonly kind: 'call'
+      /** The id as JSON, byte for byte as the caller wrote it; undefined for a notification. */
+      readonly id: string | undefined
+      readonly method: string
+      readonly params: unknown
+      /** Stands for method and params as written; undefined when the call was read the general way. */
+      readonly key: string | undefined
+    }
+
+export type Request<Known> =
+  | { readonly kind: 'single'; readonly call: Call<Known> }
+  | { readonly kind: 'batch'; readonly calls: readonly Call<Known>[] }
+
+/** What is known for a call's key: method and params as written. */
+export type Lookup<Known> = (key: string) => Known | undefined
+
+/** Longest method name; a longer one is no request. The longest real ones have about 45 characters. */
+const methodLengthMax = 2048
+
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const comma = 0x2c
+
+const spans = createCallSpans()
+
+/**
+ * Reads a request body; nothing of it is kept. `batchMax` counts calls. `lookup` must know only keys that this
+ * function gave out before.
+ * Throws FaultError: ParseError, EmptyBatch, BatchTooLarge.
+ */
+export function parseRequest<Known>(
+  body: Uint8Array,
+  batchMax: number,
+  lookup: Lookup<Known>,
+): Request<Known> {
+  const bytes = asBuffer(body)
+  const start = skipSpace(bytes, 0)
+  if (bytes[start] === openBrace) {
+    const end = scanCall(bytes, start, spans)
+    // A scanned call is ASCII, so nothing has to be checked before its text is taken.
+    if (end !== -1 && skipSpace(bytes, end) === bytes.length) {
+      const call = scannedCall(new BodyText(bytes, true), lookup)
+      if (call !== undefined) return { kind: 'single', call }
+    }
+  }
+  const text = new BodyText(bytes, isAscii(bytes))
+  if (!text.ascii && !isUtf8(bytes)) throw parseFault()
+  if (bytes[start] === openBracket) {
+    return { kind: 'batch', calls: parseBatch(text, start + 1, batchMax, lookup) }
+  }
+  return { kind: 'single', call: generalCall(text, 0, bytes.length) }
+}
+
+/** Text of a body by byte offsets: cut from one string where bytes are characters, decoded piece by piece else. */
+class BodyText {
+  readonly #whole: string
+
+  constructor(
+    readonly bytes: Buffer,
+    readonly ascii: boolean,
+  ) {
+    this.#whole = ascii ? bytes.toString('latin1') : ''
+  }
+
+  slice(start: number, end: number): string {
+    return this.ascii ? this.#whole.slice(start, end) : this.bytes.toString('utf8', start, end)
+  }
+}
+
+/**
+ * The call that the last scan found. Undefined where the scanner's reading is not enough: bad JSON inside
+ * params, or a name that is too long.
+ */
+function scannedCall<Known>(text: BodyText, lookup: Lookup<Known>): Call<Known> | undefined {
+  const { idStart, idEnd, methodStart, methodEnd, paramsStart, paramsEnd } = spans
+  const id = text.slice(idStart, idEnd)
+  // The usual `"method":"x","params":[…]` holds the key as one piece; the same piece is built for other layouts.
+  // A method holds no quote here, so no two questions share a key.
+  const key =
+    paramsStart === methodEnd + keySeparator.length
+      ? text.slice(methodStart, paramsEnd)
+      : text.slice(methodStart, methodEnd) + keySeparator + text.slice(paramsStart, paramsEnd)
+  const known = lookup(key)
+  if (known !== undefined) return { kind: 'known', id, known }
+  if (methodEnd - methodStart > methodLengthMax) return undefined
+  const method = text.slice(methodStart, methodEnd)
+  try {
+    const params: unknown = paramsEnd === 0 ? undefined : JSON.parse(text.slice(paramsStart, paramsEnd))
+    return { kind: 'call', id, method, params, key }
+  } catch {
+    return undefined
+  }
+}
+
+const keySeparator = '","params":'
+
+/** Reads the members of a batch, from the offset after its opening bracket. */
+function parseBatch<Known>(
+  text: BodyText,
+  start: number,
+  batchMax: number,
+  lookup: Lookup<Known>,
+): Call<Known>[] {
+  const bounds = memberBounds(text.bytes, start, batchMax)
+  if (bounds.length === 0) throw new FaultError({ kind: 'EmptyBatch' })
+  const calls: Call<Known>[] = []
+  for (let i = 0; i < bounds.length; i += 2) {
+    const from = bounds[i] as number
+    const to = bounds[i + 1] as number
+    const scanned = scanCall(text.bytes, from, spans) === to ? scannedCall(text, lookup) : undefined
+    calls.push(scanned ?? generalCall(text, from, to))
+  }
+  return calls
+}
+
+/**
+ * Start and end offsets of a batch's members, in turn. Counting comes before parsing, because JSON.parse of
+ * 280,000 small calls holds the event loop for 112 ms, and passing over 1,000 of them takes a fraction of one.
+ */
+function memberBounds(bytes: Buffer, start: number, batchMax: number): number[] {
+  const bounds: number[] = []
+  let i = skipSpace(bytes, start)
+  if (bytes[i] !== closeBracket) {
+    for (;;) {
+      const end = skipValue(bytes, i)
+      if (end < 0) throw parseFault()
+      if (bounds.length === batchMax * 2) throw new FaultError({ kind: 'BatchTooLarge' })
+      bounds.push(i, end)
+      i = skipSpace(bytes, end)
+      if (bytes[i] === closeBracket) break
+      if (bytes[i] !== comma) throw parseFault()
+      i = skipSpace(bytes, i + 1)
+    }
+  }
+  if (skipSpace(bytes, i + 1) !== bytes.length) throw parseFault()
+  return bounds
+}
+
+/** Any JSON value as a call. Throws ParseError when it is not JSON. */
+function generalCall(text: BodyText, start: number, end: number): Call<never> {
+  let value: unknown
+  try {
+    value = JSON.parse(text.slice(start, end))
+  } catch {
+    throw parseFault()
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return { kind: 'invalid', id: 'null' }
+  const { jsonrpc, id, method, params } = value as Record<string, unknown>
+  const hasId = Object.hasOwn(value, 'id')
+  if (hasId && id !== null && typeof id !== 'string' && typeof id !== 'number') {
+    return { kind: 'invalid', id: 'null' }
+  }
+  let idText: string | undefined
+  if (hasId) {
+    // The value JSON.parse made of an id may have lost digits or escapes, so it is echoed from the text.
+    const span = memberSpan(text.bytes, skipSpace(text.bytes, start), 'id')
+    if (span !== undefined) idText = text.slice(span.start, span.end)
+  }
+  if (jsonrpc !== '2.0' || typeof method !== 'string' || method.length > methodLengthMax) {
+    return { kind: 'invalid', id: idText ?? 'null' }
+  }
+  return { kind: 'call', id: idText, method, params, key: undefined }
+}
+
+function parseFault(): FaultError {
+  return new FaultError({ kind: 'ParseError' })
+}

@@ -1,0 +1,126 @@
+/**
+ * The shape of a method file: a name, its parameters as decoders, and a `run` whose arguments derive from them.
+ * Owns decoding a list or an object of parameters to arguments. Does not own what a parameter may look like
+ * (params.ts) nor when and how often a method runs (dispatch.ts).
+ */
+import { FaultError } from '../primitives/faults.js'
+
+/** A rendered `result`: JSON as text or as UTF-8 bytes. Bytes are never written to after they are returned. */
+export type Json = string | Uint8Array
+
+/** The least that dispatch needs to know of a network. */
+export interface RpcNetwork {
+  /** The network's name in paths and logs. */
+  readonly name: string
+  /** `generation` grows with every change of what a tag points to; answers are memoised only within one. */
+  readonly head: { readonly generation: number }
+}
+
+/**
+ * One parameter: how its JSON value becomes an argument.
+ * `decode` throws a FaultError for a value that does not fit; `index` counts parameters from 0.
+ */
+export interface Param<out T> {
+  /** Absent and null values: a fault if `required`, otherwise `fallback` stands in. */
+  readonly required: boolean
+  readonly fallback: T | undefined
+  decode(value: unknown, index: number): T
+}
+
+/** The arguments that a tuple of parameters decodes to. */
+export type ArgumentsOf<P extends readonly Param<unknown>[]> = {
+  readonly [I in keyof P]: P[I] extends Param<infer T> ? T : never
+}
+
+export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param<unknown>[]> {
+  /** The name on the wire. */
+  readonly name: string
+  readonly params: P
+  /** Names of `params`, in order, for a method that may be called with an object. Without it an object is refused. */
+  readonly paramNames?: readonly string[]
+  /** `inline`: runs to its end on the calling thread. `job`: may hand work to the pool or a disk and answer later. */
+  readonly cost: 'inline' | 'job'
+  /**
+   * `head`: the result is a pure function of the parameters and the network's head, so dispatch may repeat it
+   * until the head changes (a null result is never repeated). `never`: each call runs.
+   */
+  readonly memo: 'head' | 'never'
+  /** Answers a call. Returns a promise only for a job or a miss; throws a FaultError for a caller's fault. */
+  run(network: N, args: ArgumentsOf<P>): Json | Promise<Json>
+}
+
+/** A method as dispatch sees it: its parameters and arguments have no static type any more. */
+export interface Method<N extends RpcNetwork = RpcNetwork> {
+  readonly name: string
+  readonly params: readonly Param<unknown>[]
+  readonly paramNames: readonly string[] | undefined
+  readonly cost: 'inline' | 'job'
+  readonly memo: 'head' | 'never'
+  run(network: N, args: readonly unknown[]): Json | Promise<Json>
+}
+
+/**
+ * Declares a method.
+ *
+ * @example
+ * export const eth_getStorageAt = defineMethod({
+ *   name: 'eth_getStorageAt',
+ *   params: [address, storageKey, blockId({ acceptsHash: true })],
+ *   cost: 'inline',
+ *   memo: 'head',
+ *   run: (network: Network, [account, slot, block]) => …,
+ * })
+ */
+export function defineMethod<const P extends readonly Param<unknown>[], N extends RpcNetwork>(
+  definition: MethodDefinition<N, P>,
+): Method<N> {
+  const { name, params, paramNames, cost, memo } = definition
+  if (paramNames !== undefined && paramNames.length !== params.length) {
+    throw new RangeError(`${name} has ${params.length} parameters but ${paramNames.length} names`)
+  }
+  return {
+    name,
+    params,
+    paramNames,
+    cost,
+    memo,
+    run: (network, args) => definition.run(network, args as ArgumentsOf<P>),
+  }
+}
+
+/**
+ * Decodes the `params` member of a call, in go-ethereum's order: the values that are there, then a surplus, then
+ * what is missing. Absent and null `params` are no parameters. Throws FaultError.
+ */
+export function decodeParams(method: Method<never>, raw: unknown): unknown[] {
+  const { params } = method
+  const values = Array.isArray(raw) ? raw : positional(method, raw)
+  const args: unknown[] = new Array(params.length)
+  for (let index = 0; index < params.length; index++) {
+    const param = params[index] as Param<unknown>
+    const value: unknown = values[index]
+    if (value !== undefined && value !== null) args[index] = param.decode(value, index)
+    else if (!param.required) args[index] = param.fallback
+    // A null that has a value after it is a fault at once; an absent tail waits for the count of the surplus.
+    else if (index < values.length) throw new FaultError({ kind: 'MissingArgument', index })
+    else args[index] = undefined
+  }
+  if (values.length > params.length) throw new FaultError({ kind: 'TooManyArguments', max: params.length })
+  for (let index = values.length; index < params.length; index++) {
+    if (params[index]?.required) throw new FaultError({ kind: 'MissingArgument', index })
+  }
+  return args
+}
+
+function positional(method: Method<never>, raw: unknown): readonly unknown[] {
+  if (raw === undefined || raw === null) return []
+  const names = method.paramNames
+  if (names === undefined || typeof raw !== 'object') throw new FaultError({ kind: 'ParamsNotArray' })
+  const named = new Map<string, unknown>(Object.entries(raw))
+  for (const name of named.keys()) {
+    if (!names.includes(name)) throw new FaultError({ kind: 'UnknownArgument', name })
+  }
+  const values = names.map((name) => named.get(name))
+  while (values.length > 0 && values.at(-1) === undefined) values.pop()
+  return values
+}

@@ -1,0 +1,233 @@
+/**
+ * Decoders of parameters, with go-ethereum's rules and wording. Each is a required {@link Param}; wrap it in
+ * {@link optional} to give it a default. A value that does not fit throws a FaultError of kind InvalidArgument
+ * unless said otherwise; messages never repeat more than a short part of what was sent.
+ */
+import { type BlockId, type BlockTag, blockTags } from '../chain/blockId.js'
+import { type Address, type Hash32, toAddress, toHash32 } from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
+import type { Param } from './method.js'
+
+function required<T>(decode: (value: unknown, index: number) => T): Param<T> {
+  return { required: true, fallback: undefined, decode }
+}
+
+/** The same parameter, which may be absent or null: `fallback` stands in. */
+export function optional<T, F>(param: Param<T>, fallback: F): Param<T | F> {
+  return { required: false, fallback, decode: (value, index) => param.decode(value, index) }
+}
+
+/** Refuses argument `index` (from 0): `invalid argument N: why`. */
+export function invalidArgument(index: number, why: string): FaultError {
+  return new FaultError({ kind: 'InvalidArgument', index, why })
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+const hexDigitsPattern = /^[0-9a-fA-F]*$/
+
+/** The value of a UTF-16 unit as a hex digit, −1 for none. It covers all units, so that no index misses it. */
+const digitValues = new Int8Array(0x1_0000).fill(-1)
+for (const digit of '0123456789abcdefABCDEF') digitValues[digit.charCodeAt(0)] = Number.parseInt(digit, 16)
+
+/**
+ * Writes the hex digits from `start` of `text` into the last bytes of `target`, leaving zeros before them; false if
+ * one is no digit. 32 bytes take 0.12 µs, against 0.8 µs through Buffer, whose constructors cost more than the work.
+ */
+function writeDigits(text: string, start: number, target: Uint8Array): boolean {
+  let misfits = 0
+  let at = target.length - 1
+  for (let i = text.length - 1; i >= start; i -= 2) {
+    const low = digitValues[text.charCodeAt(i)] as number
+    const high = i > start ? (digitValues[text.charCodeAt(i - 1)] as number) : 0
+    misfits |= low | high
+    target[at--] = (high << 4) | low
+  }
+  return misfits >= 0
+}
+
+function hasHexPrefix(text: string): boolean {
+  return text.charCodeAt(0) === 0x30 && (text.charCodeAt(1) | 0x20) === 0x78
+}
+
+/** A string that begins with `0x`. */
+function prefixedText(value: unknown, index: number, what: string): string {
+  if (typeof value !== 'string') throw invalidArgument(index, `want ${what}, got ${typeName(value)}`)
+  if (value === '') throw invalidArgument(index, 'empty hex string')
+  if (!hasHexPrefix(value)) throw invalidArgument(index, 'hex string without 0x prefix')
+  return value
+}
+
+/** Exactly `width` bytes as `0x` and two digits a byte, in either case. */
+function fixedBytes(value: unknown, index: number, width: number, what: string): Uint8Array {
+  const text = prefixedText(value, index, `a hex string for ${what}`)
+  const digits = text.length - 2
+  if (digits % 2 === 1) throw invalidArgument(index, 'hex string of odd length')
+  if (digits !== width * 2) {
+    throw invalidArgument(index, `hex string has length ${digits}, want ${width * 2} for ${what}`)
+  }
+  const bytes = new Uint8Array(width)
+  if (!writeDigits(text, 2, bytes)) throw invalidArgument(index, 'invalid hex string')
+  return bytes
+}
+
+/** 20 bytes; a mixed-case checksum is not checked, as in go-ethereum. */
+export const address: Param<Address> = required((value, index) =>
+  toAddress(fixedBytes(value, index, 20, 'address')),
+)
+
+/** 32 bytes. */
+export const hash32: Param<Hash32> = required((value, index) =>
+  toHash32(fixedBytes(value, index, 32, 'hash')),
+)
+
+export const boolean: Param<boolean> = required((value, index) => {
+  if (typeof value !== 'boolean') throw invalidArgument(index, `want a boolean, got ${typeName(value)}`)
+  return value
+})
+
+/** A hex quantity's digits: `0x`, no leading zeros, at least one digit, at most `bits`. */
+function quantityDigits(value: unknown, index: number, bits: number): string {
+  const digits = prefixedText(value, index, 'a hex quantity').slice(2)
+  if (digits === '') throw invalidArgument(index, 'hex string "0x"')
+  if (digits.length > 1 && digits.startsWith('0')) {
+    throw invalidArgument(index, 'hex number with leading zero digits')
+  }
+  if (!hexDigitsPattern.test(digits)) throw invalidArgument(index, 'invalid hex string')
+  if (digits.length > bits / 4) throw invalidArgument(index, `hex number > ${bits} bits`)
+  return digits
+}
+
+/** A hex quantity of at most `bits` bits (a multiple of 4), as a bigint. */
+export function quantity({ bits = 64 }: { readonly bits?: number } = {}): Param<bigint> {
+  return required((value, index) => BigInt(`0x${quantityDigits(value, index, bits)}`))
+}
+
+/** An integer that may be too large for a safe integer, as the nearest one: no index or height reaches it. */
+function toSafeInteger(digits: string): number {
+  return Math.min(Number.parseInt(digits, 16), Number.MAX_SAFE_INTEGER)
+}
+
+/** A position (of a transaction, an uncle): a hex quantity of at most 64 bits; beyond 2^53 − 1 it arrives as that. */
+export const position: Param<number> = required((value, index) =>
+  toSafeInteger(quantityDigits(value, index, 64)),
+)
+
+/** A storage slot, and how many bytes its caller wrote it with (`0x0` counts as one). */
+export interface StorageKey {
+  readonly slot: Hash32
+  readonly writtenBytes: number
+}
+
+/** Longest part of a storage key that a fault repeats: its caller recognises it, and a log stays readable. */
+const quotedKeyMax = 256
+
+function storageKeyFault(kind: 'StorageKeyTooLong' | 'StorageKeyNotHex', text: string): FaultError {
+  const key = text.length > quotedKeyMax ? `${text.slice(0, quotedKeyMax)}…` : text
+  return new FaultError({ kind, key })
+}
+
+/** go-ethereum's `decodeStorageKey`: with or without `0x`, an odd number of digits allowed, none means zero. */
+function decodeStorageKey(value: unknown, index: number): StorageKey {
+  if (typeof value !== 'string') throw invalidArgument(index, `want a storage key, got ${typeName(value)}`)
+  const start = hasHexPrefix(value) ? 2 : 0
+  const writtenBytes = (value.length - start + 1) >> 1
+  if (writtenBytes > 32) throw storageKeyFault('StorageKeyTooLong', value)
+  const slot = new Uint8Array(32)
+  if (!writeDigits(value, start, slot)) throw storageKeyFault('StorageKeyNotHex', value)
+  return { slot: toHash32(slot), writtenBytes }
+}
+
+/** A storage slot of up to 32 bytes. Throws StorageKeyTooLong and StorageKeyNotHex. */
+export const storageKey: Param<Hash32> = required((value, index) => decodeStorageKey(value, index).slot)
+
+/** Up to `max` storage slots. Throws TooManyStorageKeys, StorageKeyTooLong and StorageKeyNotHex. */
+export function storageKeys(max: number): Param<readonly StorageKey[]> {
+  return required((value, index) => {
+    if (!Array.isArray(value)) throw invalidArgument(index, `want an array, got ${typeName(value)}`)
+    if (value.length > max) throw new FaultError({ kind: 'TooManyStorageKeys', max, got: value.length })
+    return value.map((key) => decodeStorageKey(key, index))
+  })
+}
+
+export interface BlockIdOptions {
+  /** A bare 32-byte hash string names a block too. Objects may hold a hash with or without this. */
+  readonly acceptsHash?: boolean
+  /** A decimal integer, as a JSON number or as digits in a string, names a block too. */
+  readonly acceptsDecimal?: boolean
+  /** What stands for an absent or null value; without it the parameter is required. */
+  readonly default?: BlockTag
+}
+
+const tagIds: ReadonlyMap<string, BlockId> = new Map(
+  blockTags.map((tag) => [tag, { kind: 'tag', tag } as const]),
+)
+const decimalPattern = /^(?:0|[1-9][0-9]*)$/
+/** go-ethereum's block numbers are signed 64-bit integers. */
+const blockNumberMax = 2n ** 63n - 1n
+
+/** A block: hex number, tag, or EIP-1898 object. Throws BothBlockHashAndNumber for an object with both. */
+export function blockId(options: BlockIdOptions = {}): Param<BlockId> {
+  const { acceptsHash = false, acceptsDecimal = false } = options
+  const decode = (value: unknown, index: number): BlockId => {
+    if (typeof value === 'string') {
+      const tag = tagIds.get(value)
+      if (tag !== undefined) return tag
+      if (acceptsHash && value.length === 66) return hashId(value, false, index)
+      if (acceptsDecimal && decimalPattern.test(value)) return numberId(decimalToBigInt(value, index), index)
+      return hexNumberId(value, index)
+    }
+    if (acceptsDecimal && typeof value === 'number') {
+      if (!Number.isInteger(value) || value < 0) {
+        throw invalidArgument(index, 'a block number is a non-negative integer')
+      }
+      return numberId(BigInt(value), index)
+    }
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return objectId(value, index)
+    throw invalidArgument(index, `want a block number or tag, got ${typeName(value)}`)
+  }
+  if (options.default === undefined) return required(decode)
+  return { required: false, fallback: { kind: 'tag', tag: options.default }, decode }
+}
+
+function objectId(value: object, index: number): BlockId {
+  const { blockHash, blockNumber, requireCanonical } = value as Record<string, unknown>
+  const hasHash = blockHash !== undefined && blockHash !== null
+  const hasNumber = blockNumber !== undefined && blockNumber !== null
+  if (hasHash && hasNumber) throw new FaultError({ kind: 'BothBlockHashAndNumber' })
+  if (hasHash) {
+    const canonical = requireCanonical ?? false
+    if (typeof canonical !== 'boolean') {
+      throw invalidArgument(index, `requireCanonical: want a boolean, got ${typeName(canonical)}`)
+    }
+    return hashId(blockHash, canonical, index)
+  }
+  if (!hasNumber) throw invalidArgument(index, 'neither blockNumber nor blockHash specified')
+  const tag = typeof blockNumber === 'string' ? tagIds.get(blockNumber) : undefined
+  return tag ?? hexNumberId(blockNumber, index)
+}
+
+function hashId(value: unknown, requireCanonical: boolean, index: number): BlockId {
+  return { kind: 'hash', hash: toHash32(fixedBytes(value, index, 32, 'hash')), requireCanonical }
+}
+
+function hexNumberId(value: unknown, index: number): BlockId {
+  const digits = quantityDigits(value, index, 64)
+  // Up to 12 digits stay below 2^53, where a number is exact and no bigint has to be made.
+  if (digits.length <= 12) return { kind: 'number', number: Number.parseInt(digits, 16) }
+  return numberId(BigInt(`0x${digits}`), index)
+}
+
+function decimalToBigInt(digits: string, index: number): bigint {
+  // Turning digits to a bigint costs the square of their number; 2^63 has 19.
+  if (digits.length > 19) throw invalidArgument(index, 'block number larger than int64')
+  return BigInt(digits)
+}
+
+function numberId(number: bigint, index: number): BlockId {
+  if (number > blockNumberMax) throw invalidArgument(index, 'block number larger than int64')
+  return { kind: 'number', number: Math.min(Number(number), Number.MAX_SAFE_INTEGER) }
+}

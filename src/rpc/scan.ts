@@ -1,0 +1,237 @@
+/**
+ * Finds where things stand in JSON without building values, over the bytes of its UTF-8 text: every sign that
+ * structures JSON is ASCII, and V8 reads bytes several times as fast as the characters of a string (150 bytes:
+ * 0.75 µs by charCodeAt).
+ *
+ * {@link scanCall} reads a call of the form nearly all clients send and gives up (returns −1) on anything else.
+ * {@link skipValue} and {@link memberSpan} walk any JSON. None of them recurses, so depth costs nothing.
+ */
+
+const quote = 0x22
+const backslash = 0x5c
+const comma = 0x2c
+const colon = 0x3a
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+const minus = 0x2d
+const zero = 0x30
+const nine = 0x39
+
+/** Offsets into the scanned bytes; an end is exclusive. Reused from call to call: read it before the next scan. */
+export interface CallSpans {
+  /** The id as written, with its quotes if it is a string. */
+  idStart: number
+  idEnd: number
+  /** The method's name without its quotes. */
+  methodStart: number
+  methodEnd: number
+  /** The params array with its brackets; both 0 when there is none. */
+  paramsStart: number
+  paramsEnd: number
+}
+
+export function createCallSpans(): CallSpans {
+  return { idStart: 0, idEnd: 0, methodStart: 0, methodEnd: 0, paramsStart: 0, paramsEnd: 0 }
+}
+
+/** The first offset at or after `i` that holds no JSON whitespace; the end of the input if there is none. */
+export function skipSpace(bytes: Uint8Array, i: number): number {
+  let at = i
+  while (at < bytes.length) {
+    const byte = bytes[at] as number
+    if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return at
+    at++
+  }
+  return at
+}
+
+const jsonrpcKey = Buffer.from('"jsonrpc"')
+const jsonrpcValue = Buffer.from('"2.0"')
+const idKey = Buffer.from('"id"')
+const methodKey = Buffer.from('"method"')
+const paramsKey = Buffer.from('"params"')
+
+const seenJsonrpc = 1
+const seenId = 2
+const seenMethod = 4
+const seenParams = 8
+const seenRequired = seenJsonrpc | seenId | seenMethod
+
+/**
+ * Reads the call object that starts at `start`, fills `spans` and returns the offset after its closing brace.
+ *
+ * Accepts exactly: the members `jsonrpc` ("2.0"), `id` (an integer or a string), `method` (a string) and optionally
+ * `params` (an array), each once, in any order, with any whitespace; ASCII only, and escapes only inside params.
+ * Returns −1 for everything else, valid or not. The bytes between `paramsStart` and `paramsEnd` have balanced
+ * brackets but may still not be JSON: if they are, then the whole call is valid JSON.
+ */
+export function scanCall(bytes: Uint8Array, start: number, spans: CallSpans): number {
+  if (bytes[start] !== openBrace) return -1
+  let seen = 0
+  let i = start + 1
+  spans.paramsStart = 0
+  spans.paramsEnd = 0
+  for (;;) {
+    i = skipSpace(bytes, i)
+    let member: number
+    // The letter after the quote tells the four keys apart.
+    switch (bytes[i + 1]) {
+      case 0x6a:
+        member = seenJsonrpc
+        i = matchEnd(bytes, valueStart(bytes, matchEnd(bytes, i, jsonrpcKey)), jsonrpcValue)
+        break
+      case 0x69:
+        member = seenId
+        i = valueStart(bytes, matchEnd(bytes, i, idKey))
+        spans.idStart = i
+        i = bytes[i] === quote ? plainStringEnd(bytes, i) : integerEnd(bytes, i)
+        spans.idEnd = i
+        break
+      case 0x6d:
+        member = seenMethod
+        i = valueStart(bytes, matchEnd(bytes, i, methodKey))
+        spans.methodStart = i + 1
+        i = plainStringEnd(bytes, i)
+        spans.methodEnd = i - 1
+        break
+      case 0x70:
+        member = seenParams
+        i = valueStart(bytes, matchEnd(bytes, i, paramsKey))
+        spans.paramsStart = i
+        i = arrayEnd(bytes, i)
+        spans.paramsEnd = i
+        break
+      default:
+        return -1
+    }
+    if (i < 0 || (seen & member) !== 0) return -1
+    seen |= member
+    i = skipSpace(bytes, i)
+    const byte = bytes[i++]
+    if (byte === comma) continue
+    return byte === closeBrace && (seen & seenRequired) === seenRequired ? i : -1
+  }
+}
+
+/** The end of `pattern` at `i`, or −1 if something else stands there. */
+function matchEnd(bytes: Uint8Array, i: number, pattern: Uint8Array): number {
+  if (i < 0) return -1
+  for (let k = 0; k < pattern.length; k++) if (bytes[i + k] !== pattern[k]) return -1
+  return i + pattern.length
+}
+
+/** The start of the value whose key ends at `i`, or −1 if there is no colon. */
+function valueStart(bytes: Uint8Array, i: number): number {
+  if (i < 0) return -1
+  const at = skipSpace(bytes, i)
+  return bytes[at] === colon ? skipSpace(bytes, at + 1) : -1
+}
+
+/** The end of the string at `i`, or −1 if there is none, or it holds an escape or anything but printable ASCII. */
+function plainStringEnd(bytes: Uint8Array, i: number): number {
+  if (bytes[i] !== quote) return -1
+  for (let at = i + 1; at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    if (byte === quote) return at + 1
+    if (byte < 0x20 || byte >= 0x7f || byte === backslash) return -1
+  }
+  return -1
+}
+
+/** The end of an integer as JSON writes it, or −1. */
+function integerEnd(bytes: Uint8Array, i: number): number {
+  if (i < 0) return -1
+  let at = bytes[i] === minus ? i + 1 : i
+  if (bytes[at] === zero) return at + 1
+  const digits = at
+  while (at < bytes.length) {
+    const byte = bytes[at] as number
+    if (byte < zero || byte > nine) break
+    at++
+  }
+  return at > digits ? at : -1
+}
+
+/** The end of the array at `i`, by counting brackets outside strings; −1 if there is none or it leaves ASCII. */
+function arrayEnd(bytes: Uint8Array, i: number): number {
+  if (i < 0 || bytes[i] !== openBracket) return -1
+  let depth = 0
+  let inString = false
+  for (let at = i; at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    if (byte >= 0x80) return -1
+    if (byte === quote) inString = !inString
+    else if (inString) {
+      if (byte === backslash) at++
+    } else if (byte === openBracket || byte === openBrace) depth++
+    else if ((byte === closeBracket || byte === closeBrace) && --depth === 0) return at + 1
+  }
+  return -1
+}
+
+/**
+ * The end of the value at `i`: of the right value for valid JSON, of something or −1 otherwise.
+ * Always ends, and costs time in proportion to what it passes.
+ */
+export function skipValue(bytes: Uint8Array, i: number): number {
+  const first = bytes[i]
+  if (first === quote) return stringEnd(bytes, i)
+  if (first !== openBracket && first !== openBrace) return literalEnd(bytes, i)
+  let depth = 0
+  for (let at = i; at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    if (byte === quote) {
+      at = stringEnd(bytes, at) - 1
+      if (at < 0) return -1
+    } else if (byte === openBracket || byte === openBrace) depth++
+    else if ((byte === closeBracket || byte === closeBrace) && --depth === 0) return at + 1
+  }
+  return -1
+}
+
+function stringEnd(bytes: Uint8Array, i: number): number {
+  for (let at = i + 1; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === quote) return at + 1
+    if (byte === backslash) at++
+  }
+  return -1
+}
+
+/** The end of a number, `true`, `false` or `null`: of whatever reaches up to a sign that cannot belong to one. */
+function literalEnd(bytes: Uint8Array, i: number): number {
+  let at = i
+  while (at < bytes.length) {
+    const byte = bytes[at] as number
+    if (byte <= 0x20 || byte === comma || byte === closeBracket || byte === closeBrace) break
+    at++
+  }
+  return at > i ? at : -1
+}
+
+/** Where a value stands. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * The value of the member `key` of the object at `start`; undefined if there is none. Of several the last counts,
+ * as for JSON.parse, and a key may be written with escapes. The input is valid JSON in UTF-8: RangeError if not.
+ */
+export function memberSpan(bytes: Buffer, start: number, key: string): Span | undefined {
+  let found: Span | undefined
+  let i = skipSpace(bytes, start + 1)
+  while (bytes[i] === quote) {
+    const keyEnd = stringEnd(bytes, i)
+    const valueAt = valueStart(bytes, keyEnd)
+    const end = valueAt < 0 ? -1 : skipValue(bytes, valueAt)
+    if (end < 0) throw new RangeError('not an object of valid JSON')
+    if (JSON.parse(bytes.toString('utf8', i, keyEnd)) === key) found = { start: valueAt, end }
+    i = skipSpace(bytes, end)
+    if (bytes[i] === comma) i = skipSpace(bytes, i + 1)
+  }
+  return found
+}

@@ -1,0 +1,151 @@
+/**
+ * The one place that knows codes and messages: go-ethereum's for JSON-RPC, hosted services' for access.
+ * Owns the `error` member of an answer and the HTTP status of a single one. Knows nothing of who found a fault.
+ */
+import { randomBytes } from 'node:crypto'
+import { bytesToHex } from '../primitives/bytes.js'
+import { type Fault, FaultError } from '../primitives/faults.js'
+
+/** The `error` member of an answer. */
+export interface WireError {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+/** A thrown value that is no fault: somebody's mistake in this code base, to be found by `id` in the log. */
+export interface Defect {
+  readonly id: string
+  /** Where it came up: a method's name, or a stage of the request path. */
+  readonly where: string
+  readonly error: unknown
+}
+
+export type DefectLog = (defect: Defect) => void
+
+/** Code, message and data of a fault. */
+export function faultToWireError(fault: Fault): WireError {
+  switch (fault.kind) {
+    case 'ParseError':
+      return { code: -32700, message: 'parse error' }
+    case 'InvalidRequest':
+      return { code: -32600, message: 'invalid request' }
+    case 'EmptyBatch':
+      return { code: -32600, message: 'empty batch' }
+    case 'BatchTooLarge':
+      return { code: -32600, message: 'batch too large' }
+    case 'MethodNotFound':
+      return { code: -32601, message: `the method ${fault.method} does not exist/is not available` }
+    case 'NotificationsNotSupported':
+      return { code: -32601, message: 'notifications not supported' }
+    case 'MissingArgument':
+      return { code: -32602, message: `missing value for required argument ${fault.index}` }
+    case 'InvalidArgument':
+      return { code: -32602, message: `invalid argument ${fault.index}: ${fault.why}` }
+    case 'TooManyArguments':
+      return { code: -32602, message: `too many arguments, want at most ${fault.max}` }
+    case 'ParamsNotArray':
+      return { code: -32602, message: 'non-array args: params must be an array' }
+    case 'UnknownArgument':
+      return { code: -32602, message: `unknown argument ${quote(fault.name)}` }
+    case 'StorageKeyTooLong':
+      return {
+        code: -32602,
+        message: `storage key too long (want at most 32 bytes): ${quote(fault.key)}`,
+      }
+    case 'StorageKeyNotHex':
+      return { code: -32602, message: `invalid hex in storage key: ${quote(fault.key)}` }
+    case 'TooManyStorageKeys':
+      return {
+        code: -32602,
+        message: `too many storage keys requested (max ${fault.max}, got ${fault.got})`,
+      }
+    case 'BothBlockHashAndNumber':
+      return {
+        code: -32602,
+        message: 'cannot specify both BlockHash and BlockNumber, choose one or the other',
+      }
+    case 'SafeTagNotSupported':
+      return {
+        code: -32602,
+        message: `invalid argument ${fault.index}: the safe tag is not supported on this network, use finalized`,
+      }
+    case 'HeaderNotFound':
+      return { code: -32000, message: 'header not found' }
+    case 'HeaderForHashNotFound':
+      return { code: -32000, message: 'header for hash not found' }
+    case 'HashNotCanonical':
+      return { code: -32000, message: 'hash is not currently canonical' }
+    case 'StateNotAvailable':
+      return { code: -32000, message: `historical state ${fault.stateRoot} is not available` }
+    case 'HistoryPruned':
+      return { code: 4444, message: 'pruned history unavailable' }
+    case 'ExecutionReverted':
+      return {
+        code: 3,
+        message: fault.reason === undefined ? 'execution reverted' : `execution reverted: ${fault.reason}`,
+        data: bytesToHex(fault.data),
+      }
+    case 'GasExceedsAllowance':
+      return { code: -32000, message: `gas required exceeds allowance (${fault.allowance})` }
+    case 'InsufficientFunds':
+      return {
+        code: -32000,
+        message: `insufficient funds for ${fault.purpose === 'gas' ? 'gas * price + value' : 'transfer'}`,
+      }
+    case 'ExecutionTimedOut':
+      return { code: -32000, message: `execution aborted (timeout = ${fault.limitSeconds}s)` }
+    case 'RequestTimedOut':
+      return { code: -32002, message: 'request timed out' }
+    case 'ResponseTooLarge':
+      return { code: -32003, message: 'response too large' }
+    case 'Unauthorized':
+      return { code: -32001, message: `unauthorized: ${fault.why}` }
+    case 'MethodNotAllowed':
+      return { code: -32004, message: `method ${fault.method} is not allowed for this API key` }
+    case 'LimitExceeded':
+      return {
+        code: -32005,
+        message: `limit exceeded: ${fault.what}`,
+        data: { limit: fault.limit, retryAfterMs: fault.retryAfterMs },
+      }
+    case 'ServerBusy':
+      return { code: -32005, message: 'server busy', data: { retryAfterMs: fault.retryAfterMs } }
+  }
+}
+
+/** Text between double quotes, escaped; a lone surrogate becomes an escape, so that the message stays UTF-8. */
+function quote(text: string): string {
+  return JSON.stringify(text)
+}
+
+/** What HTTP says of a fault that is the whole answer to a request; inside a batch the status stays 200. */
+export function faultToHttpStatus(fault: Fault): { status: number; retryAfterMs: number | undefined } {
+  switch (fault.kind) {
+    case 'LimitExceeded':
+      return { status: 429, retryAfterMs: fault.retryAfterMs }
+    case 'ServerBusy':
+      return { status: 503, retryAfterMs: fault.retryAfterMs }
+    case 'Unauthorized':
+      return { status: 401, retryAfterMs: undefined }
+    default:
+      return { status: 200, retryAfterMs: undefined }
+  }
+}
+
+/**
+ * Any thrown value as an `error` member. What is not a fault is a defect: the caller gets `internal error` and a
+ * short id, the log gets the same id and the value itself, so that no stack, path or key leaves the process.
+ */
+export function thrownToWireError(thrown: unknown, where: string, log: DefectLog): WireError {
+  if (thrown instanceof FaultError) return faultToWireError(thrown.fault)
+  // 8 random bytes: no two defects of a log share an id, and a caller can still read it out.
+  const id = randomBytes(8).toString('hex')
+  log({ id, where, error: thrown })
+  return { code: -32603, message: 'internal error', data: { id } }
+}
+
+/** A whole error answer. `id` is JSON as the caller wrote it. */
+export function renderErrorAnswer(id: string, error: WireError): string {
+  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`
+}

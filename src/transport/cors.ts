@@ -1,0 +1,38 @@
+import type { ExtraHeaders } from './sendAnswer.js'
+import { noHeaders } from './sendAnswer.js'
+
+/** Web origins whose pages may read answers: all, or those listed as `scheme://host[:port]`. */
+export type CorsOrigins = '*' | readonly string[]
+
+export interface CorsHeaders {
+  /** For an answer to a request from `origin`; an empty text means that none was sent. */
+  answer(origin: string): ExtraHeaders
+  /** For the answer to a preflight. */
+  preflight(origin: string): ExtraHeaders
+}
+
+/**
+ * The CORS headers of the Fetch standard. Keys travel in the path and never in cookies, so `*` exposes nothing
+ * that the page could not ask for by other means.
+ */
+export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
+  const anyOrigin: ExtraHeaders = [['access-control-allow-origin', '*']]
+  const listed = new Set(origins === '*' ? [] : origins.map((origin) => origin.toLowerCase()))
+  const answer = (origin: string): ExtraHeaders => {
+    if (origin === '') return noHeaders
+    if (origins === '*') return anyOrigin
+    // Without `vary` a shared cache would hand one origin's answer to another.
+    const vary = ['vary', 'origin'] as const
+    return listed.has(origin.toLowerCase()) ? [['access-control-allow-origin', origin], vary] : [vary]
+  }
+  return {
+    answer,
+    preflight: (origin) => [
+      ...answer(origin),
+      ['access-control-allow-methods', 'POST, GET, OPTIONS'],
+      ['access-control-allow-headers', '*'],
+      // One day; browsers cut it to their own limit (2 hours in Chromium).
+      ['access-control-max-age', '86400'],
+    ],
+  }
+}

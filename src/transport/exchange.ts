@@ -1,0 +1,150 @@
+/**
+ * One request from its headers to its answer: takes the body in, within its limits, hands it to the endpoint and
+ * sends what comes back. Owns the response object: after an abort or an answer nothing touches it again.
+ */
+import type { HttpResponse } from 'uWebSockets.js'
+import type { Answer } from '../rpc/answer.js'
+import type { Endpoint } from '../rpc/dispatch.js'
+import { type ExtraHeaders, sendAnswer } from './sendAnswer.js'
+
+/** What the exchanges of one server share. */
+export interface ExchangePool {
+  readonly bodyBytesMax: number
+  /** Bytes of unfinished bodies of all connections. */
+  readonly bufferedBytesMax: number
+  bufferedBytes: number
+  /** Exchanges that are not answered yet. */
+  open: number
+  /** The server is closing: answers end their connection. */
+  isClosing: boolean
+  /** Head and tail of the list of exchanges whose body has not arrived, oldest first. */
+  readonly receiving: ReceivingList
+  /** Called when the last open exchange is over. */
+  onIdle(): void
+  /** An answer for a body that is too long; `bytes` is what was announced or has come so far. */
+  tooLong(bytes: number): Answer
+  /** An answer for a body that finds no room. */
+  noRoom(): Answer
+  /** Reports a thrown value that nothing on the way here expected. */
+  defect(error: unknown): void
+}
+
+/** A list in which an exchange holds its own links, so that entering and leaving it allocates nothing. */
+export class ReceivingList {
+  #first: Exchange | undefined
+  #last: Exchange | undefined
+
+  add(exchange: Exchange): void {
+    exchange.previous = this.#last
+    if (this.#last === undefined) this.#first = exchange
+    else this.#last.next = exchange
+    this.#last = exchange
+  }
+
+  remove(exchange: Exchange): void {
+    if (exchange.previous === undefined) this.#first = exchange.next
+    else exchange.previous.next = exchange.next
+    if (exchange.next === undefined) this.#last = exchange.previous
+    else exchange.next.previous = exchange.previous
+    exchange.previous = undefined
+    exchange.next = undefined
+  }
+
+  /** Closes the connection of every exchange that began before `tick`. */
+  closeBefore(tick: number): void {
+    while (this.#first !== undefined && this.#first.startTick < tick) this.#first.giveUp()
+  }
+}
+
+export class Exchange {
+  previous: Exchange | undefined
+  next: Exchange | undefined
+  #res: HttpResponse
+  #state: 'receiving' | 'waiting' | 'over' = 'receiving'
+  #chunks: Uint8Array[] | undefined
+  #bytes = 0
+  /** This body's part of the pool's count. */
+  #bufferedBytes = 0
+
+  /** Takes `res` over. Call it inside the handler that got the request. `startTick` counts the server's sweeps. */
+  constructor(
+    res: HttpResponse,
+    readonly pool: ExchangePool,
+    readonly endpoint: Endpoint,
+    readonly headers: ExtraHeaders,
+    readonly startTick: number,
+  ) {
+    this.#res = res
+    pool.open++
+    pool.receiving.add(this)
+    res.onAborted(() => this.#finish())
+    res.onData((chunk, isLast) => this.#take(chunk, isLast))
+  }
+
+  /** Closes the connection without an answer. */
+  giveUp(): void {
+    // Closing runs the abort handler, which does the rest.
+    this.#res.close()
+  }
+
+  #take(chunk: ArrayBuffer, isLast: boolean): void {
+    // Data may come in after an early answer.
+    if (this.#state !== 'receiving') return
+    this.#bytes += chunk.byteLength
+    if (this.#bytes > this.pool.bodyBytesMax) return this.#send(this.pool.tooLong(this.#bytes), true)
+    if (!isLast) return this.#keep(chunk)
+    if (this.#chunks === undefined) return this.#answer(Buffer.from(chunk))
+    this.#chunks.push(new Uint8Array(chunk))
+    this.#answer(Buffer.concat(this.#chunks, this.#bytes))
+  }
+
+  #keep(chunk: ArrayBuffer): void {
+    if (this.pool.bufferedBytes + chunk.byteLength > this.pool.bufferedBytesMax) {
+      return this.#send(this.pool.noRoom(), true)
+    }
+    // uWebSockets.js takes the chunk's memory back when the handler returns.
+    this.#chunks ??= []
+    this.#chunks.push(new Uint8Array(chunk.slice(0)))
+    this.pool.bufferedBytes += chunk.byteLength
+    this.#bufferedBytes += chunk.byteLength
+  }
+
+  #answer(body: Uint8Array): void {
+    this.#stopReceiving()
+    this.#state = 'waiting'
+    const answer = this.endpoint.handle(body)
+    if (answer instanceof Promise) void this.#answerLater(answer)
+    else this.#send(answer, false)
+  }
+
+  async #answerLater(promise: Promise<Answer>): Promise<void> {
+    const answer = await promise
+    if (this.#state === 'waiting') this.#res.cork(() => this.#send(answer, false))
+  }
+
+  #send(answer: Answer, close: boolean): void {
+    const res = this.#res
+    this.#finish()
+    try {
+      sendAnswer(res, answer, this.headers, close || this.pool.isClosing)
+    } catch (error) {
+      // Whether anything was written is unknown, so the connection goes.
+      this.pool.defect(error)
+      res.close()
+    }
+  }
+
+  #stopReceiving(): void {
+    this.pool.receiving.remove(this)
+    this.pool.bufferedBytes -= this.#bufferedBytes
+    this.#bufferedBytes = 0
+    this.#chunks = undefined
+  }
+
+  #finish(): void {
+    if (this.#state === 'over') return
+    if (this.#state === 'receiving') this.#stopReceiving()
+    this.#state = 'over'
+    if (--this.pool.open === 0) this.pool.onIdle()
+  }
+}

@@ -1,0 +1,297 @@
+/**
+ * JSON-RPC over HTTP on uWebSockets.js. Owns paths, methods, headers, limits of what comes in and the life of the
+ * listening socket. Does not own keys (it asks `authorize`), calls (it asks an endpoint) or configuration.
+ *
+ * Facts about the server beneath it: requests are answered in order on one connection, and a request that arrives
+ * while an earlier one of the same connection waits for a job ends that connection. `Expect: 100-continue` gets no
+ * interim answer; clients send the body after their own short wait.
+ */
+import uWS, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js'
+import { type Fault, OperatorError } from '../primitives/faults.js'
+import type { Answer } from '../rpc/answer.js'
+import type { Endpoint } from '../rpc/dispatch.js'
+import { type DefectLog, faultToWireError, renderErrorAnswer, thrownToWireError } from '../rpc/wireErrors.js'
+import { type CorsOrigins, createCorsHeaders } from './cors.js'
+import { Exchange, type ExchangePool, ReceivingList } from './exchange.js'
+import { parsePath, redactPath } from './paths.js'
+import { type ExtraHeaders, sendAnswer, statusLine } from './sendAnswer.js'
+
+/** A network under its own path `/<name>/v3/<key>`. */
+export interface HttpRoute {
+  readonly name: string
+  readonly endpoint: Endpoint
+  /** Host names (without port) for which `/v3/<key>` means this network. */
+  readonly hosts: readonly string[]
+}
+
+export interface HttpLimits {
+  /** Bytes of one request body. go-ethereum's default: 5 MiB. */
+  readonly bodyBytesMax: number
+  /** Bytes of unfinished bodies over all connections. */
+  readonly bufferedBytesMax: number
+  /** From a request's headers to the end of its body. */
+  readonly bodyMsMax: number
+  /** How long {@link HttpServer.close} waits for answers under way. */
+  readonly closeMsMax: number
+}
+
+/**
+ * - `bufferedBytesMax`: room for 50 of the largest bodies at once, small beside the store's memory map.
+ * - `bodyMsMax`: 5 MiB in 30 s is 1.4 Mbit/s, slower than any link a service runs on.
+ * - `closeMsMax`: as long as a request may take.
+ */
+export const defaultHttpLimits: HttpLimits = {
+  bodyBytesMax: 5 * 1024 * 1024,
+  bufferedBytesMax: 256 * 1024 * 1024,
+  bodyMsMax: 30_000,
+  closeMsMax: 30_000,
+}
+
+export type Authorization = { readonly ok: true } | { readonly ok: false; readonly reason: string }
+
+/** A request turned away before it reached an endpoint. `path` shows no key. */
+export interface Rejection {
+  readonly status: number
+  readonly path: string
+  readonly why: string
+}
+
+export interface HttpServerOptions {
+  readonly host: string
+  /** 0 for any free port. */
+  readonly port: number
+  /** The first is the default network. Names `v3`, `ws` and `health` are taken. */
+  readonly routes: readonly HttpRoute[]
+  /** Says whether a key may ask. `reason` completes `unauthorized: …` and must not hold the key. */
+  authorize(key: string): Authorization
+  /** No key is asked for, and one in the path is not looked at. */
+  readonly noAuth: boolean
+  readonly limits: HttpLimits
+  readonly cors: CorsOrigins
+  /**
+   * Refuse requests with more than one Content-Length. The server beneath believes the first; a proxy in front that
+   * believes another could be made to pass on hidden requests. nginx, HAProxy, Envoy and Go's proxies refuse such
+   * requests themselves. Walking all headers costs 1 µs a request, beside some 8 µs for the whole exchange.
+   */
+  readonly refuseRepeatedLength: boolean
+  /** The body of `GET /health`; it must be quick and not throw. */
+  health(): object
+  readonly logDefect: DefectLog
+  logRejection?(rejection: Rejection): void
+  /** Adds routes (a WebSocket's) to the same port before it listens. */
+  extend?(app: uWS.TemplatedApp): void
+}
+
+export interface HttpServer {
+  /** Starts listening; resolves to the port. Throws OperatorError when the address cannot be had. */
+  listen(): Promise<number>
+  /** Takes no new connections, waits for answers under way for at most `closeMsMax`, then closes everything. */
+  close(): Promise<void>
+}
+
+const reservedNames: ReadonlySet<string> = new Set(['v3', 'ws', 'health'])
+
+/** How many sweeps a body's time limit is cut into: a body is given up between 1 and 1.1 limits. */
+const sweepsPerBodyLimit = 10
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { limits, noAuth } = options
+  const networks = new Map<string, Endpoint>()
+  const hosts = new Map<string, Endpoint>()
+  for (const { name, endpoint, hosts: names } of options.routes) {
+    if (reservedNames.has(name) || networks.has(name)) throw new RangeError(`network name is taken: ${name}`)
+    networks.set(name, endpoint)
+    for (const host of names) hosts.set(host.toLowerCase(), endpoint)
+  }
+  const defaultEndpoint = options.routes[0]?.endpoint
+  const cors = createCorsHeaders(options.cors)
+  const idleListeners: (() => void)[] = []
+  let tick = 0
+
+  const pool: ExchangePool = {
+    bodyBytesMax: limits.bodyBytesMax,
+    bufferedBytesMax: limits.bufferedBytesMax,
+    bufferedBytes: 0,
+    open: 0,
+    isClosing: false,
+    receiving: new ReceivingList(),
+    onIdle: () => {
+      for (const listener of idleListeners.splice(0)) listener()
+    },
+    tooLong: (bytes) => rejection(413, -32600, `content length too large (${bytes}>${limits.bodyBytesMax})`),
+    noRoom: () => ({
+      ...faultRejection(503, { kind: 'ServerBusy', retryAfterMs: 1000 }),
+      retryAfterMs: 1000,
+    }),
+    defect: (error) => void thrownToWireError(error, 'http', options.logDefect),
+  }
+
+  /** Answers without taking the body in. What is left of it is read past, unless there is no telling how much. */
+  function reject(
+    res: HttpResponse,
+    req: HttpRequest,
+    answer: Answer,
+    why: string,
+    extra: ExtraHeaders = [],
+  ): void {
+    options.logRejection?.({ status: answer.status, path: redactPath(req.getUrl()), why })
+    const headers = [...cors.answer(req.getHeader('origin')), ...extra]
+    const close = answer.status === 413 || req.getHeader('transfer-encoding') !== ''
+    sendAnswer(res, answer, headers, close || pool.isClosing)
+  }
+
+  function onPost(res: HttpResponse, req: HttpRequest): void {
+    const target = parsePath(req.getUrl())
+    if (target === undefined) return reject(res, req, notFound, 'unknown path')
+    const endpoint =
+      target.network !== undefined
+        ? networks.get(target.network)
+        : hosts.size > 0
+          ? (hosts.get(hostName(req.getHeader('host'))) ?? defaultEndpoint)
+          : defaultEndpoint
+    if (endpoint === undefined) return reject(res, req, unknownNetwork, 'unknown network')
+    const length = Number(req.getHeader('content-length'))
+    if (length > limits.bodyBytesMax) return reject(res, req, pool.tooLong(length), 'body too long')
+    if (options.refuseRepeatedLength && countLengths(req) > 1) {
+      return reject(res, req, repeatedLength, 'repeated Content-Length')
+    }
+    if (!noAuth) {
+      const authorization = target.key === undefined ? keyMissing : options.authorize(target.key)
+      if (!authorization.ok) {
+        const { reason } = authorization
+        return reject(res, req, faultRejection(401, { kind: 'Unauthorized', why: reason }), reason)
+      }
+    }
+    if (!isJsonContentType(req.getHeader('content-type'))) {
+      return reject(res, req, wrongContentType, 'content type')
+    }
+    new Exchange(res, pool, endpoint, cors.answer(req.getHeader('origin')), tick)
+  }
+
+  function onOptions(res: HttpResponse, req: HttpRequest): void {
+    res.writeStatus(statusLine(204))
+    for (const [name, value] of cors.preflight(req.getHeader('origin'))) res.writeHeader(name, value)
+    res.endWithoutBody(undefined, pool.isClosing)
+  }
+
+  function onHealth(res: HttpResponse, req: HttpRequest): void {
+    const answer: Answer = { status: 200, body: JSON.stringify(options.health()), retryAfterMs: undefined }
+    sendAnswer(res, answer, cors.answer(req.getHeader('origin')), pool.isClosing)
+  }
+
+  function onOther(res: HttpResponse, req: HttpRequest): void {
+    const path = req.getUrl()
+    const answer = path === '/health' || parsePath(path) !== undefined ? wrongMethod : notFound
+    const allow: ExtraHeaders =
+      answer === notFound ? [] : [['allow', path === '/health' ? 'GET, OPTIONS' : 'POST, OPTIONS']]
+    // An answer to HEAD has no body, so its length must not be announced by one.
+    if (req.getMethod() !== 'head') return reject(res, req, answer, 'method', allow)
+    res.writeStatus(statusLine(answer.status))
+    for (const [name, value] of allow) res.writeHeader(name, value)
+    res.endWithoutBody(undefined, pool.isClosing)
+  }
+
+  const app = uWS.App()
+  options.extend?.(app)
+  app.post('/health', onOther)
+  app.post('/*', onPost)
+  app.get('/health', onHealth)
+  app.options('/*', onOptions)
+  app.any('/*', onOther)
+
+  let listenSocket: us_listen_socket | undefined
+  let sweep: NodeJS.Timeout | undefined
+
+  return {
+    async listen() {
+      const socket = await bind(app, options.host, options.port)
+      listenSocket = socket
+      sweep = setInterval(() => {
+        tick++
+        pool.receiving.closeBefore(tick - sweepsPerBodyLimit)
+      }, limits.bodyMsMax / sweepsPerBodyLimit)
+      // A timer alone is no reason for the process to live on.
+      sweep.unref()
+      return uWS.us_socket_local_port(socket)
+    },
+    async close() {
+      if (listenSocket === undefined) return
+      pool.isClosing = true
+      uWS.us_listen_socket_close(listenSocket)
+      listenSocket = undefined
+      if (pool.open > 0) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, limits.closeMsMax)
+          idleListeners.push(() => {
+            clearTimeout(timer)
+            resolve()
+          })
+        })
+      }
+      clearInterval(sweep)
+      app.close()
+    },
+  }
+}
+
+/** The overload that the package's types leave out: a host with options. */
+interface AppWithExclusiveListen {
+  listen(
+    host: string,
+    port: number,
+    options: uWS.ListenOptions,
+    callback: (socket: us_listen_socket | false) => void,
+  ): void
+}
+
+/** `LIBUS_LISTEN_EXCLUSIVE_PORT`: without it two processes started by mistake would share the port's connections. */
+const exclusivePort = 1 as uWS.ListenOptions
+
+function bind(app: uWS.TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
+  return new Promise((resolve, reject) => {
+    const exclusive = app as unknown as AppWithExclusiveListen
+    exclusive.listen(host, port, exclusivePort, (socket) => {
+      if (socket !== false) return resolve(socket)
+      reject(
+        new OperatorError(
+          `Cannot listen on ${host}:${port}: choose another address or port, or stop the process that uses it.`,
+        ),
+      )
+    })
+  })
+}
+
+function rejection(status: number, code: number, message: string): Answer {
+  return { status, body: renderErrorAnswer('null', { code, message }), retryAfterMs: undefined }
+}
+
+function faultRejection(status: number, fault: Fault): Answer {
+  return { status, body: renderErrorAnswer('null', faultToWireError(fault)), retryAfterMs: undefined }
+}
+
+const notFound = rejection(404, -32600, 'no such path: use /v3/<key> or /<network>/v3/<key>')
+const unknownNetwork = rejection(404, -32600, 'no such network')
+const wrongMethod = rejection(405, -32600, 'method not allowed: send JSON-RPC requests with POST')
+const wrongContentType = rejection(415, -32600, 'invalid content type, only application/json is supported')
+const repeatedLength = rejection(400, -32600, 'more than one content length')
+const keyMissing: Authorization = { ok: false, reason: 'an API key is required in the path: /v3/<key>' }
+
+const jsonContentTypePattern = /^\s*application\/json\s*(?:;|$)/i
+
+function isJsonContentType(value: string): boolean {
+  return value === 'application/json' || jsonContentTypePattern.test(value)
+}
+
+function countLengths(req: HttpRequest): number {
+  let count = 0
+  req.forEach((name) => {
+    if (name === 'content-length') count++
+  })
+  return count
+}
+
+/** A Host header without its port, in lower case. */
+function hostName(header: string): string {
+  const portless = header.endsWith(']') ? header : header.replace(/:[0-9]*$/, '')
+  return portless.toLowerCase()
+}

@@ -1,0 +1,52 @@
+/** What a request path asks for. The key is a secret: show {@link redactPath} instead of a path. */
+export interface PathTarget {
+  /** Undefined for the default network. */
+  readonly network: string | undefined
+  /** Undefined when the path has no key. */
+  readonly key: string | undefined
+}
+
+/** The path's version segment; no network may bear its name. */
+export const versionSegment = 'v3'
+
+/**
+ * Takes a path apart: `/`, `/<network>`, `/v3/<key>`, `/<network>/v3/<key>`; undefined for any other.
+ *
+ * Segments are compared as written, so a percent-encoded letter is another letter: keys and network names need
+ * none, and a proxy and this server never read one path in two ways. One slash at the end is ignored, because a
+ * base address is often configured with it.
+ */
+export function parsePath(path: string): PathTarget | undefined {
+  const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
+  if (path.charCodeAt(0) !== 0x2f) return undefined
+  if (path.startsWith('/v3/')) return keyTarget(undefined, path, 4, end)
+  if (end === 1) return { network: undefined, key: undefined }
+  const second = path.indexOf('/', 1)
+  const first = path.slice(1, second === -1 ? end : Math.min(second, end))
+  if (first === versionSegment) return { network: undefined, key: undefined }
+  if (first === '') return undefined
+  if (second === -1 || second === end) return { network: first, key: undefined }
+  if (path.slice(second, end) === '/v3') return { network: first, key: undefined }
+  if (!path.startsWith('/v3/', second)) return undefined
+  return keyTarget(first, path, second + 4, end)
+}
+
+function keyTarget(
+  network: string | undefined,
+  path: string,
+  start: number,
+  end: number,
+): PathTarget | undefined {
+  if (start >= end) return { network, key: undefined }
+  const slash = path.indexOf('/', start)
+  if (slash !== -1 && slash < end) return undefined
+  return { network, key: path.slice(start, end) }
+}
+
+/** A path that may stand in a log: of an unknown shape nothing is shown, since a key may stand anywhere in it. */
+export function redactPath(path: string): string {
+  const target = parsePath(path)
+  if (target === undefined) return '(unknown path)'
+  const network = target.network === undefined ? '' : '/(network)'
+  return target.key === undefined ? network || '/' : `${network}/${versionSegment}/(key)`
+}

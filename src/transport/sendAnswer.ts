@@ -1,0 +1,73 @@
+/** Writes answers to uWebSockets.js responses. Owns the status lines and the memory in which pieces are joined. */
+import type { HttpResponse } from 'uWebSockets.js'
+import type { Answer, AnswerBody } from '../rpc/answer.js'
+
+/** Header lines that depend on the request, in the order they are written. */
+export type ExtraHeaders = readonly (readonly [name: string, value: string])[]
+export const noHeaders: ExtraHeaders = []
+
+const statusLines: ReadonlyMap<number, string> = new Map([
+  [200, '200 OK'],
+  [204, '204 No Content'],
+  [400, '400 Bad Request'],
+  [401, '401 Unauthorized'],
+  [403, '403 Forbidden'],
+  [404, '404 Not Found'],
+  [405, '405 Method Not Allowed'],
+  [413, '413 Content Too Large'],
+  [415, '415 Unsupported Media Type'],
+  [429, '429 Too Many Requests'],
+  [500, '500 Internal Server Error'],
+  [503, '503 Service Unavailable'],
+])
+
+/** The status as it stands on the wire. Throws RangeError for one this server never sends. */
+export function statusLine(status: number): string {
+  const line = statusLines.get(status)
+  if (line === undefined) throw new RangeError(`no status line for ${status}`)
+  return line
+}
+
+/**
+ * Sends a whole answer. The response is over afterwards, and `answer` is not kept.
+ * Call it inside the handler that got the request, or inside `res.cork`. `close` ends the connection too.
+ */
+export function sendAnswer(res: HttpResponse, answer: Answer, headers: ExtraHeaders, close: boolean): void {
+  if (answer.status !== 200) res.writeStatus(statusLine(answer.status))
+  res.writeHeader('content-type', 'application/json')
+  for (const [name, value] of headers) res.writeHeader(name, value)
+  if (answer.retryAfterMs !== undefined) {
+    res.writeHeader('retry-after', String(Math.ceil(answer.retryAfterMs / 1000)))
+  }
+  res.end(wholeBody(answer.body), close)
+}
+
+/**
+ * Largest joined body whose memory is kept for the next one: a block of 200 full transactions has 169 KB and its
+ * receipts 334 KB. A longer one, up to a batch's 25 MB, is rare and gets memory of its own.
+ */
+const scratchBytesMax = 1024 * 1024
+
+let scratch = Buffer.allocUnsafeSlow(64 * 1024)
+
+/** The body as one piece, valid until the next call: uWebSockets.js copies or sends it before `end` returns. */
+export function wholeBody(body: AnswerBody): string | Uint8Array {
+  if (typeof body === 'string') return body
+  let bytesMax = 0
+  for (const piece of body) bytesMax += typeof piece === 'string' ? piece.length * 3 : piece.length
+  const target = bytesMax > scratchBytesMax ? Buffer.allocUnsafe(bytesMax) : growScratch(bytesMax)
+  let length = 0
+  for (const piece of body) {
+    if (typeof piece === 'string') length += target.write(piece, length, 'utf8')
+    else {
+      target.set(piece, length)
+      length += piece.length
+    }
+  }
+  return target.subarray(0, length)
+}
+
+function growScratch(bytes: number): Buffer {
+  if (bytes > scratch.length) scratch = Buffer.allocUnsafeSlow(Math.min(bytes * 2, scratchBytesMax))
+  return scratch
+}
