@@ -72,18 +72,10 @@ const limitsShape = {
   batchAnswerBytesMax: integer(KiB, GiB).default(25_000_000),
   /** Time for one request, batch or not. geth's write deadline, after which a client has gone. */
   requestMsMax: integer(100).default(30_000),
-  /** Time for one execution of `eth_estimateGas`. geth's limit. */
-  executionMsMax: integer(10).default(5_000),
-  /** Storage keys of one `eth_getProof`. geth's limit. */
-  proofKeysMax: integer(1).default(1_024),
-  /** One WebSocket message. geth's limit. */
-  wsMessageBytesMax: integer(KiB, GiB).default(32 * MiB),
-  /** Silence after which a WebSocket is closed: four of the pings that clients send every 30 s. */
-  wsIdleMsMax: integer(8_000, 960_000).default(120_000),
   /** Rendered answers kept in memory, over all networks: about 500 full blocks with receipts, at 0.5 MB each. */
   answerCacheBytes: integer(0).default(256 * MiB),
-  /** Decoded values kept in memory beside the rendered answers, over all networks. */
-  memoBytes: integer(0).default(64 * MiB),
+  /** Answers remembered by the words of their question until the head moves, of each network: 80,000 of 100 bytes each. */
+  memoBytes: integer(0).default(32 * MiB),
 }
 
 const networkShape = {

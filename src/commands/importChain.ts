@@ -1,8 +1,38 @@
-/** `tidegate import`: executes chain files into a network's store. */
+/** `tidegate import`: executes chain files into a network's store, on the network's ingest thread. */
+import { existsSync, readFileSync } from 'node:fs'
 import type { ImportConfig } from '../config.js'
+import { startIngest } from '../ingest/ingestThread.js'
+import { UsageError } from '../primitives/faults.js'
 import type { Io } from './commandLine.js'
+import { createProgressView, progressLine, summaryText } from './importProgress.js'
+import { onInterrupt } from './interrupt.js'
 
-/** Imports; resolves to the exit status. */
-export async function importChain(_config: ImportConfig, _io: Io): Promise<number> {
-  throw new Error('import is not wired up')
+/** Imports; resolves to the exit status: 1 where it was interrupted before the files ended. */
+export async function importChain(config: ImportConfig, io: Io): Promise<number> {
+  const { network } = config
+  if (network.genesisPath === undefined && !existsSync(network.storePath)) {
+    throw new UsageError(`network ${network.name} has no store yet; name its genesis with --genesis FILE`)
+  }
+  const genesis =
+    network.genesisPath === undefined
+      ? undefined
+      : { text: readFileSync(network.genesisPath, 'utf8'), path: network.genesisPath }
+  const view = createProgressView(network.name, process.stderr, io.out)
+  const thread = startIngest(
+    { storePath: network.storePath, mapBytes: config.mapBytes, genesis, files: config.chainPaths },
+    (progress) => view.update(progress),
+  )
+  const release = onInterrupt(() => thread.stop())
+  try {
+    const { progress, stopped } = await thread.finished
+    view.clear()
+    if (!process.stderr.isTTY) io.out(progressLine(network.name, progress))
+    io.out(summaryText(network.name, progress, stopped))
+    return stopped ? 1 : 0
+  } catch (error) {
+    view.clear()
+    throw error
+  } finally {
+    release()
+  }
 }

@@ -1,8 +1,151 @@
-/** `tidegate serve`: builds the rooms out of the settings and runs until it is interrupted. */
+/** `tidegate serve`: builds the rooms out of the settings, answers until it is interrupted, and closes them in order. */
+import pino, { type Logger } from 'pino'
+import { KeyRing, refusalTexts } from '../access/keyRing.js'
+import { redactKeys } from '../access/keyText.js'
 import type { Config } from '../config.js'
+import { OperatorError } from '../primitives/faults.js'
+import { createDispatcher } from '../rpc/dispatch.js'
+import type { Network } from '../rpc/network.js'
+import { methods } from '../rpc/registry.js'
+import type { Defect } from '../rpc/wireErrors.js'
+import { NodeStore } from '../store/nodeStore.js'
+import { createHttpServer, type HttpServer } from '../transport/http.js'
 import type { Io } from './commandLine.js'
+import { createProgressView } from './importProgress.js'
+import { onInterrupt } from './interrupt.js'
+import { type OpenNetwork, openNetwork } from './openNetwork.js'
+import { clientVersion } from './version.js'
+import { type DemoAccess, welcomeLines } from './welcome.js'
+
+/** How long answers under way may take once the server is asked to stop: as long as any request may. */
+const closeMsMax = 30_000
 
 /** Serves; resolves to the exit status once stopped. */
-export async function serve(_config: Config, _io: Io): Promise<number> {
-  throw new Error('serve is not wired up')
+export async function serve(config: Config, io: Io): Promise<number> {
+  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
+  const access = openAccess(config)
+  const networks: OpenNetwork[] = []
+  try {
+    for (const network of config.networks) {
+      const view = createProgressView(network.name, process.stderr, io.out)
+      const opened = await openNetwork(network, {
+        mapBytes: config.mapBytes,
+        answerCacheBytes: Math.floor(config.limits.answerCacheBytes / config.networks.length),
+        clientVersion,
+        onProgress: (progress) => view.update(progress),
+      })
+      networks.push(opened)
+      void opened.ingested.then(view.clear, (error: Error) => {
+        view.clear()
+        log.error({ network: network.name }, `the source ended: ${error.message}`)
+      })
+    }
+    const server = createServer(config, networks, access.ring, log)
+    const port = await server.listen()
+    const stopped = new Promise<void>((resolve) => onInterrupt(resolve))
+    void welcome(config, networks, port, access.demo, io)
+    await stopped
+    log.info('stopping')
+    await server.close()
+    return 0
+  } finally {
+    await Promise.all(networks.map((network) => network.close()))
+    await access.store.close()
+  }
+}
+
+interface Access {
+  readonly store: NodeStore
+  readonly ring: KeyRing
+  readonly demo: DemoAccess
+}
+
+function openAccess(config: Config): Access {
+  const store = NodeStore.open({ path: config.node.store, mapBytes: config.mapBytes })
+  const ring = KeyRing.open(store, config.node)
+  if (!config.auth) return { store, ring, demo: { kind: 'open' } }
+  const key = ring.ensureDemoKey({ keepText: config.networks.every((network) => network.isEmbedded) })
+  return { store, ring, demo: key === undefined ? { kind: 'unknown' } : { kind: 'key', ...key } }
+}
+
+function createServer(
+  config: Config,
+  networks: readonly OpenNetwork[],
+  ring: KeyRing,
+  log: Logger,
+): HttpServer {
+  const { limits } = config
+  const logDefect = ({ id, where, error }: Defect) =>
+    log.error(
+      { id, where, stack: redactKeys(error instanceof Error ? (error.stack ?? '') : String(error)) },
+      'internal error',
+    )
+  const dispatcher = createDispatcher<Network>({
+    methods: Object.values(methods),
+    limits: {
+      batchCallsMax: limits.batchCallsMax,
+      batchBytesMax: limits.batchAnswerBytesMax,
+      requestMsMax: limits.requestMsMax,
+      memoBytesMax: limits.memoBytes,
+    },
+    log: logDefect,
+  })
+  const inOrder = [...networks].sort(
+    (a, b) => Number(b.name === config.defaultNetwork) - Number(a.name === config.defaultNetwork),
+  )
+  const hostsOf = new Map(config.networks.map(({ name, hosts }) => [name, hosts]))
+  return createHttpServer({
+    host: config.host,
+    port: config.port,
+    routes: inOrder.map((network) => ({
+      name: network.name,
+      endpoint: dispatcher.endpoint(network),
+      hosts: hostsOf.get(network.name) ?? [],
+    })),
+    authorize(presented) {
+      const result = ring.authorize(presented)
+      return result.ok ? result : { ok: false, reason: refusalTexts[result.why] }
+    },
+    noAuth: !config.auth,
+    limits: {
+      bodyBytesMax: limits.bodyBytesMax,
+      bufferedBytesMax: limits.bufferedBodyBytesMax,
+      bodyMsMax: limits.bodyMsMax,
+      closeMsMax,
+    },
+    cors: config.cors.origins.includes('*') ? '*' : config.cors.origins,
+    refuseRepeatedLength: true,
+    health: () => ({
+      status: 'ok',
+      networks: Object.fromEntries(
+        networks.map(({ name, head, syncing }) => [
+          name,
+          { head: head.number, syncing: syncing !== undefined },
+        ]),
+      ),
+    }),
+    logDefect,
+    logRejection: (rejection) => log.debug(rejection, 'request refused'),
+  })
+}
+
+/** Says where to ask, once the embedded network has something to answer. */
+async function welcome(
+  config: Config,
+  networks: readonly OpenNetwork[],
+  port: number,
+  demo: DemoAccess,
+  io: Io,
+): Promise<void> {
+  await Promise.all(
+    networks
+      .filter(({ name }) => config.networks.find((network) => network.name === name)?.isEmbedded)
+      .map(({ ingested }) => ingested.catch(ignoreFailure)),
+  )
+  for (const line of welcomeLines(config, networks, port, demo)) io.out(line)
+}
+
+/** A source that failed has been logged; what is stored is served. */
+function ignoreFailure(error: unknown): void {
+  if (!(error instanceof OperatorError)) throw error
 }

@@ -1,8 +1,78 @@
-/** `tidegate verify`: checks a network's store against its own hashes. */
+/**
+ * `tidegate verify`: checks a network's store against its own hashes. The check runs in a child process, because
+ * LMDB ends its process without a word on some damaged files; then the parent is there to say so.
+ */
+import { fork } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { VerifyConfig } from '../config.js'
+import type { VerifyReport } from '../ingest/verifyChain.js'
+import { OperatorError } from '../primitives/faults.js'
 import type { Io } from './commandLine.js'
+import type { VerifyMessage, VerifyTask } from './verifyProcess.js'
 
-/** Verifies; resolves to the exit status. */
-export async function verify(_config: VerifyConfig, _io: Io): Promise<number> {
-  throw new Error('verify is not wired up')
+const processPath = fileURLToPath(new URL('./verifyProcess.js', import.meta.url))
+
+/** Verifies; resolves to the exit status: 1 where anything is wrong. */
+export async function verify(config: VerifyConfig, io: Io): Promise<number> {
+  const { network } = config
+  if (!existsSync(network.storePath)) {
+    throw new OperatorError(
+      `network ${network.name} has no store at ${network.storePath}; check --data and --network`,
+    )
+  }
+  const seed = config.seed ?? randomInt(2 ** 31)
+  const report = await runCheck({
+    storePath: network.storePath,
+    mapBytes: config.mapBytes,
+    blocks: config.blocks,
+    seed,
+  })
+  if (report === undefined) {
+    io.err(
+      `tidegate: the store ${network.storePath} is damaged so that it cannot be read; restore a copy or import the chain again`,
+    )
+    return 1
+  }
+  io.out(reportText(network.name, report, seed))
+  for (const fault of report.faults) io.err(`tidegate: ${fault}`)
+  if (report.faults.length === 0) return 0
+  io.err(
+    `tidegate: the store ${network.storePath} is damaged; restore a copy or import the chain again into an empty folder`,
+  )
+  return 1
+}
+
+/** Undefined where the child died on the store. */
+function runCheck(task: VerifyTask): Promise<VerifyReport | undefined> {
+  return new Promise((resolve, reject) => {
+    const child = fork(processPath, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    const showProgress = process.stderr.isTTY
+    child.on('message', (message: VerifyMessage) => {
+      if (message.type === 'progress') {
+        if (showProgress) process.stderr.write(`\r\x1b[K${message.what} ${Math.floor(message.done * 100)} %`)
+        return
+      }
+      if (showProgress) process.stderr.write('\r\x1b[K')
+      if (message.type === 'report') resolve(message.report)
+      else reject(message.isDefect ? new Error(message.message) : new OperatorError(message.message))
+    })
+    child.on('error', reject)
+    child.on('exit', () => resolve(undefined))
+    child.send(task)
+  })
+}
+
+function reportText(network: string, report: VerifyReport, seed: number): string {
+  const { blocks, transactions, stateBlocks, accounts, slots, trieNodes, faults } = report
+  return [
+    `Checked ${network}:`,
+    `  ${blocks} blocks: hash, link to the parent, total difficulty; transactions, uncles, withdrawals and receipts against their roots`,
+    `  ${transactions} transactions: hash and index entry`,
+    `  state at blocks ${stateBlocks.join(', ')} and the latest tables: ${accounts} accounts, ${slots} slots and their code against ${trieNodes} trie nodes (seed ${seed})`,
+    faults.length === 0
+      ? 'No fault found.'
+      : `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'} found.`,
+  ].join('\n')
 }

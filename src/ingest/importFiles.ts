@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
 import { OperatorError } from '../primitives/faults.js'
 import { ChainWriter } from '../store/chainWriter.js'
 import { ChainFileError, fileBytes, readChainFile } from './chainFile.js'
@@ -24,19 +25,20 @@ export async function importFiles(
   report: (message: IngestMessage) => void,
   shouldStop: () => boolean,
 ): Promise<void> {
-  const genesis = readGenesis(task)
+  const genesis = task.genesis && readGenesis(task.genesis)
   const store = ChainWriter.openForWriting({ path: task.storePath, mapBytes: task.mapBytes })
   try {
-    store.initialize(genesis.identity, genesis.bundle)
+    if (genesis !== undefined) store.initialize(genesis.identity, genesis.bundle)
+    const schedule = genesis?.schedule ?? storedSchedule(store)
     report({ type: 'opened' })
-    const { progress, stopped } = await takeFiles(task, store, genesis, report, shouldStop)
+    const { progress, stopped } = await takeFiles(task.files, store, schedule, report, shouldStop)
     report({ type: 'finished', progress, stopped })
   } finally {
     await store.close()
   }
 }
 
-function readGenesis({ genesis: { text, path } }: IngestTask): Genesis {
+function readGenesis({ text, path }: NonNullable<IngestTask['genesis']>): Genesis {
   try {
     return parseGenesis(text)
   } catch (error) {
@@ -46,15 +48,22 @@ function readGenesis({ genesis: { text, path } }: IngestTask): Genesis {
   }
 }
 
+function storedSchedule(store: ChainWriter): ForkSchedule {
+  const identity = store.readIdentity()
+  if (identity === undefined)
+    throw new OperatorError(`the store ${store.path} is new; name its genesis with --genesis FILE`)
+  return new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+}
+
 async function takeFiles(
-  { files }: IngestTask,
+  files: readonly string[],
   store: ChainWriter,
-  genesis: Genesis,
+  schedule: ForkSchedule,
   report: (message: IngestMessage) => void,
   shouldStop: () => boolean,
 ): Promise<{ progress: IngestProgress; stopped: boolean }> {
   const start = performance.now()
-  const importer = new ChainImporter(store, genesis.schedule)
+  const importer = new ChainImporter(store, schedule)
   const counts = { canonical: 0, known: 0, side: 0 }
   let gas = 0n
   let number = store.readHead()?.number ?? 0

@@ -5,8 +5,8 @@ export interface IngestTask {
   readonly storePath: string
   /** Bytes of address space of the store. */
   readonly mapBytes: number
-  /** geth-format genesis as JSON text, and the file it came from. */
-  readonly genesis: { readonly text: string; readonly path: string }
+  /** geth-format genesis as JSON text, and the file it came from; undefined where the store has its genesis. */
+  readonly genesis: { readonly text: string; readonly path: string } | undefined
   /** Chain files, in order. */
   readonly files: readonly string[]
 }

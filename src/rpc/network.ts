@@ -16,6 +16,8 @@ export interface Network extends RpcNetwork {
   readonly state: StateReader
   /** Undefined once the source has delivered all it has, and for a network without one. */
   readonly syncing: SyncProgress | undefined
+  /** As `net_version` answers. */
+  readonly networkId: string
   /** `name/version/platform/runtime`, as `web3_clientVersion` answers. */
   readonly clientVersion: string
 }

@@ -7,5 +7,5 @@ export const net_version = defineMethod({
   params: [],
   cost: 'inline',
   memo: 'head',
-  run: ({ chain }: Network) => JSON.stringify(chain.identity.networkId),
+  run: ({ networkId }: Network) => JSON.stringify(networkId),
 })

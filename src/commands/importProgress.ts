@@ -1,0 +1,105 @@
+import type { IngestProgress } from '../ingest/messages.js'
+
+/** Time between JSON lines: often enough to see that it lives, rare enough for a log that is kept. */
+const lineMs = 3000
+const barWidth = 24
+
+/** Shows how an import goes: a bar that redraws itself on a terminal, JSON lines elsewhere. */
+export interface ProgressView {
+  update(progress: IngestProgress): void
+  /** Takes the bar away, so that what follows stands on a line of its own. */
+  clear(): void
+}
+
+export function createProgressView(
+  network: string,
+  terminal: NodeJS.WriteStream,
+  line: (text: string) => void,
+): ProgressView {
+  if (!terminal.isTTY) return createLines(network, line)
+  return {
+    update: (progress) => terminal.write(`\r\x1b[K${barText(network, progress)}`),
+    clear: () => terminal.write('\r\x1b[K'),
+  }
+}
+
+function createLines(network: string, line: (text: string) => void): ProgressView {
+  let next = lineMs
+  return {
+    update(progress) {
+      if (progress.elapsedMs < next) return
+      next = progress.elapsedMs + lineMs
+      line(progressLine(network, progress))
+    },
+    clear() {},
+  }
+}
+
+/** One JSON object: the counters, rates since the start, and the time left where it can be told. */
+export function progressLine(network: string, progress: IngestProgress): string {
+  const { blocksPerSecond, mgasPerSecond, leftMs } = rates(progress)
+  const { number, executed, known, side, gas, bytesRead, bytesTotal } = progress
+  return JSON.stringify({
+    event: 'import',
+    network,
+    number,
+    executed,
+    known,
+    side,
+    gas,
+    bytesRead,
+    bytesTotal,
+    elapsedMs: Math.round(progress.elapsedMs),
+    blocksPerSecond: round(blocksPerSecond),
+    mgasPerSecond: round(mgasPerSecond),
+    ...(leftMs !== undefined && { leftMs: Math.round(leftMs) }),
+  })
+}
+
+/** The bar as one line: how much of the files, where it is, blocks/s, Mgas/s and the time left. */
+export function barText(network: string, progress: IngestProgress): string {
+  const { done, blocksPerSecond, mgasPerSecond, leftMs } = rates(progress)
+  const filled = Math.round(done * barWidth)
+  const bar = '█'.repeat(filled) + '░'.repeat(barWidth - filled)
+  const left = leftMs === undefined ? '' : `, ${durationText(leftMs)} left`
+  return (
+    `${network} ${bar} ${Math.floor(done * 100)} %  block ${progress.number}` +
+    `  ${round(blocksPerSecond)} blocks/s, ${round(mgasPerSecond)} Mgas/s${left}`
+  )
+}
+
+/** The outcome as one sentence. */
+export function summaryText(network: string, progress: IngestProgress, stopped: boolean): string {
+  const { executed, known, side, number } = progress
+  const { mgasPerSecond } = rates(progress)
+  const parts = [
+    `${executed} executed`,
+    ...(known > 0 ? [`${known} known already`] : []),
+    ...(side > 0 ? [`${side} kept beside the canonical chain`] : []),
+  ]
+  const start = stopped ? `Stopped; run the command again to continue` : 'Done'
+  return `${start}: ${network} is at block ${number}; blocks: ${parts.join(', ')} (${durationText(progress.elapsedMs)}, ${round(mgasPerSecond)} Mgas/s).`
+}
+
+function rates({ executed, known, side, gas, bytesRead, bytesTotal, elapsedMs }: IngestProgress) {
+  const seconds = Math.max(elapsedMs, 1) / 1000
+  const done = bytesTotal === 0 ? 0 : Math.min(1, bytesRead / bytesTotal)
+  return {
+    done,
+    blocksPerSecond: (executed + known + side) / seconds,
+    mgasPerSecond: gas / 1e6 / seconds,
+    // The files are read ahead in large pieces, so nothing can be told before a few of them.
+    leftMs: done > 0 && done < 1 ? (elapsedMs * (1 - done)) / done : undefined,
+  }
+}
+
+function round(value: number): number {
+  return value >= 100 ? Math.round(value) : Math.round(value * 10) / 10
+}
+
+function durationText(ms: number): string {
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 60) return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${seconds} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`
+}

@@ -1,0 +1,108 @@
+/**
+ * One served network: its ingest thread where it has a source, its reader, and what methods see of it. Owns the
+ * order of opening and closing.
+ */
+import { readFileSync } from 'node:fs'
+import { Chain } from '../chain/chain.js'
+import type { NetworkConfig } from '../config.js'
+import { type IngestThread, startIngest } from '../ingest/ingestThread.js'
+import type { IngestProgress } from '../ingest/messages.js'
+import { OperatorError } from '../primitives/faults.js'
+import type { Network, SyncProgress } from '../rpc/network.js'
+import { StateReader } from '../state/stateReader.js'
+import { ChainReader } from '../store/chainReader.js'
+
+/**
+ * How often a network looks whether another process has written new blocks. Costs one read, 2 µs, and is faster
+ * than any chain makes blocks.
+ */
+const pollMs = 250
+
+export interface OpenNetwork extends Network {
+  /** Settles when the source has delivered all it has; rejects where it failed. At once without a source. */
+  readonly ingested: Promise<void>
+  /** Stops the source after the block in hand and closes the store. */
+  close(): Promise<void>
+}
+
+export interface OpenOptions {
+  readonly mapBytes: number
+  readonly answerCacheBytes: number
+  readonly clientVersion: string
+  readonly onProgress: (progress: IngestProgress) => void
+}
+
+/** Opens a network; throws OperatorError where its store or source is not usable. */
+export async function openNetwork(config: NetworkConfig, options: OpenOptions): Promise<OpenNetwork> {
+  let syncing: SyncProgress | undefined
+  let chain: Chain | undefined
+  const ingest = startSource(config, options.mapBytes, (progress) => {
+    chain?.refreshHead()
+    const { number } = progress
+    const startingBlock = syncing?.startingBlock ?? number
+    syncing = { startingBlock, currentBlock: chain?.head.number ?? number, highestBlock: number }
+    options.onProgress(progress)
+  })
+  await ingest?.opened
+  const store = ChainReader.open({ path: config.storePath, mapBytes: options.mapBytes })
+  const opened = new Chain(store, {
+    supportsSafe: config.safe,
+    safeLag: config.safeLag,
+    finalizedLag: config.finalizedLag,
+    answerCacheBytes: options.answerCacheBytes,
+  })
+  chain = opened
+  checkIdentity(config, opened)
+  const poll = setInterval(() => opened.refreshHead(), pollMs)
+  poll.unref()
+  const ingested = (ingest?.finished ?? Promise.resolve())
+    .then(() => opened.refreshHead())
+    .finally(() => {
+      syncing = undefined
+    })
+  // Reported by whoever waits for it; until then it must not count as unhandled.
+  ingested.catch(() => undefined)
+  return {
+    name: config.name,
+    chain: opened,
+    state: new StateReader(store),
+    networkId: String(config.networkId ?? opened.identity.networkId),
+    clientVersion: options.clientVersion,
+    get head() {
+      return opened.head
+    },
+    get syncing() {
+      return syncing
+    },
+    ingested,
+    async close() {
+      clearInterval(poll)
+      ingest?.stop()
+      await ingested.catch(() => undefined)
+      await store.close()
+    },
+  }
+}
+
+function startSource(
+  config: NetworkConfig,
+  mapBytes: number,
+  onProgress: (progress: IngestProgress) => void,
+): IngestThread | undefined {
+  if (config.source === undefined) return undefined
+  const { genesisPath } = config
+  const genesis =
+    genesisPath === undefined ? undefined : { text: readFileSync(genesisPath, 'utf8'), path: genesisPath }
+  return startIngest(
+    { storePath: config.storePath, mapBytes, genesis, files: [config.source.path] },
+    onProgress,
+  )
+}
+
+function checkIdentity(config: NetworkConfig, { identity }: Chain): void {
+  if (config.chainId !== undefined && identity.chainId !== String(config.chainId)) {
+    throw new OperatorError(
+      `the store of network ${config.name} has chain id ${identity.chainId}, the configuration says ${config.chainId}; correct one of them`,
+    )
+  }
+}

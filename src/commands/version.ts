@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../config.js'
+
+const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
+  version: string
+}
+
+export { version }
+
+/** As `web3_clientVersion` answers: `Tidegate/v0.1.0/linux-x64/node20.20.2`. */
+export const clientVersion = `Tidegate/v${version}/${process.platform}-${process.arch}/node${process.versions.node}`
