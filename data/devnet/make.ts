@@ -1,0 +1,34 @@
+/**
+ * Writes the demo network into `data/devnet`; with `--check` only compares and exits 1 when a file differs.
+ * Run by `npm run devnet`.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { equalBytes } from '../../src/primitives/bytes.js'
+import { buildDevnet } from './buildDevnet.js'
+
+/** This file runs as dist/data/devnet/make.js, three folders below the package. */
+const folder = fileURLToPath(new URL('../../../data/devnet', import.meta.url))
+
+function readIfThere(path: string): Uint8Array | undefined {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+const startedAt = performance.now()
+const { files, sights } = await buildDevnet(join(folder, 'contracts'))
+const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
+console.log(`${sights.head.number} blocks, head ${sights.head.hash}, built and checked in ${seconds} s`)
+for (const [name, bytes] of files) {
+  const path = join(folder, name)
+  const before = readIfThere(path)
+  const same = before !== undefined && equalBytes(before, bytes)
+  if (!same && process.argv.includes('--check')) process.exitCode = 1
+  else if (!same) writeFileSync(path, bytes)
+  console.log(`${name}: ${bytes.length} bytes, ${same ? 'as before' : 'different'}`)
+}

@@ -1,0 +1,83 @@
+/** What is worth asking the demo network for: the shape of `sights.json`. All bytes are hex, all numbers decimal or hex quantities as said. */
+import type { Hex } from '../../src/primitives/bytes.js'
+
+/** A fork and the first block under it. */
+export interface ForkSight {
+  readonly name: string
+  readonly block: number
+  readonly timestamp: number
+}
+
+/** Someone with a public private key, or an account without one; balance and nonce are those at the head. */
+export interface AccountSight {
+  readonly name: string
+  readonly address: Hex
+  readonly note: string
+  readonly privateKey?: Hex
+  /** Hex quantity, wei. */
+  readonly balance: Hex
+  readonly nonce: number
+}
+
+/** A contract by the name that the story gave it. `block` 0 means genesis. */
+export interface ContractSight {
+  readonly name: string
+  readonly address: Hex
+  readonly source: string
+  readonly block: number
+  readonly note: string
+}
+
+/** A storage slot with its value after a block; `value` has 32 bytes. */
+export interface SlotSight {
+  readonly label: string
+  readonly contract: string
+  readonly address: Hex
+  readonly slot: Hex
+  /** How the slot is computed. */
+  readonly how: string
+  readonly block: number
+  readonly value: Hex
+}
+
+/** A block with something in it. */
+export interface BlockSight {
+  readonly number: number
+  readonly hash: Hex
+  readonly timestamp: number
+  readonly labels: readonly string[]
+  readonly note: string
+  readonly transactions: number
+  readonly uncles: number
+  readonly withdrawals: number
+  readonly logs: number
+}
+
+/** A transaction with something to it. */
+export interface TransactionSight {
+  readonly label: string
+  readonly note: string
+  readonly hash: Hex
+  readonly block: number
+  readonly index: number
+  readonly type: number
+  readonly succeeded: boolean
+}
+
+/** The whole of `sights.json`. */
+export interface Sights {
+  readonly chainId: number
+  readonly genesisHash: Hex
+  readonly head: { readonly number: number; readonly hash: Hex; readonly stateRoot: Hex }
+  /** Hex quantities. */
+  readonly terminalTotalDifficulty: Hex
+  readonly totalDifficulty: Hex
+  readonly totalGasUsed: Hex
+  readonly totalTransactions: number
+  readonly forks: readonly ForkSight[]
+  readonly accounts: readonly AccountSight[]
+  readonly contracts: readonly ContractSight[]
+  readonly slots: readonly SlotSight[]
+  readonly blocks: readonly BlockSight[]
+  readonly transactions: readonly TransactionSight[]
+}
