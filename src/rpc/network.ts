@@ -1,4 +1,4 @@
-import type { Chain } from '../chain/chain.js'
+import type { Chain, Head } from '../chain/chain.js'
 import type { StateReader } from '../state/stateReader.js'
 import type { RpcNetwork } from './method.js'
 
@@ -13,6 +13,8 @@ export interface SyncProgress {
 /** What one network offers to methods. */
 export interface Network extends RpcNetwork {
   readonly chain: Chain
+  /** The chain's. */
+  readonly head: Head
   readonly state: StateReader
   /** Undefined once the source has delivered all it has, and for a network without one. */
   readonly syncing: SyncProgress | undefined
