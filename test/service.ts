@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { packageRoot } from '../src/config.js'
+
+/** Data folder with the demo chain as network `demo`, made by `prepare.ts`. Tests only read it. */
+export const fixtureDir = join(packageRoot(), 'dist/fixtures')
+
+const program = join(packageRoot(), 'dist/src/main.js')
+
+/** The program as its operator runs it, on a free port of the loopback address. */
+export interface Service {
+  /** `http://127.0.0.1:<port>` */
+  readonly origin: string
+  /** What it has printed on standard output so far, by lines. */
+  readonly lines: readonly string[]
+  readonly process: ChildProcess
+  /** Sends a body to a path and returns status and text. */
+  post(
+    path: string,
+    body: string,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; text: string }>
+  /** Calls a method at `/` and returns the whole answer. */
+  call(method: string, params?: unknown): Promise<RpcAnswer>
+  /** Asks it to stop and waits for its exit status. */
+  stop(): Promise<number | null>
+}
+
+export interface RpcAnswer {
+  readonly jsonrpc: string
+  readonly id: unknown
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  readonly result?: any
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
+}
+
+/** Starts `tidegate serve` and resolves once it listens. Rejects with what it said where it does not. */
+export async function startService(
+  flags: readonly string[] = ['--network', 'demo', '--data', fixtureDir, '--no-auth'],
+): Promise<Service> {
+  const child = spawn(process.execPath, [program, 'serve', '--port', '0', ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const lines: string[] = []
+  let said = ''
+  child.stderr.on('data', (chunk) => {
+    said += chunk
+  })
+  const origin = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      lines.push(line)
+      const found = /listens on (http:\/\/\S+)/.exec(line)?.[1]
+      if (found !== undefined) resolve(found)
+    })
+    child.on('exit', (status) => reject(new Error(`serve ended with status ${status}: ${said}`)))
+  })
+  const post: Service['post'] = async (path, body, headers = {}) => {
+    const response = await fetch(origin + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+    })
+    return { status: response.status, text: await response.text() }
+  }
+  return {
+    origin,
+    lines,
+    process: child,
+    post,
+    async call(method, params = []) {
+      const { text } = await post('/', JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+      return JSON.parse(text) as RpcAnswer
+    },
+    async stop() {
+      if (child.exitCode === null) {
+        child.kill('SIGTERM')
+        await once(child, 'exit')
+      }
+      return child.exitCode
+    },
+  }
+}
