@@ -5,7 +5,6 @@ import { type Account, miners, people, stranger } from './accounts.js'
 import { loadKzg } from './blobs.js'
 import { ChainBuilder, encodeChain } from './chainBuilder.js'
 import { compileContracts } from './contracts.js'
-import { restartEveryday } from './everyday.js'
 import { blockTimestamp, chainId, forkBlocks } from './forks.js'
 import { buildGenesis, genesisAddresses } from './genesis.js'
 import { renderReadme } from './readme.js'
@@ -104,7 +103,6 @@ function jsonBytes(value: unknown): Uint8Array {
  * Throws when a transaction turns out otherwise than told, a slot holds something else, or the check fails.
  */
 export async function buildDevnet(contractsFolder: string): Promise<Devnet> {
-  restartEveryday()
   const kzg = loadKzg()
   const artifacts = compileContracts(contractsFolder)
   const chain = await ChainBuilder.create(buildGenesis(artifacts, 0n), kzg)

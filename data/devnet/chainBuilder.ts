@@ -40,7 +40,8 @@ export interface MinedBlock {
   readonly result: RunBlockResult
 }
 
-const blobGasPerBlob = 131_072n
+/** GAS_PER_BLOB of EIP-4844. */
+export const blobGasPerBlob = 131_072n
 
 function blobGasUsed(transactions: readonly TypedTransaction[]): bigint {
   let blobs = 0

@@ -27,8 +27,8 @@ const blobParams = Object.fromEntries(
   }),
 )
 
-/** The rules of the chain. Callers that move it to a fork want {@link Common.copy} first. */
-export function createRules(genesis: Genesis, kzg: KZG): Common {
+/** The rules of the chain, for every package that asks for its own parameters. */
+function createRules(genesis: Genesis, kzg: KZG): Common {
   const rules = createCommonFromGethGenesis(genesis as unknown as GethGenesis, {
     chain: 'tidegate-devnet',
     customCrypto: { kzg },
@@ -61,6 +61,7 @@ class KnownBlocks implements EVMMockBlockchainInterface {
 /** A virtual machine that stands on `genesis` and knows the blocks that are put into `blockchain`. */
 export interface Engine {
   readonly vm: VM
+  /** Whoever moves them to a fork wants a copy first. */
   readonly rules: Common
   readonly stateManager: MerkleStateManager
   readonly blockchain: EVMMockBlockchainInterface & { putBlock(block: Block): Promise<void> }

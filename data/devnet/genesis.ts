@@ -1,6 +1,6 @@
 /** The genesis file, in geth's format: forks, rich accounts, protocol contracts and some state to begin with. */
 import type { GethGenesis } from '@ethereumjs/common'
-import { bytesToHex, type Hex, hexToBytes, toQuantity } from '../../src/primitives/bytes.js'
+import { bytesToHex, type Hex, toQuantity } from '../../src/primitives/bytes.js'
 import { people } from './accounts.js'
 import type { Artifact } from './contracts.js'
 import {
@@ -141,9 +141,4 @@ export function buildGenesis(
     parentHash: bytesToHex(new Uint8Array(32)),
     baseFeePerGas: null,
   }
-}
-
-/** Bytes of an address written as hex. */
-export function addressBytes(hex: Hex): Uint8Array {
-  return hexToBytes(hex)
 }

@@ -5,11 +5,13 @@ import type { Sights } from './sights.js'
 /** A table with its columns aligned, as the formatter of this repository wants it. */
 function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const lines = [headings, ...rows].map((cells) => cells.map((cell) => String(cell).replaceAll('|', '\\|')))
+  const length = (text: string) => [...text].length
   const widths = headings.map((_, column) =>
-    Math.max(3, ...lines.map((cells) => [...(cells[column] ?? '')].length)),
+    Math.max(3, ...lines.map((cells) => length(cells[column] ?? ''))),
   )
+  const pad = (text: string, width: number, filler: string) => text + filler.repeat(width - length(text))
   const render = (cells: readonly string[], filler: string) =>
-    `| ${widths.map((width, column) => (cells[column] ?? '') + filler.repeat(width - [...(cells[column] ?? '')].length)).join(' | ')} |`
+    `| ${widths.map((width, column) => pad(cells[column] ?? '', width, filler)).join(' | ')} |`
   const [head, ...body] = lines as [string[], ...string[][]]
   return [render(head, ' '), render([], '-'), ...body.map((cells) => render(cells, ' '))].join('\n')
 }

@@ -7,6 +7,7 @@ import type { KZG } from '@ethereumjs/util'
 import { runBlock } from '@ethereumjs/vm'
 import { bytesToHex, equalBytes } from '../../src/primitives/bytes.js'
 import { rlpSpanAt } from '../../src/primitives/rlp.js'
+import { blobGasPerBlob } from './chainBuilder.js'
 import { createEngine } from './engine.js'
 import { forkBlocks } from './forks.js'
 import type { Genesis } from './genesis.js'
@@ -49,6 +50,16 @@ function checkHeader(header: BlockHeader, parent: BlockHeader): void {
   }
 }
 
+/** The header counts the blobs of its transactions, and no more of them than the fork allows (EIP-4844). */
+function checkBlobs(block: Block): void {
+  const { header } = block
+  if (header.blobGasUsed === undefined) return
+  let blobs = 0
+  for (const tx of block.transactions) if ('blobVersionedHashes' in tx) blobs += tx.blobVersionedHashes.length
+  must(header.blobGasUsed === BigInt(blobs) * blobGasPerBlob, header, 'wrong blob gas')
+  must(header.blobGasUsed <= header.common.getBlobGasSchedule().maxBlobGasPerBlock, header, 'too many blobs')
+}
+
 /** Uncles share an ancestor within seven generations, are no ancestors, and come in once (yellow paper, 11.1). */
 function checkUncles(block: Block, blocks: readonly Block[], seen: Set<string>): void {
   must(block.uncleHeaders.length <= 2, block.header, 'too many uncles')
@@ -78,6 +89,7 @@ export async function selfCheck(genesis: Genesis, kzg: KZG, chain: Uint8Array): 
     must(equalBytes(block.serialize(), bytes), block.header, 'encodes to other bytes')
     must(totalDifficulty >= terminal === isStaked, block.header, 'on the wrong side of the Merge')
     checkHeader(block.header, parent.header)
+    checkBlobs(block)
     checkUncles(block, blocks, uncles)
     await runBlock(engine.vm, { block, skipHeaderValidation: true })
     await engine.blockchain.putBlock(block)

@@ -1,4 +1,7 @@
-/** What is worth asking the demo network for: the shape of `sights.json`. All bytes are hex, all numbers decimal or hex quantities as said. */
+/**
+ * What is worth asking the demo network for: the shape of `sights.json`. Bytes are hex, numbers are JSON numbers, and
+ * what may exceed 2^53 is a hex quantity.
+ */
 import type { Hex } from '../../src/primitives/bytes.js'
 
 /** A fork and the first block under it. */

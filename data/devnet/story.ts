@@ -21,6 +21,7 @@ import { type Account, miners, people, stranger } from './accounts.js'
 import type { ChainBuilder, MinedBlock } from './chainBuilder.js'
 import type { Artifact } from './contracts.js'
 import { chainId, forkBlocks } from './forks.js'
+import { createGenerator } from './generator.js'
 import type { BlockSight, ContractSight, TransactionSight } from './sights.js'
 
 const gwei = 10n ** 9n
@@ -53,7 +54,6 @@ export interface Sending {
 export interface BlockExtras {
   readonly uncles?: readonly BlockHeader[]
   readonly withdrawals?: readonly WithdrawalData[]
-  readonly coinbase?: Account
 }
 
 interface Queued {
@@ -79,6 +79,10 @@ export class Story {
   readonly transactionSights: TransactionSight[] = []
   totalGasUsed = 0n
   totalTransactions = 0
+  /** Whoever leaves something to chance draws from here. */
+  readonly draw = createGenerator(chainId)
+  /** Whether everyday blocks are filled up, to drive the base fee. */
+  feeRises = false
   readonly #artifacts: ReadonlyMap<string, Artifact>
   readonly #nonces = new Map<Hex, bigint>()
   #queue: Queued[] = []
@@ -166,13 +170,13 @@ export class Story {
     this.slots.push({ block: this.number - 1, ...request })
   }
 
-  /** Mines what is queued. A block becomes a sight by its label or note, by a fork, an uncle, or many transactions. */
+  /** Mines what is queued. A block becomes a sight by its label, its note, or as the first of a fork. */
   async mine(label = '', note = '', extras: BlockExtras = {}): Promise<MinedBlock> {
     const number = this.number
     const queue = this.#queue
     this.#queue = []
     const mined = await this.chain.mine({
-      coinbase: extras.coinbase ?? (miners[number % miners.length] as Account),
+      coinbase: miners[number % miners.length] as Account,
       extraData: number < forkBlocks.merge ? 'tidegate miner' : 'tidegate validator',
       transactions: queue.map(({ tx }) => tx),
       uncles: extras.uncles ?? [],

@@ -8,7 +8,7 @@ import { blockTimestamp, forkBlocks } from '../forks.js'
 import { mappingSlot, plainSlot } from '../storageSlots.js'
 import type { Story } from '../story.js'
 import { systemAddress } from '../systemContracts.js'
-import { phoenixSalt } from './lateWork.js'
+import { phoenixSalt } from './phoenix.js'
 
 const { ada, cal, dot, eve, fay, gus } = people
 
