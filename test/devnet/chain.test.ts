@@ -6,11 +6,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { encodeAbi, encodeCall } from '../../../data/devnet/abi.js'
-import { people } from '../../../data/devnet/accounts.js'
-import { buildDevnet } from '../../../data/devnet/buildDevnet.js'
-import { blockTimestamp, forkBlocks } from '../../../data/devnet/forks.js'
-import type { Sights } from '../../../data/devnet/sights.js'
+import { encodeAbi, encodeCall } from '../../data/devnet/abi.js'
+import { people } from '../../data/devnet/accounts.js'
+import { buildDevnet } from '../../data/devnet/buildDevnet.js'
+import { blockTimestamp, forkBlocks } from '../../data/devnet/forks.js'
+import type { Sights } from '../../data/devnet/sights.js'
 import {
   bytesToBigInt,
   bytesToHex,
@@ -20,8 +20,8 @@ import {
   type Hex,
   hexToBytes,
   padLeft,
-} from '../../../src/primitives/bytes.js'
-import { emptyUnclesHash, keccak256 } from '../../../src/primitives/keccak.js'
+} from '../../src/primitives/bytes.js'
+import { emptyUnclesHash, keccak256 } from '../../src/primitives/keccak.js'
 import {
   decodeRlp,
   decodeRlpList,
@@ -30,9 +30,9 @@ import {
   rlpBytes,
   rlpList,
   rlpSpanAt,
-} from '../../../src/primitives/rlp.js'
+} from '../../src/primitives/rlp.js'
 
-const folder = fileURLToPath(new URL('../../../../data/devnet', import.meta.url))
+const folder = fileURLToPath(new URL('../../../data/devnet', import.meta.url))
 const read = (name: string): Uint8Array => readFileSync(join(folder, name))
 const readJson = (name: string): unknown => JSON.parse(new TextDecoder().decode(read(name)))
 
