@@ -35,7 +35,7 @@ export function statusLine(status: number): string {
 export function sendAnswer(res: HttpResponse, answer: Answer, headers: ExtraHeaders, close: boolean): void {
   if (answer.status !== 200) res.writeStatus(statusLine(answer.status))
   res.writeHeader('content-type', 'application/json')
-  for (const [name, value] of headers) res.writeHeader(name, value)
+  if (headers !== noHeaders) for (const [name, value] of headers) res.writeHeader(name, value)
   if (answer.retryAfterMs !== undefined) {
     res.writeHeader('retry-after', String(Math.ceil(answer.retryAfterMs / 1000)))
   }

@@ -162,16 +162,41 @@ t.test('a result is repeated until the head changes', async (t) => {
   t.equal(network.runs, 3)
 })
 
-t.test('layouts of one question share what is remembered', async (t) => {
+t.test('every layout of a question is remembered, and answers with the id of the asker', async (t) => {
   const { ask, network } = createTestEndpoint()
-  const answers = [
-    '{"jsonrpc":"2.0","id":1,"method":"test_echo","params":[1]}',
-    '{"jsonrpc":"2.0","method":"test_echo","params":[1],"id":1}',
-    '{"params":[1],"method":"test_echo","id":1,"jsonrpc":"2.0"}',
-    ' {\n"method" : "test_echo" , "id":1, "params" : [1] ,\t"jsonrpc":"2.0" }\r\n',
-  ].map((body) => ask(body))
-  t.same(new Set(answers), new Set([result('[1,null]')]))
-  t.equal(network.runs, 1)
+  const layouts = [
+    '{"jsonrpc":"2.0","id":ID,"method":"test_echo","params":[1]}',
+    '{"jsonrpc":"2.0","method":"test_echo","params":[1],"id":ID}',
+    '{"jsonrpc": "2.0", "method": "test_echo", "params": [1], "id": ID}\n',
+    '{"params":[1],"method":"test_echo","id":ID,"jsonrpc":"2.0"}',
+    ' {\n"method" : "test_echo" , "id":ID, "params" : [1] ,\t"jsonrpc":"2.0" }\r\n',
+  ]
+  for (const layout of layouts) {
+    network.runs = 0
+    for (const id of ['1', '2', '1000000', '"a"', '0', '-5']) {
+      t.equal(ask(layout.replace('ID', id)), result('[1,null]', id))
+      t.equal(ask(`[${layout.replace('ID', id)}]`), `[${result('[1,null]', id)}]`)
+    }
+    t.ok(network.runs <= 2, `${network.runs} runs, alone and in a batch`)
+  }
+})
+
+t.test('a request that only looks like a remembered one is not taken for it', async (t) => {
+  const { ask } = createTestEndpoint()
+  ask('{"jsonrpc":"2.0","id":1,"method":"test_echo","params":[1]}')
+  ask('{"jsonrpc":"2.0","method":"test_echo","params":[1],"id":1}')
+  for (const id of ['01', '1.', '"', '', '1 2', '+1', '"\\x"', '1,"id":']) {
+    for (const body of [
+      `{"jsonrpc":"2.0","id":${id},"method":"test_echo","params":[1]}`,
+      `{"jsonrpc":"2.0","method":"test_echo","params":[1],"id":${id}}`,
+    ]) {
+      t.equal(ask(body), failure(-32700, 'parse error', 'null'), body)
+    }
+  }
+  t.equal(
+    ask('{"jsonrpc":"2.0","id":true,"method":"test_echo","params":[1]}'),
+    failure(-32600, 'invalid request', 'null'),
+  )
 })
 
 t.test('a null, a fault and an impure result are never repeated', async (t) => {
