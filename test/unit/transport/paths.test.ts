@@ -23,7 +23,6 @@ t.test('paths name a network and a key', async (t) => {
     '',
     '*',
     'v3/k',
-    '//',
     '//v3/k',
     '/v3//k',
     '/v3/k//',
