@@ -149,6 +149,16 @@ t.test('an answer has only the headers it needs', async (t) => {
   t.equal(headers?.get('content-type'), 'application/json')
 })
 
+t.test('a busy connection gets all of many long answers, one after another', async (t) => {
+  const { port } = await withServer(t)
+  const client = await RawClient.connect(port)
+  t.teardown(() => client.socket.destroy())
+  for (let i = 0; i < 20; i++) {
+    client.write(rawPost(path, call('test_bytes', '["0x40000"]')))
+    t.equal((await client.read())?.body.length, '{"jsonrpc":"2.0","id":1,"result":""}'.length + 0x40000)
+  }
+})
+
 t.test('notifications get 200 and no body, as from go-ethereum', async (t) => {
   const { post } = await withServer(t)
   for (const body of [
@@ -303,6 +313,21 @@ t.test('a slow reader gets all of a long answer', async (t) => {
   t.equal(JSON.parse((await other.read())?.body ?? '').result, 'é'.repeat(0x10000))
   client.socket.resume()
   t.equal(JSON.parse((await client.read())?.body ?? '').result, 'é'.repeat(0x200000))
+})
+
+t.test('a client that asks on and reads nothing loses its connection', async (t) => {
+  const { port, post, network } = await withServer(t)
+  const client = await RawClient.connect(port)
+  client.socket.pause()
+  const asked = 2000
+  client.write(rawPost(path, call('test_bytes', '["0x8000"]')).repeat(asked))
+  // The server reads requests in the order of their connections' arrival, so a later answer means it saw the first.
+  t.equal((await post(path, echo)).status, 200)
+  client.socket.resume()
+  let answers = 0
+  while ((await client.read()) !== undefined) answers++
+  t.ok(answers < asked, `${answers} of ${asked} answers`)
+  t.equal(network.runs, 2)
 })
 
 t.test('closing lets answers under way finish and takes nothing new', async (t) => {
