@@ -51,17 +51,15 @@ export class ChainReader {
    */
   static open(options: ChainStoreOptions): ChainReader {
     const environment = openEnvironment({ ...options, readOnly: true })
-    const tables = openChainTables(environment)
-    if (tables === undefined) {
-      void environment.close()
+    try {
+      const tables = openChainTables(environment)
+      const reader = tables && new ChainReader(options.path, environment, tables)
+      if (reader?.readIdentity() !== undefined) return reader
       throw new OperatorError(`the store ${options.path} holds no chain; run "tidegate import" into it first`)
-    }
-    const reader = new ChainReader(options.path, environment, tables)
-    if (reader.readIdentity() === undefined) {
+    } catch (error) {
       void environment.close()
-      throw new OperatorError(`the store ${options.path} holds no chain; run "tidegate import" into it first`)
+      throw error
     }
-    return reader
   }
 
   close(): Promise<void> {

@@ -2,6 +2,7 @@
  * The one writer of a network's store: applies bundles, unwinds them, and keeps blocks of branches that are not
  * canonical. Every call is one transaction, so a store is at a whole block whenever the process dies.
  */
+import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
 import { concatBytes, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
@@ -35,8 +36,9 @@ export class ChainWriter extends ChainReader {
    */
   static openForWriting(options: ChainStoreOptions): ChainWriter {
     const lock = lockForWriting(options.path)
+    let environment: RootDatabase | undefined
     try {
-      const environment = openEnvironment({ ...options, readOnly: false })
+      environment = openEnvironment({ ...options, readOnly: false })
       const tables = openChainTables(environment)
       if (tables === undefined) throw new Error('a writer could not make its tables')
       const writer = new ChainWriter(options.path, environment, tables)
@@ -44,6 +46,7 @@ export class ChainWriter extends ChainReader {
       writer.readIdentity()
       return writer
     } catch (error) {
+      void environment?.close()
       lock.release()
       throw error
     }
@@ -81,10 +84,13 @@ export class ChainWriter extends ChainReader {
     this.commit(() => {
       const head = this.readHead()
       if (head === undefined) throw new Error('a store without genesis takes no blocks')
+      if (forkNumber < 0 || forkNumber > head.number) {
+        throw new Error(`block ${forkNumber} is not canonical; the head is block ${head.number}`)
+      }
       for (let number = head.number; number > forkNumber; number--) this.unwindBlock(number)
-      for (const bundle of bundles) {
-        const parentHash = this.readCanonicalHash(bundle.number - 1)
-        if (parentHash === undefined || !equalBytes(parentHash, bundle.parentHash)) {
+      for (const [index, bundle] of bundles.entries()) {
+        const parentHash = this.readCanonicalHash(forkNumber + index) as Hash32
+        if (bundle.number !== forkNumber + index + 1 || !equalBytes(parentHash, bundle.parentHash)) {
           throw new Error(`block ${bundle.number} does not extend the canonical chain`)
         }
         this.writeCanonical(bundle)
