@@ -6,7 +6,7 @@ import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
 import { concatBytes, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { Bundle, Change } from './bundle.js'
+import type { Bundle, Change, ReplacedState } from './bundle.js'
 import { type ChainIdentity, ChainReader, type ChainStoreOptions } from './chainReader.js'
 import { commitSync, openEnvironment } from './environment.js'
 import { historyKey, metaKeys, numberKey, openChainTables, schemaVersion } from './tables.js'
@@ -17,12 +17,6 @@ export type SideBlock = Pick<
   Bundle,
   'number' | 'hash' | 'parentHash' | 'header' | 'body' | 'senders' | 'totalDifficulty'
 >
-
-/** What a canonical block replaced: key → value before it, empty where there was none. */
-interface ReplacedState {
-  readonly accounts: readonly Change[]
-  readonly slots: readonly Change[]
-}
 
 const packr = new Packr({ useRecords: false })
 const empty = new Uint8Array(0)
@@ -153,12 +147,11 @@ export class ChainWriter extends ChainReader {
   private unwindBlock(number: number): void {
     const tables = this.tables
     const hash = this.readCanonicalHash(number)
-    const row = tables.changes.getBinary(numberKey(number))
+    const replaced = this.readReplacedState(number)
     const parentHash = this.readCanonicalHash(number - 1)
-    if (hash === undefined || row === undefined || parentHash === undefined) {
+    if (hash === undefined || replaced === undefined || parentHash === undefined) {
       throw new Error(`block ${number} cannot be unwound: its rows are missing`)
     }
-    const replaced = packr.unpack(row) as ReplacedState
     this.restore('accounts', 'accountHistory', replaced.accounts, number)
     this.restore('slots', 'slotHistory', replaced.slots, number)
     const senders = this.readSenders(hash)
