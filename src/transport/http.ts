@@ -3,8 +3,8 @@
  * listening socket. Does not own keys (it asks `authorize`), calls (it asks an endpoint) or configuration.
  *
  * Facts about the server beneath it: requests are answered in order on one connection, and a request that arrives
- * while an earlier one of the same connection waits for a job or sends a long answer ends that connection. `Expect: 100-continue` gets no
- * interim answer; clients send the body after their own short wait.
+ * while an earlier one of the same connection waits for a job or sends a long answer ends that connection.
+ * `Expect: 100-continue` gets no interim answer; clients send the body after their own short wait.
  */
 import uWS, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js'
 import { type Fault, OperatorError } from '../primitives/faults.js'
