@@ -83,6 +83,7 @@ const timeMembers: ReadonlyMap<string, ForkName> = new Map([
 /** Members that change nothing here: consensus engines, markers, and numbers that other members imply. */
 const silentMembers = new Set([
   'chainId',
+  'networkId',
   'depositContractAddress',
   'terminalTotalDifficulty',
   'terminalTotalDifficultyPassed',
