@@ -134,13 +134,16 @@ export function parseGenesisConfig(config: unknown): GenesisConfig {
   }
   requireOrder(blocks, 'block')
   requireOrder(times, 'time')
-  const deposit = config.depositContractAddress
+  const deposit = config.depositContractAddress ?? undefined
+  if (deposit !== undefined && !(typeof deposit === 'string' && /^0x[0-9a-fA-F]{40}$/.test(deposit))) {
+    throw new RangeError('config.depositContractAddress: expected an address')
+  }
   return {
     chainId: toBigInteger(config.chainId, 'config.chainId'),
     ...(ttd === undefined || ttd === null
       ? {}
       : { terminalTotalDifficulty: toBigInteger(ttd, 'config.terminalTotalDifficulty') }),
-    ...(typeof deposit === 'string' ? { depositContractAddress: deposit.toLowerCase() } : {}),
+    ...(deposit === undefined ? {} : { depositContractAddress: deposit.toLowerCase() }),
     blocks,
     times,
     blobSchedule: parseBlobSchedule(config.blobSchedule, times),
@@ -166,18 +169,18 @@ function parseBlobSchedule(
   times: ReadonlyMap<ForkName, number>,
 ): Map<ForkName, BlobParameters> {
   const parsed = new Map(blobDefaults)
-  if (isRecord(schedule)) {
+  if (schedule !== undefined && schedule !== null) {
+    if (!isRecord(schedule)) throw new RangeError('config.blobSchedule: expected an object')
     for (const [name, entry] of Object.entries(schedule)) {
       const path = `config.blobSchedule.${name}`
       if (!(forkNames as readonly string[]).includes(name)) throw new RangeError(`${path}: no such fork`)
       if (!isRecord(entry)) throw new RangeError(`${path}: expected an object`)
       const fraction = toBigInteger(entry.baseFeeUpdateFraction, `${path}.baseFeeUpdateFraction`)
       if (fraction === 0n) throw new RangeError(`${path}.baseFeeUpdateFraction: must not be zero`)
-      parsed.set(name as ForkName, {
-        target: toInteger(entry.target, `${path}.target`),
-        max: toInteger(entry.max, `${path}.max`),
-        baseFeeUpdateFraction: fraction,
-      })
+      const target = toInteger(entry.target, `${path}.target`)
+      const max = toInteger(entry.max, `${path}.max`)
+      if (max === 0 || max < target) throw new RangeError(`${path}.max: expected at least 1 and the target`)
+      parsed.set(name as ForkName, { target, max, baseFeeUpdateFraction: fraction })
     }
   }
   for (const name of times.keys()) {
