@@ -230,6 +230,38 @@ export class ForkSchedule {
     return undefined
   }
 
+  /**
+   * What this schedule and `other` rule differently within the blocks of a chain up to one with this number, time
+   * and total difficulty, as a genesis names it; undefined where both made the same blocks.
+   */
+  firstDifference(
+    other: ForkSchedule,
+    head: { readonly number: number; readonly timestamp: number; readonly totalDifficulty: bigint },
+  ): string | undefined {
+    const [mine, theirs] = [this.config, other.config]
+    const isPast = (at: number | bigint | undefined, reached: number | bigint) =>
+      at !== undefined && at <= reached
+    const differs = (
+      a: number | bigint | undefined,
+      b: number | bigint | undefined,
+      reached: number | bigint,
+    ) => a !== b && (isPast(a, reached) || isPast(b, reached))
+    if (mine.chainId !== theirs.chainId) return 'chainId'
+    if (mine.depositContractAddress !== theirs.depositContractAddress) return 'depositContractAddress'
+    if (differs(mine.terminalTotalDifficulty, theirs.terminalTotalDifficulty, head.totalDifficulty)) {
+      return 'terminalTotalDifficulty'
+    }
+    for (const name of forkNames) {
+      if (differs(mine.blocks.get(name), theirs.blocks.get(name), head.number)) return name
+      if (differs(mine.times.get(name), theirs.times.get(name), head.timestamp)) return name
+      const [a, b] = [mine.blobSchedule.get(name), theirs.blobSchedule.get(name)]
+      const isSame =
+        a?.target === b?.target && a?.max === b?.max && a?.baseFeeUpdateFraction === b?.baseFeeUpdateFraction
+      if (!isSame && isPast(mine.times.get(name), head.timestamp)) return `blobSchedule.${name}`
+    }
+    return undefined
+  }
+
   /** Block from which on EIP-1559 holds; undefined for never. */
   get londonBlock(): number | undefined {
     return this.config.blocks.get('london')
