@@ -72,10 +72,6 @@ t.test('limits default to the ones that users of geth know', async (t) => {
     batchCallsMax: 1_000,
     batchAnswerBytesMax: 25_000_000,
     requestMsMax: 30_000,
-    executionMsMax: 5_000,
-    proofKeysMax: 1_024,
-    wsMessageBytesMax: 33_554_432,
-    wsIdleMsMax: 120_000,
   })
 })
 
