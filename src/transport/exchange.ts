@@ -4,6 +4,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import type { Answer } from '../rpc/answer.js'
+import { Caller } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
 import { type ExtraHeaders, sendAnswer } from './sendAnswer.js'
 
@@ -56,7 +57,7 @@ export class ReceivingList {
   }
 }
 
-export class Exchange {
+export class Exchange extends Caller {
   previous: Exchange | undefined
   next: Exchange | undefined
   #res: HttpResponse
@@ -74,6 +75,7 @@ export class Exchange {
     readonly headers: ExtraHeaders,
     readonly startTick: number,
   ) {
+    super()
     this.#res = res
     pool.open++
     pool.receiving.add(this)
@@ -112,7 +114,7 @@ export class Exchange {
   #answer(body: Uint8Array): void {
     this.#stopReceiving()
     this.#state = 'waiting'
-    const answer = this.endpoint.handle(body)
+    const answer = this.endpoint.handle(body, this)
     if (answer instanceof Promise) void this.#answerLater(answer)
     else this.#send(answer, false)
   }
@@ -145,6 +147,7 @@ export class Exchange {
     if (this.#state === 'over') return
     if (this.#state === 'receiving') this.#stopReceiving()
     this.#state = 'over'
+    this.leave()
     if (--this.pool.open === 0) this.pool.onIdle()
   }
 }

@@ -1,0 +1,352 @@
+/**
+ * The worker pool: heavy work on threads, so that the edge goes on answering reads. Owns the queue of each class of
+ * work, permits, deadlines, cancellation and the threads' life. Does not own the work (`state`, `evm`), nor what a
+ * job is (`jobs.ts`).
+ *
+ * HAND_OVER_TABLE
+ */
+import { performance } from 'node:perf_hooks'
+import { fileURLToPath } from 'node:url'
+import { Piscina } from 'piscina'
+import { type Deferred, defer } from '../primitives/deferred.js'
+import { type Fault, FaultError } from '../primitives/faults.js'
+import { type ClassShare, FairQueue } from './fairQueue.js'
+import type { JobInput, JobOwner, JobTable } from './jobs.js'
+import { decodeReply, encodeArgs, type JobMessage, type StorePlace, type ThreadData } from './messages.js'
+import { StopFlags } from './stopFlags.js'
+
+/** The limits of one class of work. Its permits are the pool's to derive from the number of threads. */
+export interface ClassLimits extends Pick<ClassShare, 'waitingMax'> {
+  /** From a job's arrival to its end, waiting and running. Past it: RequestTimedOut. */
+  readonly deadlineMsMax: number
+  /** From a job's start to its end. Past it: {@link timedOut}. */
+  readonly runMsMax: number
+  readonly timedOut: Fault
+}
+
+/** Where a job's work is found. */
+export interface JobDefinition<C extends string> {
+  readonly class: C
+  /** Compiled file of the thread's entry. */
+  readonly entry: URL
+  /** The function that the entry exports for this job. */
+  readonly handler: string
+}
+
+/** The classes of a table's jobs. */
+export type ClassOf<J extends JobTable<J>> = J[keyof J]['class']
+
+/** Something the operator should know. `job` is undefined for a thread that had none. */
+export interface ThreadLoss {
+  readonly job: string | undefined
+  /** `stopped`: the pool ended the thread because its job would not stop. `died`: it ended by itself. */
+  readonly why: 'stopped' | 'died'
+  readonly error: unknown
+}
+
+export interface PoolOptions<J extends JobTable<J>> {
+  readonly threads: number
+  readonly jobs: { readonly [N in keyof J]: JobDefinition<J[N]['class']> }
+  readonly classes: { readonly [C in ClassOf<J>]: ClassLimits }
+  /** The entry that threads load when they start; others when a job first needs them. */
+  readonly preload: URL
+  readonly stores: readonly StorePlace[]
+  /** Bytes of arguments that may wait, over all classes. */
+  readonly waitingBytesMax: number
+  /** JavaScript heap of a thread; a job that needs more fails and its thread is replaced. */
+  readonly heapBytesMax: number
+  /** How long a job that was told to stop may take before its thread is ended. */
+  readonly graceMs: number
+  /** Priority of the threads as of `os.setPriority`, 0 for the edge's own. */
+  readonly niceness: number
+  onThreadLost(loss: ThreadLoss): void
+}
+
+/** What the pool is doing and has done since it was opened. */
+export interface PoolCounts {
+  readonly waiting: number
+  readonly running: number
+  /** Jobs that came to a result, and those that came to an error, whatever the reason. */
+  readonly finished: number
+  readonly failed: number
+  /** Jobs whose owner went away first; they are counted as finished or failed too. */
+  readonly cancelled: number
+  /** Jobs that were not taken, because their queue was full. */
+  readonly refused: number
+  readonly threadsLost: number
+}
+
+/** A job's work, as Piscina finds it. */
+interface Work {
+  readonly filename: string
+  readonly name: string
+}
+
+interface Job<C extends string> {
+  readonly name: string
+  readonly work: Work
+  readonly class: C
+  readonly network: string | undefined
+  readonly args: Uint8Array<ArrayBuffer>
+  readonly arrivedAtMs: number
+  readonly outcome: Deferred<unknown>
+  readonly owner: JobOwner | undefined
+  readonly cancel: () => void
+  timer: NodeJS.Timeout | undefined
+  run: Run | undefined
+}
+
+/** A job's time on a thread. */
+interface Run {
+  readonly cell: number
+  readonly serial: number
+  readonly startedAtMs: number
+  /** Ends the thread. */
+  readonly abort: AbortController
+  /** Set once the job was told to stop: what its caller gets, should it not say anything itself. */
+  stopFault: Fault | undefined
+}
+
+/** Hints of when to ask again stay within these, whatever the estimate: an instant, and the life of a request. */
+const retryMsMin = 100
+const retryMsMax = 30_000
+
+/** Weight of the newest job in the mean time of its class: some 20 jobs decide. */
+const meanWeight = 0.1
+
+export class Pool<J extends JobTable<J>> {
+  readonly #options: PoolOptions<J>
+  readonly #piscina: Piscina
+  readonly #queue: FairQueue<ClassOf<J>, Job<ClassOf<J>>>
+  readonly #stopFlags: StopFlags
+  readonly #works = new Map<string, Work>()
+  /** Mean time that jobs of a class ran lately. */
+  readonly #meanRunMs = new Map<ClassOf<J>, number>()
+  readonly #permits: number
+  readonly #running = new Set<Job<ClassOf<J>>>()
+  #waitingBytes = 0
+  #finished = 0
+  #failed = 0
+  #cancelled = 0
+  #refused = 0
+  #threadsLost = 0
+  #closed: Promise<void> | undefined
+  #drained: Deferred<void> | undefined
+
+  /** Starts the threads. They open stores when jobs ask for them, so the stores may be made later. */
+  constructor(options: PoolOptions<J>) {
+    const { threads } = options
+    this.#options = options
+    // One thread is always left to the other classes.
+    this.#permits = Math.max(1, threads - 1)
+    const shares = new Map<ClassOf<J>, ClassShare>()
+    for (const [name, limits] of Object.entries<ClassLimits>(options.classes)) {
+      shares.set(name as ClassOf<J>, { waitingMax: limits.waitingMax, permits: this.#permits })
+    }
+    this.#queue = new FairQueue(shares)
+    for (const [name, { entry, handler }] of Object.entries<JobDefinition<string>>(options.jobs)) {
+      this.#works.set(name, { filename: fileURLToPath(entry), name: handler })
+    }
+    this.#stopFlags = new StopFlags(threads)
+    const { stores, niceness, heapBytesMax } = options
+    this.#piscina = new Piscina({
+      filename: fileURLToPath(options.preload),
+      minThreads: threads,
+      maxThreads: threads,
+      // The pool hands out no more jobs than there are threads; these wait for one that is being replaced.
+      maxQueue: threads,
+      recordTiming: false,
+      resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heapBytesMax / 2 ** 20) },
+      workerData: { stopFlags: this.#stopFlags.shared, stores, niceness } satisfies ThreadData,
+    })
+    this.#piscina.on('error', (error: unknown) => this.#loseThread(undefined, 'died', error))
+  }
+
+  get counts(): PoolCounts {
+    return {
+      waiting: this.#queue.waiting(),
+      running: this.#running.size,
+      finished: this.#finished,
+      failed: this.#failed,
+      cancelled: this.#cancelled,
+      refused: this.#refused,
+      threadsLost: this.#threadsLost,
+    }
+  }
+
+  /**
+   * Runs a job and resolves to its result, whose bytes belong to the caller. A job whose owner goes is taken out of
+   * the queue, or told to stop.
+   *
+   * Rejects with FaultError: what the job itself found; ServerBusy where its queue is full or the pool is closing;
+   * RequestTimedOut past its deadline and, with nobody left to read it, when its owner is gone; its class's
+   * `timedOut` where it ran too long. Rejects with Error for a defect, or for a thread that ended under it.
+   */
+  run<N extends keyof J & string>(
+    name: N,
+    input: JobInput<J[N]['args']>,
+    owner?: JobOwner,
+  ): Promise<J[N]['result']> {
+    const className: ClassOf<J> = this.#options.jobs[name].class
+    if (owner?.isGone) return Promise.reject(new FaultError({ kind: 'RequestTimedOut' }))
+    if (this.#closed !== undefined || this.#queue.isFull(className)) return this.#refuse(className)
+    const args = encodeArgs(input.args)
+    if (this.#waitingBytes + args.length > this.#options.waitingBytesMax) return this.#refuse(className)
+    const job: Job<ClassOf<J>> = {
+      name,
+      work: this.#works.get(name) as Work,
+      class: className,
+      network: input.network,
+      args,
+      arrivedAtMs: performance.now(),
+      outcome: defer<unknown>(),
+      owner,
+      cancel: () => this.#cancel(job),
+      timer: undefined,
+      run: undefined,
+    }
+    this.#waitingBytes += args.length
+    this.#queue.add(className, job)
+    owner?.onGone(job.cancel)
+    this.#startNext()
+    if (job.run === undefined) {
+      const { deadlineMsMax } = this.#options.classes[className]
+      job.timer = setTimeout(() => this.#expireWaiting(job), deadlineMsMax)
+    }
+    return job.outcome.promise
+  }
+
+  /**
+   * Takes no more jobs, lets those that run and wait finish within `drainMsMax`, fails the others with ServerBusy,
+   * and ends the threads.
+   */
+  close(drainMsMax: number): Promise<void> {
+    this.#closed ??= this.#drain(drainMsMax).then(() => this.#piscina.destroy())
+    return this.#closed
+  }
+
+  async #drain(drainMsMax: number): Promise<void> {
+    if (this.#running.size === 0 && this.#queue.waiting() === 0) return
+    this.#drained = defer<void>()
+    const timer = setTimeout(() => this.#drained?.resolve(), drainMsMax)
+    await this.#drained.promise
+    clearTimeout(timer)
+    const fault: Fault = { kind: 'ServerBusy', retryAfterMs: retryMsMin }
+    for (const job of this.#queue.clear()) {
+      this.#leaveQueue(job)
+      this.#settleWithFault(job, fault)
+    }
+    for (const { run } of this.#running) if (run !== undefined) run.stopFault = fault
+  }
+
+  #refuse(className: ClassOf<J>): Promise<never> {
+    this.#refused++
+    const waiting = this.#queue.waiting(className)
+    const estimateMs = ((waiting + 1) * (this.#meanRunMs.get(className) ?? 0)) / this.#permits
+    const retryAfterMs = Math.round(Math.min(Math.max(estimateMs, retryMsMin), retryMsMax))
+    return Promise.reject(new FaultError({ kind: 'ServerBusy', retryAfterMs }))
+  }
+
+  #startNext(): void {
+    while (this.#running.size < this.#options.threads) {
+      const job = this.#queue.take()
+      if (job === undefined) return
+      this.#leaveQueue(job)
+      this.#start(job)
+    }
+  }
+
+  #start(job: Job<ClassOf<J>>): void {
+    const { runMsMax, deadlineMsMax, timedOut } = this.#options.classes[job.class]
+    const { cell, serial } = this.#stopFlags.take()
+    const startedAtMs = performance.now()
+    const leftMs = job.arrivedAtMs + deadlineMsMax - startedAtMs
+    const run: Run = { cell, serial, startedAtMs, abort: new AbortController(), stopFault: undefined }
+    job.run = run
+    this.#running.add(job)
+    job.timer =
+      leftMs < runMsMax
+        ? setTimeout(() => this.#stop(job, run, { kind: 'RequestTimedOut' }), leftMs)
+        : setTimeout(() => this.#stop(job, run, timedOut), runMsMax)
+    const { network, args } = job
+    const message: JobMessage = { network, args, cell, serial, runMsMax: Math.min(runMsMax, leftMs) }
+    const { signal } = run.abort
+    this.#piscina.run(message, { ...job.work, signal }).then(
+      (reply: Uint8Array) => {
+        this.#leaveThread(job, run)
+        this.#settle(job, reply)
+      },
+      (error: unknown) => {
+        this.#leaveThread(job, run)
+        if (run.stopFault !== undefined) return this.#settleWithFault(job, run.stopFault)
+        this.#loseThread(job.name, 'died', error)
+        this.#failed++
+        job.outcome.reject(error instanceof Error ? error : new Error(String(error)))
+      },
+    )
+  }
+
+  #leaveQueue(job: Job<ClassOf<J>>): void {
+    clearTimeout(job.timer)
+    this.#waitingBytes -= job.args.length
+  }
+
+  #leaveThread(job: Job<ClassOf<J>>, run: Run): void {
+    clearTimeout(job.timer)
+    job.owner?.forget(job.cancel)
+    this.#stopFlags.release(run.cell)
+    this.#running.delete(job)
+    this.#queue.release(job.class)
+    this.#startNext()
+    if (this.#running.size === 0) this.#drained?.resolve()
+  }
+
+  #settle(job: Job<ClassOf<J>>, reply: Uint8Array): void {
+    const ranMs = performance.now() - (job.run?.startedAtMs ?? 0)
+    const mean = this.#meanRunMs.get(job.class) ?? ranMs
+    this.#meanRunMs.set(job.class, mean + (ranMs - mean) * meanWeight)
+    try {
+      const result = decodeReply(reply)
+      this.#finished++
+      job.outcome.resolve(result)
+    } catch (thrown) {
+      this.#failed++
+      job.outcome.reject(thrown as Error)
+    }
+  }
+
+  #settleWithFault(job: Job<ClassOf<J>>, fault: Fault): void {
+    job.owner?.forget(job.cancel)
+    this.#failed++
+    job.outcome.reject(new FaultError(fault))
+  }
+
+  #expireWaiting(job: Job<ClassOf<J>>): void {
+    if (!this.#queue.remove(job.class, job)) return
+    this.#leaveQueue(job)
+    this.#settleWithFault(job, { kind: 'RequestTimedOut' })
+  }
+
+  #cancel(job: Job<ClassOf<J>>): void {
+    this.#cancelled++
+    if (job.run !== undefined) return this.#stop(job, job.run, { kind: 'RequestTimedOut' })
+    this.#expireWaiting(job)
+  }
+
+  /** Tells a running job to stop, and ends its thread if it has not done so after the grace. */
+  #stop(job: Job<ClassOf<J>>, run: Run, fault: Fault): void {
+    if (run.stopFault !== undefined) return
+    run.stopFault = fault
+    clearTimeout(job.timer)
+    this.#stopFlags.stop(run.cell, run.serial)
+    job.timer = setTimeout(() => {
+      this.#loseThread(job.name, 'stopped', undefined)
+      run.abort.abort()
+    }, this.#options.graceMs)
+  }
+
+  #loseThread(job: string | undefined, why: ThreadLoss['why'], error: unknown): void {
+    this.#threadsLost++
+    this.#options.onThreadLost({ job, why, error })
+  }
+}

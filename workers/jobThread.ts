@@ -1,0 +1,77 @@
+/**
+ * What every thread of the pool does around the work of a job: opens stores, gives each job a fresh look at them,
+ * turns what it returns or throws into bytes, and leaves nothing running. Owns no work.
+ */
+import { setPriority } from 'node:os'
+import { performance } from 'node:perf_hooks'
+import { Piscina } from 'piscina'
+import {
+  decodeArgs,
+  encodeResult,
+  encodeThrown,
+  type JobMessage,
+  type ThreadData,
+} from '../src/pool/messages.js'
+import { isStopped } from '../src/pool/stopFlags.js'
+import { FaultError } from '../src/primitives/faults.js'
+import { ChainReader } from '../src/store/chainReader.js'
+
+/** What a job has at hand beside its arguments. */
+export interface JobContext {
+  /**
+   * The store of the job's network, open for reading. The job sees one snapshot of it for as long as it does not
+   * wait for timers or other threads. Throws Error for a job that names no network.
+   */
+  readonly store: ChainReader
+  /** Whether to give up: nobody waits any more, or the time is over. Costs 50 ns: ask each few thousand steps. */
+  shouldStop(): boolean
+}
+
+const { stopFlags, stores: places, niceness } = Piscina.workerData as ThreadData
+const cells = new Int32Array(stopFlags)
+const stores = new Map<string, ChainReader>()
+
+// Linux keeps priorities by thread. Elsewhere this would slow the edge down with the rest of the process.
+if (process.platform === 'linux' && niceness !== 0) setPriority(niceness)
+
+/** Makes the function that Piscina calls for a job out of the job's work. */
+export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Promise<R>) {
+  return async (message: JobMessage): Promise<unknown> => {
+    const { network, cell, serial, runMsMax } = message
+    const endsAtMs = performance.now() + runMsMax
+    const context: JobContext = {
+      get store() {
+        return openStore(network)
+      },
+      shouldStop: () => isStopped(cells, cell, serial) || performance.now() >= endsAtMs,
+    }
+    try {
+      // Where a thread had to be replaced, a job may have lost its owner on the way here.
+      if (isStopped(cells, cell, serial)) throw new FaultError({ kind: 'RequestTimedOut' })
+      return move(encodeResult(await work(decodeArgs(message.args) as A, context)))
+    } catch (thrown) {
+      return move(encodeThrown(thrown))
+    } finally {
+      // A snapshot that outlives its job would show the next one an old head, and while the thread waits it would
+      // keep the writer from using freed pages again.
+      if (network !== undefined) stores.get(network)?.refresh()
+    }
+  }
+}
+
+/** Hands the memory itself to the edge; this thread's view of it is empty afterwards. */
+function move(bytes: Uint8Array<ArrayBuffer>): unknown {
+  return Piscina.move(bytes)
+}
+
+/** Opened once by each thread. */
+function openStore(network: string | undefined): ChainReader {
+  if (network === undefined) throw new Error('the job names no network')
+  const open = stores.get(network)
+  if (open !== undefined) return open
+  const place = places.find((candidate) => candidate.network === network)
+  if (place === undefined) throw new Error(`the pool knows no network ${network}`)
+  const store = ChainReader.open({ path: place.path, mapBytes: place.mapBytes })
+  stores.set(network, store)
+  return store
+}
