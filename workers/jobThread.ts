@@ -4,6 +4,7 @@
  */
 import { setPriority } from 'node:os'
 import { performance } from 'node:perf_hooks'
+import { parentPort, threadId } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import {
   decodeArgs,
@@ -11,6 +12,7 @@ import {
   encodeThrown,
   type JobMessage,
   type ThreadData,
+  type ThreadLoaded,
 } from '../src/pool/messages.js'
 import { isStopped } from '../src/pool/stopFlags.js'
 import { FaultError } from '../src/primitives/faults.js'
@@ -33,6 +35,8 @@ const stores = new Map<string, ChainReader>()
 
 // Linux keeps priorities by thread. Elsewhere this would slow the edge down with the rest of the process.
 if (process.platform === 'linux' && niceness !== 0) setPriority(niceness)
+
+parentPort?.postMessage({ loaded: threadId } satisfies ThreadLoaded)
 
 /** Makes the function that Piscina calls for a job out of the job's work. */
 export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Promise<R>) {

@@ -23,6 +23,12 @@ export interface ThreadData {
   readonly niceness: number
 }
 
+/** What a thread says once its code is loaded. */
+export interface ThreadLoaded {
+  /** The thread's id. */
+  readonly loaded: number
+}
+
 /** A job on its way to a thread. */
 export interface JobMessage {
   readonly network: string | undefined

@@ -5,6 +5,7 @@
  *
  * HAND_OVER_TABLE
  */
+import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
@@ -12,7 +13,14 @@ import { type Deferred, defer } from '../primitives/deferred.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import { type ClassShare, FairQueue } from './fairQueue.js'
 import type { JobInput, JobOwner, JobTable } from './jobs.js'
-import { decodeReply, encodeArgs, type JobMessage, type StorePlace, type ThreadData } from './messages.js'
+import {
+  decodeReply,
+  encodeArgs,
+  type JobMessage,
+  type StorePlace,
+  type ThreadData,
+  type ThreadLoaded,
+} from './messages.js'
 import { StopFlags } from './stopFlags.js'
 
 /** The limits of one class of work. Its permits are the pool's to derive from the number of threads. */
@@ -111,6 +119,9 @@ interface Run {
 const retryMsMin = 100
 const retryMsMax = 30_000
 
+/** Loading takes half a second; a thread that needs longer than this will not get there. */
+const loadMsMax = 30_000
+
 /** Weight of the newest job in the mean time of its class: some 20 jobs decide. */
 const meanWeight = 0.1
 
@@ -124,6 +135,11 @@ export class Pool<J extends JobTable<J>> {
   readonly #meanRunMs = new Map<ClassOf<J>, number>()
   readonly #permits: number
   readonly #running = new Set<Job<ClassOf<J>>>()
+  /** Ids of threads that have loaded their code. */
+  readonly #loaded = new Set<number>()
+  /** Settles when the first threads have loaded. Jobs that come earlier wait for it. */
+  readonly ready: Promise<void>
+  #isReady = false
   #waitingBytes = 0
   #finished = 0
   #failed = 0
@@ -160,6 +176,11 @@ export class Pool<J extends JobTable<J>> {
       workerData: { stopFlags: this.#stopFlags.shared, stores, niceness } satisfies ThreadData,
     })
     this.#piscina.on('error', (error: unknown) => this.#loseThread(undefined, 'died', error))
+    this.#piscina.on('message', ({ loaded }: ThreadLoaded) => this.#loaded.add(loaded))
+    this.ready = this.#awaitLoading().then(() => {
+      this.#isReady = true
+      this.#startNext()
+    })
   }
 
   get counts(): PoolCounts {
@@ -221,8 +242,25 @@ export class Pool<J extends JobTable<J>> {
    * and ends the threads.
    */
   close(drainMsMax: number): Promise<void> {
-    this.#closed ??= this.#drain(drainMsMax).then(() => this.#piscina.destroy())
+    this.#closed ??= this.#drain(drainMsMax)
+      .then(() => this.#awaitLoading())
+      .then(() => this.#piscina.destroy())
     return this.#closed
+  }
+
+  /**
+   * Waits until every thread has loaded its code, or failed to. To end a thread while it loads lmdb ends the whole
+   * process ("FATAL ERROR: Error::ThrowAsJavaScriptException"), so until then no job is handed out that may have to
+   * be aborted, and no thread is ended.
+   */
+  async #awaitLoading(): Promise<void> {
+    const signal = AbortSignal.timeout(loadMsMax)
+    const isLoading = () =>
+      this.#piscina.threads.some(({ threadId }) => threadId > 0 && !this.#loaded.has(threadId))
+    while (isLoading() && !signal.aborted) {
+      // An error event is a thread less to wait for; it is reported elsewhere.
+      await once(this.#piscina, 'message', { signal }).catch(() => undefined)
+    }
   }
 
   async #drain(drainMsMax: number): Promise<void> {
@@ -248,7 +286,7 @@ export class Pool<J extends JobTable<J>> {
   }
 
   #startNext(): void {
-    while (this.#running.size < this.#options.threads) {
+    while (this.#isReady && this.#running.size < this.#options.threads) {
       const job = this.#queue.take()
       if (job === undefined) return
       this.#leaveQueue(job)
@@ -329,8 +367,8 @@ export class Pool<J extends JobTable<J>> {
 
   #cancel(job: Job<ClassOf<J>>): void {
     this.#cancelled++
-    if (job.run !== undefined) return this.#stop(job, job.run, { kind: 'RequestTimedOut' })
-    this.#expireWaiting(job)
+    if (job.run === undefined) this.#expireWaiting(job)
+    else this.#stop(job, job.run, { kind: 'RequestTimedOut' })
   }
 
   /** Tells a running job to stop, and ends its thread if it has not done so after the grace. */
