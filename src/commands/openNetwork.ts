@@ -3,6 +3,7 @@
  * order of opening and closing.
  */
 import { readFileSync } from 'node:fs'
+import { AnswerCache } from '../chain/answerCache.js'
 import { Chain } from '../chain/chain.js'
 import type { NetworkConfig } from '../config.js'
 import { type IngestThread, startIngest } from '../ingest/ingestThread.js'
@@ -11,6 +12,7 @@ import { OperatorError } from '../primitives/faults.js'
 import type { Network, SyncProgress } from '../rpc/network.js'
 import { StateReader } from '../state/stateReader.js'
 import { ChainReader } from '../store/chainReader.js'
+import { createInlineJobs } from './inlineJobs.js'
 
 /**
  * How often a network looks whether another process has written new blocks. Costs one read, 2 µs, and is faster
@@ -28,6 +30,7 @@ export interface OpenNetwork extends Network {
 export interface OpenOptions {
   readonly mapBytes: number
   readonly answerCacheBytes: number
+  readonly proofCacheBytes: number
   readonly clientVersion: string
   readonly onProgress: (progress: IngestProgress) => void
 }
@@ -66,6 +69,8 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     name: config.name,
     chain: opened,
     state: new StateReader(store),
+    jobs: createInlineJobs(store),
+    proofs: new AnswerCache(options.proofCacheBytes),
     networkId: String(config.networkId ?? opened.identity.networkId),
     clientVersion: options.clientVersion,
     get head() {

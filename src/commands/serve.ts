@@ -31,6 +31,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
       const opened = await openNetwork(network, {
         mapBytes: config.mapBytes,
         answerCacheBytes: Math.floor(config.limits.answerCacheBytes / config.networks.length),
+        proofCacheBytes: Math.floor(config.limits.proofCacheBytes / config.networks.length),
         clientVersion,
         onProgress: (progress) => view.update(progress),
       })

@@ -1,4 +1,6 @@
+import type { AnswerCache } from '../chain/answerCache.js'
 import type { Chain, Head } from '../chain/chain.js'
+import type { JobName, Jobs } from '../pool/jobs.js'
 import type { StateReader } from '../state/stateReader.js'
 import type { RpcNetwork } from './method.js'
 
@@ -10,12 +12,20 @@ export interface SyncProgress {
   readonly highestBlock: number
 }
 
+/** The jobs of one network, as methods see them. */
+export interface NetworkJobs {
+  run<N extends JobName>(name: N, args: Jobs[N]['args']): Promise<Jobs[N]['result']>
+}
+
 /** What one network offers to methods. */
 export interface Network extends RpcNetwork {
   readonly chain: Chain
   /** The chain's. */
   readonly head: Head
   readonly state: StateReader
+  readonly jobs: NetworkJobs
+  /** Proofs of the last blocks, by everything that they depend on. */
+  readonly proofs: AnswerCache
   /** Undefined once the source has delivered all it has, and for a network without one. */
   readonly syncing: SyncProgress | undefined
   /** As `net_version` answers. */
