@@ -72,8 +72,20 @@ const limitsShape = {
   batchAnswerBytesMax: integer(KiB, GiB).default(25_000_000),
   /** Time for one request, batch or not. geth's write deadline, after which a client has gone. */
   requestMsMax: integer(100).default(30_000),
+  /** Threads for proofs, calls and bulk work; all cores but one, and at least two, where absent. */
+  poolThreads: integer(2, 256).optional(),
+  /** Proofs that wait for a thread. At 0.5 ms each a full queue is half a second of work; more would only wait. */
+  proofWaitingMax: integer(1).default(1_000),
+  /** Calls, estimates and access lists that wait: a second of token transfers, and minutes of calls that run to their limit. */
+  executeWaitingMax: integer(1).default(500),
+  /** Requests for mapping slots in bulk that wait: five seconds of the largest, at 50 ms each. */
+  slotsWaitingMax: integer(1).default(100),
+  /** Time for a call, estimate or access list to run. geth's limit. */
+  executionMsMax: integer(10).default(5_000),
   /** Rendered answers kept in memory, over all networks: about 500 full blocks with receipts, at 0.5 MB each. */
   answerCacheBytes: integer(0).default(256 * MiB),
+  /** Proofs kept in memory, over all networks: 4,600 of an account and 3 slots, at 7 KB each. */
+  proofCacheBytes: integer(0).default(32 * MiB),
   /** Answers remembered by the words of their question until the head moves, of each network: 80,000 of 100 bytes each. */
   memoBytes: integer(0).default(32 * MiB),
 }

@@ -3,10 +3,12 @@
  * order of opening and closing.
  */
 import { readFileSync, statSync } from 'node:fs'
+import { AnswerCache } from '../chain/answerCache.js'
 import { Chain } from '../chain/chain.js'
 import type { NetworkConfig } from '../config.js'
 import { type IngestThread, startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress } from '../ingest/messages.js'
+import type { NetworkJobs } from '../pool/jobs.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Network, SyncProgress } from '../rpc/network.js'
 import { StateReader } from '../state/stateReader.js'
@@ -28,7 +30,9 @@ export interface OpenNetwork extends Network {
 export interface OpenOptions {
   readonly mapBytes: number
   readonly answerCacheBytes: number
+  readonly proofCacheBytes: number
   readonly clientVersion: string
+  readonly jobs: NetworkJobs
   readonly onProgress: (progress: IngestProgress) => void
 }
 
@@ -67,6 +71,8 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     name: config.name,
     chain: opened,
     state: new StateReader(store),
+    jobs: options.jobs,
+    proofs: new AnswerCache(options.proofCacheBytes),
     networkId: String(config.networkId ?? opened.identity.networkId),
     clientVersion: options.clientVersion,
     get head() {

@@ -103,7 +103,9 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   handle(body: Uint8Array, caller: Caller = new Caller()): Answer | Promise<Answer> {
     try {
       const request = parseRequest(body, this.#limits.batchCallsMax, this.#lookup)
-      return request.kind === 'single' ? this.#single(request.call, caller) : this.#batch(request.calls, caller)
+      return request.kind === 'single'
+        ? this.#single(request.call, caller)
+        : this.#batch(request.calls, caller)
     } catch (thrown) {
       return failureAnswer('null', this.#failure(thrown, 'request'))
     }

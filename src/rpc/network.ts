@@ -1,4 +1,6 @@
+import type { AnswerCache } from '../chain/answerCache.js'
 import type { Chain, Head } from '../chain/chain.js'
+import type { NetworkJobs } from '../pool/jobs.js'
 import type { StateReader } from '../state/stateReader.js'
 import type { RpcNetwork } from './method.js'
 
@@ -16,6 +18,9 @@ export interface Network extends RpcNetwork {
   /** The chain's. */
   readonly head: Head
   readonly state: StateReader
+  readonly jobs: NetworkJobs
+  /** Proofs of the last blocks, by everything that they depend on. */
+  readonly proofs: AnswerCache
   /** Undefined once the source has delivered all it has, and for a network without one. */
   readonly syncing: SyncProgress | undefined
   /** As `net_version` answers. */

@@ -4,6 +4,7 @@ import { eth_chainId } from './methods/eth_chainId.js'
 import { eth_getBlockByHash } from './methods/eth_getBlockByHash.js'
 import { eth_getBlockByNumber } from './methods/eth_getBlockByNumber.js'
 import { eth_getBlockReceipts } from './methods/eth_getBlockReceipts.js'
+import { eth_getProof } from './methods/eth_getProof.js'
 import { eth_getStorageAt } from './methods/eth_getStorageAt.js'
 import { eth_getTransactionByBlockHashAndIndex } from './methods/eth_getTransactionByBlockHashAndIndex.js'
 import { eth_getTransactionByBlockNumberAndIndex } from './methods/eth_getTransactionByBlockNumberAndIndex.js'
@@ -20,6 +21,7 @@ export const methods = {
   eth_getBlockByHash,
   eth_getBlockByNumber,
   eth_getBlockReceipts,
+  eth_getProof,
   eth_getStorageAt,
   eth_getTransactionByBlockHashAndIndex,
   eth_getTransactionByBlockNumberAndIndex,

@@ -132,6 +132,8 @@ export class Exchange extends Caller {
 
   async #answerLater(promise: Promise<Answer>): Promise<void> {
     const answer = await promise
+    // Jobs that the answer did not wait for, past the time of its request, have nobody left.
+    this.leave()
     if (this.#state === 'waiting') this.#res.cork(() => this.#send(answer, false))
   }
 
