@@ -6,6 +6,7 @@ import { setPriority } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { parentPort, threadId } from 'node:worker_threads'
 import { Piscina } from 'piscina'
+import { JobCell } from '../src/pool/jobCells.js'
 import {
   decodeArgs,
   encodeResult,
@@ -14,9 +15,9 @@ import {
   type ThreadData,
   type ThreadLoaded,
 } from '../src/pool/messages.js'
-import { isStopped } from '../src/pool/stopFlags.js'
 import { FaultError } from '../src/primitives/faults.js'
 import { ChainReader } from '../src/store/chainReader.js'
+import { lockStore } from './lockedStore.js'
 
 /** What a job has at hand beside its arguments. */
 export interface JobContext {
@@ -29,9 +30,15 @@ export interface JobContext {
   shouldStop(): boolean
 }
 
-const { stopFlags, stores: places, niceness } = Piscina.workerData as ThreadData
-const cells = new Int32Array(stopFlags)
-const stores = new Map<string, ChainReader>()
+const { cells, stores: places, niceness } = Piscina.workerData as ThreadData
+const jobCell = new JobCell(cells)
+const stores = new Map<string, OpenStore>()
+
+interface OpenStore {
+  readonly reader: ChainReader
+  /** What jobs get. */
+  readonly locked: ChainReader
+}
 
 // Linux keeps priorities by thread. Elsewhere this would slow the edge down with the rest of the process.
 if (process.platform === 'linux' && niceness !== 0) setPriority(niceness)
@@ -47,19 +54,31 @@ export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Pro
       get store() {
         return openStore(network)
       },
-      shouldStop: () => isStopped(cells, cell, serial) || performance.now() >= endsAtMs,
+      shouldStop: () => jobCell.isStopped || performance.now() >= endsAtMs,
     }
+    jobCell.begin(cell, serial)
     try {
       // Where a thread had to be replaced, a job may have lost its owner on the way here.
-      if (isStopped(cells, cell, serial)) throw new FaultError({ kind: 'RequestTimedOut' })
-      return move(encodeResult(await work(decodeArgs(message.args) as A, context)))
+      if (jobCell.isStopped) throw new FaultError({ kind: 'RequestTimedOut' })
+      const args = decodeArgs(message.args) as A
+      return move(encodeResult(await runUnlocked(() => work(args, context))))
     } catch (thrown) {
       return move(encodeThrown(thrown))
     } finally {
       // A snapshot that outlives its job would show the next one an old head, and while the thread waits it would
       // keep the writer from using freed pages again.
-      if (network !== undefined) stores.get(network)?.refresh()
+      if (network !== undefined) stores.get(network)?.reader.refresh()
     }
+  }
+}
+
+/** Runs the work itself, the only part of a job in which the thread may be ended. */
+async function runUnlocked<R>(work: () => R | Promise<R>): Promise<R> {
+  jobCell.unlock()
+  try {
+    return await work()
+  } finally {
+    jobCell.lock()
   }
 }
 
@@ -72,10 +91,12 @@ function move(bytes: Uint8Array<ArrayBuffer>): unknown {
 function openStore(network: string | undefined): ChainReader {
   if (network === undefined) throw new Error('the job names no network')
   const open = stores.get(network)
-  if (open !== undefined) return open
+  if (open !== undefined) return open.locked
   const place = places.find((candidate) => candidate.network === network)
   if (place === undefined) throw new Error(`the pool knows no network ${network}`)
-  const store = ChainReader.open({ path: place.path, mapBytes: place.mapBytes })
+  const { path, mapBytes } = place
+  const reader = jobCell.locked(() => ChainReader.open({ path, mapBytes }))
+  const store: OpenStore = { reader, locked: lockStore(reader, jobCell) }
   stores.set(network, store)
-  return store
+  return store.locked
 }

@@ -16,8 +16,8 @@ export interface StorePlace {
 
 /** What a thread knows from its start, as `workerData`. */
 export interface ThreadData {
-  /** See {@link StopFlags}. */
-  readonly stopFlags: SharedArrayBuffer
+  /** See {@link JobCells}. */
+  readonly cells: SharedArrayBuffer
   readonly stores: readonly StorePlace[]
   /** Scheduling priority as of `os.setPriority`. */
   readonly niceness: number

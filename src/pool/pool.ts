@@ -7,11 +7,13 @@
  */
 import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
+import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import { type ClassShare, FairQueue } from './fairQueue.js'
+import { JobCells } from './jobCells.js'
 import type { JobInput, JobOwner, JobTable } from './jobs.js'
 import {
   decodeReply,
@@ -21,7 +23,6 @@ import {
   type ThreadData,
   type ThreadLoaded,
 } from './messages.js'
-import { StopFlags } from './stopFlags.js'
 
 /** The limits of one class of work. Its permits are the pool's to derive from the number of threads. */
 export interface ClassLimits extends Pick<ClassShare, 'waitingMax'> {
@@ -102,6 +103,7 @@ interface Job<C extends string> {
   readonly cancel: () => void
   timer: NodeJS.Timeout | undefined
   run: Run | undefined
+  isSettled: boolean
 }
 
 /** A job's time on a thread. */
@@ -122,6 +124,12 @@ const retryMsMax = 30_000
 /** Loading takes half a second; a thread that needs longer than this will not get there. */
 const loadMsMax = 30_000
 
+/** How often the pool tries to catch a thread outside of lmdb, where it spends microseconds at a time. */
+const sealRetryMs = 5
+
+/** A thread that cannot be caught for so long hangs in a read, on a disk that does not answer. */
+const endMsMax = 5_000
+
 /** Weight of the newest job in the mean time of its class: some 20 jobs decide. */
 const meanWeight = 0.1
 
@@ -129,7 +137,7 @@ export class Pool<J extends JobTable<J>> {
   readonly #options: PoolOptions<J>
   readonly #piscina: Piscina
   readonly #queue: FairQueue<ClassOf<J>, Job<ClassOf<J>>>
-  readonly #stopFlags: StopFlags
+  readonly #cells: JobCells
   readonly #works = new Map<string, Work>()
   /** Mean time that jobs of a class ran lately. */
   readonly #meanRunMs = new Map<ClassOf<J>, number>()
@@ -163,7 +171,7 @@ export class Pool<J extends JobTable<J>> {
     for (const [name, { entry, handler }] of Object.entries<JobDefinition<string>>(options.jobs)) {
       this.#works.set(name, { filename: fileURLToPath(entry), name: handler })
     }
-    this.#stopFlags = new StopFlags(threads)
+    this.#cells = new JobCells(threads)
     const { stores, niceness, heapBytesMax } = options
     this.#piscina = new Piscina({
       filename: fileURLToPath(options.preload),
@@ -173,7 +181,7 @@ export class Pool<J extends JobTable<J>> {
       maxQueue: threads,
       recordTiming: false,
       resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heapBytesMax / 2 ** 20) },
-      workerData: { stopFlags: this.#stopFlags.shared, stores, niceness } satisfies ThreadData,
+      workerData: { cells: this.#cells.shared, stores, niceness } satisfies ThreadData,
     })
     this.#piscina.on('error', (error: unknown) => this.#loseThread(undefined, 'died', error))
     this.#piscina.on('message', ({ loaded }: ThreadLoaded) => this.#loaded.add(loaded))
@@ -225,6 +233,7 @@ export class Pool<J extends JobTable<J>> {
       cancel: () => this.#cancel(job),
       timer: undefined,
       run: undefined,
+      isSettled: false,
     }
     this.#waitingBytes += args.length
     this.#queue.add(className, job)
@@ -274,7 +283,19 @@ export class Pool<J extends JobTable<J>> {
       this.#leaveQueue(job)
       this.#settleWithFault(job, fault)
     }
-    for (const { run } of this.#running) if (run !== undefined) run.stopFault = fault
+    const signal = AbortSignal.timeout(endMsMax)
+    const unsealed = new Set(this.#running)
+    for (const { run } of unsealed) {
+      if (run === undefined) continue
+      run.stopFault = fault
+      this.#cells.stop(run.cell, run.serial)
+    }
+    while (unsealed.size > 0 && !signal.aborted) {
+      for (const job of unsealed) {
+        if (!this.#running.has(job) || this.#trySeal(job)) unsealed.delete(job)
+      }
+      await setTimeoutPromise(sealRetryMs)
+    }
   }
 
   #refuse(className: ClassOf<J>): Promise<never> {
@@ -296,7 +317,7 @@ export class Pool<J extends JobTable<J>> {
 
   #start(job: Job<ClassOf<J>>): void {
     const { runMsMax, deadlineMsMax, timedOut } = this.#options.classes[job.class]
-    const { cell, serial } = this.#stopFlags.take()
+    const { cell, serial } = this.#cells.take()
     const startedAtMs = performance.now()
     const leftMs = job.arrivedAtMs + deadlineMsMax - startedAtMs
     const run: Run = { cell, serial, startedAtMs, abort: new AbortController(), stopFault: undefined }
@@ -318,8 +339,7 @@ export class Pool<J extends JobTable<J>> {
         this.#leaveThread(job, run)
         if (run.stopFault !== undefined) return this.#settleWithFault(job, run.stopFault)
         this.#loseThread(job.name, 'died', error)
-        this.#failed++
-        job.outcome.reject(error instanceof Error ? error : new Error(String(error)))
+        this.#fail(job, error instanceof Error ? error : new Error(String(error)))
       },
     )
   }
@@ -332,7 +352,7 @@ export class Pool<J extends JobTable<J>> {
   #leaveThread(job: Job<ClassOf<J>>, run: Run): void {
     clearTimeout(job.timer)
     job.owner?.forget(job.cancel)
-    this.#stopFlags.release(run.cell)
+    this.#cells.release(run.cell)
     this.#running.delete(job)
     this.#queue.release(job.class)
     this.#startNext()
@@ -343,6 +363,8 @@ export class Pool<J extends JobTable<J>> {
     const ranMs = performance.now() - (job.run?.startedAtMs ?? 0)
     const mean = this.#meanRunMs.get(job.class) ?? ranMs
     this.#meanRunMs.set(job.class, mean + (ranMs - mean) * meanWeight)
+    if (job.isSettled) return
+    job.isSettled = true
     try {
       const result = decodeReply(reply)
       this.#finished++
@@ -354,9 +376,15 @@ export class Pool<J extends JobTable<J>> {
   }
 
   #settleWithFault(job: Job<ClassOf<J>>, fault: Fault): void {
+    this.#fail(job, new FaultError(fault))
+  }
+
+  #fail(job: Job<ClassOf<J>>, error: Error): void {
+    if (job.isSettled) return
+    job.isSettled = true
     job.owner?.forget(job.cancel)
     this.#failed++
-    job.outcome.reject(new FaultError(fault))
+    job.outcome.reject(error)
   }
 
   #expireWaiting(job: Job<ClassOf<J>>): void {
@@ -376,11 +404,24 @@ export class Pool<J extends JobTable<J>> {
     if (run.stopFault !== undefined) return
     run.stopFault = fault
     clearTimeout(job.timer)
-    this.#stopFlags.stop(run.cell, run.serial)
-    job.timer = setTimeout(() => {
-      this.#loseThread(job.name, 'stopped', undefined)
-      run.abort.abort()
-    }, this.#options.graceMs)
+    this.#cells.stop(run.cell, run.serial)
+    job.timer = setTimeout(() => this.#end(job, run, fault), this.#options.graceMs)
+  }
+
+  /** Answers for a job that would not stop, and ends its thread as soon as that is safe. */
+  #end(job: Job<ClassOf<J>>, run: Run, fault: Fault): void {
+    this.#settleWithFault(job, fault)
+    if (!this.#trySeal(job)) {
+      job.timer = setTimeout(() => this.#end(job, run, fault), sealRetryMs)
+      return
+    }
+    this.#loseThread(job.name, 'stopped', undefined)
+    run.abort.abort()
+  }
+
+  /** Whether the job's thread may be ended, because it can no longer go into lmdb. */
+  #trySeal({ run }: Job<ClassOf<J>>): boolean {
+    return run !== undefined && this.#cells.seal(run.cell, run.serial)
   }
 
   #loseThread(job: string | undefined, why: ThreadLoss['why'], error: unknown): void {
