@@ -12,10 +12,10 @@ import type { Fault } from '../src/primitives/faults.js'
 export interface TestJobs {
   /** Gives its argument back. */
   readonly echo: { readonly class: 'proof'; readonly args: unknown; readonly result: unknown }
-  /** That many bytes, all the same. */
+  /** That many bytes, all the same, after computing for `ms`. */
   readonly fill: {
     readonly class: 'proof'
-    readonly args: { readonly bytes: number; readonly value: number }
+    readonly args: { readonly bytes: number; readonly value: number; readonly ms?: number }
     readonly result: Uint8Array
   }
   /** Bytes that the thread can still see of what its last `fill` handed over. */

@@ -25,7 +25,10 @@ function compute(ms: number): null {
 export const echo = handle<'echo'>((args) => args)
 
 let handedOver: Uint8Array | undefined
-const fillJob = handle<'fill'>(({ bytes, value }) => new Uint8Array(bytes).fill(value))
+const fillJob = handle<'fill'>(({ bytes, value, ms = 0 }) => {
+  if (ms > 0) compute(ms)
+  return new Uint8Array(bytes).fill(value)
+})
 export async function fill(message: JobMessage): Promise<unknown> {
   const reply = await fillJob(message)
   handedOver = (reply as { [Piscina.valueSymbol]: Uint8Array })[Piscina.valueSymbol]
