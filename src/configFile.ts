@@ -76,6 +76,12 @@ const limitsShape = {
   answerCacheBytes: integer(0).default(256 * MiB),
   /** Answers remembered by the words of their question until the head moves, of each network: 80,000 of 100 bytes each. */
   memoBytes: integer(0).default(32 * MiB),
+  /** Time for one call, estimate or access list to execute, with all its runs. geth's limit. */
+  callMsMax: integer(10).default(5_000),
+  /** Memory that one execution may hold: contracts that do something useful stay below 20 MiB. */
+  callMemoryBytesMax: integer(16 * MiB).default(256 * MiB),
+  /** Most gas of a call or estimate, in gas limits of the current block. Specification, section 8. */
+  callGasBlocks: integer(1, 1_000).default(10),
 }
 
 const networkShape = {
@@ -111,6 +117,10 @@ const networkShape = {
   safeLag: integer(0).default(0),
   /** Blocks by which `finalized` follows the head; at least safeLag. */
   finalizedLag: integer(0).default(0),
+  estimateGas: object({
+    /** Added to each estimate, in hundredths of a percent: 1,000 for wallets that send estimates as they are. */
+    marginBps: integer(0, 100_000).default(0),
+  }).prefault({}),
 }
 
 const fileSchema = object({

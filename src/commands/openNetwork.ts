@@ -11,6 +11,7 @@ import { OperatorError } from '../primitives/faults.js'
 import type { Network, SyncProgress } from '../rpc/network.js'
 import { StateReader } from '../state/stateReader.js'
 import { ChainReader } from '../store/chainReader.js'
+import { createInlineExecution } from './inlineExecution.js'
 
 /**
  * How often a network looks whether another process has written new blocks. Costs one read, 2 µs, and is faster
@@ -29,6 +30,11 @@ export interface OpenOptions {
   readonly mapBytes: number
   readonly answerCacheBytes: number
   readonly clientVersion: string
+  readonly execution: {
+    readonly timeMsMax: number
+    readonly memoryBytesMax: number
+    readonly gasCapBlocks: number
+  }
   readonly onProgress: (progress: IngestProgress) => void
 }
 
@@ -66,6 +72,8 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     name: config.name,
     chain: opened,
     state: new StateReader(store),
+    jobs: createInlineExecution(store, options.execution),
+    execution: { gasCapBlocks: options.execution.gasCapBlocks, marginBps: config.estimateMarginBps },
     networkId: String(config.networkId ?? opened.identity.networkId),
     clientVersion: options.clientVersion,
     get head() {

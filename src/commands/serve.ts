@@ -32,6 +32,11 @@ export async function serve(config: Config, io: Io): Promise<number> {
         mapBytes: config.mapBytes,
         answerCacheBytes: Math.floor(config.limits.answerCacheBytes / config.networks.length),
         clientVersion,
+        execution: {
+          timeMsMax: config.limits.callMsMax,
+          memoryBytesMax: config.limits.callMemoryBytesMax,
+          gasCapBlocks: config.limits.callGasBlocks,
+        },
         onProgress: (progress) => view.update(progress),
       })
       networks.push(opened)

@@ -1,4 +1,5 @@
 import type { Chain, Head } from '../chain/chain.js'
+import type { JobName, Jobs } from '../pool/jobs.js'
 import type { StateReader } from '../state/stateReader.js'
 import type { RpcNetwork } from './method.js'
 
@@ -10,12 +11,27 @@ export interface SyncProgress {
   readonly highestBlock: number
 }
 
+/** The jobs of one network, as methods see them. */
+export interface NetworkJobs {
+  run<N extends JobName>(name: N, args: Jobs[N]['args']): Promise<Jobs[N]['result']>
+}
+
+/** What the operator of a network decides about execution. */
+export interface ExecutionSettings {
+  /** Most gas of a call or estimate, in gas limits of the current block. */
+  readonly gasCapBlocks: number
+  /** Added to estimates, in hundredths of a percent. */
+  readonly marginBps: number
+}
+
 /** What one network offers to methods. */
 export interface Network extends RpcNetwork {
   readonly chain: Chain
   /** The chain's. */
   readonly head: Head
   readonly state: StateReader
+  readonly jobs: NetworkJobs
+  readonly execution: ExecutionSettings
   /** Undefined once the source has delivered all it has, and for a network without one. */
   readonly syncing: SyncProgress | undefined
   /** As `net_version` answers. */
