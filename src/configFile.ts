@@ -77,11 +77,11 @@ const limitsShape = {
   /** Answers remembered by the words of their question until the head moves, of each network: 80,000 of 100 bytes each. */
   memoBytes: integer(0).default(32 * MiB),
   /** Time for one call, estimate or access list to execute, with all its runs. geth's limit. */
-  callMsMax: integer(10).default(5_000),
+  executionMsMax: integer(10).default(5_000),
   /** Memory that one execution may hold: contracts that do something useful stay below 20 MiB. */
-  callMemoryBytesMax: integer(16 * MiB).default(256 * MiB),
+  executionMemoryBytesMax: integer(16 * MiB).default(256 * MiB),
   /** Most gas of a call or estimate, in gas limits of the current block. Specification, section 8. */
-  callGasBlocks: integer(1, 1_000).default(10),
+  executionGasBlocks: integer(1, 1_000).default(10),
 }
 
 const networkShape = {

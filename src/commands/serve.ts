@@ -33,9 +33,9 @@ export async function serve(config: Config, io: Io): Promise<number> {
         answerCacheBytes: Math.floor(config.limits.answerCacheBytes / config.networks.length),
         clientVersion,
         execution: {
-          timeMsMax: config.limits.callMsMax,
-          memoryBytesMax: config.limits.callMemoryBytesMax,
-          gasCapBlocks: config.limits.callGasBlocks,
+          timeMsMax: config.limits.executionMsMax,
+          memoryBytesMax: config.limits.executionMemoryBytesMax,
+          gasCapBlocks: config.limits.executionGasBlocks,
         },
         onProgress: (progress) => view.update(progress),
       })

@@ -27,6 +27,7 @@ import { type FrameEnd, GasRecorder } from './gasRecorder.js'
 import type { JobWatch } from './jobWatch.js'
 import { JournaledState } from './journaledState.js'
 import { useMemoryGas } from './memoryGas.js'
+import { type ModexpResult, modexp } from './modexp.js'
 import { expectedPrecompileMs } from './precompileTimes.js'
 
 type RunCallOptions = Parameters<EVM['runCall']>[0]
@@ -50,6 +51,7 @@ const recordBytes = 300
 const frameSteps = 64
 
 const gasOpcode = 0x5a
+const modexpNumber = 5
 const callOpcodes = [0xf1, 0xf2, 0xf4, 0xfa] as const
 const createOpcodes = [0xf0, 0xf5] as const
 const logOpcodes = [0xa0, 0xa1, 0xa2, 0xa3, 0xa4] as const
@@ -64,7 +66,10 @@ export class CallEvm extends EVM {
   private readonly hasSentry: boolean
   private attached: RunAttachments | undefined
 
-  private constructor(common: Common, fork: ForkName) {
+  private constructor(
+    common: Common,
+    private readonly fork: ForkName,
+  ) {
     const blockchain = {
       getBlock: async (number: number) => {
         const hash = this.attachments.ancestorHash(number) ?? new Uint8Array(32)
@@ -143,8 +148,10 @@ export class CallEvm extends EVM {
     gasLimit: bigint,
   ): Promise<ExecResult> | ExecResult {
     const { watch } = this.attachments
+    const number = this.precompileNumbers.get(run) ?? 0
     watch.look()
-    watch.refuseLongerThan(expectedPrecompileMs(this.precompileNumbers.get(run) ?? 0, data, gasLimit))
+    if (number === modexpNumber) return toExecResult(modexp(data, gasLimit, this.fork, watch), gasLimit)
+    watch.refuseLongerThan(expectedPrecompileMs(number, data, gasLimit))
     return super.runPrecompile(run, data, gasLimit)
   }
 
@@ -250,6 +257,12 @@ export class CallEvm extends EVM {
     }
     entry.opHandler = holding
   }
+}
+
+function toExecResult(result: ModexpResult | undefined, gasLimit: bigint): ExecResult {
+  if (result !== undefined) return { executionGasUsed: result.gasUsed, returnValue: result.output }
+  const exceptionError = new EVMError(EVMError.errorMessages.OUT_OF_GAS)
+  return { executionGasUsed: gasLimit, returnValue: new Uint8Array(0), exceptionError }
 }
 
 function frameEnd({ exceptionError, executionGasUsed }: ExecResult, limit: bigint): FrameEnd {
