@@ -114,7 +114,7 @@ async function compareSlots(): Promise<void> {
       threads,
       waitingMax: { proof: 1, execute: 1, slots: 10 },
       deadlineMsMax: 30_000,
-      executionMsMax: 5_000,
+      execution: { timeMsMax: 5_000, memoryBytesMax: 2 ** 28 },
     },
     onThreadLost: ({ error }) => console.error(error),
   })

@@ -95,6 +95,8 @@ export interface NetworkConfig {
   readonly safe: boolean
   readonly safeLag: number
   readonly finalizedLag: number
+  /** Added to estimates of gas, in hundredths of a percent. */
+  readonly estimateMarginBps: number
 }
 
 /** What `serve` works with. */
@@ -293,6 +295,7 @@ function entryToNetwork(entry: NetworkEntry, data: DataConfig): NetworkConfig {
     safe,
     safeLag,
     finalizedLag,
+    estimateMarginBps: entry.estimateGas.marginBps,
   }
 }
 
@@ -310,6 +313,7 @@ function storedNetwork(name: string, data: DataConfig): NetworkConfig {
     safe: true,
     safeLag: 0,
     finalizedLag: 0,
+    estimateMarginBps: 0,
   }
 }
 

@@ -80,14 +80,18 @@ const limitsShape = {
   executeWaitingMax: integer(1).default(500),
   /** Requests for mapping slots in bulk that wait: five seconds of the largest, at 50 ms each. */
   slotsWaitingMax: integer(1).default(100),
-  /** Time for a call, estimate or access list to run. geth's limit. */
-  executionMsMax: integer(10).default(5_000),
   /** Rendered answers kept in memory, over all networks: about 500 full blocks with receipts, at 0.5 MB each. */
   answerCacheBytes: integer(0).default(256 * MiB),
   /** Proofs kept in memory, over all networks: 4,600 of an account and 3 slots, at 7 KB each. */
   proofCacheBytes: integer(0).default(32 * MiB),
   /** Answers remembered by the words of their question until the head moves, of each network: 80,000 of 100 bytes each. */
   memoBytes: integer(0).default(32 * MiB),
+  /** Time for one call, estimate or access list to execute, with all its runs. geth's limit. */
+  executionMsMax: integer(10).default(5_000),
+  /** Memory that one execution may hold: contracts that do something useful stay below 20 MiB. */
+  executionMemoryBytesMax: integer(16 * MiB).default(256 * MiB),
+  /** Most gas of a call or estimate, in gas limits of the current block. Specification, section 8. */
+  executionGasBlocks: integer(1, 1_000).default(10),
 }
 
 const networkShape = {
@@ -123,6 +127,10 @@ const networkShape = {
   safeLag: integer(0).default(0),
   /** Blocks by which `finalized` follows the head; at least safeLag. */
   finalizedLag: integer(0).default(0),
+  estimateGas: object({
+    /** Added to each estimate, in hundredths of a percent: 1,000 for wallets that send estimates as they are. */
+    marginBps: integer(0, 100_000).default(0),
+  }).prefault({}),
 }
 
 const fileSchema = object({

@@ -1,12 +1,7 @@
 /** Jobs that only tests and benches run: what a thread can do well and badly, without any store. */
 
-import {
-  type ClassLimits,
-  type JobDefinition,
-  Pool,
-  type PoolOptions,
-  type ThreadLoss,
-} from '../src/pool/pool.js'
+import { Pool } from '../src/pool/pool.js'
+import type { ClassLimits, JobDefinition, PoolOptions, ThreadLoss } from '../src/pool/poolOptions.js'
 import type { Fault } from '../src/primitives/faults.js'
 
 export interface TestJobs {
@@ -95,6 +90,7 @@ export function openTestPool(
     },
     preload: entry,
     stores: [],
+    settings: undefined,
     waitingBytesMax: 2 ** 26,
     heapBytesMax: 2 ** 26,
     graceMs: 30_000,

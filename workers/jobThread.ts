@@ -26,11 +26,13 @@ export interface JobContext {
    * wait for timers or other threads. Throws Error for a job that names no network.
    */
   readonly store: ChainReader
+  /** As they were given to the pool. */
+  readonly settings: unknown
   /** Whether to give up: nobody waits any more, or the time is over. Costs 50 ns: ask each few thousand steps. */
   shouldStop(): boolean
 }
 
-const { cells, stores: places, niceness } = Piscina.workerData as ThreadData
+const { cells, stores: places, settings, niceness } = Piscina.workerData as ThreadData
 const jobCell = new JobCell(cells)
 const stores = new Map<string, OpenStore>()
 
@@ -54,6 +56,7 @@ export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Pro
       get store() {
         return openStore(network)
       },
+      settings,
       shouldStop: () => jobCell.isStopped || performance.now() >= endsAtMs,
     }
     jobCell.begin(cell, serial)

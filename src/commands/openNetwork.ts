@@ -33,6 +33,8 @@ export interface OpenOptions {
   readonly proofCacheBytes: number
   readonly clientVersion: string
   readonly jobs: NetworkJobs
+  /** Most gas of a call or estimate, in gas limits of the current block. */
+  readonly gasCapBlocks: number
   readonly onProgress: (progress: IngestProgress) => void
 }
 
@@ -73,6 +75,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     state: new StateReader(store),
     jobs: options.jobs,
     proofs: new AnswerCache(options.proofCacheBytes),
+    execution: { gasCapBlocks: options.gasCapBlocks, marginBps: config.estimateMarginBps },
     networkId: String(config.networkId ?? opened.identity.networkId),
     clientVersion: options.clientVersion,
     get head() {

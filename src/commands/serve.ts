@@ -5,7 +5,8 @@ import { redactKeys } from '../access/keyText.js'
 import type { Config } from '../config.js'
 import { jobsOfNetwork, openJobPool } from '../pool/jobPool.js'
 import type { Jobs } from '../pool/jobs.js'
-import type { Pool, ThreadLoss } from '../pool/pool.js'
+import type { Pool } from '../pool/pool.js'
+import type { ThreadLoss } from '../pool/poolOptions.js'
 import { OperatorError } from '../primitives/faults.js'
 import { createDispatcher } from '../rpc/dispatch.js'
 import type { Network } from '../rpc/network.js'
@@ -41,6 +42,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
         proofCacheBytes: Math.floor(config.limits.proofCacheBytes / config.networks.length),
         clientVersion,
         jobs: jobsOfNetwork(pool, network.name),
+        gasCapBlocks: config.limits.executionGasBlocks,
         onProgress: (progress) => view.update(progress),
       })
       networks.push(opened)
@@ -85,7 +87,7 @@ function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Job
         slots: limits.slotsWaitingMax,
       },
       deadlineMsMax: limits.requestMsMax,
-      executionMsMax: limits.executionMsMax,
+      execution: { timeMsMax: limits.executionMsMax, memoryBytesMax: limits.executionMemoryBytesMax },
     },
     onThreadLost({ job, why, error }: ThreadLoss) {
       const cause = error instanceof Error ? redactKeys(error.stack ?? error.message) : undefined

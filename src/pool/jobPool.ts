@@ -1,7 +1,14 @@
 import { availableParallelism } from 'node:os'
+import type { JobLimits } from '../evm/jobWatch.js'
 import type { JobClass, Jobs, NetworkJobs } from './jobs.js'
 import type { StorePlace } from './messages.js'
-import { type JobDefinition, Pool, type ThreadLoss } from './pool.js'
+import { Pool } from './pool.js'
+import type { JobDefinition, ThreadLoss } from './poolOptions.js'
+
+/** What the threads of the service are told beside their jobs. */
+export interface JobSettings {
+  readonly execution: JobLimits
+}
 
 /** What the operator sets. */
 export interface JobPoolLimits {
@@ -11,8 +18,8 @@ export interface JobPoolLimits {
   readonly waitingMax: { readonly [C in JobClass]: number }
   /** From a job's arrival to its end. */
   readonly deadlineMsMax: number
-  /** From the start of a call, estimate or access list to its end. */
-  readonly executionMsMax: number
+  /** Of a call, estimate or access list. */
+  readonly execution: JobLimits
 }
 
 export interface JobPoolOptions {
@@ -54,7 +61,7 @@ function workerUrl(file: string): URL {
 
 /** Starts the pool of the service. */
 export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): Pool<Jobs> {
-  const { waitingMax, deadlineMsMax, executionMsMax } = limits
+  const { waitingMax, deadlineMsMax, execution } = limits
   const shared = { deadlineMsMax, runMsMax: deadlineMsMax, timedOut: { kind: 'RequestTimedOut' } } as const
   return new Pool<Jobs>({
     threads: limits.threads ?? threadsDefault(),
@@ -71,12 +78,13 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       execute: {
         deadlineMsMax,
         waitingMax: waitingMax.execute,
-        runMsMax: executionMsMax,
-        timedOut: { kind: 'ExecutionTimedOut', limitSeconds: executionMsMax / 1000 },
+        runMsMax: execution.timeMsMax,
+        timedOut: { kind: 'ExecutionTimedOut', limitSeconds: execution.timeMsMax / 1000 },
       },
     },
-    preload: workerUrl('prove'),
+    preload: workerUrl('execute'),
     stores,
+    settings: { execution } satisfies JobSettings,
     waitingBytesMax,
     heapBytesMax,
     graceMs,

@@ -19,6 +19,8 @@ export interface ThreadData {
   /** See {@link JobCells}. */
   readonly cells: SharedArrayBuffer
   readonly stores: readonly StorePlace[]
+  /** What the work itself wants to know. */
+  readonly settings: unknown
   /** Scheduling priority as of `os.setPriority`. */
   readonly niceness: number
 }

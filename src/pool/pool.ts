@@ -13,77 +13,18 @@ import { Piscina } from 'piscina'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import { type ClassShare, FairQueue } from './fairQueue.js'
+import { HardStop } from './hardStop.js'
 import { JobCells } from './jobCells.js'
 import type { JobInput, JobOwner, JobTable } from './jobs.js'
-import {
-  decodeReply,
-  encodeArgs,
-  type JobMessage,
-  type StorePlace,
-  type ThreadData,
-  type ThreadLoaded,
-} from './messages.js'
-
-/** The limits of one class of work. Its permits are the pool's to derive from the number of threads. */
-export interface ClassLimits extends Pick<ClassShare, 'waitingMax'> {
-  /** From a job's arrival to its end, waiting and running. Past it: RequestTimedOut. */
-  readonly deadlineMsMax: number
-  /** From a job's start to its end. Past it: {@link timedOut}. */
-  readonly runMsMax: number
-  readonly timedOut: Fault
-}
-
-/** Where a job's work is found. */
-export interface JobDefinition<C extends string> {
-  readonly class: C
-  /** Compiled file of the thread's entry. */
-  readonly entry: URL
-  /** The function that the entry exports for this job. */
-  readonly handler: string
-}
-
-/** The classes of a table's jobs. */
-export type ClassOf<J extends JobTable<J>> = J[keyof J]['class']
-
-/** Something the operator should know. `job` is undefined for a thread that had none. */
-export interface ThreadLoss {
-  readonly job: string | undefined
-  /** `stopped`: the pool ended the thread because its job would not stop. `died`: it ended by itself. */
-  readonly why: 'stopped' | 'died'
-  readonly error: unknown
-}
-
-export interface PoolOptions<J extends JobTable<J>> {
-  readonly threads: number
-  readonly jobs: { readonly [N in keyof J]: JobDefinition<J[N]['class']> }
-  readonly classes: { readonly [C in ClassOf<J>]: ClassLimits }
-  /** The entry that threads load when they start; others when a job first needs them. */
-  readonly preload: URL
-  readonly stores: readonly StorePlace[]
-  /** Bytes of arguments that may wait, over all classes. */
-  readonly waitingBytesMax: number
-  /** JavaScript heap of a thread; a job that needs more fails and its thread is replaced. */
-  readonly heapBytesMax: number
-  /** How long a job that was told to stop may take before its thread is ended. */
-  readonly graceMs: number
-  /** Priority of the threads as of `os.setPriority`, 0 for the edge's own. */
-  readonly niceness: number
-  onThreadLost(loss: ThreadLoss): void
-}
-
-/** What the pool is doing and has done since it was opened. */
-export interface PoolCounts {
-  readonly waiting: number
-  readonly running: number
-  /** Jobs that came to a result, and those that came to an error, whatever the reason. */
-  readonly finished: number
-  readonly failed: number
-  /** Jobs whose owner went away first; they are counted as finished or failed too. */
-  readonly cancelled: number
-  /** Jobs that were not taken, because their queue was full. */
-  readonly refused: number
-  readonly threadsLost: number
-}
+import { decodeReply, encodeArgs, type JobMessage, type ThreadData, type ThreadLoaded } from './messages.js'
+import type {
+  ClassLimits,
+  ClassOf,
+  JobDefinition,
+  PoolCounts,
+  PoolOptions,
+  ThreadLoss,
+} from './poolOptions.js'
 
 /** A job's work, as Piscina finds it. */
 interface Work {
@@ -111,8 +52,7 @@ interface Run {
   readonly cell: number
   readonly serial: number
   readonly startedAtMs: number
-  /** Ends the thread. */
-  readonly abort: AbortController
+  readonly hardStop: HardStop
   /** Set once the job was told to stop: what its caller gets, should it not say anything itself. */
   stopFault: Fault | undefined
 }
@@ -172,7 +112,7 @@ export class Pool<J extends JobTable<J>> {
       this.#works.set(name, { filename: fileURLToPath(entry), name: handler })
     }
     this.#cells = new JobCells(threads)
-    const { stores, niceness, heapBytesMax } = options
+    const { stores, settings, niceness, heapBytesMax } = options
     this.#piscina = new Piscina({
       filename: fileURLToPath(options.preload),
       minThreads: threads,
@@ -181,7 +121,7 @@ export class Pool<J extends JobTable<J>> {
       maxQueue: threads,
       recordTiming: false,
       resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heapBytesMax / 2 ** 20) },
-      workerData: { cells: this.#cells.shared, stores, niceness } satisfies ThreadData,
+      workerData: { cells: this.#cells.shared, stores, settings, niceness } satisfies ThreadData,
     })
     this.#piscina.on('error', (error: unknown) => this.#loseThread(undefined, 'died', error))
     this.#piscina.on('message', ({ loaded }: ThreadLoaded) => this.#loaded.add(loaded))
@@ -320,7 +260,7 @@ export class Pool<J extends JobTable<J>> {
     const { cell, serial } = this.#cells.take()
     const startedAtMs = performance.now()
     const leftMs = job.arrivedAtMs + deadlineMsMax - startedAtMs
-    const run: Run = { cell, serial, startedAtMs, abort: new AbortController(), stopFault: undefined }
+    const run: Run = { cell, serial, startedAtMs, hardStop: new HardStop(), stopFault: undefined }
     job.run = run
     this.#running.add(job)
     job.timer =
@@ -329,8 +269,7 @@ export class Pool<J extends JobTable<J>> {
         : setTimeout(() => this.#stop(job, run, timedOut), runMsMax)
     const { network, args } = job
     const message: JobMessage = { network, args, cell, serial, runMsMax: Math.min(runMsMax, leftMs) }
-    const { signal } = run.abort
-    this.#piscina.run(message, { ...job.work, signal }).then(
+    this.#piscina.run(message, { ...job.work, signal: run.hardStop }).then(
       (reply: Uint8Array) => {
         this.#leaveThread(job, run)
         this.#settle(job, reply)
@@ -416,7 +355,7 @@ export class Pool<J extends JobTable<J>> {
       return
     }
     this.#loseThread(job.name, 'stopped', undefined)
-    run.abort.abort()
+    run.hardStop.end()
   }
 
   /** Whether the job's thread may be ended, because it can no longer go into lmdb. */

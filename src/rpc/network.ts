@@ -12,6 +12,14 @@ export interface SyncProgress {
   readonly highestBlock: number
 }
 
+/** What the operator of a network decides about execution. */
+export interface ExecutionSettings {
+  /** Most gas of a call or estimate, in gas limits of the current block. */
+  readonly gasCapBlocks: number
+  /** Added to estimates, in hundredths of a percent. */
+  readonly marginBps: number
+}
+
 /** What one network offers to methods. */
 export interface Network extends RpcNetwork {
   readonly chain: Chain
@@ -21,6 +29,7 @@ export interface Network extends RpcNetwork {
   readonly jobs: NetworkJobs
   /** Proofs of the last blocks, by everything that they depend on. */
   readonly proofs: AnswerCache
+  readonly execution: ExecutionSettings
   /** Undefined once the source has delivered all it has, and for a network without one. */
   readonly syncing: SyncProgress | undefined
   /** As `net_version` answers. */

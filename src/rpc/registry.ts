@@ -1,6 +1,9 @@
 import type { Method } from './method.js'
 import { eth_blockNumber } from './methods/eth_blockNumber.js'
+import { eth_call } from './methods/eth_call.js'
 import { eth_chainId } from './methods/eth_chainId.js'
+import { eth_createAccessList } from './methods/eth_createAccessList.js'
+import { eth_estimateGas } from './methods/eth_estimateGas.js'
 import { eth_getBlockByHash } from './methods/eth_getBlockByHash.js'
 import { eth_getBlockByNumber } from './methods/eth_getBlockByNumber.js'
 import { eth_getBlockReceipts } from './methods/eth_getBlockReceipts.js'
@@ -17,7 +20,10 @@ import type { Network } from './network.js'
 /** Every method of the service, by its name on the wire. */
 export const methods = {
   eth_blockNumber,
+  eth_call,
   eth_chainId,
+  eth_createAccessList,
+  eth_estimateGas,
   eth_getBlockByHash,
   eth_getBlockByNumber,
   eth_getBlockReceipts,
