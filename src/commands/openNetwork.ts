@@ -2,7 +2,7 @@
  * One served network: its ingest thread where it has a source, its reader, and what methods see of it. Owns the
  * order of opening and closing.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { AnswerCache } from '../chain/answerCache.js'
 import { Chain } from '../chain/chain.js'
 import type { NetworkConfig } from '../config.js'
@@ -47,6 +47,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     options.onProgress(progress)
   })
   await ingest?.opened
+  requireChain(config)
   const store = ChainReader.open({ path: config.storePath, mapBytes: options.mapBytes })
   const opened = new Chain(store, {
     supportsSafe: config.safe,
@@ -87,6 +88,15 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
       await store.close()
     },
   }
+}
+
+/** Throws OperatorError where nothing was ever imported. LMDB ends the process on an empty file opened for reading. */
+function requireChain({ name, storePath, genesisPath }: NetworkConfig): void {
+  if ((statSync(storePath, { throwIfNoEntry: false })?.size ?? 0) > 0) return
+  const genesis = genesisPath ?? 'FILE'
+  throw new OperatorError(
+    `network ${name} has no chain in ${storePath} yet; make it with: tidegate import --network ${name} --genesis ${genesis} CHAIN`,
+  )
 }
 
 function startSource(

@@ -43,8 +43,18 @@ export async function serve(config: Config, io: Io): Promise<number> {
     }
     const server = createServer(config, networks, access.ring, log)
     const port = await server.listen()
-    const stopped = new Promise<void>((resolve) => onInterrupt(resolve))
-    void welcome(config, networks, port, access.demo, io)
+    let isStopping = false
+    const stopped = new Promise<void>((resolve) =>
+      onInterrupt(() => {
+        isStopping = true
+        resolve()
+      }),
+    )
+    void embeddedIngested(config, networks).then(() => {
+      // A source ends when the server stops, too; what it would say then is no longer true.
+      if (isStopping) return
+      for (const line of welcomeLines(config, networks, port, access.demo)) io.out(line)
+    })
     await stopped
     log.info('stopping')
     await server.close()
@@ -105,7 +115,9 @@ function createServer(
     })),
     authorize(presented) {
       const result = ring.authorize(presented)
-      return result.ok ? result : { ok: false, reason: refusalTexts[result.why] }
+      return result.ok
+        ? result
+        : { ok: false, reason: refusalTexts[result.why].replace(/^unauthorized: /, '') }
     },
     noAuth: !config.auth,
     limits: {
@@ -130,20 +142,13 @@ function createServer(
   })
 }
 
-/** Says where to ask, once the embedded network has something to answer. */
-async function welcome(
-  config: Config,
-  networks: readonly OpenNetwork[],
-  port: number,
-  demo: DemoAccess,
-  io: Io,
-): Promise<void> {
+/** Resolves once the embedded network has something to answer. */
+async function embeddedIngested(config: Config, networks: readonly OpenNetwork[]): Promise<void> {
   await Promise.all(
     networks
       .filter(({ name }) => config.networks.find((network) => network.name === name)?.isEmbedded)
       .map(({ ingested }) => ingested.catch(ignoreFailure)),
   )
-  for (const line of welcomeLines(config, networks, port, demo)) io.out(line)
 }
 
 /** A source that failed has been logged; what is stored is served. */

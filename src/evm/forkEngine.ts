@@ -52,15 +52,20 @@ class FixedRules extends Common {
   }
 }
 
-/** Makes the VM for `fork`. About 100 ms, more for the first with blobs (the KZG setup is loaded then). */
-export async function createForkEngine(schedule: ForkSchedule, fork: ForkName): Promise<ForkEngine> {
+/** The rules of `fork` on one chain. Loads the KZG setup for the first fork with blobs, about 100 ms. */
+export function createRules(schedule: ForkSchedule, fork: ForkName): Common {
   if (includesFork(fork, 'cancun')) kzg ??= new KZG(trustedSetup)
-  const common = new FixedRules({
+  return new FixedRules({
     chain: chainConfig(schedule),
     hardfork: fork,
     params: Object.fromEntries(blobValues(schedule.config.blobSchedule)),
     customCrypto: kzg === undefined ? {} : { kzg },
   })
+}
+
+/** Makes the VM for `fork`. About 100 ms, more for the first with blobs. */
+export async function createForkEngine(schedule: ForkSchedule, fork: ForkName): Promise<ForkEngine> {
+  const common = createRules(schedule, fork)
   const state = new JournaledState(emptyState)
   let ancestorHash: AncestorHash = () => undefined
   const blockchain = {

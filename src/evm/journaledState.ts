@@ -38,6 +38,8 @@ export class JournaledState implements StateManagerInterface {
   private readonly newCode = new Map<string, Uint8Array>()
   private readonly undoLog: (() => void)[] = []
   private readonly checkpoints: number[] = []
+  /** What {@link buildChanges} found, as long as nothing changed since: a block's root is asked for twice. */
+  private built: StateChanges | undefined
 
   readonly originalStorageCache: StateManagerInterface['originalStorageCache']
 
@@ -91,7 +93,7 @@ export class JournaledState implements StateManagerInterface {
 
   async putCode(address: EvmAddress, code: Uint8Array): Promise<void> {
     const codeHash = code.length === 0 ? emptyCodeHash : keccak256(code)
-    if (code.length > 0) this.newCode.set(mapKey(codeHash), code)
+    if (code.length > 0) this.newCode.set(mapKey(codeHash), Uint8Array.from(code))
     await this.modifyAccountFields(address, { codeHash })
   }
 
@@ -120,7 +122,7 @@ export class JournaledState implements StateManagerInterface {
     const { slots } = entry
     const id = mapKey(key)
     const before = slots.get(id)
-    slots.set(id, trimLeft(value))
+    slots.set(id, Uint8Array.from(trimLeft(value)))
     this.markDirty(entry)
     this.undoLog.push(() => {
       if (before === undefined) slots.delete(id)
@@ -143,6 +145,7 @@ export class JournaledState implements StateManagerInterface {
 
   async revert(): Promise<void> {
     const mark = this.checkpoints.pop() ?? 0
+    this.built = undefined
     while (this.undoLog.length > mark) (this.undoLog.pop() as () => void)()
   }
 
@@ -167,6 +170,11 @@ export class JournaledState implements StateManagerInterface {
 
   /** All changes so far, with new trie nodes and the root they lead to. */
   buildChanges(): StateChanges {
+    this.built ??= this.computeChanges()
+    return this.built
+  }
+
+  private computeChanges(): StateChanges {
     const accounts: Change[] = []
     const slots: Change[] = []
     const nodes = new Map<string, Change>()
@@ -269,6 +277,7 @@ export class JournaledState implements StateManagerInterface {
   /** Stays set when a change is taken back: {@link buildChanges} compares with the view below anyway. */
   private markDirty(entry: AccountEntry): void {
     entry.isDirty = true
+    this.built = undefined
   }
 }
 

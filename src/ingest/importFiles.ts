@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
+import { InvalidBlockError } from '../evm/executeBlock.js'
 import { OperatorError } from '../primitives/faults.js'
 import { ChainWriter } from '../store/chainWriter.js'
 import { ChainFileError, fileBytes, readChainFile } from './chainFile.js'
@@ -129,7 +130,7 @@ async function sizeOf(file: string): Promise<number> {
 
 function asOperatorError(error: unknown, file: string, offset: number): unknown {
   if (error instanceof ChainFileError) return new OperatorError(error.message)
-  if (error instanceof BadBlockError) {
+  if (error instanceof BadBlockError || error instanceof InvalidBlockError) {
     return new OperatorError(`${file}: at byte ${offset}: ${error.message}; all blocks before it are kept`)
   }
   return error

@@ -12,6 +12,7 @@ import {
   encodeRlpListOfEncoded,
   RlpError,
   type RlpItem,
+  rlpLength,
   rlpList,
   rlpListSpans,
   rlpSpanAt,
@@ -28,7 +29,11 @@ import { checkUncles } from './uncleRules.js'
  * Longest branch executed before it replaces canonical blocks. Its bundles wait in memory until they are applied
  * in one transaction; a branch of this length at 1 MB a block takes 1 GB.
  */
-const branchBlocksMax = 1024
+const branchBlocksMaxDefault = 1024
+
+export interface ImporterOptions {
+  readonly branchBlocksMax?: number
+}
 
 /** What became of a block. */
 export type ImportOutcome = 'known' | 'canonical' | 'side'
@@ -59,13 +64,16 @@ interface Candidate {
 
 export class ChainImporter {
   private readonly executor: BlockExecutor
+  private readonly branchBlocksMax: number
   private last: StoredHead | undefined
 
   constructor(
     private readonly store: ChainWriter,
     private readonly schedule: ForkSchedule,
+    options: ImporterOptions = {},
   ) {
     this.executor = new BlockExecutor(schedule)
+    this.branchBlocksMax = options.branchBlocksMax ?? branchBlocksMaxDefault
   }
 
   /**
@@ -76,10 +84,13 @@ export class ChainImporter {
     const parsed = parseBlock(rlp)
     const { header, hash } = parsed
     const { number } = header
-    this.last = { number, hash }
-    if (this.store.hasHeader(hash)) return { outcome: 'known', number, gasUsed: 0n }
     try {
+      if (this.isKnown(parsed)) {
+        this.last = { number, hash }
+        return { outcome: 'known', number, gasUsed: 0n }
+      }
       const block = this.checkBlock(parsed, rlp.length)
+      this.last = { number, hash }
       const head = this.head()
       if (equalBytes(header.parentHash, head.hash)) {
         const state = headState(this.store, decodeHeader(this.header(head.hash)).stateRoot)
@@ -108,8 +119,12 @@ export class ChainImporter {
     const { number, hash } = this.last
     const canonical = this.store.readCanonicalHash(number)
     if (canonical !== undefined && equalBytes(canonical, hash)) return
-    const block = this.storedBlock(hash)
-    if (block.isMerged) await this.switchTo(block)
+    try {
+      const block = this.storedBlock(hash)
+      if (block.isMerged) await this.switchTo(block)
+    } catch (error) {
+      throw asBadBlock(error, number, hash)
+    }
   }
 
   /** Executes the branch that ends with `block` and makes it canonical in one transaction. Returns its gas. */
@@ -118,9 +133,9 @@ export class ChainImporter {
     let parentHash = block.header.parentHash
     let number = block.header.number - 1
     while (!this.isCanonical(number, parentHash)) {
-      if (branch.length === branchBlocksMax) {
+      if (branch.length === this.branchBlocksMax) {
         throw new InvalidBlockError(
-          `it ends a branch of more than ${branchBlocksMax} blocks, too long to replace canonical ones`,
+          `it ends a branch of more than ${this.branchBlocksMax} blocks, too long to replace canonical ones`,
         )
       }
       const parent = this.storedBlock(parentHash)
@@ -164,9 +179,14 @@ export class ChainImporter {
       )
     }
     const block = this.withChain(parsed)
-    const { fork } = block
+    this.checkRules(block, decodeHeader(parentRlp), blockBytes)
+    return block
+  }
+
+  private checkRules(block: Candidate, parent: Header, blockBytes: number): void {
+    const { header, fork } = block
     const body = bodyItems(block.items)
-    checkHeader(header, decodeHeader(parentRlp), { schedule: this.schedule, ...block })
+    checkHeader(header, parent, { schedule: this.schedule, ...block })
     checkBody(header, body, fork, blockBytes)
     checkUncles(body.uncles, header, this.store, (uncle, parent, uncleParentHash) =>
       checkHeader(uncle, parent, {
@@ -174,7 +194,17 @@ export class ChainImporter {
         ...this.rulesFor(uncle, this.totalDifficulty(uncleParentHash)),
       }),
     )
-    return block
+  }
+
+  /** Whether the store holds this very block. Its hash speaks for its header alone, so the body is compared too. */
+  private isKnown({ hash, header, bodyRlp, items }: ParsedBlock): boolean {
+    if (!this.store.hasHeader(hash)) return false
+    const known = this.store.readBody(hash)
+    if (known === undefined || !equalBytes(known, bodyRlp)) {
+      const { fork } = this.rulesFor(header, this.totalDifficulty(hash) - header.difficulty)
+      checkBody(header, bodyItems(items), fork, 0)
+    }
+    return true
   }
 
   private withChain(parsed: ParsedBlock): Candidate {
@@ -211,13 +241,25 @@ export class ChainImporter {
     }
   }
 
+  /**
+   * A block that was kept aside, its rules checked again: the version that kept it may have known fewer, or other
+   * forks. Throws {@link BadBlockError}.
+   */
   private storedBlock(hash: Hash32): Candidate {
     const headerRlp = this.header(hash)
     const bodyRlp = this.store.readBody(hash)
     if (bodyRlp === undefined) throw new Error(`the body of ${bytesToHex(hash)} is missing`)
     const header = decodeHeader(headerRlp)
     const items = [decodeRlpList(headerRlp), ...decodeRlpList(bodyRlp)]
-    return this.withChain({ hash, header, headerRlp, bodyRlp, items })
+    const block = this.withChain({ hash, header, headerRlp, bodyRlp, items })
+    const { payload, end } = rlpSpanAt(bodyRlp, 0)
+    try {
+      const parent = decodeHeader(this.header(header.parentHash))
+      this.checkRules(block, parent, rlpLength(headerRlp.length + end - payload))
+    } catch (error) {
+      throw asBadBlock(error, header.number, hash)
+    }
+    return block
   }
 
   private isCanonical(number: number, hash: Hash32): boolean {

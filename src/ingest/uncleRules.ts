@@ -1,7 +1,7 @@
 import { decodeHeader, type Header, headerFromItems, headerHash } from '../chain/header.js'
 import { InvalidBlockError } from '../evm/executeBlock.js'
 import { bytesToHex, type Hash32 } from '../primitives/bytes.js'
-import { decodeRlpList, encodeRlp, type RlpItem, rlpList } from '../primitives/rlp.js'
+import { decodeRlpList, encodeRlp, RlpError, type RlpItem, rlpList } from '../primitives/rlp.js'
 import type { ChainReader } from '../store/chainReader.js'
 
 const unclesMax = 2
@@ -28,8 +28,8 @@ export function checkUncles(
   for (const [index, item] of uncles.entries()) {
     const hash = headerHash(encodeRlp(item))
     const id = bytesToHex(hash)
-    const uncle = headerFromItems(rlpList(item))
     const named = `uncle ${index} (${id})`
+    const uncle = readUncle(item, named)
     if (included.has(id)) throw new InvalidBlockError(`${named} was included before`)
     included.add(id)
     if (ancestors.has(id)) throw new InvalidBlockError(`${named} is an ancestor of the block`)
@@ -45,6 +45,15 @@ export function checkUncles(
         throw new InvalidBlockError(`${named} is invalid: ${error.message}`)
       throw error
     }
+  }
+}
+
+function readUncle(item: RlpItem, named: string): Header {
+  try {
+    return headerFromItems(rlpList(item))
+  } catch (error) {
+    if (error instanceof RlpError) throw new InvalidBlockError(`${named} is no header: ${error.why}`)
+    throw error
   }
 }
 

@@ -2,13 +2,15 @@
  * Checks what a store holds against what its hashes promise: every canonical block, and the whole state at the
  * head and at random blocks. Reads only, so it may run beside a server; executes nothing.
  */
+import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../chain/header.js'
+import { SenderRecovery } from '../evm/senderRecovery.js'
 import { type Address, bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes, rlpList } from '../primitives/rlp.js'
 import { decodeAccount } from '../state/account.js'
-import { indexedRoot, MissingNodeError, readTrie, trieLeaves } from '../state/trie.js'
-import type { ChainReader } from '../store/chainReader.js'
+import { indexedRoot, readTrie, trieLeaves } from '../state/trie.js'
+import type { ChainReader, StoredHead } from '../store/chainReader.js'
 
 export interface VerifyOptions {
   /** Random blocks whose whole state is compared, beside the head. */
@@ -39,7 +41,7 @@ class TooManyFaults extends Error {}
 export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyReport {
   const head = store.readHead()
   if (head === undefined) throw new Error('the store has no head')
-  const check = new Verification(store, head.number)
+  const check = new Verification(store, head)
   const stateBlocks = [...chooseBlocks(head.number, options), head.number]
   try {
     check.blocks((done) => options.onProgress('blocks', done))
@@ -49,6 +51,7 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
     }
     options.onProgress('latest state', 1)
     check.latestState()
+    check.replacedStates((done) => options.onProgress('undo records', done))
   } catch (error) {
     if (!(error instanceof TooManyFaults)) throw error
   }
@@ -60,7 +63,8 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
 interface FlatState {
   readonly name: string
   readonly accounts: Iterable<readonly [Address, Uint8Array]>
-  slotsOf(address: Address): Iterable<readonly [Hash32, Uint8Array]>
+  /** By `address ‖ slot`, in key order. */
+  readonly slots: Iterable<readonly [Uint8Array, Uint8Array]>
 }
 
 class Verification {
@@ -69,43 +73,112 @@ class Verification {
   /** Hashes of the trie nodes whose content was checked. */
   readonly nodes = new Set<string>()
 
+  private readonly schedule: ForkSchedule
+  private readonly senders: SenderRecovery
+
   constructor(
     private readonly store: ChainReader,
-    private readonly headNumber: number,
-  ) {}
+    private readonly head: StoredHead,
+  ) {
+    const identity = store.readIdentity()
+    if (identity === undefined) throw new Error('a store with a head has an identity')
+    this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    this.senders = new SenderRecovery(this.schedule)
+  }
 
   /** Every canonical block: hash, link to its parent, body, receipts, senders, locations, total difficulty. */
   blocks(onProgress: (done: number) => void): void {
     let parent: { hash: Hash32; total: bigint } | undefined
-    for (let number = 0; number <= this.headNumber; number++) {
-      if (number % 256 === 0) onProgress(number / (this.headNumber + 1))
-      const hash = this.store.readCanonicalHash(number)
-      const headerRlp = hash && this.store.readHeader(hash)
-      if (hash === undefined || headerRlp === undefined) {
-        this.fault(`block ${number}: its header is missing`)
-        parent = undefined
-        continue
-      }
-      const header = decodeHeader(headerRlp)
-      const total = bytesToBigInt(this.store.readTotalDifficulty(hash) ?? new Uint8Array(0))
+    for (let number = 0; number <= this.head.number; number++) {
+      if (number % 256 === 0) onProgress(number / (this.head.number + 1))
+      const before = parent
+      parent = undefined
+      this.guard(`block ${number}`, () => {
+        parent = this.block(number, before)
+      })
+    }
+    const last = this.store.readCanonicalHash(this.head.number)
+    this.expect(
+      last !== undefined && equalBytes(last, this.head.hash),
+      `the head ${bytesToHex(this.head.hash)} is not canonical block ${this.head.number}`,
+    )
+    this.expect(
+      this.store.readCanonicalHash(this.head.number + 1) === undefined,
+      `block ${this.head.number + 1} stands above the head`,
+    )
+  }
+
+  private block(
+    number: number,
+    parent: { hash: Hash32; total: bigint } | undefined,
+  ): { hash: Hash32; total: bigint } | undefined {
+    const hash = this.store.readCanonicalHash(number)
+    const headerRlp = hash && this.store.readHeader(hash)
+    if (hash === undefined || headerRlp === undefined) {
+      this.fault(`block ${number}: its header is missing`)
+      return undefined
+    }
+    const header = decodeHeader(headerRlp)
+    this.expect(
+      equalBytes(headerHash(headerRlp), hash),
+      `block ${number}: its header does not have the hash ${bytesToHex(hash)}`,
+    )
+    this.expect(header.number === number, `block ${number}: its header says ${header.number}`)
+    const totalRow = this.store.readTotalDifficulty(hash)
+    this.expect(totalRow !== undefined, `block ${number}: its total difficulty is missing`)
+    const total = bytesToBigInt(totalRow ?? new Uint8Array(0))
+    const parentTotal = number === 0 ? 0n : parent?.total
+    if (parent !== undefined) {
       this.expect(
-        equalBytes(headerHash(headerRlp), hash),
-        `block ${number}: its header does not have the hash ${bytesToHex(hash)}`,
+        equalBytes(header.parentHash, parent.hash),
+        `block ${number}: its parent is not block ${number - 1}`,
       )
-      this.expect(header.number === number, `block ${number}: its header says ${header.number}`)
-      if (parent !== undefined) {
+    }
+    if (parentTotal !== undefined) {
+      this.expect(
+        total === parentTotal + header.difficulty,
+        `block ${number}: its total difficulty is ${total}, expected ${parentTotal + header.difficulty}`,
+      )
+    }
+    this.body(number, hash, header, total - header.difficulty)
+    this.counts.blocks++
+    return { hash, total }
+  }
+
+  /** What each block replaced, which is what a reorganisation puts back, against the history below it. */
+  replacedStates(onProgress: (done: number) => void): void {
+    const found = { accounts: 0, slots: 0 }
+    for (let number = 0; number <= this.head.number; number++) {
+      if (number % 256 === 0) onProgress(number / (this.head.number + 1))
+      this.guard(`undo record of block ${number}`, () => this.replacedState(number, found))
+    }
+    this.guard('history', () => {
+      const rows = this.store.countHistory()
+      for (const kind of ['accounts', 'slots'] as const) {
         this.expect(
-          equalBytes(header.parentHash, parent.hash),
-          `block ${number}: its parent is not block ${number - 1}`,
-        )
-        this.expect(
-          total === parent.total + header.difficulty,
-          `block ${number}: its total difficulty is ${total}, expected ${parent.total + header.difficulty}`,
+          rows[kind] === found[kind],
+          `history: it has ${rows[kind]} changes of ${kind}, the undo records ${found[kind]}`,
         )
       }
-      this.body(number, hash, header)
-      parent = { hash, total }
-      this.counts.blocks++
+    })
+  }
+
+  private replacedState(number: number, found: { accounts: number; slots: number }): void {
+    const replaced = this.store.readReplacedState(number)
+    if (replaced === undefined) {
+      this.fault(`block ${number}: its undo record is missing`)
+      return
+    }
+    for (const kind of ['accounts', 'slots'] as const) {
+      for (const [key, value] of replaced[kind]) {
+        const before = number === 0 ? undefined : this.store.readKeyAt(number - 1, key)
+        this.expect(
+          this.store.readChangeIn(number, key) !== undefined &&
+            equalBytes(before ?? new Uint8Array(0), value),
+          `block ${number}: its undo record of ${bytesToHex(key)} differs from history`,
+        )
+        found[kind]++
+      }
     }
   }
 
@@ -114,20 +187,20 @@ class Verification {
     this.compare(number, {
       name: `history at block ${number}`,
       accounts: this.store.accountsAt(number),
-      slotsOf: (address) => this.store.slotsOfAt(address, number),
+      slots: this.store.slotsAt(number),
     })
   }
 
   /** The latest tables against the tries below the head's state root. */
   latestState(): void {
-    this.compare(this.headNumber, {
+    this.compare(this.head.number, {
       name: 'latest state',
       accounts: this.store.accounts(),
-      slotsOf: (address) => this.store.slotsOf(address),
+      slots: this.store.slots(),
     })
   }
 
-  private body(number: number, hash: Hash32, header: Header): void {
+  private body(number: number, hash: Hash32, header: Header, parentTotal: bigint): void {
     const body = this.store.readBody(hash)
     const receipts = this.store.readReceipts(hash)
     const senders = this.store.readSenders(hash)
@@ -161,7 +234,14 @@ class Verification {
       senders.length === transactions.length * 52,
       `block ${number}: its senders are not as many as its transactions`,
     )
+    const isMerged = number > 0 && this.schedule.isMerged(parentTotal)
+    const fork = this.schedule.forkAt(number, header.timestamp, isMerged)
     for (const [index, transaction] of transactions.entries()) {
+      const sender = senders.subarray(index * 52, index * 52 + 20)
+      this.expect(
+        equalBytes(sender, this.senders.senderOf(transaction, fork)),
+        `block ${number}: transaction ${index} was not signed by ${bytesToHex(sender)}`,
+      )
       const transactionHash = keccak256(transaction)
       const location = this.store.readLocation(transactionHash)
       const kept = senders.subarray(index * 52 + 20, index * 52 + 52)
@@ -176,20 +256,18 @@ class Verification {
   }
 
   private compare(number: number, flat: FlatState): void {
-    const hash = this.store.readCanonicalHash(number)
-    const header = hash && this.store.readHeader(hash)
-    if (header === undefined) return
-    const { stateRoot } = decodeHeader(header)
-    try {
-      this.compareAccounts(stateRoot, flat)
-    } catch (error) {
-      if (!(error instanceof MissingNodeError) && !(error instanceof RangeError)) throw error
-      this.fault(`${flat.name}: ${error.message}`)
-    }
+    this.guard(flat.name, () => {
+      const hash = this.store.readCanonicalHash(number)
+      const header = hash && this.store.readHeader(hash)
+      if (header !== undefined) this.compareState(decodeHeader(header).stateRoot, flat)
+    })
   }
 
-  private compareAccounts(stateRoot: Hash32, flat: FlatState): void {
+  private compareState(stateRoot: Hash32, flat: FlatState): void {
     let accounts = 0
+    let slotLeaves = 0
+    /** Of the accounts with slots. */
+    const storageRoots = new Map<string, Hash32>()
     for (const [address, row] of flat.accounts) {
       accounts++
       const inTrie = readTrie(stateRoot, keccak256(address), this.readNode)
@@ -198,7 +276,10 @@ class Verification {
         continue
       }
       const { storageRoot, codeHash } = decodeAccount(row)
-      this.compareSlots(storageRoot, address, flat)
+      if (!equalBytes(storageRoot, emptyTrieRoot)) {
+        storageRoots.set(bytesToHex(address), storageRoot)
+        slotLeaves += this.countLeaves(storageRoot)
+      }
       if (!equalBytes(codeHash, emptyCodeHash)) {
         const code = this.store.readCode(codeHash)
         this.expect(
@@ -210,26 +291,30 @@ class Verification {
     this.counts.accounts += accounts
     const leaves = this.countLeaves(stateRoot)
     this.expect(leaves === accounts, `${flat.name}: it has ${accounts} accounts, the state trie ${leaves}`)
+    const slots = this.compareSlots(storageRoots, flat)
+    // Each slot being in its trie, equal numbers mean equal sets.
+    this.expect(
+      slots === slotLeaves,
+      `${flat.name}: it has ${slots} slots, the storage tries of its accounts ${slotLeaves}`,
+    )
   }
 
-  private compareSlots(storageRoot: Hash32, address: Address, flat: FlatState): void {
+  /** Returns how many slots there are. */
+  private compareSlots(storageRoots: ReadonlyMap<string, Hash32>, flat: FlatState): number {
     let slots = 0
-    for (const [slot, value] of flat.slotsOf(address)) {
+    for (const [key, value] of flat.slots) {
       slots++
-      const inTrie = equalBytes(storageRoot, emptyTrieRoot)
-        ? undefined
-        : readTrie(storageRoot, keccak256(slot), this.readNode)
+      const address = bytesToHex(key.subarray(0, 20))
+      const slot = key.subarray(20)
+      const root = storageRoots.get(address)
+      const inTrie = root && readTrie(root, keccak256(slot), this.readNode)
       this.expect(
         inTrie !== undefined && equalBytes(inTrie, encodeRlp(value)),
-        `${flat.name}: slot ${bytesToHex(slot)} of ${bytesToHex(address)} differs from its storage trie`,
+        `${flat.name}: slot ${bytesToHex(slot)} of ${address} differs from its storage trie`,
       )
     }
     this.counts.slots += slots
-    const leaves = this.countLeaves(storageRoot)
-    this.expect(
-      leaves === slots,
-      `${flat.name}: ${bytesToHex(address)} has ${slots} slots, its storage trie ${leaves}`,
-    )
+    return slots
   }
 
   private countLeaves(root: Hash32): number {
@@ -242,6 +327,16 @@ class Verification {
     const node = this.store.readNode(hash)
     if (node !== undefined) this.nodes.add(Buffer.from(hash).toString('latin1'))
     return node
+  }
+
+  /** Runs a check; whatever it cannot read is a fault of the store too. */
+  private guard(what: string, check: () => void): void {
+    try {
+      check()
+    } catch (error) {
+      if (error instanceof TooManyFaults || !(error instanceof Error)) throw error
+      this.fault(`${what}: ${error.message}`)
+    }
   }
 
   private expect(holds: boolean, otherwise: string): void {

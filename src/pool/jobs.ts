@@ -14,10 +14,22 @@ export interface Jobs {
   /** The rendered JSON of an `eth_getProof` result. */
   readonly prove: { readonly class: 'proof'; readonly args: ProofRequest; readonly result: Uint8Array }
   readonly call: { readonly class: 'execute'; readonly args: ExecutionRequest; readonly result: CallOutcome }
-  readonly estimate: { readonly class: 'execute'; readonly args: ExecutionRequest; readonly result: EstimateOutcome }
-  readonly accessList: { readonly class: 'execute'; readonly args: ExecutionRequest; readonly result: AccessListOutcome }
+  readonly estimate: {
+    readonly class: 'execute'
+    readonly args: ExecutionRequest
+    readonly result: EstimateOutcome
+  }
+  readonly accessList: {
+    readonly class: 'execute'
+    readonly args: ExecutionRequest
+    readonly result: AccessListOutcome
+  }
   /** Slots (32 bytes each) one after another, in the order of the keys. */
-  readonly mappingSlots: { readonly class: 'slots'; readonly args: MappingSlotsRequest; readonly result: Uint8Array }
+  readonly mappingSlots: {
+    readonly class: 'slots'
+    readonly args: MappingSlotsRequest
+    readonly result: Uint8Array
+  }
 }
 
 export type JobName = keyof Jobs

@@ -4,7 +4,6 @@
  *
  * Where every method of a request answers at once, so does dispatch: no promise is made and nothing is awaited.
  */
-import { performance } from 'node:perf_hooks'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import type { Answer, AnswerBody } from './answer.js'
 import { AnswerMemo } from './answerMemo.js'
@@ -78,9 +77,6 @@ type Outcome = Json | Failure
 
 /** Calls of one batch that wait for a job at the same time: enough to keep the pool busy, too few to fill its queue. */
 const batchJobsMax = 8
-
-/** Longest question that is remembered. A proof of ten slots has about 800 bytes; longer ones seldom repeat. */
-const memoKeyLengthMax = 1_024
 
 const subscriptionMethods: ReadonlySet<string> = new Set(['eth_subscribe', 'eth_unsubscribe'])
 
@@ -187,7 +183,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   }
 
   #remember(method: Method<N>, key: string | undefined, result: Json, generation: number): void {
-    if (method.memo === 'never' || key === undefined || key.length > memoKeyLengthMax) return
+    if (method.memo === 'never' || key === undefined) return
     // What does not exist now may exist in a moment without a new head (a block that arrives by its hash).
     if (isNull(result)) return
     if (generation === this.#network.head.generation) this.#memo.write(key, result, generation)
@@ -255,21 +251,23 @@ function batchAnswer(answer: BatchAnswer): Answer {
 
 /** The time that all waiting of one request shares, with one timer however many outcomes are raced against it. */
 class Deadline {
-  readonly #endsAt: number
   readonly #expired: Promise<Outcome>
   readonly #timer: NodeJS.Timeout
+  #hasPassed = false
 
   constructor(ms: number) {
-    this.#endsAt = performance.now() + ms
     let expire: (outcome: Outcome) => void = () => {}
     this.#expired = new Promise((resolve) => {
       expire = resolve
     })
-    this.#timer = setTimeout(() => expire(timedOut), ms)
+    this.#timer = setTimeout(() => {
+      this.#hasPassed = true
+      expire(timedOut)
+    }, ms)
   }
 
   get hasPassed(): boolean {
-    return performance.now() >= this.#endsAt
+    return this.#hasPassed
   }
 
   /** The outcome, or a failure once the time is over. What comes later is dropped. */

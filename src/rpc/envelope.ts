@@ -8,7 +8,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { asBuffer } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
-import { createCallSpans, memberSpan, scanCall, skipSpace, skipValue } from './scan.js'
+import { createCallSpans, guessId, memberSpan, scanCall, skipSpace, skipValue } from './scan.js'
 
 /** One member of a request. */
 export type Call<Known> =
@@ -22,7 +22,7 @@ export type Call<Known> =
       readonly id: string | undefined
       readonly method: string
       readonly params: unknown
-      /** Stands for method and params as written; undefined when the call was read the general way. */
+      /** The call's text without its id; undefined for a call that is long or was read the general way. */
       readonly key: string | undefined
     }
 
@@ -30,11 +30,14 @@ export type Request<Known> =
   | { readonly kind: 'single'; readonly call: Call<Known> }
   | { readonly kind: 'batch'; readonly calls: readonly Call<Known>[] }
 
-/** What is known for a call's key: method and params as written. */
+/** What is known for a call's key: its text without the id. */
 export type Lookup<Known> = (key: string) => Known | undefined
 
 /** Longest method name; a longer one is no request. The longest real ones have about 45 characters. */
 const methodLengthMax = 2048
+
+/** Longest call that has a key. A proof of ten slots has about 900 bytes; longer questions seldom repeat. */
+const keyedBytesMax = 1_024
 
 const openBracket = 0x5b
 const closeBracket = 0x5d
@@ -56,12 +59,8 @@ export function parseRequest<Known>(
   const bytes = asBuffer(body)
   const start = skipSpace(bytes, 0)
   if (bytes[start] === openBrace) {
-    const end = scanCall(bytes, start, spans)
-    // A scanned call is ASCII, so nothing has to be checked before its text is taken.
-    if (end !== -1 && skipSpace(bytes, end) === bytes.length) {
-      const call = scannedCall(new BodyText(bytes, true), lookup)
-      if (call !== undefined) return { kind: 'single', call }
-    }
+    const call = fastCall(new BodyText(bytes, true), start, bytes.length, lookup)
+    if (call !== undefined) return { kind: 'single', call }
   }
   const text = new BodyText(bytes, isAscii(bytes))
   if (!text.ascii && !isUtf8(bytes)) throw parseFault()
@@ -88,31 +87,49 @@ class BodyText {
 }
 
 /**
- * The call that the last scan found. Undefined where the scanner's reading is not enough: bad JSON inside
- * params, or a name that is too long.
+ * The call that fills the text between `start` and `end`, if it is of the common form. Undefined for any other, for
+ * bad JSON inside params, and for a name that is too long.
+ *
+ * Its text may have been read as Latin-1: what the scan accepts, and so every key, is ASCII.
  */
-function scannedCall<Known>(text: BodyText, lookup: Lookup<Known>): Call<Known> | undefined {
+function fastCall<Known>(
+  text: BodyText,
+  start: number,
+  end: number,
+  lookup: Lookup<Known>,
+): Call<Known> | undefined {
+  const { bytes } = text
+  const isKeyed = end - start <= keyedBytesMax
+  if (isKeyed && guessId(bytes, start, end, spans)) {
+    const known = lookup(keyOf(text, start, end))
+    if (known !== undefined) return { kind: 'known', id: text.slice(spans.idStart, spans.idEnd), known }
+  }
+  const scanEnd = scanCall(bytes, start, spans)
+  if (scanEnd === -1 || (scanEnd !== end && skipSpace(bytes, scanEnd) !== end)) return undefined
   const { idStart, idEnd, methodStart, methodEnd, paramsStart, paramsEnd } = spans
-  const id = text.slice(idStart, idEnd)
-  // The usual `"method":"x","params":[…]` holds the key as one piece; the same piece is built for other layouts.
-  // A method holds no quote here, so no two questions share a key.
-  const key =
-    paramsStart === methodEnd + keySeparator.length
-      ? text.slice(methodStart, paramsEnd)
-      : text.slice(methodStart, methodEnd) + keySeparator + text.slice(paramsStart, paramsEnd)
-  const known = lookup(key)
-  if (known !== undefined) return { kind: 'known', id, known }
   if (methodEnd - methodStart > methodLengthMax) return undefined
-  const method = text.slice(methodStart, methodEnd)
+  const id = text.slice(idStart, idEnd)
+  const key = isKeyed ? keyOf(text, start, end) : undefined
+  const known = key === undefined ? undefined : lookup(key)
+  if (known !== undefined) return { kind: 'known', id, known }
   try {
     const params: unknown = paramsEnd === 0 ? undefined : JSON.parse(text.slice(paramsStart, paramsEnd))
-    return { kind: 'call', id, method, params, key }
+    return { kind: 'call', id, method: text.slice(methodStart, methodEnd), params, key }
   } catch {
     return undefined
   }
 }
 
-const keySeparator = '","params":'
+/**
+ * The call's text with its id, which the spans hold, cut out; of the most usual head and tail nothing is left.
+ * No two calls share one: only the cut leaves a member without a value, and whether a brace begins and ends a key
+ * tells which part it lacks.
+ */
+function keyOf(text: BodyText, start: number, end: number): string {
+  const { idStart, idEnd, hasUsualHead } = spans
+  if (hasUsualHead) return text.slice(idEnd, end)
+  return idEnd + 1 === end ? text.slice(start, idStart) : text.slice(start, idStart) + text.slice(idEnd, end)
+}
 
 /** Reads the members of a batch, from the offset after its opening bracket. */
 function parseBatch<Known>(
@@ -127,8 +144,7 @@ function parseBatch<Known>(
   for (let i = 0; i < bounds.length; i += 2) {
     const from = bounds[i] as number
     const to = bounds[i + 1] as number
-    const scanned = scanCall(text.bytes, from, spans) === to ? scannedCall(text, lookup) : undefined
-    calls.push(scanned ?? generalCall(text, from, to))
+    calls.push(fastCall(text, from, to, lookup) ?? generalCall(text, from, to))
   }
   return calls
 }

@@ -30,10 +30,20 @@ export interface CallSpans {
   /** The params array with its brackets; both 0 when there is none. */
   paramsStart: number
   paramsEnd: number
+  /** The call begins with exactly `{"jsonrpc":"2.0","id":`; set by {@link guessId}. */
+  hasUsualHead: boolean
 }
 
 export function createCallSpans(): CallSpans {
-  return { idStart: 0, idEnd: 0, methodStart: 0, methodEnd: 0, paramsStart: 0, paramsEnd: 0 }
+  return {
+    idStart: 0,
+    idEnd: 0,
+    methodStart: 0,
+    methodEnd: 0,
+    paramsStart: 0,
+    paramsEnd: 0,
+    hasUsualHead: false,
+  }
 }
 
 /** The first offset at or after `i` that holds no JSON whitespace; the end of the input if there is none. */
@@ -115,6 +125,52 @@ export function scanCall(bytes: Uint8Array, start: number, spans: CallSpans): nu
   }
 }
 
+const usualHead = Buffer.from('{"jsonrpc":"2.0","id":')
+
+/**
+ * Guesses where the id of the call between `start` and `end` stands, from its first or last bytes alone, and sets
+ * `idStart` and `idEnd`; false if it is at neither place. The guess is only good for finding text that a scan has
+ * accepted before: bytes that are equal outside the id are then the same call with another id.
+ */
+export function guessId(bytes: Uint8Array, start: number, end: number, spans: CallSpans): boolean {
+  const head = matchEnd(bytes, start, usualHead)
+  spans.hasUsualHead = head !== -1
+  if (spans.hasUsualHead) {
+    spans.idStart = head
+    spans.idEnd = bytes[head] === quote ? plainStringEnd(bytes, head) : integerEnd(bytes, head)
+    return spans.idEnd !== -1
+  }
+  let at = skipSpaceBack(bytes, end)
+  if (bytes[at - 1] !== closeBrace) return false
+  at = skipSpaceBack(bytes, at - 1)
+  const idEnd = at
+  while (at > start && isDigit(bytes[at - 1])) at--
+  const idStart = at
+  // A sign or a leading zero needs the whole grammar, which is the scan's.
+  if (idStart === idEnd || bytes[idStart] === zero) return false
+  at = skipSpaceBack(bytes, at)
+  if (bytes[at - 1] !== colon) return false
+  at = skipSpaceBack(bytes, at - 1) - idKey.length
+  spans.idStart = idStart
+  spans.idEnd = idEnd
+  return at > start && matchEnd(bytes, at, idKey) !== -1
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= zero && byte <= nine
+}
+
+/** The offset after the last byte before `i` that is no whitespace. */
+function skipSpaceBack(bytes: Uint8Array, i: number): number {
+  let at = i
+  while (at > 0) {
+    const byte = bytes[at - 1]
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at
+    at--
+  }
+  return at
+}
+
 /** The end of `pattern` at `i`, or −1 if something else stands there. */
 function matchEnd(bytes: Uint8Array, i: number, pattern: Uint8Array): number {
   if (i < 0) return -1
@@ -146,11 +202,7 @@ function integerEnd(bytes: Uint8Array, i: number): number {
   let at = bytes[i] === minus ? i + 1 : i
   if (bytes[at] === zero) return at + 1
   const digits = at
-  while (at < bytes.length) {
-    const byte = bytes[at] as number
-    if (byte < zero || byte > nine) break
-    at++
-  }
+  while (isDigit(bytes[at])) at++
   return at > digits ? at : -1
 }
 

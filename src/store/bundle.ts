@@ -30,6 +30,12 @@ export interface Bundle {
   readonly code: readonly Change[]
 }
 
+/** What a canonical block replaced, to take it back: key → value before it, empty where there was none. */
+export interface ReplacedState {
+  readonly accounts: readonly Change[]
+  readonly slots: readonly Change[]
+}
+
 export type Change = readonly [key: Uint8Array, value: Uint8Array]
 
 const packr = new Packr({ useRecords: false, variableMapSize: true })

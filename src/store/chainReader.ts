@@ -6,6 +6,7 @@ import type { RootDatabase } from 'lmdb'
 import { unpack } from 'msgpackr'
 import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
+import type { ReplacedState } from './bundle.js'
 import { openEnvironment, type Table } from './environment.js'
 import {
   type ChainTables,
@@ -51,17 +52,15 @@ export class ChainReader {
    */
   static open(options: ChainStoreOptions): ChainReader {
     const environment = openEnvironment({ ...options, readOnly: true })
-    const tables = openChainTables(environment)
-    if (tables === undefined) {
-      void environment.close()
+    try {
+      const tables = openChainTables(environment)
+      const reader = tables && new ChainReader(options.path, environment, tables)
+      if (reader?.readIdentity() !== undefined) return reader
       throw new OperatorError(`the store ${options.path} holds no chain; run "tidegate import" into it first`)
-    }
-    const reader = new ChainReader(options.path, environment, tables)
-    if (reader.readIdentity() === undefined) {
+    } catch (error) {
       void environment.close()
-      throw new OperatorError(`the store ${options.path} holds no chain; run "tidegate import" into it first`)
+      throw error
     }
-    return reader
   }
 
   close(): Promise<void> {
@@ -168,6 +167,39 @@ export class ChainReader {
     for (const { key, value } of prefixRange(this.tables.slots, address)) {
       yield [key.slice(20) as Hash32, value]
     }
+  }
+
+  /** Each non-zero slot at the head as `address ‖ slot`, in key order. */
+  *slots(): Generator<readonly [Uint8Array, Uint8Array]> {
+    for (const { key, value } of this.tables.slots.getRange()) yield [key, value]
+  }
+
+  /** Each non-zero slot after canonical block `number` as `address ‖ slot`. Cost grows with all changes ever made. */
+  *slotsAt(number: number): Generator<readonly [Uint8Array, Uint8Array]> {
+    yield* lastChanges(this.tables.slotHistory.getRange(), 52, number)
+  }
+
+  /** Rows of history: how often an account changed, and a slot. Cost grows with them. */
+  countHistory(): { accounts: number; slots: number } {
+    return { accounts: this.tables.accountHistory.getCount(), slots: this.tables.slotHistory.getCount() }
+  }
+
+  /** What canonical block `number` replaced. */
+  readReplacedState(number: number): ReplacedState | undefined {
+    const row = this.tables.changes.getBinary(numberKey(number))
+    return row && (unpack(row) as ReplacedState)
+  }
+
+  /** Value after block `number` of an account (20 bytes) or slot (52 bytes), if that very block changed it; empty where it ended. */
+  readChangeIn(number: number, key: Uint8Array): Uint8Array | undefined {
+    const table = key.length === 20 ? this.tables.accountHistory : this.tables.slotHistory
+    return read(table, historyKey(key, number))
+  }
+
+  /** Value after canonical block `number` of an account (20 bytes) or slot (52 bytes). */
+  readKeyAt(number: number, key: Uint8Array): Uint8Array | undefined {
+    const table = key.length === 20 ? this.tables.accountHistory : this.tables.slotHistory
+    return readLastChange(table, key, number)
   }
 
   /** Each account that exists after canonical block `number`. Cost grows with all changes ever made. */

@@ -2,10 +2,11 @@
  * The one writer of a network's store: applies bundles, unwinds them, and keeps blocks of branches that are not
  * canonical. Every call is one transaction, so a store is at a whole block whenever the process dies.
  */
+import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
 import { concatBytes, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { Bundle, Change } from './bundle.js'
+import type { Bundle, Change, ReplacedState } from './bundle.js'
 import { type ChainIdentity, ChainReader, type ChainStoreOptions } from './chainReader.js'
 import { commitSync, openEnvironment } from './environment.js'
 import { historyKey, metaKeys, numberKey, openChainTables, schemaVersion } from './tables.js'
@@ -16,12 +17,6 @@ export type SideBlock = Pick<
   Bundle,
   'number' | 'hash' | 'parentHash' | 'header' | 'body' | 'senders' | 'totalDifficulty'
 >
-
-/** What a canonical block replaced: key → value before it, empty where there was none. */
-interface ReplacedState {
-  readonly accounts: readonly Change[]
-  readonly slots: readonly Change[]
-}
 
 const packr = new Packr({ useRecords: false })
 const empty = new Uint8Array(0)
@@ -35,8 +30,9 @@ export class ChainWriter extends ChainReader {
    */
   static openForWriting(options: ChainStoreOptions): ChainWriter {
     const lock = lockForWriting(options.path)
+    let environment: RootDatabase | undefined
     try {
-      const environment = openEnvironment({ ...options, readOnly: false })
+      environment = openEnvironment({ ...options, readOnly: false })
       const tables = openChainTables(environment)
       if (tables === undefined) throw new Error('a writer could not make its tables')
       const writer = new ChainWriter(options.path, environment, tables)
@@ -44,6 +40,7 @@ export class ChainWriter extends ChainReader {
       writer.readIdentity()
       return writer
     } catch (error) {
+      void environment?.close()
       lock.release()
       throw error
     }
@@ -81,10 +78,13 @@ export class ChainWriter extends ChainReader {
     this.commit(() => {
       const head = this.readHead()
       if (head === undefined) throw new Error('a store without genesis takes no blocks')
+      if (forkNumber < 0 || forkNumber > head.number) {
+        throw new Error(`block ${forkNumber} is not canonical; the head is block ${head.number}`)
+      }
       for (let number = head.number; number > forkNumber; number--) this.unwindBlock(number)
-      for (const bundle of bundles) {
-        const parentHash = this.readCanonicalHash(bundle.number - 1)
-        if (parentHash === undefined || !equalBytes(parentHash, bundle.parentHash)) {
+      for (const [index, bundle] of bundles.entries()) {
+        const parentHash = this.readCanonicalHash(forkNumber + index) as Hash32
+        if (bundle.number !== forkNumber + index + 1 || !equalBytes(parentHash, bundle.parentHash)) {
           throw new Error(`block ${bundle.number} does not extend the canonical chain`)
         }
         this.writeCanonical(bundle)
@@ -147,12 +147,11 @@ export class ChainWriter extends ChainReader {
   private unwindBlock(number: number): void {
     const tables = this.tables
     const hash = this.readCanonicalHash(number)
-    const row = tables.changes.getBinary(numberKey(number))
+    const replaced = this.readReplacedState(number)
     const parentHash = this.readCanonicalHash(number - 1)
-    if (hash === undefined || row === undefined || parentHash === undefined) {
+    if (hash === undefined || replaced === undefined || parentHash === undefined) {
       throw new Error(`block ${number} cannot be unwound: its rows are missing`)
     }
-    const replaced = packr.unpack(row) as ReplacedState
     this.restore('accounts', 'accountHistory', replaced.accounts, number)
     this.restore('slots', 'slotHistory', replaced.slots, number)
     const senders = this.readSenders(hash)

@@ -1,4 +1,5 @@
-import { closeSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
+import { createHash, randomBytes } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { OperatorError } from '../primitives/faults.js'
@@ -9,20 +10,31 @@ export interface WriterLock {
 }
 
 /**
- * Takes the lock file beside `storePath`: `<pid> <start time> <host>`. A lock whose process is gone (killed,
+ * Takes the lock file beside `storePath`: `<pid> <start time> <host> <random>`. A lock whose process is gone (killed,
  * machine restarted) is taken over. Throws OperatorError, naming the holder, where it lives.
  */
 export function lockForWriting(storePath: string): WriterLock {
   const path = `${storePath}.writer`
   mkdirSync(dirname(path), { recursive: true })
-  const mine = `${process.pid} ${startTime(process.pid) ?? 0} ${hostname()}\n`
+  const taken = take(path)
+  if (typeof taken !== 'string') return taken
+  const [pid, , host] = taken.trim().split(' ')
+  throw new OperatorError(
+    host === hostname()
+      ? `the store ${storePath} is being written by process ${pid}; stop that process or use another data folder`
+      : `the store ${storePath} is being written by process ${pid} on ${host}; stop that process, or delete ${path} if it is gone`,
+  )
+}
+
+/** The lock, or what its living holder wrote into it. */
+function take(path: string): WriterLock | string {
+  const id = randomBytes(8).toString('hex')
+  const mine = `${process.pid} ${startTime(process.pid) ?? 0} ${hostname()} ${id}\n`
   // Written under a name of its own and then linked, so that nobody ever reads half a lock.
-  const draft = `${path}.${process.pid}.${Date.now()}`
-  const file = openSync(draft, 'wx')
-  writeSync(file, mine)
-  closeSync(file)
+  const draft = `${path}.${id}`
+  writeFileSync(draft, mine, { flag: 'wx' })
   try {
-    for (let attempt = 0; attempt < 3; attempt++) {
+    for (;;) {
       try {
         linkSync(draft, path)
         return { release: () => releaseIfMine(path, mine) }
@@ -30,18 +42,30 @@ export function lockForWriting(storePath: string): WriterLock {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
       }
       const holder = readIfThere(path)
-      if (holder !== undefined && isAlive(holder)) {
-        throw new OperatorError(
-          `the store ${storePath} is being written by process ${holder.split(' ')[0]}; stop that process or use another data folder`,
-        )
-      }
-      unlinkIfThere(path)
+      if (holder === undefined) continue
+      if (isAlive(holder)) return holder
+      const rival = removeStale(path, holder)
+      if (rival !== undefined) return rival
     }
-    throw new OperatorError(
-      `the store ${storePath} is being opened by several processes; start one at a time`,
-    )
   } finally {
     unlinkIfThere(draft)
+  }
+}
+
+/**
+ * Removes a lock whose holder is gone. Two processes may find it at once, and the slower must not remove what the
+ * faster has put in its place: only who holds a lock named after the stale content may remove that content. Returns
+ * the rival who does so at this moment.
+ */
+function removeStale(path: string, stale: string): string | undefined {
+  const digest = createHash('sha256').update(stale).digest('hex').slice(0, 16)
+  const turn = take(`${path}.${digest}`)
+  if (typeof turn === 'string') return turn
+  try {
+    if (readIfThere(path) === stale) unlinkIfThere(path)
+    return undefined
+  } finally {
+    turn.release()
   }
 }
 
@@ -72,8 +96,9 @@ function releaseIfMine(path: string, mine: string): void {
 function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }
 

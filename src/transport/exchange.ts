@@ -5,7 +5,7 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import type { Answer } from '../rpc/answer.js'
 import type { Endpoint } from '../rpc/dispatch.js'
-import { type ExtraHeaders, sendAnswer } from './sendAnswer.js'
+import { type ExtraHeaders, wholeBody, writeHead } from './sendAnswer.js'
 
 /** What the exchanges of one server share. */
 export interface ExchangePool {
@@ -56,11 +56,22 @@ export class ReceivingList {
   }
 }
 
+/**
+ * Longest body that is left to the server's own buffer whole. Of longer ones (16 KiB is its unit of sending) a
+ * connection holds one at a time: a client that asked for 3,000 blocks of 169 KB in one packet and read none had
+ * half a gigabyte waiting for it. Its next request meets an unfinished answer and so ends the connection.
+ */
+const wholeBytesMax = 16 * 1024
+
+function asBytes(body: string | Uint8Array): Uint8Array {
+  return typeof body === 'string' ? Buffer.from(body) : body
+}
+
 export class Exchange {
   previous: Exchange | undefined
   next: Exchange | undefined
   #res: HttpResponse
-  #state: 'receiving' | 'waiting' | 'over' = 'receiving'
+  #state: 'receiving' | 'waiting' | 'sending' | 'over' = 'receiving'
   #chunks: Uint8Array[] | undefined
   #bytes = 0
   /** This body's part of the pool's count. */
@@ -123,15 +134,36 @@ export class Exchange {
   }
 
   #send(answer: Answer, close: boolean): void {
-    const res = this.#res
-    this.#finish()
+    if (this.#state === 'receiving') this.#stopReceiving()
+    this.#state = 'sending'
     try {
-      sendAnswer(res, answer, this.headers, close || this.pool.isClosing)
+      writeHead(this.#res, answer, this.headers)
+      const body = wholeBody(answer.body)
+      const closes = close || this.pool.isClosing
+      if (body.length > wholeBytesMax && !closes) this.#sendInParts(asBytes(body))
+      else {
+        this.#finish()
+        this.#res.end(body, closes)
+      }
     } catch (error) {
       // Whether anything was written is unknown, so the connection goes.
       this.pool.defect(error)
-      res.close()
+      this.#res.close()
     }
+  }
+
+  /** Sends what the connection takes and the rest as it drains. `body` is not kept. */
+  #sendInParts(body: Uint8Array): void {
+    const res = this.#res
+    const [, isDone] = res.tryEnd(body, body.length)
+    if (isDone) return this.#finish()
+    const sent = res.getWriteOffset()
+    const rest = Uint8Array.prototype.slice.call(body, sent)
+    res.onWritable((offset) => {
+      const [isTaken, isDoneNow] = res.tryEnd(rest.subarray(offset - sent), body.length)
+      if (isDoneNow) this.#finish()
+      return isTaken
+    })
   }
 
   #stopReceiving(): void {

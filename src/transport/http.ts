@@ -3,7 +3,7 @@
  * listening socket. Does not own keys (it asks `authorize`), calls (it asks an endpoint) or configuration.
  *
  * Facts about the server beneath it: requests are answered in order on one connection, and a request that arrives
- * while an earlier one of the same connection waits for a job ends that connection. `Expect: 100-continue` gets no
+ * while an earlier one of the same connection waits for a job or sends a long answer ends that connection. `Expect: 100-continue` gets no
  * interim answer; clients send the body after their own short wait.
  */
 import uWS, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js'
@@ -14,7 +14,7 @@ import { type DefectLog, faultToWireError, renderErrorAnswer, thrownToWireError 
 import { type CorsOrigins, createCorsHeaders } from './cors.js'
 import { Exchange, type ExchangePool, ReceivingList } from './exchange.js'
 import { parsePath, redactPath } from './paths.js'
-import { type ExtraHeaders, sendAnswer, statusLine } from './sendAnswer.js'
+import { type ExtraHeaders, noHeaders, sendAnswer, statusLine } from './sendAnswer.js'
 
 /** A network under its own path `/<name>/v3/<key>`. */
 export interface HttpRoute {
@@ -126,7 +126,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     defect: (error) => void thrownToWireError(error, 'http', options.logDefect),
   }
 
-  /** Answers without taking the body in. What is left of it is read past, unless there is no telling how much. */
+  /** Answers without taking the body in. What is left of it is read past, unless it is long or its length in doubt. */
   function reject(
     res: HttpResponse,
     req: HttpRequest,
@@ -136,8 +136,23 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   ): void {
     options.logRejection?.({ status: answer.status, path: redactPath(req.getUrl()), why })
     const headers = [...cors.answer(req.getHeader('origin')), ...extra]
-    const close = answer.status === 413 || req.getHeader('transfer-encoding') !== ''
-    sendAnswer(res, answer, headers, close || pool.isClosing)
+    const endless = answer.status === 413 || req.getHeader('transfer-encoding') !== ''
+    sendAnswer(res, answer, headers, endless || pool.isClosing)
+  }
+
+  /**
+   * Where such a body ends is in doubt, so nothing after it may run. While this answer waits, a further request of
+   * the connection ends it; had the answer gone out already, one in the same packet would run.
+   */
+  function refuseRepeatedLength(res: HttpResponse, req: HttpRequest): void {
+    options.logRejection?.({ status: 400, path: redactPath(req.getUrl()), why: 'repeated Content-Length' })
+    let isOver = false
+    res.onAborted(() => {
+      isOver = true
+    })
+    setImmediate(() => {
+      if (!isOver) res.cork(() => sendAnswer(res, repeatedLength, noHeaders, true))
+    })
   }
 
   function onPost(res: HttpResponse, req: HttpRequest): void {
@@ -152,9 +167,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (endpoint === undefined) return reject(res, req, unknownNetwork, 'unknown network')
     const length = Number(req.getHeader('content-length'))
     if (length > limits.bodyBytesMax) return reject(res, req, pool.tooLong(length), 'body too long')
-    if (options.refuseRepeatedLength && countLengths(req) > 1) {
-      return reject(res, req, repeatedLength, 'repeated Content-Length')
-    }
+    if (options.refuseRepeatedLength && countLengths(req) > 1) return refuseRepeatedLength(res, req)
     if (!noAuth) {
       const authorization = target.key === undefined ? keyMissing : options.authorize(target.key)
       if (!authorization.ok) {
@@ -171,7 +184,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   function onOptions(res: HttpResponse, req: HttpRequest): void {
     res.writeStatus(statusLine(204))
     for (const [name, value] of cors.preflight(req.getHeader('origin'))) res.writeHeader(name, value)
-    res.endWithoutBody(undefined, pool.isClosing)
+    // Without arguments: given a length or undefined, this binary leaves the response open and then aborts.
+    res.endWithoutBody()
   }
 
   function onHealth(res: HttpResponse, req: HttpRequest): void {
@@ -188,7 +202,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (req.getMethod() !== 'head') return reject(res, req, answer, 'method', allow)
     res.writeStatus(statusLine(answer.status))
     for (const [name, value] of allow) res.writeHeader(name, value)
-    res.endWithoutBody(undefined, pool.isClosing)
+    res.endWithoutBody()
   }
 
   const app = uWS.App()

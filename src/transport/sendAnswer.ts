@@ -28,17 +28,23 @@ export function statusLine(status: number): string {
   return line
 }
 
-/**
- * Sends a whole answer. The response is over afterwards, and `answer` is not kept.
- * Call it inside the handler that got the request, or inside `res.cork`. `close` ends the connection too.
- */
-export function sendAnswer(res: HttpResponse, answer: Answer, headers: ExtraHeaders, close: boolean): void {
+/** Writes status and headers; the body has to follow. Call it where {@link sendAnswer} may be called. */
+export function writeHead(res: HttpResponse, answer: Answer, headers: ExtraHeaders): void {
   if (answer.status !== 200) res.writeStatus(statusLine(answer.status))
   res.writeHeader('content-type', 'application/json')
-  for (const [name, value] of headers) res.writeHeader(name, value)
+  if (headers !== noHeaders) for (const [name, value] of headers) res.writeHeader(name, value)
   if (answer.retryAfterMs !== undefined) {
     res.writeHeader('retry-after', String(Math.ceil(answer.retryAfterMs / 1000)))
   }
+}
+
+/**
+ * Sends a whole short answer; what the connection cannot take now waits in the server's memory. The response is
+ * over afterwards, and `answer` is not kept. `close` ends the connection too.
+ * Call it inside the handler that got the request, or inside `res.cork`.
+ */
+export function sendAnswer(res: HttpResponse, answer: Answer, headers: ExtraHeaders, close: boolean): void {
+  writeHead(res, answer, headers)
   res.end(wholeBody(answer.body), close)
 }
 

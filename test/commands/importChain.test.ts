@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { makeFolder, runProgram, startProgram, waitFor, writeInto } from '../program.js'
+import { chainPath, genesisPath } from '../rpc/demoChain.js'
+import { startService } from '../service.js'
+import { chainOf, checkFailure, flagsOf, headOf, importInto, network } from './importing.js'
+
+t.test('an import says what it did, as JSON lines and a sentence', async (t) => {
+  const folder = makeFolder(t)
+  const file = writeInto(folder, 'chain.rlp', chainOf(1, 12))
+  const { status, out, err } = await importInto(folder, [file])
+  t.equal(status, 0)
+  t.equal(err, '')
+  const lines = out.trimEnd().split('\n')
+  t.match(lines.at(-1), /^Done: tides is at block 12; blocks: 12 executed \([\d.]+ s, [\d.]+ Mgas\/s\)\.$/)
+  t.ok(lines.length >= 2)
+  for (const line of lines.slice(0, -1)) {
+    const progress = JSON.parse(line)
+    t.match(progress, { event: 'import', network, known: 0, side: 0 })
+    for (const name of [
+      'number',
+      'executed',
+      'gas',
+      'bytesRead',
+      'bytesTotal',
+      'elapsedMs',
+      'blocksPerSecond',
+      'mgasPerSecond',
+    ]) {
+      t.type(progress[name], 'number', name)
+    }
+  }
+  const last = JSON.parse(lines.at(-2) as string)
+  const size = chainOf(1, 12).length
+  t.match(last, { number: 12, executed: 12, bytesRead: size, bytesTotal: size })
+  t.equal(await headOf(folder), 12)
+})
+
+t.test('what is known already is skipped, and what follows is added', async (t) => {
+  const folder = makeFolder(t)
+  const first = writeInto(folder, 'first.rlp', chainOf(1, 8))
+  const both = writeInto(folder, 'both.rlp', chainOf(1, 12))
+  t.match(await importInto(folder, [first]), { status: 0 })
+  t.match(await importInto(folder, [first]), {
+    status: 0,
+    out: /at block 8; blocks: 0 executed, 8 known already/,
+  })
+  t.match(await importInto(folder, [both]), {
+    status: 0,
+    out: /at block 12; blocks: 4 executed, 8 known already/,
+  })
+  t.equal(await headOf(folder), 12)
+})
+
+t.test('several files, plain and gzip, are taken in order', async (t) => {
+  const folder = makeFolder(t)
+  const files = [
+    writeInto(folder, 'a.rlp', chainOf(1, 4)),
+    writeInto(folder, 'b.rlp.gz', gzipSync(chainOf(5, 8))),
+    writeInto(folder, 'c', chainOf(9, 10)),
+  ]
+  t.match(await importInto(folder, files), { status: 0, out: /at block 10; blocks: 10 executed/ })
+})
+
+t.test('one import at a time; an interrupted one goes on where it stopped', async (t) => {
+  const folder = makeFolder(t)
+  const words = ['import', ...flagsOf(folder), '--genesis', genesisPath, chainPath]
+  const first = startProgram(words)
+  const lock = `${folder}/networks/${network}/chain.mdb.writer`
+  await waitFor('the first import to open its store', () => existsSync(lock))
+  const second = await runProgram(words)
+  checkFailure(t, second, new RegExp(`is being written by process ${first.process.pid}; stop that process`))
+  const reader = await startService([...flagsOf(folder), '--no-auth'])
+  t.teardown(() => reader.stop())
+  const numberNow = async () => Number((await reader.call('eth_blockNumber')).result)
+  await waitFor('some blocks', async () => (await numberNow()) > 10)
+  first.process.kill('SIGINT')
+  const { status, out, err } = await first.finished
+  t.equal(status, 1)
+  t.equal(err, '')
+  const sentence =
+    /Stopped; run the command again to continue: tides is at block (\d+); blocks: (\d+) executed/.exec(out)
+  const stoppedAt = Number(sentence?.[1])
+  t.ok(stoppedAt >= 10)
+  t.equal(sentence?.[1], sentence?.[2])
+  t.notOk(existsSync(lock), 'the lock is gone')
+  await waitFor('the reader to see the last block', async () => (await numberNow()) === stoppedAt)
+  const more = writeInto(folder, 'more.rlp', chainOf(1, stoppedAt + 2))
+  t.match(await importInto(folder, [more]), {
+    status: 0,
+    out: new RegExp(`at block ${stoppedAt + 2}; blocks: 2 executed, ${stoppedAt} known already`),
+  })
+})
+
+t.test('an import that was killed leaves a store that goes on', async (t) => {
+  const folder = makeFolder(t)
+  const words = ['import', ...flagsOf(folder), '--genesis', genesisPath, chainPath]
+  const run = startProgram(words)
+  const lock = `${folder}/networks/${network}/chain.mdb.writer`
+  await waitFor('the import to open its store', () => existsSync(lock))
+  const reader = await waitFor('a store that can be read', () =>
+    startService([...flagsOf(folder), '--no-auth']).catch(() => undefined),
+  )
+  t.teardown(() => reader.stop())
+  await waitFor('some blocks', async () => Number((await reader.call('eth_blockNumber')).result) > 5)
+  run.process.kill('SIGKILL')
+  await run.finished
+  t.ok(existsSync(lock), 'its lock is left')
+  const file = writeInto(folder, 'more.rlp', chainOf(1, 60))
+  t.match(await importInto(folder, [file]), { status: 0, out: /known already/ })
+  t.match(await runProgram(['verify', ...flagsOf(folder), '--blocks', '2']), { status: 0 })
+})

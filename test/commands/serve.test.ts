@@ -1,0 +1,313 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:net'
+import t, { type Test } from 'tap'
+import { ChainReader } from '../../src/store/chainReader.js'
+import {
+  copyDemoStore,
+  makeFolder,
+  type Outcome,
+  runProgram,
+  startProgram,
+  storePathOf,
+  waitFor,
+  writeInto,
+} from '../program.js'
+import { genesisPath, headBlock, quantity, sights } from '../rpc/demoChain.js'
+import { fixtureDir, type Service, startService } from '../service.js'
+
+const keyPattern = /tg_[0-9A-Za-z]{49}/g
+const hasCurl = ['/usr/bin/curl', '/bin/curl', '/usr/local/bin/curl'].some((path) => existsSync(path))
+
+/** A data folder that holds the whole demo network, so that a start needs no import. */
+function makeDemoFolder(t: Test): string {
+  const folder = makeFolder(t)
+  copyDemoStore(folder, 'demo')
+  return folder
+}
+
+/** Starts a server and stops it when the test ends; `log` collects its standard error. */
+async function start(t: Test, flags: readonly string[]): Promise<{ service: Service; log: () => string }> {
+  const service = await startService(flags)
+  let log = ''
+  service.process.stderr?.on('data', (chunk) => {
+    log += chunk
+  })
+  t.teardown(() => service.stop())
+  return { service, log: () => log }
+}
+
+function checkSentence(t: Test, { status, out, err }: Outcome, expected: number, message: RegExp): void {
+  t.equal(status, expected)
+  t.equal(out, '')
+  t.match(err, message)
+  t.match(err, /^tidegate: [^\n]+\n$/, 'one sentence')
+  t.notMatch(err, /internal error|\bat [^ ]+ \(/, 'no crash')
+}
+
+/** Asks for the newest block's number under a key; the HTTP status and the body. */
+async function askWith(service: Service, key: string) {
+  const body = '{"jsonrpc":"2.0","id":7,"method":"eth_blockNumber","params":[]}'
+  const { status, text } = await service.post(`/v3/${key}`, body)
+  return { status, body: JSON.parse(text) }
+}
+
+/** The printed requests as `[whole line, address, body]`. Waits until all are printed. */
+async function printedRequests(service: Service, count: number): Promise<string[][]> {
+  const find = () =>
+    service.lines.flatMap((line) => {
+      const found = /^ {2}(curl -s (http:\S+) -H 'Content-Type: application\/json' -d '(.*)')$/.exec(line)
+      return found ? [found.slice(1)] : []
+    })
+  await waitFor('the printed requests', () => find().length >= count)
+  return find()
+}
+
+/** Sends what was printed, as a reader would who pastes it, and checks the answers. */
+async function checkPrinted(t: Test, service: Service): Promise<void> {
+  const requests = await printedRequests(service, 3)
+  t.equal(requests.length, 3)
+  const results = new Map<string, unknown>()
+  for (const [line, url, body] of requests as [string, string, string][]) {
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(url, { method: 'POST', headers, body })
+    const text = await response.text()
+    t.equal(response.status, 200, body)
+    results.set(JSON.parse(body).method, JSON.parse(text).result)
+    if (hasCurl)
+      t.equal(execFileSync('/bin/sh', ['-c', line], { encoding: 'utf8' }), text, 'curl says the same')
+  }
+  t.equal(results.get('eth_blockNumber'), quantity(headBlock.number))
+  t.match(results.get('eth_getBlockByNumber'), { hash: sights.head.hash })
+  t.match(results.get('eth_getStorageAt'), /^0x[0-9a-f]{64}$/)
+  t.not(results.get('eth_getStorageAt'), `0x${'0'.repeat(64)}`, 'an example shows something')
+}
+
+t.test('the first start makes a key and prints requests that work; so does the second', async (t) => {
+  const folder = makeDemoFolder(t)
+  const { service: first, log } = await start(t, ['--data', folder, '--log-level', 'trace'])
+  await checkPrinted(t, first)
+  const text = first.lines.join('\n')
+  t.match(text, /^Tidegate listens on http:\/\/127\.0\.0\.1:\d+$/m)
+  t.match(text, /^ {2}demo: chain id 8433, head 264, http:\/\/127\.0\.0\.1:\d+\/v3\/tg_/m)
+  t.match(text, /Made the API key "demo" for you/)
+  const keys = new Set(text.match(keyPattern))
+  t.equal(keys.size, 1)
+  const [key = ''] = keys
+  // Refused requests are logged at this level.
+  await askWith(first, `${key.slice(0, -1)}!`)
+  await first.post(`/demo/extra/${key}`, '{}')
+  await first.post(`/v3/${key}`, 'no json')
+  t.equal(await first.stop(), 0)
+  t.notMatch(log(), keyPattern, 'no key in the log')
+  t.notMatch(log(), key.slice(3, 40))
+  t.match(log(), /request refused/)
+
+  const { service: second } = await start(t, ['--data', folder])
+  await checkPrinted(t, second)
+  const again = second.lines.join('\n')
+  t.notMatch(again, /Made the API key/)
+  t.strictSame(new Set(again.match(keyPattern)), keys, 'the same key')
+})
+
+t.test('an imported network gets a key once; then the operator has to have kept it', async (t) => {
+  const folder = makeFolder(t)
+  copyDemoStore(folder, 'tides')
+  const flags = ['--data', folder, '--network', 'tides']
+  const { service: first } = await start(t, flags)
+  const requests = await printedRequests(first, 2)
+  t.equal(requests.length, 2)
+  const [key = ''] = first.lines.join('\n').match(keyPattern) ?? []
+  t.equal((await askWith(first, key)).status, 200)
+  await first.stop()
+  const { service: second } = await start(t, flags)
+  await printedRequests(second, 2)
+  const text = second.lines.join('\n')
+  t.notMatch(text, keyPattern)
+  t.match(text, /Keys exist already.*tidegate keys create --name NAME/)
+  t.match(text, /YOUR_API_KEY/)
+  t.equal((await askWith(second, key)).status, 200)
+})
+
+t.test('without keys asked for, the printed requests hold none and work', async (t) => {
+  const folder = makeDemoFolder(t)
+  const { service } = await start(t, ['--data', folder, '--no-auth'])
+  await checkPrinted(t, service)
+  t.notMatch(service.lines.join('\n'), /tg_|v3/)
+  t.equal((await askWith(service, 'anything')).status, 200, 'a key in the path is not looked at')
+})
+
+t.test('keys: made and revoked by another process, refused where they are not right', async (t) => {
+  const folder = makeDemoFolder(t)
+  const { service, log } = await start(t, ['--data', folder, '--log-level', 'trace'])
+  const made = await runProgram(['keys', 'create', '--name', 'explorer', '--data', folder])
+  t.equal(made.status, 0)
+  const key = made.out.trim()
+  t.match(key, keyPattern)
+  await waitFor('the new key to be accepted', async () => (await askWith(service, key)).status === 200)
+  t.strictSame((await askWith(service, key)).body, {
+    jsonrpc: '2.0',
+    id: 7,
+    result: quantity(headBlock.number),
+  })
+
+  const unknown = 'tg_0000000000000000000000000000000000000000000'
+  for (const [presented, message] of [
+    ['', 'unauthorized: an API key is required in the path: /v3/<key>'],
+    ['abc', 'unauthorized: this is not an API key; check that it was copied whole'],
+    [unknown, 'unauthorized: this is not an API key; check that it was copied whole'],
+    [key.slice(0, -1), 'unauthorized: this is not an API key; check that it was copied whole'],
+    [key.toLowerCase(), 'unauthorized: this is not an API key; check that it was copied whole'],
+  ] as const) {
+    t.strictSame(await askWith(service, presented), {
+      status: 401,
+      body: { jsonrpc: '2.0', id: null, error: { code: -32001, message } },
+    })
+  }
+  t.strictSame((await service.post('/', '{}')).status, 401)
+
+  const [id] = /[0-9a-f]{12}/.exec(made.err) ?? []
+  const revoked = await runProgram(['keys', 'revoke', id ?? '', '--data', folder])
+  t.equal(revoked.status, 0, revoked.err)
+  const since = performance.now()
+  await waitFor('the revoked key to be refused', async () => (await askWith(service, key)).status === 401)
+  t.ok(performance.now() - since < 1000, 'within a second')
+  t.match(await askWith(service, key), {
+    body: { error: { code: -32001, message: 'unauthorized: this API key has been revoked' } },
+  })
+
+  const other = makeFolder(t)
+  const foreign = (await runProgram(['keys', 'create', '--name', 'x', '--data', other])).out.trim()
+  t.match(await askWith(service, foreign), {
+    status: 401,
+    body: { error: { message: 'unauthorized: unknown API key' } },
+  })
+  await service.stop()
+  t.notMatch(log(), keyPattern)
+})
+
+t.test('a port in use is one sentence and status 1', async (t) => {
+  const holder = createServer()
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => holder.close())
+  const { port } = holder.address() as { port: number }
+  const flags = ['--data', fixtureDir, '--network', 'demo', '--no-auth', '--port', String(port)]
+  checkSentence(
+    t,
+    await runProgram(['serve', ...flags]),
+    1,
+    new RegExp(`annot listen on 127\\.0\\.0\\.1:${port}: choose another`),
+  )
+})
+
+t.test('two servers do not share a port', async (t) => {
+  const { service } = await start(t, ['--data', fixtureDir, '--network', 'demo', '--no-auth'])
+  const { port } = new URL(service.origin)
+  const flags = ['--data', fixtureDir, '--network', 'demo', '--no-auth', '--port', port]
+  checkSentence(t, await runProgram(['serve', ...flags]), 1, /annot listen on/)
+  t.equal((await service.call('eth_chainId')).result, quantity(sights.chainId))
+})
+
+t.test('without keys, no address is taken that other machines can reach', async (t) => {
+  for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.org']) {
+    const outcome = await runProgram(['serve', '--data', fixtureDir, '--no-auth', '--host', host])
+    checkSentence(t, outcome, 2, /without API keys only this machine may be served/)
+  }
+})
+
+t.test('a network without a store is named, with the command that makes one', async (t) => {
+  const folder = makeFolder(t)
+  checkSentence(
+    t,
+    await runProgram(['serve', '--data', folder, '--network', 'tides']),
+    2,
+    /there is no store of network tides under \S+; make one with: tidegate import --network tides/,
+  )
+  copyDemoStore(folder, 'tides')
+  const { err } = await runProgram(['serve', '--data', folder, '--network', 'tide'])
+  t.match(err, /there is no store of network tide under \S+; did you mean tides\?/)
+})
+
+t.test('a configured network that was never imported says what to do', async (t) => {
+  const folder = makeFolder(t)
+  const config = writeInto(folder, 'tidegate.json', {
+    dataDir: 'data',
+    networks: [{ name: 'tides', genesis: genesisPath }],
+  })
+  const outcome = await runProgram(['serve', '--config', config, '--port', '0', '--no-auth'])
+  checkSentence(t, outcome, 1, /tidegate import/)
+})
+
+t.test('a configuration for another chain than the store is refused', async (t) => {
+  const folder = makeFolder(t)
+  copyDemoStore(`${folder}/data`, 'tides')
+  const config = writeInto(folder, 'tidegate.json', {
+    dataDir: 'data',
+    networks: [{ name: 'tides', genesis: genesisPath, chainId: 1 }],
+  })
+  const outcome = await runProgram(['serve', '--config', config, '--port', '0', '--no-auth'])
+  checkSentence(t, outcome, 1, /has chain id 8433, the configuration says 1/)
+})
+
+t.test('a store that is none is refused', async (t) => {
+  for (const content of ['', 'something else', Buffer.alloc(100_000, 7)]) {
+    const folder = makeFolder(t)
+    copyDemoStore(folder, 'tides')
+    writeInto(`${folder}/networks/tides`, 'chain.mdb', content)
+    const outcome = await runProgram([
+      'serve',
+      '--data',
+      folder,
+      '--network',
+      'tides',
+      '--no-auth',
+      '--port',
+      '0',
+    ])
+    checkSentence(t, outcome, 1, /chain\.mdb/)
+  }
+})
+
+t.test('SIGTERM and SIGINT end with 0 and leave a store that opens', async (t) => {
+  const folder = makeDemoFolder(t)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const { service, log } = await start(t, ['--data', folder, '--no-auth'])
+    const exit = once(service.process, 'exit')
+    service.process.kill(signal)
+    t.strictSame(await exit, [0, null], signal)
+    t.match(log(), /"msg":"stopping"/)
+    const store = ChainReader.open({ path: storePathOf(folder, 'demo') })
+    t.equal(store.readHead()?.number, headBlock.number)
+    await store.close()
+  }
+})
+
+t.test(
+  'a server that is stopped while it makes the demo network ends with 0 and says nothing more',
+  async (t) => {
+    const folder = makeFolder(t)
+    const run = startProgram(['serve', '--data', folder, '--port', '0'])
+    await waitFor('blocks', () => /"event":"import"/.test(run.said.out))
+    run.process.kill('SIGTERM')
+    const { status, out, err } = await run.finished
+    t.equal(status, 0, err)
+    t.notMatch(out, /listens on|curl/)
+    t.match(await runProgram(['verify', '--data', folder, '--blocks', '1']), { status: 0 })
+  },
+)
+
+t.test('health answers GET alone, without a key', async (t) => {
+  const folder = makeDemoFolder(t)
+  const { service } = await start(t, ['--data', folder])
+  const response = await fetch(`${service.origin}/health`)
+  t.equal(response.status, 200)
+  t.match(response.headers.get('content-type'), 'application/json')
+  t.strictSame(JSON.parse(await response.text()), {
+    status: 'ok',
+    networks: { demo: { head: headBlock.number, syncing: false } },
+  })
+  const post = await fetch(`${service.origin}/health`, { method: 'POST' })
+  t.equal(post.status, 405)
+  t.equal(post.headers.get('allow'), 'GET, OPTIONS')
+})

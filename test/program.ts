@@ -1,0 +1,93 @@
+/** Running the compiled program, and the folders and files it works on. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { packageRoot } from '../src/config.js'
+import { fixtureDir } from './service.js'
+
+const main = join(packageRoot(), 'dist/src/main.js')
+
+export interface Outcome {
+  /** Null where a signal ended it. */
+  readonly status: number | null
+  readonly out: string
+  readonly err: string
+}
+
+export interface Run {
+  readonly process: ChildProcess
+  /** What it has printed so far. */
+  readonly said: { out: string; err: string }
+  readonly finished: Promise<Outcome>
+}
+
+/** Starts `tidegate` with these words, standard streams as pipes. */
+export function startProgram(words: readonly string[], options: { readonly cwd?: string } = {}): Run {
+  const child = spawn(process.execPath, [main, ...words], {
+    ...options,
+    env: { ...process.env, TIDEGATE_DEBUG: '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const said = { out: '', err: '' }
+  child.stdout.on('data', (chunk) => {
+    said.out += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    said.err += chunk
+  })
+  const finished = once(child, 'close').then(([status]) => ({ status, ...said }))
+  return { process: child, said, finished }
+}
+
+/** Runs `tidegate` to its end. */
+export function runProgram(words: readonly string[], options = {}): Promise<Outcome> {
+  return startProgram(words, options).finished
+}
+
+/** A folder that goes when the test ends. */
+export function makeFolder(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-test-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Writes a file into a folder and returns its path. JSON unless it is text or bytes already. */
+export function writeInto(folder: string, name: string, content: unknown): string {
+  const path = join(folder, name)
+  const isRaw = typeof content === 'string' || content instanceof Uint8Array
+  writeFileSync(path, isRaw ? content : JSON.stringify(content))
+  return path
+}
+
+export function storePathOf(dataDir: string, network: string): string {
+  return join(dataDir, 'networks', network, 'chain.mdb')
+}
+
+/** Puts the store of the whole demo chain into a data folder, under any network's name. */
+export function copyDemoStore(dataDir: string, network: string): string {
+  const path = storePathOf(dataDir, network)
+  mkdirSync(dirname(path), { recursive: true })
+  copyFileSync(storePathOf(fixtureDir, 'demo'), path)
+  return path
+}
+
+/** Longest wait for something that happens soon, on a machine that does much else. */
+const waitMsMax = 20_000
+
+/** Asks until `look` gives something else than undefined and false, and returns that. */
+export async function waitFor<T>(
+  what: string,
+  look: () => Promise<T | undefined | false> | T | undefined | false,
+): Promise<T> {
+  const deadline = performance.now() + waitMsMax
+  for (;;) {
+    const found = await look()
+    if (found !== undefined && found !== false) return found
+    if (performance.now() > deadline) throw new Error(`waited ${waitMsMax} ms in vain for ${what}`)
+    await setTimeout(10)
+  }
+}

@@ -1,0 +1,70 @@
+/** Competing branches on the genesis of the demo network, made by the builder that made the demo chain. */
+import { readFileSync } from 'node:fs'
+import { createLegacyTx, type TypedTransaction } from '@ethereumjs/tx'
+import { encodeCall } from '../../data/devnet/abi.js'
+import { miners, people } from '../../data/devnet/accounts.js'
+import { ChainBuilder } from '../../data/devnet/chainBuilder.js'
+import type { Genesis } from '../../data/devnet/genesis.js'
+import { type DemoBlock, decodeBlock, genesisPath, hex } from './demoChain.js'
+
+/** A counter that stands at 1,000 in genesis; `increment()` adds one. */
+export const counterAddress = '0x00000000000000000000000000000000000c0de1'
+
+export interface BranchBlock extends DemoBlock {
+  readonly bytes: Uint8Array
+  readonly stateRoot: string
+  /** Of the counter, after this block. */
+  readonly count: number
+}
+
+/** How often each block of a branch increments the counter, from block 1 on, and a word that makes them its own. */
+export interface BranchPlan {
+  readonly increments: readonly number[]
+  /** From this number on the blocks bear `name`, before it they are those of every other branch. */
+  readonly forksAt: number
+  readonly name: string
+}
+
+/** The blocks of a branch; blocks before the fork come out the same for every plan with the same increments. */
+export async function buildBranch({ increments, forksAt, name }: BranchPlan): Promise<BranchBlock[]> {
+  const genesis = JSON.parse(readFileSync(genesisPath, 'utf8')) as Genesis
+  // Proof of work has no blobs.
+  const builder = await ChainBuilder.create(genesis, {} as never)
+  const made: BranchBlock[] = []
+  let nonce = 0
+  let count = 1000
+  for (const times of increments) {
+    const isOwn = builder.nextNumber >= forksAt
+    const transactions: TypedTransaction[] = []
+    for (let i = 0; i < times; i++) {
+      const data = encodeCall('increment()')
+      const fields = {
+        nonce: nonce++,
+        gasPrice: 2_000_000_000n,
+        gasLimit: 150_000n,
+        to: counterAddress,
+        data,
+      }
+      transactions.push(
+        createLegacyTx(fields as never, { common: builder.nextRules() }).sign(people.ada.privateKey),
+      )
+    }
+    const { block } = await builder.mine({
+      coinbase: miners[0],
+      extraData: isOwn ? name : '',
+      transactions,
+      uncles: [],
+      withdrawals: [],
+    })
+    const bytes = block.serialize()
+    const total = made.at(-1)?.totalDifficulty ?? BigInt(genesis.difficulty ?? 0)
+    count += times
+    made.push({ ...decodeBlock(bytes, total), bytes, stateRoot: hex(block.header.stateRoot), count })
+  }
+  return made
+}
+
+/** Blocks as a chain file. */
+export function chainFileOf(blocks: readonly { readonly bytes: Uint8Array }[]): Uint8Array {
+  return Buffer.concat(blocks.map(({ bytes }) => bytes))
+}

@@ -1,0 +1,35 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { packageRoot } from '../../src/config.js'
+import { type MethodName, methods } from '../../src/rpc/registry.js'
+
+/** The test of each method, in this folder. A method that is missing here does not compile. */
+const testOf: { readonly [M in MethodName]: string } = {
+  eth_blockNumber: 'eth_blockNumber.test.ts',
+  eth_chainId: 'eth_chainId.test.ts',
+  eth_getBlockByHash: 'eth_getBlockByHash.test.ts',
+  eth_getBlockByNumber: 'eth_getBlockByNumber.test.ts',
+  eth_getBlockReceipts: 'eth_getBlockReceipts.test.ts',
+  eth_getProof: 'eth_getProof.test.ts',
+  eth_getStorageAt: 'eth_getStorageAt.test.ts',
+  eth_getTransactionByBlockHashAndIndex: 'eth_getTransactionByBlockHashAndIndex.test.ts',
+  eth_getTransactionByBlockNumberAndIndex: 'eth_getTransactionByBlockNumberAndIndex.test.ts',
+  eth_getUncleByBlockNumberAndIndex: 'eth_getUncleByBlockNumberAndIndex.test.ts',
+  eth_syncing: 'eth_syncing.test.ts',
+  net_version: 'net_version.test.ts',
+  web3_clientVersion: 'web3_clientVersion.test.ts',
+}
+
+t.test('every method has a test of its own', async (t) => {
+  for (const [method, file] of Object.entries(testOf)) {
+    t.equal(file, `${method}.test.ts`)
+    t.ok(existsSync(join(packageRoot(), 'test/rpc', file)), file)
+  }
+})
+
+t.test('every method stands under its wire name, in a file of that name', async (t) => {
+  for (const [name, method] of Object.entries(methods)) t.equal(method.name, name)
+  const files = readdirSync(join(packageRoot(), 'src/rpc/methods')).map((file) => file.replace(/\.ts$/, ''))
+  t.strictSame(files.sort(), Object.keys(methods).sort())
+})

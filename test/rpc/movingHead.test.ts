@@ -1,0 +1,209 @@
+import t, { type Test } from 'tap'
+import { makeFolder, runProgram, startProgram, waitFor, writeInto } from '../program.js'
+import { startService } from '../service.js'
+import { expectedBlock } from './blockOracle.js'
+import { type BranchBlock, buildBranch, chainFileOf, counterAddress } from './branches.js'
+import { blockAt, blockBytes, genesisPath, quantity } from './demoChain.js'
+import { askAll, askResults, checkRefusals, type Question } from './questions.js'
+import { expectedTransaction } from './transactionOracle.js'
+
+const word = (value: number) => `0x${value.toString(16).padStart(64, '0')}`
+
+/** A data folder with a network of these blocks, served; `add` imports more in a process of its own. */
+async function serveChain(folder: string, chain: Uint8Array) {
+  const flags = ['--network', 'tides', '--data', `${folder}/data`]
+  let files = 0
+  const add = async (more: Uint8Array) => {
+    const file = writeInto(folder, `chain${files++}.rlp`, more)
+    const { status, err } = await runProgram(['import', ...flags, '--genesis', genesisPath, file])
+    if (status !== 0) throw new Error(err)
+  }
+  await add(chain)
+  const service = await startService([...flags, '--no-auth'])
+  const headIs = (hash: string) =>
+    waitFor(`the head ${hash}`, async () => {
+      const { result } = await service.call('eth_getBlockByNumber', ['latest', false])
+      return result.hash === hash
+    })
+  return { service, add, headIs, flags }
+}
+
+t.test('a head that another process moves takes every answer with it', async (t) => {
+  const first = blockAt(20)
+  const second = blockAt(45)
+  const { service, add } = await serveChain(makeFolder(t), Buffer.concat(blockBytes.slice(0, first.number)))
+  t.teardown(() => service.stop())
+  const questions: Question[] = [
+    ['eth_blockNumber', []],
+    ['eth_getBlockByNumber', ['latest', true]],
+    ['eth_getBlockByNumber', ['pending', false]],
+    ['eth_getBlockByNumber', ['finalized', false]],
+    ['eth_getBlockByNumber', [quantity(second.number), false]],
+    ['eth_getBlockByHash', [second.hash, true]],
+    ['eth_getBlockReceipts', ['latest']],
+    ['eth_getBlockReceipts', [second.hash]],
+    ['eth_getStorageAt', [counterAddress, '0x0', 'latest']],
+    ['eth_getTransactionByBlockNumberAndIndex', ['latest', '0x0']],
+    ['eth_getTransactionByBlockHashAndIndex', [second.hash, '0x0']],
+  ]
+  const future: Question = ['eth_getStorageAt', [counterAddress, '0x0', quantity(second.number)]]
+  // Asked twice, so that whatever is remembered is remembered; singly and in a batch.
+  const before = await askResults(service, questions)
+  t.strictSame(await askResults(service, questions), before)
+  for (const [method, params] of questions) await service.call(method, params)
+  t.match((await askAll(service, [future]))[0], { error: { message: 'header not found' } })
+  t.equal(before[0], quantity(first.number))
+  t.strictSame(before[1], expectedBlock(first, true))
+  t.equal(before[2].parentHash, first.hash)
+  t.strictSame([before[4], before[5], before[7], before[10]], [null, null, null, null])
+
+  await add(Buffer.concat(blockBytes.slice(0, second.number)))
+  await waitFor('the new head', async () => {
+    return (await service.call('eth_blockNumber')).result === quantity(second.number)
+  })
+  for (const round of [1, 2]) {
+    const after = await askResults(service, questions)
+    t.strictSame(after[1], expectedBlock(second, true), `latest, time ${round}`)
+    t.equal(after[2].parentHash, second.hash)
+    t.strictSame(after[3], expectedBlock(second, false))
+    t.strictSame(after[4], expectedBlock(second, false))
+    t.strictSame(after[5], expectedBlock(second, true))
+    t.equal(after[6].length, second.transactions.length)
+    t.strictSame(after[7], after[6])
+    t.ok(BigInt(after[8]) >= BigInt(before[8]))
+    if (second.transactions.length > 0) t.strictSame(after[9], expectedTransaction(second, 0))
+    t.strictSame(after[10], after[9])
+  }
+  t.equal((await service.call(...(future as [string, unknown[]]))).error, undefined)
+  t.strictSame(
+    (await service.call('eth_getBlockByNumber', [quantity(first.number), true])).result,
+    expectedBlock(first, true),
+    'what a number names stays',
+  )
+})
+
+t.test('a reader sees only whole blocks while another process imports', async (t) => {
+  const from = 20
+  const to = blockAt(60)
+  const folder = makeFolder(t)
+  const { service, flags } = await serveChain(folder, Buffer.concat(blockBytes.slice(0, from)))
+  t.teardown(() => service.stop())
+  const file = writeInto(folder, 'rest.rlp', Buffer.concat(blockBytes.slice(from, to.number)))
+  const run = startProgram(['import', ...flags, file])
+  let last = from
+  const heads = new Set<number>()
+  await waitFor('the last block', async () => {
+    const [number, block, receipts, pending] = await askResults(service, [
+      ['eth_blockNumber', []],
+      ['eth_getBlockByNumber', ['latest', true]],
+      ['eth_getBlockReceipts', ['latest']],
+      ['eth_getBlockByNumber', ['pending', false]],
+    ])
+    const head = Number(number)
+    if (head < last) t.fail(`the head went back from ${last} to ${head}`)
+    last = head
+    if (!heads.has(head)) t.strictSame(block, expectedBlock(blockAt(head), true), `block ${head}`)
+    heads.add(head)
+    if (receipts.length !== block.transactions.length) t.fail(`block ${head} has ${receipts.length} receipts`)
+    if (pending.parentHash !== block.hash) t.fail(`the pending block is not on top of ${head}`)
+    return head === to.number
+  })
+  t.equal((await run.finished).status, 0)
+})
+
+t.test('a branch with more work replaces the canonical one, and the old blocks stay by hash', async (t) => {
+  const [a, b, c] = (await Promise.all([
+    buildBranch({ name: 'a', forksAt: 3, increments: [1, 0, 1, 1, 0, 0, 0] }),
+    buildBranch({ name: 'b', forksAt: 3, increments: [1, 0, 2, 3, 2] }),
+    buildBranch({ name: 'c', forksAt: 3, increments: [1, 0, 4] }),
+  ])) as [BranchBlock[], BranchBlock[], BranchBlock[]]
+  const [a3, a4, b3, b5, c3] = [a[2], a[3], b[2], b[4], c[2]] as BranchBlock[]
+  if (!a3 || !a4 || !b3 || !b5 || !c3) throw new RangeError('a branch is too short')
+  t.equal(a[1]?.hash, b[1]?.hash, 'the branches share their first blocks')
+  t.not(a3.hash, b3.hash)
+  const { service, add, headIs } = await serveChain(makeFolder(t), chainFileOf(a.slice(0, 4)))
+  t.teardown(() => service.stop())
+
+  const blockOf = async (id: unknown) => (await service.call('eth_getBlockByNumber', [id, true])).result
+  const countAt = async (id: unknown) =>
+    (await service.call('eth_getStorageAt', [counterAddress, '0x0', id])).result
+  const receiptsOf = async (id: unknown) => (await service.call('eth_getBlockReceipts', [id])).result
+  /** Everything by number is of this branch. */
+  const isCanonical = async (t: Test, branch: readonly BranchBlock[]) => {
+    for (const block of branch) {
+      const number = quantity(block.number)
+      t.strictSame(await blockOf(number), expectedBlock(block, true), `block ${block.number}`)
+      t.strictSame(await blockOf({ blockHash: block.hash, requireCanonical: true }), await blockOf(number))
+      t.equal(await countAt(number), word(block.count))
+      t.equal(await countAt({ blockHash: block.hash, requireCanonical: true }), word(block.count))
+      t.equal((await receiptsOf(number)).length, block.transactions.length)
+    }
+    const head = branch.at(-1) as BranchBlock
+    t.equal(await countAt('latest'), word(head.count))
+    t.equal((await blockOf('pending')).parentHash, head.hash)
+    t.equal(await blockOf(quantity(head.number + 1)), null)
+  }
+  /** The blocks are readable by hash with all that belongs to them, and refused where canonical ones are wanted. */
+  const isBeside = async (t: Test, branch: readonly BranchBlock[]) => {
+    for (const block of branch) {
+      const blockHash = block.hash
+      const wanted = { blockHash, requireCanonical: true }
+      t.strictSame(
+        (await service.call('eth_getBlockByHash', [blockHash, true])).result,
+        expectedBlock(block, true),
+      )
+      t.strictSame(await blockOf({ blockHash }), expectedBlock(block, true))
+      t.equal(await countAt({ blockHash }), word(block.count), `the count after ${block.number} is kept`)
+      const receipts = await receiptsOf(blockHash)
+      t.equal(receipts.length, block.transactions.length)
+      for (const receipt of receipts) t.equal(receipt.blockHash, blockHash)
+      const notCanonical = 'hash is not currently canonical'
+      await checkRefusals(t, service, 'eth_getBlockByNumber', [[[wanted, false], -32000, notCanonical]])
+      await checkRefusals(t, service, 'eth_getBlockReceipts', [[[wanted], -32000, notCanonical]])
+      await checkRefusals(t, service, 'eth_getTransactionByBlockNumberAndIndex', [
+        [[wanted, '0x0'], -32000, notCanonical],
+      ])
+      await checkRefusals(t, service, 'eth_getStorageAt', [
+        [[counterAddress, '0x0', wanted], -32000, notCanonical],
+      ])
+      if (block.transactions.length > 0) {
+        const { result } = await service.call('eth_getTransactionByBlockHashAndIndex', [blockHash, '0x0'])
+        t.strictSame(result, expectedTransaction(block, 0))
+      }
+    }
+  }
+
+  await t.test('the first branch is canonical', (t) => isCanonical(t, a.slice(0, 4)))
+
+  await add(chainFileOf([c3]))
+  await t.test('a branch with less work is kept aside, not executed', async (t) => {
+    t.equal((await blockOf('latest')).hash, a4.hash)
+    const { result } = await service.call('eth_getBlockByHash', [c3.hash, true])
+    t.strictSame(result, expectedBlock(c3, true))
+    t.equal(await receiptsOf(c3.hash), null, 'its receipts are not known')
+    await checkRefusals(t, service, 'eth_getStorageAt', [
+      [
+        [counterAddress, '0x0', { blockHash: c3.hash }],
+        -32000,
+        `historical state ${c3.stateRoot} is not available`,
+      ],
+      [
+        [counterAddress, '0x0', { blockHash: c3.hash, requireCanonical: true }],
+        -32000,
+        'hash is not currently canonical',
+      ],
+    ])
+    await isCanonical(t, a.slice(0, 4))
+  })
+
+  await add(chainFileOf(b.slice(2)))
+  await headIs(b5.hash)
+  await t.test('the second branch is canonical', (t) => isCanonical(t, b))
+  await t.test('the first is beside it', (t) => isBeside(t, a.slice(2, 4)))
+
+  const head = a.at(-1) as BranchBlock
+  await add(chainFileOf(a.slice(4)))
+  await headIs(head.hash)
+  await t.test('the first branch is canonical again once it has more work', (t) => isCanonical(t, a))
+  await t.test('the second is beside it', (t) => isBeside(t, b.slice(2)))
+})

@@ -1,0 +1,167 @@
+import { request } from 'node:http'
+import t from 'tap'
+import { copyDemoStore, makeFolder, runProgram, writeInto } from '../program.js'
+import { startService } from '../service.js'
+import { blockAt, blockBytes, genesisPath, headBlock, quantity } from './demoChain.js'
+import { checkRefusals } from './questions.js'
+
+const folder = makeFolder(t)
+const dataDir = `${folder}/data`
+copyDemoStore(dataDir, 'whole')
+copyDemoStore(dataDir, 'late')
+const shortHead = 12
+const shortChain = writeInto(folder, 'short.rlp', Buffer.concat(blockBytes.slice(0, shortHead)))
+const shortFlags = ['--network', 'short', '--data', dataDir, '--genesis', genesisPath]
+const imported = await runProgram(['import', ...shortFlags, shortChain])
+if (imported.status !== 0) throw new Error(imported.err)
+
+const config = writeInto(folder, 'tidegate.json', {
+  dataDir: 'data',
+  defaultNetwork: 'short',
+  networks: [
+    { name: 'whole', genesis: genesisPath, hosts: ['whole.example', 'Other.Example'], safe: false },
+    { name: 'short', genesis: genesisPath },
+    {
+      name: 'late',
+      genesis: genesisPath,
+      hosts: ['late.example'],
+      networkId: 77,
+      safeLag: 3,
+      finalizedLag: 10,
+    },
+  ],
+})
+const service = await startService(['--config', config, '--no-auth'])
+t.teardown(() => service.stop())
+
+/** Posts with a Host header of its own, which fetch does not allow. */
+function postAs(host: string, path: string, body: string): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const { port } = new URL(service.origin)
+    const headers = { host, 'content-type': 'application/json' }
+    const sent = request({ host: '127.0.0.1', port, path, method: 'POST', headers }, (response) => {
+      let text = ''
+      response.on('data', (chunk) => {
+        text += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+async function ask(path: string, method: string, params: unknown[], host?: string) {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const { status, text } =
+    host === undefined ? await service.post(path, body) : await postAs(host, path, body)
+  if (status !== 200) throw new Error(`${status}: ${text}`)
+  return JSON.parse(text).result
+}
+
+t.test('each network answers under its name, the default one without', async (t) => {
+  for (const [path, number] of [
+    ['/whole', headBlock.number],
+    ['/whole/', headBlock.number],
+    ['/whole/v3/any', headBlock.number],
+    ['/late/v3/any', headBlock.number],
+    ['/short', shortHead],
+    ['/short/v3/any', shortHead],
+    ['/v3/any', shortHead],
+    ['/', shortHead],
+  ] as const) {
+    t.equal(await ask(path, 'eth_blockNumber', []), quantity(number), path)
+  }
+})
+
+t.test('a host name addresses a network, whatever its port and case', async (t) => {
+  for (const [host, number] of [
+    ['whole.example', headBlock.number],
+    ['WHOLE.example:8545', headBlock.number],
+    ['other.example', headBlock.number],
+    ['unknown.example', shortHead],
+    ['127.0.0.1', shortHead],
+  ] as const) {
+    t.equal(await ask('/v3/any', 'eth_blockNumber', [], host), quantity(number), host)
+    t.equal(await ask('/', 'eth_blockNumber', [], host), quantity(number), host)
+  }
+  t.equal(
+    await ask('/short', 'eth_blockNumber', [], 'whole.example'),
+    quantity(shortHead),
+    'a name goes first',
+  )
+})
+
+t.test('a name that no network has is 404', async (t) => {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber' })
+  for (const path of ['/nothing', '/nothing/v3/any', '/Whole', '/who%6ce']) {
+    const { status, text } = await service.post(path, body)
+    t.equal(status, 404, path)
+    t.match(JSON.parse(text), { jsonrpc: '2.0', id: null, error: { code: Number, message: String } })
+  }
+})
+
+t.test('networks do not mix what they remember', async (t) => {
+  const params = ['latest', false]
+  for (let round = 0; round < 3; round++) {
+    t.equal((await ask('/whole', 'eth_getBlockByNumber', params)).hash, headBlock.hash)
+    t.equal((await ask('/short', 'eth_getBlockByNumber', params)).hash, blockAt(shortHead).hash)
+    t.equal(await ask('/short', 'eth_getBlockByNumber', [quantity(shortHead + 1), false]), null)
+  }
+})
+
+t.test('a network id of its own is what net_version answers', async (t) => {
+  t.equal(await ask('/late', 'net_version', []), '77')
+  t.equal(await ask('/whole', 'net_version', []), '8433')
+})
+
+t.test('safe and finalized follow the head at their distance', async (t) => {
+  const number = async (path: string, tag: string) =>
+    Number((await ask(path, 'eth_getBlockByNumber', [tag, false])).number)
+  t.equal(await number('/late', 'latest'), headBlock.number)
+  t.equal(await number('/late', 'safe'), headBlock.number - 3)
+  t.equal(await number('/late', 'finalized'), headBlock.number - 10)
+  t.equal(await number('/whole', 'finalized'), headBlock.number)
+  const receipts = await ask('/late', 'eth_getBlockReceipts', ['finalized'])
+  t.strictSame(receipts, await ask('/late', 'eth_getBlockReceipts', [headBlock.number - 10]))
+  const [address, slot] = ['0x0000f90827f1c53a10cb7a02335b175320002935', quantity(headBlock.number - 4)]
+  const before = await ask('/late', 'eth_getStorageAt', [address, slot, 'safe'])
+  t.equal(
+    before,
+    blockAt(headBlock.number - 4).hash,
+    'the hash of the parent of the safe block is in storage',
+  )
+  t.equal(
+    await ask('/late', 'eth_getStorageAt', [address, quantity(headBlock.number - 3), 'safe']),
+    `0x${'0'.repeat(64)}`,
+  )
+})
+
+t.test('a network without the safe tag says which to use', async (t) => {
+  const whole = { ...service, post: (_path: string, body: string) => service.post('/whole', body) }
+  const message = (at: number) =>
+    `invalid argument ${at}: the safe tag is not supported on this network, use finalized`
+  const address = `0x${'00'.repeat(20)}`
+  for (const safe of ['safe', { blockNumber: 'safe' }]) {
+    await checkRefusals(t, whole, 'eth_getBlockByNumber', [[[safe, true], -32602, message(0)]])
+    await checkRefusals(t, whole, 'eth_getBlockReceipts', [[[safe], -32602, message(0)]])
+    await checkRefusals(t, whole, 'eth_getTransactionByBlockNumberAndIndex', [
+      [[safe, '0x0'], -32602, message(0)],
+    ])
+    await checkRefusals(t, whole, 'eth_getUncleByBlockNumberAndIndex', [[[safe, '0x0'], -32602, message(0)]])
+    await checkRefusals(t, whole, 'eth_getStorageAt', [[[address, '0x0', safe], -32602, message(2)]])
+  }
+})
+
+t.test('health names every network with its head', async (t) => {
+  const response = await fetch(`${service.origin}/health`)
+  t.equal(response.status, 200)
+  t.strictSame(await response.json(), {
+    status: 'ok',
+    networks: {
+      whole: { head: headBlock.number, syncing: false },
+      short: { head: shortHead, syncing: false },
+      late: { head: headBlock.number, syncing: false },
+    },
+  })
+})

@@ -1,0 +1,184 @@
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { parseGenesis } from '../../../src/ingest/genesis.js'
+import { ChainImporter } from '../../../src/ingest/importer.js'
+import { verifyChain } from '../../../src/ingest/verifyChain.js'
+import { bytesToHex } from '../../../src/primitives/bytes.js'
+import { ChainWriter } from '../../../src/store/chainWriter.js'
+import type { TableName } from '../../../src/store/tables.js'
+import {
+  ChainMaker,
+  contracts,
+  londonConfig,
+  mergedConfig,
+  storeInput,
+  testGenesis,
+} from '../../chainMaker.js'
+import { propertyRuns } from '../../property.js'
+import { dumpStore, tablesOf } from '../../storeDump.js'
+
+type GethGenesis = Parameters<typeof ChainMaker.create>[0]
+
+async function makeStore(t: Test, genesis: GethGenesis): Promise<ChainWriter> {
+  const maker = await ChainMaker.create(genesis)
+  const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes: 2 ** 30 })
+  t.teardown(() => store.close())
+  const { identity, bundle, schedule } = parseGenesis(maker.genesisText)
+  store.initialize(identity, bundle)
+  const importer = new ChainImporter(store, schedule)
+  const uncle = await maker.extend(maker.genesis, { extraData: Uint8Array.of(1) })
+  let parent = maker.genesis
+  const isMerged = genesis.difficulty === '0x0'
+  for (let number = 1; number <= 6; number++) {
+    parent = await maker.extend(parent, {
+      transactions: [
+        { to: contracts.store, data: storeInput(BigInt(number % 3), BigInt(number % 4)) },
+        { from: 1, to: `0x${number.toString(16).padStart(2, '0').repeat(20)}`, value: BigInt(number) },
+        ...(number === 4 ? [{ from: 2, to: contracts.mortal }] : []),
+        ...(number === 5
+          ? [{ from: 2, data: Buffer.from('6005600c60003960056000f3600160015500', 'hex') }]
+          : []),
+      ],
+      ...(number === 2 && !isMerged ? { uncles: [uncle] } : {}),
+      ...(isMerged
+        ? {
+            withdrawals: [
+              { index: number, validatorIndex: 1, address: `0x${'77'.repeat(20)}`, amount: 5 } as never,
+            ],
+          }
+        : {}),
+    })
+    await importer.importBlock(parent.rlp)
+  }
+  return store
+}
+
+const verify = (store: ChainWriter) => verifyChain(store, { blocks: 6, seed: 1, onProgress: () => undefined })
+
+/** At most this many rows of a table are damaged, evenly spread. */
+const rowsMax = 8
+
+function some<T>(rows: readonly T[]): T[] {
+  const step = Math.max(1, Math.floor(rows.length / rowsMax))
+  return rows.filter((_, index) => index % step === 0)
+}
+
+const checkedTables: readonly TableName[] = [
+  'headers',
+  'canonical',
+  'bodies',
+  'senders',
+  'receipts',
+  'totalDifficulties',
+  'locations',
+  'nodes',
+  'code',
+  'accounts',
+  'slots',
+  'accountHistory',
+  'slotHistory',
+  'changes',
+]
+
+for (const [name, genesis] of [
+  ['proof of work', testGenesis(londonConfig())],
+  ['merged', testGenesis(mergedConfig(), { difficulty: '0x0' })],
+] as const) {
+  t.test(`${name}: a sound store has no fault, and every kind of row was looked at`, async (t) => {
+    const store = await makeStore(t, genesis)
+    const report = verify(store)
+    t.strictSame(report.faults, [])
+    t.equal(report.blocks, 7)
+    t.equal(report.transactions, 14)
+    t.strictSame(report.stateBlocks, [0, 1, 2, 3, 4, 5, 6])
+    const dump = dumpStore(store)
+    for (const table of checkedTables) t.not(Object.keys(dump[table]).length, 0, table)
+  })
+
+  t.test(`${name}: every row that is deleted is missed`, async (t) => {
+    const store = await makeStore(t, genesis)
+    const dump = dumpStore(store)
+    for (const name of checkedTables) {
+      const table = tablesOf(store)[name]
+      const unnoticed: string[] = []
+      for (const [key, value] of some(Object.entries(dump[name]))) {
+        table.removeSync(Buffer.from(key, 'hex'))
+        store.refresh()
+        if (verify(store).faults.length === 0) unnoticed.push(key)
+        table.putSync(Buffer.from(key, 'hex'), Buffer.from(value, 'hex'))
+      }
+      t.strictSame(unnoticed, [], `${name}: ${Object.keys(dump[name]).length} rows`)
+    }
+    store.refresh()
+    t.strictSame(verify(store).faults, [])
+  })
+
+  t.test(`${name}: a flipped bit is found in whatever row it is`, async (t) => {
+    const store = await makeStore(t, genesis)
+    const dump = dumpStore(store)
+    const runs = propertyRuns(rowsMax)
+    for (const name of checkedTables) {
+      const table = tablesOf(store)[name]
+      const rows = Object.entries(dump[name]).filter(([, value]) => value.length > 0)
+      if (rows.length === 0) continue
+      fc.assert(
+        fc.property(fc.constantFrom(...rows), fc.nat(), fc.nat(7), ([keyHex, valueHex], position, bit) => {
+          const key = Buffer.from(keyHex, 'hex')
+          const value = Buffer.from(valueHex, 'hex')
+          const at = position % value.length
+          const damaged = Buffer.from(value)
+          damaged[at] = (damaged[at] as number) ^ (1 << bit)
+          table.putSync(key, damaged)
+          store.refresh()
+          try {
+            const { faults } = verify(store)
+            if (faults.length === 0)
+              throw new Error(`${name}: byte ${at} of ${bytesToHex(key)} may be anything`)
+          } finally {
+            table.putSync(key, value)
+          }
+        }),
+        runs,
+      )
+      t.pass(name)
+    }
+    store.refresh()
+    t.strictSame(verify(store).faults, [])
+  })
+}
+
+t.test('rows that belong to no block are found', async (t) => {
+  const store = await makeStore(t, testGenesis(londonConfig()))
+  const tables = tablesOf(store)
+  const dump = dumpStore(store)
+  for (const name of ['accounts', 'slots', 'accountHistory', 'slotHistory'] as const) {
+    const [key = '', value = ''] = Object.entries(dump[name]).at(-1) ?? []
+    const stray = Buffer.from(key, 'hex')
+    stray[3] = (stray[3] as number) ^ 1
+    tables[name].putSync(stray, Buffer.from(value, 'hex'))
+    store.refresh()
+    t.not(verify(store).faults.length, 0, name)
+    tables[name].removeSync(stray)
+  }
+  const head = Buffer.from(dump.meta[Buffer.from('head').toString('hex')] ?? '', 'hex')
+  const wrong = Buffer.from(head)
+  wrong[20] = (wrong[20] as number) ^ 1
+  tables.meta.putSync(Buffer.from('head'), wrong)
+  store.refresh()
+  t.not(verify(store).faults.length, 0, 'the head')
+  tables.meta.putSync(Buffer.from('head'), head)
+  store.refresh()
+  t.strictSame(verify(store).faults, [])
+})
+
+t.test('a store damaged all over stops after twenty faults', async (t) => {
+  const store = await makeStore(t, testGenesis(londonConfig()))
+  for (const key of Object.keys(dumpStore(store).nodes))
+    tablesOf(store).nodes.removeSync(Buffer.from(key, 'hex'))
+  for (const key of Object.keys(dumpStore(store).locations)) {
+    tablesOf(store).locations.removeSync(Buffer.from(key, 'hex'))
+  }
+  store.refresh()
+  t.equal(verify(store).faults.length, 20)
+})

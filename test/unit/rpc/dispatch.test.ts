@@ -1,0 +1,426 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { createDispatcher, defaultDispatchLimits } from '../../../src/rpc/dispatch.js'
+import { createTestEndpoint, testMethods } from './testMethods.js'
+
+const call = (method: string, params = '[]', id = '1') =>
+  `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
+const result = (json: string, id = '1') => `{"jsonrpc":"2.0","id":${id},"result":${json}}`
+const failure = (code: number, message: string, id = '1') =>
+  `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":${JSON.stringify(message)}}}`
+
+t.test('an id comes back byte for byte', async (t) => {
+  const { ask } = createTestEndpoint()
+  const ids = [
+    '0',
+    '-0',
+    '1.0',
+    '1e3',
+    '-1.5E-7',
+    '123456789012345678901234567890',
+    '""',
+    '"a"',
+    '"\\u0041\\n\\ud800"',
+    '"é😀"',
+    'null',
+  ]
+  for (const id of ids) {
+    t.equal(ask(call('test_echo', '[1]', id)), result('[1,null]', id))
+    t.equal(ask(`[${call('test_echo', '[1]', id)}]`), `[${result('[1,null]', id)}]`)
+    t.equal(ask(`{"method":1,"id":${id}}`), failure(-32600, 'invalid request', id))
+  }
+})
+
+t.test('an id that is no string, number or null is refused with a null id', async (t) => {
+  const { ask } = createTestEndpoint()
+  for (const id of ['true', '{}', '[1]']) {
+    t.equal(ask(call('test_echo', '[]', id)), failure(-32600, 'invalid request', 'null'))
+  }
+})
+
+t.test('of repeated members the last counts, however their keys are written', async (t) => {
+  const { ask } = createTestEndpoint()
+  t.equal(
+    ask('{"jsonrpc":"2.0","id":1,"method":"test_fault","\\u0069d":2.0,"method":"test_echo"}'),
+    result('[null,null]', '2.0'),
+  )
+  t.equal(ask('{"jsonrpc":"2.0","id":{},"method":"test_echo","id":3}'), result('[null,null]', '3'))
+  t.equal(
+    ask('{"x":{"id":9},"jsonrpc":"2.0","id":"]}","method":"test_echo","y":["id",8]}'),
+    result('[null,null]', '"]}"'),
+  )
+})
+
+t.test('what is no request is refused', async (t) => {
+  const { ask } = createTestEndpoint()
+  for (const body of ['', ' ', '{', '{"a":}', 'nul', '[1,', '[1 2]', '{} {}', '\ufeff{}']) {
+    t.equal(ask(body), failure(-32700, 'parse error', 'null'), body)
+  }
+  t.equal(ask(Uint8Array.of(0x22, 0xff, 0x22)), failure(-32700, 'parse error', 'null'))
+  for (const body of ['1', '"x"', 'null', '{}', '{"jsonrpc":"2.0"}']) {
+    t.equal(ask(body), failure(-32600, 'invalid request', 'null'), body)
+  }
+  for (const member of ['"jsonrpc":"1.0"', '"jsonrpc":2.0', '"method":5', `"method":"${'m'.repeat(2049)}"`]) {
+    const body = `{"jsonrpc":"2.0","method":"test_echo","id":7,${member}}`
+    t.equal(ask(body), failure(-32600, 'invalid request', '7'), member.slice(0, 40))
+  }
+  t.equal(
+    ask(call('m'.repeat(2048))),
+    failure(-32601, `the method ${'m'.repeat(2048)} does not exist/is not available`),
+  )
+})
+
+t.test('names of Object.prototype are unknown methods like any other', async (t) => {
+  const { ask } = createTestEndpoint()
+  for (const name of ['__proto__', 'constructor', 'toString', '']) {
+    t.equal(ask(call(name)), failure(-32601, `the method ${name} does not exist/is not available`))
+  }
+  t.equal(ask(call('eth_subscribe', '["newHeads"]')), failure(-32601, 'notifications not supported'))
+  t.equal(ask(call('eth_unsubscribe', '["0x1"]')), failure(-32601, 'notifications not supported'))
+})
+
+t.test('a notification runs and gets no answer, whatever comes of it', async (t) => {
+  const { ask, network } = createTestEndpoint()
+  t.equal(ask('{"jsonrpc":"2.0","method":"test_count"}'), '')
+  t.equal(network.runs, 1)
+  t.equal(ask('{"jsonrpc":"2.0","method":"test_nothing"}'), '')
+  t.equal(ask('[{"jsonrpc":"2.0","method":"test_count"},{"jsonrpc":"2.0","method":"test_fault"}]'), '')
+  t.equal(ask(`[{"jsonrpc":"2.0","method":"test_count"},${call('test_echo')}]`), `[${result('[null,null]')}]`)
+})
+
+t.test('a batch is answered in order, and an unusable member spoils only itself', async (t) => {
+  const { ask } = createTestEndpoint()
+  t.equal(
+    ask(
+      `[${call('test_echo', '[1]', '1')}, 5 ,${call('test_fault', '[]', '"b"')},{"id":3},[],${call('test_bytes', '["0x2"]', '4')}]`,
+    ),
+    `[${[
+      result('[1,null]', '1'),
+      failure(-32600, 'invalid request', 'null'),
+      failure(-32000, 'header not found', '"b"'),
+      failure(-32600, 'invalid request', '3'),
+      failure(-32600, 'invalid request', 'null'),
+      result('"éé"', '4'),
+    ].join(',')}]`,
+  )
+  t.equal(ask('[]'), failure(-32600, 'empty batch', 'null'))
+  t.equal(ask(' [ ] '), failure(-32600, 'empty batch', 'null'))
+})
+
+t.test('a batch with bad JSON anywhere runs nothing', async (t) => {
+  const { ask, network } = createTestEndpoint()
+  for (const bad of ['{"a":}', '[1,}]', '1.', 'tru', '"\\x"', call('test_count', '[1,}')]) {
+    t.equal(ask(`[${call('test_count')},${bad}]`), failure(-32700, 'parse error', 'null'), bad)
+  }
+  t.equal(network.runs, 0)
+})
+
+t.test('a batch has at most 1,000 calls, counted before anything is parsed', async (t) => {
+  const { ask, network } = createTestEndpoint()
+  const batch = (count: number) => `[${Array(count).fill(call('test_count')).join(',')}]`
+  t.equal(JSON.parse(ask(batch(1000))).length, 1000)
+  network.runs = 0
+  t.equal(ask(batch(1001)), failure(-32600, 'batch too large', 'null'))
+  const huge = Buffer.from(`[${'{},'.repeat(1_500_000)}{}]`)
+  const start = performance.now()
+  t.equal(ask(huge), failure(-32600, 'batch too large', 'null'))
+  t.ok(performance.now() - start < 100, 'a large body of small members does not stall')
+  t.equal(network.runs, 0)
+})
+
+t.test('calls whose answers no longer fit into a batch are told so', async (t) => {
+  const { ask, network } = createTestEndpoint({ batchBytesMax: 250 })
+  const body = `[${[1, 2, 3, 4].map((id) => call('test_bytes', id === 2 ? '["0x64"]' : '["0x1"]', String(id))).join(',')}]`
+  t.same(
+    JSON.parse(ask(body)).map((one: { id: number; error?: { code: number } }) => one.error?.code ?? one.id),
+    [1, -32003, -32003, -32003],
+  )
+  t.equal(network.runs, 2, 'nothing runs after the first that does not fit')
+})
+
+t.test('deep nesting crashes nothing', async (t) => {
+  const { ask } = createTestEndpoint()
+  const deep = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  t.equal(ask(deep(1_000_000)), `[${failure(-32600, 'invalid request', 'null')}]`)
+  t.equal(
+    ask(call('test_count', `[${deep(500_000)}]`)),
+    failure(-32602, 'too many arguments, want at most 0'),
+  )
+  t.equal(ask('['.repeat(1_000_000)), failure(-32700, 'parse error', 'null'))
+  t.equal(ask('{"a":'.repeat(500_000)), failure(-32700, 'parse error', 'null'))
+})
+
+t.test('a result is repeated until the head changes', async (t) => {
+  const { ask, network } = createTestEndpoint()
+  const body = call('test_echo', '["x"]')
+  const first = ask(body)
+  t.equal(ask(body), first)
+  t.equal(ask(body.replace('"id":1', '"id":1.0')), first.replace('"id":1', '"id":1.0'))
+  t.equal(network.runs, 2, 'one for the common form, one for an id that needs the general reader')
+  network.head.generation++
+  t.equal(ask(body), first)
+  t.equal(network.runs, 3)
+})
+
+t.test('every layout of a question is remembered, and answers with the id of the asker', async (t) => {
+  const { ask, network } = createTestEndpoint()
+  const layouts = [
+    '{"jsonrpc":"2.0","id":ID,"method":"test_echo","params":[1]}',
+    '{"jsonrpc":"2.0","method":"test_echo","params":[1],"id":ID}',
+    '{"jsonrpc": "2.0", "method": "test_echo", "params": [1], "id": ID}\n',
+    '{"params":[1],"method":"test_echo","id":ID,"jsonrpc":"2.0"}',
+    ' {\n"method" : "test_echo" , "id":ID, "params" : [1] ,\t"jsonrpc":"2.0" }\r\n',
+  ]
+  for (const layout of layouts) {
+    network.runs = 0
+    for (const id of ['1', '2', '1000000', '"a"', '0', '-5']) {
+      t.equal(ask(layout.replace('ID', id)), result('[1,null]', id))
+      t.equal(ask(`[${layout.replace('ID', id)}]`), `[${result('[1,null]', id)}]`)
+    }
+    t.ok(network.runs <= 2, `${network.runs} runs, alone and in a batch`)
+  }
+})
+
+t.test('a request that only looks like a remembered one is not taken for it', async (t) => {
+  const { ask } = createTestEndpoint()
+  ask('{"jsonrpc":"2.0","id":1,"method":"test_echo","params":[1]}')
+  ask('{"jsonrpc":"2.0","method":"test_echo","params":[1],"id":1}')
+  for (const id of ['01', '1.', '"', '', '1 2', '+1', '"\\x"', '1,"id":']) {
+    for (const body of [
+      `{"jsonrpc":"2.0","id":${id},"method":"test_echo","params":[1]}`,
+      `{"jsonrpc":"2.0","method":"test_echo","params":[1],"id":${id}}`,
+    ]) {
+      t.equal(ask(body), failure(-32700, 'parse error', 'null'), body)
+    }
+  }
+  t.equal(
+    ask('{"jsonrpc":"2.0","id":true,"method":"test_echo","params":[1]}'),
+    failure(-32600, 'invalid request', 'null'),
+  )
+})
+
+t.test('a null, a fault and an impure result are never repeated', async (t) => {
+  const { ask, network } = createTestEndpoint()
+  for (const body of [call('test_null'), call('test_null', '[true]')]) {
+    network.runs = 0
+    t.equal(ask(body), result('null'))
+    t.equal(ask(body), result('null'))
+    t.equal(network.runs, 2)
+  }
+  network.runs = 0
+  t.equal(ask(call('test_count')), result('1'))
+  t.equal(ask(call('test_count')), result('2'))
+})
+
+t.test('a full memory forgets old questions and keeps answering right', async (t) => {
+  const { ask, network } = createTestEndpoint({ memoBytesMax: 4096 })
+  for (let round = 0; round < 3; round++) {
+    for (let i = 0; i < 100; i++) t.equal(ask(call('test_echo', `[${i}]`)), result(`[${i},null]`))
+  }
+  t.ok(network.runs > 100)
+  network.runs = 0
+  t.equal(ask(call('test_bytes', '["0x1000"]')).length, ask(call('test_bytes', '["0x1000"]')).length)
+  t.equal(network.runs, 2, 'an answer that would push out everything else is not kept')
+})
+
+t.test('a defect is answered with its id and logged', async (t) => {
+  const { ask, defects } = createTestEndpoint()
+  const answer = ask(call('test_defect', '[]', '5'))
+  t.match(defects, [{ where: 'test_defect', error: { message: 'a secret' } }])
+  t.same(JSON.parse(answer), {
+    jsonrpc: '2.0',
+    id: 5,
+    error: { code: -32603, message: 'internal error', data: { id: defects[0]?.id } },
+  })
+})
+
+t.test('a busy server has its own HTTP status, alone and not in a batch', async (t) => {
+  const { endpoint } = createTestEndpoint()
+  t.match(endpoint.handle(Buffer.from(call('test_busy'))), { status: 503, retryAfterMs: 1500 })
+  t.match(endpoint.handle(Buffer.from(`[${call('test_busy')}]`)), { status: 200 })
+})
+
+t.test('a job is answered when it is done, and repeated only under the head it began with', async (t) => {
+  const { askLater, ask, network } = createTestEndpoint()
+  const first = askLater(call('test_job'))
+  network.jobs.pop()?.resolve('"done"')
+  t.equal(await first, result('"done"'))
+  t.equal(ask(call('test_job')), result('"done"'))
+  const second = askLater(call('test_job', '["0x1"]'))
+  network.head.generation++
+  network.jobs.pop()?.resolve('"old"')
+  t.equal(await second, result('"old"'))
+  const third = askLater(call('test_job', '["0x1"]'))
+  network.jobs.pop()?.reject(new Error('a secret'))
+  t.match(await third, /internal error/)
+})
+
+t.test('jobs in a batch run a few at a time and keep their order', async (t) => {
+  const { askLater, network } = createTestEndpoint()
+  const calls = Array.from({ length: 20 }, (_, i) => call('test_job', `["0x${i.toString(16)}"]`, String(i)))
+  const asked = askLater(`[${call('test_echo', '[]', '"first"')},${calls.join(',')}]`)
+  let most = 0
+  while (network.runs < 20 || network.jobs.length > 0) {
+    most = Math.max(most, network.jobs.length)
+    network.jobs.pop()?.resolve('true')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const ids = JSON.parse(await asked).map((one: { id: unknown }) => one.id)
+  t.same(ids, ['first', ...calls.keys()])
+  t.ok(most > 1 && most <= 8, `${most} at a time`)
+})
+
+t.test('what is not done in time is answered so', async (t) => {
+  const { askLater, network } = createTestEndpoint({ requestMsMax: 20 })
+  t.equal(await askLater(call('test_job')), failure(-32002, 'request timed out'))
+  const batch = `[${call('test_echo')},${Array(10)
+    .fill(call('test_job', '[]', '2'))
+    .join(',')},${call('test_count', '[]', '3')}]`
+  const answers: { error?: { code: number } }[] = JSON.parse(await askLater(batch))
+  t.same(
+    answers.map((one) => one.error?.code),
+    [undefined, ...Array(11).fill(-32002)],
+  )
+  for (const job of network.jobs) job.reject(new Error('too late to matter'))
+})
+
+t.test('two methods of one name are refused', async (t) => {
+  t.throws(() =>
+    createDispatcher({
+      methods: [testMethods[0], testMethods[0]],
+      limits: defaultDispatchLimits,
+      log: () => {},
+    }),
+  )
+})
+
+const space = fc.constantFrom('', '', '', ' ', '\n\t', '\r\n  ')
+const idText = fc.oneof(
+  fc.integer().map(String),
+  fc.string().map((text) => JSON.stringify(text)),
+  fc.constantFrom(
+    '-0',
+    '1.0',
+    '1e3',
+    '01',
+    '-',
+    '"\\u0041"',
+    '"\\x"',
+    'null',
+    'true',
+    '{}',
+    '[1]',
+    '9'.repeat(40),
+  ),
+)
+const methodText = fc.constantFrom(
+  '"test_echo"',
+  '"test_echo"',
+  '"test_null"',
+  '"test_fault"',
+  '"test_bytes"',
+  '"test\\u005fecho"',
+  '"tést"',
+  '"nothing"',
+  '""',
+  '5',
+)
+const paramsText = fc.oneof(
+  fc.json({ maxDepth: 2 }).map((json) => `[${json}]`),
+  fc.constantFrom(
+    '[]',
+    '["0x3"]',
+    '[1,2,3]',
+    '[1,}',
+    '[[1}]',
+    '["\\u00e9]"]',
+    '["é"]',
+    '["\u0001"]',
+    '{}',
+    'null',
+    '"x"',
+    '[ 1 , "]" ]',
+  ),
+)
+const member = fc.oneof(
+  { weight: 6, arbitrary: idText.map((text) => ['"id"', text]) },
+  { weight: 2, arbitrary: methodText.map((text) => ['"method"', text]) },
+  { weight: 2, arbitrary: paramsText.map((text) => ['"params"', text]) },
+  { weight: 1, arbitrary: fc.constantFrom('"2.0"', '"1.0"', '2.0').map((text) => ['"jsonrpc"', text]) },
+  { weight: 1, arbitrary: fc.json({ maxDepth: 1 }).map((text) => ['"extra"', text]) },
+)
+const requestText = fc
+  .record({
+    id: idText,
+    method: methodText,
+    params: paramsText,
+    rest: fc.array(member, { maxLength: 1 }),
+    spaces: fc.array(space, { minLength: 8, maxLength: 8 }),
+    order: fc.shuffledSubarray([0, 1, 2, 3, 4], { minLength: 3 }),
+  })
+  .map(({ id, method, params, rest, spaces, order }) => {
+    const all = [['"jsonrpc"', '"2.0"'], ['"id"', id], ['"method"', method], ['"params"', params], ...rest]
+    const [a = '', b = '', c = '', d = '', e = ''] = spaces
+    const text = order.flatMap((i) =>
+      all[i] === undefined ? [] : [`${a}${all[i]?.[0]}${b}:${c}${all[i]?.[1]}${d}`],
+    )
+    return `${e}{${text.join(',')}}${a}`
+  })
+
+/** The same request with a member that only the general reader takes. */
+const forGeneralReader = (text: string) => text.replace(/^(\s*)\{(?!\s*\})/, '$1{"\\u0078":0,')
+
+t.test('the fast reader and the general one answer alike', async (t) => {
+  const seed = Number(process.env.TIDEGATE_SEED ?? Date.now() % 2 ** 31)
+  t.comment(`seed ${seed}; repeat with TIDEGATE_SEED=${seed}`)
+  const fast = createTestEndpoint()
+  fc.assert(
+    fc.property(requestText, (text) => {
+      const general = createTestEndpoint().ask(forGeneralReader(text))
+      for (const attempt of [1, 2]) {
+        const answer = fast.ask(text)
+        if (answer !== general) throw new Error(`attempt ${attempt}: ${answer} but ${general}`)
+      }
+      const inBatch = fast.ask(`[${text}]`)
+      const single = general.includes('"code":-32700') || general === '' ? general : `[${general}]`
+      if (inBatch !== single) throw new Error(`in a batch: ${inBatch} but ${single}`)
+    }),
+    { seed, numRuns: 5000 },
+  )
+  t.ok(fast.network.runs > 100)
+})
+
+t.test('a request cut or changed anywhere is answered alike by both readers', async (t) => {
+  const seed = Number(process.env.TIDEGATE_SEED ?? Date.now() % 2 ** 31)
+  t.comment(`seed ${seed}; repeat with TIDEGATE_SEED=${seed}`)
+  const fast = createTestEndpoint()
+  const insertion = fc.constantFrom(
+    '',
+    '"',
+    '\\',
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    ' ',
+    '0',
+    'e',
+    '\u0000',
+    'é',
+    'null',
+  )
+  fc.assert(
+    fc.property(requestText, fc.nat(), fc.nat(3), insertion, (text, at, cut, inserted) => {
+      const i = at % text.length
+      const changed = text.slice(0, i) + inserted + text.slice(i + cut)
+      if (!/^\s*\{(?!\s*\})/.test(changed)) return
+      const answer = fast.ask(changed)
+      const general = createTestEndpoint().ask(forGeneralReader(changed))
+      if (answer !== general) throw new Error(`${answer} but ${general}`)
+    }),
+    { seed, numRuns: 5000 },
+  )
+  t.pass()
+})

@@ -1,0 +1,142 @@
+import t from 'tap'
+import type { Fault } from '../../../src/primitives/faults.js'
+import { FaultError } from '../../../src/primitives/faults.js'
+import {
+  type Defect,
+  faultToHttpStatus,
+  faultToWireError,
+  renderErrorAnswer,
+  thrownToWireError,
+} from '../../../src/rpc/wireErrors.js'
+
+/** One example of every kind with what it is on the wire; a kind without one does not compile. */
+const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, string, unknown?] } = {
+  ParseError: [{ kind: 'ParseError' }, -32700, 'parse error'],
+  InvalidRequest: [{ kind: 'InvalidRequest' }, -32600, 'invalid request'],
+  EmptyBatch: [{ kind: 'EmptyBatch' }, -32600, 'empty batch'],
+  BatchTooLarge: [{ kind: 'BatchTooLarge' }, -32600, 'batch too large'],
+  MethodNotFound: [
+    { kind: 'MethodNotFound', method: 'eth_x' },
+    -32601,
+    'the method eth_x does not exist/is not available',
+  ],
+  NotificationsNotSupported: [{ kind: 'NotificationsNotSupported' }, -32601, 'notifications not supported'],
+  MissingArgument: [{ kind: 'MissingArgument', index: 2 }, -32602, 'missing value for required argument 2'],
+  InvalidArgument: [
+    { kind: 'InvalidArgument', index: 0, why: 'it is odd' },
+    -32602,
+    'invalid argument 0: it is odd',
+  ],
+  TooManyArguments: [{ kind: 'TooManyArguments', max: 3 }, -32602, 'too many arguments, want at most 3'],
+  ParamsNotArray: [{ kind: 'ParamsNotArray' }, -32602, 'non-array args: params must be an array'],
+  UnknownArgument: [{ kind: 'UnknownArgument', name: 'a"b' }, -32602, 'unknown argument "a\\"b"'],
+  StorageKeyTooLong: [
+    { kind: 'StorageKeyTooLong', key: '0x00' },
+    -32602,
+    'storage key too long (want at most 32 bytes): "0x00"',
+  ],
+  StorageKeyNotHex: [{ kind: 'StorageKeyNotHex', key: 'zz' }, -32602, 'invalid hex in storage key: "zz"'],
+  TooManyStorageKeys: [
+    { kind: 'TooManyStorageKeys', max: 1024, got: 1025 },
+    -32602,
+    'too many storage keys requested (max 1024, got 1025)',
+  ],
+  BothBlockHashAndNumber: [
+    { kind: 'BothBlockHashAndNumber' },
+    -32602,
+    'cannot specify both BlockHash and BlockNumber, choose one or the other',
+  ],
+  SafeTagNotSupported: [
+    { kind: 'SafeTagNotSupported', index: 2 },
+    -32602,
+    'invalid argument 2: the safe tag is not supported on this network, use finalized',
+  ],
+  HeaderNotFound: [{ kind: 'HeaderNotFound' }, -32000, 'header not found'],
+  HeaderForHashNotFound: [{ kind: 'HeaderForHashNotFound' }, -32000, 'header for hash not found'],
+  HashNotCanonical: [{ kind: 'HashNotCanonical' }, -32000, 'hash is not currently canonical'],
+  StateNotAvailable: [
+    { kind: 'StateNotAvailable', stateRoot: '0xab' },
+    -32000,
+    'historical state 0xab is not available',
+  ],
+  HistoryPruned: [{ kind: 'HistoryPruned' }, 4444, 'pruned history unavailable'],
+  ExecutionReverted: [
+    { kind: 'ExecutionReverted', reason: 'no', data: Uint8Array.of(1, 2) },
+    3,
+    'execution reverted: no',
+    '0x0102',
+  ],
+  GasExceedsAllowance: [
+    { kind: 'GasExceedsAllowance', allowance: 21000n },
+    -32000,
+    'gas required exceeds allowance (21000)',
+  ],
+  InsufficientFunds: [
+    { kind: 'InsufficientFunds', purpose: 'gas' },
+    -32000,
+    'insufficient funds for gas * price + value',
+  ],
+  ExecutionTimedOut: [
+    { kind: 'ExecutionTimedOut', limitSeconds: 5 },
+    -32000,
+    'execution aborted (timeout = 5s)',
+  ],
+  ResponseTooLarge: [{ kind: 'ResponseTooLarge' }, -32003, 'response too large'],
+  RequestTimedOut: [{ kind: 'RequestTimedOut' }, -32002, 'request timed out'],
+  Unauthorized: [{ kind: 'Unauthorized', why: 'key revoked' }, -32001, 'unauthorized: key revoked'],
+  MethodNotAllowed: [
+    { kind: 'MethodNotAllowed', method: 'eth_x' },
+    -32004,
+    'method eth_x is not allowed for this API key',
+  ],
+  LimitExceeded: [
+    { kind: 'LimitExceeded', what: 'requests per second', limit: 10, retryAfterMs: 500 },
+    -32005,
+    'limit exceeded: requests per second',
+    { limit: 10, retryAfterMs: 500 },
+  ],
+  ServerBusy: [{ kind: 'ServerBusy', retryAfterMs: 1000 }, -32005, 'server busy', { retryAfterMs: 1000 }],
+}
+
+t.test('every fault has its code and wording', async (t) => {
+  for (const [fault, code, message, data] of Object.values(examples)) {
+    t.same(
+      faultToWireError(fault),
+      data === undefined ? { code, message } : { code, message, data },
+      fault.kind,
+    )
+  }
+  t.equal(
+    faultToWireError({ kind: 'ExecutionReverted', reason: undefined, data: new Uint8Array() }).message,
+    'execution reverted',
+  )
+  t.equal(
+    faultToWireError({ kind: 'InsufficientFunds', purpose: 'transfer' }).message,
+    'insufficient funds for transfer',
+  )
+})
+
+t.test('only limits and access change the HTTP status of a single answer', async (t) => {
+  t.same(faultToHttpStatus({ kind: 'ServerBusy', retryAfterMs: 9 }), { status: 503, retryAfterMs: 9 })
+  t.equal(faultToHttpStatus({ kind: 'LimitExceeded', what: 'x', limit: 1, retryAfterMs: 9 }).status, 429)
+  t.equal(faultToHttpStatus({ kind: 'HeaderNotFound' }).status, 200)
+})
+
+t.test('a defect shows an id and nothing else, and the log gets both', async (t) => {
+  const logged: Defect[] = []
+  const error = new Error('secret in /etc/passwd')
+  const wire = thrownToWireError(error, 'eth_x', (defect) => logged.push(defect))
+  t.equal(wire.code, -32603)
+  t.equal(wire.message, 'internal error')
+  t.notMatch(renderErrorAnswer('1', wire), /secret|passwd|at /)
+  t.equal(logged.length, 1)
+  t.equal(logged[0]?.error, error)
+  t.equal(logged[0]?.where, 'eth_x')
+  t.same(wire.data, { id: logged[0]?.id })
+  t.match(logged[0]?.id, /^[0-9a-f]{16}$/)
+})
+
+t.test('a fault that was thrown is no defect', async (t) => {
+  const wire = thrownToWireError(new FaultError({ kind: 'HeaderNotFound' }), 'eth_x', () => t.fail('logged'))
+  t.same(wire, { code: -32000, message: 'header not found' })
+})

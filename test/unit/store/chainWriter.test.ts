@@ -1,0 +1,285 @@
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  type Address,
+  bytesToHex,
+  concatBytes,
+  type Hash32,
+  hexToBytes,
+  toHash32,
+} from '../../../src/primitives/bytes.js'
+import { keccak256 } from '../../../src/primitives/keccak.js'
+import { type Bundle, type Change, decodeBundle, encodeBundle } from '../../../src/store/bundle.js'
+import type { ChainIdentity } from '../../../src/store/chainReader.js'
+import { ChainWriter } from '../../../src/store/chainWriter.js'
+import { propertyRuns } from '../../property.js'
+import { differences, dumpStore, type StoreDump } from '../../storeDump.js'
+
+const mapBytes = 2 ** 30
+const identity: ChainIdentity = { chainId: '1', networkId: '1', genesisHash: '0x00', config: '{}' }
+
+/** Neighbours, and those at both ends of the key space. */
+const addresses = ['00'.repeat(20), `${'00'.repeat(19)}01`, `${'ff'.repeat(19)}fe`, 'ff'.repeat(20)].map(
+  (hex) => hexToBytes(hex) as Uint8Array as Address,
+)
+const slots = [
+  '00'.repeat(32),
+  `${'00'.repeat(31)}01`,
+  `${'00'.repeat(12)}${'ff'.repeat(20)}`,
+  'ff'.repeat(32),
+].map((hex) => toHash32(hexToBytes(hex)))
+const slotKeys = addresses.flatMap((address) => slots.map((slot) => concatBytes(address, slot)))
+
+const row = fc.oneof(fc.constant(new Uint8Array(0)), fc.uint8Array({ minLength: 1, maxLength: 8 }))
+const changesOf = (keys: readonly Uint8Array[]) =>
+  fc
+    .uniqueArray(fc.tuple(fc.constantFrom(...keys), row), {
+      selector: ([key]) => bytesToHex(key),
+      maxLength: 6,
+    })
+    .map((list): Change[] => [...list].sort(([a], [b]) => Buffer.compare(a, b)))
+const content = fc.record({
+  accounts: changesOf(addresses),
+  slots: changesOf(slotKeys),
+  transactions: fc.nat(3),
+})
+type Content = typeof content extends fc.Arbitrary<infer C> ? C : never
+
+let made = 0
+
+/** A bundle whose hashes occur nowhere else; the store does not look into its RLP. */
+function makeBundle(number: number, parentHash: Hash32, { accounts, slots, transactions }: Content): Bundle {
+  const unique = () => keccak256(Buffer.from(`${made++}`))
+  const hash = unique()
+  const senders = concatBytes(
+    ...Array.from({ length: transactions }, () => concatBytes(new Uint8Array(20).fill(number), unique())),
+  )
+  return {
+    number,
+    hash,
+    parentHash,
+    header: concatBytes(Uint8Array.of(number), hash),
+    body: concatBytes(Uint8Array.of(0xb0), hash),
+    senders,
+    receipts: concatBytes(Uint8Array.of(0xec), hash),
+    totalDifficulty: number === 0 ? new Uint8Array(0) : Uint8Array.of(number),
+    accounts,
+    slots,
+    nodes: [[unique(), Uint8Array.of(1, number)]],
+    code: [[unique(), Uint8Array.of(2, number)]],
+  }
+}
+
+const zeroHash = toHash32(new Uint8Array(32))
+
+/** The state after each canonical block, kept the naive way. */
+type State = ReadonlyMap<string, string>
+
+function applyTo(state: State, bundle: Bundle): State {
+  const next = new Map(state)
+  for (const [key, value] of [...bundle.accounts, ...bundle.slots]) {
+    if (value.length === 0) next.delete(bytesToHex(key))
+    else next.set(bytesToHex(key), bytesToHex(value))
+  }
+  return next
+}
+
+function compareReads(store: ChainWriter, states: readonly State[]): void {
+  const mustBe = (what: string, got: Uint8Array | undefined, want: string | undefined) => {
+    const text = got && bytesToHex(got)
+    if (text !== want) throw new Error(`${what} is ${text}, not ${want}`)
+  }
+  const head = states.length - 1
+  for (const address of addresses) {
+    const name = bytesToHex(address)
+    mustBe(`account ${name}`, store.readAccount(address), states[head]?.get(name))
+    for (const slot of slots) {
+      const key = bytesToHex(concatBytes(address, slot))
+      mustBe(`slot ${key}`, store.readSlot(address, slot), states[head]?.get(key))
+      for (const [number, state] of states.entries()) {
+        mustBe(`slot ${key} at ${number}`, store.readSlotAt(address, slot, number), state.get(key))
+      }
+      mustBe(`slot ${key} later`, store.readSlotAt(address, slot, 2 ** 53 - 1), states[head]?.get(key))
+    }
+    for (const [number, state] of states.entries()) {
+      mustBe(`account ${name} at ${number}`, store.readAccountAt(address, number), state.get(name))
+    }
+  }
+  for (const [number, state] of states.entries()) compareRanges(store, number, state, number === head)
+}
+
+function compareRanges(store: ChainWriter, number: number, state: State, isHead: boolean): void {
+  const text = (rows: Iterable<readonly [Uint8Array, Uint8Array]>) =>
+    // Collected before they are printed: what a range hands out must stay what it was.
+    [...rows].map(([key, value]) => `${bytesToHex(key)}=${bytesToHex(value)}`).join()
+  const wanted = (length: number, prefix: string) =>
+    [...state]
+      .filter(([key]) => key.length === 2 + length * 2 && key.startsWith(prefix))
+      .map(([key, value]) => `0x${key.slice(prefix.length)}=${value}`)
+      .sort()
+      .join()
+  const pairs: [string, string][] = [[text(store.accountsAt(number)), wanted(20, '0x')]]
+  if (isHead) pairs.push([text(store.accounts()), wanted(20, '0x')])
+  for (const address of addresses) {
+    const want = wanted(52, bytesToHex(address))
+    pairs.push([text(store.slotsOfAt(address, number)), want])
+    if (isHead) pairs.push([text(store.slotsOf(address)), want])
+  }
+  for (const [got, want] of pairs)
+    if (got !== want) throw new Error(`range at ${number}: ${got}, not ${want}`)
+}
+
+const moves = fc.array(
+  fc.record({
+    /** How many canonical blocks give way. */
+    back: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(6) }),
+    blocks: fc.array(content, { maxLength: 4 }),
+  }),
+  { minLength: 1, maxLength: 10 },
+)
+
+t.test('reads at every block agree with a naive model, whatever was applied and unwound', async (t) => {
+  const folder = t.testdir()
+  let run = 0
+  await fc.assert(
+    fc.asyncProperty(content, moves, async (genesis, moves) => {
+      const path = join(folder, `${run++}.mdb`)
+      const store = ChainWriter.openForWriting({ path, mapBytes })
+      try {
+        const first = makeBundle(0, zeroHash, genesis)
+        store.initialize(identity, first)
+        const chain = [first]
+        const states = [applyTo(new Map(), first)]
+        const dumps: StoreDump[] = [dumpStore(store)]
+        for (const { back, blocks } of moves) {
+          const fork = Math.max(0, chain.length - 1 - back)
+          chain.length = states.length = fork + 1
+          const bundles: Bundle[] = []
+          for (const block of blocks) {
+            const parent = chain.at(-1) as Bundle
+            const bundle = makeBundle(parent.number + 1, parent.hash, block)
+            bundles.push(bundle)
+            chain.push(bundle)
+            states.push(applyTo(states.at(-1) as State, bundle))
+          }
+          store.apply(fork, bundles)
+          const head = chain.at(-1) as Bundle
+          if (bytesToHex(store.readHead()?.hash ?? zeroHash) !== bytesToHex(head.hash))
+            throw new Error('the head is not the last bundle')
+          compareReads(store, states)
+          // The dumps of blocks that were head on the way are made by applying them one by one.
+          dumps.length = fork + 1
+          store.apply(fork, [])
+          for (const bundle of bundles) {
+            store.apply(bundle.number - 1, [bundle])
+            dumps.push(dumpStore(store))
+          }
+        }
+        for (let number = chain.length - 1; number >= 0; number--) {
+          store.apply(number, [])
+          const found = differences(dumpStore(store), dumps[number] as StoreDump)
+          if (found.length > 0) throw new Error(`after unwinding to ${number}: ${found.join('; ')}`)
+          compareReads(store, states.slice(0, number + 1))
+        }
+      } finally {
+        await store.close()
+      }
+    }),
+    propertyRuns(60),
+  )
+  t.pass('all agree')
+})
+
+t.test('blocks that gave way stay readable by hash, their transactions are located no longer', async (t) => {
+  const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
+  t.teardown(() => store.close())
+  const bare = { accounts: [], slots: [], transactions: 2 }
+  const genesis = makeBundle(0, zeroHash, bare)
+  store.initialize(identity, genesis)
+  const old = makeBundle(1, genesis.hash, bare)
+  const fresh = makeBundle(1, genesis.hash, bare)
+  store.apply(0, [old])
+  const hashOf = (bundle: Bundle) => toHash32(bundle.senders.subarray(20, 52))
+  t.strictSame(store.readLocation(hashOf(old)), { blockHash: Buffer.from(old.hash), index: 0 })
+  store.apply(0, [fresh])
+  t.equal(store.readLocation(hashOf(old)), undefined)
+  t.ok(store.readLocation(hashOf(fresh)))
+  for (const bundle of [old, fresh]) {
+    t.strictSame(store.readHeader(bundle.hash), Buffer.from(bundle.header))
+    t.strictSame(store.readReceipts(bundle.hash), Buffer.from(bundle.receipts))
+  }
+})
+
+t.test('a transaction that both branches hold is located in the one that is canonical', async (t) => {
+  const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
+  t.teardown(() => store.close())
+  const genesis = makeBundle(0, zeroHash, { accounts: [], slots: [], transactions: 0 })
+  store.initialize(identity, genesis)
+  const shared = concatBytes(new Uint8Array(20), keccak256(Buffer.from('shared')))
+  const empty = { accounts: [], slots: [], transactions: 0 }
+  const old = { ...makeBundle(1, genesis.hash, empty), senders: shared }
+  const fresh = makeBundle(1, genesis.hash, empty)
+  const second = { ...makeBundle(2, fresh.hash, empty), senders: shared }
+  store.apply(0, [old])
+  store.apply(0, [fresh, second])
+  const hash = toHash32(shared.subarray(20))
+  t.strictSame(store.readLocation(hash)?.blockHash, Buffer.from(second.hash))
+  store.apply(0, [old])
+  t.strictSame(store.readLocation(hash)?.blockHash, Buffer.from(old.hash))
+})
+
+t.test('bundles that do not extend the chain change nothing', async (t) => {
+  const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
+  t.teardown(() => store.close())
+  const some = { accounts: [[addresses[0], Uint8Array.of(1)] as Change], slots: [], transactions: 1 }
+  const genesis = makeBundle(0, zeroHash, some)
+  store.initialize(identity, genesis)
+  const one = makeBundle(1, genesis.hash, { ...some, accounts: [] })
+  store.apply(0, [one])
+  const before = dumpStore(store)
+  const next = makeBundle(1, genesis.hash, some)
+  t.throws(() => store.apply(0, [next, makeBundle(2, genesis.hash, some)]), /does not extend/)
+  t.throws(() => store.apply(1, [makeBundle(3, one.hash, some)]), /does not extend/)
+  t.throws(() => store.apply(1, [makeBundle(1, genesis.hash, some)]), /does not extend/)
+  t.throws(() => store.apply(-1, []), /is not canonical/)
+  t.throws(() => store.apply(2, [makeBundle(3, one.hash, some)]), /is not canonical/)
+  t.strictSame(differences(dumpStore(store), before), [])
+  t.strictSame(differences(before, dumpStore(store)), [])
+})
+
+t.test('a bundle survives its encoding', async (t) => {
+  const bytes = fc.uint8Array({ maxLength: 300 })
+  const list = fc.array(fc.tuple(bytes, bytes), { maxLength: 20 })
+  const hash = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((each) => toHash32(each))
+  const bundle = fc.record({
+    number: fc.maxSafeNat(),
+    hash,
+    parentHash: hash,
+    header: bytes,
+    body: bytes,
+    senders: bytes,
+    receipts: bytes,
+    totalDifficulty: bytes,
+    accounts: list,
+    slots: list,
+    nodes: list,
+    code: list,
+  })
+  const plain = (value: unknown): unknown =>
+    JSON.stringify(value, (_, each) =>
+      each instanceof Uint8Array || each?.type === 'Buffer'
+        ? Buffer.from(each.data ?? each).toString('hex')
+        : each,
+    )
+  fc.assert(
+    fc.property(bundle, (bundle) => {
+      const encoded = encodeBundle(bundle)
+      const decoded = decodeBundle(encoded)
+      return plain(decoded) === plain(bundle) && bytesToHex(encodeBundle(decoded)) === bytesToHex(encoded)
+    }),
+    propertyRuns(300),
+  )
+  t.throws(() => decodeBundle(Uint8Array.of(0x01)), { name: 'RangeError' })
+  t.throws(() => decodeBundle(new Uint8Array(0)))
+})

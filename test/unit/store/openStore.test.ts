@@ -1,0 +1,398 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { pack, unpack } from 'msgpackr'
+import t, { type Test } from 'tap'
+import { bytesToHex, concatBytes, type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
+import { keccak256 } from '../../../src/primitives/keccak.js'
+import type { Bundle } from '../../../src/store/bundle.js'
+import { type ChainIdentity, ChainReader } from '../../../src/store/chainReader.js'
+import { ChainWriter } from '../../../src/store/chainWriter.js'
+import { openEnvironment, openTable } from '../../../src/store/environment.js'
+import { metaKeys, schemaVersion } from '../../../src/store/tables.js'
+import { lockForWriting } from '../../../src/store/writerLock.js'
+import { differences, dumpStore } from '../../storeDump.js'
+
+const mapBytes = 2 ** 30
+const identity: ChainIdentity = { chainId: '1', networkId: '1', genesisHash: '0x01', config: '{}' }
+const zeroHash = toHash32(new Uint8Array(32))
+
+function makeBundle(number: number, parentHash: Hash32, bodyBytes = 10): Bundle {
+  const hash = keccak256(concatBytes(parentHash, Uint8Array.of(number & 255, number >> 8)))
+  const address = hash.slice(0, 20)
+  return {
+    number,
+    hash,
+    parentHash,
+    header: hash,
+    body: new Uint8Array(bodyBytes).fill(number),
+    senders: concatBytes(address, hash),
+    receipts: Uint8Array.of(number & 255),
+    totalDifficulty: Uint8Array.of(1),
+    accounts: [[address, Uint8Array.of(1 + (number % 255))]],
+    slots: [[concatBytes(address, hash), Uint8Array.of(1 + (number % 255))]],
+    nodes: [[hash, new Uint8Array(50).fill(number)]],
+    code: [],
+  }
+}
+
+async function makeStore(path: string, bytes = mapBytes): Promise<void> {
+  const store = ChainWriter.openForWriting({ path, mapBytes: bytes })
+  store.initialize(identity, makeBundle(0, zeroHash))
+  await store.close()
+}
+
+async function changeMeta(path: string, change: (identity: Record<string, unknown>) => unknown) {
+  const environment = openEnvironment({ path, readOnly: false, mapBytes })
+  const meta = openTable(environment, 'meta')
+  const row = unpack(meta?.getBinary(metaKeys.identity) as Uint8Array)
+  meta?.putSync(metaKeys.identity, pack(change(row)))
+  await environment.close()
+}
+
+t.test('a store of another schema version is refused', async (t) => {
+  const path = join(t.testdir(), 'chain.mdb')
+  await makeStore(path)
+  await changeMeta(path, (row) => ({ ...row, schema: schemaVersion + 1 }))
+  const expected = {
+    name: 'OperatorError',
+    message: new RegExp(`has schema ${schemaVersion + 1}, this version of tidegate reads ${schemaVersion}`),
+  }
+  t.throws(() => ChainReader.open({ path, mapBytes }), expected)
+  // LMDB ends a refused opening in the next turn.
+  await new Promise(setImmediate)
+  t.throws(() => ChainWriter.openForWriting({ path, mapBytes }), expected)
+  await new Promise(setImmediate)
+  t.equal(existsSync(`${path}.writer`), false, 'the lock is given back')
+  await changeMeta(path, (row) => ({ ...row, schema: schemaVersion }))
+  await ChainReader.open({ path, mapBytes }).close()
+})
+
+t.test('a store of another chain is refused and left as it was', async (t) => {
+  const path = join(t.testdir(), 'chain.mdb')
+  await makeStore(path)
+  const store = ChainWriter.openForWriting({ path, mapBytes })
+  t.teardown(() => store.close())
+  const before = dumpStore(store)
+  t.throws(() => store.initialize({ ...identity, genesisHash: '0x02' }, makeBundle(0, zeroHash, 20)), {
+    name: 'OperatorError',
+    message: /is of the chain with genesis 0x01, not 0x02/,
+  })
+  t.strictSame(differences(dumpStore(store), before), [])
+  store.initialize(identity, makeBundle(0, zeroHash))
+  t.strictSame(differences(dumpStore(store), before), [])
+})
+
+t.test('a file that is none of ours, or no store yet, is refused', async (t) => {
+  const folder = t.testdir({ 'text.mdb': 'hello '.repeat(5_000) })
+  const text = join(folder, 'text.mdb')
+  for (const open of [ChainReader.open, ChainWriter.openForWriting]) {
+    t.throws(() => open({ path: text, mapBytes }), { name: 'OperatorError', message: /is not a store/ })
+  }
+  t.throws(() => ChainReader.open({ path: join(folder, 'none.mdb'), mapBytes }), { name: 'OperatorError' })
+  t.equal(existsSync(join(folder, 'none.mdb')), false)
+  const path = join(folder, 'empty.mdb')
+  await ChainWriter.openForWriting({ path, mapBytes }).close()
+  t.throws(() => ChainReader.open({ path, mapBytes }), { name: 'OperatorError', message: /holds no chain/ })
+  t.equal(readFileSync(text, 'utf8'), 'hello '.repeat(5_000))
+})
+
+const childSource = (path: string, then: string) => `
+  import { ChainWriter } from ${JSON.stringify(new URL('../../../src/store/chainWriter.js', import.meta.url).href)}
+  const store = ChainWriter.openForWriting({ path: ${JSON.stringify(path)}, mapBytes: 2 ** 30 })
+  ${then}
+`
+
+function startChild(path: string, then: string) {
+  return spawn(process.execPath, ['--input-type=module', '-e', childSource(path, then)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  })
+}
+
+t.test('a second writer is refused and told who holds the store', async (t) => {
+  const path = join(t.testdir(), 'chain.mdb')
+  await makeStore(path)
+  const child = startChild(path, 'console.log("open"); process.stdin.resume()')
+  t.teardown(() => child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  t.throws(() => ChainWriter.openForWriting({ path, mapBytes }), {
+    name: 'OperatorError',
+    message: new RegExp(`is being written by process ${child.pid}\\b`),
+  })
+  await ChainReader.open({ path, mapBytes }).close()
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  t.ok(existsSync(`${path}.writer`), 'the lock of the killed process stays')
+  const store = ChainWriter.openForWriting({ path, mapBytes })
+  t.throws(() => ChainWriter.openForWriting({ path, mapBytes }), {
+    message: new RegExp(`is being written by process ${process.pid}\\b`),
+  })
+  await store.close()
+  t.strictSame(
+    readdirSync(join(path, '..')).filter((name) => name.includes('writer')),
+    [],
+    'nothing is left of the locks',
+  )
+})
+
+t.test('a lock whose process id now belongs to another process is taken over', async (t) => {
+  const path = join(t.testdir(), 'chain.mdb')
+  writeFileSync(`${path}.writer`, `${process.pid} 1 ${hostname()}\n`)
+  lockForWriting(path).release()
+  t.equal(existsSync(`${path}.writer`), false)
+})
+
+t.test('a lock of another machine is respected, and the way out is named', async (t) => {
+  const path = join(t.testdir(), 'chain.mdb')
+  writeFileSync(`${path}.writer`, '1 1 another-host\n')
+  t.throws(() => lockForWriting(path), {
+    name: 'OperatorError',
+    message: `the store ${path} is being written by process 1 on another-host; stop that process, or delete ${path}.writer if it is gone`,
+  })
+  t.equal(readFileSync(`${path}.writer`, 'utf8'), '1 1 another-host\n')
+})
+
+t.test('of many processes that find the same stale lock at once, one gets it', async (t) => {
+  const folder = t.testdir()
+  const source = `
+    import { lockForWriting } from ${JSON.stringify(new URL('../../../src/store/writerLock.js', import.meta.url).href)}
+    import { once } from 'node:events'
+    process.stdin.setEncoding('utf8')
+    process.stdin.on('data', (text) => {
+      for (const path of text.trim().split('\\n')) {
+        try { lockForWriting(path); console.log('got') } catch (error) { console.log('refused ' + error.name) }
+      }
+    })
+    console.log('ready')
+  `
+  const children = Array.from({ length: 4 }, () =>
+    spawn(process.execPath, ['--input-type=module', '-e', source], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, NODE_OPTIONS: '' },
+    }),
+  )
+  t.teardown(() => {
+    for (const child of children) child.kill('SIGKILL')
+  })
+  const outputs = children.map((child) => {
+    const output = { lines: [] as string[], waiting: () => {} }
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output.lines.push(...text.trim().split('\n'))
+      output.waiting()
+    })
+    return output
+  })
+  const linesOf = async (output: (typeof outputs)[number], count: number) => {
+    while (output.lines.length < count) {
+      await new Promise<void>((resolve) => {
+        output.waiting = resolve
+      })
+    }
+    return output.lines.splice(0, count)
+  }
+  for (const output of outputs) await linesOf(output, 1)
+  const gone = spawn(process.execPath, ['-e', ''])
+  await once(gone, 'exit')
+  const rounds = 200
+  const paths = Array.from({ length: rounds }, (_, round) => {
+    const path = join(folder, `${round}.mdb`)
+    writeFileSync(`${path}.writer`, `${gone.pid} 12345 ${hostname()}\n`)
+    return path
+  })
+  for (const child of children) child.stdin.write(`${paths.join('\n')}\n`)
+  const results: string[][] = []
+  for (const output of outputs) results.push(await linesOf(output, rounds))
+  const winners = paths.map((_, round) => results.filter((lines) => lines[round] === 'got').length)
+  t.ok(
+    winners.every((count) => count <= 1),
+    `at most one winner each: ${winners.filter((count) => count > 1).length} of ${rounds} had more`,
+  )
+  t.ok(
+    winners.every((count) => count === 1),
+    'and one at least',
+  )
+  t.notOk(results.flat().some((line) => line !== 'got' && line !== 'refused OperatorError'))
+})
+
+t.test('a reader beside a writer sees whole blocks only', async (t) => {
+  const path = join(t.testdir(), 'chain.mdb')
+  await makeStore(path)
+  const blocks = 300
+  const child = startChild(
+    path,
+    `
+    import { keccak256 } from ${JSON.stringify(new URL('../../../src/primitives/keccak.js', import.meta.url).href)}
+    const concatBytes = (...parts) => new Uint8Array(Buffer.concat(parts))
+    ${makeBundle.toString()}
+    let parent = store.readHead()
+    for (let n = 1; n <= ${blocks}; n++) {
+      const bundle = makeBundle(n, parent.hash)
+      store.apply(n - 1, [bundle])
+      parent = bundle
+      if (n % 7 === 0) { store.apply(n - 1, []); store.apply(n - 1, [bundle]) }
+    }
+    await store.close()
+    console.log('done')
+  `,
+  )
+  const done = once(child, 'exit')
+  t.teardown(() => child.kill('SIGKILL'))
+  let running = true
+  done.then(() => {
+    running = false
+  })
+  const reader = ChainReader.open({ path, mapBytes })
+  t.teardown(() => reader.close())
+  const seen = new Set<number>()
+  const torn: string[] = []
+  while (running) {
+    await new Promise(setImmediate)
+    reader.refresh()
+    const head = reader.readHead()
+    if (head === undefined) throw new Error('no head')
+    seen.add(head.number)
+    const { number, hash } = head
+    const address = hash.slice(0, 20) as Parameters<typeof reader.readAccount>[0]
+    const whole =
+      bytesToHex(reader.readCanonicalHash(number) ?? zeroHash) === bytesToHex(hash) &&
+      reader.readCanonicalHash(number + 1) === undefined &&
+      reader.readBody(hash) !== undefined &&
+      reader.readReceipts(hash) !== undefined &&
+      reader.readNode(hash) !== undefined &&
+      reader.readAccount(address) !== undefined &&
+      reader.readSlot(address, hash) !== undefined &&
+      reader.readLocation(hash) !== undefined
+    if (!whole) torn.push(`block ${number}`)
+  }
+  reader.refresh()
+  t.equal(reader.readHead()?.number, blocks)
+  t.strictSame(torn, [])
+  t.ok(seen.size > 3, `${seen.size} different heads were seen`)
+})
+
+t.test('a map that becomes too small grows, under readers too', async (t) => {
+  const path = join(t.testdir(), 'chain.mdb')
+  const small = 256 * 1024
+  const store = ChainWriter.openForWriting({ path, mapBytes: small })
+  t.teardown(() => store.close())
+  store.initialize(identity, makeBundle(0, zeroHash))
+  const source = `
+    import { ChainReader } from ${JSON.stringify(new URL('../../../src/store/chainReader.js', import.meta.url).href)}
+    const store = ChainReader.open({ path: ${JSON.stringify(path)}, mapBytes: ${small} })
+    console.log(store.readHead().number)
+    process.stdin.on('data', () => {
+      store.refresh()
+      const { number, hash } = store.readHead()
+      console.log(number + ' ' + store.readBody(hash).length)
+    })
+  `
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  t.equal(String((await once(child.stdout, 'data'))[0]), '0\n')
+  let parent = makeBundle(0, zeroHash)
+  for (let number = 1; number <= 100; number++) {
+    parent = makeBundle(number, parent.hash, 20_000)
+    store.apply(number - 1, [parent])
+  }
+  child.stdin.write('?')
+  t.equal(String((await once(child.stdout, 'data'))[0]), '100 20000\n')
+  t.equal(store.readBody(parent.hash)?.length, 20_000)
+})
+
+/** Applies blocks until one does not fit; the store then has to stand as before that block. Returns the head. */
+function fillUp(t: Test, store: ChainWriter, expected: { name: string; message: RegExp }) {
+  for (let number = 1; ; number++) {
+    const head = store.readHead()
+    if (head === undefined) throw new Error('no head')
+    const before = dumpStore(store)
+    const bundle = makeBundle(number, head.hash, 20_000)
+    try {
+      store.apply(number - 1, [bundle])
+    } catch (error) {
+      t.match(error, expected, `block ${number} does not fit`)
+      t.strictSame(differences(dumpStore(store), before), [])
+      t.strictSame(differences(before, dumpStore(store)), [])
+      return head
+    }
+    if (number > 200) throw new Error('the store never was full')
+  }
+}
+
+t.test('a full disk is named and keeps the store whole', async (t) => {
+  const folder = join(t.testdir(), 'small')
+  mkdirSync(folder)
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { stdio: 'ignore' })
+  } catch {
+    t.comment('skipped: this user may not mount a small file system')
+    return
+  }
+  try {
+    const path = join(folder, 'chain.mdb')
+    const store = ChainWriter.openForWriting({ path, mapBytes })
+    store.initialize(identity, makeBundle(0, zeroHash))
+    const reached = fillUp(t, store, { name: 'OperatorError', message: /is full; free some space/ })
+    execFileSync('mount', ['-o', 'remount,size=8m', folder])
+    const bundle = makeBundle(reached.number + 1, reached.hash, 20_000)
+    store.apply(reached.number, [bundle])
+    await store.close()
+    const again = ChainReader.open({ path, mapBytes })
+    t.equal(again.readHead()?.number, reached.number + 1)
+    t.strictSame(again.readBody(bundle.hash), Buffer.from(bundle.body))
+    await again.close()
+  } finally {
+    execFileSync('umount', ['-l', folder])
+  }
+})
+
+t.test('bytes that reads hand out stay what they were', async (t) => {
+  const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
+  t.teardown(() => store.close())
+  const genesis = makeBundle(0, zeroHash)
+  store.initialize(identity, genesis)
+  let parent = genesis
+  const blocks = [genesis]
+  for (let number = 1; number < 40; number++) {
+    parent = makeBundle(number, parent.hash, 40_000)
+    blocks.push(parent)
+    store.apply(number - 1, [parent])
+  }
+  const address = genesis.hash.slice(0, 20) as Parameters<typeof store.readAccount>[0]
+  const kept = [
+    ...blocks.flatMap(({ hash }) => [
+      store.readBody(hash),
+      store.readHeader(hash),
+      store.readNode(hash),
+      store.readReceipts(hash),
+      store.readSenders(hash),
+    ]),
+    store.readAccount(address),
+    store.readAccountAt(address, 3),
+    store.readHead()?.hash,
+    ...[...store.accounts()].flat(),
+    ...[...store.accountsAt(20)].flat(),
+    ...[...store.slotsOf(address)].flat(),
+    ...[...store.slotsOfAt(address, 20)].flat(),
+  ]
+  const copies = kept.map((bytes) => bytes && bytesToHex(bytes))
+  // Fifty more blocks reuse the pages of the old ones.
+  store.apply(0, [])
+  parent = genesis
+  for (let number = 1; number < 50; number++) {
+    parent = { ...makeBundle(number, parent.hash, 41_000) }
+    store.apply(number - 1, [parent])
+    await new Promise(setImmediate)
+  }
+  for (const { hash } of blocks) store.readBody(hash)
+  t.strictSame(
+    kept.map((bytes) => bytes && bytesToHex(bytes)),
+    copies,
+  )
+  t.notOk(copies.includes(undefined))
+})

@@ -1,0 +1,85 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+
+export interface RawResponse {
+  readonly status: number
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: string
+}
+
+/** Writes a POST request as bytes would come from a client, headers in the order given. */
+export function rawPost(path: string, body: string, headers: Record<string, string> = {}): string {
+  const all = {
+    host: '127.0.0.1',
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    ...headers,
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+}
+
+/** A TCP connection that reads HTTP/1.1 answers one after another, for requests that fetch would not send. */
+export class RawClient {
+  readonly socket: Socket
+  #buffer = Buffer.alloc(0)
+  #ended = false
+  #wake = () => {}
+
+  private constructor(socket: Socket) {
+    this.socket = socket
+    socket.on('data', (data) => {
+      this.#buffer = Buffer.concat([this.#buffer, data])
+      this.#wake()
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      this.#ended = true
+      this.#wake()
+    })
+  }
+
+  static async connect(port: number): Promise<RawClient> {
+    const socket = connect({ host: '127.0.0.1', port, noDelay: true })
+    const client = new RawClient(socket)
+    await once(socket, 'connect')
+    return client
+  }
+
+  write(text: string | Uint8Array): void {
+    this.socket.write(text)
+  }
+
+  /** The next answer; undefined if the connection ends before it is whole. `head`: it has no body. */
+  async read({ head = false } = {}): Promise<RawResponse | undefined> {
+    for (;;) {
+      const response = this.#take(head)
+      if (response !== undefined || this.#ended) return response
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  /** Resolves when the connection is over. */
+  async closed(): Promise<void> {
+    if (!this.#ended) await once(this.socket, 'close')
+  }
+
+  #take(head: boolean): RawResponse | undefined {
+    const end = this.#buffer.indexOf('\r\n\r\n')
+    if (end === -1) return undefined
+    const [statusLine = '', ...lines] = this.#buffer.toString('latin1', 0, end).split('\r\n')
+    const headers = new Map(
+      lines.map((line) => {
+        const colon = line.indexOf(':')
+        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+      }),
+    )
+    const length = head ? 0 : Number(headers.get('content-length') ?? 0)
+    if (this.#buffer.length < end + 4 + length) return undefined
+    const body = this.#buffer.toString('utf8', end + 4, end + 4 + length)
+    this.#buffer = this.#buffer.subarray(end + 4 + length)
+    return { status: Number(statusLine.split(' ')[1]), headers, body }
+  }
+}

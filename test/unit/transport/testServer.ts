@@ -1,0 +1,63 @@
+import {
+  createHttpServer,
+  defaultHttpLimits,
+  type HttpLimits,
+  type HttpServer,
+  type HttpServerOptions,
+  type Rejection,
+} from '../../../src/transport/http.js'
+import { createTestEndpoint, type TestEndpoint } from '../rpc/testMethods.js'
+
+export interface TestServer extends TestEndpoint {
+  readonly server: HttpServer
+  readonly port: number
+  readonly base: string
+  readonly rejections: Rejection[]
+  /** A POST of JSON through fetch. */
+  post(path: string, body: string, headers?: Record<string, string>): Promise<Response>
+}
+
+export const goodKey = 'good-key'
+
+/** A real server on a free loopback port, with networks `testnet` (the default) and `other`. */
+export async function startTestServer(
+  limits: Partial<HttpLimits> = {},
+  options: Partial<HttpServerOptions> = {},
+): Promise<TestServer> {
+  const endpoint = createTestEndpoint()
+  const other = createTestEndpoint()
+  other.network.runs = 1000
+  const rejections: Rejection[] = []
+  const server = createHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    routes: [
+      { name: 'testnet', endpoint: endpoint.endpoint, hosts: [] },
+      { name: 'other', endpoint: other.endpoint, hosts: ['Other.example'] },
+    ],
+    authorize: (key) => (key === goodKey ? { ok: true } : { ok: false, reason: 'unknown API key' }),
+    noAuth: false,
+    limits: { ...defaultHttpLimits, ...limits },
+    cors: '*',
+    refuseRepeatedLength: true,
+    health: () => ({ status: 'ok' }),
+    logDefect: (defect) => endpoint.defects.push(defect),
+    logRejection: (rejection) => rejections.push(rejection),
+    ...options,
+  })
+  const port = await server.listen()
+  const base = `http://127.0.0.1:${port}`
+  return {
+    ...endpoint,
+    server,
+    port,
+    base,
+    rejections,
+    post: (path, body, headers = {}) =>
+      fetch(base + path, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json', ...headers },
+      }),
+  }
+}
