@@ -8,7 +8,8 @@ import { type Address, type Hash32, toAddress, toHash32 } from '../primitives/by
 import { FaultError } from '../primitives/faults.js'
 import type { Param } from './method.js'
 
-function required<T>(decode: (value: unknown, index: number) => T): Param<T> {
+/** A parameter that has to be there. */
+export function required<T>(decode: (value: unknown, index: number) => T): Param<T> {
   return { required: true, fallback: undefined, decode }
 }
 
@@ -22,7 +23,8 @@ export function invalidArgument(index: number, why: string): FaultError {
   return new FaultError({ kind: 'InvalidArgument', index, why })
 }
 
-function typeName(value: unknown): string {
+/** What a JSON value is, as faults name it. */
+export function typeName(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'array' : typeof value
 }

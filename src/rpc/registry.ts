@@ -11,6 +11,8 @@ import { eth_getTransactionByBlockNumberAndIndex } from './methods/eth_getTransa
 import { eth_getUncleByBlockNumberAndIndex } from './methods/eth_getUncleByBlockNumberAndIndex.js'
 import { eth_syncing } from './methods/eth_syncing.js'
 import { net_version } from './methods/net_version.js'
+import { tidegate_getMappingSlot } from './methods/tidegate_getMappingSlot.js'
+import { tidegate_getStorageByKeys } from './methods/tidegate_getStorageByKeys.js'
 import { web3_clientVersion } from './methods/web3_clientVersion.js'
 import type { Network } from './network.js'
 
@@ -28,6 +30,8 @@ export const methods = {
   eth_getUncleByBlockNumberAndIndex,
   eth_syncing,
   net_version,
+  tidegate_getMappingSlot,
+  tidegate_getStorageByKeys,
   web3_clientVersion,
 } satisfies Record<string, Method<Network>>
 

@@ -18,6 +18,8 @@ const testOf: { readonly [M in MethodName]: string } = {
   eth_getUncleByBlockNumberAndIndex: 'eth_getUncleByBlockNumberAndIndex.test.ts',
   eth_syncing: 'eth_syncing.test.ts',
   net_version: 'net_version.test.ts',
+  tidegate_getMappingSlot: 'tidegate_getMappingSlot.test.ts',
+  tidegate_getStorageByKeys: 'tidegate_getStorageByKeys.test.ts',
   web3_clientVersion: 'web3_clientVersion.test.ts',
 }
 
