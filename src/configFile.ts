@@ -101,6 +101,8 @@ const networkShape = {
     /** A chain file (RLP blocks, plain or gzip), relative to the configuration file. */
     path: text('the path of a chain file'),
   }).optional(),
+  /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
+  storageLayouts: text('the path of a JSON file').optional(),
   /** Host names that address this network without its name in the path. */
   hosts: list(
     text('a host name without scheme and port')
@@ -204,6 +206,7 @@ function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry 
   return {
     ...network,
     genesis: resolve(folder, network.genesis),
+    ...(network.storageLayouts !== undefined && { storageLayouts: resolve(folder, network.storageLayouts) }),
     ...(network.source && { source: { ...network.source, path: resolve(folder, network.source.path) } }),
   }
 }
@@ -271,6 +274,7 @@ const crossSchema = z
             safeLag: z.number().catch(0),
             finalizedLag: z.number().catch(0),
             genesis: z.string().min(1).optional().catch(undefined),
+            storageLayouts: z.string().min(1).optional().catch(undefined),
             source: z
               .object({ path: z.string().min(1) })
               .optional()
@@ -313,6 +317,7 @@ function findCrossFaults(raw: unknown, folder: string): string[] {
     for (const [key, file] of [
       ['genesis', network.genesis],
       ['source.path', network.source?.path],
+      ['storageLayouts', network.storageLayouts],
     ] as const) {
       if (file !== undefined && !existsSync(resolve(folder, file))) {
         faults.push(`${path}.${key}: there is no file ${resolve(folder, file)}`)

@@ -13,6 +13,7 @@ import type { Network, SyncProgress } from '../rpc/network.js'
 import { StateReader } from '../state/stateReader.js'
 import { ChainReader } from '../store/chainReader.js'
 import { createInlineJobs } from './inlineJobs.js'
+import { readStorageLayouts } from './storageLayouts.js'
 
 /**
  * How often a network looks whether another process has written new blocks. Costs one read, 2 µs, and is faster
@@ -37,6 +38,9 @@ export interface OpenOptions {
 
 /** Opens a network; throws OperatorError where its store or source is not usable. */
 export async function openNetwork(config: NetworkConfig, options: OpenOptions): Promise<OpenNetwork> {
+  // First of all, because a fault in this file is the operator's and nothing has been started yet.
+  const { storageLayoutsPath } = config
+  const layouts = storageLayoutsPath === undefined ? new Map() : readStorageLayouts(storageLayoutsPath)
   let syncing: SyncProgress | undefined
   let chain: Chain | undefined
   const ingest = startSource(config, options.mapBytes, (progress) => {
@@ -72,6 +76,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     state: new StateReader(store),
     jobs: createInlineJobs(store),
     proofs: new AnswerCache(options.proofCacheBytes),
+    layouts,
     networkId: String(config.networkId ?? opened.identity.networkId),
     clientVersion: options.clientVersion,
     get head() {

@@ -91,6 +91,14 @@ export const boolean: Param<boolean> = required((value, index) => {
   return value
 })
 
+/** Any text. `what` completes the fault `want …`. */
+export function text(what: string): Param<string> {
+  return required((value, index) => {
+    if (typeof value !== 'string') throw invalidArgument(index, `want ${what}, got ${typeName(value)}`)
+    return value
+  })
+}
+
 /** A hex quantity's digits: `0x`, no leading zeros, at least one digit, at most `bits`. */
 function quantityDigits(value: unknown, index: number, bits: number): string {
   const digits = prefixedText(value, index, 'a hex quantity').slice(2)

@@ -13,6 +13,7 @@ import { eth_syncing } from './methods/eth_syncing.js'
 import { net_version } from './methods/net_version.js'
 import { tidegate_getMappingSlot } from './methods/tidegate_getMappingSlot.js'
 import { tidegate_getStorageByKeys } from './methods/tidegate_getStorageByKeys.js'
+import { tidegate_readVariable } from './methods/tidegate_readVariable.js'
 import { web3_clientVersion } from './methods/web3_clientVersion.js'
 import type { Network } from './network.js'
 
@@ -32,6 +33,7 @@ export const methods = {
   net_version,
   tidegate_getMappingSlot,
   tidegate_getStorageByKeys,
+  tidegate_readVariable,
   web3_clientVersion,
 } satisfies Record<string, Method<Network>>
 

@@ -20,6 +20,7 @@ const testOf: { readonly [M in MethodName]: string } = {
   net_version: 'net_version.test.ts',
   tidegate_getMappingSlot: 'tidegate_getMappingSlot.test.ts',
   tidegate_getStorageByKeys: 'tidegate_getStorageByKeys.test.ts',
+  tidegate_readVariable: 'tidegate_readVariable.test.ts',
   web3_clientVersion: 'web3_clientVersion.test.ts',
 }
 
