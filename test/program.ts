@@ -76,7 +76,7 @@ export function copyDemoStore(dataDir: string, network: string): string {
 }
 
 /** Longest wait for something that happens soon, on a machine that does much else. */
-const waitMsMax = 20_000
+const waitMsMax = 60_000
 
 /** Asks until `look` gives something else than undefined and false, and returns that. */
 export async function waitFor<T>(

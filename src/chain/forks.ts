@@ -83,6 +83,7 @@ const timeMembers: ReadonlyMap<string, ForkName> = new Map([
 /** Members that change nothing here: consensus engines, markers, and numbers that other members imply. */
 const silentMembers = new Set([
   'chainId',
+  'networkId',
   'depositContractAddress',
   'terminalTotalDifficulty',
   'terminalTotalDifficultyPassed',
@@ -133,13 +134,16 @@ export function parseGenesisConfig(config: unknown): GenesisConfig {
   }
   requireOrder(blocks, 'block')
   requireOrder(times, 'time')
-  const deposit = config.depositContractAddress
+  const deposit = config.depositContractAddress ?? undefined
+  if (deposit !== undefined && !(typeof deposit === 'string' && /^0x[0-9a-fA-F]{40}$/.test(deposit))) {
+    throw new RangeError('config.depositContractAddress: expected an address')
+  }
   return {
     chainId: toBigInteger(config.chainId, 'config.chainId'),
     ...(ttd === undefined || ttd === null
       ? {}
       : { terminalTotalDifficulty: toBigInteger(ttd, 'config.terminalTotalDifficulty') }),
-    ...(typeof deposit === 'string' ? { depositContractAddress: deposit.toLowerCase() } : {}),
+    ...(deposit === undefined ? {} : { depositContractAddress: deposit.toLowerCase() }),
     blocks,
     times,
     blobSchedule: parseBlobSchedule(config.blobSchedule, times),
@@ -165,18 +169,18 @@ function parseBlobSchedule(
   times: ReadonlyMap<ForkName, number>,
 ): Map<ForkName, BlobParameters> {
   const parsed = new Map(blobDefaults)
-  if (isRecord(schedule)) {
+  if (schedule !== undefined && schedule !== null) {
+    if (!isRecord(schedule)) throw new RangeError('config.blobSchedule: expected an object')
     for (const [name, entry] of Object.entries(schedule)) {
       const path = `config.blobSchedule.${name}`
       if (!(forkNames as readonly string[]).includes(name)) throw new RangeError(`${path}: no such fork`)
       if (!isRecord(entry)) throw new RangeError(`${path}: expected an object`)
       const fraction = toBigInteger(entry.baseFeeUpdateFraction, `${path}.baseFeeUpdateFraction`)
       if (fraction === 0n) throw new RangeError(`${path}.baseFeeUpdateFraction: must not be zero`)
-      parsed.set(name as ForkName, {
-        target: toInteger(entry.target, `${path}.target`),
-        max: toInteger(entry.max, `${path}.max`),
-        baseFeeUpdateFraction: fraction,
-      })
+      const target = toInteger(entry.target, `${path}.target`)
+      const max = toInteger(entry.max, `${path}.max`)
+      if (max === 0 || max < target) throw new RangeError(`${path}.max: expected at least 1 and the target`)
+      parsed.set(name as ForkName, { target, max, baseFeeUpdateFraction: fraction })
     }
   }
   for (const name of times.keys()) {
@@ -222,6 +226,38 @@ export class ForkSchedule {
     for (let index = forkNames.indexOf(fork); index >= 0; index--) {
       const parameters = this.config.blobSchedule.get(forkNames[index] as ForkName)
       if (parameters !== undefined) return parameters
+    }
+    return undefined
+  }
+
+  /**
+   * What this schedule and `other` rule differently within the blocks of a chain up to one with this number, time
+   * and total difficulty, as a genesis names it; undefined where both made the same blocks.
+   */
+  firstDifference(
+    other: ForkSchedule,
+    head: { readonly number: number; readonly timestamp: number; readonly totalDifficulty: bigint },
+  ): string | undefined {
+    const [mine, theirs] = [this.config, other.config]
+    const isPast = (at: number | bigint | undefined, reached: number | bigint) =>
+      at !== undefined && at <= reached
+    const differs = (
+      a: number | bigint | undefined,
+      b: number | bigint | undefined,
+      reached: number | bigint,
+    ) => a !== b && (isPast(a, reached) || isPast(b, reached))
+    if (mine.chainId !== theirs.chainId) return 'chainId'
+    if (mine.depositContractAddress !== theirs.depositContractAddress) return 'depositContractAddress'
+    if (differs(mine.terminalTotalDifficulty, theirs.terminalTotalDifficulty, head.totalDifficulty)) {
+      return 'terminalTotalDifficulty'
+    }
+    for (const name of forkNames) {
+      if (differs(mine.blocks.get(name), theirs.blocks.get(name), head.number)) return name
+      if (differs(mine.times.get(name), theirs.times.get(name), head.timestamp)) return name
+      const [a, b] = [mine.blobSchedule.get(name), theirs.blobSchedule.get(name)]
+      const isSame =
+        a?.target === b?.target && a?.max === b?.max && a?.baseFeeUpdateFraction === b?.baseFeeUpdateFraction
+      if (!isSame && isPast(mine.times.get(name), head.timestamp)) return `blobSchedule.${name}`
     }
     return undefined
   }

@@ -29,12 +29,6 @@ export async function verify(config: VerifyConfig, io: Io): Promise<number> {
     blocks: config.blocks,
     seed,
   })
-  if (report === undefined) {
-    io.err(
-      `tidegate: the store ${network.storePath} is damaged so that it cannot be read; restore a copy or import the chain again`,
-    )
-    return 1
-  }
   io.out(reportText(network.name, report, seed))
   for (const fault of report.faults) io.err(`tidegate: ${fault}`)
   if (report.faults.length === 0) return 0
@@ -44,11 +38,17 @@ export async function verify(config: VerifyConfig, io: Io): Promise<number> {
   return 1
 }
 
-/** Undefined where the child died on the store. */
-function runCheck(task: VerifyTask): Promise<VerifyReport | undefined> {
+/** Rejects with OperatorError where the store cannot be read, also where the child died of it. */
+function runCheck(task: VerifyTask): Promise<VerifyReport> {
   return new Promise((resolve, reject) => {
-    const child = fork(processPath, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    // LMDB writes lines of its own about pages it does not find.
+    const output = process.env.TIDEGATE_DEBUG === '1' ? 'inherit' : 'ignore'
+    const child = fork(processPath, { stdio: ['ignore', output, output, 'ipc'] })
     const showProgress = process.stderr.isTTY
+    const unreadable = (why: string) =>
+      new OperatorError(
+        `the store ${task.storePath} is damaged so that it cannot be read${why}; restore a copy or import the chain again into an empty folder`,
+      )
     child.on('message', (message: VerifyMessage) => {
       if (message.type === 'progress') {
         if (showProgress) process.stderr.write(`\r\x1b[K${message.what} ${Math.floor(message.done * 100)} %`)
@@ -56,10 +56,17 @@ function runCheck(task: VerifyTask): Promise<VerifyReport | undefined> {
       }
       if (showProgress) process.stderr.write('\r\x1b[K')
       if (message.type === 'report') resolve(message.report)
-      else reject(message.isDefect ? new Error(message.message) : new OperatorError(message.message))
+      else if (message.type === 'refused') reject(new OperatorError(message.message))
+      else reject(unreadable(` (${message.why.split('\n')[0]})`))
     })
     child.on('error', reject)
-    child.on('exit', () => resolve(undefined))
+    // The report may still be on its way when the child is gone; only both together mean that none comes.
+    const onOver = () => {
+      if (child.connected || (child.exitCode === null && child.signalCode === null)) return
+      reject(unreadable(child.signalCode === null ? '' : ` (${child.signalCode})`))
+    }
+    child.on('exit', onOver)
+    child.on('disconnect', onOver)
     child.send(task)
   })
 }

@@ -13,22 +13,35 @@ export interface VerifyTask {
 export type VerifyMessage =
   | { readonly type: 'progress'; readonly what: string; readonly done: number }
   | { readonly type: 'report'; readonly report: VerifyReport }
-  | { readonly type: 'failed'; readonly message: string; readonly isDefect: boolean }
-
-function send(message: VerifyMessage): void {
-  process.send?.(message)
-}
+  /** The operator can mend it; `message` says how. */
+  | { readonly type: 'refused'; readonly message: string }
+  /** What is stored could not be read or taken apart. */
+  | { readonly type: 'unreadable'; readonly why: string }
 
 process.once('message', async (task: VerifyTask) => {
-  try {
-    const store = ChainReader.open({ path: task.storePath, mapBytes: task.mapBytes })
-    const onProgress = (what: string, done: number) => send({ type: 'progress', what, done })
-    const report = verifyChain(store, { blocks: task.blocks, seed: task.seed, onProgress })
-    await store.close()
-    send({ type: 'report', report })
-  } catch (error) {
-    const isDefect = !(error instanceof OperatorError)
-    send({ type: 'failed', message: error instanceof Error ? error.message : String(error), isDefect })
-  }
-  process.disconnect()
+  const last = await check(task)
+  // Only once the message is out; and never while the one that came in is still being handed over, which ends Node.
+  process.send?.(last, () => {
+    if (process.connected) process.disconnect()
+  })
 })
+
+/**
+ * Whatever goes wrong while a store is read, be it LMDB's tree or RLP, is a fault of the store: nothing else goes in.
+ */
+async function check({ storePath, mapBytes, blocks, seed }: VerifyTask): Promise<VerifyMessage> {
+  try {
+    const store = ChainReader.open({ path: storePath, mapBytes })
+    const onProgress = (what: string, done: number) => {
+      const progress: VerifyMessage = { type: 'progress', what, done }
+      process.send?.(progress)
+    }
+    const report = verifyChain(store, { blocks, seed, onProgress })
+    await store.close()
+    return { type: 'report', report }
+  } catch (error) {
+    if (process.env.TIDEGATE_DEBUG === '1') console.error(error)
+    if (error instanceof OperatorError) return { type: 'refused', message: error.message }
+    return { type: 'unreadable', why: error instanceof Error ? error.message : String(error) }
+  }
+}

@@ -37,7 +37,7 @@ type Json = Record<string, unknown>
 export function parseGenesis(text: string): Genesis {
   let json: unknown
   try {
-    json = JSON.parse(text)
+    json = JSON.parse(quoteLargeIntegers(text))
   } catch (error) {
     throw new RangeError(`not JSON: ${(error as Error).message}`)
   }
@@ -49,13 +49,12 @@ export function parseGenesis(text: string): Genesis {
   const header = buildHeader(json, schedule, state.stateRoot)
   const headerRlp = encodeHeader(header)
   const hash = keccak256(headerRlp)
-  const networkId =
-    isRecord(json.config) && json.config.networkId !== undefined ? json.config.networkId : undefined
+  const networkId = (json.config as Json).networkId ?? config.chainId.toString()
   return {
     schedule,
     identity: {
       chainId: config.chainId.toString(),
-      networkId: networkId === undefined ? config.chainId.toString() : String(networkId),
+      networkId: toBigInteger(networkId, 'config.networkId').toString(),
       genesisHash: bytesToHex(hash),
       config: JSON.stringify(json.config),
     },
@@ -71,6 +70,13 @@ export function parseGenesis(text: string): Genesis {
       ...state,
     },
   }
+}
+
+/** geth writes integers of any size as bare numbers, of which JSON.parse would keep 53 bits; as strings they stay whole. */
+function quoteLargeIntegers(text: string): string {
+  return text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
+    /^\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
+  )
 }
 
 function buildHeader(json: Json, schedule: ForkSchedule, stateRoot: Hash32): Header {
@@ -96,7 +102,7 @@ function buildHeader(json: Json, schedule: ForkSchedule, stateRoot: Hash32): Hea
     timestamp,
     extraData: toBytes(json.extraData ?? '0x', 'extraData'),
     mixHash: toHash32(fixedBytes(json.mixHash ?? json.mixhash ?? '0x', 32, 'mixHash')),
-    nonce: padLeft(toMinimalBytes(toBigInteger(json.nonce ?? 0, 'nonce')), 8),
+    nonce: padLeft(toMinimalBytes(limitedInteger(json.nonce ?? 0, 64, 'nonce')), 8),
     ...(isLondon
       ? { baseFeePerGas: toBigInteger(json.baseFeePerGas ?? baseFeeDefault.toString(), 'baseFeePerGas') }
       : {}),
@@ -133,8 +139,7 @@ function buildState(
   for (const [addressText, entry] of Object.entries(alloc)) {
     const path = `alloc.${addressText}`
     const address = fixedBytes(addressText, 20, path)
-    if (address.length !== 20 || accounts.has(bytesToHex(address)))
-      throw new RangeError(`${path}: address given twice`)
+    if (accounts.has(bytesToHex(address))) throw new RangeError(`${path}: address given twice`)
     if (!isRecord(entry)) throw new RangeError(`${path}: expected an object`)
     const codeBytes = toBytes(entry.code ?? '0x', `${path}.code`)
     const codeHash = codeBytes.length === 0 ? emptyCodeHash : keccak256(codeBytes)
@@ -143,8 +148,8 @@ function buildState(
     for (const [slot, value] of written) slots.push([Buffer.concat([address, slot]), value])
     const row = encodeAccount({
       ...emptyAccount,
-      nonce: toBigInteger(entry.nonce ?? 0, `${path}.nonce`),
-      balance: toBigInteger(entry.balance ?? 0, `${path}.balance`),
+      nonce: limitedInteger(entry.nonce ?? 0, 64, `${path}.nonce`),
+      balance: limitedInteger(entry.balance ?? 0, 256, `${path}.balance`),
       storageRoot: updateStorageRoot(emptyTrieRoot, written, readNode, emit),
       codeHash,
     })
@@ -165,9 +170,14 @@ function parseStorage(storage: unknown, path: string): Change[] {
   if (storage === undefined || storage === null) return []
   if (!isRecord(storage)) throw new RangeError(`${path}.storage: expected an object`)
   const written: Change[] = []
-  for (const [slot, value] of Object.entries(storage)) {
-    const trimmed = trimLeft(fixedBytes(value, 32, `${path}.storage.${slot}`))
-    if (trimmed.length > 0) written.push([fixedBytes(slot, 32, `${path}.storage`), trimmed])
+  const seen = new Set<string>()
+  for (const [slotText, value] of Object.entries(storage)) {
+    const slotPath = `${path}.storage.${slotText}`
+    const slot = fixedBytes(slotText, 32, slotPath)
+    if (seen.has(bytesToHex(slot))) throw new RangeError(`${slotPath}: slot given twice`)
+    seen.add(bytesToHex(slot))
+    const trimmed = trimLeft(fixedBytes(value, 32, slotPath))
+    if (trimmed.length > 0) written.push([slot, trimmed])
   }
   return written
 }
@@ -187,6 +197,12 @@ function toBytes(value: unknown, path: string): Uint8Array {
   } catch {
     throw new RangeError(`${path}: expected hex, got ${JSON.stringify(value).slice(0, 80)}`)
   }
+}
+
+function limitedInteger(value: unknown, bits: number, path: string): bigint {
+  const integer = toBigInteger(value, path)
+  if (integer >= 2n ** BigInt(bits)) throw new RangeError(`${path}: expected at most ${bits} bits`)
+  return integer
 }
 
 /** Hex of at most `width` bytes, odd digits allowed, zeros before it up to `width`. */

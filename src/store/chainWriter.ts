@@ -70,6 +70,15 @@ export class ChainWriter extends ChainReader {
     })
   }
 
+  /** Replaces the rules that the chain is known by; the caller has made sure that its blocks keep them. */
+  writeConfig(config: string): void {
+    const identity = this.readIdentity()
+    if (identity === undefined) throw new Error('a store without genesis has no rules')
+    this.commit(() => {
+      this.tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, config, schema: schemaVersion }))
+    })
+  }
+
   /**
    * Makes `bundles` the newest canonical blocks, in order, after unwinding every canonical block above
    * `forkNumber`; all in one transaction. The first bundle's parent has to be the canonical block `forkNumber`.

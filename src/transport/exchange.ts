@@ -102,16 +102,16 @@ export class Exchange {
     // Data may come in after an early answer.
     if (this.#state !== 'receiving') return
     this.#bytes += chunk.byteLength
-    if (this.#bytes > this.pool.bodyBytesMax) return this.#send(this.pool.tooLong(this.#bytes), true)
-    if (!isLast) return this.#keep(chunk)
-    if (this.#chunks === undefined) return this.#answer(Buffer.from(chunk))
-    this.#chunks.push(new Uint8Array(chunk))
-    this.#answer(Buffer.concat(this.#chunks, this.#bytes))
+    if (this.#bytes > this.pool.bodyBytesMax) this.#send(this.pool.tooLong(this.#bytes), true)
+    else if (!isLast) this.#keep(chunk)
+    else if (this.#chunks === undefined) this.#answer(Buffer.from(chunk))
+    else this.#answer(Buffer.concat([...this.#chunks, new Uint8Array(chunk)], this.#bytes))
   }
 
   #keep(chunk: ArrayBuffer): void {
     if (this.pool.bufferedBytes + chunk.byteLength > this.pool.bufferedBytesMax) {
-      return this.#send(this.pool.noRoom(), true)
+      this.#send(this.pool.noRoom(), true)
+      return
     }
     // uWebSockets.js takes the chunk's memory back when the handler returns.
     this.#chunks ??= []
@@ -156,7 +156,10 @@ export class Exchange {
   #sendInParts(body: Uint8Array): void {
     const res = this.#res
     const [, isDone] = res.tryEnd(body, body.length)
-    if (isDone) return this.#finish()
+    if (isDone) {
+      this.#finish()
+      return
+    }
     const sent = res.getWriteOffset()
     const rest = Uint8Array.prototype.slice.call(body, sent)
     res.onWritable((offset) => {

@@ -3,8 +3,8 @@
  * listening socket. Does not own keys (it asks `authorize`), calls (it asks an endpoint) or configuration.
  *
  * Facts about the server beneath it: requests are answered in order on one connection, and a request that arrives
- * while an earlier one of the same connection waits for a job or sends a long answer ends that connection. `Expect: 100-continue` gets no
- * interim answer; clients send the body after their own short wait.
+ * while an earlier one of the same connection waits for a job or sends a long answer ends that connection.
+ * `Expect: 100-continue` gets no interim answer; clients send the body after their own short wait.
  */
 import uWS, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js'
 import { type Fault, OperatorError } from '../primitives/faults.js'
@@ -89,6 +89,12 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
+/** A request that no endpoint gets to see, and what it is told. `why` shows no key. */
+interface Refusal {
+  readonly answer: Answer
+  readonly why: string
+}
+
 const reservedNames: ReadonlySet<string> = new Set(['v3', 'ws', 'health'])
 
 /** How many sweeps a body's time limit is cut into: a body is given up between 1 and 1.1 limits. */
@@ -127,13 +133,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   }
 
   /** Answers without taking the body in. What is left of it is read past, unless it is long or its length in doubt. */
-  function reject(
-    res: HttpResponse,
-    req: HttpRequest,
-    answer: Answer,
-    why: string,
-    extra: ExtraHeaders = [],
-  ): void {
+  function reject(res: HttpResponse, req: HttpRequest, refusal: Refusal, extra: ExtraHeaders = []): void {
+    const { answer, why } = refusal
     options.logRejection?.({ status: answer.status, path: redactPath(req.getUrl()), why })
     const headers = [...cors.answer(req.getHeader('origin')), ...extra]
     const endless = answer.status === 413 || req.getHeader('transfer-encoding') !== ''
@@ -155,30 +156,34 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     })
   }
 
-  function onPost(res: HttpResponse, req: HttpRequest): void {
+  /** Who is to answer a POST, or why nobody does. */
+  function admit(req: HttpRequest): Endpoint | Refusal {
     const target = parsePath(req.getUrl())
-    if (target === undefined) return reject(res, req, notFound, 'unknown path')
+    if (target === undefined) return { answer: notFound, why: 'unknown path' }
     const endpoint =
       target.network !== undefined
         ? networks.get(target.network)
         : hosts.size > 0
           ? (hosts.get(hostName(req.getHeader('host'))) ?? defaultEndpoint)
           : defaultEndpoint
-    if (endpoint === undefined) return reject(res, req, unknownNetwork, 'unknown network')
+    if (endpoint === undefined) return { answer: unknownNetwork, why: 'unknown network' }
     const length = Number(req.getHeader('content-length'))
-    if (length > limits.bodyBytesMax) return reject(res, req, pool.tooLong(length), 'body too long')
-    if (options.refuseRepeatedLength && countLengths(req) > 1) return refuseRepeatedLength(res, req)
+    if (length > limits.bodyBytesMax) return { answer: pool.tooLong(length), why: 'body too long' }
     if (!noAuth) {
       const authorization = target.key === undefined ? keyMissing : options.authorize(target.key)
       if (!authorization.ok) {
-        const { reason } = authorization
-        return reject(res, req, faultRejection(401, { kind: 'Unauthorized', why: reason }), reason)
+        const why = authorization.reason
+        return { answer: faultRejection(401, { kind: 'Unauthorized', why }), why }
       }
     }
-    if (!isJsonContentType(req.getHeader('content-type'))) {
-      return reject(res, req, wrongContentType, 'content type')
-    }
-    new Exchange(res, pool, endpoint, cors.answer(req.getHeader('origin')), tick)
+    if (isJsonContentType(req.getHeader('content-type'))) return endpoint
+    return { answer: wrongContentType, why: 'content type' }
+  }
+
+  function onPost(res: HttpResponse, req: HttpRequest): void {
+    const admitted = admit(req)
+    if ('why' in admitted) reject(res, req, admitted)
+    else new Exchange(res, pool, admitted, cors.answer(req.getHeader('origin')), tick)
   }
 
   function onOptions(res: HttpResponse, req: HttpRequest): void {
@@ -198,20 +203,32 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const answer = path === '/health' || parsePath(path) !== undefined ? wrongMethod : notFound
     const allow: ExtraHeaders =
       answer === notFound ? [] : [['allow', path === '/health' ? 'GET, OPTIONS' : 'POST, OPTIONS']]
-    // An answer to HEAD has no body, so its length must not be announced by one.
-    if (req.getMethod() !== 'head') return reject(res, req, answer, 'method', allow)
+    if (req.getMethod() !== 'head') {
+      reject(res, req, { answer, why: 'method' }, allow)
+      return
+    }
+    // An answer to HEAD has no body.
     res.writeStatus(statusLine(answer.status))
     for (const [name, value] of allow) res.writeHeader(name, value)
     res.endWithoutBody()
   }
 
+  /** Puts the check for repeated lengths before a handler, where it is asked for. */
+  function checked(handle: (res: HttpResponse, req: HttpRequest) => void): typeof handle {
+    if (!options.refuseRepeatedLength) return handle
+    return (res, req) => {
+      if (countLengths(req) > 1) refuseRepeatedLength(res, req)
+      else handle(res, req)
+    }
+  }
+
   const app = uWS.App()
   options.extend?.(app)
-  app.post('/health', onOther)
-  app.post('/*', onPost)
-  app.get('/health', onHealth)
-  app.options('/*', onOptions)
-  app.any('/*', onOther)
+  app.post('/health', checked(onOther))
+  app.post('/*', checked(onPost))
+  app.get('/health', checked(onHealth))
+  app.options('/*', checked(onOptions))
+  app.any('/*', checked(onOther))
 
   let listenSocket: us_listen_socket | undefined
   let sweep: NodeJS.Timeout | undefined

@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { verifyChain } from '../../src/ingest/verifyChain.js'
+import { bytesToHex } from '../../src/primitives/bytes.js'
+import { ChainWriter } from '../../src/store/chainWriter.js'
+import {
+  ChainMaker,
+  contracts,
+  type MadeBlock,
+  mergedConfig,
+  storeInput,
+  testGenesis,
+} from '../chainMaker.js'
+import { propertyRuns } from '../property.js'
+
+const blocks = 60
+const kills = 20
+const stops = 8
+const mapBytes = 2 ** 30
+const threadUrl = new URL('../../src/ingest/ingestThread.js', import.meta.url).href
+
+/** Imports in a thread, as the program does, and prints what becomes of it. */
+const childSource = `
+  import { startIngest } from ${JSON.stringify(threadUrl)}
+  const { task, stopAfterMs } = JSON.parse(process.argv[2])
+  const thread = startIngest(task, () => undefined)
+  if (stopAfterMs !== undefined) setTimeout(() => thread.stop(), stopAfterMs)
+  thread.opened.then(() => console.log('opened'), () => undefined)
+  thread.finished.then(
+    ({ stopped }) => console.log(stopped ? 'stopped' : 'finished'),
+    (error) => console.log('failed ' + error.name + ' ' + error.message),
+  )
+`
+
+interface Chain {
+  readonly task: Record<string, unknown>
+  readonly storePath: string
+  readonly childPath: string
+  readonly made: readonly MadeBlock[]
+}
+
+async function makeChain(t: Test): Promise<Chain> {
+  const folder = t.testdir()
+  const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
+  const plan = (number: number) => ({
+    transactions: Array.from({ length: 5 }, (_, index) => ({
+      to: contracts.store,
+      data: storeInput(BigInt((number * 7 + index) % 40), BigInt(number % 5)),
+    })),
+  })
+  // Blocks 20 to 29 give way to another branch further on in the file.
+  const trunk = await maker.extendBy(
+    maker.genesis,
+    Array.from({ length: 19 }, (_, index) => plan(index)),
+  )
+  const old = await maker.extendBy(
+    trunk[18] as MadeBlock,
+    Array.from({ length: 10 }, (_, index) => plan(index + 100)),
+  )
+  const rest = await maker.extendBy(
+    trunk[18] as MadeBlock,
+    Array.from({ length: blocks - 29 }, (_, index) => plan(index + 200)),
+  )
+  const made = [...trunk, ...old, ...rest]
+  const file = join(folder, 'chain.rlp')
+  writeFileSync(file, Buffer.concat(made.map(({ rlp }) => rlp)))
+  const storePath = join(folder, 'chain.mdb')
+  const childPath = join(folder, 'child.mjs')
+  writeFileSync(childPath, childSource)
+  const genesis = { text: maker.genesisText, path: 'genesis.json' }
+  return { task: { storePath, mapBytes, genesis, files: [file] }, storePath, childPath, made }
+}
+
+function startChild({ task, childPath }: Chain, stopAfterMs?: number) {
+  const child = spawn(process.execPath, [childPath, JSON.stringify({ task, stopAfterMs })], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
+  return { child, ended: once(child, 'close').then(() => output) }
+}
+
+/** The head of a store, every block and state of which was checked; undefined before its genesis. */
+async function checkStore(t: Test, { storePath, made }: Chain): Promise<number | undefined> {
+  const store = ChainWriter.openForWriting({ path: storePath, mapBytes })
+  try {
+    const head = store.readHead()
+    if (head === undefined) {
+      t.equal(store.readIdentity(), undefined)
+      return undefined
+    }
+    const { faults } = verifyChain(store, { blocks: 3, seed: head.number, onProgress: () => undefined })
+    t.strictSame(faults, [], `no fault at block ${head.number}`)
+    const known = made.some(({ hash }) => bytesToHex(hash) === bytesToHex(head.hash))
+    t.ok(head.number === 0 || known, 'the head is a block of the file')
+    return head.number
+  } finally {
+    await store.close()
+  }
+}
+
+t.test(
+  'a process killed at any moment of an import leaves a whole block and the import goes on',
+  async (t) => {
+    const chain = await makeChain(t)
+    // How long a whole import takes, so that the kills fall into it.
+    const start = performance.now()
+    t.equal(await startChild(chain).ended, 'opened\nfinished\n')
+    const wholeMs = performance.now() - start
+    await checkStore(t, chain)
+    const { seed = 0 } = propertyRuns(kills)
+    const moments = fc.sample(fc.tuple(fc.double({ min: 0.3, max: 1, noNaN: true }), fc.boolean()), {
+      seed,
+      numRuns: kills,
+    })
+    const heads: (number | undefined)[] = []
+    for (const [index, [share, startsOver]] of moments.entries()) {
+      if (startsOver || index === 0) {
+        for (const suffix of ['', '-lock']) rmSync(chain.storePath + suffix, { force: true })
+      }
+      const { child, ended } = startChild(chain)
+      const timer = setTimeout(() => child.kill('SIGKILL'), share * wholeMs)
+      const output = await ended
+      clearTimeout(timer)
+      t.notMatch(output, /failed/)
+      heads.push(await checkStore(t, chain))
+    }
+    t.comment(
+      `killed at heads ${heads.map((head) => head ?? 'none').join(', ')}; an import takes ${Math.round(wholeMs)} ms`,
+    )
+    const distinct = new Set(heads)
+    t.ok(distinct.size > 2, 'the kills fell into different moments')
+    t.equal(await startChild(chain).ended, 'opened\nfinished\n')
+    t.equal(await checkStore(t, chain), chain.made.at(-1)?.number)
+    t.ok(statSync(chain.storePath).size > 0)
+  },
+)
+
+t.test('an import stopped by message at any moment ends after a whole block', async (t) => {
+  const chain = await makeChain(t)
+  const { seed = 0 } = propertyRuns(stops)
+  const moments = fc.sample(fc.nat(1500), { seed, numRuns: stops })
+  for (const stopAfterMs of moments) {
+    const output = await startChild(chain, stopAfterMs).ended
+    t.match(output, /^opened\n(stopped|finished)\n$/, `after ${stopAfterMs} ms`)
+    await checkStore(t, chain)
+  }
+  t.equal(await startChild(chain).ended, 'opened\nfinished\n')
+  t.equal(await checkStore(t, chain), chain.made.at(-1)?.number)
+})

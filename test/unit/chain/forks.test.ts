@@ -1,0 +1,124 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { ForkSchedule, forkNames, includesFork, parseGenesisConfig } from '../../../src/chain/forks.js'
+import { packageRoot } from '../../../src/config.js'
+
+const scheduleOf = (config: Record<string, unknown>) =>
+  new ForkSchedule(parseGenesisConfig({ chainId: 1, ...config }))
+
+t.test('each member activates its fork', async (t) => {
+  const byNumber = {
+    homesteadBlock: 'homestead',
+    eip150Block: 'tangerineWhistle',
+    eip158Block: 'spuriousDragon',
+    byzantiumBlock: 'byzantium',
+    constantinopleBlock: 'constantinople',
+    petersburgBlock: 'petersburg',
+    istanbulBlock: 'istanbul',
+    muirGlacierBlock: 'muirGlacier',
+    berlinBlock: 'berlin',
+    londonBlock: 'london',
+    arrowGlacierBlock: 'arrowGlacier',
+    grayGlacierBlock: 'grayGlacier',
+  }
+  for (const [member, fork] of Object.entries(byNumber)) {
+    const schedule = scheduleOf({ [member]: 5 })
+    t.equal(schedule.forkAt(4, 10 ** 9, false), 'chainstart')
+    t.equal(schedule.forkAt(5, 0, false), fork)
+    t.equal(schedule.forkAt(500, 0, false), fork)
+  }
+  const blob = { target: 1, max: 2, baseFeeUpdateFraction: 3 }
+  for (const name of ['shanghai', 'cancun', 'prague', 'osaka', 'bpo1', 'bpo2', 'bpo3', 'bpo4', 'bpo5']) {
+    const schedule = scheduleOf({
+      [`${name}Time`]: 50,
+      terminalTotalDifficulty: 100,
+      blobSchedule: name === 'shanghai' ? {} : { [name]: blob },
+    })
+    t.equal(schedule.forkAt(9, 49, true), 'paris')
+    t.equal(schedule.forkAt(0, 50, true), name)
+    t.equal(schedule.forkAt(9, 50, false), 'chainstart', 'forks by time wait for the Merge')
+  }
+  t.equal(scheduleOf({ daoForkBlock: 5, daoForkSupport: true }).forkAt(5, 0, false), 'dao')
+  t.equal(scheduleOf({ daoForkBlock: 5, daoForkSupport: false }).forkAt(5, 0, false), 'chainstart')
+  t.equal(scheduleOf({ daoForkBlock: 5 }).forkAt(5, 0, false), 'chainstart')
+})
+
+t.test('the Merge comes with the total difficulty of the parent', async (t) => {
+  const schedule = scheduleOf({ terminalTotalDifficulty: '0x64' })
+  t.equal(schedule.isMerged(99n), false)
+  t.equal(schedule.isMerged(100n), true)
+  t.equal(scheduleOf({}).isMerged(10n ** 30n), false)
+  t.equal(scheduleOf({ terminalTotalDifficulty: 0 }).isMerged(0n), true)
+})
+
+t.test('blob parameters are those of the newest entry up to the fork', async (t) => {
+  const entry = (target: number) => ({ target, max: target * 2, baseFeeUpdateFraction: 7 })
+  const times = { terminalTotalDifficulty: 0, cancunTime: 1, pragueTime: 2, osakaTime: 3, bpo1Time: 4 }
+  const schedule = scheduleOf({ ...times, blobSchedule: { cancun: entry(1), bpo1: entry(9) } })
+  t.equal(schedule.blobParametersAt('shanghai'), undefined)
+  t.equal(schedule.blobParametersAt('cancun')?.target, 1)
+  t.equal(schedule.blobParametersAt('prague')?.target, 6, "Prague's own default")
+  t.equal(schedule.blobParametersAt('osaka')?.target, 6)
+  t.equal(schedule.blobParametersAt('bpo1')?.max, 18)
+})
+
+t.test('faults are named by their member', async (t) => {
+  const cases: [Record<string, unknown>, RegExp][] = [
+    [{ chainId: undefined }, /^config\.chainId: /],
+    [{ chainId: 1.5 }, /^config\.chainId: /],
+    [{ londonBlock: -1 }, /^config\.londonBlock: /],
+    [{ londonBlock: 'x' }, /^config\.londonBlock: /],
+    [{ londonBlock: '0x20000000000000' }, /^config\.londonBlock: .* too large/],
+    [{ shanghaiTime: 5 }, /^config\.terminalTotalDifficulty is missing/],
+    [{ berlinBlock: 5, londonBlock: 4 }, /london at block 4 comes before berlin at 5/],
+    [
+      { terminalTotalDifficulty: 0, shanghaiTime: 5, cancunTime: 4 },
+      /cancun at time 4 comes before shanghai at 5/,
+    ],
+    [{ eip155Block: 5, eip158Block: 6 }, /eip155Block and config\.eip158Block/],
+    [{ eip155Block: 5 }, /eip155Block and config\.eip158Block/],
+    [{ terminalTotalDifficulty: 0, bpo1Time: 4 }, /^config\.blobSchedule\.bpo1 is missing/],
+    [{ blobSchedule: { rome: {} } }, /^config\.blobSchedule\.rome: no such fork/],
+    [{ blobSchedule: { cancun: 5 } }, /^config\.blobSchedule\.cancun: expected an object/],
+    [
+      { blobSchedule: { cancun: { target: 1, max: 2, baseFeeUpdateFraction: 0 } } },
+      /baseFeeUpdateFraction: must not/,
+    ],
+    [
+      { blobSchedule: { cancun: { target: 1, max: 0, baseFeeUpdateFraction: 1 } } },
+      /^config\.blobSchedule\.cancun\.max: /,
+    ],
+    [
+      { blobSchedule: { cancun: { target: 3, max: 2, baseFeeUpdateFraction: 1 } } },
+      /^config\.blobSchedule\.cancun\.max: /,
+    ],
+    [
+      { blobSchedule: { cancun: { max: 2, baseFeeUpdateFraction: 1 } } },
+      /^config\.blobSchedule\.cancun\.target: /,
+    ],
+    [{ blobSchedule: 5 }, /^config\.blobSchedule: /],
+    [{ depositContractAddress: '0x12' }, /^config\.depositContractAddress: /],
+    [{ depositContractAddress: 12 }, /^config\.depositContractAddress: /],
+    [{ amsterdamTime: 5 }, /^config\.amsterdamTime is not supported/],
+    [{ clique: {} }, /^config\.clique is not supported/],
+  ]
+  for (const [config, message] of cases) {
+    t.throws(() => scheduleOf(config), { name: 'RangeError', message }, JSON.stringify(config))
+  }
+  t.throws(() => parseGenesisConfig(undefined), { message: /"config" is missing/ })
+  t.doesNotThrow(() => scheduleOf({ londonBlock: null, shanghaiTime: null, blobSchedule: null }))
+})
+
+t.test('the genesis of the conformance chain activates every fork in turn', async (t) => {
+  const path = join(packageRoot(), '../shared/conformance/rpc-compat/genesis.json')
+  if (!existsSync(path)) return t.comment('skipped: the conformance chain is not here')
+  const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(readFileSync(path, 'utf8')).config))
+  const seen = new Set<string>()
+  for (let number = 0; number < 80; number++) seen.add(schedule.forkAt(number, number * 10, number >= 36))
+  const expected = forkNames.filter((name) => !['chainstart', 'dao', 'bpo3', 'bpo4', 'bpo5'].includes(name))
+  t.strictSame([...seen], expected)
+  t.equal(schedule.blobParametersAt('bpo2')?.max, 21)
+  t.ok(includesFork('bpo2', 'london'))
+  t.notOk(includesFork('berlin', 'london'))
+})

@@ -1,0 +1,118 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { packageRoot } from '../../../src/config.js'
+import { parseGenesis } from '../../../src/ingest/genesis.js'
+import { bytesToHex } from '../../../src/primitives/bytes.js'
+import {
+  ChainMaker,
+  frontierConfig,
+  londonConfig,
+  mergedConfig,
+  mergingConfig,
+  testGenesis,
+} from '../../chainMaker.js'
+
+type Json = Record<string, unknown>
+
+const address = `0x${'ab'.repeat(20)}`
+const base: Json = { config: { chainId: 1 }, alloc: {}, difficulty: '0x1' }
+
+function faultOf(json: unknown): string {
+  try {
+    parseGenesis(typeof json === 'string' ? json : JSON.stringify(json))
+  } catch (error) {
+    return error instanceof RangeError ? error.message : `not a RangeError: ${error}`
+  }
+  return 'no fault'
+}
+
+t.test('the genesis hash is that of independent code under every set of forks', async (t) => {
+  for (const [name, genesis] of Object.entries({
+    Frontier: testGenesis(frontierConfig()),
+    London: testGenesis(londonConfig(), { extraData: '0x1234', timestamp: '0x55' }),
+    merging: testGenesis(mergingConfig(3)),
+    merged: testGenesis(mergedConfig(), { difficulty: '0x0' }),
+  })) {
+    const maker = await ChainMaker.create(genesis)
+    t.equal(parseGenesis(maker.genesisText).identity.genesisHash, bytesToHex(maker.genesis.hash), name)
+  }
+})
+
+t.test('a chain file with a known second block has this genesis as its parent', async (t) => {
+  const folder = join(packageRoot(), '../shared/conformance/rpc-compat')
+  if (!existsSync(folder)) return t.comment('skipped: the conformance chain is not here')
+  const { identity } = parseGenesis(readFileSync(join(folder, 'genesis.json'), 'utf8'))
+  // The parent hash of its first block: 32 bytes after the headers of the block, the header and the hash.
+  const chain = readFileSync(join(folder, 'chain.rlp'))
+  t.ok(chain.subarray(0, 64).toString('hex').includes(identity.genesisHash.slice(2)))
+})
+
+t.test('a network id that differs from the chain id is kept', async (t) => {
+  const idsOf = (config: Json) => {
+    const { chainId, networkId } = parseGenesis(JSON.stringify({ ...base, config })).identity
+    return [chainId, networkId]
+  }
+  t.strictSame(idsOf({ chainId: 5 }), ['5', '5'])
+  t.strictSame(idsOf({ chainId: 5, networkId: 6 }), ['5', '6'])
+  t.match(faultOf({ ...base, config: { chainId: 5, networkId: 'x' } }), /^config\.networkId: /)
+})
+
+t.test('every fault is named by its path', async (t) => {
+  const account = (entry: unknown) => ({ ...base, alloc: { [address]: entry } })
+  const cases: [unknown, RegExp][] = [
+    ['{', /^not JSON: /],
+    ['[]', /^expected a JSON object/],
+    [{ alloc: {} }, /"config" is missing/],
+    [{ config: { chainId: 1 } }, /"alloc" is missing/],
+    [{ ...base, config: {} }, /^config\.chainId: /],
+    [{ ...base, timestamp: 'soon' }, /^timestamp: /],
+    [{ ...base, number: 3 }, /^number: /],
+    [{ ...base, gasLimit: -1 }, /^gasLimit: /],
+    [{ ...base, gasUsed: '0x' }, /^gasUsed: /],
+    [{ ...base, difficulty: 'hard' }, /^difficulty: /],
+    [{ ...base, nonce: '0x112233445566778899' }, /^nonce: /],
+    [{ ...base, mixHash: `0x${'00'.repeat(33)}` }, /^mixHash: /],
+    [{ ...base, coinbase: 7 }, /^coinbase: /],
+    [{ ...base, parentHash: '0xzz' }, /^parentHash: /],
+    [{ ...base, extraData: '0x123' }, /^extraData: /],
+    [{ ...base, config: { chainId: 1, londonBlock: 0 }, baseFeePerGas: 'x' }, /^baseFeePerGas: /],
+    [account(null), /^alloc\.0xabab.*: expected an object/],
+    [account({ balance: 'x' }), /^alloc\.0xabab\w*\.balance: /],
+    [account({ balance: `0x1${'00'.repeat(32)}` }), /^alloc\.0xabab\w*\.balance: /],
+    [account({ balance: '1', nonce: -1 }), /^alloc\.0xabab\w*\.nonce: /],
+    [account({ balance: '1', nonce: '0x10000000000000000' }), /^alloc\.0xabab\w*\.nonce: /],
+    [account({ balance: '1', code: '0x6' }), /^alloc\.0xabab\w*\.code: /],
+    [account({ balance: '1', storage: [] }), /^alloc\.0xabab\w*\.storage: /],
+    [account({ balance: '1', storage: { '0x01': 5 } }), /^alloc\.0xabab\w*\.storage\.0x01: /],
+    [account({ balance: '1', storage: { [`0x${'00'.repeat(33)}`]: '0x1' } }), /^alloc\.0xabab\w*\.storage/],
+    [
+      account({ balance: '1', storage: { '0x1': '0x1', '0x01': '0x2' } }),
+      /^alloc\.0xabab\w*\.storage\.0x01: .*twice/,
+    ],
+    [{ ...base, alloc: { [address]: {}, [address.slice(2)]: {} } }, /^alloc\.abab\w*: address given twice/],
+    [{ ...base, alloc: { '0x1234567890123456789012345678901234567890ff': {} } }, /^alloc\.0x1234/],
+  ]
+  for (const [json, message] of cases) t.match(faultOf(json), message, JSON.stringify(json))
+})
+
+t.test('the ways to write a number mean the same', async (t) => {
+  const hash = (json: Json) => parseGenesis(JSON.stringify(json)).identity.genesisHash
+  const want = hash({ ...base, gasLimit: 5000, alloc: { [address]: { balance: 1000 } } })
+  t.equal(hash({ ...base, gasLimit: '5000', alloc: { [address.slice(2)]: { balance: '0x3e8' } } }), want)
+  t.equal(hash({ ...base, gasLimit: '0x1388', alloc: { [address]: { balance: '1000', nonce: null } } }), want)
+  const upper = { [`0x${'AB'.repeat(20)}`]: { balance: 1000, code: null, storage: null } }
+  t.equal(hash({ ...base, gasLimit: 5000, alloc: upper }), want)
+})
+
+t.test('bare numbers beyond 2^53, as geth writes them, keep every digit', async (t) => {
+  const text = `{"config":{"chainId":1,"terminalTotalDifficulty": 58750000000000000000001},
+    "difficulty":"1", "extraData":"0x", "note": "12345678901234567890 \\" 12345678901234567890",
+    "alloc":{"${address}":{"balance":123456789012345678901234567890}}}`
+  const { schedule, bundle } = parseGenesis(text)
+  t.equal(schedule.config.terminalTotalDifficulty, 58750000000000000000001n)
+  t.match(
+    bytesToHex(bundle.accounts[0]?.[1] ?? new Uint8Array(0)),
+    123456789012345678901234567890n.toString(16),
+  )
+})
