@@ -74,6 +74,8 @@ const limitsShape = {
   requestMsMax: integer(100).default(30_000),
   /** Rendered answers kept in memory, over all networks: about 500 full blocks with receipts, at 0.5 MB each. */
   answerCacheBytes: integer(0).default(256 * MiB),
+  /** Storage keys of one eth_getProof. geth's limit; an answer of so many has about 8 MB. */
+  proofKeysMax: integer(1, 100_000).default(1_024),
   /** Proofs kept in memory, over all networks: 4,600 of an account and 3 slots, at 7 KB each. */
   proofCacheBytes: integer(0).default(32 * MiB),
   /** Answers remembered by the words of their question until the head moves, of each network: 80,000 of 100 bytes each. */

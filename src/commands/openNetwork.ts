@@ -32,6 +32,7 @@ export interface OpenOptions {
   readonly mapBytes: number
   readonly answerCacheBytes: number
   readonly proofCacheBytes: number
+  readonly proofKeysMax: number
   readonly clientVersion: string
   readonly onProgress: (progress: IngestProgress) => void
 }
@@ -76,6 +77,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     state: new StateReader(store),
     jobs: createInlineJobs(store),
     proofs: new AnswerCache(options.proofCacheBytes),
+    proofKeysMax: options.proofKeysMax,
     layouts,
     networkId: String(config.networkId ?? opened.identity.networkId),
     clientVersion: options.clientVersion,

@@ -32,6 +32,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
         mapBytes: config.mapBytes,
         answerCacheBytes: Math.floor(config.limits.answerCacheBytes / config.networks.length),
         proofCacheBytes: Math.floor(config.limits.proofCacheBytes / config.networks.length),
+        proofKeysMax: config.limits.proofKeysMax,
         clientVersion,
         onProgress: (progress) => view.update(progress),
       })

@@ -27,6 +27,8 @@ export interface Network extends RpcNetwork {
   readonly jobs: NetworkJobs
   /** Proofs of the last blocks, by everything that they depend on. */
   readonly proofs: AnswerCache
+  /** Storage keys of one proof. */
+  readonly proofKeysMax: number
   /** Layouts of contracts by their address, lower-case hex. */
   readonly layouts: ReadonlyMap<string, StorageLayout>
   /** Undefined once the source has delivered all it has, and for a network without one. */

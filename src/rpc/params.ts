@@ -99,6 +99,16 @@ export function text(what: string): Param<string> {
   })
 }
 
+/** Any list, whose items are decoded when more is known of them. `what` completes the fault `want an array of …`. */
+export function list(what: string): Param<readonly unknown[]> {
+  return required((value, index) => {
+    if (!Array.isArray(value)) {
+      throw invalidArgument(index, `want an array of ${what}, got ${typeName(value)}`)
+    }
+    return value
+  })
+}
+
 /** A hex quantity's digits: `0x`, no leading zeros, at least one digit, at most `bits`. */
 function quantityDigits(value: unknown, index: number, bits: number): string {
   const digits = prefixedText(value, index, 'a hex quantity').slice(2)

@@ -154,8 +154,8 @@ t.test('wrong input is refused in go-ethereum’s words', async (t) => {
   const tooLong = `0x${'1'.repeat(65)}`
   const many = Array.from({ length: 1_025 }, () => '0x0')
   const keys: [keys: unknown, message: string][] = [
-    ['0x0', 'invalid argument 1: want an array, got string'],
-    [{}, 'invalid argument 1: want an array, got object'],
+    ['0x0', 'invalid argument 1: want an array of storage keys, got string'],
+    [{}, 'invalid argument 1: want an array of storage keys, got object'],
     [[7], 'invalid argument 1: want a storage key, got number'],
     [[null], 'invalid argument 1: want a storage key, got null'],
     [['0x0', tooLong], `storage key too long (want at most 32 bytes): "${tooLong}"`],
