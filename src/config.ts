@@ -90,6 +90,8 @@ export interface NetworkConfig {
   /** Undefined for a network found in the data folder alone, whose store holds its genesis block. */
   readonly genesisPath: string | undefined
   readonly source: { readonly type: 'file'; readonly path: string } | undefined
+  /** File of storage layouts by address. */
+  readonly storageLayoutsPath: string | undefined
   /** Lower-case. */
   readonly hosts: readonly string[]
   readonly safe: boolean
@@ -281,7 +283,19 @@ function storePath(data: DataConfig, name: string): string {
 }
 
 function entryToNetwork(entry: NetworkEntry, data: DataConfig): NetworkConfig {
-  const { name, kind, hosts, safe, safeLag, finalizedLag, chainId, networkId, genesis, source } = entry
+  const {
+    name,
+    kind,
+    hosts,
+    safe,
+    safeLag,
+    finalizedLag,
+    chainId,
+    networkId,
+    genesis,
+    source,
+    storageLayouts,
+  } = entry
   return {
     name,
     kind,
@@ -291,6 +305,7 @@ function entryToNetwork(entry: NetworkEntry, data: DataConfig): NetworkConfig {
     networkId,
     genesisPath: genesis,
     source,
+    storageLayoutsPath: storageLayouts,
     hosts,
     safe,
     safeLag,
@@ -309,6 +324,7 @@ function storedNetwork(name: string, data: DataConfig): NetworkConfig {
     networkId: undefined,
     genesisPath: undefined,
     source: undefined,
+    storageLayoutsPath: undefined,
     hosts: [],
     safe: true,
     safeLag: 0,
@@ -324,6 +340,7 @@ function demoNetwork(data: DataConfig): NetworkConfig {
     isEmbedded: true,
     genesisPath: join(folder, 'genesis.json'),
     source: { type: 'file', path: join(folder, 'chain.rlp') },
+    storageLayoutsPath: join(folder, 'layouts.json'),
   }
 }
 

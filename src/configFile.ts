@@ -82,6 +82,8 @@ const limitsShape = {
   slotsWaitingMax: integer(1).default(100),
   /** Rendered answers kept in memory, over all networks: about 500 full blocks with receipts, at 0.5 MB each. */
   answerCacheBytes: integer(0).default(256 * MiB),
+  /** Storage keys of one eth_getProof. geth's limit; an answer of so many has about 8 MB. */
+  proofKeysMax: integer(1, 100_000).default(1_024),
   /** Proofs kept in memory, over all networks: 4,600 of an account and 3 slots, at 7 KB each. */
   proofCacheBytes: integer(0).default(32 * MiB),
   /** Answers remembered by the words of their question until the head moves, of each network: 80,000 of 100 bytes each. */
@@ -115,6 +117,8 @@ const networkShape = {
     /** A chain file (RLP blocks, plain or gzip), relative to the configuration file. */
     path: text('the path of a chain file'),
   }).optional(),
+  /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
+  storageLayouts: text('the path of a JSON file').optional(),
   /** Host names that address this network without its name in the path. */
   hosts: list(
     text('a host name without scheme and port')
@@ -222,6 +226,7 @@ function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry 
   return {
     ...network,
     genesis: resolve(folder, network.genesis),
+    ...(network.storageLayouts !== undefined && { storageLayouts: resolve(folder, network.storageLayouts) }),
     ...(network.source && { source: { ...network.source, path: resolve(folder, network.source.path) } }),
   }
 }
@@ -289,6 +294,7 @@ const crossSchema = z
             safeLag: z.number().catch(0),
             finalizedLag: z.number().catch(0),
             genesis: z.string().min(1).optional().catch(undefined),
+            storageLayouts: z.string().min(1).optional().catch(undefined),
             source: z
               .object({ path: z.string().min(1) })
               .optional()
@@ -331,6 +337,7 @@ function findCrossFaults(raw: unknown, folder: string): string[] {
     for (const [key, file] of [
       ['genesis', network.genesis],
       ['source.path', network.source?.path],
+      ['storageLayouts', network.storageLayouts],
     ] as const) {
       if (file !== undefined && !existsSync(resolve(folder, file))) {
         faults.push(`${path}.${key}: there is no file ${resolve(folder, file)}`)

@@ -82,10 +82,18 @@ export function verifyNodes(
   }
 }
 
+/**
+ * The account that an answer proves, RLP-coded, or undefined where it proves that there is none. Before EIP-161 an
+ * account could exist with nothing in it, so its fields do not tell.
+ */
+export function provenAccount(stateRoot: string, answer: ProofAnswer): Uint8Array | undefined {
+  return verifyNodes(stateRoot, keccak_256(bytesOf(answer.address)), answer.accountProof.map(bytesOf))
+}
+
 /** Checks a whole answer against a state root. Throws with what is wrong; returns the slots' values as 32 bytes. */
 export function verifyAnswer(stateRoot: string, answer: ProofAnswer): string[] {
   const nodes = (list: readonly string[]) => list.map(bytesOf)
-  const account = verifyNodes(stateRoot, keccak_256(bytesOf(answer.address)), nodes(answer.accountProof))
+  const account = provenAccount(stateRoot, answer)
   const [nonce, balance, storageHash, codeHash] =
     account === undefined ? [] : (RLP.decode(account) as Uint8Array[])
   const expected = {

@@ -2,6 +2,7 @@ import type { AnswerCache } from '../chain/answerCache.js'
 import type { Chain, Head } from '../chain/chain.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { StateReader } from '../state/stateReader.js'
+import type { StorageLayout } from '../state/storageLayout.js'
 import type { RpcNetwork } from './method.js'
 
 /** How far a network's source is, in block numbers. */
@@ -30,6 +31,10 @@ export interface Network extends RpcNetwork {
   /** Proofs of the last blocks, by everything that they depend on. */
   readonly proofs: AnswerCache
   readonly execution: ExecutionSettings
+  /** Storage keys of one proof. */
+  readonly proofKeysMax: number
+  /** Layouts of contracts by their address, lower-case hex. */
+  readonly layouts: ReadonlyMap<string, StorageLayout>
   /** Undefined once the source has delivered all it has, and for a network without one. */
   readonly syncing: SyncProgress | undefined
   /** As `net_version` answers. */

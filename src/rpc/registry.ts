@@ -14,6 +14,9 @@ import { eth_getTransactionByBlockNumberAndIndex } from './methods/eth_getTransa
 import { eth_getUncleByBlockNumberAndIndex } from './methods/eth_getUncleByBlockNumberAndIndex.js'
 import { eth_syncing } from './methods/eth_syncing.js'
 import { net_version } from './methods/net_version.js'
+import { tidegate_getMappingSlot } from './methods/tidegate_getMappingSlot.js'
+import { tidegate_getStorageByKeys } from './methods/tidegate_getStorageByKeys.js'
+import { tidegate_readVariable } from './methods/tidegate_readVariable.js'
 import { web3_clientVersion } from './methods/web3_clientVersion.js'
 import type { Network } from './network.js'
 
@@ -34,6 +37,9 @@ export const methods = {
   eth_getUncleByBlockNumberAndIndex,
   eth_syncing,
   net_version,
+  tidegate_getMappingSlot,
+  tidegate_getStorageByKeys,
+  tidegate_readVariable,
   web3_clientVersion,
 } satisfies Record<string, Method<Network>>
 

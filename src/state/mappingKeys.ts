@@ -69,12 +69,14 @@ export function encodeKey(type: KeyType, value: unknown): Uint8Array {
     }
     case 'string':
       if (typeof value !== 'string') throw new KeyError(`want a string, got ${shown(value)}`)
+      // Half a surrogate pair has no UTF-8, so there is no entry that it could mean.
+      if (/\p{Surrogate}/u.test(value)) throw new KeyError(`want whole characters, got ${shown(value)}`)
       return new TextEncoder().encode(value)
   }
 }
 
 const wordExpected =
-  'want at most 32 bytes as 0x and hex digits (give the key type for decimal numbers, texts and bytesN)'
+  'want at most 32 bytes as 0x and hex digits; texts, bytesN and numbers in other notation need their key type'
 
 function encodeWord(value: unknown): Uint8Array {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) {

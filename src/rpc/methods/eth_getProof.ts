@@ -2,13 +2,10 @@ import type { BlockId } from '../../chain/blockId.js'
 import type { ProofRequest } from '../../state/proof.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
-import { address, blockId, optional, storageKeys } from '../params.js'
+import { address, blockId, list, optional, storageKeys } from '../params.js'
 import { stateBlock } from '../stateBlock.js'
 
 const latest: BlockId = { kind: 'tag', tag: 'latest' }
-
-/** Keys of one request. go-ethereum's limit; with it an answer stays below about 8 MB. */
-const keysMax = 1_024
 
 /**
  * An account and some of its slots after a block, with the trie nodes that prove them against the block's state
@@ -16,10 +13,11 @@ const keysMax = 1_024
  */
 export const eth_getProof = defineMethod({
   name: 'eth_getProof',
-  params: [address, storageKeys(keysMax), optional(blockId({ acceptsHash: true }), latest)],
+  params: [address, list('storage keys'), optional(blockId({ acceptsHash: true }), latest)],
   cost: 'job',
   memo: 'head',
-  run({ chain, state, jobs, proofs }: Network, [account, keys, id], caller) {
+  run({ chain, state, jobs, proofs, proofKeysMax }: Network, [account, written, id], caller) {
+    const keys = storageKeys(proofKeysMax).decode(written, 1)
     const stateRoot = state.stateRootAfter(stateBlock(chain, id, 2))
     const args: ProofRequest = { stateRoot, address: account, keys }
     const cacheKey = proofCacheKey(args)
