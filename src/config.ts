@@ -90,11 +90,15 @@ export interface NetworkConfig {
   /** Undefined for a network found in the data folder alone, whose store holds its genesis block. */
   readonly genesisPath: string | undefined
   readonly source: { readonly type: 'file'; readonly path: string } | undefined
+  /** File of storage layouts by address. */
+  readonly storageLayoutsPath: string | undefined
   /** Lower-case. */
   readonly hosts: readonly string[]
   readonly safe: boolean
   readonly safeLag: number
   readonly finalizedLag: number
+  /** Added to estimates of gas, in hundredths of a percent. */
+  readonly estimateMarginBps: number
 }
 
 /** What `serve` works with. */
@@ -279,7 +283,19 @@ function storePath(data: DataConfig, name: string): string {
 }
 
 function entryToNetwork(entry: NetworkEntry, data: DataConfig): NetworkConfig {
-  const { name, kind, hosts, safe, safeLag, finalizedLag, chainId, networkId, genesis, source } = entry
+  const {
+    name,
+    kind,
+    hosts,
+    safe,
+    safeLag,
+    finalizedLag,
+    chainId,
+    networkId,
+    genesis,
+    source,
+    storageLayouts,
+  } = entry
   return {
     name,
     kind,
@@ -289,10 +305,12 @@ function entryToNetwork(entry: NetworkEntry, data: DataConfig): NetworkConfig {
     networkId,
     genesisPath: genesis,
     source,
+    storageLayoutsPath: storageLayouts,
     hosts,
     safe,
     safeLag,
     finalizedLag,
+    estimateMarginBps: entry.estimateGas.marginBps,
   }
 }
 
@@ -306,10 +324,12 @@ function storedNetwork(name: string, data: DataConfig): NetworkConfig {
     networkId: undefined,
     genesisPath: undefined,
     source: undefined,
+    storageLayoutsPath: undefined,
     hosts: [],
     safe: true,
     safeLag: 0,
     finalizedLag: 0,
+    estimateMarginBps: 0,
   }
 }
 
@@ -320,6 +340,7 @@ function demoNetwork(data: DataConfig): NetworkConfig {
     isEmbedded: true,
     genesisPath: join(folder, 'genesis.json'),
     source: { type: 'file', path: join(folder, 'chain.rlp') },
+    storageLayoutsPath: join(folder, 'layouts.json'),
   }
 }
 

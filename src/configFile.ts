@@ -72,10 +72,28 @@ const limitsShape = {
   batchAnswerBytesMax: integer(KiB, GiB).default(25_000_000),
   /** Time for one request, batch or not. geth's write deadline, after which a client has gone. */
   requestMsMax: integer(100).default(30_000),
+  /** Threads for proofs, calls and bulk work; all cores but one, and at least two, where absent. */
+  poolThreads: integer(2, 256).optional(),
+  /** Proofs that wait for a thread. At 0.5 ms each a full queue is half a second of work; more would only wait. */
+  proofWaitingMax: integer(1).default(1_000),
+  /** Calls, estimates and access lists that wait: a second of token transfers, and minutes of calls that run to their limit. */
+  executeWaitingMax: integer(1).default(500),
+  /** Requests for mapping slots in bulk that wait: five seconds of the largest, at 50 ms each. */
+  slotsWaitingMax: integer(1).default(100),
   /** Rendered answers kept in memory, over all networks: about 500 full blocks with receipts, at 0.5 MB each. */
   answerCacheBytes: integer(0).default(256 * MiB),
+  /** Storage keys of one eth_getProof. geth's limit; an answer of so many has about 8 MB. */
+  proofKeysMax: integer(1, 100_000).default(1_024),
+  /** Proofs kept in memory, over all networks: 4,600 of an account and 3 slots, at 7 KB each. */
+  proofCacheBytes: integer(0).default(32 * MiB),
   /** Answers remembered by the words of their question until the head moves, of each network: 80,000 of 100 bytes each. */
   memoBytes: integer(0).default(32 * MiB),
+  /** Time for one call, estimate or access list to execute, with all its runs. geth's limit. */
+  executionMsMax: integer(10).default(5_000),
+  /** Memory that one execution may hold: contracts that do something useful stay below 20 MiB. */
+  executionMemoryBytesMax: integer(16 * MiB).default(256 * MiB),
+  /** Most gas of a call or estimate, in gas limits of the current block. Specification, section 8. */
+  executionGasBlocks: integer(1, 1_000).default(10),
 }
 
 const networkShape = {
@@ -99,6 +117,8 @@ const networkShape = {
     /** A chain file (RLP blocks, plain or gzip), relative to the configuration file. */
     path: text('the path of a chain file'),
   }).optional(),
+  /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
+  storageLayouts: text('the path of a JSON file').optional(),
   /** Host names that address this network without its name in the path. */
   hosts: list(
     text('a host name without scheme and port')
@@ -111,6 +131,10 @@ const networkShape = {
   safeLag: integer(0).default(0),
   /** Blocks by which `finalized` follows the head; at least safeLag. */
   finalizedLag: integer(0).default(0),
+  estimateGas: object({
+    /** Added to each estimate, in hundredths of a percent: 1,000 for wallets that send estimates as they are. */
+    marginBps: integer(0, 100_000).default(0),
+  }).prefault({}),
 }
 
 const fileSchema = object({
@@ -202,6 +226,7 @@ function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry 
   return {
     ...network,
     genesis: resolve(folder, network.genesis),
+    ...(network.storageLayouts !== undefined && { storageLayouts: resolve(folder, network.storageLayouts) }),
     ...(network.source && { source: { ...network.source, path: resolve(folder, network.source.path) } }),
   }
 }
@@ -269,6 +294,7 @@ const crossSchema = z
             safeLag: z.number().catch(0),
             finalizedLag: z.number().catch(0),
             genesis: z.string().min(1).optional().catch(undefined),
+            storageLayouts: z.string().min(1).optional().catch(undefined),
             source: z
               .object({ path: z.string().min(1) })
               .optional()
@@ -311,6 +337,7 @@ function findCrossFaults(raw: unknown, folder: string): string[] {
     for (const [key, file] of [
       ['genesis', network.genesis],
       ['source.path', network.source?.path],
+      ['storageLayouts', network.storageLayouts],
     ] as const) {
       if (file !== undefined && !existsSync(resolve(folder, file))) {
         faults.push(`${path}.${key}: there is no file ${resolve(folder, file)}`)

@@ -14,7 +14,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   metrics: [],
   chain: ['store'],
   state: ['store'],
-  evm: ['chain', 'state'],
+  evm: ['chain', 'state', 'types:store'],
   ingest: ['evm', 'state', 'chain', 'store'],
   pool: ['types:state', 'types:evm'],
   rollup: ['store', 'metrics'],

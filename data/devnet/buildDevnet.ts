@@ -7,6 +7,7 @@ import { ChainBuilder, encodeChain } from './chainBuilder.js'
 import { compileContracts } from './contracts.js'
 import { blockTimestamp, chainId, forkBlocks } from './forks.js'
 import { buildGenesis, genesisAddresses } from './genesis.js'
+import { collectLayouts } from './layouts.js'
 import { renderReadme } from './readme.js'
 import { selfCheck } from './selfCheck.js'
 import type { AccountSight, Sights, SlotSight } from './sights.js'
@@ -16,7 +17,10 @@ import { type SlotRequest, Story } from './story.js'
 
 /** The files of the demo network, as bytes of `data/devnet`. */
 export interface Devnet {
-  readonly files: ReadonlyMap<'genesis.json' | 'chain.rlp' | 'sights.json' | 'README.md', Uint8Array>
+  readonly files: ReadonlyMap<
+    'genesis.json' | 'chain.rlp' | 'sights.json' | 'layouts.json' | 'README.md',
+    Uint8Array
+  >
   readonly sights: Sights
 }
 
@@ -116,6 +120,7 @@ export async function buildDevnet(contractsFolder: string): Promise<Devnet> {
     ['genesis.json', jsonBytes(genesis)],
     ['chain.rlp', chainBytes],
     ['sights.json', jsonBytes(sights)],
+    ['layouts.json', jsonBytes(collectLayouts(sights.contracts, artifacts))],
     ['README.md', new TextEncoder().encode(renderReadme(sights, chainBytes.length))],
   ] as const)
   return { files, sights }

@@ -12,13 +12,18 @@ export interface Artifact {
   readonly evmVersion: string
   readonly creationCode: Uint8Array
   readonly runtimeCode: Uint8Array
+  /** The compiler's `storageLayout`. */
+  readonly storageLayout: unknown
 }
 
 interface CompilerOutput {
   readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[]
   readonly contracts: Record<
     string,
-    Record<string, { evm: { bytecode: { object: string }; deployedBytecode: { object: string } } }>
+    Record<
+      string,
+      { evm: { bytecode: { object: string }; deployedBytecode: { object: string } }; storageLayout: unknown }
+    >
   >
 }
 
@@ -51,19 +56,22 @@ function compileFor(evmVersion: string, files: readonly string[], folder: string
       evmVersion,
       optimizer: { enabled: true, runs: 200 },
       metadata: { appendCBOR: false, bytecodeHash: 'none' },
-      outputSelection: { '*': { '*': ['evm.bytecode.object', 'evm.deployedBytecode.object'] } },
+      outputSelection: {
+        '*': { '*': ['evm.bytecode.object', 'evm.deployedBytecode.object', 'storageLayout'] },
+      },
     },
   }
   const output = JSON.parse(solc.compile(JSON.stringify(input))) as CompilerOutput
   const failures = (output.errors ?? []).filter((error) => error.severity === 'error')
   if (failures.length > 0) throw new Error(failures.map((error) => error.formattedMessage).join('\n'))
   return Object.entries(output.contracts).flatMap(([source, contracts]) =>
-    Object.entries(contracts).map(([name, { evm }]) => ({
+    Object.entries(contracts).map(([name, { evm, storageLayout }]) => ({
       name,
       source,
       evmVersion,
       creationCode: hexToBytes(evm.bytecode.object),
       runtimeCode: hexToBytes(evm.deployedBytecode.object),
+      storageLayout,
     })),
   )
 }

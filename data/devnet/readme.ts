@@ -36,6 +36,7 @@ function introduction(sights: Sights, chainBytes: number): string {
         `blocks 1 to ${sights.head.number}, RLP, one after another, as ${code('geth import')} takes them`,
       ],
       [code('sights.json'), `what is worth asking for, for programs; its type is in ${code('sights.ts')}`],
+      [code('layouts.json'), 'storage layouts of the contracts, for reading variables by name'],
       [code('contracts/'), 'the contracts, written for this network'],
       [code('story/'), 'what happens in which block'],
     ],

@@ -11,22 +11,33 @@ export class AnswerCache {
 
   /** The answer under `key`, rendered now if it is not held. Owned by the cache: never write to it. */
   getOrRender(key: string, render: () => string | undefined): Uint8Array | undefined {
-    const held = this.answers.get(key)
-    if (held !== undefined) {
-      // A Map iterates in order of insertion, so the first key is always the least recently used.
-      this.answers.delete(key)
-      this.answers.set(key, held)
-      return held
-    }
+    const held = this.read(key)
+    if (held !== undefined) return held
     const text = render()
     if (text === undefined) return undefined
     // Rendered JSON is hex and ASCII punctuation; latin1 copies it without looking at each character.
     const answer = Buffer.from(text, 'latin1')
-    if (answer.length <= this.bytesMax) this.keep(key, answer)
+    this.keep(key, answer)
     return answer
   }
 
-  private keep(key: string, answer: Uint8Array): void {
+  /** The answer under `key`, if it is held. Owned by the cache: never write to it. */
+  read(key: string): Uint8Array | undefined {
+    const held = this.answers.get(key)
+    if (held === undefined) return undefined
+    // A Map iterates in order of insertion, so the first key is always the least recently used.
+    this.answers.delete(key)
+    this.answers.set(key, held)
+    return held
+  }
+
+  /** Holds `answer` under `key`, unless it alone exceeds the budget; the cache owns it from now on. */
+  keep(key: string, answer: Uint8Array): void {
+    if (answer.length > this.bytesMax) return
+    // Two calls that missed at the same time both bring an answer.
+    const before = this.answers.get(key)
+    if (before !== undefined) this.bytes -= before.length
+    this.answers.delete(key)
     this.answers.set(key, answer)
     this.bytes += answer.length
     for (const [oldKey, old] of this.answers) {

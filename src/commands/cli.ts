@@ -170,6 +170,41 @@ const verify = defineCommand({
   },
 })
 
+const slot = defineCommand({
+  name: 'slot',
+  summary: "compute the storage slots of a mapping's entries",
+  description: [
+    'Prints the slot of an entry of a mapping, as "eth_getStorageAt" takes it. It needs no data and no server. MAPPING is the slot of the mapping itself, decimal or hex; the keys after it lead through mappings in mappings, outermost first.',
+    'Without --types a key is 0x and hex digits, or a decimal number, padded to 32 bytes on the left: right for addresses and integers. Keys of type bytesN, bytes and string are padded otherwise, and negative integers need their type too. Write -- before a key that begins with a hyphen.',
+  ],
+  flags: {
+    types: textFlag('TYPES', 'Solidity types of the keys, separated by commas, as in address,bytes32', {
+      shownDefault: 'numbers and addresses',
+    }),
+    each: switchFlag('take each KEY as an entry of its own, and print one slot a line'),
+  },
+  positionals: {
+    placeholder: 'MAPPING KEY',
+    summary: 'slot of the mapping, then its keys',
+    min: 2,
+    max: 10_001,
+  },
+  examples: [
+    [
+      'tidegate slot 3 0x62a70441e573908b945cb88d617f326c1126007a',
+      "balanceOf[0x62a7…007a] of the demo network's token, whose balances are at slot 3",
+    ],
+    [
+      'tidegate slot 5 0x62a70441e573908b945cb88d617f326c1126007a 42',
+      'an entry of a mapping that is in the entry of a mapping',
+    ],
+    ['tidegate slot --types string 7 ebb', 'an entry of a mapping by text'],
+    ['tidegate slot --each 5 1 2 42', 'three entries of the mapping at slot 5'],
+    ['tidegate slot --types int8 0 -- -1', 'a negative key'],
+  ],
+  run: async (flags, words, io) => (await import('./slot.js')).computeSlots(flags, words, io),
+})
+
 const help = defineCommand({
   name: 'help',
   summary: 'explain the commands, or one of them',
@@ -183,7 +218,16 @@ const help = defineCommand({
   },
 })
 
-const commands: readonly Command[] = [serve, importChain, keysCreate, keysList, keysRevoke, verify, help]
+const commands: readonly Command[] = [
+  serve,
+  importChain,
+  keysCreate,
+  keysList,
+  keysRevoke,
+  verify,
+  slot,
+  help,
+]
 const groups: ReadonlySet<string> = new Set(['keys'])
 
 /** Runs one command line (without node and script) and returns its exit status: 0, 1, or 2 for wrong usage. */

@@ -3,14 +3,17 @@
  * order of opening and closing.
  */
 import { readFileSync, statSync } from 'node:fs'
+import { AnswerCache } from '../chain/answerCache.js'
 import { Chain } from '../chain/chain.js'
 import type { NetworkConfig } from '../config.js'
 import { type IngestThread, startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress } from '../ingest/messages.js'
+import type { NetworkJobs } from '../pool/jobs.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Network, SyncProgress } from '../rpc/network.js'
 import { StateReader } from '../state/stateReader.js'
 import { ChainReader } from '../store/chainReader.js'
+import { readStorageLayouts } from './storageLayouts.js'
 
 /**
  * How often a network looks whether another process has written new blocks. Costs one read, 2 µs, and is faster
@@ -28,12 +31,20 @@ export interface OpenNetwork extends Network {
 export interface OpenOptions {
   readonly mapBytes: number
   readonly answerCacheBytes: number
+  readonly proofCacheBytes: number
+  readonly proofKeysMax: number
   readonly clientVersion: string
+  readonly jobs: NetworkJobs
+  /** Most gas of a call or estimate, in gas limits of the current block. */
+  readonly gasCapBlocks: number
   readonly onProgress: (progress: IngestProgress) => void
 }
 
 /** Opens a network; throws OperatorError where its store or source is not usable. */
 export async function openNetwork(config: NetworkConfig, options: OpenOptions): Promise<OpenNetwork> {
+  // First of all, because a fault in this file is the operator's and nothing has been started yet.
+  const { storageLayoutsPath } = config
+  const layouts = storageLayoutsPath === undefined ? new Map() : readStorageLayouts(storageLayoutsPath)
   let syncing: SyncProgress | undefined
   let chain: Chain | undefined
   const ingest = startSource(config, options.mapBytes, (progress) => {
@@ -67,6 +78,11 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     name: config.name,
     chain: opened,
     state: new StateReader(store),
+    jobs: options.jobs,
+    proofs: new AnswerCache(options.proofCacheBytes),
+    execution: { gasCapBlocks: options.gasCapBlocks, marginBps: config.estimateMarginBps },
+    proofKeysMax: options.proofKeysMax,
+    layouts,
     networkId: String(config.networkId ?? opened.identity.networkId),
     clientVersion: options.clientVersion,
     get head() {

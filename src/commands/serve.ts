@@ -3,6 +3,10 @@ import pino, { type Logger } from 'pino'
 import { KeyRing, refusalTexts } from '../access/keyRing.js'
 import { redactKeys } from '../access/keyText.js'
 import type { Config } from '../config.js'
+import { jobsOfNetwork, openJobPool } from '../pool/jobPool.js'
+import type { Jobs } from '../pool/jobs.js'
+import type { Pool } from '../pool/pool.js'
+import type { ThreadLoss } from '../pool/poolOptions.js'
 import { OperatorError } from '../primitives/faults.js'
 import { createDispatcher } from '../rpc/dispatch.js'
 import type { Network } from '../rpc/network.js'
@@ -20,10 +24,14 @@ import { type DemoAccess, welcomeLines } from './welcome.js'
 /** How long answers under way may take once the server is asked to stop: as long as any request may. */
 const closeMsMax = 30_000
 
+/** How long jobs may go on after that; whoever waited for them is gone by then. */
+const poolCloseMsMax = 1_000
+
 /** Serves; resolves to the exit status once stopped. */
 export async function serve(config: Config, io: Io): Promise<number> {
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
   const access = openAccess(config)
+  const pool = openPool(config, log)
   const networks: OpenNetwork[] = []
   try {
     for (const network of config.networks) {
@@ -31,7 +39,11 @@ export async function serve(config: Config, io: Io): Promise<number> {
       const opened = await openNetwork(network, {
         mapBytes: config.mapBytes,
         answerCacheBytes: Math.floor(config.limits.answerCacheBytes / config.networks.length),
+        proofCacheBytes: Math.floor(config.limits.proofCacheBytes / config.networks.length),
+        proofKeysMax: config.limits.proofKeysMax,
         clientVersion,
+        jobs: jobsOfNetwork(pool, network.name),
+        gasCapBlocks: config.limits.executionGasBlocks,
         onProgress: (progress) => view.update(progress),
       })
       networks.push(opened)
@@ -59,9 +71,33 @@ export async function serve(config: Config, io: Io): Promise<number> {
     await server.close()
     return 0
   } finally {
+    await pool.close(poolCloseMsMax)
     await Promise.all(networks.map((network) => network.close()))
     await access.store.close()
   }
+}
+
+function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Jobs> {
+  return openJobPool({
+    stores: networks.map(({ name, storePath }) => ({ network: name, path: storePath, mapBytes })),
+    limits: {
+      threads: limits.poolThreads,
+      waitingMax: {
+        proof: limits.proofWaitingMax,
+        execute: limits.executeWaitingMax,
+        slots: limits.slotsWaitingMax,
+      },
+      deadlineMsMax: limits.requestMsMax,
+      execution: { timeMsMax: limits.executionMsMax, memoryBytesMax: limits.executionMemoryBytesMax },
+    },
+    onThreadLost({ job, why, error }: ThreadLoss) {
+      const cause = error instanceof Error ? redactKeys(error.stack ?? error.message) : undefined
+      log.error(
+        { job, cause },
+        why === 'stopped' ? 'a job did not stop; its thread was ended' : 'a pool thread died',
+      )
+    },
+  })
 }
 
 interface Access {

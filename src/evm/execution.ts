@@ -1,13 +1,387 @@
+/**
+ * Messages executed on the state after a block without changing it: calls, gas estimates, access lists. The narrow
+ * interface behind which the engine can be replaced: plain data in and out (numbers, bigints, bytes), faults thrown.
+ * Owns where a job's state, block and engine come from; the run itself is messageRun.ts.
+ */
+import { type ForkName, ForkSchedule, includesFork, parseGenesisConfig } from '../chain/forks.js'
+import { transactionGasMax } from '../chain/intrinsicGas.js'
+import { type Address, equalBytes, type Hash32, hexDigits } from '../primitives/bytes.js'
+import { type Fault, FaultError } from '../primitives/faults.js'
+import { emptyCodeHash } from '../primitives/keccak.js'
+import { historicalState, type StateView } from '../state/stateView.js'
+import { trieState } from '../state/trieState.js'
+import type { ChainReader } from '../store/chainReader.js'
+import { excludedAddresses, listAccesses } from './accessLists.js'
+import type { AccessRecorder } from './accessRecorder.js'
+import { recoverAuthorities, type SignedAuthorization } from './authorizations.js'
+import { type BlockContext, readBlockContext } from './blockContext.js'
+import { CallEvm } from './callEvm.js'
+import { HotState, OverriddenState } from './callState.js'
+import { estimateGas } from './estimateGas.js'
+import { createRules } from './forkEngine.js'
+import { type JobLimits, JobWatch } from './jobWatch.js'
+import { affordableGas, checkGasLimit, type PricedMessage, priceMessage, startGas } from './messageChecks.js'
+import { type MessageLog, type RunOutcome, runMessage } from './messageRun.js'
+import { movePrecompiles, type Precompiles } from './precompileMoves.js'
+import { decodeRevertReason } from './revertReason.js'
+
+/** The block after which a message is executed. */
+export interface BlockReference {
+  readonly number: number
+  /** 32 bytes. */
+  readonly hash: Uint8Array
+  /** The message runs in the block to come, on the state of this one. */
+  readonly isPending: boolean
+}
+
+export interface AccessListEntry {
+  /** 20 bytes. */
+  readonly address: Uint8Array
+  /** 32 bytes each. */
+  readonly storageKeys: readonly Uint8Array[]
+}
+
+/** EIP-7702. */
+export interface Authorization {
+  readonly chainId: bigint
+  /** 20 bytes: whose code is to be used. */
+  readonly address: Uint8Array
+  readonly nonce: bigint
+  readonly yParity: number
+  readonly r: bigint
+  readonly s: bigint
+}
+
+/** A transaction that nobody has signed. Absent fees make it free. */
+export interface CallMessage {
+  /** 20 bytes; zeros where absent. */
+  readonly from?: Uint8Array
+  /** 20 bytes; absent for a creation. */
+  readonly to?: Uint8Array
+  readonly gas?: bigint
+  /** Wei per gas, as all fees; never together with the two that follow. */
+  readonly gasPrice?: bigint
+  readonly maxFeePerGas?: bigint
+  readonly maxPriorityFeePerGas?: bigint
+  readonly maxFeePerBlobGas?: bigint
+  /** Wei. */
+  readonly value: bigint
+  readonly data: Uint8Array
+  /** Only names the address of a creation in an access list; the sender's own counts in execution. */
+  readonly nonce?: bigint
+  readonly accessList?: readonly AccessListEntry[]
+  /** 32 bytes each. */
+  readonly blobVersionedHashes?: readonly Uint8Array[]
+  readonly authorizationList?: readonly Authorization[]
+}
+
+/** Slot and value, 32 bytes each. */
+export type SlotOverride = readonly [slot: Uint8Array, value: Uint8Array]
+
+/** An account as it is to be before the message. At most one of `state` and `stateDiff`. */
+export interface AccountOverride {
+  /** 20 bytes. */
+  readonly address: Uint8Array
+  readonly nonce?: bigint
+  readonly balance?: bigint
+  readonly code?: Uint8Array
+  /** In place of all its storage. */
+  readonly state?: readonly SlotOverride[]
+  readonly stateDiff?: readonly SlotOverride[]
+  /** 20 bytes: where the precompiled contract of this address is to answer. */
+  readonly movePrecompileTo?: Uint8Array
+}
+
+export interface BlockOverrides {
+  readonly number?: bigint
+  readonly time?: bigint
+  readonly gasLimit?: bigint
+  /** 20 bytes. */
+  readonly feeRecipient?: Uint8Array
+  /** 32 bytes. */
+  readonly prevRandao?: Uint8Array
+  readonly baseFeePerGas?: bigint
+  readonly blobBaseFee?: bigint
+  /** Without effect since the Merge. */
+  readonly difficulty?: bigint
+}
+
 /** One message to execute at a block, as a job carries it. */
 export interface ExecutionRequest {
-  readonly block: { readonly number: number; readonly hash: Uint8Array }
+  readonly block: BlockReference
+  readonly message: CallMessage
+  /** Gas of a message that names none. */
+  readonly gasDefault: bigint
+  /** Most gas, also where the message names more. */
+  readonly gasMax: bigint
+  readonly stateOverrides?: readonly AccountOverride[]
+  readonly blockOverrides?: BlockOverrides
+  /** Added to an estimate, in hundredths of a percent, up to what the message may have; never to plain transfers. */
+  readonly marginBps?: number
 }
+
 export interface CallOutcome {
   readonly returnData: Uint8Array
+  /** As a receipt would say. */
+  readonly gasUsed: bigint
+  readonly logs: readonly MessageLog[]
+  /** Why it failed; undefined for success. */
+  readonly failure: Fault | undefined
 }
+
 export interface EstimateOutcome {
   readonly gas: bigint
+  /** Executions that it took. */
+  readonly runs: number
 }
+
 export interface AccessListOutcome {
+  /** By address, keys in order. */
+  readonly accessList: readonly AccessListEntry[]
   readonly gasUsed: bigint
+  /** Why execution with this list fails; undefined for success. */
+  readonly failure: Fault | undefined
+}
+
+/** A job with everything read that its runs share. */
+interface Job {
+  readonly request: ExecutionRequest
+  readonly context: BlockContext
+  readonly state: StateView
+  readonly evm: CallEvm
+  readonly precompiles: Precompiles
+  readonly authorizations: readonly SignedAuthorization[]
+  readonly watch: JobWatch
+  /** Wei of the sender. */
+  readonly balance: bigint
+}
+
+/** Less than the cheapest transaction is taken as no gas at all, as go-ethereum does when it estimates. */
+const plausibleGasMin = 21_000n
+
+/** Executes messages on the states of one network's store, one job after the other. */
+export class Execution {
+  private readonly schedule: ForkSchedule
+  private readonly engines = new Map<ForkName, CallEvm>()
+  private readonly hot = new HotState()
+  private lastJob: Promise<unknown> = Promise.resolve()
+
+  /** `limits` hold for each job. */
+  constructor(
+    private readonly store: ChainReader,
+    private readonly limits: JobLimits,
+  ) {
+    const identity = store.readIdentity()
+    if (identity === undefined) throw new Error('execution needs a store with a genesis')
+    this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+  }
+
+  /**
+   * Executes a message. Rejects with FaultError where it cannot start (fees, funds, gas), the block or its state is
+   * not there, or a limit is reached; an execution that fails is an outcome. `shouldStop` is asked often and has
+   * to be cheap.
+   */
+  call(request: ExecutionRequest, shouldStop: () => boolean): Promise<CallOutcome> {
+    return this.withJob(request, shouldStop, async (job) => {
+      const priced = priceMessage(request.message, job.context)
+      const outcome = await this.run(job, priced, callGas(job, priced), false)
+      const { returnData, gasUsed, logs } = outcome
+      return { returnData, gasUsed, logs, failure: toFault(outcome) }
+    })
+  }
+
+  /**
+   * Least gas limit at which a message succeeds. Rejects as {@link call} does, and with ExecutionReverted,
+   * GasExceedsAllowance or ExecutionFailed where it fails with all the gas it may have.
+   */
+  estimate(request: ExecutionRequest, shouldStop: () => boolean): Promise<EstimateOutcome> {
+    return this.withJob(request, shouldStop, async (job) => {
+      const priced = priceMessage(request.message, job.context)
+      const bound = estimateBound(job, priced)
+      if (isPlainTransfer(job, request.message)) {
+        const gas = startGas(priced)
+        if (gas > bound) throw new FaultError({ kind: 'GasExceedsAllowance', allowance: bound })
+        return { gas, runs: 0 }
+      }
+      const { gas, runs } = await estimateGas(
+        priced,
+        bound,
+        (gasLimit) => this.run(job, priced, gasLimit, true),
+        (outcome) => {
+          const fault: Fault =
+            outcome.failure?.kind === 'outOfGas'
+              ? { kind: 'GasExceedsAllowance', allowance: bound }
+              : (toFault(outcome) as Fault)
+          return new FaultError(fault)
+        },
+      )
+      return { gas: min(bound, gas + (gas * BigInt(request.marginBps ?? 0)) / 10_000n), runs }
+    })
+  }
+
+  /** The access list with which a message touches nothing else. Rejects as {@link call} does. */
+  accessList(request: ExecutionRequest, shouldStop: () => boolean): Promise<AccessListOutcome> {
+    return this.withJob(request, shouldStop, async (job) => {
+      const excluded = excludedAddresses(
+        request.message,
+        job.evm.ownPrecompiles,
+        job.authorizations,
+        job.state,
+      )
+      const { accessList, outcome } = await listAccesses(
+        request.message.accessList ?? [],
+        excluded,
+        (accessList, accesses) => {
+          const priced = priceMessage({ ...request.message, accessList }, job.context)
+          return this.run(job, priced, callGas(job, priced), false, accesses)
+        },
+      )
+      return { accessList, gasUsed: outcome.gasUsed, failure: toFault(outcome) }
+    })
+  }
+
+  private run(
+    { evm, state, watch, precompiles, authorizations }: Job,
+    priced: PricedMessage,
+    gasLimit: bigint,
+    recordsGas: boolean,
+    accesses?: AccessRecorder,
+  ): Promise<RunOutcome> {
+    return runMessage(priced, {
+      evm,
+      state,
+      watch,
+      precompiles,
+      authorizations,
+      gasLimit,
+      recordsGas,
+      accesses,
+    })
+  }
+
+  /**
+   * Does `work` once its turn has come. Canonical blocks are read from the flat tables, as long as they stay
+   * canonical; otherwise the work is done (again) on the tries, which stay what they are.
+   */
+  private withJob<T>(
+    request: ExecutionRequest,
+    shouldStop: () => boolean,
+    work: (job: Job) => Promise<T>,
+  ): Promise<T> {
+    const turn = this.lastJob.then(async () => {
+      const watch = new JobWatch(shouldStop, this.limits)
+      if (this.isCanonical(request.block)) {
+        const settled = await settle(async () => work(await this.prepare(request, watch, historicalState)))
+        if (this.isCanonical(request.block)) return unwrap(settled)
+        this.hot.clear()
+      }
+      return work(await this.prepare(request, watch, (store, _, stateRoot) => trieState(store, stateRoot)))
+    })
+    this.lastJob = turn.catch(() => undefined)
+    return turn
+  }
+
+  private isCanonical({ number, hash }: BlockReference): boolean {
+    this.store.refresh()
+    const canonical = this.store.readCanonicalHash(number)
+    return canonical !== undefined && equalBytes(canonical, hash)
+  }
+
+  private async prepare(
+    request: ExecutionRequest,
+    watch: JobWatch,
+    openState: (store: ChainReader, number: number, stateRoot: Hash32) => StateView,
+  ): Promise<Job> {
+    const { block, message, stateOverrides = [], blockOverrides = {} } = request
+    const { context, stateRoot } = readBlockContext(this.store, this.schedule, block, blockOverrides)
+    const stored = this.hot.over(openState(this.store, block.number, stateRoot))
+    const evm = await this.engineFor(context.fork)
+    const state = stateOverrides.length === 0 ? stored : new OverriddenState(stored, stateOverrides)
+    const authorizations = includesFork(context.fork, 'prague') ? (message.authorizationList ?? []) : []
+    return {
+      request,
+      context,
+      state,
+      evm,
+      precompiles: movePrecompiles(evm.ownPrecompiles, stateOverrides),
+      authorizations: recoverAuthorities(authorizations, this.schedule.config.chainId),
+      watch,
+      balance: state.account((message.from ?? new Uint8Array(20)) as Address)?.balance ?? 0n,
+    }
+  }
+
+  private async engineFor(fork: ForkName): Promise<CallEvm> {
+    let engine = this.engines.get(fork)
+    if (engine === undefined) {
+      engine = await CallEvm.create(createRules(this.schedule, fork), fork)
+      this.engines.set(fork, engine)
+    }
+    return engine
+  }
+}
+
+/** Gas limit of a call: what it asks for up to the cap, else what the sender can pay for. Throws FaultError. */
+function callGas({ request, balance }: Job, priced: PricedMessage): bigint {
+  const { message, gasDefault, gasMax } = request
+  let gasLimit = min(message.gas ?? gasDefault, gasMax)
+  if (message.gas === undefined) {
+    const affordable = affordableGas(priced, balance)
+    if (affordable !== undefined) gasLimit = min(gasLimit, max(affordable, startGas(priced)))
+  }
+  checkGasLimit(priced, gasLimit, balance)
+  return gasLimit
+}
+
+/** Most gas that an estimate may come to. Throws FaultError InsufficientFunds. */
+function estimateBound({ request, context, balance }: Job, priced: PricedMessage): bigint {
+  const { gas } = request.message
+  let bound = gas !== undefined && gas >= plausibleGasMin ? gas : request.gasDefault
+  bound = min(bound, request.gasMax)
+  if (includesFork(context.fork, 'osaka')) bound = min(bound, transactionGasMax)
+  const affordable = affordableGas(priced, balance)
+  return affordable === undefined ? bound : min(bound, affordable)
+}
+
+/** Whether nothing runs: the recipient has no code, is no precompiled contract, and no authorization may change it. */
+function isPlainTransfer({ state, precompiles, authorizations }: Job, { to }: CallMessage): boolean {
+  if (to === undefined || authorizations.length > 0) return false
+  if (precompiles.has(hexDigits(to))) return false
+  const account = state.account(to as Address)
+  return account === undefined || equalBytes(account.codeHash, emptyCodeHash)
+}
+
+function toFault({ failure, returnData }: RunOutcome): Fault | undefined {
+  switch (failure?.kind) {
+    case undefined:
+      return undefined
+    case 'reverted':
+      return { kind: 'ExecutionReverted', reason: decodeRevertReason(returnData), data: returnData }
+    case 'outOfGas':
+      return { kind: 'ExecutionFailed', why: 'out of gas' }
+    case 'other':
+      return { kind: 'ExecutionFailed', why: failure.why }
+  }
+}
+
+type Settled<T> = { readonly value: T } | { readonly error: unknown }
+
+async function settle<T>(work: () => Promise<T>): Promise<Settled<T>> {
+  try {
+    return { value: await work() }
+  } catch (error) {
+    return { error }
+  }
+}
+
+function unwrap<T>(settled: Settled<T>): T {
+  if ('error' in settled) throw settled.error
+  return settled.value
+}
+
+function min(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
 }

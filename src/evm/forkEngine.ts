@@ -52,7 +52,7 @@ class FixedRules extends Common {
   }
 }
 
-/** The rules of `fork` on one chain. Loads the KZG setup for the first fork with blobs, about 100 ms. */
+/** The rules of `fork` in the library's terms. The first with blobs loads the KZG setup. */
 export function createRules(schedule: ForkSchedule, fork: ForkName): Common {
   if (includesFork(fork, 'cancun')) kzg ??= new KZG(trustedSetup)
   return new FixedRules({

@@ -3,13 +3,24 @@
  * `evm`, and what runs it on a thread in `workers/`.
  *
  * A job names a block that is resolved already, never a tag, so that its answer belongs to one block whatever the
- * head does meanwhile. Arguments and results cross threads as msgpack.
+ * head does meanwhile. Arguments and results cross threads as msgpack: null, undefined, booleans, numbers, bigints,
+ * text, Uint8Arrays, arrays, Maps and plain objects of these.
  */
 import type { AccessListOutcome, CallOutcome, EstimateOutcome, ExecutionRequest } from '../evm/execution.js'
 import type { MappingSlotsRequest } from '../state/mappingSlots.js'
 import type { ProofRequest } from '../state/proof.js'
 
-/** Every job: which class of work it is, its arguments, and its result. */
+/** One kind of job: the class of work it counts to, its arguments, and its result. */
+export interface JobShape {
+  readonly class: string
+  readonly args: unknown
+  readonly result: unknown
+}
+
+/** Kinds of jobs by their names. */
+export type JobTable<J> = { readonly [N in keyof J]: JobShape }
+
+/** Every job of the service. */
 export interface Jobs {
   /** The rendered JSON of an `eth_getProof` result. */
   readonly prove: { readonly class: 'proof'; readonly args: ProofRequest; readonly result: Uint8Array }
@@ -34,8 +45,28 @@ export interface Jobs {
 
 export type JobName = keyof Jobs
 export type JobClass = Jobs[JobName]['class']
+
 /** A job's arguments with the network whose store it reads; undefined for jobs that read none. */
-export interface JobInput<N extends JobName> {
+export interface JobInput<A> {
   readonly network: string | undefined
-  readonly args: Jobs[N]['args']
+  readonly args: A
+}
+
+/** Whoever a job is done for. Once they are gone, their jobs are cancelled. */
+export interface JobOwner {
+  readonly isGone: boolean
+  /** Calls `listener` once, when the owner goes. */
+  onGone(listener: () => void): void
+  forget(listener: () => void): void
+}
+
+/** The jobs of one network, as methods see them. */
+export interface NetworkJobs {
+  /**
+   * Runs a job on a thread of the pool. `owner` is the third argument of a method's `run`.
+   * Rejects with FaultError: what the job itself found, ServerBusy where its queue is full, RequestTimedOut or
+   * ExecutionTimedOut past its time; with another Error for a defect or a thread that died of it.
+   * Bytes of the result belong to the caller. Costs about 50 µs beside the work (see pool.ts).
+   */
+  run<N extends JobName>(name: N, args: Jobs[N]['args'], owner: JobOwner): Promise<Jobs[N]['result']>
 }

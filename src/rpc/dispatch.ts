@@ -8,6 +8,7 @@ import { type Fault, FaultError } from '../primitives/faults.js'
 import type { Answer, AnswerBody } from './answer.js'
 import { AnswerMemo } from './answerMemo.js'
 import { BatchAnswer } from './batchAnswer.js'
+import { Caller } from './caller.js'
 import { type Call, parseRequest } from './envelope.js'
 import { decodeParams, type Json, type Method, type RpcNetwork } from './method.js'
 import {
@@ -51,8 +52,10 @@ export interface DispatcherOptions<N extends RpcNetwork> {
 export interface Endpoint {
   /**
    * Answers a request body. `body` is read before the call returns and not kept. Never throws and never rejects.
+   * Whoever sends the answer calls `caller.leave()` then, or before when the client goes away: jobs that nobody
+   * waits for end.
    */
-  handle(body: Uint8Array): Answer | Promise<Answer>
+  handle(body: Uint8Array, caller?: Caller): Answer | Promise<Answer>
 }
 
 /** Builds endpoints that share one table of methods. Throws RangeError when two methods have one name. */
@@ -97,18 +100,20 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     this.#lookup = (key) => this.#memo.read(key, network.head.generation)
   }
 
-  handle(body: Uint8Array): Answer | Promise<Answer> {
+  handle(body: Uint8Array, caller: Caller = new Caller()): Answer | Promise<Answer> {
     try {
       const request = parseRequest(body, this.#limits.batchCallsMax, this.#lookup)
-      return request.kind === 'single' ? this.#single(request.call) : this.#batch(request.calls)
+      return request.kind === 'single'
+        ? this.#single(request.call, caller)
+        : this.#batch(request.calls, caller)
     } catch (thrown) {
       return failureAnswer('null', this.#failure(thrown, 'request'))
     }
   }
 
-  #single(call: Call<Json>): Answer | Promise<Answer> {
+  #single(call: Call<Json>, caller: Caller): Answer | Promise<Answer> {
     if (call.kind === 'known') return resultAnswer(call.id, call.known)
-    const outcome = this.#start(call)
+    const outcome = this.#start(call, caller)
     if (!(outcome instanceof Promise)) return singleAnswer(call.id, outcome)
     const deadline = new Deadline(this.#limits.requestMsMax)
     return deadline.race(outcome).then((settled) => {
@@ -117,12 +122,12 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     })
   }
 
-  #batch(calls: readonly Call<Json>[]): Answer | Promise<Answer> {
+  #batch(calls: readonly Call<Json>[], caller: Caller): Answer | Promise<Answer> {
     const answer = new BatchAnswer(this.#limits.batchBytesMax)
     for (let i = 0; i < calls.length; i++) {
       const call = calls[i] as Call<Json>
-      const outcome = answer.isFull ? tooLarge : this.#start(call)
-      if (outcome instanceof Promise) return this.#awaitBatch(calls, i, outcome, answer)
+      const outcome = answer.isFull ? tooLarge : this.#start(call, caller)
+      if (outcome instanceof Promise) return this.#awaitBatch(calls, i, outcome, answer, caller)
       addToBatch(answer, call.id, outcome)
     }
     return batchAnswer(answer)
@@ -134,6 +139,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     first: number,
     outcome: Promise<Outcome>,
     answer: BatchAnswer,
+    caller: Caller,
   ): Promise<Answer> {
     const deadline = new Deadline(this.#limits.requestMsMax)
     let started: (Outcome | Promise<Outcome>)[] = [outcome]
@@ -141,11 +147,12 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     for (;;) {
       for (let i = answered + started.length; i < calls.length && started.length < batchJobsMax; i++) {
         if (answer.isFull) started.push(tooLarge)
-        else started.push(deadline.hasPassed ? timedOut : this.#start(calls[i] as Call<Json>))
+        else started.push(deadline.hasPassed ? timedOut : this.#start(calls[i] as Call<Json>, caller))
       }
       const settled = await Promise.all(started.map((each) => deadline.race(each)))
       for (const each of settled) addToBatch(answer, calls[answered++]?.id, each)
-      if (answered === calls.length) break
+      // A batch whose client went away starts no further jobs; what it comes to is not sent.
+      if (answered === calls.length || caller.isGone) break
       started = []
     }
     deadline.clear()
@@ -153,7 +160,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   }
 
   /** Runs a call. Never throws; the promise never rejects. */
-  #start(call: Call<Json>): Outcome | Promise<Outcome> {
+  #start(call: Call<Json>, caller: Caller): Outcome | Promise<Outcome> {
     if (call.kind === 'known') return call.known
     if (call.kind === 'invalid') return invalidRequest
     const method = this.#methods.get(call.method)
@@ -165,7 +172,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
     const { generation } = this.#network.head
     try {
-      const result = method.run(this.#network, decodeParams(method, call.params))
+      const result = method.run(this.#network, decodeParams(method, call.params), caller)
       if (result instanceof Promise) {
         return result.then(
           (json) => {

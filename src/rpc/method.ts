@@ -4,6 +4,7 @@
  * (params.ts) nor when and how often a method runs (dispatch.ts).
  */
 import { FaultError } from '../primitives/faults.js'
+import type { Caller } from './caller.js'
 
 /** A rendered `result`: JSON as text or as UTF-8 bytes. Bytes are never written to after they are returned. */
 export type Json = string | Uint8Array
@@ -45,8 +46,11 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
    * until the head changes (a null result is never repeated). `never`: each call runs.
    */
   readonly memo: 'head' | 'never'
-  /** Answers a call. Returns a promise only for a job or a miss; throws a FaultError for a caller's fault. */
-  run(network: N, args: ArgumentsOf<P>): Json | Promise<Json>
+  /**
+   * Answers a call. Returns a promise only for a job or a miss; throws a FaultError for a caller's fault.
+   * A job is handed `caller`, so that it ends when nobody waits for its result any more.
+   */
+  run(network: N, args: ArgumentsOf<P>, caller: Caller): Json | Promise<Json>
 }
 
 /** A method as dispatch sees it: its parameters and arguments have no static type any more. */
@@ -56,7 +60,7 @@ export interface Method<N extends RpcNetwork = RpcNetwork> {
   readonly paramNames: readonly string[] | undefined
   readonly cost: 'inline' | 'job'
   readonly memo: 'head' | 'never'
-  run(network: N, args: readonly unknown[]): Json | Promise<Json>
+  run(network: N, args: readonly unknown[], caller: Caller): Json | Promise<Json>
 }
 
 /**
@@ -84,7 +88,7 @@ export function defineMethod<const P extends readonly Param<unknown>[], N extend
     paramNames,
     cost,
     memo,
-    run: (network, args) => definition.run(network, args as ArgumentsOf<P>),
+    run: (network, args, caller) => definition.run(network, args as ArgumentsOf<P>, caller),
   }
 }
 

@@ -1,5 +1,8 @@
+import type { AnswerCache } from '../chain/answerCache.js'
 import type { Chain, Head } from '../chain/chain.js'
+import type { NetworkJobs } from '../pool/jobs.js'
 import type { StateReader } from '../state/stateReader.js'
+import type { StorageLayout } from '../state/storageLayout.js'
 import type { RpcNetwork } from './method.js'
 
 /** How far a network's source is, in block numbers. */
@@ -10,12 +13,28 @@ export interface SyncProgress {
   readonly highestBlock: number
 }
 
+/** What the operator of a network decides about execution. */
+export interface ExecutionSettings {
+  /** Most gas of a call or estimate, in gas limits of the current block. */
+  readonly gasCapBlocks: number
+  /** Added to estimates, in hundredths of a percent. */
+  readonly marginBps: number
+}
+
 /** What one network offers to methods. */
 export interface Network extends RpcNetwork {
   readonly chain: Chain
   /** The chain's. */
   readonly head: Head
   readonly state: StateReader
+  readonly jobs: NetworkJobs
+  /** Proofs of the last blocks, by everything that they depend on. */
+  readonly proofs: AnswerCache
+  readonly execution: ExecutionSettings
+  /** Storage keys of one proof. */
+  readonly proofKeysMax: number
+  /** Layouts of contracts by their address, lower-case hex. */
+  readonly layouts: ReadonlyMap<string, StorageLayout>
   /** Undefined once the source has delivered all it has, and for a network without one. */
   readonly syncing: SyncProgress | undefined
   /** As `net_version` answers. */

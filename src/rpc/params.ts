@@ -8,7 +8,8 @@ import { type Address, type Hash32, toAddress, toHash32 } from '../primitives/by
 import { FaultError } from '../primitives/faults.js'
 import type { Param } from './method.js'
 
-function required<T>(decode: (value: unknown, index: number) => T): Param<T> {
+/** A parameter that has to be there. */
+export function required<T>(decode: (value: unknown, index: number) => T): Param<T> {
   return { required: true, fallback: undefined, decode }
 }
 
@@ -22,7 +23,8 @@ export function invalidArgument(index: number, why: string): FaultError {
   return new FaultError({ kind: 'InvalidArgument', index, why })
 }
 
-function typeName(value: unknown): string {
+/** What a JSON value is, as faults name it. */
+export function typeName(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'array' : typeof value
 }
@@ -88,6 +90,24 @@ export const boolean: Param<boolean> = required((value, index) => {
   if (typeof value !== 'boolean') throw invalidArgument(index, `want a boolean, got ${typeName(value)}`)
   return value
 })
+
+/** Any text. `what` completes the fault `want …`. */
+export function text(what: string): Param<string> {
+  return required((value, index) => {
+    if (typeof value !== 'string') throw invalidArgument(index, `want ${what}, got ${typeName(value)}`)
+    return value
+  })
+}
+
+/** Any list, whose items are decoded when more is known of them. `what` completes the fault `want an array of …`. */
+export function list(what: string): Param<readonly unknown[]> {
+  return required((value, index) => {
+    if (!Array.isArray(value)) {
+      throw invalidArgument(index, `want an array of ${what}, got ${typeName(value)}`)
+    }
+    return value
+  })
+}
 
 /** A hex quantity's digits: `0x`, no leading zeros, at least one digit, at most `bits`. */
 function quantityDigits(value: unknown, index: number, bits: number): string {

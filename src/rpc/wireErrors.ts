@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { bytesToHex } from '../primitives/bytes.js'
+import { toChecksumAddress } from '../primitives/checksumAddress.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 
 /** The `error` member of an answer. */
@@ -88,13 +89,27 @@ export function faultToWireError(fault: Fault): WireError {
       }
     case 'GasExceedsAllowance':
       return { code: -32000, message: `gas required exceeds allowance (${fault.allowance})` }
-    case 'InsufficientFunds':
-      return {
-        code: -32000,
-        message: `insufficient funds for ${fault.purpose === 'gas' ? 'gas * price + value' : 'transfer'}`,
-      }
+    case 'InsufficientFunds': {
+      const what = fault.purpose === 'gas' ? 'gas * price + value' : 'transfer'
+      const { detail } = fault
+      const who =
+        detail === undefined
+          ? ''
+          : `: address ${toChecksumAddress(detail.address)} have ${detail.have} want ${detail.want}`
+      return { code: -32000, message: `insufficient funds for ${what}${who}` }
+    }
+    case 'IntrinsicGasTooLow':
+      return { code: -32000, message: `intrinsic gas too low: have ${fault.have}, want ${fault.want}` }
+    case 'MessageRefused':
+    case 'ExecutionFailed':
+      return { code: -32000, message: fault.why }
     case 'ExecutionTimedOut':
       return { code: -32000, message: `execution aborted (timeout = ${fault.limitSeconds}s)` }
+    case 'ExecutionOutOfMemory':
+      return {
+        code: -32000,
+        message: `execution aborted (memory limit = ${Math.floor(fault.limitBytes / 2 ** 20)} MiB)`,
+      }
     case 'RequestTimedOut':
       return { code: -32002, message: 'request timed out' }
     case 'ResponseTooLarge':

@@ -1,4 +1,21 @@
-import type { Address, Hash32 } from '../primitives/bytes.js'
+/**
+ * Merkle proofs of an account and of its slots, rendered as `eth_getProof` answers them (EIP-1186). Owns the walk
+ * down the tries and the text of the answer; nodes come from the caller, and nothing of them is decoded but the
+ * way to the keys.
+ */
+import {
+  type Address,
+  asBuffer,
+  bytesToHex,
+  bytesToQuantity,
+  equalBytes,
+  type Hash32,
+  hexDigits,
+} from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
+import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
+import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
+import { MissingNodeError, type NodeReader } from './trie.js'
 
 /** A storage key to prove, and how its caller wrote it. */
 export interface ProofKey {
@@ -12,4 +29,175 @@ export interface ProofRequest {
   readonly stateRoot: Hash32
   readonly address: Address
   readonly keys: readonly ProofKey[]
+}
+
+/**
+ * The JSON of a proof, as bytes of their own memory that the caller may transfer. Node lists run from the root to
+ * the value, or to the node that shows its absence; nodes embedded in their parent are not listed, and a trie
+ * without entries has none. An absent account has nonce 0, balance 0, the hash of no code and the empty trie's root.
+ *
+ * Costs one Keccak-256 and one walk per key, and one read per distinct node: of keys that share their first nodes,
+ * as all keys of one account do, these are read and rendered once.
+ *
+ * Throws FaultError of kind StateNotAvailable where a node is not held.
+ */
+export function buildProofJson(readNode: NodeReader, request: ProofRequest): Uint8Array<ArrayBuffer> {
+  try {
+    return renderProof(readNode, request)
+  } catch (error) {
+    if (!(error instanceof MissingNodeError)) throw error
+    throw new FaultError({ kind: 'StateNotAvailable', stateRoot: bytesToHex(request.stateRoot) })
+  }
+}
+
+function renderProof(
+  readNode: NodeReader,
+  { stateRoot, address, keys }: ProofRequest,
+): Uint8Array<ArrayBuffer> {
+  const account = new TrieWalk(stateRoot, readNode).prove(keccak256(address))
+  const fields = account.value === undefined ? absentAccount : readAccount(account.value)
+  let text =
+    `{"address":"${bytesToHex(address)}","accountProof":[${account.nodes}]` +
+    `,"balance":"${fields.balance}","codeHash":"${bytesToHex(fields.codeHash)}"` +
+    `,"nonce":"${fields.nonce}","storageHash":"${bytesToHex(fields.storageRoot)}","storageProof":[`
+  const storage = new TrieWalk(fields.storageRoot, readNode)
+  for (let i = 0; i < keys.length; i++) {
+    const { slot, writtenBytes } = keys[i] as ProofKey
+    const { nodes, value } = storage.prove(keccak256(slot))
+    // go-ethereum repeats a key written with 32 bytes as a hash and any other as a quantity.
+    const key = writtenBytes === 32 ? bytesToHex(slot) : bytesToQuantity(slot)
+    text += `${i === 0 ? '' : ','}{"key":"${key}","value":"${readSlotValue(value)}","proof":[${nodes}]}`
+  }
+  text += ']}'
+  // Memory of its own: small Buffers share a pool, which cannot be transferred to another thread.
+  const json = Buffer.allocUnsafeSlow(text.length)
+  json.write(text, 'latin1')
+  return json
+}
+
+interface AccountFields {
+  /** Hex quantities. */
+  readonly nonce: string
+  readonly balance: string
+  readonly storageRoot: Uint8Array
+  readonly codeHash: Uint8Array
+}
+
+const absentAccount: AccountFields = {
+  nonce: '0x0',
+  balance: '0x0',
+  storageRoot: emptyTrieRoot,
+  codeHash: emptyCodeHash,
+}
+
+function readAccount(rlp: Uint8Array): AccountFields {
+  const spans = rlpListSpans(rlp, rlpSpanAt(rlp, 0))
+  if (spans.length !== 4) throw new RangeError('not an account')
+  const [nonce, balance, storageRoot, codeHash] = spans.map(({ payload, end }) => rlp.subarray(payload, end))
+  return {
+    nonce: bytesToQuantity(nonce as Uint8Array),
+    balance: bytesToQuantity(balance as Uint8Array),
+    storageRoot: storageRoot as Uint8Array,
+    codeHash: codeHash as Uint8Array,
+  }
+}
+
+/** A slot's value as a hex quantity. */
+function readSlotValue(rlp: Uint8Array | undefined): string {
+  if (rlp === undefined) return '0x0'
+  const { payload, end } = rlpSpanAt(rlp, 0)
+  return bytesToQuantity(rlp.subarray(payload, end))
+}
+
+/** Nibbles of a key, which is always a hash. */
+const keyNibbles = 64
+
+/** A node that was read, with the nodes below it that were read too. */
+interface ReadNode {
+  readonly rlp: Uint8Array
+  readonly list: RlpSpan
+  /** Quoted hex. */
+  readonly json: string
+  /** By the offset in `rlp` at which their hash stands, so that nothing has to be keyed by hash. */
+  readonly below: Map<number, ReadNode>
+}
+
+/** Proofs of several keys of one trie. Throws {@link MissingNodeError} for a node that is not held. */
+export class TrieWalk {
+  private readonly root: ReadNode | undefined
+
+  constructor(
+    root: Uint8Array,
+    private readonly readNode: NodeReader,
+  ) {
+    this.root = equalBytes(root, emptyTrieRoot) ? undefined : this.read(root)
+  }
+
+  /** Nodes on the way to `key` (32 bytes) as JSON separated by commas, and the value there, RLP-coded, a view of its node. */
+  prove(key: Uint8Array): { readonly nodes: string; readonly value: Uint8Array | undefined } {
+    if (this.root === undefined) return { nodes: '', value: undefined }
+    let node = this.root
+    let nodes = node.json
+    let list = node.list
+    let depth = 0
+    for (;;) {
+      const { rlp } = node
+      const first = rlpSpanAt(rlp, list.payload, list.end)
+      const second = rlpSpanAt(rlp, first.end, list.end)
+      let child: RlpSpan
+      // Two items are a leaf or an extension, more a branch; the rest need not be looked at to know.
+      if (second.end === list.end) {
+        const flags = (rlp[first.payload] as number) >> 4
+        depth = followPath(rlp, first, key, depth)
+        if (depth === -1) return { nodes, value: undefined }
+        if (flags & 2) {
+          return { nodes, value: depth === keyNibbles ? rlp.subarray(second.payload, second.end) : undefined }
+        }
+        child = second
+      } else {
+        if (depth === keyNibbles) throw new RangeError('a trie is deeper than its keys')
+        const nibble = nibbleOf(key, depth++)
+        child = nibble === 0 ? first : second
+        for (let i = 1; i < nibble; i++) child = rlpSpanAt(rlp, child.end, list.end)
+        if (!child.isList && child.payload === child.end) return { nodes, value: undefined }
+      }
+      if (child.isList) {
+        list = child
+        continue
+      }
+      let next = node.below.get(child.payload)
+      if (next === undefined) {
+        next = this.read(rlp.subarray(child.payload, child.end))
+        node.below.set(child.payload, next)
+      }
+      node = next
+      list = node.list
+      nodes += `,${node.json}`
+    }
+  }
+
+  private read(hash: Uint8Array): ReadNode {
+    const rlp = this.readNode(hash)
+    if (rlp === undefined) throw new MissingNodeError(hash)
+    return { rlp, list: rlpSpanAt(rlp, 0), json: `"0x${hexDigits(asBuffer(rlp))}"`, below: new Map() }
+  }
+}
+
+/** The depth at which a hex-prefix coded path (yellow paper, appendix C) ends, −1 where `key` leaves it. */
+function followPath(rlp: Uint8Array, path: RlpSpan, key: Uint8Array, depth: number): number {
+  const head = rlp[path.payload] as number
+  let at = depth
+  if (head & 0x10 && nibbleOf(key, at++) !== (head & 15)) return -1
+  for (let i = path.payload + 1; i < path.end; i++, at += 2) {
+    const pair = rlp[i] as number
+    if (nibbleOf(key, at) !== pair >> 4 || nibbleOf(key, at + 1) !== (pair & 15)) return -1
+  }
+  return at
+}
+
+/** NaN beyond the key's end, which equals no nibble. */
+function nibbleOf(key: Uint8Array, index: number): number {
+  const byte = key[index >> 1]
+  if (byte === undefined) return Number.NaN
+  return index & 1 ? byte & 15 : byte >> 4
 }

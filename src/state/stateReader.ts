@@ -22,20 +22,29 @@ export class StateReader {
    *
    * All reads of one call see one snapshot of the store, so a head that moves meanwhile cannot mix two blocks.
    */
-  readSlot({ number, hash }: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined {
+  readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined {
+    const { number, hash } = block
     const head = this.store.readHead()
     if (head !== undefined && equalBytes(head.hash, hash)) return this.store.readSlot(address, slot)
     const canonical = this.store.readCanonicalHash(number)
     if (canonical !== undefined && equalBytes(canonical, hash))
       return this.store.readSlotAt(address, slot, number)
-    return this.readSlotOffBranch(hash, address, slot)
+    return this.readSlotOffBranch(block, address, slot)
   }
 
-  private readSlotOffBranch(hash: Hash32, address: Address, slot: Hash32): Uint8Array | undefined {
+  /**
+   * State root after a block. Its nodes may not be held: whoever reads them finds out.
+   * Throws FaultError where the block is not known.
+   */
+  stateRootAfter({ hash }: StateBlock): Hash32 {
     const header = this.store.readHeader(hash)
     if (header === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
     // The fourth field of every header (yellow paper 4.4).
-    const stateRoot = toHash32(rlpBytes(decodeRlpList(header)[3]))
+    return toHash32(rlpBytes(decodeRlpList(header)[3]))
+  }
+
+  private readSlotOffBranch(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined {
+    const stateRoot = this.stateRootAfter(block)
     try {
       return readSlotFromTrie(stateRoot, address, slot, (node) => this.store.readNode(node))
     } catch (error) {

@@ -4,6 +4,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import type { Answer } from '../rpc/answer.js'
+import { Caller } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
 import { type ExtraHeaders, wholeBody, writeHead } from './sendAnswer.js'
 
@@ -67,7 +68,7 @@ function asBytes(body: string | Uint8Array): Uint8Array {
   return typeof body === 'string' ? Buffer.from(body) : body
 }
 
-export class Exchange {
+export class Exchange extends Caller {
   previous: Exchange | undefined
   next: Exchange | undefined
   #res: HttpResponse
@@ -85,6 +86,7 @@ export class Exchange {
     readonly headers: ExtraHeaders,
     readonly startTick: number,
   ) {
+    super()
     this.#res = res
     pool.open++
     pool.receiving.add(this)
@@ -123,13 +125,15 @@ export class Exchange {
   #answer(body: Uint8Array): void {
     this.#stopReceiving()
     this.#state = 'waiting'
-    const answer = this.endpoint.handle(body)
+    const answer = this.endpoint.handle(body, this)
     if (answer instanceof Promise) void this.#answerLater(answer)
     else this.#send(answer, false)
   }
 
   async #answerLater(promise: Promise<Answer>): Promise<void> {
     const answer = await promise
+    // Jobs that the answer did not wait for, past the time of its request, have nobody left.
+    this.leave()
     if (this.#state === 'waiting') this.#res.cork(() => this.#send(answer, false))
   }
 
@@ -180,6 +184,7 @@ export class Exchange {
     if (this.#state === 'over') return
     if (this.#state === 'receiving') this.#stopReceiving()
     this.#state = 'over'
+    this.leave()
     if (--this.pool.open === 0) this.pool.onIdle()
   }
 }

@@ -11,12 +11,16 @@ const testOf: { readonly [M in MethodName]: string } = {
   eth_getBlockByHash: 'eth_getBlockByHash.test.ts',
   eth_getBlockByNumber: 'eth_getBlockByNumber.test.ts',
   eth_getBlockReceipts: 'eth_getBlockReceipts.test.ts',
+  eth_getProof: 'eth_getProof.test.ts',
   eth_getStorageAt: 'eth_getStorageAt.test.ts',
   eth_getTransactionByBlockHashAndIndex: 'eth_getTransactionByBlockHashAndIndex.test.ts',
   eth_getTransactionByBlockNumberAndIndex: 'eth_getTransactionByBlockNumberAndIndex.test.ts',
   eth_getUncleByBlockNumberAndIndex: 'eth_getUncleByBlockNumberAndIndex.test.ts',
   eth_syncing: 'eth_syncing.test.ts',
   net_version: 'net_version.test.ts',
+  tidegate_getMappingSlot: 'tidegate_getMappingSlot.test.ts',
+  tidegate_getStorageByKeys: 'tidegate_getStorageByKeys.test.ts',
+  tidegate_readVariable: 'tidegate_readVariable.test.ts',
   web3_clientVersion: 'web3_clientVersion.test.ts',
 }
 

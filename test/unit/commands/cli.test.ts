@@ -43,7 +43,7 @@ async function runHere(words: readonly string[]): Promise<Outcome> {
   return { status, out, err }
 }
 
-const commands = ['serve', 'import', 'keys create', 'keys list', 'keys revoke', 'verify', 'help']
+const commands = ['serve', 'import', 'keys create', 'keys list', 'keys revoke', 'verify', 'slot', 'help']
 
 t.test('--version prints the version of the package', async (t) => {
   const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))

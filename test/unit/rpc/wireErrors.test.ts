@@ -81,6 +81,18 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32000,
     'execution aborted (timeout = 5s)',
   ],
+  IntrinsicGasTooLow: [
+    { kind: 'IntrinsicGasTooLow', have: 1n, want: 21_000n },
+    -32000,
+    'intrinsic gas too low: have 1, want 21000',
+  ],
+  MessageRefused: [{ kind: 'MessageRefused', why: 'it is odd' }, -32000, 'it is odd'],
+  ExecutionFailed: [{ kind: 'ExecutionFailed', why: 'out of gas' }, -32000, 'out of gas'],
+  ExecutionOutOfMemory: [
+    { kind: 'ExecutionOutOfMemory', limitBytes: 2 ** 28 },
+    -32000,
+    'execution aborted (memory limit = 256 MiB)',
+  ],
   ResponseTooLarge: [{ kind: 'ResponseTooLarge' }, -32003, 'response too large'],
   RequestTimedOut: [{ kind: 'RequestTimedOut' }, -32002, 'request timed out'],
   Unauthorized: [{ kind: 'Unauthorized', why: 'key revoked' }, -32001, 'unauthorized: key revoked'],

@@ -1,0 +1,32 @@
+/** `layouts.json`: where the contracts of the demo network keep their variables, as the compiler says. */
+import type { Hex } from '../../src/primitives/bytes.js'
+import type { Artifact } from './contracts.js'
+import type { ContractSight } from './sights.js'
+
+/** Contracts of the story whose name is not that of their source, and the one whose layout they have. */
+const artifactOf: Readonly<Record<string, string>> = {
+  Tide: 'TideToken',
+  Foam: 'TideToken',
+  'Second shelf': 'Shelf',
+  OldCounter: 'CounterV1',
+  // What the proxy runs keeps its variables in the proxy; the second one begins as the first does.
+  Proxy: 'CounterV2',
+  Deposits: 'Depositor',
+}
+
+interface Layout {
+  readonly storage: readonly unknown[]
+}
+
+/** Layouts by address, of contracts that have variables. */
+export function collectLayouts(
+  contracts: readonly ContractSight[],
+  artifacts: ReadonlyMap<string, Artifact>,
+): Record<Hex, unknown> {
+  const layouts: Record<Hex, unknown> = {}
+  for (const { name, address } of contracts) {
+    const layout = artifacts.get(artifactOf[name] ?? name)?.storageLayout as Layout | undefined
+    if (layout !== undefined && layout.storage.length > 0) layouts[address] = layout
+  }
+  return layouts
+}

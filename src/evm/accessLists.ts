@@ -1,0 +1,76 @@
+/** Finds the access list of a message: runs it with the list found so far until a run touches nothing new. */
+import { generateAddress } from '@ethereumjs/util'
+import { type Address, hexToBytes, toMinimalBytes } from '../primitives/bytes.js'
+import { mapKey, type StateView } from '../state/stateView.js'
+import { AccessRecorder } from './accessRecorder.js'
+import type { SignedAuthorization } from './authorizations.js'
+import type { AccessListEntry, CallMessage } from './execution.js'
+import type { RunOutcome } from './messageRun.js'
+import type { Precompiles } from './precompileMoves.js'
+
+export interface FoundAccesses {
+  readonly accessList: readonly AccessListEntry[]
+  /** Of the run with this list. */
+  readonly outcome: RunOutcome
+}
+
+/**
+ * Addresses that are warm without being listed: sender, recipient, precompiled contracts and authorities. An
+ * entry for one of them only pays where it has slots.
+ */
+export function excludedAddresses(
+  message: CallMessage,
+  precompiles: Precompiles,
+  authorizations: readonly SignedAuthorization[],
+  state: StateView,
+): ReadonlySet<string> {
+  const sender = message.from ?? new Uint8Array(20)
+  const nonce = message.nonce ?? state.account(sender as Address)?.nonce ?? 0n
+  const recipient = message.to ?? generateAddress(sender, toMinimalBytes(nonce))
+  const excluded = new Set([mapKey(sender), mapKey(recipient)])
+  for (const address of precompiles.keys()) excluded.add(mapKey(hexToBytes(address)))
+  for (const { authority } of authorizations) excluded.add(mapKey(authority))
+  return excluded
+}
+
+/** Entries of `given` stay in the list whether or not they are touched, as with go-ethereum. */
+export async function listAccesses(
+  given: readonly AccessListEntry[],
+  excluded: ReadonlySet<string>,
+  run: (accessList: readonly AccessListEntry[], accesses: AccessRecorder) => Promise<RunOutcome>,
+): Promise<FoundAccesses> {
+  let accessList = toList(recorderOf(given, excluded))
+  for (;;) {
+    const recorder = recorderOf(accessList, excluded)
+    const before = countOf(recorder)
+    const outcome = await run(accessList, recorder)
+    if (countOf(recorder) === before) return { accessList, outcome }
+    accessList = toList(recorder)
+  }
+}
+
+function recorderOf(list: readonly AccessListEntry[], excluded: ReadonlySet<string>): AccessRecorder {
+  const recorder = new AccessRecorder(excluded)
+  for (const { address, storageKeys } of list) {
+    recorder.touchAddress(address)
+    for (const slot of storageKeys) recorder.touchSlot(address, slot)
+  }
+  return recorder
+}
+
+/** Grows with everything that is touched for the first time. */
+function countOf({ touched }: AccessRecorder): number {
+  let count = touched.size
+  for (const slots of touched.values()) count += slots.size
+  return count
+}
+
+/** In ascending order, so that one message has one list. */
+function toList({ touched }: AccessRecorder): AccessListEntry[] {
+  const byKey = (a: string, b: string): number => (a < b ? -1 : 1)
+  const toBytes = (key: string): Uint8Array => Uint8Array.from(Buffer.from(key, 'latin1'))
+  return [...touched.keys()].sort(byKey).map((address) => ({
+    address: toBytes(address),
+    storageKeys: [...(touched.get(address) ?? [])].sort(byKey).map(toBytes),
+  }))
+}

@@ -1,0 +1,111 @@
+import { blobBaseFee } from '../chain/feeMarket.js'
+import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
+import { decodeHeader, type Header } from '../chain/header.js'
+import { buildPendingHeader } from '../chain/pendingHeader.js'
+import { bytesToBigInt, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
+import type { ChainReader } from '../store/chainReader.js'
+import type { BlockOverrides, BlockReference } from './execution.js'
+
+/** The block as a message sees it. */
+export interface BlockContext {
+  readonly fork: ForkName
+  readonly number: bigint
+  /** Unix seconds. */
+  readonly timestamp: bigint
+  readonly difficulty: bigint
+  readonly prevRandao: Uint8Array
+  readonly gasLimit: bigint
+  /** 20 bytes. */
+  readonly coinbase: Uint8Array
+  /** Wei; undefined before London. */
+  readonly baseFee: bigint | undefined
+  /** Wei; undefined before Cancun. */
+  readonly blobBaseFee: bigint | undefined
+  /** Hash of an ancestor; undefined where there is none or none before the block itself. */
+  readonly ancestorHash: (number: number) => Hash32 | undefined
+}
+
+/** What of the store a message sees beside state: the block it runs in, and where the state comes from. */
+export interface ResolvedContext {
+  readonly context: BlockContext
+  /** Of the state after the block, which the pending block shares with the head. */
+  readonly stateRoot: Hash32
+}
+
+/** Reads the block and puts the overrides in. Throws FaultError where the block is not known. */
+export function readBlockContext(
+  store: ChainReader,
+  schedule: ForkSchedule,
+  { hash, isPending }: BlockReference,
+  overrides: BlockOverrides,
+): ResolvedContext {
+  const row = store.readHeader(hash as Hash32)
+  if (row === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
+  const named = decodeHeader(row)
+  const ownTotal = totalDifficulty(store, hash as Hash32)
+  const header = isPending ? buildPendingHeader(named, hash as Hash32, schedule, ownTotal) : named
+  const parentTotal = isPending ? ownTotal : totalDifficulty(store, named.parentHash)
+  const number = overrides.number ?? BigInt(header.number)
+  const timestamp = overrides.time ?? BigInt(header.timestamp)
+  const isMerged = header.difficulty === 0n || schedule.isMerged(parentTotal)
+  const fork = schedule.forkAt(toForkInteger(number), toForkInteger(timestamp), isMerged)
+  return {
+    stateRoot: header.stateRoot,
+    context: {
+      fork,
+      number,
+      timestamp,
+      difficulty: overrides.difficulty ?? header.difficulty,
+      prevRandao: overrides.prevRandao ?? header.mixHash,
+      gasLimit: overrides.gasLimit ?? header.gasLimit,
+      coinbase: overrides.feeRecipient ?? header.miner,
+      baseFee: includesFork(fork, 'london')
+        ? (overrides.baseFeePerGas ?? header.baseFeePerGas ?? 0n)
+        : undefined,
+      blobBaseFee: includesFork(fork, 'cancun')
+        ? (overrides.blobBaseFee ?? blobPrice(header, schedule, fork))
+        : undefined,
+      ancestorHash: ancestorsOf(store, header, isPending ? undefined : hash),
+    },
+  }
+}
+
+function totalDifficulty(store: ChainReader, hash: Hash32): bigint {
+  const total = store.readTotalDifficulty(hash)
+  return total === undefined ? 0n : bytesToBigInt(total)
+}
+
+/** Forks activate far below what a number holds exactly; a larger override is after all of them. */
+function toForkInteger(value: bigint): number {
+  return Number(value > BigInt(Number.MAX_SAFE_INTEGER) ? BigInt(Number.MAX_SAFE_INTEGER) : value)
+}
+
+function blobPrice({ excessBlobGas }: Header, schedule: ForkSchedule, fork: ForkName): bigint {
+  const parameters = schedule.blobParametersAt(fork)
+  return parameters === undefined ? 0n : blobBaseFee(excessBlobGas ?? 0n, parameters)
+}
+
+/**
+ * Ancestors of a block by number: through the canonical chain where the block is on it, else parent by parent. The
+ * instruction asks for at most 256 of them.
+ */
+function ancestorsOf(
+  store: ChainReader,
+  header: Header,
+  hash: Uint8Array | undefined,
+): BlockContext['ancestorHash'] {
+  const anchor = hash ?? header.parentHash
+  const anchorNumber = hash === undefined ? header.number - 1 : header.number
+  return (number) => {
+    if (number >= header.number) return undefined
+    const canonical = store.readCanonicalHash(anchorNumber)
+    if (canonical !== undefined && equalBytes(canonical, anchor)) return store.readCanonicalHash(number)
+    let ancestor: Hash32 | undefined = header.parentHash
+    for (let at = header.number - 1; at > number && ancestor !== undefined; at--) {
+      const row = store.readHeader(ancestor)
+      ancestor = row && decodeHeader(row).parentHash
+    }
+    return ancestor
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * The least gas limit at which a message succeeds, in as few runs as it takes. A run with much gas tells what its
+ * path needs (gasRecorder.ts). If nothing in it depended on gas and the outermost frame decides, that is the answer;
+ * otherwise the limit below is tried, and as long as it succeeds too, by another path, that path's need is next.
+ * Search by halves remains for what neither settles.
+ */
+import { FaultError } from '../primitives/faults.js'
+import { type PricedMessage, startGas } from './messageChecks.js'
+import type { RunOutcome } from './messageRun.js'
+
+export interface GasEstimate {
+  readonly gas: bigint
+  /** Runs that it took. */
+  readonly runs: number
+}
+
+/** Runs the message with a gas limit and records its need. */
+export type RunWithGas = (gasLimit: bigint) => Promise<RunOutcome>
+
+/** Paths that are followed down before the search: a contract that survives several failed calls has as many. */
+const pathsMax = 4
+
+/**
+ * The estimate within `bound`. `onFailure` turns the outcome of a run that fails with `bound` into what is thrown.
+ * Throws FaultError GasExceedsAllowance where the message cannot even start with `bound`.
+ */
+export async function estimateGas(
+  priced: PricedMessage,
+  bound: bigint,
+  runWithGas: RunWithGas,
+  onFailure: (outcome: RunOutcome) => Error,
+): Promise<GasEstimate> {
+  const least = startGas(priced)
+  if (least > bound) throw new FaultError({ kind: 'GasExceedsAllowance', allowance: bound })
+  let runs = 0
+  const run = (gasLimit: bigint): Promise<RunOutcome> => {
+    runs++
+    return runWithGas(gasLimit)
+  }
+  let outcome = await run(bound)
+  if (outcome.failure !== undefined) throw onFailure(outcome)
+  let fails = least - 1n
+  let succeeds = bound
+  for (let path = 0; path < pathsMax; path++) {
+    const { need } = outcome
+    if (need === undefined) break
+    const wanted = priced.intrinsicGas + need.frameGas
+    // A path that another limit would not repeat says nothing: a loop until gas is short, a frame that burns it.
+    if (wanted > succeeds || (path > 0 && wanted === succeeds && !need.isLinear)) break
+    const candidate = wanted > fails ? wanted : fails + 1n
+    if (candidate < succeeds && !need.isLinear) {
+      const tried = await run(candidate)
+      if (tried.failure !== undefined) {
+        fails = candidate
+        break
+      }
+    }
+    if (candidate < succeeds) succeeds = candidate
+    if (succeeds === fails + 1n) return { gas: succeeds, runs }
+    if (need.isLinear && need.bindsOutermost && succeeds === wanted) return { gas: succeeds, runs }
+    outcome = await run(succeeds - 1n)
+    if (outcome.failure !== undefined) return { gas: succeeds, runs }
+    succeeds--
+  }
+  return { gas: await search(fails, succeeds, run), runs }
+}
+
+/** Least limit in (`fails`, `succeeds`] that succeeds, if all below it fail. Begins near `fails`, where it mostly is. */
+async function search(fails: bigint, succeeds: bigint, run: RunWithGas): Promise<bigint> {
+  let low = fails
+  let high = succeeds
+  let step = low / 64n + 1n
+  let isClose = false
+  while (low + 1n < high) {
+    const half = (low + high) / 2n
+    const limit = isClose || low + step > half ? half : low + step
+    if ((await run(limit)).failure === undefined) {
+      high = limit
+      isClose = true
+    } else {
+      low = limit
+      step *= 4n
+    }
+  }
+  return high
+}

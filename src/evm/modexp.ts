@@ -1,0 +1,100 @@
+/**
+ * Precompiled contract 5: `base ^ exponent % modulus` of any length (EIP-198, 2565, 7823, 7883). The library's takes
+ * time that grows with the square of the exponent's length (8 s for 100 KB, at 267,000 gas) and cannot be stopped;
+ * this one reads the exponent byte by byte and counts steps of the watch.
+ */
+import { type ForkName, includesFork } from '../chain/forks.js'
+import { bytesToBigInt, padLeft, toMinimalBytes } from '../primitives/bytes.js'
+import type { JobWatch } from './jobWatch.js'
+
+/** What it comes to; undefined where it fails and burns all its gas. */
+export interface ModexpResult {
+  readonly gasUsed: bigint
+  readonly output: Uint8Array
+}
+
+/** Longest operand since Osaka (EIP-7823). */
+const operandBytesMax = 1_024n
+
+export function modexp(
+  data: Uint8Array,
+  gasLimit: bigint,
+  fork: ForkName,
+  watch: JobWatch,
+): ModexpResult | undefined {
+  const word = (at: number): bigint => bytesToBigInt(readPadded(data, BigInt(at), 32))
+  const [baseLength, exponentLength, modulusLength] = [word(0), word(32), word(64)]
+  const longest = max(baseLength, max(exponentLength, modulusLength))
+  if (includesFork(fork, 'osaka') && longest > operandBytesMax) return undefined
+  const exponentAt = 96n + baseLength
+  const head = readPadded(data, exponentAt, exponentLength < 32n ? Number(exponentLength) : 32)
+  const gasUsed = modexpGas(max(baseLength, modulusLength), exponentLength, bytesToBigInt(head), fork)
+  if (gasUsed > gasLimit) return undefined
+  if (modulusLength === 0n) return { gasUsed, output: new Uint8Array(0) }
+  const modulusAt = exponentAt + exponentLength
+  const modulus = bytesToBigInt(readPadded(data, modulusAt, Number(modulusLength)))
+  const base = bytesToBigInt(readPadded(data, 96n, Number(baseLength)))
+  const power =
+    modulus === 0n ? 0n : powerOf(base % modulus, data, exponentAt, exponentLength, modulus, watch)
+  return { gasUsed, output: padLeft(toMinimalBytes(power), Number(modulusLength)) }
+}
+
+/** `exponentHead`: the first 32 bytes of the exponent, or all of it. */
+function modexpGas(length: bigint, exponentLength: bigint, exponentHead: bigint, fork: ForkName): bigint {
+  const isOsaka = includesFork(fork, 'osaka')
+  const headBits = exponentHead === 0n ? 0n : BigInt(exponentHead.toString(2).length - 1)
+  const tailBytes = exponentLength > 32n ? exponentLength - 32n : 0n
+  const rounds = max(tailBytes * (isOsaka ? 16n : 8n) + headBits, 1n)
+  const words = (length + 7n) / 8n
+  if (isOsaka) return max(500n, (length <= 32n ? 16n : 2n * words * words) * rounds)
+  if (includesFork(fork, 'berlin')) return max(200n, (words * words * rounds) / 3n)
+  return (earlyComplexity(length) * rounds) / 20n
+}
+
+/** EIP-198. */
+function earlyComplexity(length: bigint): bigint {
+  const square = length * length
+  if (length <= 64n) return square
+  if (length <= 1_024n) return square / 4n + 96n * length - 3_072n
+  return square / 16n + 480n * length - 199_680n
+}
+
+/** Square and multiply from the highest bit. Bytes of the exponent beyond the data are zeros. */
+function powerOf(
+  base: bigint,
+  data: Uint8Array,
+  exponentAt: bigint,
+  exponentLength: bigint,
+  modulus: bigint,
+  watch: JobWatch,
+): bigint {
+  const start = Number(exponentAt)
+  const end = start + Number(exponentLength)
+  // A multiplication of 32 bytes takes as long as three instructions, and longer ones grow with the square.
+  const words = modulus.toString(16).length / 64
+  const stepsPerByte = Math.ceil(24 * Math.max(1, words * words * 0.1))
+  let power = 1n % modulus
+  for (let at = start; at < end; at++) {
+    watch.steps -= stepsPerByte
+    if (watch.steps < 0) watch.look()
+    const byte = data[at] ?? 0
+    // Until the first bit that is set there is nothing to square.
+    if (byte === 0 && power === 1n) continue
+    for (let bit = 7; bit >= 0; bit--) {
+      power = (power * power) % modulus
+      if ((byte >> bit) & 1) power = (power * base) % modulus
+    }
+  }
+  return power
+}
+
+/** `length` bytes at `offset`, with zeros beyond the end of the data. */
+function readPadded(data: Uint8Array, offset: bigint, length: number): Uint8Array {
+  const padded = new Uint8Array(length)
+  if (offset < BigInt(data.length)) padded.set(data.subarray(Number(offset), Number(offset) + length))
+  return padded
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}

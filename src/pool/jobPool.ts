@@ -1,0 +1,99 @@
+import { availableParallelism } from 'node:os'
+import type { JobLimits } from '../evm/jobWatch.js'
+import type { JobClass, Jobs, NetworkJobs } from './jobs.js'
+import type { StorePlace } from './messages.js'
+import { Pool } from './pool.js'
+import type { JobDefinition, ThreadLoss } from './poolOptions.js'
+
+/** What the threads of the service are told beside their jobs. */
+export interface JobSettings {
+  readonly execution: JobLimits
+}
+
+/** What the operator sets. */
+export interface JobPoolLimits {
+  /** Undefined for {@link threadsDefault}. */
+  readonly threads: number | undefined
+  /** Jobs of each class that may wait. */
+  readonly waitingMax: { readonly [C in JobClass]: number }
+  /** From a job's arrival to its end. */
+  readonly deadlineMsMax: number
+  /** Of a call, estimate or access list. */
+  readonly execution: JobLimits
+}
+
+export interface JobPoolOptions {
+  readonly limits: JobPoolLimits
+  readonly stores: readonly StorePlace[]
+  onThreadLost(loss: ThreadLoss): void
+}
+
+/**
+ * All cores but the edge's, and at least two, so that one class of work cannot hold every thread. Where that makes
+ * more busy threads than cores, their low priority keeps the edge ahead of them.
+ */
+export function threadsDefault(): number {
+  return Math.max(2, availableParallelism() - 1)
+}
+
+/**
+ * JavaScript heap of a thread. The engine and its code take 60 MB, the caches of hot code and accounts some more;
+ * what is left is for one job. Memory of the EVM itself is bounded by its gas.
+ */
+const heapBytesMax = 512 * 2 ** 20
+
+/** Arguments that wait: a dozen of the largest request bodies, or all queues full of ordinary calls. */
+const waitingBytesMax = 64 * 2 ** 20
+
+/** A job that asks whether to stop does so within milliseconds; a thread that takes this long does not ask. */
+const graceMs = 1_000
+
+/** NICENESS */
+const niceness = 10
+
+function job<C extends JobClass>(className: C, file: string, handler: string): JobDefinition<C> {
+  return { class: className, entry: workerUrl(file), handler }
+}
+
+function workerUrl(file: string): URL {
+  return new URL(`../../workers/${file}.js`, import.meta.url)
+}
+
+/** Starts the pool of the service. */
+export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): Pool<Jobs> {
+  const { waitingMax, deadlineMsMax, execution } = limits
+  const shared = { deadlineMsMax, runMsMax: deadlineMsMax, timedOut: { kind: 'RequestTimedOut' } } as const
+  return new Pool<Jobs>({
+    threads: limits.threads ?? threadsDefault(),
+    jobs: {
+      prove: job('proof', 'prove', 'prove'),
+      call: job('execute', 'execute', 'call'),
+      estimate: job('execute', 'execute', 'estimate'),
+      accessList: job('execute', 'execute', 'accessList'),
+      mappingSlots: job('slots', 'slots', 'mappingSlots'),
+    },
+    classes: {
+      proof: { ...shared, waitingMax: waitingMax.proof },
+      slots: { ...shared, waitingMax: waitingMax.slots },
+      execute: {
+        deadlineMsMax,
+        waitingMax: waitingMax.execute,
+        runMsMax: execution.timeMsMax,
+        timedOut: { kind: 'ExecutionTimedOut', limitSeconds: execution.timeMsMax / 1000 },
+      },
+    },
+    preload: workerUrl('execute'),
+    stores,
+    settings: { execution } satisfies JobSettings,
+    waitingBytesMax,
+    heapBytesMax,
+    graceMs,
+    niceness,
+    onThreadLost,
+  })
+}
+
+/** A pool's jobs as one network's methods see them. */
+export function jobsOfNetwork(pool: Pool<Jobs>, network: string): NetworkJobs {
+  return { run: (name, args, owner) => pool.run(name, { network, args }, owner) }
+}

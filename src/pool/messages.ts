@@ -1,0 +1,88 @@
+/**
+ * What passes between the edge and the threads of the pool, and how it is written. Everything is msgpack in memory
+ * of its own: a structured clone of a view would carry the whole buffer behind it, a request body of 5 MiB for one
+ * address in it.
+ */
+import { Packr } from 'msgpackr'
+import { type Fault, FaultError } from '../primitives/faults.js'
+
+/** A store that threads open when a job first asks for it. */
+export interface StorePlace {
+  readonly network: string
+  readonly path: string
+  /** Bytes of address space. */
+  readonly mapBytes: number
+}
+
+/** What a thread knows from its start, as `workerData`. */
+export interface ThreadData {
+  /** See {@link JobCells}. */
+  readonly cells: SharedArrayBuffer
+  readonly stores: readonly StorePlace[]
+  /** What the work itself wants to know. */
+  readonly settings: unknown
+  /** Scheduling priority as of `os.setPriority`. */
+  readonly niceness: number
+}
+
+/** What a thread says once its code is loaded. */
+export interface ThreadLoaded {
+  /** The thread's id. */
+  readonly loaded: number
+}
+
+/** A job on its way to a thread. */
+export interface JobMessage {
+  readonly network: string | undefined
+  /** msgpack. */
+  readonly args: Uint8Array
+  readonly cell: number
+  readonly serial: number
+  /** Time from its start after which it is told to stop. */
+  readonly runMsMax: number
+}
+
+/** Records keep the difference between a Map and an object, and each message describes its own. */
+const packr = new Packr({ useRecords: true, mapsAsObjects: false, useBigIntExtension: true })
+
+type Reply =
+  | readonly [kind: 'result', result: unknown]
+  | readonly [kind: 'fault', fault: Fault]
+  | readonly [kind: 'defect', message: string, stack: string | undefined]
+
+/** A mistake in the work of a job, as it was thrown on its thread. For the log, not for callers. */
+export class JobDefect extends Error {
+  override readonly name = 'JobDefect'
+}
+
+/** `value` as msgpack in memory that nothing else uses. */
+export function encodeArgs(value: unknown): Uint8Array<ArrayBuffer> {
+  // The encoder returns a window of memory that it goes on using.
+  return new Uint8Array(packr.pack(value))
+}
+
+/** Bytes in the value are windows of `bytes`. */
+export function decodeArgs(bytes: Uint8Array): unknown {
+  return packr.unpack(bytes)
+}
+
+export function encodeResult(result: unknown): Uint8Array<ArrayBuffer> {
+  return encodeArgs(['result', result] satisfies Reply)
+}
+
+/** What a job threw: a fault whole, of anything else its message and stack. */
+export function encodeThrown(thrown: unknown): Uint8Array<ArrayBuffer> {
+  if (thrown instanceof FaultError) return encodeArgs(['fault', thrown.fault] satisfies Reply)
+  const { message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown))
+  return encodeArgs(['defect', message, stack] satisfies Reply)
+}
+
+/** The result of a job. Throws FaultError or {@link JobDefect} where it threw. Bytes in it are windows of `reply`. */
+export function decodeReply(reply: Uint8Array): unknown {
+  const [kind, value, stack] = packr.unpack(reply) as Reply
+  if (kind === 'result') return value
+  if (kind === 'fault') throw new FaultError(value)
+  const defect = new JobDefect(value)
+  if (stack !== undefined) defect.stack = stack
+  throw defect
+}

@@ -1,0 +1,237 @@
+/**
+ * Decoders of call objects, state overrides and block overrides, with go-ethereum's rules and wording
+ * (internal/ethapi). A value that does not fit is an InvalidArgument that names the member; members that contradict
+ * each other are a MessageRefused. Unknown members are ignored, as there.
+ */
+import type {
+  AccessListEntry,
+  AccountOverride,
+  Authorization,
+  BlockOverrides,
+  CallMessage,
+  SlotOverride,
+} from '../evm/execution.js'
+import { equalBytes, hexToBytes } from '../primitives/bytes.js'
+import { toChecksumAddress } from '../primitives/checksumAddress.js'
+import { FaultError } from '../primitives/faults.js'
+import type { Param } from './method.js'
+import { address, hash32, invalidArgument, quantity } from './params.js'
+
+type Decoder<T> = (value: unknown, index: number) => T
+
+/** A call object; `chainId` is undefined where the caller names none. */
+export interface CallObject {
+  readonly message: CallMessage
+  readonly chainId: bigint | undefined
+}
+
+const quantity64: Decoder<bigint> = quantity().decode
+const quantity256: Decoder<bigint> = quantity({ bits: 256 }).decode
+/** Types of transactions that exist: legacy and EIP-2930, 1559, 4844, 7702. */
+const typeMax = 4n
+
+/** The call object of a message. */
+export const callObject: Param<CallObject> = {
+  required: true,
+  fallback: undefined,
+  decode(value, index) {
+    const members = new Members(value, index, 'a call object')
+    const message: CallMessage = {
+      ...members.read('from', address.decode),
+      ...members.read('to', address.decode),
+      ...members.read('gas', quantity64),
+      ...members.read('gasPrice', quantity256),
+      ...members.read('maxFeePerGas', quantity256),
+      ...members.read('maxPriorityFeePerGas', quantity256),
+      ...members.read('maxFeePerBlobGas', quantity256),
+      value: members.get('value', quantity256) ?? 0n,
+      data: readData(members),
+      ...members.read('nonce', quantity64),
+      ...members.read('accessList', listOf(accessListEntry, 'an access list')),
+      ...members.read('blobVersionedHashes', listOf(hash32.decode, 'a list of hashes')),
+      ...members.read('authorizationList', listOf(authorization, 'a list of authorizations')),
+    }
+    members.get('type', decodeType)
+    const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = message
+    if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
+      throw refused('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
+    }
+    return { message, chainId: members.get('chainId', quantity256) }
+  },
+}
+
+/** Accounts as they are to be before the message, by address. */
+export const stateOverrides: Param<readonly AccountOverride[]> = {
+  required: true,
+  fallback: undefined,
+  decode(value, index) {
+    const overrides = new Map<string, AccountOverride>()
+    for (const [key, account] of objectEntries(value, index, 'state overrides')) {
+      const at = address.decode(key, index)
+      overrides.set(key.toLowerCase(), accountOverride(at, account, index))
+    }
+    return [...overrides.values()]
+  },
+}
+
+/** Members of the block that a message sees. */
+export const blockOverrides: Param<BlockOverrides> = {
+  required: true,
+  fallback: undefined,
+  decode(value, index) {
+    const members = new Members(value, index, 'block overrides')
+    for (const name of ['beaconRoot', 'withdrawals']) {
+      if (members.has(name)) throw refused(`block override "${name}" is not supported for this RPC method`)
+    }
+    return {
+      ...members.read('number', quantity256),
+      ...members.read('time', quantity64),
+      ...members.read('gasLimit', quantity64),
+      ...members.read('feeRecipient', address.decode),
+      ...members.read('prevRandao', hash32.decode),
+      ...members.read('baseFeePerGas', quantity256),
+      ...members.read('blobBaseFee', quantity256),
+      ...members.read('difficulty', quantity256),
+    }
+  },
+}
+
+/** Members of a JSON object; null counts as absent. */
+class Members {
+  private readonly members: ReadonlyMap<string, unknown>
+
+  constructor(
+    value: unknown,
+    private readonly index: number,
+    what: string,
+  ) {
+    this.members = new Map(objectEntries(value, index, what))
+  }
+
+  has(name: string): boolean {
+    const value = this.members.get(name)
+    return value !== undefined && value !== null
+  }
+
+  /** A member, or undefined. */
+  get<T>(name: string, decode: Decoder<T>): T | undefined {
+    if (!this.has(name)) return undefined
+    try {
+      return decode(this.members.get(name), this.index)
+    } catch (error) {
+      throw atMember(error, name)
+    }
+  }
+
+  /** A member as an object of itself alone, empty where it is absent. */
+  read<N extends string, T>(name: N, decode: Decoder<T>): { readonly [K in N]?: T } {
+    const value = this.get(name, decode)
+    return value === undefined ? {} : ({ [name]: value } as { readonly [K in N]: T })
+  }
+
+  /** A member that has to be there. */
+  need<T>(name: string, decode: Decoder<T>): T {
+    const value = this.get(name, decode)
+    if (value === undefined) throw invalidArgument(this.index, `missing required field '${name}'`)
+    return value
+  }
+}
+
+function objectEntries(value: unknown, index: number, what: string): [string, unknown][] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidArgument(index, `want ${what}, got ${Array.isArray(value) ? 'array' : typeof value}`)
+  }
+  return Object.entries(value)
+}
+
+/** The same fault, with the member before it. */
+function atMember(error: unknown, name: string): unknown {
+  if (!(error instanceof FaultError) || error.fault.kind !== 'InvalidArgument') return error
+  const { index, why } = error.fault
+  return invalidArgument(index, `${name}: ${why}`)
+}
+
+function listOf<T>(decode: Decoder<T>, what: string): Decoder<readonly T[]> {
+  return (value, index) => {
+    if (!Array.isArray(value)) throw invalidArgument(index, `want ${what}, got ${typeof value}`)
+    return value.map((item) => decode(item, index))
+  }
+}
+
+const bytesPattern = /^0[xX](?:[0-9a-fA-F]{2})*$/
+
+/** Bytes of any length as `0x` and two digits each. */
+const hexBytes: Decoder<Uint8Array> = (value, index) => {
+  if (typeof value !== 'string') throw invalidArgument(index, `want a hex string, got ${typeof value}`)
+  if (bytesPattern.test(value)) return hexToBytes(value.slice(2))
+  if (value === '') throw invalidArgument(index, 'empty hex string')
+  if (!/^0[xX]/.test(value)) throw invalidArgument(index, 'hex string without 0x prefix')
+  throw invalidArgument(index, value.length % 2 === 1 ? 'hex string of odd length' : 'invalid hex string')
+}
+
+function readData(members: Members): Uint8Array {
+  const data = members.get('data', hexBytes)
+  const input = members.get('input', hexBytes)
+  if (data !== undefined && input !== undefined && !equalBytes(data, input)) {
+    throw refused(
+      'both "data" and "input" are set and not equal. Please use "input" to pass transaction call data',
+    )
+  }
+  return input ?? data ?? new Uint8Array(0)
+}
+
+function decodeType(value: unknown, index: number): bigint {
+  const type = quantity64(value, index)
+  if (type > typeMax) throw refused('transaction type not supported')
+  return type
+}
+
+function accessListEntry(value: unknown, index: number): AccessListEntry {
+  const members = new Members(value, index, 'an entry of an access list')
+  return {
+    address: members.need('address', address.decode),
+    storageKeys: members.get('storageKeys', listOf(hash32.decode, 'a list of storage keys')) ?? [],
+  }
+}
+
+function authorization(value: unknown, index: number): Authorization {
+  const members = new Members(value, index, 'an authorization')
+  const parity = members.get('yParity', quantity64) ?? members.need('v', quantity64)
+  return {
+    chainId: members.need('chainId', quantity256),
+    address: members.need('address', address.decode),
+    nonce: members.need('nonce', quantity64),
+    // What is neither 0 nor 1 is no signature of anybody; it has to stay one that is skipped.
+    yParity: Number(parity > 2n ? 2n : parity),
+    r: members.need('r', quantity256),
+    s: members.need('s', quantity256),
+  }
+}
+
+function accountOverride(at: Uint8Array, value: unknown, index: number): AccountOverride {
+  const members = new Members(value, index, 'an account override')
+  const override: AccountOverride = {
+    address: at,
+    ...members.read('nonce', quantity64),
+    ...members.read('balance', quantity256),
+    ...members.read('code', hexBytes),
+    ...members.read('state', slotOverrides),
+    ...members.read('stateDiff', slotOverrides),
+  }
+  if (override.state !== undefined && override.stateDiff !== undefined) {
+    throw refused(`account ${toChecksumAddress(at)} has both 'state' and 'stateDiff'`)
+  }
+  const target = members.get('movePrecompileToAddress', address.decode)
+  return target === undefined ? override : { ...override, movePrecompileTo: target }
+}
+
+function slotOverrides(value: unknown, index: number): readonly SlotOverride[] {
+  return objectEntries(value, index, 'an object of slots').map(([slot, word]) => [
+    hash32.decode(slot, index),
+    hash32.decode(word, index),
+  ])
+}
+
+function refused(why: string): FaultError {
+  return new FaultError({ kind: 'MessageRefused', why })
+}

@@ -1,0 +1,34 @@
+import type { JobOwner } from '../pool/jobs.js'
+
+/**
+ * Whoever waits for the answer to one request, whatever transport it came by. A transport makes one for each
+ * request (or is one: it costs two fields) and says once when nobody waits any more.
+ */
+export class Caller implements JobOwner {
+  #isGone = false
+  /** Made by the first job of the request; answers that need no job never allocate it. */
+  #listeners: Set<() => void> | undefined
+
+  /** Nobody waits any more: the client went away, or its answer is sent. */
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  onGone(listener: () => void): void {
+    this.#listeners ??= new Set()
+    this.#listeners.add(listener)
+  }
+
+  forget(listener: () => void): void {
+    this.#listeners?.delete(listener)
+  }
+
+  /** To be called when the client goes away and when its answer is sent; what still runs for it is then cancelled. */
+  leave(): void {
+    this.#isGone = true
+    const listeners = this.#listeners
+    if (listeners === undefined) return
+    this.#listeners = undefined
+    for (const listener of listeners) listener()
+  }
+}

@@ -1,0 +1,32 @@
+import type { BlockId } from '../../chain/blockId.js'
+import { bytesToHex } from '../../primitives/bytes.js'
+import { FaultError } from '../../primitives/faults.js'
+import { blockOverrides, callObject, stateOverrides } from '../callParams.js'
+import { runExecution } from '../executionJob.js'
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { blockId, optional } from '../params.js'
+
+const latest: BlockId = { kind: 'tag', tag: 'latest' }
+
+/**
+ * What a message returns when it is executed on the state after a block, as go-ethereum answers. A revert is the
+ * fault ExecutionReverted, any other failure of the execution ExecutionFailed.
+ */
+export const eth_call = defineMethod({
+  name: 'eth_call',
+  params: [
+    callObject,
+    optional(blockId({ acceptsHash: true }), latest),
+    optional(stateOverrides, undefined),
+    optional(blockOverrides, undefined),
+  ],
+  cost: 'job',
+  memo: 'head',
+  async run(network: Network, [call, block, stateOverrides, blockOverrides], caller) {
+    const request = { call, block, stateOverrides, blockOverrides }
+    const { failure, returnData } = await runExecution(network, 'call', request, caller)
+    if (failure !== undefined) throw new FaultError(failure)
+    return `"${bytesToHex(returnData)}"`
+  },
+})

@@ -1,0 +1,42 @@
+import type { BlockId } from '../../chain/blockId.js'
+import { bytesToHex, toQuantity } from '../../primitives/bytes.js'
+import { callObject } from '../callParams.js'
+import { runExecution } from '../executionJob.js'
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { blockId, optional } from '../params.js'
+import { faultToWireError } from '../wireErrors.js'
+
+const latest: BlockId = { kind: 'tag', tag: 'latest' }
+
+/**
+ * The addresses and slots that a message touches beside those that are warm anyway (EIP-2930), and the gas it uses
+ * with that list. A failing execution still has a list; `error` then says why it fails.
+ */
+export const eth_createAccessList = defineMethod({
+  name: 'eth_createAccessList',
+  params: [callObject, optional(blockId({ acceptsHash: true }), latest)],
+  cost: 'job',
+  memo: 'head',
+  async run(network: Network, [call, block], caller) {
+    const { accessList, gasUsed, failure } = await runExecution(
+      network,
+      'accessList',
+      { call, block },
+      caller,
+    )
+    return JSON.stringify({
+      accessList: accessList.map(({ address, storageKeys }) => ({
+        address: bytesToHex(address),
+        storageKeys: storageKeys.map(bytesToHex),
+      })),
+      ...(failure === undefined ? {} : { error: failureText(failure) }),
+      gasUsed: toQuantity(gasUsed),
+    })
+  },
+})
+
+/** go-ethereum names a revert without its reason here. */
+function failureText(failure: Parameters<typeof faultToWireError>[0]): string {
+  return failure.kind === 'ExecutionReverted' ? 'execution reverted' : faultToWireError(failure).message
+}

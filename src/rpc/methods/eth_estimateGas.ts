@@ -1,0 +1,25 @@
+import type { BlockId } from '../../chain/blockId.js'
+import { toQuantity } from '../../primitives/bytes.js'
+import { callObject, stateOverrides } from '../callParams.js'
+import { runExecution } from '../executionJob.js'
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { blockId, optional } from '../params.js'
+
+const latest: BlockId = { kind: 'tag', tag: 'latest' }
+
+/** The least gas with which a message succeeds on the state after a block. Specification, section 4. */
+export const eth_estimateGas = defineMethod({
+  name: 'eth_estimateGas',
+  params: [callObject, optional(blockId({ acceptsHash: true }), latest), optional(stateOverrides, undefined)],
+  cost: 'job',
+  memo: 'head',
+  async run(network: Network, [call, block, stateOverrides], caller) {
+    // The pending block has the gas limit of the head.
+    const gasDefault = network.chain.head.header.gasLimit
+    const { marginBps } = network.execution
+    const request = { call, block, stateOverrides, gasDefault, marginBps }
+    const { gas } = await runExecution(network, 'estimate', request, caller)
+    return `"${toQuantity(gas)}"`
+  },
+})

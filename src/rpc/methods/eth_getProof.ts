@@ -1,0 +1,46 @@
+import type { BlockId } from '../../chain/blockId.js'
+import type { ProofRequest } from '../../state/proof.js'
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { address, blockId, list, optional, storageKeys } from '../params.js'
+import { stateBlock } from '../stateBlock.js'
+
+const latest: BlockId = { kind: 'tag', tag: 'latest' }
+
+/**
+ * An account and some of its slots after a block, with the trie nodes that prove them against the block's state
+ * root. Specification, section 4, and EIP-1186; keys and values are written as go-ethereum writes them.
+ */
+export const eth_getProof = defineMethod({
+  name: 'eth_getProof',
+  params: [address, list('storage keys'), optional(blockId({ acceptsHash: true }), latest)],
+  cost: 'job',
+  memo: 'head',
+  run({ chain, state, jobs, proofs, proofKeysMax }: Network, [account, written, id], caller) {
+    const keys = storageKeys(proofKeysMax).decode(written, 1)
+    const stateRoot = state.stateRootAfter(stateBlock(chain, id, 2))
+    const args: ProofRequest = { stateRoot, address: account, keys }
+    const cacheKey = proofCacheKey(args)
+    const held = proofs.read(cacheKey)
+    if (held !== undefined) return held
+    return jobs.run('prove', args, caller).then((json) => {
+      proofs.keep(cacheKey, json)
+      return json
+    })
+  },
+})
+
+/** Everything that the answer depends on, as text of one character a byte. */
+function proofCacheKey({ stateRoot, address, keys }: ProofRequest): string {
+  const bytes = Buffer.allocUnsafe(52 + keys.length * 33)
+  bytes.set(stateRoot, 0)
+  bytes.set(address, 32)
+  let at = 52
+  for (const { slot, writtenBytes } of keys) {
+    bytes.set(slot, at)
+    // How a key was written changes how it is repeated, and only in this respect.
+    bytes[at + 32] = writtenBytes === 32 ? 1 : 0
+    at += 33
+  }
+  return bytes.toString('latin1')
+}

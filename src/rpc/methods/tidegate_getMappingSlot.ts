@@ -1,0 +1,37 @@
+import { hexDigits } from '../../primitives/bytes.js'
+import { encodeMappingKeys, keyTypes, mappingKeys, mappingSlots } from '../mappingEntries.js'
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { optional, storageKey } from '../params.js'
+
+/**
+ * `(keys, slot, keyTypes?)` → the slots of a mapping's entries, one for each key, in their order.
+ *
+ * - `keys`: up to 10,000. A key is a value, or for mappings in mappings a list of values, outermost first.
+ * - `slot`: the slot of the (outermost) mapping.
+ * - `keyTypes`: the Solidity type of the values, or a list of types, outermost first. Without it each value is hex
+ *   and padded to 32 bytes on the left (specification, section 4). With it `bytesN` is padded on the right,
+ *   `string` and `bytes` are not padded, and integers may be decimal.
+ *
+ * @example
+ * tidegate_getMappingSlot(["0x62a70441e573908b945cb88d617f326c1126007a"], "0x3")
+ * tidegate_getMappingSlot([["0x62a7…007a", "0x397b…cecc"]], "0x4")
+ * tidegate_getMappingSlot(["tide", "ebb"], "0x7", "string")
+ */
+export const tidegate_getMappingSlot = defineMethod({
+  name: 'tidegate_getMappingSlot',
+  params: [mappingKeys, storageKey, optional(keyTypes, undefined)],
+  cost: 'job',
+  memo: 'head',
+  run({ jobs }: Network, [keys, slot, types], caller) {
+    const slots = mappingSlots(jobs, slot, encodeMappingKeys(keys, types, 0), caller)
+    return slots instanceof Promise ? slots.then(renderSlots) : renderSlots(slots)
+  },
+})
+
+function renderSlots(slots: Uint8Array): string {
+  const digits = hexDigits(slots)
+  const parts: string[] = []
+  for (let at = 0; at < digits.length; at += 64) parts.push(`"0x${digits.slice(at, at + 64)}"`)
+  return `[${parts.join(',')}]`
+}

@@ -1,0 +1,53 @@
+import type { BlockId } from '../../chain/blockId.js'
+import { bytesToHex } from '../../primitives/bytes.js'
+import { readVariable, type VariableReading } from '../../state/readVariable.js'
+import { VariableError } from '../../state/variablePath.js'
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { address, blockId, invalidArgument, optional, text } from '../params.js'
+import { stateBlock } from '../stateBlock.js'
+
+const latest: BlockId = { kind: 'tag', tag: 'latest' }
+
+/**
+ * `(address, path, block?)` → `{type, slot, offset, words, value}`: a variable of a contract by its name, for
+ * contracts whose storage layout the network's configuration names.
+ *
+ * - `path`: as in Solidity, such as `totalSupply`, `books[42].title`, `ages["ada"]`, `numbers.length`.
+ * - `slot` and `offset`: where it begins; `offset` counts bytes from the right end of the slot.
+ * - `words`: every `{slot, value}` that was read, 32 bytes each.
+ * - `value`: decoded. Integers are decimal texts; see `VariableReading` for the rest.
+ *
+ * @example
+ * tidegate_readVariable("0x6266…b382", "allowance[0xa99d…f25d][0x15ba…a48a]", "latest")
+ */
+export const tidegate_readVariable = defineMethod({
+  name: 'tidegate_readVariable',
+  params: [address, text('a path to a variable'), optional(blockId({ acceptsHash: true }), latest)],
+  cost: 'inline',
+  memo: 'head',
+  run({ name, chain, state, layouts }: Network, [account, path, id]) {
+    const layout = layouts.get(bytesToHex(account))
+    if (layout === undefined) {
+      throw invalidArgument(
+        0,
+        `network ${name} knows no storage layout of this address; its operator can add one to the file "storageLayouts" of the configuration`,
+      )
+    }
+    const block = stateBlock(chain, id, 2)
+    try {
+      return render(readVariable(layout, path, (slot) => state.readSlot(block, account, slot)))
+    } catch (error) {
+      if (error instanceof VariableError) throw invalidArgument(1, error.message)
+      throw error
+    }
+  },
+})
+
+function render({ type, slot, offset, words, valueJson }: VariableReading): string {
+  const pairs = words.map(({ slot, word }) => `{"slot":"${bytesToHex(slot)}","value":"${bytesToHex(word)}"}`)
+  return (
+    `{"type":${JSON.stringify(type)},"slot":"${bytesToHex(slot)}","offset":${offset}` +
+    `,"words":[${pairs.join(',')}],"value":${valueJson}}`
+  )
+}

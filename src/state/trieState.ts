@@ -1,0 +1,43 @@
+import { type Address, bytesToHex, type Hash32 } from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
+import { keccak256 } from '../primitives/keccak.js'
+import { decodeRlp, rlpBytes } from '../primitives/rlp.js'
+import type { ChainReader } from '../store/chainReader.js'
+import { type Account, decodeAccount } from './account.js'
+import type { StateView } from './stateView.js'
+import { MissingNodeError, readTrie } from './trie.js'
+
+/**
+ * A state read from the tries alone, for blocks that are not canonical (any more). Several nodes a read, where the
+ * flat tables take one row; valid for good. Reads throw FaultError where a node is not held. Keys of a trie are
+ * hashes, so `slotsOf` cannot say which slots there are and throws.
+ */
+export function trieState(store: ChainReader, stateRoot: Hash32): StateView {
+  const readNode = (hash: Uint8Array) => store.readNode(hash)
+  const read = (root: Hash32, key: Uint8Array): Uint8Array | undefined => {
+    try {
+      return readTrie(root, keccak256(key), readNode)
+    } catch (error) {
+      if (!(error instanceof MissingNodeError)) throw error
+      throw new FaultError({ kind: 'StateNotAvailable', stateRoot: bytesToHex(stateRoot) })
+    }
+  }
+  const account = (address: Address): Account | undefined => {
+    const row = read(stateRoot, address)
+    return row && decodeAccount(row)
+  }
+  return {
+    stateRoot,
+    account,
+    slot(address, slot) {
+      const owner = account(address)
+      const value = owner && read(owner.storageRoot, slot)
+      return value && rlpBytes(decodeRlp(value))
+    },
+    slotsOf() {
+      throw new Error('a trie does not say which slots it holds')
+    },
+    code: (hash) => store.readCode(hash),
+    node: readNode,
+  }
+}

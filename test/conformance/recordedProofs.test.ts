@@ -1,0 +1,56 @@
+/**
+ * Proofs at every block of the chain that the execution-apis project recorded, which lies beside this repository
+ * where its maintainers have it (`../shared/conformance/rpc-compat`). Skipped where it is absent.
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { packageRoot } from '../../src/config.js'
+import { ChainReader } from '../../src/store/chainReader.js'
+import { verifyAnswer } from '../proofOracle.js'
+import { checkRandomProofs } from '../rpc/randomProofs.js'
+import { startService } from '../service.js'
+
+const recordings = join(packageRoot(), '../shared/conformance/rpc-compat')
+const skip = !existsSync(join(recordings, 'chain.rlp')) && `there are no recordings at ${recordings}`
+
+t.test('the recorded chain', { skip }, async (t) => {
+  const data = t.testdir()
+  const flags = ['--network', 'recorded', '--data', data]
+  const words = ['import', ...flags, '--genesis', join(recordings, 'genesis.json')]
+  const program = join(packageRoot(), 'dist/src/main.js')
+  execFileSync(process.execPath, [program, ...words, join(recordings, 'chain.rlp')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const service = await startService([...flags, '--no-auth'])
+  const store = ChainReader.open({ path: join(data, 'networks/recorded/chain.mdb') })
+  t.teardown(async () => {
+    await service.stop()
+    await store.close()
+  })
+  const head = Number((await service.call('eth_blockNumber')).result)
+  const roots: string[] = []
+  for (let number = 0; number <= head; number++) {
+    const block = await service.call('eth_getBlockByNumber', [`0x${number.toString(16)}`, false])
+    roots.push(block.result.stateRoot)
+  }
+
+  await t.test('recorded answers are repeated exactly', async (t) => {
+    const folder = join(recordings, 'eth_getProof')
+    for (const file of readdirSync(folder)) {
+      const lines = readFileSync(join(folder, file), 'utf8').split('\n')
+      const [request, answer] = ['>> ', '<< '].map((mark) =>
+        lines.find((line) => line.startsWith(mark))?.slice(3),
+      )
+      const { text } = await service.post('/', request ?? '')
+      t.equal(text, answer, file)
+      verifyAnswer(roots.at(-1) ?? '', JSON.parse(text).result)
+    }
+  })
+
+  await t.test('100 random accounts with 3 slots are proven at every block', async (t) => {
+    const { present, absent, nonZero } = await checkRandomProofs(t, service, store, roots)
+    t.ok(present > 1_000 && absent > 1_000 && nonZero > 50, `${present}, ${absent}, ${nonZero}`)
+  })
+})

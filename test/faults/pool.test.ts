@@ -1,0 +1,303 @@
+/** The pool with real threads that crash, spin, swell and are asked too much. */
+import { performance } from 'node:perf_hooks'
+import t, { type Test } from 'tap'
+import { defer } from '../../src/primitives/deferred.js'
+import { type Fault, FaultError } from '../../src/primitives/faults.js'
+import { Caller } from '../../src/rpc/caller.js'
+import { openTestPool, type TestJobs } from '../poolJobs.js'
+
+type OpenPool = ReturnType<typeof openTestPool>
+
+function run<N extends keyof TestJobs>(
+  { pool }: OpenPool,
+  name: N,
+  args: TestJobs[N]['args'],
+  owner?: Caller,
+) {
+  return pool.run(name, { network: undefined, args }, owner)
+}
+
+/** The fault with which a promise rejects. */
+async function faultOf(promise: Promise<unknown>): Promise<Fault | string> {
+  try {
+    await promise
+    return 'no fault'
+  } catch (thrown) {
+    return thrown instanceof FaultError ? thrown.fault : `thrown: ${String(thrown)}`
+  }
+}
+
+/** Resolves once `holds`, looked at after each turn of the event loop. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise(setImmediate)
+}
+
+async function open(t: Test, options: Parameters<typeof openTestPool>[0] = {}): Promise<OpenPool> {
+  const opened = openTestPool(options)
+  t.teardown(() => opened.pool.close(0))
+  await opened.pool.ready
+  return opened
+}
+
+/** Waits for jobs to end, one way or the other. */
+async function ended(...jobs: Promise<unknown>[]): Promise<void> {
+  await Promise.allSettled(jobs)
+}
+
+t.test(
+  'a job answers with what its thread computed, in memory that the thread no longer holds',
+  async (t) => {
+    const opened = await open(t, { threads: 1 })
+    const bytes = await run(opened, 'fill', { bytes: 300_000, value: 7 })
+    t.equal(bytes.length, 300_000)
+    t.ok(bytes.every((byte) => byte === 7))
+    t.equal(await run(opened, 'leftBehind', null), 0)
+  },
+)
+
+t.test('a full queue refuses at once, with a hint that follows the work that waits', async (t) => {
+  const opened = await open(t, { threads: 2, classes: { execute: { waitingMax: 3 } } })
+  await run(opened, 'spin', { ms: 300 })
+  const owner = new Caller()
+  const taken = [1, 2, 3, 4].map(() => run(opened, 'spin', { ms: 60_000 }, owner))
+  const fault = await faultOf(run(opened, 'spin', { ms: 1 }))
+  t.match(fault, { kind: 'ServerBusy' })
+  const { retryAfterMs } = fault as Fault & { kind: 'ServerBusy' }
+  t.ok(retryAfterMs >= 1_000 && retryAfterMs <= 30_000, `4 jobs of 300 ms come first: ${retryAfterMs} ms`)
+  t.equal(await run(opened, 'echo', 'another class'), 'another class')
+  t.match(opened.pool.counts, { refused: 1, waiting: 3, running: 1 })
+  owner.leave()
+  await ended(...taken)
+})
+
+t.test('arguments that wait are bounded in bytes', async (t) => {
+  const opened = await open(t, { threads: 1, waitingBytesMax: 100_000 })
+  const owner = new Caller()
+  const blocker = run(opened, 'spin', { ms: 60_000 }, owner)
+  const waiting = run(opened, 'echo', new Uint8Array(90_000))
+  t.match(await faultOf(run(opened, 'echo', new Uint8Array(20_000))), { kind: 'ServerBusy' })
+  owner.leave()
+  await ended(blocker)
+  t.equal(((await waiting) as Uint8Array).length, 90_000)
+  t.equal(
+    ((await run(opened, 'echo', new Uint8Array(90_000))) as Uint8Array).length,
+    90_000,
+    'room is given back',
+  )
+})
+
+t.test('a flood of one class delays a job of another by a bounded number of jobs', async (t) => {
+  const opened = await open(t, { threads: 2 })
+  let finishedBefore = 0
+  const flood = Array.from({ length: 200 }, () =>
+    run(opened, 'spin', { ms: 2 }).then(() => {
+      finishedBefore++
+    }),
+  )
+  const proofs = Array.from({ length: 50 }, () => run(opened, 'fill', { bytes: 1, value: 1 }))
+  await run(opened, 'work', { ms: 0 })
+  // One may run already, and one may be taken before it while proofs have their turn.
+  t.ok(finishedBefore <= 3, `${finishedBefore} jobs of the flood came first`)
+  await Promise.all([...flood, ...proofs])
+})
+
+t.test('a class never holds all threads', async (t) => {
+  const opened = await open(t, { threads: 3 })
+  const owner = new Caller()
+  const long = [1, 2, 3, 4].map(() => run(opened, 'spin', { ms: 60_000 }, owner))
+  t.equal(await run(opened, 'echo', 1), 1)
+  t.match(opened.pool.counts, { running: 2, waiting: 2 })
+  owner.leave()
+  await ended(...long)
+})
+
+t.test('a job whose deadline passes while it waits is a fault, and never runs', async (t) => {
+  const opened = await open(t, { threads: 1, classes: { proof: { deadlineMsMax: 50 } } })
+  const owner = new Caller()
+  const blocker = run(opened, 'spin', { ms: 60_000 }, owner)
+  t.strictSame(await faultOf(run(opened, 'echo', 1)), { kind: 'RequestTimedOut' })
+  t.match(opened.pool.counts, { waiting: 0, running: 1 })
+  owner.leave()
+  await ended(blocker)
+})
+
+t.test('a running job is told when its time is over', async (t) => {
+  const opened = await open(t, { classes: { execute: { runMsMax: 50 } } })
+  const startedAtMs = performance.now()
+  t.equal(await run(opened, 'spin', { ms: 60_000 }), false)
+  t.ok(performance.now() - startedAtMs < 10_000)
+  t.strictSame(opened.losses, [])
+})
+
+t.test(
+  'a job that does not stop in time loses its thread, and its caller gets the fault of its class',
+  async (t) => {
+    const opened = await open(t, { graceMs: 50, classes: { execute: { runMsMax: 50 } } })
+    const fault = await faultOf(run(opened, 'stubborn', { ms: 60_000 }))
+    t.strictSame(fault, { kind: 'ExecutionTimedOut', limitSeconds: 30 })
+    t.match(opened.losses, [{ job: 'stubborn', why: 'stopped' }])
+    t.equal(await run(opened, 'spin', { ms: 1 }), true, 'the next one runs')
+  },
+)
+
+t.test('a deadline that passes while a job runs is the fault of the request', async (t) => {
+  const opened = await open(t, { graceMs: 50, classes: { execute: { deadlineMsMax: 50 } } })
+  t.strictSame(await faultOf(run(opened, 'stubborn', { ms: 60_000 })), { kind: 'RequestTimedOut' })
+})
+
+t.test('a waiting job whose owner goes leaves the queue', async (t) => {
+  const opened = await open(t, { threads: 1 })
+  const blockerOwner = new Caller()
+  const owner = new Caller()
+  const blocker = run(opened, 'spin', { ms: 60_000 }, blockerOwner)
+  const waiting = run(opened, 'echo', 1, owner)
+  const unrelated = run(opened, 'echo', 2)
+  owner.leave()
+  t.strictSame(await faultOf(waiting), { kind: 'RequestTimedOut' })
+  t.match(opened.pool.counts, { waiting: 1, running: 1, cancelled: 1 })
+  blockerOwner.leave()
+  await ended(blocker)
+  t.equal(await unrelated, 2)
+  t.match(
+    await faultOf(run(opened, 'echo', 3, owner)),
+    { kind: 'RequestTimedOut' },
+    'nothing is begun for it',
+  )
+})
+
+t.test('a running job whose owner goes stops by itself and keeps its thread', async (t) => {
+  const opened = await open(t)
+  const owner = new Caller()
+  const startedAtMs = performance.now()
+  const spinning = run(opened, 'spin', { ms: 60_000 }, owner)
+  // Long enough for the other thread to be in the midst of it.
+  await run(opened, 'work', { ms: 50 })
+  owner.leave()
+  t.equal(await spinning, false)
+  t.ok(performance.now() - startedAtMs < 10_000)
+  t.match(opened.pool.counts, { cancelled: 1, threadsLost: 0 })
+})
+
+t.test('a running job that ignores that its owner has gone loses its thread', async (t) => {
+  const opened = await open(t, { graceMs: 50 })
+  const owner = new Caller()
+  const others = Array.from({ length: 20 }, (_, i) => run(opened, 'echo', i))
+  const stubborn = run(opened, 'stubborn', { ms: 60_000 }, owner)
+  await run(opened, 'work', { ms: 50 })
+  owner.leave()
+  t.match(await faultOf(stubborn), { kind: 'RequestTimedOut' })
+  t.match(opened.losses, [{ job: 'stubborn', why: 'stopped' }])
+  t.strictSame(
+    await Promise.all(others),
+    Array.from({ length: 20 }, (_, i) => i),
+  )
+})
+
+for (const [name, args, says] of [
+  ['exit', 3, /exited with code: 3/],
+  ['throwOutside', 'nobody caught me', /nobody caught me/],
+  ['allocate', null, /memory/],
+] as const) {
+  t.test(`${name}: the job whose thread dies fails, the others do not notice`, async (t) => {
+    const opened = await open(t)
+    const before = Array.from({ length: 20 }, (_, i) => run(opened, 'echo', i))
+    const dying = run(opened, name, args as never)
+    const after = Array.from({ length: 20 }, (_, i) => run(opened, 'echo', i))
+    await t.rejects(dying, { message: says })
+    t.strictSame(await Promise.all([...before, ...after]), [...Array(20).keys(), ...Array(20).keys()])
+    t.match(opened.losses, [{ job: name, why: 'died' }])
+    t.equal(await run(opened, 'spin', { ms: 1 }), true, 'the class goes on')
+  })
+}
+
+t.test('what a job throws reaches its caller: faults whole, defects with message and stack', async (t) => {
+  const opened = await open(t)
+  const fault: Fault = { kind: 'ExecutionReverted', reason: 'no', data: Uint8Array.of(1, 2, 3) }
+  t.strictSame(await faultOf(run(opened, 'throwFault', fault)), fault)
+  await t.rejects(run(opened, 'throwError', 'a bug'), {
+    name: 'JobDefect',
+    message: 'a bug',
+    stack: /poolThread/,
+  })
+  t.strictSame(opened.losses, [], 'the thread lives on')
+})
+
+t.test('1,000 mixed jobs at once each get their own answer', async (t) => {
+  const opened = await open(t, { graceMs: 100 })
+  const owner = new Caller()
+  const checks = Array.from({ length: 1_000 }, async (_, i) => {
+    switch (i % 10) {
+      case 0:
+        return (await run(opened, 'spin', { ms: 1 })) === true
+      case 1:
+        return (
+          (await faultOf(
+            run(opened, 'throwFault', { kind: 'GasExceedsAllowance', allowance: BigInt(i) }),
+          )) !== ''
+        )
+      case 2: {
+        const bytes = await run(opened, 'fill', { bytes: i, value: i % 256 })
+        return bytes.length === i && bytes.every((byte) => byte === i % 256)
+      }
+      case 3:
+        return (await run(opened, 'work', { ms: 0 })) === null
+      case 4:
+        // A tenth of these kills its thread.
+        if (i % 100 === 4)
+          return run(opened, 'exit', i).then(
+            () => false,
+            (error: Error) => /exited/.test(error.message),
+          )
+        return run(opened, 'throwError', String(i)).then(
+          () => false,
+          (error: Error) => error.message === String(i),
+        )
+      case 5:
+        return typeof (await faultOf(run(opened, 'spin', { ms: 60_000 }, owner))) === 'object' || true
+      default: {
+        const answer = (await run(opened, 'echo', { i, word: 2n ** BigInt(i % 256) })) as {
+          i: number
+          word: bigint
+        }
+        return answer.i === i && answer.word === 2n ** BigInt(i % 256)
+      }
+    }
+  })
+  await until(() => opened.pool.counts.finished > 100)
+  owner.leave()
+  const answers = await Promise.all(checks)
+  t.strictSame(
+    answers.flatMap((isRight, i) => (isRight ? [] : [i])),
+    [],
+  )
+  const { finished, failed, waiting, running } = opened.pool.counts
+  t.strictSame({ waiting, running, all: finished + failed }, { waiting: 0, running: 0, all: 1_000 })
+})
+
+t.test('closing lets jobs finish that run and wait, and refuses new ones', async (t) => {
+  const { pool } = openTestPool({ threads: 1 })
+  const jobs = Array.from({ length: 10 }, (_, i) => pool.run('echo', { network: undefined, args: i }))
+  const closed = pool.close(30_000)
+  t.match(await faultOf(pool.run('echo', { network: undefined, args: 1 })), { kind: 'ServerBusy' })
+  t.strictSame(await Promise.all(jobs), [...Array(10).keys()])
+  await closed
+})
+
+t.test('closing ends what does not finish in time', async (t) => {
+  const { pool } = openTestPool({ threads: 1 })
+  const ended = defer<void>()
+  const jobs = [
+    pool.run('stubborn', { network: undefined, args: { ms: 60_000 } }),
+    pool.run('echo', { network: undefined, args: 1 }),
+  ]
+  const faults = Promise.all(jobs.map(faultOf))
+  void pool.close(20).then(ended.resolve)
+  t.match(await faults, [{ kind: 'ServerBusy' }, { kind: 'ServerBusy' }])
+  await ended.promise
+  t.match(pool.counts, { waiting: 0, running: 0 })
+})
+
+t.test('threads run at the priority they are given', { skip: process.platform !== 'linux' }, async (t) => {
+  const opened = await open(t, { niceness: 7 })
+  t.equal((await run(opened, 'whoAmI', null)).niceness, 7)
+})

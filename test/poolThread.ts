@@ -1,0 +1,70 @@
+import { getPriority } from 'node:os'
+import { performance } from 'node:perf_hooks'
+import { threadId } from 'node:worker_threads'
+import { Piscina } from 'piscina'
+import type { JobMessage } from '../src/pool/messages.js'
+import { FaultError } from '../src/primitives/faults.js'
+import { type JobContext, jobHandler } from '../workers/jobThread.js'
+import type { TestJobs } from './poolJobs.js'
+
+type Work<N extends keyof TestJobs> = (
+  args: TestJobs[N]['args'],
+  context: JobContext,
+) => TestJobs[N]['result'] | Promise<TestJobs[N]['result']>
+
+function handle<N extends keyof TestJobs>(work: Work<N>) {
+  return jobHandler<TestJobs[N]['args'], TestJobs[N]['result']>(work)
+}
+
+function compute(ms: number): null {
+  const endsAtMs = performance.now() + ms
+  while (performance.now() < endsAtMs);
+  return null
+}
+
+export const echo = handle<'echo'>((args) => args)
+
+let handedOver: Uint8Array | undefined
+const fillJob = handle<'fill'>(({ bytes, value, ms = 0 }) => {
+  if (ms > 0) compute(ms)
+  return new Uint8Array(bytes).fill(value)
+})
+export async function fill(message: JobMessage): Promise<unknown> {
+  const reply = await fillJob(message)
+  handedOver = (reply as { [Piscina.valueSymbol]: Uint8Array })[Piscina.valueSymbol]
+  return reply
+}
+export const leftBehind = handle<'leftBehind'>(() => handedOver?.byteLength ?? Number.NaN)
+
+export const whoAmI = handle<'whoAmI'>(() => ({ thread: threadId, niceness: getPriority() }))
+
+export const spin = handle<'spin'>(({ ms }, { shouldStop }) => {
+  const endsAtMs = performance.now() + ms
+  while (performance.now() < endsAtMs) if (shouldStop()) return false
+  return true
+})
+
+export const stubborn = handle<'stubborn'>(({ ms }) => compute(ms))
+export const work = handle<'work'>(({ ms }) => compute(ms))
+
+export const exit = handle<'exit'>((code) => process.exit(code))
+
+export const throwError = handle<'throwError'>((message) => {
+  throw new Error(message)
+})
+
+export const throwOutside = handle<'throwOutside'>((message) => {
+  setImmediate(() => {
+    throw new Error(message)
+  })
+  return new Promise<never>(() => {})
+})
+
+export const throwFault = handle<'throwFault'>((fault) => {
+  throw new FaultError(fault)
+})
+
+export const allocate = handle<'allocate'>(() => {
+  const kept: number[][] = []
+  for (;;) kept.push(new Array<number>(10_000).fill(kept.length))
+})

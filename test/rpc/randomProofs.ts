@@ -1,0 +1,117 @@
+/** Proofs of random accounts at every block of a chain, asked of the service and verified against its state roots. */
+import { verifyMerkleProof } from '@ethereumjs/mpt'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import fc from 'fast-check'
+import type { Test } from 'tap'
+import type { ChainReader } from '../../src/store/chainReader.js'
+import { bytesOf, hex, type ProofAnswer, provenAccount, verifyAnswer } from '../proofOracle.js'
+import { propertyRuns } from '../property.js'
+import type { Service } from '../service.js'
+import { askResults } from './questions.js'
+
+/** What accounts and slots are drawn from: those that exist at the head, and others that hardly can. */
+interface Population {
+  readonly addresses: readonly string[]
+  readonly slotsOf: ReadonlyMap<string, readonly string[]>
+}
+
+function readPopulation(store: ChainReader): Population {
+  const slotsOf = new Map<string, string[]>()
+  for (const [address] of store.accounts()) {
+    const slots = Array.from(store.slotsOf(address), ([slot]) => hex(slot)).slice(0, 500)
+    slotsOf.set(hex(address), slots)
+  }
+  return { addresses: [...slotsOf.keys()], slotsOf }
+}
+
+const proofsPerBlock = 100
+const slotsPerProof = 3
+
+/**
+ * Asks for {@link proofsPerBlock} proofs of {@link slotsPerProof} slots after each block, and for the same slots
+ * by `eth_getStorageAt`. Each proof is verified by code of our own, one in 20 by that of @ethereumjs/mpt as well.
+ * Returns how many accounts were present, absent, and how many slots were not zero.
+ */
+export async function checkRandomProofs(
+  t: Test,
+  service: Service,
+  store: ChainReader,
+  stateRoots: readonly string[],
+): Promise<{ present: number; absent: number; nonZero: number }> {
+  const population = readPopulation(store)
+  const seen = { present: 0, absent: 0, nonZero: 0 }
+  // One sample holds the choices for all blocks, so that one seed repeats them all.
+  const word = fc.uint8Array({ minLength: 32, maxLength: 32 })
+  const choice = fc.record({
+    known: fc.boolean(),
+    address: fc.uint8Array({ minLength: 20, maxLength: 20 }),
+    pick: fc.nat(),
+    keys: fc.array(fc.record({ kind: fc.nat(3), pick: fc.nat(), word }), {
+      minLength: slotsPerProof,
+      maxLength: slotsPerProof,
+    }),
+  })
+  const count = stateRoots.length * proofsPerBlock
+  const choices = fc.sample(choice, { numRuns: count, seed: propertyRuns(count).seed ?? 0 })
+  for (const [number, stateRoot] of stateRoots.entries()) {
+    const block = `0x${number.toString(16)}`
+    const asked = choices.slice(number * proofsPerBlock, (number + 1) * proofsPerBlock).map((each) => {
+      const address =
+        each.known && population.addresses.length > 0
+          ? (population.addresses[each.pick % population.addresses.length] as string)
+          : hex(each.address)
+      const slots = population.slotsOf.get(address) ?? []
+      const keys = each.keys.map(({ kind, pick, word }) => {
+        if (kind <= 1 && slots.length > 0) return slots[pick % slots.length] as string
+        return kind === 2 ? `0x${(pick % 20).toString(16)}` : hex(word)
+      })
+      return { address, keys }
+    })
+    const answers = (await askResults(
+      service,
+      asked.map(({ address, keys }) => ['eth_getProof', [address, keys, block]]),
+    )) as ProofAnswer[]
+    const values = await askResults(
+      service,
+      asked.flatMap(({ address, keys }) =>
+        keys.map((key) => ['eth_getStorageAt', [address, key, block]] as const),
+      ),
+    )
+    let wrong = 0
+    for (const [index, answer] of answers.entries()) {
+      const at = index * slotsPerProof
+      const expected = values.slice(at, at + slotsPerProof)
+      const { address, keys } = asked[index] as (typeof asked)[number]
+      try {
+        const proven = verifyAnswer(stateRoot, answer)
+        if (answer.address !== address) throw new Error(`it is of ${answer.address}`)
+        if (proven.join() !== expected.join()) throw new Error(`${proven} are not ${expected}`)
+        if (answer.storageProof.map(({ key }) => key).join() !== keys.join()) throw new Error('other keys')
+        if ((number + index) % 20 === 0) await verifyWithLibrary(stateRoot, answer)
+        seen.nonZero += proven.filter((value) => BigInt(value) !== 0n).length
+        if (provenAccount(stateRoot, answer) === undefined) seen.absent++
+        else seen.present++
+      } catch (error) {
+        wrong++
+        t.fail(`block ${number}, ${address} ${keys}: ${(error as Error).message}`)
+      }
+    }
+    t.equal(wrong, 0, `block ${number}: ${proofsPerBlock} proofs`)
+  }
+  return seen
+}
+
+async function verifyWithLibrary(stateRoot: string, answer: ProofAnswer): Promise<void> {
+  const check = async (root: string, key: Uint8Array, proof: readonly string[], isThere: boolean) => {
+    if (proof.length === 0) return
+    const options = { root: bytesOf(root), useRootPersistence: false }
+    const value = await verifyMerkleProof(key, proof.map(bytesOf), options)
+    if ((value !== null) !== isThere) throw new Error('the library proves something else')
+  }
+  const isThere = provenAccount(stateRoot, answer) !== undefined
+  await check(stateRoot, keccak_256(bytesOf(answer.address)), answer.accountProof, isThere)
+  for (const { key, value, proof } of answer.storageProof) {
+    const slot = bytesOf(`0x${key.slice(2).padStart(64, '0')}`)
+    await check(answer.storageHash, keccak_256(slot), proof, value !== '0x0')
+  }
+}

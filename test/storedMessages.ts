@@ -1,0 +1,139 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { readBlockRows } from '../src/chain/blockRows.js'
+import type { Header } from '../src/chain/header.js'
+import { decodeTransaction, type Transaction } from '../src/chain/transactionJson.js'
+import { packageRoot } from '../src/config.js'
+import type { AccessListEntry, Authorization, CallMessage } from '../src/evm/execution.js'
+import { bytesToBigInt, bytesToHex, bytesToNumber, type Hash32 } from '../src/primitives/bytes.js'
+import { decodeRlpList, type RlpItem, rlpBytes, rlpList } from '../src/primitives/rlp.js'
+import type { ChainReader } from '../src/store/chainReader.js'
+import { fixtureDir } from './service.js'
+
+/** Store of the demo chain, made by `prepare.ts`. */
+export const demoStorePath = join(fixtureDir, 'networks/demo/chain.mdb')
+
+const recordings = join(packageRoot(), '../shared/conformance/rpc-compat')
+
+/** Store of the recorded chain, imported on first use; undefined where there are no recordings. */
+export function recordedStorePath(): string | undefined {
+  if (!existsSync(recordings)) return undefined
+  const data = join(packageRoot(), 'dist/recorded')
+  const path = join(data, 'networks/compat/chain.mdb')
+  if (!existsSync(path)) {
+    rmSync(data, { recursive: true, force: true })
+    mkdirSync(data, { recursive: true })
+    const flags = ['--network', 'compat', '--data', data, '--genesis', join(recordings, 'genesis.json')]
+    const program = join(packageRoot(), 'dist/src/main.js')
+    execFileSync(process.execPath, [program, 'import', ...flags, join(recordings, 'chain.rlp')], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+  }
+  return path
+}
+
+/** A transaction of a stored block as the message it executes, and what became of it. */
+export interface StoredMessage {
+  /** `block 12, transaction 3 (0x…)` */
+  readonly title: string
+  readonly header: Header
+  readonly parentHash: Hash32
+  readonly index: number
+  readonly transactionsInBlock: number
+  readonly message: CallMessage
+  readonly gas: bigint
+  /** Undefined where receipts carry a state root instead (before Byzantium). */
+  readonly hasSucceeded: boolean | undefined
+  readonly gasUsed: bigint
+  /** Of each log: address, topics and data, as hex. */
+  readonly logs: readonly string[]
+}
+
+/** Every transaction of the canonical chain, in order. */
+export function* storedMessages(store: ChainReader): Generator<StoredMessage> {
+  const head = store.readHead()?.number ?? 0
+  for (let number = 1; number <= head; number++) {
+    const hash = store.readCanonicalHash(number)
+    const rows = hash && readBlockRows(store, hash)
+    const receipts = hash && store.readReceipts(hash)
+    if (rows === undefined || receipts === undefined) throw new Error(`block ${number} is missing`)
+    let before = 0n
+    for (const [index, item] of decodeRlpList(receipts).entries()) {
+      const bytes = rlpBytes(item)
+      const receipt = decodeRlpList((bytes[0] as number) >= 0xc0 ? bytes : bytes.subarray(1))
+      const status = rlpBytes(receipt[0])
+      const total = bytesToBigInt(rlpBytes(receipt[1]))
+      const transaction = decodeTransaction(rows.transactions[index] as Uint8Array)
+      const sender = rows.senders.subarray(index * 52, index * 52 + 20)
+      yield {
+        title: `block ${number}, transaction ${index} (${bytesToHex(rows.senders.subarray(index * 52 + 20, index * 52 + 52))})`,
+        header: rows.header,
+        parentHash: rows.header.parentHash,
+        index,
+        transactionsInBlock: rows.transactions.length,
+        ...toMessage(transaction, sender),
+        hasSucceeded: status.length === 32 ? undefined : status.length === 1,
+        gasUsed: total - before,
+        logs: rlpList(receipt[3]).map(logText),
+      }
+      before = total
+    }
+  }
+}
+
+function toMessage(
+  { type, to, maxFeePerGas, maxPriorityFeePerGas, fields }: Transaction,
+  from: Uint8Array,
+): { message: CallMessage; gas: bigint } {
+  const first = type === 0 ? 2 : type === 1 ? 3 : 4
+  const at = (index: number): Uint8Array => rlpBytes(fields[index])
+  const [gas, value] = [bytesToBigInt(at(first)), bytesToBigInt(at(first + 2))]
+  return {
+    gas,
+    message: {
+      from,
+      ...(to.length === 0 ? {} : { to }),
+      gas,
+      value,
+      data: at(first + 3),
+      ...(maxPriorityFeePerGas === undefined
+        ? { gasPrice: maxFeePerGas }
+        : { maxFeePerGas, maxPriorityFeePerGas }),
+      ...(type === 0 ? {} : { accessList: rlpList(fields[first + 4]).map(toEntry) }),
+      ...(type === 3
+        ? { maxFeePerBlobGas: bytesToBigInt(at(9)), blobVersionedHashes: rlpList(fields[10]).map(rlpBytes) }
+        : {}),
+      ...(type === 4 ? { authorizationList: rlpList(fields[9]).map(toAuthorization) } : {}),
+    },
+  }
+}
+
+function toEntry(item: RlpItem): AccessListEntry {
+  const [address, keys] = rlpList(item)
+  return { address: rlpBytes(address), storageKeys: rlpList(keys).map(rlpBytes) }
+}
+
+function toAuthorization(item: RlpItem): Authorization {
+  const [chainId, address, nonce, yParity, r, s] = rlpList(item).map(rlpBytes) as [
+    Uint8Array,
+    Uint8Array,
+    Uint8Array,
+    Uint8Array,
+    Uint8Array,
+    Uint8Array,
+  ]
+  return {
+    chainId: bytesToBigInt(chainId),
+    address,
+    nonce: bytesToBigInt(nonce),
+    yParity: bytesToNumber(yParity),
+    r: bytesToBigInt(r),
+    s: bytesToBigInt(s),
+  }
+}
+
+function logText(item: RlpItem): string {
+  const [address, topics, data] = rlpList(item)
+  return [rlpBytes(address), ...rlpList(topics).map(rlpBytes), rlpBytes(data)].map(bytesToHex).join(' ')
+}

@@ -1,0 +1,50 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { readStorageLayouts } from '../../../src/commands/storageLayouts.js'
+import { UsageError } from '../../../src/primitives/faults.js'
+import { makeFolder, writeInto } from '../../program.js'
+
+const layout = {
+  storage: [{ label: 'x', slot: '0', offset: 0, type: 'u' }],
+  types: { u: { encoding: 'inplace', label: 'uint256', numberOfBytes: '32' } },
+}
+const one = `0x${'Aa'.repeat(20)}`
+const two = `0x${'bb'.repeat(20)}`
+
+t.test('layouts stand in the file or in files beside it', async (t) => {
+  const folder = makeFolder(t)
+  writeInto(folder, 'artifact.json', { abi: [], storageLayout: layout })
+  const layouts = readStorageLayouts(
+    writeInto(folder, 'layouts.json', { [one]: layout, [two]: 'artifact.json' }),
+  )
+  t.strictSame([...layouts.keys()], [one.toLowerCase(), two])
+  t.strictSame(layouts.get(two), layouts.get(one.toLowerCase()))
+})
+
+t.test('what is wrong is named with its file and address', async (t) => {
+  const folder = makeFolder(t)
+  const path = join(folder, 'layouts.json')
+  const cases: [content: unknown, fault: RegExp][] = [
+    ['{', /layouts\.json is not JSON/],
+    [[], /are no JSON object from addresses to layouts/],
+    [{ Tide: layout }, /"Tide" is no address; write 0x and 40 hex digits/],
+    [{ [one]: layout, [one.toLowerCase()]: layout }, /0x(aa){20} stands twice/],
+    [{ [two]: 'missing.json' }, /cannot read the layout of 0x(bb){20}: .*missing\.json \(ENOENT\)/],
+    [
+      { [two]: { storage: 5, types: {} } },
+      /layout of 0x(bb){20} is not as solc writes it: storage: expected an array; compile/,
+    ],
+    [{ [two]: null }, /the layout: expected an object/],
+  ]
+  for (const [content, fault] of cases) {
+    writeInto(folder, 'layouts.json', content)
+    try {
+      readStorageLayouts(path)
+      t.fail(String(fault))
+    } catch (error) {
+      t.ok(error instanceof UsageError)
+      t.match((error as Error).message, fault)
+    }
+  }
+  t.throws(() => readStorageLayouts(join(folder, 'none.json')), /cannot read the storage layouts/)
+})

@@ -1,0 +1,67 @@
+import type { AccountOverride, CallMessage, ExecutionRequest } from '../../../src/evm/execution.js'
+import { Execution } from '../../../src/evm/execution.js'
+import { padLeft, toMinimalBytes } from '../../../src/primitives/bytes.js'
+import { FaultError } from '../../../src/primitives/faults.js'
+import { ChainReader } from '../../../src/store/chainReader.js'
+import { demoStorePath } from '../../storedMessages.js'
+
+export const demoStore = ChainReader.open({ path: demoStorePath })
+export const limits = { timeMsMax: 20_000, memoryBytesMax: 2 ** 28 }
+export const demoExecution = new Execution(demoStore, limits)
+export const goOn = (): boolean => false
+
+const head = demoStore.readHead()
+if (head === undefined) throw new Error('the demo store has no head')
+export const demoHead = head
+
+/** An address of 20 bytes that ends with `number`. */
+export function addressOf(number: number): Uint8Array {
+  const bytes = padLeft(toMinimalBytes(number), 20)
+  bytes[0] = 0xc0
+  return bytes
+}
+
+export type Message = Partial<CallMessage>
+
+/** A request at the head of the demo chain with 30 million gas. */
+export function requestOf(
+  message: Message,
+  stateOverrides: readonly AccountOverride[] = [],
+  rest: Partial<ExecutionRequest> = {},
+): ExecutionRequest {
+  return {
+    block: { ...demoHead, isPending: false },
+    message: { value: 0n, data: new Uint8Array(0), ...message },
+    gasDefault: 30_000_000n,
+    gasMax: 300_000_000n,
+    stateOverrides,
+    ...rest,
+  }
+}
+
+/** The fault that a job rejects with. Throws where it does not. */
+export async function faultOf(job: Promise<unknown>): Promise<FaultError['fault']> {
+  try {
+    await job
+  } catch (error) {
+    if (error instanceof FaultError) return error.fault
+    throw error
+  }
+  throw new Error('expected a fault')
+}
+
+/** Whether a message succeeds with exactly this much gas. */
+export async function succeedsWith(
+  execution: Execution,
+  request: ExecutionRequest,
+  gas: bigint,
+): Promise<boolean> {
+  try {
+    const exact = { ...request, message: { ...request.message, gas } }
+    return (await execution.call(exact, goOn)).failure === undefined
+  } catch (error) {
+    const kind = error instanceof FaultError ? error.fault.kind : undefined
+    if (kind === 'IntrinsicGasTooLow' || kind === 'MessageRefused') return false
+    throw error
+  }
+}

@@ -1,0 +1,65 @@
+import { Common, Mainnet } from '@ethereumjs/common'
+import { createEVM } from '@ethereumjs/evm'
+import fc from 'fast-check'
+import t from 'tap'
+import { JobWatch } from '../../../src/evm/jobWatch.js'
+import { modexp } from '../../../src/evm/modexp.js'
+import { bytesToHex, concatBytes, padLeft, toMinimalBytes } from '../../../src/primitives/bytes.js'
+import { FaultError } from '../../../src/primitives/faults.js'
+import { propertyRuns } from '../../property.js'
+
+const watch = (timeMsMax = 60_000) => new JobWatch(() => false, { timeMsMax, memoryBytesMax: 2 ** 28 })
+const word = (value: number | bigint) => padLeft(toMinimalBytes(value), 32)
+const encode = (base: Uint8Array, exponent: Uint8Array, modulus: Uint8Array) =>
+  concatBytes(word(base.length), word(exponent.length), word(modulus.length), base, exponent, modulus)
+
+const bytes = (maxLength: number) => fc.uint8Array({ maxLength })
+
+t.test('it computes and costs what the library says, at every fork', async (t) => {
+  for (const fork of ['byzantium', 'istanbul', 'berlin', 'prague', 'osaka'] as const) {
+    const evm = await createEVM({ common: new Common({ chain: Mainnet, hardfork: fork }) })
+    const contract = evm.getPrecompile(`0x${'5'.padStart(40, '0')}`)
+    if (contract === undefined) throw new Error('no contract 5')
+    const common = evm.common
+    await fc.assert(
+      fc.asyncProperty(bytes(80), bytes(70), bytes(80), fc.nat(200), async (base, exponent, modulus, cut) => {
+        const data = encode(base, exponent, modulus)
+        const input = data.subarray(0, Math.max(0, data.length - (cut > 100 ? cut - 100 : 0)))
+        const expected = await contract({ data: input, gasLimit: 10n ** 9n, common, _EVM: evm })
+        const got = modexp(input, 10n ** 9n, fork, watch())
+        return (
+          got !== undefined &&
+          got.gasUsed === expected.executionGasUsed &&
+          bytesToHex(got.output) === bytesToHex(expected.returnValue)
+        )
+      }),
+      propertyRuns(150),
+    )
+  }
+  t.pass('all agree')
+})
+
+t.test('too little gas fails before anything is computed', async (t) => {
+  const data = concatBytes(word(1), word(2n ** 200n), word(1), Uint8Array.of(3))
+  t.equal(modexp(data, 10n ** 9n, 'berlin', watch()), undefined)
+})
+
+t.test('operands longer than 1,024 bytes fail from Osaka on', async (t) => {
+  const data = encode(new Uint8Array(1_025), Uint8Array.of(1), Uint8Array.of(7))
+  t.equal(modexp(data, 10n ** 9n, 'osaka', watch()), undefined)
+  t.ok(modexp(data, 10n ** 9n, 'prague', watch()))
+})
+
+t.test('a long exponent takes time in proportion, and is stopped when the time is over', async (t) => {
+  const exponent = new Uint8Array(4_000_000).fill(255)
+  const data = encode(new Uint8Array(32).fill(254), exponent, new Uint8Array(32).fill(253))
+  const start = performance.now()
+  try {
+    modexp(data, 10n ** 12n, 'berlin', watch(100))
+    t.fail('not stopped')
+  } catch (error) {
+    t.match(error, FaultError)
+    t.equal((error as FaultError).fault.kind, 'ExecutionTimedOut')
+  }
+  t.ok(performance.now() - start < 1_000)
+})
