@@ -7,7 +7,10 @@ import { type MethodName, methods } from '../../src/rpc/registry.js'
 /** The test of each method, in this folder. A method that is missing here does not compile. */
 const testOf: { readonly [M in MethodName]: string } = {
   eth_blockNumber: 'eth_blockNumber.test.ts',
+  eth_call: 'eth_call.test.ts',
   eth_chainId: 'eth_chainId.test.ts',
+  eth_createAccessList: 'eth_createAccessList.test.ts',
+  eth_estimateGas: 'eth_estimateGas.test.ts',
   eth_getBlockByHash: 'eth_getBlockByHash.test.ts',
   eth_getBlockByNumber: 'eth_getBlockByNumber.test.ts',
   eth_getBlockReceipts: 'eth_getBlockReceipts.test.ts',
