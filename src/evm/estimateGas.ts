@@ -45,17 +45,23 @@ export async function estimateGas(
     const { need } = outcome
     if (need === undefined) break
     const wanted = priced.intrinsicGas + need.frameGas
-    // A path that another limit would not repeat says nothing: a loop until gas is short, a frame that burns it.
-    if (wanted > succeeds || (path > 0 && wanted === succeeds && !need.isLinear)) break
+    // Frames that burnt what they got leave an upper bound that may be far too high.
+    if (wanted > succeeds) break
+    // A path that another limit changed, to want nearly as much again, is a loop until gas is short.
+    if (path > 0 && !need.isLinear && wanted > succeeds - succeeds / 64n) break
     const candidate = wanted > fails ? wanted : fails + 1n
-    if (candidate < succeeds && !need.isLinear) {
-      const tried = await run(candidate)
-      if (tried.failure !== undefined) {
-        fails = candidate
-        break
+    if (candidate < succeeds) {
+      if (!need.isLinear) {
+        const tried = await run(candidate)
+        if (tried.failure !== undefined) {
+          fails = candidate
+          break
+        }
+        outcome = tried
       }
+      succeeds = candidate
+      if (outcome.need?.frameGas !== need.frameGas) continue
     }
-    if (candidate < succeeds) succeeds = candidate
     if (succeeds === fails + 1n) return { gas: succeeds, runs }
     if (need.isLinear && need.bindsOutermost && succeeds === wanted) return { gas: succeeds, runs }
     outcome = await run(succeeds - 1n)

@@ -220,7 +220,7 @@ t.test(
 )
 
 t.test('the bound is what is given, what may be had, and what can be paid for', async (t) => {
-  const spender: AccountOverride = { address: addressOf(1), code: assemble(100_000 * 32, 0, 'KECCAK256') }
+  const spender: AccountOverride = { address: addressOf(1), code: assemble(20_000 * 32, 0, 'KECCAK256') }
   const to = addressOf(1)
   const rich = { address: addressOf(2), balance: 10n ** 18n }
   const from = rich.address
