@@ -87,8 +87,8 @@ function parseBlock(items: readonly RlpItem[], { common }: ForkEngine): Block {
   let errors: string[]
   let block: Block
   try {
-    // Freezing each transaction costs more than it protects: nobody else sees these objects.
-    block = createBlockFromBytesArray(items as unknown as BlockItems, { common, freeze: false })
+    // Only a frozen transaction remembers its sender; others recover it anew for each of three questions.
+    block = createBlockFromBytesArray(items as unknown as BlockItems, { common, freeze: true })
     errors = block.getTransactionsValidationErrors()
   } catch (error) {
     throw new InvalidBlockError(messageOf(error))
