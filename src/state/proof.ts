@@ -5,7 +5,6 @@
  */
 import {
   type Address,
-  asBuffer,
   bytesToHex,
   bytesToQuantity,
   equalBytes,
@@ -179,7 +178,7 @@ export class TrieWalk {
   private read(hash: Uint8Array): ReadNode {
     const rlp = this.readNode(hash)
     if (rlp === undefined) throw new MissingNodeError(hash)
-    return { rlp, list: rlpSpanAt(rlp, 0), json: `"0x${hexDigits(asBuffer(rlp))}"`, below: new Map() }
+    return { rlp, list: rlpSpanAt(rlp, 0), json: `"0x${hexDigits(rlp)}"`, below: new Map() }
   }
 }
 

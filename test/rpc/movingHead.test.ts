@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { makeFolder, runProgram, startProgram, waitFor, writeInto } from '../program.js'
+import { verifyAnswer } from '../proofOracle.js'
 import { startService } from '../service.js'
 import { expectedBlock } from './blockOracle.js'
 import { type BranchBlock, buildBranch, chainFileOf, counterAddress } from './branches.js'
@@ -127,6 +128,11 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
   const blockOf = async (id: unknown) => (await service.call('eth_getBlockByNumber', [id, true])).result
   const countAt = async (id: unknown) =>
     (await service.call('eth_getStorageAt', [counterAddress, '0x0', id])).result
+  /** The same count by way of a proof against the block's own state root. */
+  const provenCountAt = async (block: BranchBlock, id: unknown) => {
+    const { result } = await service.call('eth_getProof', [counterAddress, ['0x0'], id])
+    return verifyAnswer(block.stateRoot, result)[0]
+  }
   const receiptsOf = async (id: unknown) => (await service.call('eth_getBlockReceipts', [id])).result
   /** Everything by number is of this branch. */
   const isCanonical = async (t: Test, branch: readonly BranchBlock[]) => {
@@ -135,11 +141,14 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
       t.strictSame(await blockOf(number), expectedBlock(block, true), `block ${block.number}`)
       t.strictSame(await blockOf({ blockHash: block.hash, requireCanonical: true }), await blockOf(number))
       t.equal(await countAt(number), word(block.count))
+      t.equal(await provenCountAt(block, number), word(block.count))
+      t.equal(await provenCountAt(block, block.hash), word(block.count))
       t.equal(await countAt({ blockHash: block.hash, requireCanonical: true }), word(block.count))
       t.equal((await receiptsOf(number)).length, block.transactions.length)
     }
     const head = branch.at(-1) as BranchBlock
     t.equal(await countAt('latest'), word(head.count))
+    t.equal(await provenCountAt(head, 'latest'), word(head.count))
     t.equal((await blockOf('pending')).parentHash, head.hash)
     t.equal(await blockOf(quantity(head.number + 1)), null)
   }
@@ -154,6 +163,7 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
       )
       t.strictSame(await blockOf({ blockHash }), expectedBlock(block, true))
       t.equal(await countAt({ blockHash }), word(block.count), `the count after ${block.number} is kept`)
+      t.equal(await provenCountAt(block, { blockHash }), word(block.count))
       const receipts = await receiptsOf(blockHash)
       t.equal(receipts.length, block.transactions.length)
       for (const receipt of receipts) t.equal(receipt.blockHash, blockHash)
@@ -165,6 +175,10 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
       ])
       await checkRefusals(t, service, 'eth_getStorageAt', [
         [[counterAddress, '0x0', wanted], -32000, notCanonical],
+      ])
+      await checkRefusals(t, service, 'eth_getProof', [[[counterAddress, [], wanted], -32000, notCanonical]])
+      await checkRefusals(t, service, 'tidegate_getStorageByKeys', [
+        [[counterAddress, '0x1', [], wanted], -32000, notCanonical],
       ])
       if (block.transactions.length > 0) {
         const { result } = await service.call('eth_getTransactionByBlockHashAndIndex', [blockHash, '0x0'])
@@ -192,6 +206,11 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
         -32000,
         'hash is not currently canonical',
       ],
+    ])
+    const notHeld = `historical state ${c3.stateRoot} is not available`
+    await checkRefusals(t, service, 'eth_getProof', [[[counterAddress, [], c3.hash], -32000, notHeld]])
+    await checkRefusals(t, service, 'tidegate_getStorageByKeys', [
+      [[counterAddress, '0x1', ['0x1'], c3.hash], -32000, notHeld],
     ])
     await isCanonical(t, a.slice(0, 4))
   })

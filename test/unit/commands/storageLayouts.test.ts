@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { readStorageLayouts } from '../../../src/commands/storageLayouts.js'
+import { resolveServeConfig } from '../../../src/config.js'
 import { UsageError } from '../../../src/primitives/faults.js'
-import { makeFolder, writeInto } from '../../program.js'
+import { makeFolder, runProgram, writeInto } from '../../program.js'
 
 const layout = {
   storage: [{ label: 'x', slot: '0', offset: 0, type: 'u' }],
@@ -47,4 +48,28 @@ t.test('what is wrong is named with its file and address', async (t) => {
     }
   }
   t.throws(() => readStorageLayouts(join(folder, 'none.json')), /cannot read the storage layouts/)
+})
+
+t.test('the configuration names the file, relative to its own', async (t) => {
+  const folder = makeFolder(t)
+  writeInto(folder, 'genesis.json', {})
+  const network = { name: 'one', genesis: 'genesis.json', storageLayouts: 'layouts.json' }
+  const config = writeInto(folder, 'tidegate.json', { networks: [network] })
+  t.throws(
+    () => resolveServeConfig({ config }),
+    /networks\[0\]\.storageLayouts: there is no file .*layouts\.json/,
+  )
+  const path = writeInto(folder, 'layouts.json', { [two]: layout })
+  t.equal(resolveServeConfig({ config }).networks[0]?.storageLayoutsPath, path)
+})
+
+t.test('a faulty file ends serve before it begins', async (t) => {
+  const folder = makeFolder(t)
+  writeInto(folder, 'genesis.json', {})
+  writeInto(folder, 'layouts.json', { Tide: layout })
+  const network = { name: 'one', genesis: 'genesis.json', storageLayouts: 'layouts.json' }
+  const config = writeInto(folder, 'tidegate.json', { port: 0, networks: [network] })
+  const { status, err } = await runProgram(['serve', '--config', config, '--data', join(folder, 'data')])
+  t.equal(status, 2)
+  t.match(err, /"Tide" is no address/)
 })
