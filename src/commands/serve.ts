@@ -7,7 +7,6 @@ import { jobsOfNetwork, openJobPool } from '../pool/jobPool.js'
 import type { Jobs } from '../pool/jobs.js'
 import type { Pool } from '../pool/pool.js'
 import type { ThreadLoss } from '../pool/poolOptions.js'
-import { OperatorError } from '../primitives/faults.js'
 import { createDispatcher } from '../rpc/dispatch.js'
 import type { Network } from '../rpc/network.js'
 import { methods } from '../rpc/registry.js'
@@ -179,14 +178,10 @@ function createServer(
 
 /** Resolves once the embedded network has something to answer. */
 async function embeddedIngested(config: Config, networks: readonly OpenNetwork[]): Promise<void> {
+  // A source that failed has been logged; what is stored is served.
   await Promise.all(
     networks
       .filter(({ name }) => config.networks.find((network) => network.name === name)?.isEmbedded)
-      .map(({ ingested }) => ingested.catch(ignoreFailure)),
+      .map(({ ingested }) => ingested.catch(() => undefined)),
   )
-}
-
-/** A source that failed has been logged; what is stored is served. */
-function ignoreFailure(error: unknown): void {
-  if (!(error instanceof OperatorError)) throw error
 }
