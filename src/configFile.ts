@@ -74,6 +74,8 @@ const limitsShape = {
   requestMsMax: integer(100).default(30_000),
   /** Threads for proofs, calls and bulk work; all cores but one, and at least two, where absent. */
   poolThreads: integer(2, 256).optional(),
+  /** How far behind the edge the scheduler puts these threads, on Linux; 0 for not at all. See pool/jobPool.ts. */
+  poolNiceness: integer(0, 19).default(10),
   /** Proofs that wait for a thread. At 0.5 ms each a full queue is half a second of work; more would only wait. */
   proofWaitingMax: integer(1).default(1_000),
   /** Calls, estimates and access lists that wait: a second of token transfers, and minutes of calls that run to their limit. */

@@ -32,6 +32,14 @@ export interface TestJobs {
     readonly args: { readonly ms: number }
     readonly result: null
   }
+  /** Number of the head of the job's network. */
+  readonly readHead: { readonly class: 'proof'; readonly args: null; readonly result: number }
+  /** Reads and walks the network's store for `ms` and never asks whether to stop. */
+  readonly readStubbornly: {
+    readonly class: 'execute'
+    readonly args: { readonly ms: number }
+    readonly result: null
+  }
   /** Ends the thread. */
   readonly exit: { readonly class: 'execute'; readonly args: number; readonly result: never }
   readonly throwError: { readonly class: 'execute'; readonly args: string; readonly result: never }
@@ -76,6 +84,8 @@ export function openTestPool(
       whoAmI: job('proof', 'whoAmI'),
       spin: job('execute', 'spin'),
       stubborn: job('execute', 'stubborn'),
+      readHead: job('proof', 'readHead'),
+      readStubbornly: job('execute', 'readStubbornly'),
       exit: job('execute', 'exit'),
       throwError: job('execute', 'throwError'),
       throwOutside: job('execute', 'throwOutside'),

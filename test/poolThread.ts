@@ -47,6 +47,23 @@ export const spin = handle<'spin'>(({ ms }, { shouldStop }) => {
 export const stubborn = handle<'stubborn'>(({ ms }) => compute(ms))
 export const work = handle<'work'>(({ ms }) => compute(ms))
 
+export const readHead = handle<'readHead'>((_, { store }) => store.readHead()?.number ?? -1)
+
+export const readStubbornly = handle<'readStubbornly'>(({ ms }, { store }) => {
+  const endsAtMs = performance.now() + ms
+  const head = store.readHead()?.number ?? 0
+  for (let round = 0; performance.now() < endsAtMs; round++) {
+    const hash = store.readCanonicalHash(round % (head + 1))
+    if (hash !== undefined) store.readHeader(hash)
+    let left = 20
+    for (const [address] of store.accounts()) {
+      store.readAccountAt(address, round % (head + 1))
+      if (--left === 0) break
+    }
+  }
+  return null
+})
+
 export const exit = handle<'exit'>((code) => process.exit(code))
 
 export const throwError = handle<'throwError'>((message) => {

@@ -81,6 +81,7 @@ function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Job
     stores: networks.map(({ name, storePath }) => ({ network: name, path: storePath, mapBytes })),
     limits: {
       threads: limits.poolThreads,
+      niceness: limits.poolNiceness,
       waitingMax: {
         proof: limits.proofWaitingMax,
         execute: limits.executeWaitingMax,

@@ -14,6 +14,8 @@ export interface JobSettings {
 export interface JobPoolLimits {
   /** Undefined for {@link threadsDefault}. */
   readonly threads: number | undefined
+  /** Priority of the threads as of `os.setPriority`: from 0, the edge's own, to 19. */
+  readonly niceness: number
   /** Jobs of each class that may wait. */
   readonly waitingMax: { readonly [C in JobClass]: number }
   /** From a job's arrival to its end. */
@@ -47,9 +49,6 @@ const waitingBytesMax = 64 * 2 ** 20
 
 /** A job that asks whether to stop does so within milliseconds; a thread that takes this long does not ask. */
 const graceMs = 1_000
-
-/** NICENESS */
-const niceness = 10
 
 function job<C extends JobClass>(className: C, file: string, handler: string): JobDefinition<C> {
   return { class: className, entry: workerUrl(file), handler }
@@ -88,7 +87,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
     waitingBytesMax,
     heapBytesMax,
     graceMs,
-    niceness,
+    niceness: limits.niceness,
     onThreadLost,
   })
 }

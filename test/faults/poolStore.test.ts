@@ -1,0 +1,78 @@
+/** Pool threads on a real store: what they see of it, and that ending them harms neither it nor the process. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { packageRoot } from '../../src/config.js'
+import { startIngest } from '../../src/ingest/ingestThread.js'
+import { FaultError } from '../../src/primitives/faults.js'
+import { ChainReader } from '../../src/store/chainReader.js'
+import { mapBytesDefault } from '../../src/store/environment.js'
+import { openTestPool } from '../poolJobs.js'
+import { fixtureDir } from '../service.js'
+
+/** More than the hundred or two after which an unprotected thread took the process with it would take too long here. */
+const endings = 40
+
+t.test(
+  'threads that are ended in the midst of reads leave the store and the process whole',
+  { timeout: 120_000 },
+  async (t) => {
+    const path = join(fixtureDir, 'networks/demo/chain.mdb')
+    const store = ChainReader.open({ path })
+    const head = store.readHead()?.number
+    const { pool, losses } = openTestPool({
+      stores: [{ network: 'demo', path, mapBytes: mapBytesDefault }],
+      graceMs: 5,
+      classes: { execute: { runMsMax: 20, timedOut: { kind: 'RequestTimedOut' } } },
+    })
+    t.teardown(async () => {
+      await pool.close(0)
+      await store.close()
+    })
+    for (let i = 0; i < endings; i++) {
+      await t.rejects(pool.run('readStubbornly', { network: 'demo', args: { ms: 60_000 } }), FaultError)
+      t.equal(await pool.run('readHead', { network: 'demo', args: null }), head)
+    }
+    t.ok(losses.length >= endings / 2)
+    t.equal(store.readHead()?.number, head)
+  },
+)
+
+t.test('each job sees what was committed before it began', { timeout: 120_000 }, async (t) => {
+  const devnet = join(packageRoot(), 'data/devnet')
+  const storePath = join(t.testdir(), 'chain.mdb')
+  const genesisPath = join(devnet, 'genesis.json')
+  const ingest = startIngest(
+    {
+      storePath,
+      mapBytes: mapBytesDefault,
+      genesis: { text: readFileSync(genesisPath, 'utf8'), path: genesisPath },
+      files: [join(devnet, 'chain.rlp')],
+    },
+    () => undefined,
+  )
+  await ingest.opened
+  const store = ChainReader.open({ path: storePath })
+  const { pool } = openTestPool({ stores: [{ network: 'demo', path: storePath, mapBytes: mapBytesDefault }] })
+  t.teardown(async () => {
+    ingest.stop()
+    await ingest.finished
+    await pool.close(0)
+    await store.close()
+  })
+  const seen = new Set<number>()
+  while (seen.size < 20) {
+    store.refresh()
+    const committed = store.readHead()?.number ?? -1
+    const head = await pool.run('readHead', { network: 'demo', args: null })
+    if (head < committed) t.fail(`block ${committed} was committed, the job saw ${head}`)
+    seen.add(head)
+  }
+})
+
+t.test('a job that names a network the pool does not know is a defect, not a hang', async (t) => {
+  const { pool } = openTestPool()
+  t.teardown(() => pool.close(0))
+  await t.rejects(pool.run('readHead', { network: 'nowhere', args: null }), { message: /no network nowhere/ })
+  await t.rejects(pool.run('readHead', { network: undefined, args: null }), { message: /names no network/ })
+})
