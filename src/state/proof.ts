@@ -3,17 +3,11 @@
  * down the tries and the text of the answer; nodes come from the caller, and nothing of them is decoded but the
  * way to the keys.
  */
-import {
-  type Address,
-  bytesToHex,
-  bytesToQuantity,
-  equalBytes,
-  type Hash32,
-  hexDigits,
-} from '../primitives/bytes.js'
+import { type Address, bytesToHex, bytesToQuantity, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
+import { JsonBytes } from './jsonBytes.js'
 import { MissingNodeError, type NodeReader } from './trie.js'
 
 /** A storage key to prove, and how its caller wrote it. */
@@ -36,7 +30,7 @@ export interface ProofRequest {
  * without entries has none. An absent account has nonce 0, balance 0, the hash of no code and the empty trie's root.
  *
  * Costs one Keccak-256 and one walk per key, and one read per distinct node: of keys that share their first nodes,
- * as all keys of one account do, these are read and rendered once.
+ * as all keys of one account do, these are read and turned to hex once.
  *
  * Throws FaultError of kind StateNotAvailable where a node is not held.
  */
@@ -49,29 +43,50 @@ export function buildProofJson(readNode: NodeReader, request: ProofRequest): Uin
   }
 }
 
+/** Bytes of an account's proof, and of each slot's, in a large state; rather too many than too few. */
+const accountBytesExpected = 8_192
+const slotBytesExpected = 4_096
+
 function renderProof(
   readNode: NodeReader,
   { stateRoot, address, keys }: ProofRequest,
 ): Uint8Array<ArrayBuffer> {
+  const json = new JsonBytes(accountBytesExpected + keys.length * slotBytesExpected)
+  json.text('{"address":')
+  json.hex(address)
+  json.text(',"accountProof":[')
   const account = new TrieWalk(stateRoot, readNode).prove(keccak256(address))
-  const fields = account.value === undefined ? absentAccount : readAccount(account.value)
-  let text =
-    `{"address":"${bytesToHex(address)}","accountProof":[${account.nodes}]` +
-    `,"balance":"${fields.balance}","codeHash":"${bytesToHex(fields.codeHash)}"` +
-    `,"nonce":"${fields.nonce}","storageHash":"${bytesToHex(fields.storageRoot)}","storageProof":[`
-  const storage = new TrieWalk(fields.storageRoot, readNode)
+  writeNodes(json, account.nodes)
+  const { nonce, balance, codeHash, storageRoot } =
+    account.value === undefined ? absentAccount : readAccount(account.value)
+  json.text(`],"balance":"${balance}","codeHash":`)
+  json.hex(codeHash)
+  json.text(`,"nonce":"${nonce}","storageHash":`)
+  json.hex(storageRoot)
+  json.text(',"storageProof":[')
+  const storage = new TrieWalk(storageRoot, readNode)
   for (let i = 0; i < keys.length; i++) {
     const { slot, writtenBytes } = keys[i] as ProofKey
-    const { nodes, value } = storage.prove(keccak256(slot))
     // go-ethereum repeats a key written with 32 bytes as a hash and any other as a quantity.
     const key = writtenBytes === 32 ? bytesToHex(slot) : bytesToQuantity(slot)
-    text += `${i === 0 ? '' : ','}{"key":"${key}","value":"${readSlotValue(value)}","proof":[${nodes}]}`
+    const { nodes, value } = storage.prove(keccak256(slot))
+    json.text(`${i === 0 ? '' : ','}{"key":"${key}","value":"${readSlotValue(value)}","proof":[`)
+    writeNodes(json, nodes)
+    json.text(']}')
   }
-  text += ']}'
-  // Memory of its own: small Buffers share a pool, which cannot be transferred to another thread.
-  const json = Buffer.allocUnsafeSlow(text.length)
-  json.write(text, 'latin1')
-  return json
+  json.text(']}')
+  return json.finish()
+}
+
+function writeNodes(json: JsonBytes, nodes: readonly ProofNode[]): void {
+  for (let i = 0; i < nodes.length; i++) {
+    const node = nodes[i] as ProofNode
+    if (i > 0) json.text(',')
+    if (node.writtenAt === undefined) {
+      node.writtenAt = json.length
+      json.hex(node.rlp)
+    } else json.again(node.writtenAt, node.writtenAt + node.rlp.length * 2 + 4)
+  }
 }
 
 interface AccountFields {
@@ -112,18 +127,18 @@ function readSlotValue(rlp: Uint8Array | undefined): string {
 const keyNibbles = 64
 
 /** A node that was read, with the nodes below it that were read too. */
-interface ReadNode {
+interface ProofNode {
   readonly rlp: Uint8Array
   readonly list: RlpSpan
-  /** Quoted hex. */
-  readonly json: string
   /** By the offset in `rlp` at which their hash stands, so that nothing has to be keyed by hash. */
-  readonly below: Map<number, ReadNode>
+  readonly below: Map<number, ProofNode>
+  /** Where the answer has it, once it does. */
+  writtenAt: number | undefined
 }
 
 /** Proofs of several keys of one trie. Throws {@link MissingNodeError} for a node that is not held. */
 export class TrieWalk {
-  private readonly root: ReadNode | undefined
+  private readonly root: ProofNode | undefined
 
   constructor(
     root: Uint8Array,
@@ -132,11 +147,14 @@ export class TrieWalk {
     this.root = equalBytes(root, emptyTrieRoot) ? undefined : this.read(root)
   }
 
-  /** Nodes on the way to `key` (32 bytes) as JSON separated by commas, and the value there, RLP-coded, a view of its node. */
-  prove(key: Uint8Array): { readonly nodes: string; readonly value: Uint8Array | undefined } {
-    if (this.root === undefined) return { nodes: '', value: undefined }
+  /** Nodes on the way to `key` (32 bytes), and the value there, RLP-coded, a view of its node. */
+  prove(key: Uint8Array): {
+    readonly nodes: readonly ProofNode[]
+    readonly value: Uint8Array | undefined
+  } {
+    if (this.root === undefined) return { nodes: [], value: undefined }
     let node = this.root
-    let nodes = node.json
+    const nodes = [node]
     let list = node.list
     let depth = 0
     for (;;) {
@@ -171,14 +189,14 @@ export class TrieWalk {
       }
       node = next
       list = node.list
-      nodes += `,${node.json}`
+      nodes.push(node)
     }
   }
 
-  private read(hash: Uint8Array): ReadNode {
+  private read(hash: Uint8Array): ProofNode {
     const rlp = this.readNode(hash)
     if (rlp === undefined) throw new MissingNodeError(hash)
-    return { rlp, list: rlpSpanAt(rlp, 0), json: `"0x${hexDigits(rlp)}"`, below: new Map() }
+    return { rlp, list: rlpSpanAt(rlp, 0), below: new Map(), writtenAt: undefined }
   }
 }
 

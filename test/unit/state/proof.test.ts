@@ -46,7 +46,7 @@ const rounds = fc.array(
 
 function proofOf(walk: TrieWalk, key: Uint8Array) {
   const { nodes, value } = walk.prove(key)
-  return { nodes: (JSON.parse(`[${nodes}]`) as string[]).map(hexToBytes), value }
+  return { nodes: nodes.map(({ rlp }) => rlp), value }
 }
 
 let embedded = 0
