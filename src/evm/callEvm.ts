@@ -12,18 +12,19 @@ import {
   NobleBN254,
   type PrecompileFunc,
 } from '@ethereumjs/evm'
+import { Account } from '@ethereumjs/util'
 import { type ForkName, includesFork } from '../chain/forks.js'
 import { type Hash32, padLeft, toMinimalBytes } from '../primitives/bytes.js'
 import { emptyState } from '../state/stateView.js'
 import type { AccessRecorder } from './accessRecorder.js'
-import {
-  type FrameInterpreter,
-  type OpcodeEntry,
-  type OpcodeHandler,
-  type RunState,
-  runFrame,
-} from './frameLoop.js'
+import { type OpcodeEntry, type OpcodeHandler, type RunState, runFrame } from './frameLoop.js'
 import { type FrameEnd, GasRecorder } from './gasRecorder.js'
+import {
+  type FrameMessage,
+  type FrameResult,
+  findInterpreterClass,
+  type InterpreterClass,
+} from './interpreterClass.js'
 import type { JobWatch } from './jobWatch.js'
 import { JournaledState } from './journaledState.js'
 import { useMemoryGas } from './memoryGas.js'
@@ -69,6 +70,7 @@ export class CallEvm extends EVM {
   private constructor(
     common: Common,
     private readonly fork: ForkName,
+    private readonly Interpreter: InterpreterClass,
   ) {
     const blockchain = {
       getBlock: async (number: number) => {
@@ -89,8 +91,7 @@ export class CallEvm extends EVM {
 
   /** About 10 ms. */
   static async create(common: Common, fork: ForkName): Promise<CallEvm> {
-    const evm = new CallEvm(common, fork)
-    await takeOverFrames(evm)
+    const evm = new CallEvm(common, fork, await findInterpreterClass())
     evm.instrument()
     return evm
   }
@@ -153,6 +154,56 @@ export class CallEvm extends EVM {
     if (number === modexpNumber) return toExecResult(modexp(data, gasLimit, this.fork, watch), gasLimit)
     watch.refuseLongerThan(expectedPrecompileMs(number, data, gasLimit))
     return super.runPrecompile(run, data, gasLimit)
+  }
+
+  /** As the library does it, in its own loop's place {@link runFrame}, and without copying the frame's state. */
+  protected override async runInterpreter(message: unknown): Promise<ExecResult> {
+    const frame = message as FrameMessage
+    const { watch, state } = this.attachments
+    const contract = (await state.getAccount(frame.to as never)) ?? new Account()
+    const env = {
+      address: frame.to,
+      caller: frame.caller,
+      callData: frame.data,
+      callValue: frame.value,
+      code: frame.code,
+      isStatic: frame.isStatic,
+      isCreate: frame.isCreate ?? false,
+      depth: frame.depth,
+      gasPrice: this._tx?.gasPrice,
+      origin: this._tx?.origin,
+      block: this._block,
+      contract,
+      codeAddress: frame.codeAddress,
+      gasRefund: frame.gasRefund,
+      blobVersionedHashes: frame.blobVersionedHashes ?? [],
+      createdAddresses: frame.createdAddresses,
+    }
+    const { stateManager, blockchain, journal } = this
+    const interpreter = new this.Interpreter(
+      this,
+      stateManager,
+      blockchain,
+      env,
+      frame.gasLimit,
+      journal,
+      undefined,
+    )
+    const { _result: result, _runState: runState } = interpreter
+    if (frame.selfdestruct !== undefined) result.selfdestruct = frame.selfdestruct
+    if (frame.createdAddresses !== undefined) result.createdAddresses = frame.createdAddresses
+    const exceptionError = await runFrame(interpreter, frame.code, this.opcodeTable, this.common, watch)
+    const isRevert = exceptionError?.error === EVMError.errorMessages.REVERT
+    const burns = exceptionError !== undefined && !isRevert
+    const kept = exceptionError === undefined ? result : nothingKept()
+    return {
+      ...kept,
+      runState,
+      exceptionError,
+      executionGasUsed: burns ? frame.gasLimit : frame.gasLimit - runState.gasLeft,
+      gasRefund: runState.gasRefund,
+      returnValue: result.returnValue ?? new Uint8Array(0),
+    } as unknown as ExecResult
   }
 
   /** Lets instructions report to the watch and the recorders. */
@@ -259,6 +310,11 @@ export class CallEvm extends EVM {
   }
 }
 
+/** Of a frame that failed. */
+function nothingKept(): Pick<FrameResult, 'logs' | 'selfdestruct' | 'createdAddresses'> {
+  return { logs: [], selfdestruct: new Map(), createdAddresses: new Set() }
+}
+
 function toExecResult(result: ModexpResult | undefined, gasLimit: bigint): ExecResult {
   if (result !== undefined) return { executionGasUsed: result.gasUsed, returnValue: result.output }
   const exceptionError = new EVMError(EVMError.errorMessages.OUT_OF_GAS)
@@ -277,35 +333,4 @@ function isOneOf(opcodes: readonly number[], opcode: number | undefined): boolea
 
 function toAddressBytes(word: bigint): Uint8Array {
   return padLeft(toMinimalBytes(BigInt.asUintN(160, word)), 20)
-}
-
-interface InterpreterPrototype {
-  run(this: FrameInterpreter & { readonly _evm: EVM }, code: Uint8Array, options?: object): Promise<object>
-}
-
-let isTakenOver = false
-
-/**
- * Makes frames of a {@link CallEvm} run in {@link runFrame}. The library neither exports its interpreter nor lets
- * an EVM choose one, so a first instance looks for it from inside a frame; EVMs of other kinds keep its own loop.
- */
-async function takeOverFrames(evm: CallEvm): Promise<void> {
-  if (isTakenOver) return
-  const jumpdest = evm.opcodeTable[0x5b] as OpcodeEntry
-  const { opHandler } = jumpdest
-  let prototype: InterpreterPrototype | undefined
-  jumpdest.opHandler = ({ interpreter }) => {
-    prototype = Object.getPrototypeOf(interpreter) as InterpreterPrototype
-  }
-  await evm.runCode({ code: Uint8Array.of(0x5b), gasLimit: 100n })
-  jumpdest.opHandler = opHandler
-  if (prototype === undefined) throw new Error('the EVM does not run code as expected')
-  const { run } = prototype
-  prototype.run = async function (code, options) {
-    if (!(this._evm instanceof CallEvm)) return run.call(this, code, options)
-    const { opcodeTable, common, attachments } = this._evm
-    const exceptionError = await runFrame(this, code, opcodeTable, common, attachments.watch)
-    return { runState: this._runState, exceptionError }
-  }
-  isTakenOver = true
 }

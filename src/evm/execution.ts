@@ -4,11 +4,10 @@
  * Owns where a job's state, block and engine come from; the run itself is messageRun.ts.
  */
 import { type ForkName, ForkSchedule, includesFork, parseGenesisConfig } from '../chain/forks.js'
-import { transactionGasMax } from '../chain/intrinsicGas.js'
 import { type Address, equalBytes, type Hash32, hexDigits } from '../primitives/bytes.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import { emptyCodeHash } from '../primitives/keccak.js'
-import { historicalState, type StateView } from '../state/stateView.js'
+import { headState, historicalState, type StateView } from '../state/stateView.js'
 import { trieState } from '../state/trieState.js'
 import type { ChainReader } from '../store/chainReader.js'
 import { excludedAddresses, listAccesses } from './accessLists.js'
@@ -19,8 +18,9 @@ import { CallEvm } from './callEvm.js'
 import { HotState, OverriddenState } from './callState.js'
 import { estimateGas } from './estimateGas.js'
 import { createRules } from './forkEngine.js'
+import { callGas, estimateBound } from './gasBounds.js'
 import { type JobLimits, JobWatch } from './jobWatch.js'
-import { affordableGas, checkGasLimit, type PricedMessage, priceMessage, startGas } from './messageChecks.js'
+import { type PricedMessage, priceMessage, startGas } from './messageChecks.js'
 import { type MessageLog, type RunOutcome, runMessage } from './messageRun.js'
 import { movePrecompiles, type Precompiles } from './precompileMoves.js'
 import { decodeRevertReason } from './revertReason.js'
@@ -156,8 +156,16 @@ interface Job {
   readonly balance: bigint
 }
 
-/** Less than the cheapest transaction is taken as no gas at all, as go-ethereum does when it estimates. */
-const plausibleGasMin = 21_000n
+/** Where a block stands, which decides what its state is read from. */
+type Place = 'head' | 'canonical' | 'side'
+
+const openState: Readonly<
+  Record<Place, (store: ChainReader, number: number, stateRoot: Hash32) => StateView>
+> = {
+  head: (store, _, stateRoot) => headState(store, stateRoot),
+  canonical: historicalState,
+  side: (store, _, stateRoot) => trieState(store, stateRoot),
+}
 
 /** Executes messages on the states of one network's store, one job after the other. */
 export class Execution {
@@ -184,7 +192,7 @@ export class Execution {
   call(request: ExecutionRequest, shouldStop: () => boolean): Promise<CallOutcome> {
     return this.withJob(request, shouldStop, async (job) => {
       const priced = priceMessage(request.message, job.context)
-      const outcome = await this.run(job, priced, callGas(job, priced), false)
+      const outcome = await this.run(job, priced, callGas(request, priced, job.balance), false)
       const { returnData, gasUsed, logs } = outcome
       return { returnData, gasUsed, logs, failure: toFault(outcome) }
     })
@@ -197,7 +205,7 @@ export class Execution {
   estimate(request: ExecutionRequest, shouldStop: () => boolean): Promise<EstimateOutcome> {
     return this.withJob(request, shouldStop, async (job) => {
       const priced = priceMessage(request.message, job.context)
-      const bound = estimateBound(job, priced)
+      const bound = estimateBound(request, priced, job.balance, job.context.fork)
       if (isPlainTransfer(job, request.message)) {
         const gas = startGas(priced)
         if (gas > bound) throw new FaultError({ kind: 'GasExceedsAllowance', allowance: bound })
@@ -233,7 +241,7 @@ export class Execution {
         excluded,
         (accessList, accesses) => {
           const priced = priceMessage({ ...request.message, accessList }, job.context)
-          return this.run(job, priced, callGas(job, priced), false, accesses)
+          return this.run(job, priced, callGas(request, priced, job.balance), false, accesses)
         },
       )
       return { accessList, gasUsed: outcome.gasUsed, failure: toFault(outcome) }
@@ -260,8 +268,9 @@ export class Execution {
   }
 
   /**
-   * Does `work` once its turn has come. Canonical blocks are read from the flat tables, as long as they stay
-   * canonical; otherwise the work is done (again) on the tries, which stay what they are.
+   * Does `work` once its turn has come, on the cheapest rows that hold the block's state: the latest ones at the
+   * head, history at other canonical blocks, else the tries, which stay what they are. Where the block has left
+   * its place meanwhile, rows of two states may have been mixed, and the work is done again.
    */
   private withJob<T>(
     request: ExecutionRequest,
@@ -270,31 +279,29 @@ export class Execution {
   ): Promise<T> {
     const turn = this.lastJob.then(async () => {
       const watch = new JobWatch(shouldStop, this.limits)
-      if (this.isCanonical(request.block)) {
-        const settled = await settle(async () => work(await this.prepare(request, watch, historicalState)))
-        if (this.isCanonical(request.block)) return unwrap(settled)
+      for (;;) {
+        const place = this.placeOf(request.block)
+        const settled = await settle(async () => work(await this.prepare(request, watch, place)))
+        if (place === 'side' || this.placeOf(request.block) === place) return unwrap(settled)
         this.hot.clear()
       }
-      return work(await this.prepare(request, watch, (store, _, stateRoot) => trieState(store, stateRoot)))
     })
     this.lastJob = turn.catch(() => undefined)
     return turn
   }
 
-  private isCanonical({ number, hash }: BlockReference): boolean {
+  private placeOf({ number, hash }: BlockReference): Place {
     this.store.refresh()
+    const head = this.store.readHead()
+    if (head !== undefined && equalBytes(head.hash, hash)) return 'head'
     const canonical = this.store.readCanonicalHash(number)
-    return canonical !== undefined && equalBytes(canonical, hash)
+    return canonical !== undefined && equalBytes(canonical, hash) ? 'canonical' : 'side'
   }
 
-  private async prepare(
-    request: ExecutionRequest,
-    watch: JobWatch,
-    openState: (store: ChainReader, number: number, stateRoot: Hash32) => StateView,
-  ): Promise<Job> {
+  private async prepare(request: ExecutionRequest, watch: JobWatch, place: Place): Promise<Job> {
     const { block, message, stateOverrides = [], blockOverrides = {} } = request
     const { context, stateRoot } = readBlockContext(this.store, this.schedule, block, blockOverrides)
-    const stored = this.hot.over(openState(this.store, block.number, stateRoot))
+    const stored = this.hot.over(openState[place](this.store, block.number, stateRoot))
     const evm = await this.engineFor(context.fork)
     const state = stateOverrides.length === 0 ? stored : new OverriddenState(stored, stateOverrides)
     const authorizations = includesFork(context.fork, 'prague') ? (message.authorizationList ?? []) : []
@@ -318,28 +325,6 @@ export class Execution {
     }
     return engine
   }
-}
-
-/** Gas limit of a call: what it asks for up to the cap, else what the sender can pay for. Throws FaultError. */
-function callGas({ request, balance }: Job, priced: PricedMessage): bigint {
-  const { message, gasDefault, gasMax } = request
-  let gasLimit = min(message.gas ?? gasDefault, gasMax)
-  if (message.gas === undefined) {
-    const affordable = affordableGas(priced, balance)
-    if (affordable !== undefined) gasLimit = min(gasLimit, max(affordable, startGas(priced)))
-  }
-  checkGasLimit(priced, gasLimit, balance)
-  return gasLimit
-}
-
-/** Most gas that an estimate may come to. Throws FaultError InsufficientFunds. */
-function estimateBound({ request, context, balance }: Job, priced: PricedMessage): bigint {
-  const { gas } = request.message
-  let bound = gas !== undefined && gas >= plausibleGasMin ? gas : request.gasDefault
-  bound = min(bound, request.gasMax)
-  if (includesFork(context.fork, 'osaka')) bound = min(bound, transactionGasMax)
-  const affordable = affordableGas(priced, balance)
-  return affordable === undefined ? bound : min(bound, affordable)
 }
 
 /** Whether nothing runs: the recipient has no code, is no precompiled contract, and no authorization may change it. */
@@ -380,8 +365,4 @@ function unwrap<T>(settled: Settled<T>): T {
 
 function min(a: bigint, b: bigint): bigint {
   return a < b ? a : b
-}
-
-function max(a: bigint, b: bigint): bigint {
-  return a > b ? a : b
 }

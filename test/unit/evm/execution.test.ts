@@ -340,7 +340,7 @@ t.test('precompiled contracts that would take longer than the job may are refuse
 })
 
 t.test('a job that holds too much memory is stopped', async (t) => {
-  const execution = new Execution(demoStore, { timeMsMax: 20_000, memoryBytesMax: 2 ** 24 })
+  const execution = new Execution(demoStore, { timeMsMax: 20_000, memoryBytesMax: 2 ** 22 })
   const bombs: readonly [what: string, code: Uint8Array][] = [
     ['memory of nested frames', assemble(1, 100_000, 'MSTORE', 0, 0, 0, 0, 0, 'ADDRESS', 'GAS', 'CALL')],
     ['logs', assemble('JUMPDEST', 100_000, 0, 'LOG0', 0, 'JUMP')],
@@ -353,7 +353,7 @@ t.test('a job that holds too much memory is stopped', async (t) => {
     })
     t.same(
       await faultOf(execution.call(request, goOn)),
-      { kind: 'ExecutionOutOfMemory', limitBytes: 2 ** 24 },
+      { kind: 'ExecutionOutOfMemory', limitBytes: 2 ** 22 },
       what,
     )
     t.match(
