@@ -5,7 +5,7 @@ import { propertyRuns } from '../../property.js'
 
 t.test('whatever is written comes out, from any size expected', async (t) => {
   const part = fc.oneof(
-    fc.string({ unit: 'grayscale-ascii', maxLength: 30 }),
+    fc.string({ unit: 'grapheme-ascii', maxLength: 30 }),
     fc.uint8Array({ maxLength: 300 }),
     fc.constant('again' as const),
   )

@@ -333,8 +333,8 @@ t.test('a user-defined type is decoded where the layout says what lies under it'
     if (type.label === 'Tag') type.underlying = 'bytes4'
   }
   const told = parseStorageLayout(raw)
-  const valueOf = (path: string) => readVariable(told, path, (slot) => slots.get(hexDigits(slot))).valueJson
-  t.equal(valueOf('price'), '"123456789012345678901234567"')
-  t.equal(valueOf('tag'), '"0xcafebabe"')
-  t.equal(valueOf('byPrice[16]'), '"16"')
+  const jsonOf = (path: string) => readVariable(told, path, (slot) => slots.get(hexDigits(slot))).valueJson
+  t.equal(jsonOf('price'), '"123456789012345678901234567"')
+  t.equal(jsonOf('tag'), '"0xcafebabe"')
+  t.equal(jsonOf('byPrice[16]'), '"16"')
 })
