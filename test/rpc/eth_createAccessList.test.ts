@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { encodeCall } from '../../data/devnet/abi.js'
+import type { Sights } from '../../data/devnet/sights.js'
+import { packageRoot } from '../../src/config.js'
+import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
+import { startService } from '../service.js'
+import { checkCallRefusals } from './callRefusals.js'
+
+const sights = JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as Sights
+const service = await startService()
+t.teardown(() => service.stop())
+
+const addressOf = (name: string): string => {
+  const found = [...sights.contracts, ...sights.accounts].find((one) => one.name === name)
+  if (found === undefined) throw new RangeError(`nothing is called ${name}`)
+  return found.address
+}
+const ask = (...params: unknown[]) => service.call('eth_createAccessList', params)
+
+t.test('a token transfer touches two balances of the token', async (t) => {
+  const data = bytesToHex(encodeCall('transfer(address,uint256)', [hexToBytes(addressOf('cal')), 1]))
+  const call = { from: addressOf('bea'), to: addressOf('Tide'), data }
+  const { result } = await ask(call)
+  t.match(result, { accessList: [{ address: addressOf('Tide') }], gasUsed: /^0x[1-9a-f]/ })
+  t.notOk('error' in result)
+  const { storageKeys } = result.accessList[0]
+  t.ok(storageKeys.includes(sights.slots.find(({ label }) => label === 'Tide of bea at the head')?.slot))
+  t.same((await ask({ ...call, accessList: result.accessList })).result, result, 'the list is complete')
+})
+
+t.test('a failing call has a list and an error beside it', async (t) => {
+  const data = bytesToHex(encodeCall('transfer(address,uint256)', [hexToBytes(addressOf('cal')), 1]))
+  const { result } = await ask({ from: `0x${'55'.repeat(20)}`, to: addressOf('Tide'), data })
+  t.match(result, { accessList: [{ address: addressOf('Tide') }], error: 'execution reverted' })
+})
+
+t.test('a call of nothing touches nothing', async (t) => {
+  t.same((await ask({ to: `0x${'99'.repeat(20)}` })).result, { accessList: [], gasUsed: '0x5208' })
+})
+
+t.test('calls that cannot be executed are refused', (t) =>
+  checkCallRefusals(t, service, 'eth_createAccessList'),
+)
