@@ -1,100 +1,180 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
-import { type Service, startService } from '../service.js'
-import { sights } from './demoChain.js'
+import { encodeCall } from '../../data/devnet/abi.js'
+import type { Sights } from '../../data/devnet/sights.js'
+import { packageRoot } from '../../src/config.js'
+import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
+import { startService } from '../service.js'
+import { checkCallRefusals } from './callRefusals.js'
 
-let service: Service
-t.before(async () => {
-  service = await startService()
-})
+const sights = JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as Sights
+const service = await startService()
 t.teardown(() => service.stop())
 
-const named = (name: string) => {
-  const contract = sights.contracts.find((contract) => contract.name === name)
-  if (contract === undefined) throw new Error(`no contract ${name}`)
-  return contract.address
+const addressOf = (name: string): `0x${string}` => {
+  const found = [...sights.contracts, ...sights.accounts].find((one) => one.name === name)
+  if (found === undefined) throw new RangeError(`nothing is called ${name}`)
+  return found.address as `0x${string}`
 }
-const word = (hex: string) => hex.slice(2).padStart(64, '0')
-const anywhere = '0x00000000000000000000000000000000000000aa'
+const balanceOf = (name: string) =>
+  bytesToHex(encodeCall('balanceOf(address)', [hexToBytes(addressOf(name))]))
+const ask = (...params: unknown[]) => service.call('eth_call', params)
+/** Code at an address of its own, called with what follows. */
+const run = (code: string, call: object = {}, account: object = {}, ...rest: unknown[]) => {
+  const to = `0x${'77'.repeat(20)}`
+  return ask({ to, ...call }, 'latest', { [to]: { code: `0x${code}`, ...account } }, ...rest)
+}
+/** Returns the topmost word. */
+const returnTop = '60005260206000f3'
+const word = (digits: string) => `0x${digits.padStart(64, '0')}`
 
-t.test('a balance read by a call is the one in storage', async (t) => {
-  for (const slot of sights.slots.filter(({ label }) => / of \w+ at the head$/.test(label)).slice(0, 6)) {
-    const owner = sights.accounts.find(({ name }) => slot.label.includes(` of ${name} `))
-    if (owner === undefined) continue
-    const { result } = await service.call('eth_call', [
-      { to: slot.address, data: `0x70a08231${word(owner.address)}` },
-      'latest',
-    ])
-    t.equal(result, slot.value, slot.label)
+t.test('token balances are those in the slots of the token, at the head and long ago', async (t) => {
+  const slot = sights.slots.find(({ label }) => label === 'Tide of bea at the head')
+  const { result } = await ask({ to: addressOf('Tide'), data: balanceOf('bea') })
+  t.equal(BigInt(result), BigInt(slot?.value ?? 0))
+  const early = sights.slots.find(({ label }) => label === 'Tide of bea')
+  const then = await ask({ to: addressOf('Tide'), input: balanceOf('bea') }, `0x${early?.block.toString(16)}`)
+  t.equal(BigInt(then.result), BigInt(early?.value ?? 0))
+})
+
+t.test('the block may be left out, named by tag, hash or object', async (t) => {
+  const call = { to: addressOf('Tide'), data: balanceOf('bea') }
+  const { result } = await ask(call)
+  const { number, hash } = sights.head
+  for (const block of ['latest', 'pending', `0x${number.toString(16)}`, hash, { blockHash: hash }, null]) {
+    t.equal((await ask(call, block)).result, result, JSON.stringify(block))
   }
 })
 
-t.test('code, state and balance can be set for one call, and the store stays as it was', async (t) => {
-  // SLOAD of slot 0 and the balance of the contract itself, returned as two words.
-  const code = '0x5f545f524760205260405ff3'
-  const overrides = {
-    [anywhere]: { code, balance: '0x2a', state: { [`0x${word('0x0')}`]: `0x${word('0x7')}` } },
+t.test('where nothing is, nothing is returned', async (t) => {
+  t.equal((await ask({ to: `0x${'99'.repeat(20)}` })).result, '0x')
+  t.equal((await ask({ data: '0x' })).result, '0x')
+  t.equal((await ask({ to: addressOf('Tide'), data: balanceOf('bea') }, 'earliest')).result, '0x')
+})
+
+t.test('a revert has code 3, its reason and its data', async (t) => {
+  const reverting = (data: string) => {
+    // Copies the calldata to memory and reverts with it.
+    return run('365f5f37365ffd', { data })
   }
-  const { result } = await service.call('eth_call', [{ to: anywhere }, 'latest', overrides])
-  t.equal(result, `0x${word('0x7')}${word('0x2a')}`)
-  t.equal((await service.call('eth_call', [{ to: anywhere }, 'latest'])).result, '0x')
-})
-
-t.test('a block can be overridden', async (t) => {
-  // NUMBER and TIMESTAMP, returned as two words.
-  const code = '0x435f524260205260405ff3'
-  const { result } = await service.call('eth_call', [
-    { to: anywhere },
-    'latest',
-    { [anywhere]: { code } },
-    { number: '0x1234', time: '0x70005678' },
-  ])
-  t.equal(result, `0x${word('0x1234')}${word('0x70005678')}`)
-})
-
-t.test('a revert has its reason and its data', async (t) => {
-  // Error("no"): revert with the ABI encoding, copied from the call data.
-  const data = `0x08c379a0${word('0x20')}${word('0x2')}${'6e6f'.padEnd(64, '0')}`
-  const code = '0x365f5f37365ffd'
-  const { error } = await service.call('eth_call', [
-    { to: anywhere, data },
-    'latest',
-    { [anywhere]: { code } },
-  ])
-  t.match(error, { code: 3, message: 'execution reverted: no', data })
-  const panic = `0x4e487b71${word('0x1')}`
-  const failed = await service.call('eth_call', [
-    { to: anywhere, data: panic },
-    'latest',
-    { [anywhere]: { code } },
-  ])
-  t.match(failed.error, { code: 3, message: 'execution reverted: assert(false)', data: panic })
-})
-
-t.test('an endless loop ends with its time, and reads go on beside it', async (t) => {
-  const looping = service.call('eth_call', [
-    { to: anywhere, gas: '0x3b9aca00' },
-    'latest',
-    { [anywhere]: { code: '0x5b5f56' } },
-  ])
-  t.equal((await service.call('eth_chainId')).result, '0x20f1')
-  const { error, result } = await looping
-  t.equal(result, undefined)
-  t.match(error, { code: -32000, message: /^(execution aborted \(timeout = 5s\)|out of gas)/ })
-})
-
-t.test('what cannot be called is refused', async (t) => {
-  const to = named('Tide')
-  const cases: [unknown[], number, RegExp][] = [
-    [[], -32602, /missing value for required argument 0/],
-    [[{ to: '0x12' }, 'latest'], -32602, /invalid argument 0/],
-    [[{ to, gasPrice: '0x1', maxFeePerGas: '0x1' }, 'latest'], -32602, /both gasPrice and/],
-    [[{ to, data: '0x01', input: '0x02' }, 'latest'], -32602, /both "data" and "input"/],
-    [[{ to }, '0xffffff'], -32000, /header not found/],
-    [[{ to, from: anywhere, value: '0x1' }, 'latest'], -32000, /insufficient funds/],
+  const abiText = `0x08c379a0${'20'.padStart(64, '0')}${'2'.padStart(64, '0')}${'6869'.padEnd(64, '0')}`
+  const cases: readonly [data: string, message: string][] = [
+    ['0x', 'execution reverted'],
+    ['0xdeadbeef', 'execution reverted'],
+    [abiText, 'execution reverted: hi'],
+    [abiText.slice(0, -64), 'execution reverted'],
+    [`0x4e487b71${'11'.padStart(64, '0')}`, 'execution reverted: arithmetic underflow or overflow'],
+    [`0x4e487b71${'99'.padStart(64, '0')}`, 'execution reverted: unknown panic code: 0x99'],
   ]
-  for (const [params, code, message] of cases) {
-    const { error } = await service.call('eth_call', params)
-    t.match(error, { message })
-    t.ok(error?.code === code || error?.code === -32000, `${error?.code} ${error?.message}`)
+  for (const [data, message] of cases) {
+    t.same((await reverting(data)).error, { code: 3, message, data })
   }
+})
+
+t.test('other failures are named', async (t) => {
+  t.same((await run('fe')).error, { code: -32000, message: 'invalid opcode: INVALID' })
+  t.same((await run('5b5f56', { gas: '0xffff' })).error, { code: -32000, message: 'out of gas' })
+  t.same((await ask({ to: addressOf('Tide'), gas: '0x5207' })).error, {
+    code: -32000,
+    message: 'intrinsic gas too low: have 20999, want 21000',
+  })
+  t.match(
+    (
+      await ask({
+        from: `0x${'55'.repeat(20)}`,
+        to: addressOf('Tide'),
+        gas: '0x5208',
+        gasPrice: '0xffffffffff',
+      })
+    ).error,
+    {
+      code: -32000,
+      message:
+        /^insufficient funds for gas \* price \+ value: address 0x5{40} have 0 want 23089744183275000$/,
+    },
+  )
+})
+
+t.test('gas is capped at ten times the gas limit of the current block', async (t) => {
+  const { result: block } = await service.call('eth_getBlockByNumber', ['latest', false])
+  const cap = BigInt(block.gasLimit) * 10n
+  const gasLeft = async (call: object) => BigInt((await run(`5a${returnTop}`, call)).result)
+  // 21,000 before the first instruction, and 2 for GAS.
+  t.equal(await gasLeft({}), cap - 21_002n)
+  t.equal(await gasLeft({ gas: '0xffffffffffff' }), cap - 21_002n)
+  t.equal(await gasLeft({ gas: '0x186a0' }), 100_000n - 21_002n)
+})
+
+t.test('overrides of accounts and of the block', async (t) => {
+  const slot = word('1')
+  t.equal((await run(`600154${returnTop}`, {}, { stateDiff: { [slot]: word('2a') } })).result, word('2a'))
+  t.equal((await run(`600154${returnTop}`, {}, { state: { [slot]: word('2a') } })).result, word('2a'))
+  t.equal((await run(`47${returnTop}`, {}, { balance: '0x5' })).result, word('5'))
+  t.equal((await run(`43${returnTop}`, {}, {}, { number: '0x3e8' })).result, word('3e8'))
+  t.equal((await run(`42${returnTop}`, {}, {}, { time: '0x3e8', number: '0x3e8' })).result, word('3e8'))
+  t.equal(
+    (await run(`41${returnTop}`, {}, {}, { feeRecipient: `0x${'12'.repeat(20)}` })).result,
+    word('12'.repeat(20)),
+  )
+  t.equal((await run(`44${returnTop}`, {}, {}, { prevRandao: word('7') })).result, word('7'))
+  t.equal((await run(`4a${returnTop}`, {}, {}, { blobBaseFee: '0x8' })).result, word('8'))
+  const identity = `0x${'4'.padStart(40, '0')}`
+  const target = `0x${'66'.repeat(20)}`
+  const moved = await ask({ to: target, data: '0x1234' }, 'latest', {
+    [identity]: { movePrecompileToAddress: target },
+  })
+  t.equal(moved.result, '0x1234')
+})
+
+t.test('overrides that are none are refused', async (t) => {
+  const at = `0x${'66'.repeat(20)}`
+  const cases: readonly [unknown, number, string | RegExp][] = [
+    [[], -32602, 'invalid argument 2: want state overrides, got array'],
+    [{ '0x66': {} }, -32602, /^invalid argument 2: hex string has length 2/],
+    [{ [at]: 5 }, -32602, 'invalid argument 2: want an account override, got number'],
+    [{ [at]: { balance: '5' } }, -32602, 'invalid argument 2: balance: hex string without 0x prefix'],
+    [{ [at]: { code: '0x5' } }, -32602, 'invalid argument 2: code: hex string of odd length'],
+    [
+      { [at]: { state: { '0x1': word('1') } } },
+      -32602,
+      /^invalid argument 2: state: hex string has length 1|odd length/,
+    ],
+    [
+      { [at]: { state: {}, stateDiff: {} } },
+      -32000,
+      `account 0x${'66'.repeat(20)} has both 'state' and 'stateDiff'`,
+    ],
+    [{ [at]: { movePrecompileToAddress: at } }, -32000, `account 0x${'66'.repeat(20)} is not a precompile`],
+  ]
+  for (const [overrides, code, message] of cases) {
+    t.match((await ask({}, 'latest', overrides)).error, { code, message }, JSON.stringify(overrides))
+  }
+  t.match((await ask({}, 'latest', {}, { time: 5 })).error, {
+    code: -32602,
+    message: /^invalid argument 3: time: /,
+  })
+  t.match((await ask({}, 'latest', {}, { beaconRoot: word('1') })).error, {
+    code: -32000,
+    message: 'block override "beaconRoot" is not supported for this RPC method',
+  })
+  t.match((await ask({}, 'latest', {}, {}, {})).error, {
+    code: -32602,
+    message: 'too many arguments, want at most 4',
+  })
+})
+
+t.test('calls that cannot be executed are refused', (t) => checkCallRefusals(t, service, 'eth_call'))
+
+t.test('an endless loop ends after five seconds', async (t) => {
+  const start = performance.now()
+  // A cheap loop and much gas, which it does not come to the end of.
+  const { error } = await service.call('eth_call', [
+    { to: `0x${'77'.repeat(20)}` },
+    'latest',
+    // Hashes 32 kilobytes again and again.
+    { [`0x${'77'.repeat(20)}`]: { code: '0x5b6180005f20505f56' } },
+  ])
+  t.match(error, { code: -32000, message: /^(execution aborted \(timeout = 5s\)|out of gas)$/ })
+  t.ok(performance.now() - start < 8_000)
 })

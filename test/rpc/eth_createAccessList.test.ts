@@ -1,42 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
-import { type Service, startService } from '../service.js'
-import { sights } from './demoChain.js'
+import { encodeCall } from '../../data/devnet/abi.js'
+import type { Sights } from '../../data/devnet/sights.js'
+import { packageRoot } from '../../src/config.js'
+import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
+import { startService } from '../service.js'
+import { checkCallRefusals } from './callRefusals.js'
 
-let service: Service
-t.before(async () => {
-  service = await startService()
-})
+const sights = JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as Sights
+const service = await startService()
 t.teardown(() => service.stop())
 
-t.test('the list holds the slot that a balance is read from', async (t) => {
-  const slot = sights.slots.find(({ label }) => label === 'Tide of bea at the head')
-  const owner = sights.accounts.find(({ name }) => name === 'bea')
-  if (slot === undefined || owner === undefined) throw new Error('the demo network has no bea')
-  const data = `0x70a08231${owner.address.slice(2).padStart(64, '0')}`
-  const { result } = await service.call('eth_createAccessList', [{ to: slot.address, data }, 'latest'])
-  t.same(result.accessList, [{ address: slot.address, storageKeys: [slot.slot] }])
-  const { error } = await service.call('eth_call', [
-    { to: slot.address, data, gas: result.gasUsed, accessList: result.accessList },
-  ])
-  t.equal(error, undefined, 'the gas that it names is enough')
+const addressOf = (name: string): string => {
+  const found = [...sights.contracts, ...sights.accounts].find((one) => one.name === name)
+  if (found === undefined) throw new RangeError(`nothing is called ${name}`)
+  return found.address
+}
+const ask = (...params: unknown[]) => service.call('eth_createAccessList', params)
+
+t.test('a token transfer touches two balances of the token', async (t) => {
+  const data = bytesToHex(encodeCall('transfer(address,uint256)', [hexToBytes(addressOf('cal')), 1]))
+  const call = { from: addressOf('bea'), to: addressOf('Tide'), data }
+  const { result } = await ask(call)
+  t.match(result, { accessList: [{ address: addressOf('Tide') }], gasUsed: /^0x[1-9a-f]/ })
+  t.notOk('error' in result)
+  const { storageKeys } = result.accessList[0]
+  t.ok(storageKeys.includes(sights.slots.find(({ label }) => label === 'Tide of bea at the head')?.slot))
+  t.same((await ask({ ...call, accessList: result.accessList })).result, result, 'the list is complete')
 })
 
-t.test('a call that touches nothing has an empty list', async (t) => {
-  const { result } = await service.call('eth_createAccessList', [
-    { to: '0x00000000000000000000000000000000000000ac' },
-  ])
-  t.match(result, { accessList: [], gasUsed: '0x5208' })
+t.test('a failing call has a list and an error beside it', async (t) => {
+  const data = bytesToHex(encodeCall('transfer(address,uint256)', [hexToBytes(addressOf('cal')), 1]))
+  const { result } = await ask({ from: `0x${'55'.repeat(20)}`, to: addressOf('Tide'), data })
+  t.match(result, { accessList: [{ address: addressOf('Tide') }], error: 'execution reverted' })
 })
 
-t.test('an unknown block and a malformed call are refused', async (t) => {
-  t.match(
-    (
-      await service.call('eth_createAccessList', [
-        { to: '0x00000000000000000000000000000000000000ac' },
-        '0xffffff',
-      ])
-    ).error,
-    { code: -32000 },
-  )
-  t.match((await service.call('eth_createAccessList', [{ to: '0x1' }, 'latest'])).error, { code: -32602 })
+t.test('a call of nothing touches nothing', async (t) => {
+  t.same((await ask({ to: `0x${'99'.repeat(20)}` })).result, { accessList: [], gasUsed: '0x5208' })
 })
+
+t.test('calls that cannot be executed are refused', (t) =>
+  checkCallRefusals(t, service, 'eth_createAccessList'),
+)

@@ -1,50 +1,84 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
-import { type Service, startService } from '../service.js'
-import { sights } from './demoChain.js'
+import { encodeCall } from '../../data/devnet/abi.js'
+import type { Sights } from '../../data/devnet/sights.js'
+import { packageRoot } from '../../src/config.js'
+import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
+import { startService } from '../service.js'
+import { checkCallRefusals } from './callRefusals.js'
 
-let service: Service
-t.before(async () => {
-  service = await startService()
-})
+const sights = JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as Sights
+const service = await startService()
 t.teardown(() => service.stop())
 
-const account = (name: string) => sights.accounts.find((account) => account.name === name)?.address ?? ''
-const contract = (name: string) => sights.contracts.find((contract) => contract.name === name)?.address ?? ''
-const word = (hex: string) => hex.slice(2).padStart(64, '0')
+const addressOf = (name: string): string => {
+  const found = [...sights.contracts, ...sights.accounts].find((one) => one.name === name)
+  if (found === undefined) throw new RangeError(`nothing is called ${name}`)
+  return found.address
+}
+const ask = (...params: unknown[]) => service.call('eth_estimateGas', params)
+const here = `0x${'77'.repeat(20)}`
+const run = (code: string, call: object = {}) =>
+  ask({ to: here, ...call }, 'latest', { [here]: { code: `0x${code}` } })
+const quantity = (value: bigint) => `0x${value.toString(16)}`
 
-t.test('a plain transfer takes 21,000', async (t) => {
-  const { result } = await service.call('eth_estimateGas', [
-    { from: account('ada'), to: account('bea'), value: '0x1' },
-  ])
-  t.equal(result, '0x5208')
-})
-
-t.test('the estimate is the least gas with which a token transfer succeeds', async (t) => {
-  const call = {
-    from: account('ada'),
-    to: contract('Tide'),
-    data: `0xa9059cbb${word(account('bea'))}${word('0x5')}`,
-  }
-  const { result } = await service.call('eth_estimateGas', [call])
-  const gas = BigInt(result)
-  const run = (limit: bigint) =>
-    service.call('eth_call', [{ ...call, gas: `0x${limit.toString(16)}` }, 'latest'])
-  t.equal((await run(gas)).error, undefined, `${gas} is enough`)
-  t.not((await run(gas - 1n)).error, undefined, `${gas - 1n} is not`)
-})
-
-t.test('a call that reverts, or needs more than it is given, has no estimate', async (t) => {
-  const target = '0x00000000000000000000000000000000000000ab'
-  const override = (code: string) => ({ [target]: { code } })
-  const reverted = await service.call('eth_estimateGas', [{ to: target }, 'latest', override('0x5f5ffd')])
-  t.match(reverted.error, { code: 3, message: 'execution reverted' })
-  const endless = await service.call('eth_estimateGas', [
-    { to: target, gas: '0xc350' },
+t.test('a token transfer needs what it is estimated to, and not less', async (t) => {
+  const data = bytesToHex(encodeCall('transfer(address,uint256)', [hexToBytes(addressOf('cal')), 1]))
+  const call = { from: addressOf('bea'), to: addressOf('Tide'), data }
+  for (const block of [
+    undefined,
     'latest',
-    override('0x5b5f56'),
-  ])
-  t.match(endless.error, { code: -32000, message: /gas required exceeds allowance \(50000\)/ })
-  const poor = await service.call('eth_estimateGas', [{ from: target, to: account('ada'), value: '0x1' }])
-  t.match(poor.error, { code: -32000, message: /insufficient funds for transfer/ })
-  t.match((await service.call('eth_estimateGas', [])).error, { code: -32602 })
+    'pending',
+    'finalized',
+    `0x${(sights.head.number - 5).toString(16)}`,
+  ]) {
+    const params = block === undefined ? [call] : [call, block]
+    const gas = BigInt((await ask(...params)).result)
+    const at = (limit: bigint) =>
+      service.call('eth_call', [{ ...call, gas: quantity(limit) }, block ?? 'latest'])
+    t.equal((await at(gas)).error, undefined)
+    t.match((await at(gas - 1n)).error, { code: -32000, message: 'out of gas' })
+  }
+})
+
+t.test('a plain transfer costs 21,000', async (t) => {
+  t.equal((await ask({ from: addressOf('bea'), to: addressOf('cal'), value: '0x1' })).result, '0x5208')
+  t.equal((await ask({ to: `0x${'99'.repeat(20)}` }, 'earliest')).result, '0x5208')
+})
+
+t.test('a revert has code 3, its reason and its data', async (t) => {
+  const data = `0x4e487b71${'01'.padStart(64, '0')}`
+  t.same((await run('365f5f37365ffd', { data })).error, {
+    code: 3,
+    message: 'execution reverted: assert(false)',
+    data,
+  })
+})
+
+t.test('what no gas helps is named, and so is too little of it', async (t) => {
+  t.same((await run('fe')).error, { code: -32000, message: 'invalid opcode: INVALID' })
+  t.same((await run('5b5f56', { gas: '0xffff' })).error, {
+    code: -32000,
+    message: 'gas required exceeds allowance (65535)',
+  })
+  const poor = { from: addressOf('bea'), gasPrice: quantity(10n ** 25n) }
+  t.match((await run('00', poor)).error, { code: -32000, message: /^gas required exceeds allowance \(0\)$/ })
+})
+
+t.test('without gas the pending block bounds it, as far as a transaction may go', async (t) => {
+  // Since Osaka: 2^24 (EIP-7825).
+  t.same((await run('5b5f56')).error, {
+    code: -32000,
+    message: `gas required exceeds allowance (${16_777_216})`,
+  })
+})
+
+t.test('calls that cannot be executed are refused', (t) => checkCallRefusals(t, service, 'eth_estimateGas'))
+
+t.test('a fourth argument is one too many', async (t) => {
+  t.match((await ask({ to: here }, 'latest', {}, {})).error, {
+    code: -32602,
+    message: 'too many arguments, want at most 3',
+  })
 })

@@ -1,0 +1,134 @@
+import type { Test } from 'tap'
+import type { Service } from '../service.js'
+
+type Refusal = readonly [what: string, params: readonly unknown[], code: number, message: string | RegExp]
+
+const to = `0x${'11'.repeat(20)}`
+const hash = `0x01${'00'.repeat(31)}`
+
+/** Call objects that each method which executes has to refuse, with the error that geth's users expect. */
+const refusals: readonly Refusal[] = [
+  ['no call', [], -32602, 'missing value for required argument 0'],
+  ['null for a call', [null], -32602, 'missing value for required argument 0'],
+  ['text for a call', ['0x'], -32602, 'invalid argument 0: want a call object, got string'],
+  ['a list for a call', [[]], -32602, 'invalid argument 0: want a call object, got array'],
+  ['a short address', [{ to: '0x11' }], -32602, /^invalid argument 0: to: hex string has length 2, want 40/],
+  [
+    'an address without 0x',
+    [{ to: '11'.repeat(20) }],
+    -32602,
+    'invalid argument 0: to: hex string without 0x prefix',
+  ],
+  ['a number for an address', [{ from: 5 }], -32602, /^invalid argument 0: from: want a hex string/],
+  [
+    'a negative value',
+    [{ to, value: '-0x1' }],
+    -32602,
+    'invalid argument 0: value: hex string without 0x prefix',
+  ],
+  [
+    'leading zeros',
+    [{ to, value: '0x01' }],
+    -32602,
+    'invalid argument 0: value: hex number with leading zero digits',
+  ],
+  ['an empty quantity', [{ to, gas: '0x' }], -32602, 'invalid argument 0: gas: hex string "0x"'],
+  [
+    '65 bits of gas',
+    [{ to, gas: `0x1${'0'.repeat(16)}` }],
+    -32602,
+    'invalid argument 0: gas: hex number > 64 bits',
+  ],
+  [
+    '257 bits of value',
+    [{ to, value: `0x1${'0'.repeat(64)}` }],
+    -32602,
+    'invalid argument 0: value: hex number > 256 bits',
+  ],
+  [
+    'half a byte of data',
+    [{ to, data: '0x1' }],
+    -32602,
+    'invalid argument 0: data: hex string of odd length',
+  ],
+  ['data that is not hex', [{ to, input: '0xzz' }], -32602, 'invalid argument 0: input: invalid hex string'],
+  [
+    'data unlike input',
+    [{ to, data: '0x01', input: '0x02' }],
+    -32000,
+    'both "data" and "input" are set and not equal. Please use "input" to pass transaction call data',
+  ],
+  [
+    'two ways of paying',
+    [{ to, gasPrice: '0x1', maxFeePerGas: '0x1' }],
+    -32000,
+    'both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified',
+  ],
+  [
+    'a tip above the cap',
+    [{ to, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x2' }],
+    -32000,
+    /^max priority fee per gas higher than max fee per gas: address 0x0{40}, maxPriorityFeePerGas: 2, maxFeePerGas: 1$/,
+  ],
+  [
+    'a cap below the base fee',
+    [{ to, maxFeePerGas: '0x1' }],
+    -32000,
+    /^max fee per gas less than block base fee: /,
+  ],
+  [
+    "another chain's id",
+    [{ to, chainId: '0x1' }],
+    -32000,
+    "chainId does not match node's (have=1, want=8433)",
+  ],
+  ['an unknown type', [{ to, type: '0x9' }], -32000, 'transaction type not supported'],
+  [
+    'blobs without recipient',
+    [{ data: '0x00', blobVersionedHashes: [hash] }],
+    -32000,
+    'blob transaction of type create',
+  ],
+  ['no blob', [{ to, blobVersionedHashes: [] }], -32000, 'blob transaction missing blob hashes'],
+  [
+    'a blob hash of another version',
+    [{ to, blobVersionedHashes: [`0x${'00'.repeat(32)}`] }],
+    -32000,
+    'blob 0 has invalid hash version',
+  ],
+  [
+    'an access list that is none',
+    [{ to, accessList: {} }],
+    -32602,
+    /^invalid argument 0: accessList: want an access list/,
+  ],
+  [
+    'an entry without address',
+    [{ to, accessList: [{ storageKeys: [] }] }],
+    -32602,
+    "invalid argument 0: accessList: missing required field 'address'",
+  ],
+  [
+    'an empty authorization list',
+    [{ to, authorizationList: [] }],
+    -32000,
+    /^EIP-7702 transaction with empty auth list \(sender 0x0{40}\)$/,
+  ],
+  ['value without funds', [{ from: to, to, value: '0x1' }], -32000, 'insufficient funds for transfer'],
+  ['an unknown block', [{ to }, '0xffffff'], -32000, 'header not found'],
+  ['an unknown hash', [{ to }, hash], -32000, 'header for hash not found'],
+  [
+    'hash and number',
+    [{ to }, { blockHash: hash, blockNumber: '0x1' }],
+    -32602,
+    /^cannot specify both BlockHash/,
+  ],
+]
+
+/** Asks `method` every refused call. */
+export async function checkCallRefusals(t: Test, service: Service, method: string): Promise<void> {
+  for (const [what, params, code, message] of refusals) {
+    const { error } = await service.call(method, params)
+    t.match(error, { code, message }, what)
+  }
+}
