@@ -63,7 +63,7 @@ export class RawClient {
 
   /** Resolves when the connection is over. */
   async closed(): Promise<void> {
-    if (!this.#ended) await once(this.socket, 'close')
+    if (!this.#ended) await new Promise((resolve) => this.socket.once('close', resolve))
   }
 
   #take(head: boolean): RawResponse | undefined {
