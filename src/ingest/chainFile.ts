@@ -34,10 +34,13 @@ export async function* readChainFile(
   const packed = await isGzip(path)
   let taken = 0
   const file = createReadStream(path, { highWaterMark: readBytes })
-  file.on('data', (chunk) => {
-    taken += chunk.length
-    onRead(taken)
-  })
+  if (packed) {
+    // What a block takes of a packed file cannot be told, so its progress is that of reading.
+    file.on('data', (chunk) => {
+      taken += chunk.length
+      onRead(taken)
+    })
+  }
   const stream = packed ? file.pipe(createGunzip({ chunkSize: readBytes })) : file
   if (stream !== file) file.on('error', (error) => stream.destroy(error))
   let pending: Uint8Array = new Uint8Array(0)
@@ -53,6 +56,7 @@ export async function* readChainFile(
         yield { rlp: Uint8Array.from(pending.subarray(start, end)), offset: offset + start }
         blocks++
         start = end
+        if (!packed) onRead(offset + start)
       }
       offset += start
       pending = pending.subarray(start)
