@@ -12,7 +12,7 @@
 import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { availableParallelism, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -50,6 +50,8 @@ else await makeLoad(new URL(options.background))
 
 /** Keeps the pool busy until the parent ends it; tells it each second how much was answered, and how. */
 async function makeLoad(origin: URL): Promise<void> {
+  // It stands for other machines, so it should not take cores from the edge that these would not take.
+  setPriority(10)
   const token = sights.contracts.find(({ name }) => name === 'Tide')?.address as string
   const [from, to] = sights.accounts.map(({ address }) => address) as [string, string]
   let serial = Date.now() * 1_000

@@ -51,7 +51,9 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     chain?.refreshHead()
     const { number } = progress
     const startingBlock = syncing?.startingBlock ?? number
-    syncing = { startingBlock, currentBlock: chain?.head.number ?? number, highestBlock: number }
+    // While blocks that are known already pass by, the source stands behind the head.
+    const currentBlock = chain?.head.number ?? number
+    syncing = { startingBlock, currentBlock, highestBlock: Math.max(number, currentBlock) }
     options.onProgress(progress)
   })
   await ingest?.opened
