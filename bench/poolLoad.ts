@@ -1,7 +1,8 @@
 /**
  * What proofs and gas estimates on the pool do to cached reads: latency of one read at a fixed rate and at
- * saturation, while the pool is idle and while it has more work than it can do. The two take turns; medians of the
- * rounds are printed. Target: p99 under load ≤ 2 × idle.
+ * saturation, while the pool is idle, while it has more work than it can do, and, to tell what the pool does from
+ * what any busy machine does, while it is idle but as many processes of the pool's niceness turn in empty loops. The
+ * three take turns; medians of the rounds are printed. Target: p99 under load ≤ 2 × idle.
  *
  *   node dist/bench/poolLoad.js [--rate 2000] [--seconds 4] [--rounds 5] [--niceness 10] [--pin]
  *
@@ -17,6 +18,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { packageRoot } from '../src/config.js'
+import { threadsDefault } from '../src/pool/jobPool.js'
 import { askAtRate, askInTurns, KeepAliveClient } from './keepAliveClient.js'
 import { pinLoader, startServer } from './serverProcess.js'
 
@@ -28,6 +30,7 @@ const { values: options } = parseArgs({
     niceness: { type: 'string', default: '10' },
     pin: { type: 'boolean', default: false },
     background: { type: 'string' },
+    spin: { type: 'boolean', default: false },
   },
 })
 const cores = availableParallelism()
@@ -45,8 +48,16 @@ function rpc(method: string, params: readonly unknown[]): string {
   return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 }
 
-if (options.background === undefined) await main()
+if (options.spin) spin()
+else if (options.background === undefined) await main()
 else await makeLoad(new URL(options.background))
+
+/** Turns in an empty loop until the parent ends it. */
+function spin(): void {
+  setPriority(Number(options.niceness))
+  process.send?.('turning')
+  for (;;);
+}
 
 /** Keeps the pool busy until the parent ends it; tells it each second how much was answered, and how. */
 async function makeLoad(origin: URL): Promise<void> {
@@ -135,13 +146,17 @@ async function compare(folder: string): Promise<void> {
   try {
     for (const [name, ask] of modes) {
       const idle: Sample[] = []
+      const spun: Sample[] = []
       const busy: Sample[] = []
       for (let round = 0; round < Number(options.rounds); round++) {
         idle.push(toSample(await ask()))
+        spun.push(await besideSpinners(ask))
         busy.push(await underLoad(origin, ask))
       }
-      const [idleP99, busyP99] = [show(name, 'idle', idle), show(name, 'busy', busy)]
-      console.log(`${''.padEnd(28)}p99 busy / idle: ${(busyP99 / idleP99).toFixed(2)}\n`)
+      const [idleP99, spunP99] = [show(name, 'idle', idle), show(name, 'spun', spun)]
+      const busyP99 = show(name, 'busy', busy)
+      const [toIdle, toSpun] = [idleP99, spunP99].map((p99) => (busyP99 / p99).toFixed(2))
+      console.log(`${''.padEnd(28)}p99 busy / idle: ${toIdle}, busy / spun: ${toSpun}\n`)
     }
   } finally {
     for (const client of few) client.close()
@@ -163,6 +178,16 @@ function toSample(latencies: number[], jobs = 0, refused = 0): Sample {
   const sorted = latencies.sort((a, b) => a - b)
   const at = (share: number) => sorted[Math.floor(sorted.length * share)] as number
   return { rate: sorted.length / seconds, p50: at(0.5), p99: at(0.99), p999: at(0.999), jobs, refused }
+}
+
+async function besideSpinners(ask: () => Promise<number[]>): Promise<Sample> {
+  const flags = ['--spin', '--niceness', options.niceness]
+  const spinners = Array.from({ length: threadsDefault() }, () => fork(fileURLToPath(import.meta.url), flags))
+  await Promise.all(spinners.map((spinner) => once(spinner, 'message')))
+  const sample = toSample(await ask())
+  for (const spinner of spinners) spinner.kill('SIGKILL')
+  await Promise.all(spinners.map((spinner) => once(spinner, 'exit')))
+  return sample
 }
 
 async function underLoad(origin: URL, ask: () => Promise<number[]>): Promise<Sample> {

@@ -1,3 +1,5 @@
+import type { AskedBefore } from '../primitives/askedBefore.js'
+
 /**
  * Answers rendered once, kept within a budget of bytes; the least recently used leaves first. Keys name content
  * (a block hash and what was rendered of it), so nothing here can become wrong.
@@ -6,8 +8,14 @@ export class AnswerCache {
   private readonly answers = new Map<string, Uint8Array>()
   private bytes = 0
 
-  /** `bytesMax` bounds the answers' bytes; keys and bookkeeping come to about 200 bytes an answer more. */
-  constructor(private readonly bytesMax: number) {}
+  /**
+   * `bytesMax` bounds the answers' bytes; keys and bookkeeping come to about 200 bytes an answer more. With `asked`
+   * an answer is held only when its key came before, for answers of which few are asked for again.
+   */
+  constructor(
+    private readonly bytesMax: number,
+    private readonly asked?: AskedBefore,
+  ) {}
 
   /** The answer under `key`, rendered now if it is not held. Owned by the cache: never write to it. */
   getOrRender(key: string, render: () => string | undefined): Uint8Array | undefined {
@@ -33,7 +41,7 @@ export class AnswerCache {
 
   /** Holds `answer` under `key`, unless it alone exceeds the budget; the cache owns it from now on. */
   keep(key: string, answer: Uint8Array): void {
-    if (answer.length > this.bytesMax) return
+    if (answer.length > this.bytesMax || this.asked?.ask(key) === false) return
     // Two calls that missed at the same time both bring an answer.
     const before = this.answers.get(key)
     if (before !== undefined) this.bytes -= before.length

@@ -9,6 +9,7 @@ import type { NetworkConfig } from '../config.js'
 import { type IngestThread, startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress } from '../ingest/messages.js'
 import type { NetworkJobs } from '../pool/jobs.js'
+import { AskedBefore } from '../primitives/askedBefore.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Network, SyncProgress } from '../rpc/network.js'
 import { StateReader } from '../state/stateReader.js'
@@ -81,7 +82,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     chain: opened,
     state: new StateReader(store),
     jobs: options.jobs,
-    proofs: new AnswerCache(options.proofCacheBytes),
+    proofs: new AnswerCache(options.proofCacheBytes, new AskedBefore()),
     execution: { gasCapBlocks: options.gasCapBlocks, marginBps: config.estimateMarginBps },
     proofKeysMax: options.proofKeysMax,
     layouts,

@@ -1,14 +1,16 @@
 /**
  * Remembers rendered results by the text of their question while a network's head stays the same. Bounded in
  * bytes, in two generations: a hit is one Map read; when the young generation is full it becomes the old one, and
- * what is still asked for moves back. Owns no knowledge of what may be remembered.
+ * what is still asked for moves back. Only what was asked before is remembered. Owns no knowledge of what may be remembered.
  */
+import { AskedBefore } from '../primitives/askedBefore.js'
 import type { Json } from './method.js'
 
 /** What an entry costs beside its text and result: two strings' headers and a Map slot, rounded up. */
 const entryOverheadBytes = 160
 
 export class AnswerMemo {
+  readonly #asked = new AskedBefore()
   #young = new Map<string, Json>()
   #old = new Map<string, Json>()
   #youngBytes = 0
@@ -37,9 +39,9 @@ export class AnswerMemo {
     return old
   }
 
-  /** Keeps `result` for `key`, if it holds for the current head and leaves room for others. */
+  /** Keeps `result` for `key`, if it was asked for before, holds for the current head and leaves room for others. */
   write(key: string, result: Json, headGeneration: number): void {
-    if (headGeneration !== this.#headGeneration) return
+    if (headGeneration !== this.#headGeneration || !this.#asked.ask(key)) return
     const flat = typeof result === 'string' ? flatText(result) : result
     if (entryBytes(key, flat) > this.#generationBytesMax / 4) return
     this.#insert(flatText(key), flat)
