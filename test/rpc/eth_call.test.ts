@@ -6,6 +6,7 @@ import type { Sights } from '../../data/devnet/sights.js'
 import { packageRoot } from '../../src/config.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
 import { startService } from '../service.js'
+import { makeAuthority } from './authorizing.js'
 import { checkCallRefusals } from './callRefusals.js'
 
 const sights = JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as Sights
@@ -125,6 +126,23 @@ t.test('overrides of accounts and of the block', async (t) => {
     [identity]: { movePrecompileToAddress: target },
   })
   t.equal(moved.result, '0x1234')
+})
+
+t.test('an account runs the code that it authorizes, if the authorization holds', async (t) => {
+  const delegate = `0x${'66'.repeat(20)}` as const
+  const { address, authorize } = makeAuthority(delegate)
+  const call = async (chainId: number, nonce: number) => {
+    const authorizationList = [await authorize(chainId, nonce)]
+    return (
+      await ask({ to: address, authorizationList }, 'latest', {
+        [delegate]: { code: `0x602a${returnTop}` },
+      })
+    ).result
+  }
+  t.equal(await call(8433, 0), word('2a'))
+  t.equal(await call(0, 0), word('2a'))
+  t.equal(await call(8433, 1), '0x')
+  t.equal(await call(1, 0), '0x')
 })
 
 t.test('overrides that are none are refused', async (t) => {
