@@ -1,4 +1,4 @@
-/** Estimates against direct runs: generated contracts, and transactions of both chains in estimateChains.test.ts. */
+/** Estimates against direct runs of generated contracts. Transactions of both chains: chainMessages.test.ts. */
 import fc from 'fast-check'
 import t from 'tap'
 import type { AccountOverride, ExecutionRequest } from '../../../src/evm/execution.js'
