@@ -80,7 +80,7 @@ const limitsShape = {
   proofWaitingMax: integer(1).default(1_000),
   /** Calls, estimates and access lists that wait: a second of token transfers, and minutes of calls that run to their limit. */
   executeWaitingMax: integer(1).default(500),
-  /** Requests for mapping slots in bulk that wait: five seconds of the largest, at 50 ms each. */
+  /** Jobs of up to 1,000 mapping slots that wait: half a second of work. The largest call makes ten of them. */
   slotsWaitingMax: integer(1).default(100),
   /** Rendered answers kept in memory, over all networks: about 500 full blocks with receipts, at 0.5 MB each. */
   answerCacheBytes: integer(0).default(256 * MiB),

@@ -106,8 +106,7 @@ export class Chain {
             return this.canonicalBlock(Math.max(0, this.current.number - this.options.finalizedLag))
           case 'safe':
             if (!this.options.supportsSafe) {
-              const why = 'the safe tag is not supported on this network, use finalized'
-              throw new FaultError({ kind: 'InvalidArgument', index: argument, why })
+              throw new FaultError({ kind: 'SafeTagNotSupported', index: argument })
             }
             return this.canonicalBlock(Math.max(0, this.current.number - this.options.safeLag))
         }

@@ -1,7 +1,7 @@
 /**
  * The library's EVM as calls use it: its own instruction loop (frameLoop.ts) under a watch, and recorders that
- * instructions report to. One instance serves one run at a time. Blocks are executed by the library as it comes
- * (forkEngine.ts), so that each of the two checks the other.
+ * instructions report to. One instance serves one run at a time. Blocks are executed by the library almost as it
+ * comes (forkEngine.ts), so that each of the two checks the other.
  */
 import type { Common } from '@ethereumjs/common'
 import {
@@ -28,7 +28,7 @@ import {
 import type { JobWatch } from './jobWatch.js'
 import { JournaledState } from './journaledState.js'
 import { useMemoryGas } from './memoryGas.js'
-import { type ModexpResult, modexp } from './modexp.js'
+import { modexp } from './modexp.js'
 import { expectedPrecompileMs } from './precompileTimes.js'
 
 type RunCallOptions = Parameters<EVM['runCall']>[0]
@@ -151,7 +151,7 @@ export class CallEvm extends EVM {
     const { watch } = this.attachments
     const number = this.precompileNumbers.get(run) ?? 0
     watch.look()
-    if (number === modexpNumber) return toExecResult(modexp(data, gasLimit, this.fork, watch), gasLimit)
+    if (number === modexpNumber) return modexp(data, gasLimit, this.fork, watch)
     watch.refuseLongerThan(expectedPrecompileMs(number, data, gasLimit))
     return super.runPrecompile(run, data, gasLimit)
   }
@@ -313,12 +313,6 @@ export class CallEvm extends EVM {
 /** Of a frame that failed. */
 function nothingKept(): Pick<FrameResult, 'logs' | 'selfdestruct' | 'createdAddresses'> {
   return { logs: [], selfdestruct: new Map(), createdAddresses: new Set() }
-}
-
-function toExecResult(result: ModexpResult | undefined, gasLimit: bigint): ExecResult {
-  if (result !== undefined) return { executionGasUsed: result.gasUsed, returnValue: result.output }
-  const exceptionError = new EVMError(EVMError.errorMessages.OUT_OF_GAS)
-  return { executionGasUsed: gasLimit, returnValue: new Uint8Array(0), exceptionError }
 }
 
 function frameEnd({ exceptionError, executionGasUsed }: ExecResult, limit: bigint): FrameEnd {

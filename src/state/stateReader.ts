@@ -1,9 +1,8 @@
-import { type Address, bytesToHex, equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
+import { type Address, equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 import type { ChainReader } from '../store/chainReader.js'
-import { readSlotFromTrie } from './stateView.js'
-import { MissingNodeError } from './trie.js'
+import { trieState } from './trieState.js'
 
 /** A block whose state is read. */
 export interface StateBlock {
@@ -29,7 +28,7 @@ export class StateReader {
     const canonical = this.store.readCanonicalHash(number)
     if (canonical !== undefined && equalBytes(canonical, hash))
       return this.store.readSlotAt(address, slot, number)
-    return this.readSlotOffBranch(block, address, slot)
+    return trieState(this.store, this.stateRootAfter(block)).slot(address, slot)
   }
 
   /**
@@ -41,15 +40,5 @@ export class StateReader {
     if (header === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
     // The fourth field of every header (yellow paper 4.4).
     return toHash32(rlpBytes(decodeRlpList(header)[3]))
-  }
-
-  private readSlotOffBranch(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined {
-    const stateRoot = this.stateRootAfter(block)
-    try {
-      return readSlotFromTrie(stateRoot, address, slot, (node) => this.store.readNode(node))
-    } catch (error) {
-      if (!(error instanceof MissingNodeError)) throw error
-      throw new FaultError({ kind: 'StateNotAvailable', stateRoot: bytesToHex(stateRoot) })
-    }
   }
 }

@@ -1,14 +1,14 @@
 /**
- * The state after one block, as execution and readers of several slots see it. Owns the choice of the cheapest
- * rows that answer: at the head the latest tables, at older canonical blocks history, elsewhere the trie.
+ * The state after one block, as execution sees it: of the head from the latest tables, of older canonical blocks from
+ * history, and with bundles on top that no store has applied yet. `trieState.ts` has the blocks beside the chain.
  */
 import { type Address, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
-import { decodeRlp, encodeRlp, rlpBytes } from '../primitives/rlp.js'
+import { encodeRlp } from '../primitives/rlp.js'
 import type { Bundle, Change } from '../store/bundle.js'
 import type { ChainReader } from '../store/chainReader.js'
 import { type Account, decodeAccount } from './account.js'
-import { readTrie, type TrieChange, updateTrie } from './trie.js'
+import { type TrieChange, updateTrie } from './trie.js'
 
 /** Key → value after a block, empty where it ceased to exist. */
 export type { Change } from '../store/bundle.js'
@@ -111,19 +111,6 @@ export class BranchState implements StateView {
   node(hash: Uint8Array): Uint8Array | undefined {
     return this.nodes.get(mapKey(hash)) ?? this.below.node(hash)
   }
-}
-
-/** One slot read from the tries alone, for blocks that are not canonical. Value without leading zeros. */
-export function readSlotFromTrie(
-  stateRoot: Hash32,
-  address: Address,
-  slot: Hash32,
-  readNode: (hash: Uint8Array) => Uint8Array | undefined,
-): Uint8Array | undefined {
-  const account = readTrie(stateRoot, keccak256(address), readNode)
-  if (account === undefined) return undefined
-  const value = readTrie(decodeAccount(account).storageRoot, keccak256(slot), readNode)
-  return value && rlpBytes(decodeRlp(value))
 }
 
 /** New storage root of an account whose slots change as given (empty value: removed). */

@@ -1,4 +1,3 @@
-import { Packr } from 'msgpackr'
 import type { Hash32 } from '../primitives/bytes.js'
 
 /**
@@ -37,19 +36,3 @@ export interface ReplacedState {
 }
 
 export type Change = readonly [key: Uint8Array, value: Uint8Array]
-
-const packr = new Packr({ useRecords: false, variableMapSize: true })
-
-/** A bundle as msgpack bytes, for another machine or a file. */
-export function encodeBundle(bundle: Bundle): Uint8Array {
-  return packr.pack(bundle)
-}
-
-/** Reads {@link encodeBundle}'s bytes. Throws where they are not a bundle's. */
-export function decodeBundle(bytes: Uint8Array): Bundle {
-  const bundle: unknown = packr.unpack(bytes)
-  if (typeof bundle !== 'object' || bundle === null || !('header' in bundle)) {
-    throw new RangeError('not a bundle')
-  }
-  return bundle as Bundle
-}

@@ -1,5 +1,6 @@
 /** The pool with real threads that crash, spin, swell and are asked too much. */
 import { performance } from 'node:perf_hooks'
+import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { defer } from '../../src/primitives/deferred.js'
 import { type Fault, FaultError } from '../../src/primitives/faults.js'
@@ -229,12 +230,10 @@ t.test('1,000 mixed jobs at once each get their own answer', async (t) => {
     switch (i % 10) {
       case 0:
         return (await run(opened, 'spin', { ms: 1 })) === true
-      case 1:
-        return (
-          (await faultOf(
-            run(opened, 'throwFault', { kind: 'GasExceedsAllowance', allowance: BigInt(i) }),
-          )) !== ''
-        )
+      case 1: {
+        const fault: Fault = { kind: 'GasExceedsAllowance', allowance: BigInt(i) }
+        return isDeepStrictEqual(await faultOf(run(opened, 'throwFault', fault)), fault)
+      }
       case 2: {
         const bytes = await run(opened, 'fill', { bytes: i, value: i % 256 })
         return bytes.length === i && bytes.every((byte) => byte === i % 256)
@@ -253,7 +252,11 @@ t.test('1,000 mixed jobs at once each get their own answer', async (t) => {
           (error: Error) => error.message === String(i),
         )
       case 5:
-        return typeof (await faultOf(run(opened, 'spin', { ms: 60_000 }, owner))) === 'object' || true
+        // Its owner goes: one that runs by then stops, one that waits never runs.
+        return run(opened, 'spin', { ms: 60_000 }, owner).then(
+          (hasFinished) => !hasFinished,
+          (thrown) => thrown instanceof FaultError && thrown.fault.kind === 'RequestTimedOut',
+        )
       default: {
         const answer = (await run(opened, 'echo', { i, word: 2n ** BigInt(i % 256) })) as {
           i: number

@@ -40,6 +40,19 @@ t.test('a call of nothing touches nothing', async (t) => {
   t.same((await ask({ to: `0x${'99'.repeat(20)}` })).result, { accessList: [], gasUsed: '0x5208' })
 })
 
+t.test('code and slots may be overridden, and nobody has to be able to pay', async (t) => {
+  const here = `0x${'77'.repeat(20)}`
+  const slot = (digit: string) => `0x${digit.padStart(64, '0')}`
+  // Loads the slot whose number stands in slot 1.
+  const account = { code: '0x60015454', stateDiff: { [slot('1')]: slot('2a') } }
+  const { result } = await ask({ from: `0x${'55'.repeat(20)}`, to: here }, 'latest', { [here]: account })
+  t.same(result.accessList, [{ address: here, storageKeys: [slot('1'), slot('2a')] }])
+  t.match((await ask({ to: here }, 'latest', {}, {})).error, {
+    code: -32602,
+    message: 'too many arguments, want at most 3',
+  })
+})
+
 t.test('calls that cannot be executed are refused', (t) =>
   checkCallRefusals(t, service, 'eth_createAccessList'),
 )

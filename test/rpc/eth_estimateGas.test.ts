@@ -6,6 +6,7 @@ import type { Sights } from '../../data/devnet/sights.js'
 import { packageRoot } from '../../src/config.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
 import { startService } from '../service.js'
+import { makeAuthority } from './authorizing.js'
 import { checkCallRefusals } from './callRefusals.js'
 
 const sights = JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as Sights
@@ -18,7 +19,7 @@ const addressOf = (name: string): string => {
   return found.address
 }
 const ask = (...params: unknown[]) => service.call('eth_estimateGas', params)
-const here = `0x${'77'.repeat(20)}`
+const here = `0x${'77'.repeat(20)}` as const
 const run = (code: string, call: object = {}) =>
   ask({ to: here, ...call }, 'latest', { [here]: { code: `0x${code}` } })
 const quantity = (value: bigint) => `0x${value.toString(16)}`
@@ -45,6 +46,18 @@ t.test('a token transfer needs what it is estimated to, and not less', async (t)
 t.test('a plain transfer costs 21,000', async (t) => {
   t.equal((await ask({ from: addressOf('bea'), to: addressOf('cal'), value: '0x1' })).result, '0x5208')
   t.equal((await ask({ to: `0x${'99'.repeat(20)}` }, 'earliest')).result, '0x5208')
+})
+
+t.test('an authorization is paid for whether or not it holds, and its code where it does', async (t) => {
+  const { address, authorize } = makeAuthority(here)
+  const estimate = async (chainId: number, nonce: number) => {
+    const authorizationList = [await authorize(chainId, nonce)]
+    // PUSH1 0, 3 gas.
+    return ask({ to: address, authorizationList }, 'latest', { [here]: { code: '0x6000' } })
+  }
+  t.equal((await estimate(8433, 0)).result, quantity(21_000n + 25_000n + 3n))
+  t.equal((await estimate(8433, 1)).result, quantity(21_000n + 25_000n))
+  t.equal((await estimate(1, 0)).result, quantity(21_000n + 25_000n))
 })
 
 t.test('a revert has code 3, its reason and its data', async (t) => {

@@ -61,7 +61,7 @@ t.test('a slot that is seen at the head has the same value under every name of t
   t.ok(atHead.length > 0)
   const { hash, number } = headBlock
   const names = [
-    ...['latest', 'pending', 'safe', 'finalized', quantity(number)],
+    ...['latest', 'pending', 'safe', 'finalized', quantity(number), hash],
     ...[{ blockHash: hash }, { blockHash: hash, requireCanonical: true }, { blockNumber: 'latest' }],
     ...[{ blockNumber: 'pending' }, { blockNumber: quantity(number) }, null],
   ]
@@ -235,6 +235,7 @@ t.test('state at an unknown block is an error, in the words for number and hash'
     [[address, '0x0', quantity(headBlock.number + 1)], -32000, 'header not found'],
     [[address, '0x0', '0x7fffffffffffffff'], -32000, 'header not found'],
     [[address, '0x0', { blockNumber: quantity(headBlock.number + 1) }], -32000, 'header not found'],
+    [[address, '0x0', unknownHash], -32000, 'header for hash not found'],
     [[address, '0x0', { blockHash: unknownHash }], -32000, 'header for hash not found'],
     [
       [address, '0x0', { blockHash: unknownHash, requireCanonical: true }],

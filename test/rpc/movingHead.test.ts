@@ -133,6 +133,13 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
     const { result } = await service.call('eth_getProof', [counterAddress, ['0x0'], id])
     return verifyAnswer(block.stateRoot, result)[0]
   }
+  /** The same count as code sees it that runs on the block's state. */
+  const executedCountAt = async (id: unknown) => {
+    // Returns slot 0.
+    const code = '0x60005460005260206000f3'
+    const params = [{ to: counterAddress }, id, { [counterAddress]: { code } }]
+    return (await service.call('eth_call', params)).result
+  }
   const receiptsOf = async (id: unknown) => (await service.call('eth_getBlockReceipts', [id])).result
   /** Everything by number is of this branch. */
   const isCanonical = async (t: Test, branch: readonly BranchBlock[]) => {
@@ -144,6 +151,8 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
       t.equal(await provenCountAt(block, number), word(block.count))
       t.equal(await provenCountAt(block, block.hash), word(block.count))
       t.equal(await countAt({ blockHash: block.hash, requireCanonical: true }), word(block.count))
+      t.equal(await executedCountAt(number), word(block.count))
+      t.equal(await executedCountAt(block.hash), word(block.count))
       t.equal((await receiptsOf(number)).length, block.transactions.length)
     }
     const head = branch.at(-1) as BranchBlock
@@ -164,6 +173,7 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
       t.strictSame(await blockOf({ blockHash }), expectedBlock(block, true))
       t.equal(await countAt({ blockHash }), word(block.count), `the count after ${block.number} is kept`)
       t.equal(await provenCountAt(block, { blockHash }), word(block.count))
+      t.equal(await executedCountAt(blockHash), word(block.count))
       const receipts = await receiptsOf(blockHash)
       t.equal(receipts.length, block.transactions.length)
       for (const receipt of receipts) t.equal(receipt.blockHash, blockHash)
@@ -212,6 +222,16 @@ t.test('a branch with more work replaces the canonical one, and the old blocks s
     await checkRefusals(t, service, 'tidegate_getStorageByKeys', [
       [[counterAddress, '0x1', ['0x1'], c3.hash], -32000, notHeld],
     ])
+    for (const method of ['eth_call', 'eth_estimateGas', 'eth_createAccessList']) {
+      await checkRefusals(t, service, method, [
+        [[{ to: counterAddress }, c3.hash], -32000, notHeld],
+        [
+          [{ to: counterAddress }, { blockHash: c3.hash, requireCanonical: true }],
+          -32000,
+          'hash is not currently canonical',
+        ],
+      ])
+    }
     await isCanonical(t, a.slice(0, 4))
   })
 

@@ -1,6 +1,6 @@
 import type { BlockId } from '../../chain/blockId.js'
 import { bytesToHex, toQuantity } from '../../primitives/bytes.js'
-import { callObject } from '../callParams.js'
+import { callObject, stateOverrides } from '../callParams.js'
 import { runExecution } from '../executionJob.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
@@ -12,19 +12,18 @@ const latest: BlockId = { kind: 'tag', tag: 'latest' }
 /**
  * The addresses and slots that a message touches beside those that are warm anyway (EIP-2930), and the gas it uses
  * with that list. A failing execution still has a list; `error` then says why it fails.
+ *
+ * Parameters and rules are go-ethereum's but for one: a message without fees is free here, as in a call. There it
+ * gets the fees of the day, so that whoever has not the funds for the gas cap at that price has no list either.
  */
 export const eth_createAccessList = defineMethod({
   name: 'eth_createAccessList',
-  params: [callObject, optional(blockId({ acceptsHash: true }), latest)],
+  params: [callObject, optional(blockId({ acceptsHash: true }), latest), optional(stateOverrides, undefined)],
   cost: 'job',
   memo: 'head',
-  async run(network: Network, [call, block], caller) {
-    const { accessList, gasUsed, failure } = await runExecution(
-      network,
-      'accessList',
-      { call, block },
-      caller,
-    )
+  async run(network: Network, [call, block, stateOverrides], caller) {
+    const request = { call, block, stateOverrides }
+    const { accessList, gasUsed, failure } = await runExecution(network, 'accessList', request, caller)
     return JSON.stringify({
       accessList: accessList.map(({ address, storageKeys }) => ({
         address: bytesToHex(address),

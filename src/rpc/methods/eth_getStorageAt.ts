@@ -10,7 +10,7 @@ const latest: BlockId = { kind: 'tag', tag: 'latest' }
 /** The value of a storage slot after a block, always 32 bytes. Specification, section 4. */
 export const eth_getStorageAt = defineMethod({
   name: 'eth_getStorageAt',
-  params: [address, storageKey, optional(blockId(), latest)],
+  params: [address, storageKey, optional(blockId({ acceptsHash: true }), latest)],
   cost: 'inline',
   memo: 'head',
   run({ chain, state }: Network, [account, slot, id]) {

@@ -1,17 +1,19 @@
 /** Every transaction of the demo chain and of the recorded chain: as a call against its receipt, and estimated. */
+import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
-import { Execution, type ExecutionRequest } from '../../../src/evm/execution.js'
+import { type AccountOverride, Execution, type ExecutionRequest } from '../../../src/evm/execution.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
+import { BlockReplay } from '../../stateBefore.js'
 import { demoStorePath, recordedStorePath, type StoredMessage, storedMessages } from '../../storedMessages.js'
 import { goOn, limits, succeedsWith } from './demoExecution.js'
 
 t.setTimeout(240_000)
 
-/** What cannot be the same on the state of the parent, by block and index. */
+/** What cannot be the same in the block of the parent, by block and index. */
 interface Exceptions {
-  /** Calls that differ from the receipt. */
+  /** Calls that differ from the receipt, even on the state right before the transaction. */
   readonly calls: ReadonlyMap<string, string>
   /** Successful transactions whose estimate fails. */
   readonly estimates: ReadonlyMap<string, string>
@@ -23,6 +25,7 @@ const demo: Exceptions = {
   calls: new Map([
     ['71/0', 'reads the hash of the parent, which is the block of the call itself'],
     ['260/0', 'reads the hash of the parent, which is the block of the call itself'],
+    ['130/1', 'reads the randomness that no block before its own has'],
   ]),
   estimates: new Map([
     ['87/1', 'needs a transaction before it in its block'],
@@ -43,11 +46,13 @@ function parentOf({ header, parentHash }: StoredMessage): ExecutionRequest['bloc
 
 async function compareCalls(t: Test, store: ChainReader, exceptions: Exceptions): Promise<void> {
   const execution = new Execution(store, limits)
+  const replay = new BlockReplay(store)
   let compared = 0
+  let states: readonly (readonly AccountOverride[])[] = []
   for (const stored of storedMessages(store)) {
-    // Only the first transaction of a block runs on the state of the parent.
-    if (stored.index > 0 || exceptions.calls.has(placeOf(stored))) continue
-    const { header, message, gas } = stored
+    const { header, message, gas, index } = stored
+    if (index === 0) states = await replay.statesBefore(header.number)
+    if (exceptions.calls.has(placeOf(stored))) continue
     const { baseFeePerGas } = header
     const outcome = await execution.call(
       {
@@ -55,6 +60,7 @@ async function compareCalls(t: Test, store: ChainReader, exceptions: Exceptions)
         message,
         gasDefault: gas,
         gasMax: gas,
+        stateOverrides: states[index] as readonly AccountOverride[],
         blockOverrides: {
           number: BigInt(header.number),
           time: BigInt(header.timestamp),
@@ -72,10 +78,12 @@ async function compareCalls(t: Test, store: ChainReader, exceptions: Exceptions)
     )
     const got = { hasSucceeded: outcome.failure === undefined, gasUsed: outcome.gasUsed, logs }
     const hasSucceeded = stored.hasSucceeded ?? got.hasSucceeded
-    t.same(got, { hasSucceeded, gasUsed: stored.gasUsed, logs: stored.logs }, stored.title)
+    const expected = { hasSucceeded, gasUsed: stored.gasUsed, logs: stored.logs }
+    // An assertion each would be thousands of lines.
+    if (!isDeepStrictEqual(got, expected)) t.same(got, expected, stored.title)
     compared++
   }
-  t.ok(compared > 40, `${compared} calls compared`)
+  t.ok(compared > 100, `${compared} calls compared`)
 }
 
 /** Before Byzantium a receipt does not say whether a transaction failed, but then all its gas is used. */

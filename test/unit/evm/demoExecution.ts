@@ -1,9 +1,11 @@
+import { decodeHeader } from '../../../src/chain/header.js'
 import type { AccountOverride, CallMessage, ExecutionRequest } from '../../../src/evm/execution.js'
 import { Execution } from '../../../src/evm/execution.js'
-import { padLeft, toMinimalBytes } from '../../../src/primitives/bytes.js'
+import { bytesToBigInt, concatBytes, padLeft, toMinimalBytes } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 import { demoStorePath } from '../../storedMessages.js'
+import { assemble, type Item, returnTop } from './assembly.js'
 
 export const demoStore = ChainReader.open({ path: demoStorePath })
 export const limits = { timeMsMax: 20_000, memoryBytesMax: 2 ** 28 }
@@ -11,8 +13,10 @@ export const demoExecution = new Execution(demoStore, limits)
 export const goOn = (): boolean => false
 
 const head = demoStore.readHead()
-if (head === undefined) throw new Error('the demo store has no head')
+const headRow = head && demoStore.readHeader(head.hash)
+if (head === undefined || headRow === undefined) throw new Error('the demo store has no head')
 export const demoHead = head
+export const demoHeader = decodeHeader(headRow)
 
 /** An address of 20 bytes that ends with `number`. */
 export function addressOf(number: number): Uint8Array {
@@ -64,4 +68,26 @@ export async function succeedsWith(
     if (kind === 'IntrinsicGasTooLow' || kind === 'MessageRefused') return false
     throw error
   }
+}
+
+/** 32 bytes. */
+export const word = (value: number | bigint): Uint8Array => padLeft(toMinimalBytes(value), 32)
+
+/** Where {@link resultOf} puts its code. */
+export const contract = addressOf(1)
+
+/** Code that returns the topmost word after `items`. */
+export const topOf = (...items: Item[]): Uint8Array => concatBytes(assemble(...items), returnTop)
+
+/** What code at {@link contract} returns, as an integer. Throws where it fails. */
+export async function resultOf(
+  code: Uint8Array,
+  message: Message = {},
+  overrides: readonly AccountOverride[] = [],
+  rest: Partial<ExecutionRequest> = {},
+): Promise<bigint> {
+  const request = requestOf({ to: contract, ...message }, [{ address: contract, code }, ...overrides], rest)
+  const { failure, returnData } = await demoExecution.call(request, goOn)
+  if (failure !== undefined) throw new Error(JSON.stringify(failure))
+  return bytesToBigInt(returnData)
 }

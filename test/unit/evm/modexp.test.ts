@@ -1,17 +1,22 @@
 import { Common, Mainnet } from '@ethereumjs/common'
-import { createEVM } from '@ethereumjs/evm'
+import { createEVM, type EVM, type PrecompileInput } from '@ethereumjs/evm'
 import fc from 'fast-check'
 import t from 'tap'
+import { type ForkName, ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
+import { createForkEngine } from '../../../src/evm/forkEngine.js'
 import { JobWatch } from '../../../src/evm/jobWatch.js'
 import { modexp } from '../../../src/evm/modexp.js'
 import { bytesToHex, concatBytes, padLeft, toMinimalBytes } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { propertyRuns } from '../../property.js'
+import { demoStore } from './demoExecution.js'
 
 const watch = (timeMsMax = 60_000) => new JobWatch(() => false, { timeMsMax, memoryBytesMax: 2 ** 28 })
 const word = (value: number | bigint) => padLeft(toMinimalBytes(value), 32)
 const encode = (base: Uint8Array, exponent: Uint8Array, modulus: Uint8Array) =>
   concatBytes(word(base.length), word(exponent.length), word(modulus.length), base, exponent, modulus)
+
+const outOfGas = { executionGasUsed: 10n ** 9n, exceptionError: { error: 'out of gas' } }
 
 const bytes = (maxLength: number) => fc.uint8Array({ maxLength })
 
@@ -28,9 +33,9 @@ t.test('it computes and costs what the library says, at every fork', async (t) =
         const expected = await contract({ data: input, gasLimit: 10n ** 9n, common, _EVM: evm })
         const got = modexp(input, 10n ** 9n, fork, watch())
         return (
-          got !== undefined &&
-          got.gasUsed === expected.executionGasUsed &&
-          bytesToHex(got.output) === bytesToHex(expected.returnValue)
+          got.exceptionError === undefined &&
+          got.executionGasUsed === expected.executionGasUsed &&
+          bytesToHex(got.returnValue) === bytesToHex(expected.returnValue)
         )
       }),
       propertyRuns(150),
@@ -41,13 +46,13 @@ t.test('it computes and costs what the library says, at every fork', async (t) =
 
 t.test('too little gas fails before anything is computed', async (t) => {
   const data = concatBytes(word(1), word(2n ** 200n), word(1), Uint8Array.of(3))
-  t.equal(modexp(data, 10n ** 9n, 'berlin', watch()), undefined)
+  t.match(modexp(data, 10n ** 9n, 'berlin', watch()), outOfGas)
 })
 
 t.test('operands longer than 1,024 bytes fail from Osaka on', async (t) => {
   const data = encode(new Uint8Array(1_025), Uint8Array.of(1), Uint8Array.of(7))
-  t.equal(modexp(data, 10n ** 9n, 'osaka', watch()), undefined)
-  t.ok(modexp(data, 10n ** 9n, 'prague', watch()))
+  t.match(modexp(data, 10n ** 9n, 'osaka', watch()), outOfGas)
+  t.equal(modexp(data, 10n ** 9n, 'prague', watch()).exceptionError, undefined)
 })
 
 t.test('a long exponent takes time in proportion, and is stopped when the time is over', async (t) => {
@@ -62,4 +67,23 @@ t.test('a long exponent takes time in proportion, and is stopped when the time i
     t.equal((error as FaultError).fault.kind, 'ExecutionTimedOut')
   }
   t.ok(performance.now() - start < 1_000)
+})
+
+t.test('blocks are executed with it, from the fork on that brings it', async (t) => {
+  const identity = demoStore.readIdentity()
+  const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity?.config ?? '{}')))
+  // 2 ^ (2 ^ 800,000) of 267,000 gas, which would take the library 8 s.
+  const exponent = new Uint8Array(100_001)
+  exponent[0] = 1
+  const data = encode(Uint8Array.of(2), exponent, Uint8Array.of(13))
+  const contractOf = async (fork: ForkName) => {
+    const { vm } = await createForkEngine(schedule, fork)
+    return (vm.evm as EVM).getPrecompile(`0x${'5'.padStart(40, '0')}`)
+  }
+  t.equal(await contractOf('spuriousDragon'), undefined)
+  const contract = await contractOf('berlin')
+  const start = performance.now()
+  const result = await contract?.({ data, gasLimit: 10n ** 9n } as PrecompileInput)
+  t.ok(performance.now() - start < 2_000)
+  t.same(result, modexp(data, 10n ** 9n, 'berlin', undefined))
 })

@@ -10,7 +10,7 @@ import {
   toHash32,
 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
-import { type Bundle, type Change, decodeBundle, encodeBundle } from '../../../src/store/bundle.js'
+import type { Bundle, Change } from '../../../src/store/bundle.js'
 import type { ChainIdentity } from '../../../src/store/chainReader.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { propertyRuns } from '../../property.js'
@@ -246,40 +246,4 @@ t.test('bundles that do not extend the chain change nothing', async (t) => {
   t.throws(() => store.apply(2, [makeBundle(3, one.hash, some)]), /is not canonical/)
   t.strictSame(differences(dumpStore(store), before), [])
   t.strictSame(differences(before, dumpStore(store)), [])
-})
-
-t.test('a bundle survives its encoding', async (t) => {
-  const bytes = fc.uint8Array({ maxLength: 300 })
-  const list = fc.array(fc.tuple(bytes, bytes), { maxLength: 20 })
-  const hash = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((each) => toHash32(each))
-  const bundle = fc.record({
-    number: fc.maxSafeNat(),
-    hash,
-    parentHash: hash,
-    header: bytes,
-    body: bytes,
-    senders: bytes,
-    receipts: bytes,
-    totalDifficulty: bytes,
-    accounts: list,
-    slots: list,
-    nodes: list,
-    code: list,
-  })
-  const plain = (value: unknown): unknown =>
-    JSON.stringify(value, (_, each) =>
-      each instanceof Uint8Array || each?.type === 'Buffer'
-        ? Buffer.from(each.data ?? each).toString('hex')
-        : each,
-    )
-  fc.assert(
-    fc.property(bundle, (bundle) => {
-      const encoded = encodeBundle(bundle)
-      const decoded = decodeBundle(encoded)
-      return plain(decoded) === plain(bundle) && bytesToHex(encodeBundle(decoded)) === bytesToHex(encoded)
-    }),
-    propertyRuns(300),
-  )
-  t.throws(() => decodeBundle(Uint8Array.of(0x01)), { name: 'RangeError' })
-  t.throws(() => decodeBundle(new Uint8Array(0)))
 })

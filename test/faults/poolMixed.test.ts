@@ -1,0 +1,130 @@
+/** The pool of the service on the demo store: jobs of all kinds at once, each answered as if it were alone. */
+import { isDeepStrictEqual } from 'node:util'
+import t from 'tap'
+import { decodeHeader } from '../../src/chain/header.js'
+import { Execution, type ExecutionRequest } from '../../src/evm/execution.js'
+import { jobsOfNetwork, openJobPool } from '../../src/pool/jobPool.js'
+import type { JobName, Jobs } from '../../src/pool/jobs.js'
+import type { ThreadLoss } from '../../src/pool/poolOptions.js'
+import { bytesToHex, padLeft, toAddress, toHash32, toMinimalBytes } from '../../src/primitives/bytes.js'
+import { FaultError } from '../../src/primitives/faults.js'
+import { Caller } from '../../src/rpc/caller.js'
+import { computeMappingSlots } from '../../src/state/mappingSlots.js'
+import { buildProofJson } from '../../src/state/proof.js'
+import { ChainReader } from '../../src/store/chainReader.js'
+import { mapBytesDefault } from '../../src/store/environment.js'
+import { demoStorePath, storedMessages } from '../storedMessages.js'
+
+const jobsAtOnce = 1_000
+const limits = { timeMsMax: 60_000, memoryBytesMax: 2 ** 28 }
+
+type Question = { readonly [N in JobName]: { readonly name: N; readonly args: Jobs[N]['args'] } }[JobName]
+
+const word = (value: number) => toHash32(padLeft(toMinimalBytes(value), 32))
+
+/** One kind after another, over transactions and blocks of the whole chain. */
+function makeQuestions(store: ChainReader): Question[] {
+  const messages = [...storedMessages(store)]
+  return Array.from({ length: jobsAtOnce }, (_, i): Question => {
+    const { header, parentHash, message } = messages[(i * 37) % messages.length] as (typeof messages)[number]
+    const request: ExecutionRequest = {
+      block: { number: header.number - 1, hash: parentHash, isPending: false },
+      message,
+      gasDefault: 5_000_000n,
+      gasMax: 5_000_000n,
+    }
+    switch (i % 5) {
+      case 0: {
+        const parent = store.readHeader(parentHash)
+        if (parent === undefined) throw new RangeError('a parent is missing')
+        const slots = [0, i, 2 * i].map(word)
+        return {
+          name: 'prove',
+          args: {
+            stateRoot: decodeHeader(parent).stateRoot,
+            address: toAddress(message.to ?? message.from ?? new Uint8Array(20)),
+            keys: slots.map((slot) => ({ slot, writtenBytes: 32 })),
+          },
+        }
+      }
+      case 1:
+        return { name: 'call', args: request }
+      case 2:
+        return { name: 'estimate', args: request }
+      case 3:
+        return { name: 'accessList', args: request }
+      default:
+        return {
+          name: 'mappingSlots',
+          args: { slot: word(i), keys: [[word(i)], [word(i + 1), Uint8Array.of(i & 255)]] },
+        }
+    }
+  })
+}
+
+/** What crosses threads may come out as another class of the same content; here it is text. */
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint') return `${value}n`
+  if (value instanceof Uint8Array) return bytesToHex(value)
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).filter(([, member]) => member !== undefined)
+  return Object.fromEntries(members.map(([name, member]) => [name, plain(member)]))
+}
+
+async function outcomeOf(job: Promise<unknown>): Promise<unknown> {
+  try {
+    return plain(await job)
+  } catch (thrown) {
+    if (thrown instanceof FaultError) return plain(thrown.fault)
+    throw thrown
+  }
+}
+
+t.test('1,000 mixed jobs at once answer what each alone does', { timeout: 240_000 }, async (t) => {
+  const store = ChainReader.open({ path: demoStorePath })
+  const losses: ThreadLoss[] = []
+  const pool = openJobPool({
+    limits: {
+      threads: 3,
+      niceness: 0,
+      waitingMax: { proof: jobsAtOnce, execute: jobsAtOnce, slots: jobsAtOnce },
+      deadlineMsMax: 200_000,
+      execution: limits,
+    },
+    stores: [{ network: 'demo', path: demoStorePath, mapBytes: mapBytesDefault }],
+    onThreadLost: (loss) => losses.push(loss),
+  })
+  t.teardown(async () => {
+    await pool.close(0)
+    await store.close()
+  })
+  const { run } = jobsOfNetwork(pool, 'demo')
+  const questions = makeQuestions(store)
+  const caller = new Caller()
+  const answers = await Promise.all(questions.map(({ name, args }) => outcomeOf(run(name, args, caller))))
+  t.match(pool.counts, { waiting: 0, running: 0, refused: 0, threadsLost: 0 })
+  t.strictSame(losses, [])
+
+  const execution = new Execution(store, limits)
+  const goOn = () => false
+  const alone = async ({ name, args }: Question): Promise<unknown> => {
+    switch (name) {
+      case 'prove':
+        return buildProofJson((hash) => store.readNode(hash), args)
+      case 'mappingSlots':
+        return computeMappingSlots(args)
+      default:
+        return execution[name](args, goOn)
+    }
+  }
+  const kinds = new Map<string, number>()
+  for (const [index, question] of questions.entries()) {
+    const expected = await outcomeOf(alone(question))
+    const hasFault = typeof expected === 'object' && expected !== null && 'kind' in expected
+    const kind = `${question.name}${hasFault ? ', fault' : ''}`
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+    if (!isDeepStrictEqual(answers[index], expected)) t.same(answers[index], expected, `${index}: ${kind}`)
+  }
+  t.ok(kinds.size >= 6, [...kinds].map(([kind, count]) => `${count} × ${kind}`).join('; '))
+})

@@ -1,0 +1,46 @@
+/** State beside the canonical chain, read from the tries alone. */
+import t from 'tap'
+import type { CallMessage } from '../../../src/evm/execution.js'
+import { bytesToBigInt, toAddress } from '../../../src/primitives/bytes.js'
+import { keccak256 } from '../../../src/primitives/keccak.js'
+import { historicalState } from '../../../src/state/stateView.js'
+import { trieState } from '../../../src/state/trieState.js'
+import {
+  contract,
+  demoExecution,
+  demoHead,
+  demoHeader,
+  demoStore,
+  goOn,
+  requestOf,
+  topOf,
+} from './demoExecution.js'
+
+t.test('off the canonical chain the tries say what the tables say on it', async (t) => {
+  const onTries = trieState(demoStore, demoHeader.stateRoot)
+  const onTables = historicalState(demoStore, demoHeader.number, demoHeader.stateRoot)
+  for (const [address] of demoStore.accounts()) {
+    t.same(onTries.account(address), onTables.account(address))
+    for (const [slot] of demoStore.slotsOf(address)) {
+      t.same(onTries.slot(address, slot), onTables.slot(address, slot))
+    }
+  }
+  // A number that its hash does not have: as after a reorganisation.
+  const message: CallMessage = { to: contract, value: 0n, data: new Uint8Array(0) }
+  const code = topOf('NUMBER')
+  const request = requestOf(message, [{ address: contract, code }], {
+    block: { number: 5, hash: demoHead.hash, isPending: false },
+  })
+  const { returnData } = await demoExecution.call(request, goOn)
+  t.equal(bytesToBigInt(returnData), BigInt(demoHeader.number))
+})
+
+t.test('a state that is not held is a fault', async (t) => {
+  const missing = trieState(demoStore, keccak256(Uint8Array.of(1)))
+  try {
+    missing.account(toAddress(contract))
+    t.fail('found')
+  } catch (error) {
+    t.match(error, { fault: { kind: 'StateNotAvailable' } })
+  }
+})
