@@ -84,31 +84,40 @@ export class Chain {
     return () => this.listeners.delete(listener)
   }
 
+  /** A known block as the head of a chain that ends with it; undefined where there is none of that hash. */
+  readHeadAt(hash: Hash32): Head | undefined {
+    const header = this.store.readHeader(hash)
+    if (header === undefined) return undefined
+    const decoded = decodeHeader(header)
+    return { number: decoded.number, hash, header: decoded, generation: this.current.generation }
+  }
+
   /**
-   * Resolves a block id, the one place where tags get their meaning; undefined where there is no such block.
-   * `argument` counts the caller's arguments from 0. Throws FaultError: `safe` not supported, hash not canonical.
+   * Resolves a block id in the chain that ends with `head`, the one place where tags get their meaning; undefined
+   * where there is no such block. `argument` counts the caller's arguments from 0.
+   * Throws FaultError: `safe` not supported, hash not canonical.
    */
-  resolve(id: BlockId, argument: number): ResolvedBlock | undefined {
+  resolve(id: BlockId, argument: number, head: Head = this.current): ResolvedBlock | undefined {
     switch (id.kind) {
       case 'number':
-        return this.canonicalBlock(id.number)
+        return this.blockByNumber(id.number, head)
       case 'hash':
-        return this.blockByHash(id.hash, id.requireCanonical)
+        return this.blockByHash(id.hash, id.requireCanonical, head)
       case 'tag':
         switch (id.tag) {
           case 'latest':
-            return this.headBlock(false)
+            return { number: head.number, hash: head.hash, isPending: false }
           case 'pending':
-            return this.headBlock(true)
+            return { number: head.number, hash: head.hash, isPending: true }
           case 'earliest':
-            return this.canonicalBlock(0)
+            return this.blockByNumber(0, head)
           case 'finalized':
-            return this.canonicalBlock(Math.max(0, this.current.number - this.options.finalizedLag))
+            return this.blockByNumber(Math.max(0, head.number - this.options.finalizedLag), head)
           case 'safe':
             if (!this.options.supportsSafe) {
               throw new FaultError({ kind: 'SafeTagNotSupported', index: argument })
             }
-            return this.canonicalBlock(Math.max(0, this.current.number - this.options.safeLag))
+            return this.blockByNumber(Math.max(0, head.number - this.options.safeLag), head)
         }
     }
   }
@@ -121,11 +130,11 @@ export class Chain {
   }
 
   /**
-   * The pending block: nothing is known of it but what the head dictates, so it is empty and its state is the
-   * head's. `hash`, `logsBloom`, `nonce` and `number` are null.
+   * The pending block on top of `head`: nothing is known of it but what the head dictates, so it is empty and its
+   * state is the head's. `hash`, `logsBloom`, `nonce` and `number` are null.
    */
-  pendingBlockJson(): string {
-    const { header: parent, hash } = this.current
+  pendingBlockJson(head: Head = this.current): string {
+    const { header: parent, hash } = head
     const parentTotal = this.totalDifficulty(hash) ?? 0n
     const header = buildPendingHeader(parent, hash, this.schedule, parentTotal)
     const totalDifficulty = parentTotal + header.difficulty
@@ -158,24 +167,34 @@ export class Chain {
     return uncleJson(header, headerRlp, headerHash(headerRlp), totalDifficulty)
   }
 
-  private headBlock(isPending: boolean): ResolvedBlock {
-    const { number, hash } = this.current
-    return { number, hash, isPending }
-  }
-
-  private canonicalBlock(number: number): ResolvedBlock | undefined {
+  /**
+   * The block of this number in the chain that ends with `head`. Costs two reads where that is canonical; where the
+   * writer has left it, one more for each block down to where the canonical chain took it up.
+   */
+  private blockByNumber(number: number, head: Head): ResolvedBlock | undefined {
     // A block that the writer has made but not announced yet does not exist for callers.
-    if (number > this.current.number) return undefined
-    const hash = this.store.readCanonicalHash(number)
-    return hash && { number, hash, isPending: false }
+    if (number > head.number) return undefined
+    let { hash, header } = head
+    while (header.number > number) {
+      const canonical = this.store.readCanonicalHash(header.number)
+      if (canonical !== undefined && equalBytes(canonical, hash)) {
+        const found = this.store.readCanonicalHash(number)
+        return found && { number, hash: found, isPending: false }
+      }
+      hash = header.parentHash
+      const parent = this.store.readHeader(hash)
+      if (parent === undefined) throw new Error(`the parent of block ${header.number} is missing`)
+      header = decodeHeader(parent)
+    }
+    return { number, hash, isPending: false }
   }
 
-  private blockByHash(hash: Hash32, requireCanonical: boolean): ResolvedBlock | undefined {
+  private blockByHash(hash: Hash32, requireCanonical: boolean, head: Head): ResolvedBlock | undefined {
     const header = this.store.readHeader(hash)
     if (header === undefined) return undefined
     const { number } = decodeHeader(header)
     if (requireCanonical) {
-      const canonical = this.canonicalBlock(number)
+      const canonical = this.blockByNumber(number, head)
       if (canonical === undefined || !equalBytes(canonical.hash, hash)) {
         throw new FaultError({ kind: 'HashNotCanonical' })
       }

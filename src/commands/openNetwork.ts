@@ -5,12 +5,14 @@
 import { readFileSync, statSync } from 'node:fs'
 import { AnswerCache } from '../chain/answerCache.js'
 import { Chain } from '../chain/chain.js'
+import { ChainView } from '../chain/chainView.js'
 import type { NetworkConfig } from '../config.js'
 import { type IngestThread, startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress } from '../ingest/messages.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import { AskedBefore } from '../primitives/askedBefore.js'
 import { OperatorError } from '../primitives/faults.js'
+import type { NetworkViews } from '../rpc/method.js'
 import type { Network, SyncProgress } from '../rpc/network.js'
 import { StateReader } from '../state/stateReader.js'
 import { ChainReader } from '../store/chainReader.js'
@@ -22,7 +24,8 @@ import { readStorageLayouts } from './storageLayouts.js'
  */
 const pollMs = 250
 
-export interface OpenNetwork extends Network {
+export interface OpenNetwork extends NetworkViews<Network> {
+  readonly name: string
   /** Settles when the source has delivered all it has; rejects where it failed. At once without a source. */
   readonly ingested: Promise<void>
   /** Stops the source after the block in hand and closes the store. */
@@ -77,9 +80,8 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     })
   // Reported by whoever waits for it; until then it must not count as unhandled.
   ingested.catch(() => undefined)
-  return {
+  const shared = {
     name: config.name,
-    chain: opened,
     state: new StateReader(store),
     jobs: options.jobs,
     proofs: new AnswerCache(options.proofCacheBytes, new AskedBefore()),
@@ -88,11 +90,25 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     layouts,
     networkId: String(config.networkId ?? opened.identity.networkId),
     clientVersion: options.clientVersion,
-    get head() {
-      return opened.head
-    },
+  }
+  const viewOf = (chain: ChainView): Network => ({
+    ...shared,
+    chain,
+    head: chain.head,
     get syncing() {
       return syncing
+    },
+  })
+  let current = viewOf(new ChainView(opened, opened.head, false))
+  return {
+    name: config.name,
+    get current() {
+      if (current.head !== opened.head) current = viewOf(new ChainView(opened, opened.head, false))
+      return current
+    },
+    pinned(hash) {
+      const head = opened.readHeadAt(hash)
+      return head && viewOf(new ChainView(opened, head, true))
     },
     ingested,
     async close() {

@@ -166,9 +166,9 @@ function createServer(
     health: () => ({
       status: 'ok',
       networks: Object.fromEntries(
-        networks.map(({ name, head, syncing }) => [
+        networks.map(({ name, current }) => [
           name,
-          { head: head.number, syncing: syncing !== undefined },
+          { head: current.head.number, syncing: current.syncing !== undefined },
         ]),
       ),
     }),

@@ -33,8 +33,9 @@ export function welcomeLines(
     return demo.kind === 'open' ? `${origin}${prefix}/` : `${origin}${prefix}/v3/${secret}`
   }
   const lines = [`Tidegate listens on ${origin}`]
-  for (const { name, chain } of networks) {
-    lines.push(`  ${name}: chain id ${chain.identity.chainId}, head ${chain.head.number}, ${path(name)}`)
+  for (const { name, current } of networks) {
+    const { identity, head } = current.chain
+    lines.push(`  ${name}: chain id ${identity.chainId}, head ${head.number}, ${path(name)}`)
   }
   if (demo.kind === 'unknown') {
     lines.push(

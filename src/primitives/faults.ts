@@ -20,6 +20,8 @@ export type Fault =
   | { readonly kind: 'StorageKeyNotHex'; readonly key: string }
   | { readonly kind: 'TooManyStorageKeys'; readonly max: number; readonly got: number }
   | { readonly kind: 'BothBlockHashAndNumber' }
+  /** A block to be pinned to that is none. `got` is what was written, short enough for a message. */
+  | { readonly kind: 'InvalidPin'; readonly got: string }
   /** `index` is the argument in which the tag stood. */
   | { readonly kind: 'SafeTagNotSupported'; readonly index: number }
   | { readonly kind: 'HeaderNotFound' }

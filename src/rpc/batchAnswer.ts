@@ -1,63 +1,80 @@
 import type { AnswerBody } from './answer.js'
 
-/** Collects the answers of a batch in order, as few pieces as possible, and watches their size. */
+/** Collects the answers of a batch in whatever order they come, and watches their size. */
 export class BatchAnswer {
-  readonly #pieces: (string | Uint8Array)[] = []
   readonly #bytesMax: number
-  #text = ''
+  /** By the place of their call; undefined for a notification and for what is not there yet. */
+  readonly #bodies: (AnswerBody | undefined)[]
+  /** Bytes of each result, zero for an error. */
+  readonly #resultBytes: Uint32Array
   #bytes = 0
-  #isFull = false
 
   /** `bytesMax` bounds all results together with their envelopes. */
-  constructor(bytesMax: number) {
+  constructor(calls: number, bytesMax: number) {
+    this.#bodies = new Array(calls).fill(undefined)
+    this.#resultBytes = new Uint32Array(calls)
     this.#bytesMax = bytesMax
   }
 
-  /** True once a result did not fit: from then on no further call needs to run. */
+  /** True once what is there does not fit: no call after those that have been begun needs to run. */
   get isFull(): boolean {
-    return this.#isFull
+    return this.#bytes > this.#bytesMax
   }
 
-  /** Adds a whole answer, or returns false because it does not fit. */
-  add(body: AnswerBody): boolean {
-    let bytes = 1
-    if (typeof body === 'string') bytes += Buffer.byteLength(body)
-    else
-      for (const piece of body) bytes += typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length
-    if (this.#bytes + bytes > this.#bytesMax) {
-      this.#isFull = true
-      return false
-    }
-    this.#append(body, bytes)
-    return true
-  }
-
-  /** Adds an error answer. Every call gets its answer, so errors fit always; each has some hundred bytes. */
-  addError(body: string): void {
-    this.#append(body, Buffer.byteLength(body) + 1)
-  }
-
-  /** The body: an array of the answers, or nothing when there are none. */
-  finish(): AnswerBody {
-    if (this.#bytes === 0) return ''
-    if (this.#pieces.length === 0) return `${this.#text}]`
-    this.#pieces.push(`${this.#text}]`)
-    return this.#pieces
-  }
-
-  #append(body: AnswerBody, bytes: number): void {
-    this.#text += this.#bytes === 0 ? '[' : ','
+  /** Puts the answer with a result in its place. */
+  putResult(place: number, body: AnswerBody): void {
+    const bytes = bodyBytes(body) + 1
+    this.#bodies[place] = body
+    this.#resultBytes[place] = bytes
     this.#bytes += bytes
-    if (typeof body === 'string') {
-      this.#text += body
-      return
-    }
-    for (const piece of body) {
-      if (typeof piece === 'string') this.#text += piece
+  }
+
+  /** Puts an error answer in its place. Every call gets its answer, so errors fit always; each has some hundred bytes. */
+  putError(place: number, body: string): void {
+    this.#bodies[place] = body
+    this.#bytes += Buffer.byteLength(body) + 1
+  }
+
+  /**
+   * The body: an array of the answers in order, as few pieces as possible; nothing when there are none. From the
+   * first result on that does not fit, `renderTooLarge` says what stands in a result's place.
+   */
+  finish(renderTooLarge: (place: number) => string): AnswerBody {
+    const isFull = this.isFull
+    const pieces: (string | Uint8Array)[] = []
+    let text = ''
+    let bytes = 0
+    let isOver = false
+    for (const [place, body] of this.#bodies.entries()) {
+      if (body === undefined) continue
+      text += text === '' && pieces.length === 0 ? '[' : ','
+      let fitting = body
+      if (isFull) {
+        const resultBytes = this.#resultBytes[place] as number
+        isOver ||= bytes + resultBytes > this.#bytesMax
+        if (isOver && resultBytes > 0) fitting = renderTooLarge(place)
+        bytes += bodyBytes(fitting) + 1
+      }
+      if (typeof fitting === 'string') text += fitting
       else {
-        this.#pieces.push(this.#text, piece)
-        this.#text = ''
+        for (const piece of fitting) {
+          if (typeof piece === 'string') text += piece
+          else {
+            pieces.push(text, piece)
+            text = ''
+          }
+        }
       }
     }
+    if (pieces.length === 0) return text === '' ? '' : `${text}]`
+    pieces.push(`${text}]`)
+    return pieces
   }
+}
+
+function bodyBytes(body: AnswerBody): number {
+  if (typeof body === 'string') return Buffer.byteLength(body)
+  let bytes = 0
+  for (const piece of body) bytes += typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length
+  return bytes
 }

@@ -3,22 +3,21 @@
  * repeated, holds deadlines and size limits, and turns everything thrown into a wire error.
  *
  * Where every method of a request answers at once, so does dispatch: no promise is made and nothing is awaited.
+ * A request that takes longer is still answered from the one block that was the head when it arrived, or that it is
+ * pinned to (requestBasis.ts).
  */
+import { bytesToHex } from '../primitives/bytes.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
-import type { Answer, AnswerBody } from './answer.js'
+import type { Answer } from './answer.js'
 import { AnswerMemo } from './answerMemo.js'
 import { BatchAnswer } from './batchAnswer.js'
 import { Caller } from './caller.js'
+import { Deadline } from './deadline.js'
 import { type Call, parseRequest } from './envelope.js'
-import { decodeParams, type Json, type Method, type RpcNetwork } from './method.js'
-import {
-  type DefectLog,
-  faultToHttpStatus,
-  faultToWireError,
-  renderErrorAnswer,
-  thrownToWireError,
-  type WireError,
-} from './wireErrors.js'
+import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
+import { Failure, type Outcome, renderOutcome, singleAnswer } from './outcome.js'
+import { RequestBasis } from './requestBasis.js'
+import { type DefectLog, renderErrorAnswer, thrownToWireError } from './wireErrors.js'
 
 export interface DispatchLimits {
   /** Calls of one batch. go-ethereum's default: 1,000. */
@@ -54,8 +53,13 @@ export interface Endpoint {
    * Answers a request body. `body` is read before the call returns and not kept. Never throws and never rejects.
    * Whoever sends the answer calls `caller.leave()` then, or before when the client goes away: jobs that nobody
    * waits for end.
+   *
+   * `at` is the block that the whole request is pinned to, as the client wrote it: `latest` or a hash. All tags in it
+   * then stand for that block, and for calls with a member `at` of their own for the block that this names.
    */
-  handle(body: Uint8Array, caller?: Caller): Answer | Promise<Answer>
+  handle(body: Uint8Array, caller?: Caller, at?: string): Answer | Promise<Answer>
+  /** Answers each call of a request body with `fault` and runs none. Otherwise as {@link handle}. */
+  refuse(body: Uint8Array, fault: Fault): Answer
 }
 
 /** Builds endpoints that share one table of methods. Throws RangeError when two methods have one name. */
@@ -66,17 +70,12 @@ export function createDispatcher<N extends RpcNetwork>(options: DispatcherOption
     methods.set(method.name, method)
   }
   return {
-    endpoint: (network: N): Endpoint => new NetworkEndpoint(network, methods, options.limits, options.log),
+    endpoint: (views: NetworkViews<N>): Endpoint =>
+      new NetworkEndpoint(views, methods, options.limits, options.log),
   }
 }
 
-/** A call that failed. `fault` is undefined for a defect. */
-interface Failure {
-  readonly error: WireError
-  readonly fault: Fault | undefined
-}
-
-type Outcome = Json | Failure
+type MethodCall = Extract<Call<Json>, { kind: 'call' }>
 
 /** Calls of one batch that wait for a job at the same time: enough to keep the pool busy, too few to fill its queue. */
 const batchJobsMax = 8
@@ -84,83 +83,130 @@ const batchJobsMax = 8
 const subscriptionMethods: ReadonlySet<string> = new Set(['eth_subscribe', 'eth_unsubscribe'])
 
 class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
-  readonly #network: N
+  readonly #views: NetworkViews<N>
   readonly #methods: ReadonlyMap<string, Method<N>>
   readonly #limits: DispatchLimits
   readonly #log: DefectLog
   readonly #memo: AnswerMemo
   readonly #lookup: (key: string) => Json | undefined
+  /** The head's {@link #blockText}, made once for each head. */
+  #named: N | undefined
+  #name = ''
 
-  constructor(network: N, methods: ReadonlyMap<string, Method<N>>, limits: DispatchLimits, log: DefectLog) {
-    this.#network = network
+  constructor(
+    views: NetworkViews<N>,
+    methods: ReadonlyMap<string, Method<N>>,
+    limits: DispatchLimits,
+    log: DefectLog,
+  ) {
+    this.#views = views
     this.#methods = methods
     this.#limits = limits
     this.#log = log
-    this.#memo = new AnswerMemo(limits.memoBytesMax, network.head.generation)
-    this.#lookup = (key) => this.#memo.read(key, network.head.generation)
+    this.#memo = new AnswerMemo(limits.memoBytesMax, views.current.head.generation)
+    this.#lookup = (key) => this.#memo.read(key, views.current.head.generation)
   }
 
-  handle(body: Uint8Array, caller: Caller = new Caller()): Answer | Promise<Answer> {
+  handle(body: Uint8Array, caller: Caller = new Caller(), at?: string): Answer | Promise<Answer> {
     try {
-      const request = parseRequest(body, this.#limits.batchCallsMax, this.#lookup)
+      const basis = new RequestBasis(this.#views, at)
+      // What is remembered holds for the head and its tags, and not for a block that a request is pinned to.
+      const lookup = at === undefined ? this.#lookup : knowsNothing
+      const request = parseRequest(body, this.#limits.batchCallsMax, lookup)
       return request.kind === 'single'
-        ? this.#single(request.call, caller)
-        : this.#batch(request.calls, caller)
+        ? this.#single(request.call, basis, caller)
+        : this.#batch(request.calls, basis, caller)
     } catch (thrown) {
-      return failureAnswer('null', this.#failure(thrown, 'request'))
+      return singleAnswer('null', undefined, this.#failure(thrown, 'request'), this.#headText())
     }
   }
 
-  #single(call: Call<Json>, caller: Caller): Answer | Promise<Answer> {
-    if (call.kind === 'known') return resultAnswer(call.id, call.known)
-    const outcome = this.#start(call, caller)
-    if (!(outcome instanceof Promise)) return singleAnswer(call.id, outcome)
-    const deadline = new Deadline(this.#limits.requestMsMax)
+  refuse(body: Uint8Array, fault: Fault): Answer {
+    try {
+      const request = parseRequest(body, this.#limits.batchCallsMax, knowsNothing)
+      const refused = Failure.of(fault)
+      const outcomeOf = ({ kind }: Call<Json>) => (kind === 'invalid' ? invalidRequest : refused)
+      if (request.kind === 'single') {
+        return singleAnswer(request.call.id, undefined, outcomeOf(request.call), this.#headText())
+      }
+      const { calls } = request
+      const answer = new BatchAnswer(calls.length, this.#limits.batchBytesMax)
+      for (const [place, call] of calls.entries()) {
+        if (call.id !== undefined) {
+          answer.putError(place, renderErrorAnswer(call.id, outcomeOf(call).error))
+        }
+      }
+      return batchAnswer(answer, calls, this.#headText())
+    } catch (thrown) {
+      return singleAnswer('null', undefined, this.#failure(thrown, 'request'), this.#headText())
+    }
+  }
+
+  #single(call: Call<Json>, basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
+    if (call.kind === 'known') {
+      return singleAnswer(call.id, undefined, call.known, this.#blockText(basis.arrived))
+    }
+    const outcome = this.#start(call, basis, caller)
+    const finish = (settled: Outcome): Answer => {
+      const at = pinOf(call)
+      return singleAnswer(call.id, basis.hashOf(at), settled, this.#blockText(basis.used(at)))
+    }
+    if (!(outcome instanceof Promise)) return finish(outcome)
+    const deadline = new Deadline<Outcome>(this.#limits.requestMsMax, timedOut)
     return deadline.race(outcome).then((settled) => {
       deadline.clear()
-      return singleAnswer(call.id, settled)
+      return finish(settled)
     })
   }
 
-  #batch(calls: readonly Call<Json>[], caller: Caller): Answer | Promise<Answer> {
-    const answer = new BatchAnswer(this.#limits.batchBytesMax)
-    for (let i = 0; i < calls.length; i++) {
-      const call = calls[i] as Call<Json>
-      const outcome = answer.isFull ? tooLarge : this.#start(call, caller)
-      if (outcome instanceof Promise) return this.#awaitBatch(calls, i, outcome, answer, caller)
-      addToBatch(answer, call.id, outcome)
+  #batch(calls: readonly Call<Json>[], basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
+    const answer = new BatchAnswer(calls.length, this.#limits.batchBytesMax)
+    for (const [place, call] of calls.entries()) {
+      const outcome = answer.isFull ? tooLarge : this.#start(call, basis, caller)
+      if (outcome instanceof Promise) return this.#awaitBatch(calls, place, outcome, answer, basis, caller)
+      putOutcome(answer, place, call, basis, outcome)
     }
-    return batchAnswer(answer)
+    return batchAnswer(answer, calls, this.#blockText(basis.used(undefined)))
   }
 
-  /** Goes on with a batch at the call `first`, whose outcome is under way, a few jobs at a time. */
+  /**
+   * Goes on with a batch at the call `first`, whose outcome is under way. The next call is begun as soon as fewer
+   * than {@link batchJobsMax} wait, so that a long job holds up nothing but the end of the batch.
+   */
   async #awaitBatch(
     calls: readonly Call<Json>[],
     first: number,
-    outcome: Promise<Outcome>,
+    begun: Promise<Outcome>,
     answer: BatchAnswer,
+    basis: RequestBasis<N>,
     caller: Caller,
   ): Promise<Answer> {
-    const deadline = new Deadline(this.#limits.requestMsMax)
-    let started: (Outcome | Promise<Outcome>)[] = [outcome]
-    let answered = first
-    for (;;) {
-      for (let i = answered + started.length; i < calls.length && started.length < batchJobsMax; i++) {
-        if (answer.isFull) started.push(tooLarge)
-        else started.push(deadline.hasPassed ? timedOut : this.#start(calls[i] as Call<Json>, caller))
-      }
-      const settled = await Promise.all(started.map((each) => deadline.race(each)))
-      for (const each of settled) addToBatch(answer, calls[answered++]?.id, each)
+    const deadline = new Deadline<Outcome>(this.#limits.requestMsMax, timedOut)
+    const waiting = new Set<Promise<void>>()
+    let outcome: Outcome | Promise<Outcome> = begun
+    for (let place = first; ; ) {
+      const call = calls[place] as Call<Json>
+      if (outcome instanceof Promise) {
+        const here = place
+        const done = deadline.race(outcome).then((settled) => {
+          waiting.delete(done)
+          putOutcome(answer, here, call, basis, settled)
+        })
+        waiting.add(done)
+        if (waiting.size === batchJobsMax) await Promise.race(waiting)
+      } else putOutcome(answer, place, call, basis, outcome)
       // A batch whose client went away starts no further jobs; what it comes to is not sent.
-      if (answered === calls.length || caller.isGone) break
-      started = []
+      if (++place === calls.length || caller.isGone) break
+      if (answer.isFull) outcome = tooLarge
+      else outcome = deadline.hasPassed ? timedOut : this.#start(calls[place] as Call<Json>, basis, caller)
     }
+    await Promise.all(waiting)
     deadline.clear()
-    return batchAnswer(answer)
+    return batchAnswer(answer, calls, this.#blockText(basis.used(undefined)))
   }
 
   /** Runs a call. Never throws; the promise never rejects. */
-  #start(call: Call<Json>, caller: Caller): Outcome | Promise<Outcome> {
+  #start(call: Call<Json>, basis: RequestBasis<N>, caller: Caller): Outcome | Promise<Outcome> {
     if (call.kind === 'known') return call.known
     if (call.kind === 'invalid') return invalidRequest
     const method = this.#methods.get(call.method)
@@ -168,121 +214,107 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const fault: Fault = subscriptionMethods.has(call.method)
         ? { kind: 'NotificationsNotSupported' }
         : { kind: 'MethodNotFound', method: call.method }
-      return faultOutcome(fault)
+      return Failure.of(fault)
     }
-    const { generation } = this.#network.head
+    if (method.cost === 'inline') return this.#run(method, call, basis, caller)
+    if (!caller.admit()) return busy
+    const outcome = this.#run(method, call, basis, caller)
+    if (outcome instanceof Promise) void outcome.then(() => caller.release())
+    else caller.release()
+    return outcome
+  }
+
+  #run(
+    method: Method<N>,
+    call: MethodCall,
+    basis: RequestBasis<N>,
+    caller: Caller,
+  ): Outcome | Promise<Outcome> {
     try {
-      const result = method.run(this.#network, decodeParams(method, call.params), caller)
+      const network = basis.find(call.at)
+      if (network instanceof Failure) return network
+      const result = method.run(network, decodeParams(method, call.params), caller)
       if (result instanceof Promise) {
         return result.then(
           (json) => {
-            this.#remember(method, call.key, json, generation)
+            this.#remember(method, call.key, json, network)
             return json
           },
           (thrown) => this.#failure(thrown, method.name),
         )
       }
-      this.#remember(method, call.key, result, generation)
+      this.#remember(method, call.key, result, network)
       return result
     } catch (thrown) {
       return this.#failure(thrown, method.name)
     }
   }
 
-  #remember(method: Method<N>, key: string | undefined, result: Json, generation: number): void {
+  #remember(method: Method<N>, key: string | undefined, result: Json, network: N): void {
     if (method.memo === 'never' || key === undefined) return
     // What does not exist now may exist in a moment without a new head (a block that arrives by its hash).
     if (isNull(result)) return
-    if (generation === this.#network.head.generation) this.#memo.write(key, result, generation)
+    // A former head and a pinned block are views of their own.
+    if (network === this.#views.current) this.#memo.write(key, result, network.head.generation)
   }
 
   #failure(thrown: unknown, where: string): Failure {
-    return {
-      error: thrownToWireError(thrown, where, this.#log),
-      fault: thrown instanceof FaultError ? thrown.fault : undefined,
+    return new Failure(
+      thrownToWireError(thrown, where, this.#log),
+      thrown instanceof FaultError ? thrown.fault : undefined,
+    )
+  }
+
+  #headText(): string {
+    return this.#blockText(this.#views.current)
+  }
+
+  /** What an answer says of the block it was made from: `<number> <hash>`. */
+  #blockText(network: N): string {
+    if (network === this.#named) return this.#name
+    const { number, hash } = network.head
+    const text = `${number} ${bytesToHex(hash)}`
+    if (network === this.#views.current) {
+      this.#named = network
+      this.#name = text
     }
+    return text
   }
 }
 
-function faultOutcome(fault: Fault): Failure {
-  return { error: faultToWireError(fault), fault }
-}
+const invalidRequest = Failure.of({ kind: 'InvalidRequest' })
+const tooLarge = Failure.of({ kind: 'ResponseTooLarge' })
+const timedOut = Failure.of({ kind: 'RequestTimedOut' })
+/** After a second most of what waits now is done: the pool's full queues hold about as much. */
+const busy = Failure.of({ kind: 'ServerBusy', retryAfterMs: 1000 })
 
-const invalidRequest = faultOutcome({ kind: 'InvalidRequest' })
-const tooLarge = faultOutcome({ kind: 'ResponseTooLarge' })
-const timedOut = faultOutcome({ kind: 'RequestTimedOut' })
+const knowsNothing = (): Json | undefined => undefined
 
 function isNull(result: Json): boolean {
   if (result.length !== 4) return false
   return typeof result === 'string' ? result === 'null' : result[0] === 0x6e
 }
 
-function isFailure(outcome: Outcome): outcome is Failure {
-  return typeof outcome === 'object' && !(outcome instanceof Uint8Array)
+/** The block that a call itself is pinned to, as it was written; undefined where it names none. */
+function pinOf(call: Call<Json>): unknown {
+  return call.kind === 'call' ? call.at : undefined
 }
 
-function resultBody(id: string, result: Json): AnswerBody {
-  return typeof result === 'string'
-    ? `{"jsonrpc":"2.0","id":${id},"result":${result}}`
-    : [`{"jsonrpc":"2.0","id":${id},"result":`, result, '}']
+/** `call.id` is undefined for a notification, which gets no answer whatever came of it. */
+function putOutcome<N extends RpcNetwork>(
+  answer: BatchAnswer,
+  place: number,
+  call: Call<Json>,
+  basis: RequestBasis<N>,
+  outcome: Outcome,
+): void {
+  if (call.id === undefined) return
+  const at = basis.hashOf(pinOf(call))
+  if (outcome instanceof Failure) answer.putError(place, renderErrorAnswer(call.id, outcome.error, at))
+  else answer.putResult(place, renderOutcome(call.id, at, outcome))
 }
 
-function resultAnswer(id: string, result: Json): Answer {
-  return { status: 200, body: resultBody(id, result), retryAfterMs: undefined }
-}
-
-function failureAnswer(id: string, failure: Failure): Answer {
-  const body = renderErrorAnswer(id, failure.error)
-  if (failure.fault === undefined) return { status: 200, body, retryAfterMs: undefined }
-  return { ...faultToHttpStatus(failure.fault), body }
-}
-
-/** `id` is undefined for a notification, which gets no answer whatever came of it. */
-function singleAnswer(id: string | undefined, outcome: Outcome): Answer {
-  if (id === undefined) return { status: 200, body: '', retryAfterMs: undefined }
-  return isFailure(outcome) ? failureAnswer(id, outcome) : resultAnswer(id, outcome)
-}
-
-function addToBatch(answer: BatchAnswer, id: string | undefined, outcome: Outcome): void {
-  if (id === undefined) return
-  if (!isFailure(outcome)) {
-    const body = resultBody(id, outcome)
-    if (answer.add(body)) return
-    answer.addError(renderErrorAnswer(id, tooLarge.error))
-  } else answer.addError(renderErrorAnswer(id, outcome.error))
-}
-
-function batchAnswer(answer: BatchAnswer): Answer {
-  return { status: 200, body: answer.finish(), retryAfterMs: undefined }
-}
-
-/** The time that all waiting of one request shares, with one timer however many outcomes are raced against it. */
-class Deadline {
-  readonly #expired: Promise<Outcome>
-  readonly #timer: NodeJS.Timeout
-  #hasPassed = false
-
-  constructor(ms: number) {
-    let expire: (outcome: Outcome) => void = () => {}
-    this.#expired = new Promise((resolve) => {
-      expire = resolve
-    })
-    this.#timer = setTimeout(() => {
-      this.#hasPassed = true
-      expire(timedOut)
-    }, ms)
-  }
-
-  get hasPassed(): boolean {
-    return this.#hasPassed
-  }
-
-  /** The outcome, or a failure once the time is over. What comes later is dropped. */
-  race(outcome: Outcome | Promise<Outcome>): Promise<Outcome> {
-    return outcome instanceof Promise ? Promise.race([outcome, this.#expired]) : Promise.resolve(outcome)
-  }
-
-  clear(): void {
-    clearTimeout(this.#timer)
-  }
+function batchAnswer(answer: BatchAnswer, calls: readonly Call<Json>[], block: string): Answer {
+  const body = answer.finish((place) => renderErrorAnswer(calls[place]?.id ?? 'null', tooLarge.error))
+  return { status: 200, body, retryAfterMs: undefined, block }
 }

@@ -22,6 +22,8 @@ export type Call<Known> =
       readonly id: string | undefined
       readonly method: string
       readonly params: unknown
+      /** The block that the call is pinned to, as it was written; undefined where it names none. */
+      readonly at: unknown
       /** The call's text without its id; undefined for a call that is long or was read the general way. */
       readonly key: string | undefined
     }
@@ -114,7 +116,7 @@ function fastCall<Known>(
   if (known !== undefined) return { kind: 'known', id, known }
   try {
     const params: unknown = paramsEnd === 0 ? undefined : JSON.parse(text.slice(paramsStart, paramsEnd))
-    return { kind: 'call', id, method: text.slice(methodStart, methodEnd), params, key }
+    return { kind: 'call', id, method: text.slice(methodStart, methodEnd), params, at: undefined, key }
   } catch {
     return undefined
   }
@@ -182,7 +184,7 @@ function generalCall(text: BodyText, start: number, end: number): Call<never> {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { kind: 'invalid', id: 'null' }
-  const { jsonrpc, id, method, params } = value as Record<string, unknown>
+  const { jsonrpc, id, method, params, at } = value as Record<string, unknown>
   const hasId = Object.hasOwn(value, 'id')
   if (hasId && id !== null && typeof id !== 'string' && typeof id !== 'number') {
     return { kind: 'invalid', id: 'null' }
@@ -196,7 +198,7 @@ function generalCall(text: BodyText, start: number, end: number): Call<never> {
   if (jsonrpc !== '2.0' || typeof method !== 'string' || method.length > methodLengthMax) {
     return { kind: 'invalid', id: idText ?? 'null' }
   }
-  return { kind: 'call', id: idText, method, params, key: undefined }
+  return { kind: 'call', id: idText, method, params, at, key: undefined }
 }
 
 function parseFault(): FaultError {

@@ -3,18 +3,37 @@
  * Owns decoding a list or an object of parameters to arguments. Does not own what a parameter may look like
  * (params.ts) nor when and how often a method runs (dispatch.ts).
  */
+import type { Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Caller } from './caller.js'
 
 /** A rendered `result`: JSON as text or as UTF-8 bytes. Bytes are never written to after they are returned. */
 export type Json = string | Uint8Array
 
-/** The least that dispatch needs to know of a network. */
+/** The block that a network seen by a request ends with. */
+export interface RpcHead {
+  readonly number: number
+  readonly hash: Hash32
+  /** Grows with every change of what a tag points to; answers are memoised only within one. */
+  readonly generation: number
+}
+
+/** The least that dispatch needs to know of a network as it stands at one block. */
 export interface RpcNetwork {
   /** The network's name in paths and logs. */
   readonly name: string
-  /** `generation` grows with every change of what a tag points to; answers are memoised only within one. */
-  readonly head: { readonly generation: number }
+  readonly head: RpcHead
+}
+
+/** A network as of any of its blocks. A view stays what it is, whatever the writer does meanwhile. */
+export interface NetworkViews<out N extends RpcNetwork> {
+  /** As of the newest block: the same object until that changes. */
+  readonly current: N
+  /**
+   * As of the block with this hash, which all tags then stand for; an object of its own. Undefined where no such
+   * block is known.
+   */
+  pinned(hash: Hash32): N | undefined
 }
 
 /**

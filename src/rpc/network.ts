@@ -1,5 +1,6 @@
 import type { AnswerCache } from '../chain/answerCache.js'
-import type { Chain, Head } from '../chain/chain.js'
+import type { Head } from '../chain/chain.js'
+import type { ChainView } from '../chain/chainView.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { StateReader } from '../state/stateReader.js'
 import type { StorageLayout } from '../state/storageLayout.js'
@@ -21,9 +22,9 @@ export interface ExecutionSettings {
   readonly marginBps: number
 }
 
-/** What one network offers to methods. */
+/** What one network offers to methods, as of one block. */
 export interface Network extends RpcNetwork {
-  readonly chain: Chain
+  readonly chain: ChainView
   /** The chain's. */
   readonly head: Head
   readonly state: StateReader

@@ -66,6 +66,11 @@ export function faultToWireError(fault: Fault): WireError {
         code: -32602,
         message: 'cannot specify both BlockHash and BlockNumber, choose one or the other',
       }
+    case 'InvalidPin':
+      return {
+        code: -32602,
+        message: `invalid at: want "latest" or a block hash (0x and 64 hex digits), got ${fault.got}`,
+      }
     case 'SafeTagNotSupported':
       return {
         code: -32602,
@@ -160,7 +165,11 @@ export function thrownToWireError(thrown: unknown, where: string, log: DefectLog
   return { code: -32603, message: 'internal error', data: { id } }
 }
 
-/** A whole error answer. `id` is JSON as the caller wrote it. */
-export function renderErrorAnswer(id: string, error: WireError): string {
-  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`
+/**
+ * A whole error answer. `id` is JSON as the caller wrote it; `at` the hash of the block that the call was pinned to,
+ * where it was.
+ */
+export function renderErrorAnswer(id: string, error: WireError, at?: string): string {
+  const pin = at === undefined ? '' : `"at":"${at}",`
+  return `{"jsonrpc":"2.0","id":${id},${pin}"error":${JSON.stringify(error)}}`
 }

@@ -16,14 +16,16 @@ export interface CorsHeaders {
  * that the page could not ask for by other means.
  */
 export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
-  const anyOrigin: ExtraHeaders = [['access-control-allow-origin', '*']]
+  const exposed = ['access-control-expose-headers', 'tidegate-block'] as const
+  const anyOrigin: ExtraHeaders = [['access-control-allow-origin', '*'], exposed]
   const listed = new Set(origins === '*' ? [] : origins.map((origin) => origin.toLowerCase()))
   const answer = (origin: string): ExtraHeaders => {
     if (origin === '') return noHeaders
     if (origins === '*') return anyOrigin
     // Without `vary` a shared cache would hand one origin's answer to another.
     const vary = ['vary', 'origin'] as const
-    return listed.has(origin.toLowerCase()) ? [['access-control-allow-origin', origin], vary] : [vary]
+    if (!listed.has(origin.toLowerCase())) return [vary]
+    return [['access-control-allow-origin', origin], exposed, vary]
   }
   return {
     answer,

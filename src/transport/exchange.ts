@@ -78,13 +78,17 @@ export class Exchange extends Caller {
   /** This body's part of the pool's count. */
   #bufferedBytes = 0
 
-  /** Takes `res` over. Call it inside the handler that got the request. `startTick` counts the server's sweeps. */
+  /**
+   * Takes `res` over. Call it inside the handler that got the request. `startTick` counts the server's sweeps;
+   * `at` is the block that the request is pinned to, empty for none.
+   */
   constructor(
     res: HttpResponse,
     readonly pool: ExchangePool,
     readonly endpoint: Endpoint,
     readonly headers: ExtraHeaders,
     readonly startTick: number,
+    readonly at: string,
   ) {
     super()
     this.#res = res
@@ -125,7 +129,7 @@ export class Exchange extends Caller {
   #answer(body: Uint8Array): void {
     this.#stopReceiving()
     this.#state = 'waiting'
-    const answer = this.endpoint.handle(body, this)
+    const answer = this.endpoint.handle(body, this, this.at === '' ? undefined : this.at)
     if (answer instanceof Promise) void this.#answerLater(answer)
     else this.#send(answer, false)
   }

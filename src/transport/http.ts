@@ -183,7 +183,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   function onPost(res: HttpResponse, req: HttpRequest): void {
     const admitted = admit(req)
     if ('why' in admitted) reject(res, req, admitted)
-    else new Exchange(res, pool, admitted, cors.answer(req.getHeader('origin')), tick)
+    else {
+      const headers = cors.answer(req.getHeader('origin'))
+      new Exchange(res, pool, admitted, headers, tick, req.getHeader('tidegate-at'))
+    }
   }
 
   function onOptions(res: HttpResponse, req: HttpRequest): void {

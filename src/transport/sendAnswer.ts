@@ -32,6 +32,7 @@ export function statusLine(status: number): string {
 export function writeHead(res: HttpResponse, answer: Answer, headers: ExtraHeaders): void {
   if (answer.status !== 200) res.writeStatus(statusLine(answer.status))
   res.writeHeader('content-type', 'application/json')
+  if (answer.block !== undefined) res.writeHeader('tidegate-block', answer.block)
   if (headers !== noHeaders) for (const [name, value] of headers) res.writeHeader(name, value)
   if (answer.retryAfterMs !== undefined) {
     res.writeHeader('retry-after', String(Math.ceil(answer.retryAfterMs / 1000)))

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Pool } from '../../src/pool/pool.js'
+import { toHash32 } from '../../src/primitives/bytes.js'
 import type { Fault } from '../../src/primitives/faults.js'
 import { createDispatcher, defaultDispatchLimits } from '../../src/rpc/dispatch.js'
 import { defineMethod, type RpcNetwork } from '../../src/rpc/method.js'
@@ -49,11 +50,14 @@ async function serve(
     limits: { ...defaultDispatchLimits, requestMsMax },
     log: logDefect,
   })
-  const network: TestNetwork = { name: 'test', head: { generation: 0 }, pool }
+  const head = { number: 0, hash: toHash32(new Uint8Array(32)), generation: 0 }
+  const current: TestNetwork = { name: 'test', head, pool }
   const server = createHttpServer({
     host: '127.0.0.1',
     port: 0,
-    routes: [{ name: 'test', endpoint: dispatcher.endpoint(network), hosts: [] }],
+    routes: [
+      { name: 'test', endpoint: dispatcher.endpoint({ current, pinned: () => undefined }), hosts: [] },
+    ],
     authorize: () => ({ ok: true }),
     noAuth: true,
     limits: { ...defaultHttpLimits, closeMsMax: 100 },

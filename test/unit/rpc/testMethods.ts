@@ -1,3 +1,4 @@
+import { type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import type { Answer, AnswerBody } from '../../../src/rpc/answer.js'
 import {
@@ -6,17 +7,57 @@ import {
   defaultDispatchLimits,
   type Endpoint,
 } from '../../../src/rpc/dispatch.js'
-import { defineMethod, type Json, type Param, type RpcNetwork } from '../../../src/rpc/method.js'
+import {
+  defineMethod,
+  type Json,
+  type NetworkViews,
+  type Param,
+  type RpcHead,
+  type RpcNetwork,
+} from '../../../src/rpc/method.js'
 import { boolean, optional, position } from '../../../src/rpc/params.js'
 import type { Defect } from '../../../src/rpc/wireErrors.js'
 
-/** A network whose head a test moves, and which counts what was run on it. */
-export class TestNetwork implements RpcNetwork {
-  readonly name = 'testnet'
+/** A network whose head a test moves, and which counts what was run on it. Its blocks are 0 to {@link blocksMax}. */
+export class TestNetwork implements NetworkViews<TestView> {
+  /** A block for each generation of the head. */
   readonly head = { generation: 1 }
   runs = 0
   /** Settles every call of `test_job` that waits. */
   readonly jobs: { resolve(json: Json): void; reject(error: unknown): void }[] = []
+  #current: TestView | undefined
+
+  get current(): TestView {
+    const { generation } = this.head
+    if (this.#current?.head.generation !== generation) this.#current = this.#viewOf(generation)
+    return this.#current as TestView
+  }
+
+  pinned(hash: Hash32): TestView | undefined {
+    const number = hash[0] as number
+    return number <= blocksMax && hash.every((byte) => byte === number) ? this.#viewOf(number) : undefined
+  }
+
+  #viewOf(number: number): TestView {
+    return {
+      name: 'testnet',
+      head: { number, hash: testHash(number), generation: this.head.generation },
+      network: this,
+    }
+  }
+}
+
+/** What methods see of it. */
+export interface TestView extends RpcNetwork {
+  readonly head: RpcHead
+  readonly network: TestNetwork
+}
+
+const blocksMax = 100
+
+/** The hash of block `number`: that byte, 32 times. */
+export function testHash(number: number): Hash32 {
+  return toHash32(new Uint8Array(32).fill(number))
 }
 
 const anything: Param<unknown> = { required: false, fallback: null, decode: (value) => value }
@@ -28,7 +69,7 @@ export const testMethods = [
     params: [anything, anything],
     cost: 'inline',
     memo: 'head',
-    run: (network: TestNetwork, args) => {
+    run: ({ network }: TestView, args) => {
       network.runs++
       return JSON.stringify(args)
     },
@@ -38,7 +79,7 @@ export const testMethods = [
     params: [position],
     cost: 'inline',
     memo: 'head',
-    run: (network: TestNetwork, [length]) => {
+    run: ({ network }: TestView, [length]) => {
       network.runs++
       return Buffer.from(JSON.stringify('é'.repeat(length)))
     },
@@ -48,7 +89,7 @@ export const testMethods = [
     params: [optional(boolean, false)],
     cost: 'inline',
     memo: 'head',
-    run: (network: TestNetwork, [asBytes]) => {
+    run: ({ network }: TestView, [asBytes]) => {
       network.runs++
       return asBytes ? Buffer.from('null') : 'null'
     },
@@ -58,7 +99,28 @@ export const testMethods = [
     params: [],
     cost: 'inline',
     memo: 'never',
-    run: (network: TestNetwork) => String(++network.runs),
+    run: ({ network }: TestView) => String(++network.runs),
+  }),
+  defineMethod({
+    name: 'test_block',
+    params: [],
+    cost: 'inline',
+    memo: 'head',
+    run: ({ head, network }: TestView) => {
+      network.runs++
+      return String(head.number)
+    },
+  }),
+  defineMethod({
+    name: 'test_later',
+    params: [],
+    cost: 'job',
+    memo: 'head',
+    run: async ({ head, network }: TestView) => {
+      network.runs++
+      await new Promise((resolve) => setImmediate(resolve))
+      return String(head.number)
+    },
   }),
   defineMethod({
     name: 'test_fault',
@@ -92,7 +154,7 @@ export const testMethods = [
     params: [optional(position, 0)],
     cost: 'job',
     memo: 'head',
-    run: (network: TestNetwork): Promise<Json> => {
+    run: ({ network }: TestView): Promise<Json> => {
       network.runs++
       return new Promise((resolve, reject) => network.jobs.push({ resolve, reject }))
     },
@@ -104,8 +166,8 @@ export interface TestEndpoint {
   readonly endpoint: Endpoint
   readonly defects: Defect[]
   /** Asks and renders the answer to text. */
-  ask(body: string | Uint8Array): string
-  askLater(body: string | Uint8Array): Promise<string>
+  ask(body: string | Uint8Array, at?: string): string
+  askLater(body: string | Uint8Array, at?: string): Promise<string>
 }
 
 export function createTestEndpoint(limits: Partial<DispatchLimits> = {}): TestEndpoint {
@@ -122,12 +184,12 @@ export function createTestEndpoint(limits: Partial<DispatchLimits> = {}): TestEn
     network,
     endpoint,
     defects,
-    ask: (body) => {
-      const answer = endpoint.handle(bytes(body))
+    ask: (body, at) => {
+      const answer = endpoint.handle(bytes(body), undefined, at)
       if (answer instanceof Promise) throw new Error('a promise where an answer at once was expected')
       return bodyText(answer)
     },
-    askLater: async (body) => bodyText(await endpoint.handle(bytes(body))),
+    askLater: async (body, at) => bodyText(await endpoint.handle(bytes(body), undefined, at)),
   }
 }
 

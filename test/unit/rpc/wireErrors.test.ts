@@ -46,6 +46,11 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32602,
     'cannot specify both BlockHash and BlockNumber, choose one or the other',
   ],
+  InvalidPin: [
+    { kind: 'InvalidPin', got: 'number' },
+    -32602,
+    'invalid at: want "latest" or a block hash (0x and 64 hex digits), got number',
+  ],
   SafeTagNotSupported: [
     { kind: 'SafeTagNotSupported', index: 2 },
     -32602,

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { OperatorError } from '../../../src/primitives/faults.js'
+import { testHash } from '../rpc/testMethods.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { goodKey, startTestServer, type TestServer } from './testServer.js'
 
@@ -122,7 +123,11 @@ t.test('pages of any origin may ask unless origins are listed', async (t) => {
   const listed = await withServer(t, {}, { cors: ['https://App.example'] })
   const preflight = await fetch(open.base + path, {
     method: 'OPTIONS',
-    headers: { origin: 'https://a.example', 'access-control-request-method': 'POST' },
+    headers: {
+      origin: 'https://a.example',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type,tidegate-at',
+    },
   })
   t.equal(preflight.status, 204)
   t.equal(preflight.headers.get('access-control-allow-origin'), '*')
@@ -137,6 +142,11 @@ t.test('pages of any origin may ask unless origins are listed', async (t) => {
   t.equal(await allowed(open), null)
   t.equal(await allowed(listed, 'https://app.example'), 'https://app.example')
   t.equal(await allowed(listed, 'https://a.example'), null)
+  const exposed = async (server: TestServer, origin: string) =>
+    (await server.post(path, echo, { origin })).headers.get('access-control-expose-headers')
+  t.equal(await exposed(open, 'https://a.example'), 'tidegate-block')
+  t.equal(await exposed(listed, 'https://app.example'), 'tidegate-block')
+  t.equal(await exposed(listed, 'https://a.example'), null)
 })
 
 t.test('an answer has only the headers it needs', async (t) => {
@@ -145,8 +155,47 @@ t.test('an answer has only the headers it needs', async (t) => {
   t.teardown(() => client.socket.destroy())
   client.write(rawPost(path, echo))
   const headers = (await client.read())?.headers
-  t.same([...(headers?.keys() ?? [])].sort(), ['content-length', 'content-type', 'date', 'uwebsockets'])
+  t.same([...(headers?.keys() ?? [])].sort(), [
+    'content-length',
+    'content-type',
+    'date',
+    'tidegate-block',
+    'uwebsockets',
+  ])
   t.equal(headers?.get('content-type'), 'application/json')
+})
+
+t.test('an answer names the block it was made from, unless no endpoint saw the request', async (t) => {
+  const { post, base, network } = await withServer(t, { bodyBytesMax: 1000 })
+  const block = async (...args: Parameters<typeof post>) => {
+    const response = await post(...args)
+    await response.arrayBuffer()
+    return response.headers.get('tidegate-block')
+  }
+  const name = (number: number) => `${number} 0x${Buffer.from(testHash(number)).toString('hex')}`
+  const at = (number: number) => ({ 'Tidegate-At': `0x${Buffer.from(testHash(number)).toString('hex')}` })
+  const notification = '{"jsonrpc":"2.0","method":"test_echo"}'
+  for (const body of [echo, echo, `[${echo},5]`, call('test_fault'), call('none'), '{', '[]', notification]) {
+    t.equal(await block(path, body), name(1), body)
+    t.equal(
+      await block(path, body, at(9)),
+      body === '{' || body === '[]' ? name(1) : name(9),
+      `pinned ${body}`,
+    )
+  }
+  network.head.generation = 5
+  t.equal(await block(path, echo), name(5))
+  t.equal(await block(path, echo, { 'Tidegate-At': 'latest' }), name(5))
+  t.equal(
+    await block(path, echo, { 'Tidegate-At': '0x12' }),
+    name(5),
+    'what is no block cannot be the one used',
+  )
+  t.equal(await block('/v3/bad', echo), null)
+  t.equal(await block('/nowhere/v3/x', echo), null)
+  t.equal(await block(path, 'x'.repeat(1001)), null)
+  t.equal(await block(path, echo, { 'content-type': 'text/plain' }), null)
+  t.equal((await fetch(`${base}/health`)).headers.get('tidegate-block'), null)
 })
 
 t.test('a busy connection gets all of many long answers, one after another', async (t) => {

@@ -1,0 +1,50 @@
+/** What calls come to, and how that is written: results, failures, the members around them, the HTTP status. */
+import type { Fault } from '../primitives/faults.js'
+import type { Answer, AnswerBody } from './answer.js'
+import type { Json } from './method.js'
+import { faultToHttpStatus, faultToWireError, renderErrorAnswer, type WireError } from './wireErrors.js'
+
+/** A call that failed. */
+export class Failure {
+  constructor(
+    readonly error: WireError,
+    /** Undefined for a defect. */
+    readonly fault: Fault | undefined,
+  ) {}
+
+  static of(fault: Fault): Failure {
+    return new Failure(faultToWireError(fault), fault)
+  }
+}
+
+export type Outcome = Json | Failure
+
+/**
+ * The body that answers a call. `at` is the hash of the block that the call itself was pinned to, undefined where it
+ * named none.
+ */
+export function renderOutcome(id: string, at: string | undefined, outcome: Outcome): AnswerBody {
+  if (outcome instanceof Failure) return renderErrorAnswer(id, outcome.error, at)
+  const pin = at === undefined ? '' : `"at":"${at}",`
+  return typeof outcome === 'string'
+    ? `{"jsonrpc":"2.0","id":${id},${pin}"result":${outcome}}`
+    : [`{"jsonrpc":"2.0","id":${id},${pin}"result":`, outcome, '}']
+}
+
+/**
+ * The answer to a single call, made from the block that `block` names. `id` is undefined for a notification, which
+ * gets no answer whatever came of it.
+ */
+export function singleAnswer(
+  id: string | undefined,
+  at: string | undefined,
+  outcome: Outcome,
+  block: string,
+): Answer {
+  if (id === undefined) return { status: 200, body: '', retryAfterMs: undefined, block }
+  const body = renderOutcome(id, at, outcome)
+  if (outcome instanceof Failure && outcome.fault !== undefined) {
+    return { ...faultToHttpStatus(outcome.fault), body, block }
+  }
+  return { status: 200, body, retryAfterMs: undefined, block }
+}
