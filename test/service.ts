@@ -16,12 +16,12 @@ export interface Service {
   /** What it has printed on standard output so far, by lines. */
   readonly lines: readonly string[]
   readonly process: ChildProcess
-  /** Sends a body to a path and returns status and text. */
+  /** Sends a body to a path and returns status, text and the block that the answer says it was made from. */
   post(
     path: string,
     body: string,
     headers?: Record<string, string>,
-  ): Promise<{ status: number; text: string }>
+  ): Promise<{ status: number; text: string; block: string | null }>
   /** Calls a method at `/` and returns the whole answer. */
   call(method: string, params?: unknown): Promise<RpcAnswer>
   /** Asks it to stop and waits for its exit status. */
@@ -62,7 +62,8 @@ export async function startService(
       headers: { 'content-type': 'application/json', ...headers },
       body,
     })
-    return { status: response.status, text: await response.text() }
+    const block = response.headers.get('tidegate-block')
+    return { status: response.status, text: await response.text(), block }
   }
   return {
     origin,

@@ -1,33 +1,14 @@
 import t, { type Test } from 'tap'
-import { makeFolder, runProgram, startProgram, waitFor, writeInto } from '../program.js'
+import { makeFolder, startProgram, waitFor, writeInto } from '../program.js'
 import { verifyAnswer } from '../proofOracle.js'
-import { startService } from '../service.js'
 import { expectedBlock } from './blockOracle.js'
 import { type BranchBlock, buildBranch, chainFileOf, counterAddress } from './branches.js'
-import { blockAt, blockBytes, genesisPath, quantity } from './demoChain.js'
+import { blockAt, blockBytes, quantity } from './demoChain.js'
 import { askAll, askResults, checkRefusals, type Question } from './questions.js'
+import { serveChain } from './servedChain.js'
 import { expectedTransaction } from './transactionOracle.js'
 
 const word = (value: number) => `0x${value.toString(16).padStart(64, '0')}`
-
-/** A data folder with a network of these blocks, served; `add` imports more in a process of its own. */
-async function serveChain(folder: string, chain: Uint8Array) {
-  const flags = ['--network', 'tides', '--data', `${folder}/data`]
-  let files = 0
-  const add = async (more: Uint8Array) => {
-    const file = writeInto(folder, `chain${files++}.rlp`, more)
-    const { status, err } = await runProgram(['import', ...flags, '--genesis', genesisPath, file])
-    if (status !== 0) throw new Error(err)
-  }
-  await add(chain)
-  const service = await startService([...flags, '--no-auth'])
-  const headIs = (hash: string) =>
-    waitFor(`the head ${hash}`, async () => {
-      const { result } = await service.call('eth_getBlockByNumber', ['latest', false])
-      return result.hash === hash
-    })
-  return { service, add, headIs, flags }
-}
 
 t.test('a head that another process moves takes every answer with it', async (t) => {
   const first = blockAt(20)
