@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { ReplayTask } from '../../src/ingest/messages.js'
@@ -18,23 +19,40 @@ const threadUrl = new URL('../../src/ingest/ingestThread.js', import.meta.url).h
 /** Plays in a thread, as the program does, and prints what becomes of it. */
 const childSource = `
   import { startIngest } from ${JSON.stringify(threadUrl)}
+  console.log('started')
   const thread = startIngest(JSON.parse(process.argv[2]), () => undefined)
+  thread.opened.then(() => console.log('opened'), () => undefined)
   thread.finished.then(() => console.log('finished'), ({ name, message }) => console.log('failed', name, message))
 `
 
-async function runChild(childPath: string, task: ReplayTask, killAfterMs?: number): Promise<string> {
+interface Ending {
+  readonly output: string
+  /** From the start of the thread until readers may open its store, and until the process was gone. */
+  readonly openedMs: number
+  readonly wholeMs: number
+}
+
+/** `killAfterMs` counts from the start of the thread, too: how long a process takes until then varies more. */
+async function runChild(childPath: string, task: ReplayTask, killAfterMs?: number): Promise<Ending> {
   const child = spawn(process.execPath, [childPath, JSON.stringify(task)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_OPTIONS: '' },
   })
+  const closed = once(child, 'close')
   let output = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text
-  })
-  const timer = killAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfterMs)
-  await once(child, 'close')
+  const moments = new Map<string, number>()
+  let timer: NodeJS.Timeout | undefined
+  for await (const line of createInterface({ input: child.stdout })) {
+    output += `${line}\n`
+    moments.set(line, performance.now())
+    if (line === 'started' && killAfterMs !== undefined) {
+      timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs)
+    }
+  }
+  await closed
   clearTimeout(timer)
-  return output
+  const start = moments.get('started') ?? 0
+  return { output, openedMs: (moments.get('opened') ?? 0) - start, wholeMs: performance.now() - start }
 }
 
 /** The head of a store, every block and state of which was checked; undefined before its genesis. */
@@ -61,7 +79,7 @@ t.test(
     const chain = await makeReplayedChain(t, {
       length: 40,
       from: 8,
-      intervalMs: 1,
+      intervalMs: 10,
       reorganisations: [
         { after: 12, back: 4, blocks: 6 },
         { after: 15, back: 1, blocks: 1 },
@@ -76,26 +94,28 @@ t.test(
     const genesis = { text: chain.genesisText, path: 'genesis.json' }
     const task: ReplayTask = { storePath, mapBytes, genesis, replay: chain.plan }
     const last = bytesToHex(chain.heads.at(-1)?.hash ?? new Uint8Array())
-    // How long a whole replay takes, so that the kills fall into it.
-    const start = performance.now()
-    t.equal(await runChild(childPath, task), 'finished\n')
-    const wholeMs = performance.now() - start
+    const whole = 'started\nopened\nfinished\n'
+    t.equal((await runChild(childPath, task)).output, whole)
     t.equal(await checkStore(t, storePath, chain), last)
+    // How long a second replay takes, which begins with taking blocks back, so that the kills fall into it.
+    const { openedMs, wholeMs } = await runChild(childPath, task)
     const { seed = 0 } = propertyRuns(kills)
-    const moments = fc.sample(fc.tuple(fc.double({ min: 0.2, max: 1, noNaN: true }), fc.nat(3)), {
-      seed,
-      numRuns: kills,
-    })
+    const moments = fc.sample(
+      fc.tuple(fc.double({ min: 0.9 * openedMs, max: wholeMs, noNaN: true }), fc.nat(5)),
+      { seed, numRuns: kills },
+    )
     const heads = new Set<string | undefined>()
-    for (const [share, turn] of moments) {
+    for (const [killAfterMs, turn] of moments) {
       if (turn === 0) for (const suffix of ['', '-lock']) rmSync(storePath + suffix, { force: true })
-      const output = await runChild(childPath, task, share * wholeMs)
+      const { output } = await runChild(childPath, task, killAfterMs)
       t.notMatch(output, /failed/)
       heads.add(await checkStore(t, storePath, chain))
     }
-    t.comment(`killed at ${heads.size} heads; a replay takes ${Math.round(wholeMs)} ms`)
+    t.comment(
+      `killed at ${heads.size} heads; a replay takes ${Math.round(openedMs)} to ${Math.round(wholeMs)} ms`,
+    )
     t.ok(heads.size > 2, 'the kills fell into different moments')
-    t.equal(await runChild(childPath, task), 'finished\n')
+    t.equal((await runChild(childPath, task)).output, whole)
     t.equal(await checkStore(t, storePath, chain), last)
   },
 )
