@@ -23,6 +23,7 @@ import {
   readConfigFile,
   reservedNames,
 } from './configFile.js'
+import type { SourceConfig } from './configSource.js'
 import { UsageError } from './primitives/faults.js'
 import { nearest } from './primitives/nearest.js'
 
@@ -30,6 +31,14 @@ export { type Limits, type LogLevel, logLevels } from './configFile.js'
 
 /** Name of the network that is served when nothing else is configured. */
 export const demoNetworkName = 'demo'
+
+/**
+ * The demo network's last block that is taken in at once. Block 200 with its 200 transactions is among these, and the
+ * 60 above it make two minutes of heads.
+ */
+const demoReplayFrom = 204
+/** Long enough to read a head, short enough not to wait for one. */
+const demoReplayIntervalMs = 2_000
 
 /** Where data lies when nothing says otherwise, under the current folder. */
 export const dataDirDefault = 'data/live'
@@ -89,7 +98,7 @@ export interface NetworkConfig {
   readonly networkId: number | undefined
   /** Undefined for a network found in the data folder alone, whose store holds its genesis block. */
   readonly genesisPath: string | undefined
-  readonly source: { readonly type: 'file'; readonly path: string } | undefined
+  readonly source: SourceConfig | undefined
   /** File of storage layouts by address. */
   readonly storageLayoutsPath: string | undefined
   /** Lower-case. */
@@ -339,7 +348,13 @@ function demoNetwork(data: DataConfig): NetworkConfig {
     ...storedNetwork(demoNetworkName, data),
     isEmbedded: true,
     genesisPath: join(folder, 'genesis.json'),
-    source: { type: 'file', path: join(folder, 'chain.rlp') },
+    source: {
+      type: 'replay',
+      file: join(folder, 'chain.rlp'),
+      from: demoReplayFrom,
+      intervalMs: demoReplayIntervalMs,
+      script: [],
+    },
     storageLayoutsPath: join(folder, 'layouts.json'),
   }
 }

@@ -6,6 +6,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { findJsonFault } from './configJson.js'
+import { flag, integer, list, object, text } from './configSchema.js'
+import { findSourceFaults, sourceSchema, withAbsoluteSource } from './configSource.js'
 import { UsageError } from './primitives/faults.js'
 import { nearest } from './primitives/nearest.js'
 import { mapBytesDefault } from './store/environment.js'
@@ -33,28 +35,6 @@ const hostPattern = /^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i
 /** As browsers send it: no path, not even a slash, which would match nothing. */
 const originPattern = /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/i
 const originExpected = 'an origin such as "https://example.org", or "*"'
-
-function text(expected = 'a non-empty string') {
-  return z.string({ error: `expected ${expected}` }).min(1, { error: `expected ${expected}` })
-}
-
-function flag() {
-  return z.boolean({ error: 'expected true or false' })
-}
-
-function integer(min: number, max = Number.MAX_SAFE_INTEGER) {
-  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`
-  const error = `expected ${min === 0 && max === Number.MAX_SAFE_INTEGER ? 'a non-negative integer' : `an integer ${range}`}`
-  return z.number({ error }).int({ error }).min(min, { error }).max(max, { error })
-}
-
-function list<T extends z.ZodType>(item: T) {
-  return z.array(item, { error: 'expected an array' })
-}
-
-function object<T extends z.ZodRawShape>(shape: T) {
-  return z.strictObject(shape, { error: 'expected an object' })
-}
 
 const bodyBytesDefault = 5 * MiB
 const bufferedBodyBytesDefault = 256 * MiB
@@ -114,11 +94,7 @@ const networkShape = {
   /** geth's genesis.json, relative to the configuration file. */
   genesis: text('the path of a genesis.json'),
   /** Where new blocks come from; absent: only what has been imported is served. */
-  source: object({
-    type: z.literal('file', { error: 'expected "file"' }),
-    /** A chain file (RLP blocks, plain or gzip), relative to the configuration file. */
-    path: text('the path of a chain file'),
-  }).optional(),
+  source: sourceSchema.optional(),
   /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
   storageLayouts: text('the path of a JSON file').optional(),
   /** Host names that address this network without its name in the path. */
@@ -229,7 +205,7 @@ function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry 
     ...network,
     genesis: resolve(folder, network.genesis),
     ...(network.storageLayouts !== undefined && { storageLayouts: resolve(folder, network.storageLayouts) }),
-    ...(network.source && { source: { ...network.source, path: resolve(folder, network.source.path) } }),
+    ...(network.source && { source: withAbsoluteSource(network.source, folder) }),
   }
 }
 
@@ -238,7 +214,7 @@ type Path = readonly PropertyKey[]
 function issueToLines(issue: z.core.$ZodIssue, raw: unknown): string[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
-      const near = nearest(key, knownKeys(issue.path))
+      const near = nearest(key, knownKeys(issue.path, raw))
       const hint = near === undefined ? 'remove it' : `did you mean ${near}?`
       return `${formatPath([...issue.path, key])}: unknown key; ${hint}`
     })
@@ -250,9 +226,10 @@ function issueToLines(issue: z.core.$ZodIssue, raw: unknown): string[] {
   return [`${formatPath(issue.path)}: ${issue.message}, got ${formatValue(value)}`]
 }
 
-/** Keys that the schema allows in the object at `path`. */
-function knownKeys(path: Path): string[] {
+/** Keys that the schema allows in the object at `path` of `raw`. */
+function knownKeys(path: Path, raw: unknown): string[] {
   let schema: unknown = fileSchema
+  let value = raw
   for (const step of [...path, undefined]) {
     while (
       schema instanceof z.ZodDefault ||
@@ -261,7 +238,12 @@ function knownKeys(path: Path): string[] {
     ) {
       schema = schema.unwrap()
     }
+    if (schema === sourceSchema) {
+      const { type } = value as { type?: unknown }
+      schema = sourceSchema.options.find((option) => option.shape.type.safeParse(type).success)
+    }
     if (step === undefined) break
+    value = (value as Record<PropertyKey, unknown>)[step]
     if (schema instanceof z.ZodArray) schema = schema.element
     else if (schema instanceof z.ZodObject) schema = schema.shape[String(step)]
   }
@@ -297,10 +279,7 @@ const crossSchema = z
             finalizedLag: z.number().catch(0),
             genesis: z.string().min(1).optional().catch(undefined),
             storageLayouts: z.string().min(1).optional().catch(undefined),
-            source: z
-              .object({ path: z.string().min(1) })
-              .optional()
-              .catch(undefined),
+            source: z.unknown().optional(),
           })
           .catch({ name: undefined, hosts: [], safe: false, safeLag: 0, finalizedLag: 0 }),
       )
@@ -338,13 +317,13 @@ function findCrossFaults(raw: unknown, folder: string): string[] {
     }
     for (const [key, file] of [
       ['genesis', network.genesis],
-      ['source.path', network.source?.path],
       ['storageLayouts', network.storageLayouts],
     ] as const) {
       if (file !== undefined && !existsSync(resolve(folder, file))) {
         faults.push(`${path}.${key}: there is no file ${resolve(folder, file)}`)
       }
     }
+    faults.push(...findSourceFaults(network.source, folder).map((fault) => `${path}.source.${fault}`))
   })
   const names = networks.length > 0 ? [...ownerOfName.keys()] : ['demo']
   if (defaultNetwork !== undefined && !names.includes(defaultNetwork)) {

@@ -6,6 +6,8 @@ import { packageRoot } from '../src/config.js'
 
 /** Data folder with the demo chain as network `demo`, made by `prepare.ts`. Tests only read it. */
 export const fixtureDir = join(packageRoot(), 'dist/fixtures')
+/** Configuration that serves that folder as it is. The embedded network of that name would play its last blocks. */
+export const fixtureConfig = join(fixtureDir, 'tidegate.json')
 
 const program = join(packageRoot(), 'dist/src/main.js')
 
@@ -38,7 +40,7 @@ export interface RpcAnswer {
 
 /** Starts `tidegate serve` and resolves once it listens. Rejects with what it said where it does not. */
 export async function startService(
-  flags: readonly string[] = ['--network', 'demo', '--data', fixtureDir, '--no-auth'],
+  flags: readonly string[] = ['--config', fixtureConfig, '--no-auth'],
 ): Promise<Service> {
   const child = spawn(process.execPath, [program, 'serve', '--port', '0', ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,20 +1,23 @@
 /** Entry of an ingest thread, the only writer of one network's store. Owns the thread's messages, none of the work. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { importFiles } from '../src/ingest/importFiles.js'
-import type { IngestCommand, IngestMessage, IngestTask } from '../src/ingest/messages.js'
+import type { IngestCommand, IngestMessage, IngestTask, ReplayTask } from '../src/ingest/messages.js'
+import { replayFile } from '../src/ingest/replayFile.js'
 import { OperatorError } from '../src/primitives/faults.js'
 
 const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
 
-let stopAsked = false
+const stop = new AbortController()
 port.on('message', (command: IngestCommand) => {
-  stopAsked ||= command.type === 'stop'
+  if (command.type === 'stop') stop.abort()
 })
 const report = (message: IngestMessage): void => port.postMessage(message)
 
 try {
-  await importFiles(workerData as IngestTask, report, () => stopAsked)
+  const task = workerData as IngestTask | ReplayTask
+  if ('replay' in task) await replayFile(task, report, stop.signal)
+  else await importFiles(task, report, () => stop.signal.aborted)
 } catch (error) {
   const isDefect = !(error instanceof OperatorError)
   const { message, stack } = error instanceof Error ? error : new Error(String(error))

@@ -28,6 +28,8 @@ export interface OpenNetwork extends NetworkViews<Network> {
   readonly name: string
   /** Settles when the source has delivered all it has; rejects where it failed. At once without a source. */
   readonly ingested: Promise<void>
+  /** Settles when the network is as callers expect it: with {@link ingested}, or once a replay keeps its pace. */
+  readonly caughtUp: Promise<void>
   /** Stops the source after the block in hand and closes the store. */
   close(): Promise<void>
 }
@@ -51,7 +53,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
   const layouts = storageLayoutsPath === undefined ? new Map() : readStorageLayouts(storageLayoutsPath)
   let syncing: SyncProgress | undefined
   let chain: Chain | undefined
-  const ingest = startSource(config, options.mapBytes, (progress) => {
+  const onProgress = (progress: IngestProgress) => {
     chain?.refreshHead()
     const { number } = progress
     const startingBlock = syncing?.startingBlock ?? number
@@ -59,7 +61,12 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     const currentBlock = chain?.head.number ?? number
     syncing = { startingBlock, currentBlock, highestBlock: Math.max(number, currentBlock) }
     options.onProgress(progress)
-  })
+  }
+  const onHead = () => {
+    chain?.refreshHead()
+    syncing = undefined
+  }
+  const ingest = startSource(config, options.mapBytes, onProgress, onHead)
   await ingest?.opened
   requireChain(config)
   const store = ChainReader.open({ path: config.storePath, mapBytes: options.mapBytes })
@@ -73,12 +80,14 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
   checkIdentity(config, opened)
   const poll = setInterval(() => opened.refreshHead(), pollMs)
   poll.unref()
+  const caughtUp = (ingest?.caughtUp ?? Promise.resolve()).then(() => opened.refreshHead())
   const ingested = (ingest?.finished ?? Promise.resolve())
     .then(() => opened.refreshHead())
     .finally(() => {
       syncing = undefined
     })
-  // Reported by whoever waits for it; until then it must not count as unhandled.
+  // Reported by whoever waits for them; until then they must not count as unhandled.
+  caughtUp.catch(() => undefined)
   ingested.catch(() => undefined)
   const shared = {
     name: config.name,
@@ -111,6 +120,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
       return head && viewOf(new ChainView(opened, head, true))
     },
     ingested,
+    caughtUp,
     async close() {
       clearInterval(poll)
       ingest?.stop()
@@ -130,18 +140,17 @@ function requireChain({ name, storePath, genesisPath }: NetworkConfig): void {
 }
 
 function startSource(
-  config: NetworkConfig,
+  { source, genesisPath, storePath }: NetworkConfig,
   mapBytes: number,
   onProgress: (progress: IngestProgress) => void,
+  onHead: () => void,
 ): IngestThread | undefined {
-  if (config.source === undefined) return undefined
-  const { genesisPath } = config
+  if (source === undefined) return undefined
   const genesis =
     genesisPath === undefined ? undefined : { text: readFileSync(genesisPath, 'utf8'), path: genesisPath }
-  return startIngest(
-    { storePath: config.storePath, mapBytes, genesis, files: [config.source.path] },
-    onProgress,
-  )
+  const store = { storePath, mapBytes, genesis }
+  if (source.type === 'file') return startIngest({ ...store, files: [source.path] }, onProgress)
+  return startIngest({ ...store, replay: source }, onProgress, onHead)
 }
 
 function checkIdentity(config: NetworkConfig, { identity }: Chain): void {

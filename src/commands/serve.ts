@@ -46,8 +46,8 @@ export async function serve(config: Config, io: Io): Promise<number> {
         onProgress: (progress) => view.update(progress),
       })
       networks.push(opened)
-      void opened.ingested.then(view.clear, (error: Error) => {
-        view.clear()
+      void opened.caughtUp.then(view.clear, view.clear)
+      opened.ingested.catch((error: Error) => {
         log.error({ network: network.name }, `the source ended: ${error.message}`)
       })
     }
@@ -60,7 +60,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
         resolve()
       }),
     )
-    void embeddedIngested(config, networks).then(() => {
+    void embeddedCaughtUp(config, networks).then(() => {
       // A source ends when the server stops, too; what it would say then is no longer true.
       if (isStopping) return
       for (const line of welcomeLines(config, networks, port, access.demo)) io.out(line)
@@ -178,11 +178,11 @@ function createServer(
 }
 
 /** Resolves once the embedded network has something to answer. */
-async function embeddedIngested(config: Config, networks: readonly OpenNetwork[]): Promise<void> {
+async function embeddedCaughtUp(config: Config, networks: readonly OpenNetwork[]): Promise<void> {
   // A source that failed has been logged; what is stored is served.
   await Promise.all(
     networks
       .filter(({ name }) => config.networks.find((network) => network.name === name)?.isEmbedded)
-      .map(({ ingested }) => ingested.catch(() => undefined)),
+      .map(({ caughtUp }) => caughtUp.catch(() => undefined)),
   )
 }

@@ -38,6 +38,13 @@ export interface ImporterOptions {
 /** What became of a block. */
 export type ImportOutcome = 'known' | 'canonical' | 'side'
 
+export interface ImportedBlock {
+  readonly outcome: ImportOutcome
+  readonly number: number
+  readonly hash: Hash32
+  readonly gasUsed: bigint
+}
+
 /** A block that breaks a rule, with the identity an operator can look up. */
 export class BadBlockError extends Error {
   override readonly name = 'BadBlockError'
@@ -77,37 +84,58 @@ export class ChainImporter {
   }
 
   /**
-   * Takes one block, RLP-coded. Throws {@link BadBlockError}; the store then stands as before the call. Gas used
-   * is that of blocks executed by this call.
+   * Takes one block, RLP-coded. A known block is passed over, unless it was taken back and extends the head again.
+   * Throws {@link BadBlockError}; the store then stands as before the call. Gas used is that of blocks executed by
+   * this call.
    */
-  async importBlock(rlp: Uint8Array): Promise<{ outcome: ImportOutcome; number: number; gasUsed: bigint }> {
+  importBlock(rlp: Uint8Array): Promise<ImportedBlock> {
+    return this.take(rlp, (block) => equalBytes(block.header.parentHash, this.head().hash))
+  }
+
+  /**
+   * Takes one block as a node does whose consensus client names it the new head: past the Merge it becomes the
+   * head, known or not, before it total difficulty decides. Throws like {@link importBlock}.
+   */
+  playBlock(rlp: Uint8Array): Promise<ImportedBlock> {
+    return this.take(rlp, () => true)
+  }
+
+  /** `takesAgain` tells whether a known block that is not canonical is up for choice like a new one. */
+  private async take(rlp: Uint8Array, takesAgain: (block: ParsedBlock) => boolean): Promise<ImportedBlock> {
     const parsed = parseBlock(rlp)
-    const { header, hash } = parsed
-    const { number } = header
+    const { hash } = parsed
+    const { number } = parsed.header
     try {
-      if (this.isKnown(parsed)) {
+      const isKnown = this.isKnown(parsed)
+      if (isKnown && (this.isCanonical(number, hash) || !takesAgain(parsed))) {
         this.last = { number, hash }
-        return { outcome: 'known', number, gasUsed: 0n }
+        return { outcome: 'known', number, hash, gasUsed: 0n }
       }
-      const block = this.checkBlock(parsed, rlp.length)
+      const block = isKnown ? this.storedBlock(hash) : this.checkBlock(parsed, rlp.length)
       this.last = { number, hash }
-      const head = this.head()
-      if (equalBytes(header.parentHash, head.hash)) {
-        const state = headState(this.store, decodeHeader(this.header(head.hash)).stateRoot)
-        this.store.apply(head.number, [
-          await this.execute(block, state, (n) => this.store.readCanonicalHash(n)),
-        ])
-        return { outcome: 'canonical', number, gasUsed: header.gasUsed }
-      }
-      if (!block.isMerged && block.totalDifficulty <= this.totalDifficulty(head.hash)) {
-        const senders = await this.executor.recoverSenders(block.items, block.fork)
-        this.store.writeSideBlock({ ...blockRows(block), senders })
-        return { outcome: 'side', number, gasUsed: 0n }
-      }
-      return { outcome: 'canonical', number, gasUsed: await this.switchTo(block) }
+      return { ...(await this.choose(block)), number, hash }
     } catch (error) {
       throw asBadBlock(error, number, hash)
     }
+  }
+
+  /** Fork choice between the head and a block that is not canonical. */
+  private async choose(block: Candidate): Promise<{ outcome: ImportOutcome; gasUsed: bigint }> {
+    const { header } = block
+    const head = this.head()
+    if (equalBytes(header.parentHash, head.hash)) {
+      const state = headState(this.store, decodeHeader(this.header(head.hash)).stateRoot)
+      this.store.apply(head.number, [
+        await this.execute(block, state, (n) => this.store.readCanonicalHash(n)),
+      ])
+      return { outcome: 'canonical', gasUsed: header.gasUsed }
+    }
+    if (!block.isMerged && block.totalDifficulty <= this.totalDifficulty(head.hash)) {
+      const senders = await this.executor.recoverSenders(block.items, block.fork)
+      this.store.writeSideBlock({ ...blockRows(block), senders })
+      return { outcome: 'side', gasUsed: 0n }
+    }
+    return { outcome: 'canonical', gasUsed: await this.switchTo(block) }
   }
 
   /**
@@ -291,6 +319,17 @@ export class ChainImporter {
 }
 
 type ParsedBlock = Omit<Candidate, 'totalDifficulty' | 'fork' | 'isMerged'>
+
+/** Where a block stands in a chain. */
+export interface BlockPlace extends StoredHead {
+  readonly parentHash: Hash32
+}
+
+/** A block's place as its RLP alone tells it. Throws InvalidBlockError where it is no block. */
+export function readBlockPlace(rlp: Uint8Array): BlockPlace {
+  const { hash, header } = parseBlock(rlp)
+  return { number: header.number, hash, parentHash: header.parentHash }
+}
 
 function parseBlock(rlp: Uint8Array): ParsedBlock {
   try {

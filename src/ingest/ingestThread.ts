@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { IngestCommand, IngestMessage, IngestProgress, IngestTask } from './messages.js'
+import type { IngestCommand, IngestMessage, IngestProgress, IngestTask, ReplayTask } from './messages.js'
 
 const threadUrl = new URL('../../workers/ingest.js', import.meta.url)
 
@@ -10,27 +10,39 @@ export interface IngestThread {
   /** Settles once the store holds its genesis and readers can open it. Rejects like {@link finished}. */
   readonly opened: Promise<void>
   /**
+   * Settles once nothing is left that is taken in at full speed: with {@link finished}, or earlier where a replay
+   * begins to keep its pace. Rejects like it.
+   */
+  readonly caughtUp: Promise<void>
+  /**
    * Settles when all is taken in, or after {@link stop}. Rejects with OperatorError for what the operator can
    * mend, with Error for a defect.
    */
   readonly finished: Promise<{ progress: IngestProgress; stopped: boolean }>
-  /** Asks the thread to end after the block in hand; {@link finished} tells when it has. */
+  /** Asks the thread to end after the block in hand, and at once while it waits; {@link finished} tells when it has. */
   stop(): void
 }
 
 /**
- * Starts a thread on `task`. It is never terminated: ending a thread that has writes pending in LMDB can take the
- * process with it.
+ * Starts a thread on `task`; `onHead` is called for each head of a replay that has caught up. The thread is never
+ * terminated: ending one that has writes pending in LMDB can take the process with it.
  */
-export function startIngest(task: IngestTask, onProgress: (progress: IngestProgress) => void): IngestThread {
+export function startIngest(
+  task: IngestTask | ReplayTask,
+  onProgress: (progress: IngestProgress) => void,
+  onHead: () => void = () => undefined,
+): IngestThread {
   const worker = new Worker(threadUrl, { workerData: task })
   const opened = defer<void>()
+  const caughtUp = defer<void>()
   const finished = defer<{ progress: IngestProgress; stopped: boolean }>()
-  // Whoever waits for one of them hears of a failure; the other must not count as unhandled.
+  // Whoever waits for one of them hears of a failure; the others must not count as unhandled.
   opened.promise.catch(() => undefined)
+  caughtUp.promise.catch(() => undefined)
   finished.promise.catch(() => undefined)
   const fail = (error: Error) => {
     opened.reject(error)
+    caughtUp.reject(error)
     finished.reject(error)
   }
   let outcome: { progress: IngestProgress; stopped: boolean } | undefined
@@ -40,6 +52,9 @@ export function startIngest(task: IngestTask, onProgress: (progress: IngestProgr
         return opened.resolve()
       case 'progress':
         return onProgress(message.progress)
+      case 'head':
+        onHead()
+        return caughtUp.resolve()
       case 'finished':
         outcome = message
         return
@@ -52,9 +67,16 @@ export function startIngest(task: IngestTask, onProgress: (progress: IngestProgr
   })
   worker.on('error', fail)
   worker.on('exit', (code) => {
-    if (outcome !== undefined) finished.resolve(outcome)
-    else fail(new Error(`the ingest thread ended with code ${code} before it was done`))
+    if (outcome !== undefined) {
+      caughtUp.resolve()
+      finished.resolve(outcome)
+    } else fail(new Error(`the ingest thread ended with code ${code} before it was done`))
   })
   const command: IngestCommand = { type: 'stop' }
-  return { opened: opened.promise, finished: finished.promise, stop: () => worker.postMessage(command) }
+  return {
+    opened: opened.promise,
+    caughtUp: caughtUp.promise,
+    finished: finished.promise,
+    stop: () => worker.postMessage(command),
+  }
 }

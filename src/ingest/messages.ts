@@ -1,14 +1,44 @@
 /** What passes between the thread that ingests and the one that started it. */
 
-/** The work of one ingest thread, as its `workerData`. */
-export interface IngestTask {
+/** The store that an ingest thread writes. */
+export interface IngestStore {
   readonly storePath: string
   /** Bytes of address space of the store. */
   readonly mapBytes: number
   /** geth-format genesis as JSON text, and the file it came from; undefined where the store has its genesis. */
   readonly genesis: { readonly text: string; readonly path: string } | undefined
-  /** Chain files, in order. */
+}
+
+/** A thread's work as its `workerData`: to take in chain files, in order. */
+export interface IngestTask extends IngestStore {
   readonly files: readonly string[]
+}
+
+/** A thread's work as its `workerData`: to play a chain file at a given pace. */
+export interface ReplayTask extends IngestStore {
+  readonly replay: ReplayPlan
+}
+
+export interface ReplayPlan {
+  /** Chain file. */
+  readonly file: string
+  /** Number of the last block that is taken in at full speed; at each start the blocks above it are played again. */
+  readonly from: number
+  /** Time between two blocks. */
+  readonly intervalMs: number
+  /** Reorganisations, by ascending `after`. */
+  readonly script: readonly ReplayStep[]
+}
+
+/**
+ * One reorganisation of a replay: once block `after` of the file is the head, the blocks of another file are played,
+ * which begin in place of the last `back` ones. Then the file goes on.
+ */
+export interface ReplayStep {
+  readonly after: number
+  readonly back: number
+  /** Chain file. */
+  readonly file: string
 }
 
 export interface IngestProgress {
@@ -31,7 +61,12 @@ export type IngestMessage =
   /** The store is open and holds the genesis. */
   | { readonly type: 'opened' }
   | { readonly type: 'progress'; readonly progress: IngestProgress }
-  /** All files are taken in, or `stop` was obeyed. */
+  /**
+   * The store has a new head at which the network is up to date: sent when a replay begins to keep its pace, and at
+   * once with every head after that.
+   */
+  | { readonly type: 'head' }
+  /** All is taken in, or `stop` was obeyed. */
   | { readonly type: 'finished'; readonly progress: IngestProgress; readonly stopped: boolean }
   /** Nothing more will come. `isDefect` tells a fault of the program from one that the operator can mend. */
   | { readonly type: 'failed'; readonly message: string; readonly isDefect: boolean; readonly stack?: string }

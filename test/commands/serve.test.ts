@@ -14,10 +14,12 @@ import {
   waitFor,
   writeInto,
 } from '../program.js'
-import { genesisPath, headBlock, quantity, sights } from '../rpc/demoChain.js'
-import { fixtureDir, type Service, startService } from '../service.js'
+import { blockAt, genesisPath, headBlock, quantity, sights } from '../rpc/demoChain.js'
+import { fixtureConfig, fixtureDir, type Service, startService } from '../service.js'
 
 const keyPattern = /tg_[0-9A-Za-z]{49}/g
+/** The demo network's last block that is taken in at once. */
+const playedFrom = 204
 const hasCurl = ['/usr/bin/curl', '/bin/curl', '/usr/local/bin/curl'].some((path) => existsSync(path))
 
 /** A data folder that holds the whole demo network, so that a start needs no import. */
@@ -78,8 +80,11 @@ async function checkPrinted(t: Test, service: Service): Promise<void> {
     if (hasCurl)
       t.equal(execFileSync('/bin/sh', ['-c', line], { encoding: 'utf8' }), text, 'curl says the same')
   }
-  t.equal(results.get('eth_blockNumber'), quantity(headBlock.number))
-  t.match(results.get('eth_getBlockByNumber'), { hash: sights.head.hash })
+  const latest = results.get('eth_getBlockByNumber') as { number: string; hash: string }
+  t.equal(latest.hash, blockAt(Number(latest.number)).hash)
+  // The last blocks are played one by one while these are asked.
+  const head = Number(results.get('eth_blockNumber'))
+  t.ok(head >= playedFrom && head <= Number(latest.number), `asked at block ${head}`)
   t.match(results.get('eth_getStorageAt'), /^0x[0-9a-f]{64}$/)
   t.not(results.get('eth_getStorageAt'), `0x${'0'.repeat(64)}`, 'an example shows something')
 }
@@ -90,7 +95,7 @@ t.test('the first start makes a key and prints requests that work; so does the s
   await checkPrinted(t, first)
   const text = first.lines.join('\n')
   t.match(text, /^Tidegate listens on http:\/\/127\.0\.0\.1:\d+$/m)
-  t.match(text, /^ {2}demo: chain id 8433, head 264, http:\/\/127\.0\.0\.1:\d+\/v3\/tg_/m)
+  t.match(text, /^ {2}demo: chain id 8433, head 20\d, http:\/\/127\.0\.0\.1:\d+\/v3\/tg_/m)
   t.match(text, /Made the API key "demo" for you/)
   const keys = new Set(text.match(keyPattern))
   t.equal(keys.size, 1)
@@ -139,8 +144,9 @@ t.test('without keys asked for, the printed requests hold none and work', async 
 })
 
 t.test('keys: made and revoked by another process, refused where they are not right', async (t) => {
-  const folder = makeDemoFolder(t)
-  const { service, log } = await start(t, ['--data', folder, '--log-level', 'trace'])
+  const folder = makeFolder(t)
+  copyDemoStore(folder, 'tides')
+  const { service, log } = await start(t, ['--data', folder, '--network', 'tides', '--log-level', 'trace'])
   const made = await runProgram(['keys', 'create', '--name', 'explorer', '--data', folder])
   t.equal(made.status, 0)
   const key = made.out.trim()
@@ -190,7 +196,7 @@ t.test('a port in use is one sentence and status 1', async (t) => {
   await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
   t.teardown(() => holder.close())
   const { port } = holder.address() as { port: number }
-  const flags = ['--data', fixtureDir, '--network', 'demo', '--no-auth', '--port', String(port)]
+  const flags = ['--config', fixtureConfig, '--no-auth', '--port', String(port)]
   checkSentence(
     t,
     await runProgram(['serve', ...flags]),
@@ -200,9 +206,9 @@ t.test('a port in use is one sentence and status 1', async (t) => {
 })
 
 t.test('two servers do not share a port', async (t) => {
-  const { service } = await start(t, ['--data', fixtureDir, '--network', 'demo', '--no-auth'])
+  const { service } = await start(t, ['--config', fixtureConfig, '--no-auth'])
   const { port } = new URL(service.origin)
-  const flags = ['--data', fixtureDir, '--network', 'demo', '--no-auth', '--port', port]
+  const flags = ['--config', fixtureConfig, '--no-auth', '--port', port]
   checkSentence(t, await runProgram(['serve', ...flags]), 1, /annot listen on/)
   t.equal((await service.call('eth_chainId')).result, quantity(sights.chainId))
 })
@@ -276,7 +282,7 @@ t.test('SIGTERM and SIGINT end with 0 and leave a store that opens', async (t) =
     t.strictSame(await exit, [0, null], signal)
     t.match(log(), /"msg":"stopping"/)
     const store = ChainReader.open({ path: storePathOf(folder, 'demo') })
-    t.equal(store.readHead()?.number, headBlock.number)
+    t.ok((store.readHead()?.number ?? 0) >= playedFrom)
     await store.close()
   }
 })
@@ -296,14 +302,15 @@ t.test(
 )
 
 t.test('health answers GET alone, without a key', async (t) => {
-  const folder = makeDemoFolder(t)
-  const { service } = await start(t, ['--data', folder])
+  const folder = makeFolder(t)
+  copyDemoStore(folder, 'tides')
+  const { service } = await start(t, ['--data', folder, '--network', 'tides'])
   const response = await fetch(`${service.origin}/health`)
   t.equal(response.status, 200)
   t.match(response.headers.get('content-type'), 'application/json')
   t.strictSame(JSON.parse(await response.text()), {
     status: 'ok',
-    networks: { demo: { head: headBlock.number, syncing: false } },
+    networks: { tides: { head: headBlock.number, syncing: false } },
   })
   const post = await fetch(`${service.origin}/health`, { method: 'POST' })
   t.equal(post.status, 405)

@@ -60,10 +60,18 @@ t.test('without a file, the embedded demo network is served to this machine alon
         name: 'demo',
         isEmbedded: true,
         genesisPath: join(packageRoot(), 'data/devnet/genesis.json'),
-        source: { type: 'file', path: join(packageRoot(), 'data/devnet/chain.rlp') },
+        source: {
+          type: 'replay',
+          file: join(packageRoot(), 'data/devnet/chain.rlp'),
+          from: 204,
+          intervalMs: 2_000,
+          script: [],
+        },
       },
     ],
   )
+  const { networks } = resolveServeConfig({ network: 'demo', data: t.testdir() })
+  t.strictSame(networks[0]?.source, config.networks[0]?.source, 'also in a data folder of its own')
 })
 
 t.test('limits default to the ones that users of geth know', async (t) => {
@@ -171,7 +179,7 @@ t.test('every fault of a file is named with its path, in one run', async (t) => 
   t.equal(
     text,
     [
-      'the configuration DIR/tidegate.json has 27 faults; mend what is listed here and start again',
+      'the configuration DIR/tidegate.json has 26 faults; mend what is listed here and start again',
       '  port: expected an integer from 0 to 65535, got 65536',
       '  auth: expected true or false, got "no"',
       '  cors.origins: expected an array, got "*"',
@@ -183,8 +191,7 @@ t.test('every fault of a file is named with its path, in one run', async (t) => 
       '  networks[1].finalizedLag: expected a non-negative integer, got "x"',
       '  networks[2].kind: expected "archive", got "history"',
       '  networks[2].genesis: expected the path of a genesis.json, got nothing',
-      '  networks[2].source.type: expected "file", got "http"',
-      '  networks[2].source.path: expected the path of a chain file, got ""',
+      '  networks[2].source.type: expected "file" or "replay", got "http"',
       '  networks[2].finalisedLag: unknown key; did you mean finalizedLag?',
       '  networks[3].chainId: expected an integer of at least 1, got 0',
       '  networks[4]: expected an object, got 7',
@@ -201,6 +208,68 @@ t.test('every fault of a file is named with its path, in one run', async (t) => 
       '  defaultNetwork: expected one of v3, Main, ok, got "c"',
     ].join('\n'),
   )
+})
+
+t.test('every fault of a source is named with its path', async (t) => {
+  const folder = t.testdir()
+  const withSource = (source: unknown) => ({ networks: [{ name: 'a', genesis: 'genesis.json', source }] })
+  const faults = (source: unknown) => {
+    const [, ...lines] = refusal(folder, withSource(source)).split('\n  networks[0].source')
+    return lines
+  }
+  const replay = { type: 'replay', file: 'chain.rlp', from: 5, intervalMs: 100 }
+  const step = { after: 7, back: 2, file: 'chain.rlp' }
+  const cases: readonly (readonly [unknown, readonly string[]])[] = [
+    ['chain.rlp', [': expected an object, got "chain.rlp"']],
+    [{ path: 'chain.rlp' }, ['.type: expected "file" or "replay", got nothing']],
+    [
+      { type: 'file', path: '', from: 1 },
+      ['.path: expected the path of a chain file, got ""', '.from: unknown key; remove it'],
+    ],
+    [
+      { type: 'replay', path: 'chain.rlp' },
+      [
+        '.file: expected the path of a chain file, got nothing',
+        '.from: expected a non-negative integer, got nothing',
+        '.intervalMs: expected an integer from 1 to 3600000, got nothing',
+        '.path: unknown key; remove it',
+      ],
+    ],
+    [{ ...replay, from: -1 }, ['.from: expected a non-negative integer, got -1']],
+    [{ ...replay, intervalMs: 0 }, ['.intervalMs: expected an integer from 1 to 3600000, got 0']],
+    [
+      { ...replay, intervalMs: 3_600_001 },
+      ['.intervalMs: expected an integer from 1 to 3600000, got 3600001'],
+    ],
+    [{ ...replay, interval: 1 }, ['.interval: unknown key; did you mean intervalMs?']],
+    [{ ...replay, file: 'none.rlp' }, ['.file: there is no file DIR/none.rlp']],
+    [{ ...replay, script: 'x' }, ['.script: expected an array, got "x"']],
+    [{ ...replay, script: [7] }, ['.script[0]: expected an object, got 7']],
+    [
+      { ...replay, script: [{ after: 'x', back: 0, file: 'none.rlp', bak: 1 }] },
+      [
+        '.script[0].after: expected a non-negative integer, got "x"',
+        '.script[0].back: expected an integer from 1 to 1000, got 0',
+        '.script[0].bak: unknown key; did you mean back?',
+        '.script[0].file: there is no file DIR/none.rlp',
+      ],
+    ],
+    [
+      { ...replay, script: [step, { ...step, back: 1 }, { ...step, after: 9, back: 5 }] },
+      [
+        '.script[1].after: expected more than 7, which stands before it, got 7',
+        '.script[2].back: expected at most after - from (9 - 5), because nothing below from is played, got 5',
+      ],
+    ],
+  ]
+  for (const [source, expected] of cases) t.strictSame(faults(source), expected, JSON.stringify(source))
+  const config = writeConfig(folder, withSource({ ...replay, script: [step] }))
+  const chain = join(folder, 'chain.rlp')
+  t.strictSame(resolveServeConfig({ config }).networks[0]?.source, {
+    ...replay,
+    file: chain,
+    script: [{ ...step, file: chain }],
+  })
 })
 
 t.test('a file that holds no object is refused', async (t) => {

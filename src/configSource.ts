@@ -1,0 +1,103 @@
+/** Where a network's blocks come from, as a configuration file says it: the schema and what it cannot say alone. */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { integer, list, object, text } from './configSchema.js'
+
+/** An hour: no chain takes longer from one block to the next. */
+const intervalMsMax = 3_600_000
+
+/** The way back after a reorganisation executes one block more, and no branch of more than 1,024 is executed at once. */
+const backMax = 1_000
+
+/** Paths are relative to the configuration file. */
+const fileSource = object({
+  type: z.literal('file'),
+  /** A chain file (RLP blocks, plain or gzip), taken in at full speed. */
+  path: text('the path of a chain file'),
+})
+
+const replaySource = object({
+  type: z.literal('replay'),
+  /** A chain file, played at a pace. */
+  file: text('the path of a chain file'),
+  /** Number of the last block that is taken in at full speed; every start plays again from it. */
+  from: integer(0),
+  /** Time between two blocks. */
+  intervalMs: integer(1, intervalMsMax),
+  /** Reorganisations, in the order in which they happen. */
+  script: list(
+    object({
+      /** Once this block of the file is the head … */
+      after: integer(0),
+      /** … so many blocks, the head and those below it, … */
+      back: integer(1, backMax),
+      /** … give way to the blocks of this chain file. Then `file` goes on. */
+      file: text('the path of a chain file'),
+    }),
+  ).default([]),
+})
+
+export const sourceSchema = z.discriminatedUnion('type', [fileSource, replaySource], {
+  error: ({ code }) => (code === 'invalid_union' ? 'expected "file" or "replay"' : 'expected an object'),
+})
+
+export type SourceConfig = z.output<typeof sourceSchema>
+
+export function withAbsoluteSource(source: SourceConfig, folder: string): SourceConfig {
+  if (source.type === 'file') return { ...source, path: resolve(folder, source.path) }
+  return {
+    ...source,
+    file: resolve(folder, source.file),
+    script: source.script.map((step) => ({ ...step, file: resolve(folder, step.file) })),
+  }
+}
+
+/** The parts that are compared with each other; what has the wrong type is left out, because the schema names it. */
+const crossSchema = z
+  .object({
+    path: z.string().min(1).optional().catch(undefined),
+    file: z.string().min(1).optional().catch(undefined),
+    from: z.number().catch(0),
+    script: z
+      .array(
+        z
+          .object({
+            after: z.number().optional().catch(undefined),
+            back: z.number().catch(1),
+            file: z.string().min(1).optional().catch(undefined),
+          })
+          .catch({ back: 1 }),
+      )
+      .catch([]),
+  })
+  .catch({ from: 0, script: [] })
+
+/** Files that are not there, and steps that do not fit together; each begins with its path below the source. */
+export function findSourceFaults(raw: unknown, folder: string): string[] {
+  const { path, file, from, script } = crossSchema.parse(raw)
+  const faults: string[] = []
+  const requireFile = (key: string, name: string | undefined): void => {
+    if (name !== undefined && !existsSync(resolve(folder, name))) {
+      faults.push(`${key}: there is no file ${resolve(folder, name)}`)
+    }
+  }
+  requireFile('path', path)
+  requireFile('file', file)
+  let last: number | undefined
+  for (const [index, { after, back, file }] of script.entries()) {
+    const key = `script[${index}]`
+    requireFile(`${key}.file`, file)
+    if (after === undefined) continue
+    if (last !== undefined && after <= last) {
+      faults.push(`${key}.after: expected more than ${last}, which stands before it, got ${after}`)
+    }
+    last = after
+    if (after - back < from) {
+      faults.push(
+        `${key}.back: expected at most after - from (${after} - ${from}), because nothing below from is played, got ${back}`,
+      )
+    }
+  }
+  return faults
+}

@@ -1,0 +1,118 @@
+/**
+ * What every source of blocks shares: taking the blocks of a file at full speed, counting them, and naming the file
+ * and the byte in every fault. Owns no order of blocks and no pace.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { InvalidBlockError } from '../evm/executeBlock.js'
+import { OperatorError } from '../primitives/faults.js'
+import { ChainFileError, fileBytes, readChainFile } from './chainFile.js'
+import { BadBlockError, type ChainImporter, type ImportedBlock } from './importer.js'
+import type { IngestMessage, IngestProgress } from './messages.js'
+
+/** Shortest time between two progress messages; a reader of a bar sees no more. */
+const progressMs = 100
+/**
+ * Longest time without a turn of the event loop. Execution runs on promises that never leave the loop's turn, so
+ * without this a message to stop would not arrive before the file ends.
+ */
+const turnMs = 20
+
+/** Takes blocks into a store, counts them, and reports on the way. */
+export class Intake {
+  /** Bytes of the files taken so far. */
+  bytesRead = 0
+  private readonly start = performance.now()
+  private readonly counts = { canonical: 0, known: 0, side: 0 }
+  private gas = 0n
+  private reported = this.start
+  private turned = this.start
+
+  /** `number` is that of the head, `bytesTotal` the size of all files. */
+  constructor(
+    readonly importer: ChainImporter,
+    private number: number,
+    private readonly bytesTotal: number,
+    private readonly report: (message: IngestMessage) => void,
+  ) {}
+
+  /** Takes a block in, reports now and then, and gives the event loop its turns. */
+  async import(rlp: Uint8Array): Promise<ImportedBlock> {
+    const imported = this.count(await this.importer.importBlock(rlp))
+    const now = performance.now()
+    if (now - this.reported >= progressMs) {
+      this.reported = now
+      this.report({ type: 'progress', progress: this.progress() })
+    }
+    if (now - this.turned >= turnMs) {
+      await setImmediate()
+      this.turned = performance.now()
+    }
+    return imported
+  }
+
+  /** Takes a block in as the one that is to be the head, and reports nothing. */
+  async play(rlp: Uint8Array): Promise<ImportedBlock> {
+    return this.count(await this.importer.playBlock(rlp))
+  }
+
+  progress(): IngestProgress {
+    const { canonical, known, side } = this.counts
+    return {
+      number: this.number,
+      executed: canonical,
+      known,
+      side,
+      gas: Number(this.gas),
+      bytesRead: this.bytesRead,
+      bytesTotal: this.bytesTotal,
+      elapsedMs: performance.now() - this.start,
+    }
+  }
+
+  private count(imported: ImportedBlock): ImportedBlock {
+    this.counts[imported.outcome]++
+    this.gas += imported.gasUsed
+    this.number = imported.number
+    return imported
+  }
+}
+
+/** Bytes of a chain file. Throws OperatorError where it cannot be read. */
+export async function sizeOfFile(file: string): Promise<number> {
+  try {
+    return await fileBytes(file)
+  } catch (error) {
+    throw new OperatorError(`cannot read the chain file ${file}: ${(error as Error).message}`)
+  }
+}
+
+/**
+ * Hands the blocks of a file to `visit`, one after the other, until it says false; resolves to whether it never did.
+ * `onRead` is that of {@link readChainFile}. Throws OperatorError, naming file and byte, for a file that is damaged
+ * and for the block that `visit` finds bad.
+ */
+export async function visitBlocks(
+  file: string,
+  onRead: (bytes: number) => void,
+  visit: (rlp: Uint8Array) => Promise<boolean>,
+): Promise<boolean> {
+  let offset = 0
+  try {
+    for await (const block of readChainFile(file, onRead)) {
+      offset = block.offset
+      if (!(await visit(block.rlp))) return false
+    }
+    return true
+  } catch (error) {
+    throw asFileFault(error, file, offset)
+  }
+}
+
+/** A bad block or file as a fault that the operator can mend; anything else as it is. */
+export function asFileFault(error: unknown, file: string, offset: number): unknown {
+  if (error instanceof ChainFileError) return new OperatorError(error.message)
+  if (error instanceof BadBlockError || error instanceof InvalidBlockError) {
+    return new OperatorError(`${file}: at byte ${offset}: ${error.message}; all blocks before it are kept`)
+  }
+  return error
+}

@@ -1,0 +1,236 @@
+/**
+ * Plays a chain file at a given pace, with reorganisations by script: a chain whose head moves, for whoever wants to
+ * see one move. Owns the order and the pace of blocks; what becomes of a block is the importer's decision.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { OperatorError } from '../primitives/faults.js'
+import type { StoredHead } from '../store/chainReader.js'
+import type { ChainWriter } from '../store/chainWriter.js'
+import { type BlockPlace, ChainImporter, readBlockPlace } from './importer.js'
+import { Intake, sizeOfFile, visitBlocks } from './intake.js'
+import type { IngestMessage, ReplayPlan, ReplayStep, ReplayTask } from './messages.js'
+import { Pace } from './pace.js'
+import { openTaskStore } from './taskStore.js'
+
+/**
+ * Takes the blocks of a file up to `from` into a store at full speed, then one block each interval. Canonical blocks
+ * above `from` are taken back first, so that every start plays the same. Ends after a whole block once `signal` says
+ * so. Throws OperatorError for everything that the operator can mend; what the store held up to there stays.
+ */
+export async function replayFile(
+  task: ReplayTask,
+  report: (message: IngestMessage) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const bytesTotal = await sizeOfFile(task.replay.file)
+  await checkStart(task.replay)
+  await checkScript(task.replay.script)
+  const { store, schedule } = await openTaskStore(task)
+  try {
+    await takeBackTo(task.replay.from, store, signal)
+    // Readers come in only now, so that nobody sees the head of the last time.
+    report({ type: 'opened' })
+    const importer = new ChainImporter(store, schedule)
+    const intake = new Intake(importer, headOf(store).number, bytesTotal, report)
+    await new Replay(task.replay, store, intake, report, signal).run()
+    report({ type: 'finished', progress: intake.progress(), stopped: signal.aborted })
+  } finally {
+    await store.close()
+  }
+}
+
+/** Blocks above `from` must not be taken back where the file has no others to put in their place. */
+async function checkStart({ file, from }: ReplayPlan): Promise<void> {
+  let first = 0
+  await visitBlocks(
+    file,
+    () => undefined,
+    async (rlp) => {
+      first = readBlockPlace(rlp).number
+      return false
+    },
+  )
+  if (first > from + 1) {
+    throw new OperatorError(
+      `source.from: ${file} begins with block ${first}, so it cannot be played from block ${from} on`,
+    )
+  }
+}
+
+async function takeBackTo(number: number, store: ChainWriter, signal: AbortSignal): Promise<void> {
+  while (headOf(store).number > number && !signal.aborted) {
+    takeBackHead(store)
+    // Lets a message to stop arrive.
+    await setImmediate()
+  }
+}
+
+/** One block is one transaction, however many are to go. */
+function takeBackHead(store: ChainWriter): void {
+  store.apply(headOf(store).number - 1, [])
+}
+
+function headOf(store: ChainWriter): StoredHead {
+  const head = store.readHead()
+  if (head === undefined) throw new Error('the store has no genesis')
+  return head
+}
+
+class Replay {
+  /** Set once block `from` is the head. */
+  private pace: Pace | undefined
+  private stepsDone = 0
+  /** The file's last block so far. */
+  private last: BlockPlace | undefined
+
+  constructor(
+    private readonly plan: ReplayPlan,
+    private readonly store: ChainWriter,
+    private readonly intake: Intake,
+    private readonly report: (message: IngestMessage) => void,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  async run(): Promise<void> {
+    const { file, from, script } = this.plan
+    if (from === 0) this.keepPace()
+    const onRead = (bytes: number) => {
+      this.intake.bytesRead = bytes
+    }
+    const isWhole = await visitBlocks(file, onRead, async (rlp) => {
+      this.last = readBlockPlace(rlp)
+      return this.pace === undefined ? this.hurry(rlp, this.last) : this.playNext(rlp, this.last)
+    })
+    if (!isWhole || this.signal.aborted) return
+    const end = `${file} ends with block ${this.last?.number}`
+    if (this.pace === undefined) throw new OperatorError(`source.from: ${end}, before block ${from}`)
+    const step = script[this.stepsDone]
+    if (step !== undefined) throw misfit(this.stepsDone, 'after', `${end}, before block ${step.after}`)
+  }
+
+  /** Takes a block up to `from` in at full speed. False where the replay is to end, as in the methods below. */
+  private async hurry(rlp: Uint8Array, place: BlockPlace): Promise<boolean> {
+    if (this.signal.aborted) return false
+    const { file, from } = this.plan
+    const head = headOf(this.store)
+    if (place.number > from) {
+      // The file begins above block `from`, or has another branch there.
+      if (head.number !== from) throw new OperatorError(`source.from: ${file} has no block ${from}`)
+      this.keepPace()
+      return this.playNext(rlp, place)
+    }
+    if (place.number < from) {
+      await this.intake.import(rlp)
+      return true
+    }
+    // A branch of more difficulty, left by another script, gives way as far as it has to.
+    while ((await this.intake.play(rlp)).outcome === 'side') takeBackHead(this.store)
+    this.keepPace()
+    return true
+  }
+
+  /** From here on the head moves at its own pace. */
+  private keepPace(): void {
+    this.pace = new Pace(this.plan.intervalMs, this.signal)
+    this.report({ type: 'head' })
+  }
+
+  /** Plays the next block of the file, and the reorganisation that follows it. */
+  private async playNext(rlp: Uint8Array, place: BlockPlace): Promise<boolean> {
+    if (!(await this.play(rlp))) return false
+    const index = this.stepsDone
+    const step = this.plan.script[index]
+    if (step?.after !== place.number) return true
+    this.stepsDone++
+    return this.reorganise(step, index, place)
+  }
+
+  /** Waits for the next moment and plays a block. */
+  private async play(rlp: Uint8Array): Promise<boolean> {
+    if (!(await this.pace?.wait())) return false
+    const { outcome } = await this.intake.play(rlp)
+    if (outcome === 'canonical') this.report({ type: 'head' })
+    return true
+  }
+
+  /** Plays the competing blocks of a step that follows block `place` of the file. */
+  private async reorganise(step: ReplayStep, index: number, place: BlockPlace): Promise<boolean> {
+    const { after, back, file } = step
+    if (!this.isHead(place)) {
+      const why = `block ${after} is not the head, because the chain without it has more total difficulty`
+      throw misfit(index, 'after', why)
+    }
+    let last: BlockPlace | undefined
+    const isWhole = await visitBlocks(
+      file,
+      () => undefined,
+      async (rlp) => {
+        const block = readBlockPlace(rlp)
+        if (last === undefined) this.checkBranch(block, after - back, step, index)
+        last = block
+        return this.play(rlp)
+      },
+    )
+    if (!isWhole || last === undefined) return false
+    if (!this.isHead(last)) {
+      const why = `total difficulty ${this.difficultyOf(last.hash)} of its last block ${last.number} does not exceed`
+      throw misfit(
+        index,
+        'file',
+        `${file} takes back nothing: ${why} ${this.difficultyOf(place.hash)} of ${after}`,
+      )
+    }
+    return true
+  }
+
+  /** The first competing block has to be on block `base` of the chain as it stands, and none of that chain itself. */
+  private checkBranch(block: BlockPlace, base: number, { file }: ReplayStep, index: number): void {
+    const { number, hash, parentHash } = block
+    const baseHash = this.store.readCanonicalHash(base) as Hash32
+    if (!equalBytes(parentHash, baseHash)) {
+      const parents = `it is on ${bytesToHex(parentHash)}, block ${base} is ${bytesToHex(baseHash)}`
+      throw misfit(index, 'file', `${file} begins with block ${number} of another chain: ${parents}`)
+    }
+    const canonical = this.store.readCanonicalHash(number)
+    if (canonical !== undefined && equalBytes(canonical, hash)) {
+      throw misfit(index, 'file', `${file} takes back nothing: it begins with the same block ${number}`)
+    }
+  }
+
+  private isHead({ hash }: BlockPlace): boolean {
+    return equalBytes(headOf(this.store).hash, hash)
+  }
+
+  private difficultyOf(hash: Hash32): bigint {
+    return bytesToBigInt(this.store.readTotalDifficulty(hash) ?? new Uint8Array(0))
+  }
+}
+
+/** Each file of competing blocks, as far as it can be told without the chain: numbers and links. */
+async function checkScript(script: readonly ReplayStep[]): Promise<void> {
+  for (const [index, { after, back, file }] of script.entries()) {
+    let last: BlockPlace | undefined
+    const begin = after - back + 1
+    await visitBlocks(
+      file,
+      () => undefined,
+      async (rlp) => {
+        const block = readBlockPlace(rlp)
+        if (last === undefined && block.number !== begin) {
+          const why = `${file} begins with block ${block.number}; in place of ${back} up to ${after} it has to be ${begin}`
+          throw misfit(index, 'file', why)
+        }
+        if (last !== undefined && !equalBytes(block.parentHash, last.hash)) {
+          throw misfit(index, 'file', `in ${file} block ${block.number} does not follow on ${last.number}`)
+        }
+        last = block
+        return true
+      },
+    )
+  }
+}
+
+function misfit(index: number, key: keyof ReplayStep, why: string): OperatorError {
+  return new OperatorError(`source.script[${index}].${key}: ${why}`)
+}

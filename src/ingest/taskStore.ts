@@ -1,0 +1,71 @@
+import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
+import { decodeHeader } from '../chain/header.js'
+import { bytesToBigInt } from '../primitives/bytes.js'
+import { OperatorError } from '../primitives/faults.js'
+import { ChainWriter } from '../store/chainWriter.js'
+import { type Genesis, parseGenesis } from './genesis.js'
+import type { IngestStore } from './messages.js'
+
+/**
+ * Opens the store of a task for writing, made with the task's genesis where there is none, and the rules of its
+ * chain. Throws OperatorError for a genesis or a store that is not usable, and where they are of different chains.
+ */
+export async function openTaskStore(
+  task: IngestStore,
+): Promise<{ store: ChainWriter; schedule: ForkSchedule }> {
+  const genesis = task.genesis && readGenesis(task.genesis)
+  const store = ChainWriter.openForWriting({ path: task.storePath, mapBytes: task.mapBytes })
+  try {
+    if (genesis !== undefined && task.genesis !== undefined) {
+      store.initialize(genesis.identity, genesis.bundle)
+      adoptRules(store, genesis, task.genesis.path)
+    }
+    return { store, schedule: genesis?.schedule ?? storedSchedule(store) }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+function readGenesis({ text, path }: NonNullable<IngestStore['genesis']>): Genesis {
+  try {
+    return parseGenesis(text)
+  } catch (error) {
+    if (error instanceof RangeError)
+      throw new OperatorError(`the genesis ${path} is not usable: ${error.message}`)
+    throw error
+  }
+}
+
+function storedSchedule(store: ChainWriter): ForkSchedule {
+  const identity = store.readIdentity()
+  if (identity === undefined)
+    throw new OperatorError(`the store ${store.path} is new; name its genesis with --genesis FILE`)
+  return new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+}
+
+/**
+ * A genesis file may get new forks while its hash stays. They are taken over as long as no block of the store would
+ * have been made by other rules. Throws OperatorError otherwise.
+ */
+function adoptRules(store: ChainWriter, { identity, schedule }: Genesis, path: string): void {
+  const known = store.readIdentity()
+  const head = store.readHead()
+  if (known === undefined || head === undefined || known.config === identity.config) return
+  const header = store.readHeader(head.hash)
+  const total = store.readTotalDifficulty(head.hash)
+  if (header === undefined || total === undefined) throw new Error('the head of the store is not whole')
+  const before = new ForkSchedule(parseGenesisConfig(JSON.parse(known.config)))
+  const difference = schedule.firstDifference(before, {
+    number: head.number,
+    timestamp: decodeHeader(header).timestamp,
+    totalDifficulty: bytesToBigInt(total),
+  })
+  if (difference !== undefined) {
+    throw new OperatorError(
+      `the genesis ${path} changes ${difference}, by which blocks of the store ${store.path} up to ${head.number} ` +
+        'were made; use the genesis it was made with, or import the chain again into an empty folder',
+    )
+  }
+  store.writeConfig(identity.config)
+}

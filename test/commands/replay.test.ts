@@ -1,0 +1,195 @@
+import { readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { resolveServeConfig } from '../../src/config.js'
+import { bytesToHex } from '../../src/primitives/bytes.js'
+import { ChainReader } from '../../src/store/chainReader.js'
+import type { MadeBlock } from '../chainMaker.js'
+import { copyDemoStore, makeFolder, runProgram, startProgram, waitFor, writeInto } from '../program.js'
+import { makeReplayedChain, type ReplayedChain, replayedStorePath } from '../replayedChain.js'
+import { blockAt, headBlock, quantity } from '../rpc/demoChain.js'
+import { type Service, startService } from '../service.js'
+
+/** Longer than any test. */
+const never = 3_600_000
+
+const hashOf = (block: MadeBlock | undefined) => bytesToHex(block?.hash ?? new Uint8Array())
+
+async function latest(service: Service): Promise<{ number: string; hash: string; parentHash: string }> {
+  return (await service.call('eth_getBlockByNumber', ['latest', false])).result
+}
+
+/** Looks at the head again and again until it is `last`; the hashes seen, in order. */
+async function watchHeads(service: Service, last: string): Promise<string[]> {
+  const seen: string[] = []
+  await waitFor(`the head ${last}`, async () => {
+    const { hash } = await latest(service)
+    if (seen.at(-1) !== hash) seen.push(hash)
+    return hash === last
+  })
+  return seen
+}
+
+/** Whether `seen` are some of `heads`, in their order. */
+function isInOrder(seen: readonly string[], heads: readonly string[]): boolean {
+  let at = -1
+  return seen.every((hash) => {
+    at = heads.indexOf(hash, at + 1)
+    return at !== -1
+  })
+}
+
+/** The same chain with another pace. */
+function withInterval({ configPath }: ReplayedChain, folder: string, intervalMs: number): string {
+  const config = JSON.parse(readFileSync(configPath, 'utf8'))
+  const [network] = config.networks
+  network.source.intervalMs = intervalMs
+  network.genesis = configPath.replace('tidegate.json', network.genesis)
+  config.dataDir = configPath.replace('tidegate.json', config.dataDir)
+  return writeInto(folder, 'tidegate.json', config)
+}
+
+async function verify(t: Test, config: string): Promise<void> {
+  const { status, err } = await runProgram(['verify', '--config', config, '--blocks', '3'])
+  t.equal(status, 0, err)
+}
+
+t.test('heads arrive one by one with their reorganisations; a restart plays them again', async (t) => {
+  const chain = await makeReplayedChain(t, {
+    length: 16,
+    from: 6,
+    intervalMs: 150,
+    reorganisations: [
+      { after: 9, back: 2, blocks: 3 },
+      { after: 12, back: 1, blocks: 2 },
+      { after: 16, back: 3, blocks: 4 },
+    ],
+  })
+  const heads = chain.heads.map(hashOf)
+  const last = heads.at(-1) ?? ''
+  const service = await chain.start()
+  t.teardown(() => service.stop())
+  const seen = await watchHeads(service, last)
+  t.comment(`seen ${seen.length} of ${heads.length} heads`)
+  // Before the replay keeps its pace the head is wherever the blocks up to `from` have brought it.
+  const early = chain.blocks.slice(0, 6).map(hashOf)
+  const genesis = (await service.call('eth_getBlockByNumber', ['earliest', false])).result.hash
+  t.ok(isInOrder(seen, [genesis, ...early.slice(0, -1), ...heads]), 'what was seen was played, in that order')
+
+  await t.test('what a reorganisation has taken back stands beside the chain', async () => {
+    const [, , final = []] = chain.branches
+    for (const block of final) {
+      const { result } = await service.call('eth_getBlockByNumber', [quantity(block.number), true])
+      t.equal(result.hash, hashOf(block))
+    }
+    const beside = [...chain.branches.slice(0, 2).flat(), ...chain.blocks.slice(13)]
+    for (const block of beside) {
+      const blockHash = hashOf(block)
+      const { result } = await service.call('eth_getBlockByHash', [blockHash, false])
+      t.equal(result.transactions.length, block.number % 4)
+      const receipts = (await service.call('eth_getBlockReceipts', [blockHash])).result
+      t.equal(receipts.length, block.number % 4, 'it was executed')
+      const refused = await service.call('eth_getBlockByNumber', [
+        { blockHash, requireCanonical: true },
+        true,
+      ])
+      t.equal(refused.error?.message, 'hash is not currently canonical')
+    }
+  })
+
+  t.equal((await service.call('eth_syncing')).result, false)
+  t.equal(await service.stop(), 0)
+  await verify(t, chain.configPath)
+
+  const again = await chain.start()
+  t.teardown(() => again.stop())
+  const seenAgain = await watchHeads(again, last)
+  t.ok(seenAgain[0] !== last, 'the restart has taken the last heads back')
+  t.ok(isInOrder(seenAgain, heads))
+  t.equal(await again.stop(), 0)
+  await verify(t, chain.configPath)
+})
+
+t.test('a replay that waits for its next block is not syncing, and stops at once', async (t) => {
+  const chain = await makeReplayedChain(t, { length: 6, from: 4, intervalMs: 1 })
+  const config = withInterval(chain, makeFolder(t), never)
+  const at4 = hashOf(chain.blocks[3])
+  const whole = await chain.start()
+  await watchHeads(whole, hashOf(chain.blocks.at(-1)))
+  t.equal(await whole.stop(), 0)
+
+  const service = await startService(['--config', config, '--no-auth'])
+  t.teardown(() => service.stop())
+  t.equal((await latest(service)).hash, at4, 'nobody sees the head of the last time')
+  await waitFor('the end of what is taken in at once', async () => {
+    return (await service.call('eth_syncing')).result === false
+  })
+  const five = chain.blocks[4]
+  t.equal((await service.call('eth_getBlockByNumber', ['0x5', false])).result, null)
+  t.match((await service.call('eth_getBlockByHash', [hashOf(five), false])).result, { number: '0x5' })
+  const health = await (await fetch(`${service.origin}/health`)).json()
+  t.strictSame(health, { status: 'ok', networks: { tides: { head: 4, syncing: false } } })
+  const import_ = await runProgram(['import', '--config', config, chain.plan.file])
+  t.equal(import_.status, 1)
+  t.match(import_.err, /is being written by process \d+; stop that process/)
+  t.equal(await service.stop(), 0, 'it does not wait for an hour')
+  await verify(t, config)
+})
+
+t.test('a replay that does not fit is said in one sentence', async (t) => {
+  const chain = await makeReplayedChain(t, {
+    length: 6,
+    from: 2,
+    intervalMs: 1,
+    reorganisations: [{ after: 4, back: 2, blocks: 1 }],
+  })
+  const config = JSON.parse(readFileSync(chain.configPath, 'utf8'))
+  const change = (source: Record<string, unknown>) => {
+    const [network] = config.networks
+    const networks = [{ ...network, source: { ...network.source, ...source } }]
+    return writeInto(chain.configPath.replace('/tidegate.json', ''), 'other.json', { ...config, networks })
+  }
+  const file = chain.plan.script[0]?.file
+  const wrongDepth = change({ script: [{ after: 4, back: 1, file }] })
+  const outcome = await runProgram(['serve', '--config', wrongDepth, '--no-auth', '--port', '0'])
+  t.equal(outcome.status, 1)
+  t.match(outcome.err, /^tidegate: source\.script\[0\]\.file: \S+ begins with block 3; [^\n]+\n$/)
+  // What shows only on the way is logged, and what was taken in is served.
+  const run = startProgram(['serve', '--config', change({ from: 9, script: [] }), '--no-auth', '--port', '0'])
+  await waitFor('the fault', () =>
+    /"msg":"the source ended: source\.from: [^"]* ends with block 6, before block 9/.test(run.said.err),
+  )
+  run.process.kill('SIGTERM')
+  t.equal((await run.finished).status, 0)
+})
+
+t.test('the demo network takes its largest block in at once and plays the last ones', async (t) => {
+  const folder = makeFolder(t)
+  copyDemoStore(folder, 'demo')
+  const flags = ['--network', 'demo', '--data', folder, '--no-auth']
+  const { source } = resolveServeConfig({ network: 'demo', data: folder, noAuth: true }).networks[0] ?? {}
+  if (source?.type !== 'replay') throw new Error('the demo network is no replay')
+  const { from, intervalMs } = source
+  t.ok(from >= 200 && ((headBlock.number - from) * intervalMs) / 1000 >= 60, 'a minute of heads at least')
+  const service = await startService(flags)
+  t.teardown(() => service.stop())
+  const first = await latest(service)
+  t.equal(first.hash, blockAt(Number(first.number)).hash)
+  t.ok(Number(first.number) < headBlock.number)
+  const next = blockAt(Number(first.number) + 2)
+  const seen = await watchHeads(service, next.hash)
+  t.ok(isInOrder(seen, [first.hash, blockAt(Number(first.number) + 1).hash, next.hash]))
+  t.equal(await service.stop(), 0)
+  const store = ChainReader.open({ path: `${folder}/networks/demo/chain.mdb` })
+  t.ok((store.readHead()?.number ?? 0) < headBlock.number)
+  await store.close()
+})
+
+t.test('a replay whose store does not exist makes it', async (t) => {
+  const chain = await makeReplayedChain(t, { length: 3, from: 0, intervalMs: 1 })
+  const service = await chain.start()
+  t.teardown(() => service.stop())
+  await watchHeads(service, hashOf(chain.blocks.at(-1)))
+  const store = ChainReader.open({ path: replayedStorePath(chain) })
+  t.equal(store.readHead()?.number, 3)
+  await store.close()
+})

@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import type { ReplayTask } from '../../src/ingest/messages.js'
+import { verifyChain } from '../../src/ingest/verifyChain.js'
+import { bytesToHex } from '../../src/primitives/bytes.js'
+import { ChainWriter } from '../../src/store/chainWriter.js'
+import { propertyRuns } from '../property.js'
+import { makeReplayedChain, type ReplayedChain } from '../replayedChain.js'
+
+const kills = 15
+const mapBytes = 2 ** 30
+const threadUrl = new URL('../../src/ingest/ingestThread.js', import.meta.url).href
+
+/** Plays in a thread, as the program does, and prints what becomes of it. */
+const childSource = `
+  import { startIngest } from ${JSON.stringify(threadUrl)}
+  console.log('started')
+  const thread = startIngest(JSON.parse(process.argv[2]), () => undefined)
+  thread.opened.then(() => console.log('opened'), () => undefined)
+  thread.finished.then(() => console.log('finished'), ({ name, message }) => console.log('failed', name, message))
+`
+
+interface Ending {
+  readonly output: string
+  /** From the start of the thread until readers may open its store, and until the process was gone. */
+  readonly openedMs: number
+  readonly wholeMs: number
+}
+
+/** `killAfterMs` counts from the start of the thread, too: how long a process takes until then varies more. */
+async function runChild(childPath: string, task: ReplayTask, killAfterMs?: number): Promise<Ending> {
+  const child = spawn(process.execPath, [childPath, JSON.stringify(task)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  })
+  const closed = once(child, 'close')
+  let output = ''
+  const moments = new Map<string, number>()
+  let timer: NodeJS.Timeout | undefined
+  for await (const line of createInterface({ input: child.stdout })) {
+    output += `${line}\n`
+    moments.set(line, performance.now())
+    if (line === 'started' && killAfterMs !== undefined) {
+      timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs)
+    }
+  }
+  await closed
+  clearTimeout(timer)
+  const start = moments.get('started') ?? 0
+  return { output, openedMs: (moments.get('opened') ?? 0) - start, wholeMs: performance.now() - start }
+}
+
+/** The head of a store, every block and state of which was checked; undefined before its genesis. */
+async function checkStore(t: Test, storePath: string, chain: ReplayedChain): Promise<string | undefined> {
+  const store = ChainWriter.openForWriting({ path: storePath, mapBytes })
+  try {
+    const head = store.readHead()
+    if (head === undefined) return undefined
+    const { faults } = verifyChain(store, { blocks: 3, seed: head.number, onProgress: () => undefined })
+    t.strictSame(faults, [], `no fault at block ${head.number}`)
+    const known = [...chain.blocks, ...chain.branches.flat()].some(
+      ({ hash }) => bytesToHex(hash) === bytesToHex(head.hash),
+    )
+    t.ok(head.number === 0 || known, 'the head is a block of the replay')
+    return bytesToHex(head.hash)
+  } finally {
+    await store.close()
+  }
+}
+
+t.test(
+  'a process killed at any moment of a replay leaves a whole block, and the next plays all',
+  async (t) => {
+    const chain = await makeReplayedChain(t, {
+      length: 40,
+      from: 8,
+      intervalMs: 10,
+      reorganisations: [
+        { after: 12, back: 4, blocks: 6 },
+        { after: 15, back: 1, blocks: 1 },
+        { after: 25, back: 6, blocks: 3 },
+        { after: 33, back: 2, blocks: 5 },
+      ],
+    })
+    const folder = t.testdir()
+    const storePath = join(folder, 'chain.mdb')
+    const childPath = join(folder, 'child.mjs')
+    writeFileSync(childPath, childSource)
+    const genesis = { text: chain.genesisText, path: 'genesis.json' }
+    const task: ReplayTask = { storePath, mapBytes, genesis, replay: chain.plan }
+    const last = bytesToHex(chain.heads.at(-1)?.hash ?? new Uint8Array())
+    const whole = 'started\nopened\nfinished\n'
+    t.equal((await runChild(childPath, task)).output, whole)
+    t.equal(await checkStore(t, storePath, chain), last)
+    // How long a second replay takes, which begins with taking blocks back, so that the kills fall into it.
+    const { openedMs, wholeMs } = await runChild(childPath, task)
+    const { seed = 0 } = propertyRuns(kills)
+    const moments = fc.sample(
+      fc.tuple(fc.double({ min: 0.9 * openedMs, max: wholeMs, noNaN: true }), fc.nat(5)),
+      { seed, numRuns: kills },
+    )
+    const heads = new Set<string | undefined>()
+    for (const [killAfterMs, turn] of moments) {
+      if (turn === 0) for (const suffix of ['', '-lock']) rmSync(storePath + suffix, { force: true })
+      const { output } = await runChild(childPath, task, killAfterMs)
+      t.notMatch(output, /failed/)
+      heads.add(await checkStore(t, storePath, chain))
+    }
+    t.comment(
+      `killed at ${heads.size} heads; a replay takes ${Math.round(openedMs)} to ${Math.round(wholeMs)} ms`,
+    )
+    t.ok(heads.size > 2, 'the kills fell into different moments')
+    t.equal((await runChild(childPath, task)).output, whole)
+    t.equal(await checkStore(t, storePath, chain), last)
+  },
+)

@@ -1,0 +1,123 @@
+/**
+ * A network whose head moves: the program plays a chain made for it, merged from the genesis on, with the
+ * reorganisations that a test asks for. Every head it will have is known beforehand.
+ */
+import { join } from 'node:path'
+import fc from 'fast-check'
+import type { Test } from 'tap'
+import type { ReplayPlan } from '../src/ingest/messages.js'
+import { ChainMaker, contracts, type MadeBlock, mergedConfig, storeInput, testGenesis } from './chainMaker.js'
+import { makeFolder, writeInto } from './program.js'
+import { type Service, startService } from './service.js'
+
+/** After block `after` is the head, `blocks` competing ones are played in place of its last `back`. */
+export interface Reorganisation {
+  readonly after: number
+  readonly back: number
+  readonly blocks: number
+}
+
+export interface ReplayOptions {
+  /** Blocks of the chain file. */
+  readonly length: number
+  /** Last block that is taken in at full speed. */
+  readonly from: number
+  readonly intervalMs: number
+  /** By ascending `after`. */
+  readonly reorganisations?: readonly Reorganisation[]
+}
+
+export interface ReplayedChain {
+  readonly genesisText: string
+  /** Blocks of the chain file; index 0 is block 1. */
+  readonly blocks: readonly MadeBlock[]
+  /** The blocks of each reorganisation. */
+  readonly branches: readonly (readonly MadeBlock[])[]
+  /** Each head of a replay in order, from block `from` to the last. */
+  readonly heads: readonly MadeBlock[]
+  readonly plan: ReplayPlan
+  readonly configPath: string
+  /** Serves it as network `tides` without keys; the next start on the same folder plays it again. */
+  start(flags?: readonly string[]): Promise<Service>
+}
+
+/** Makes the chain and everything that the program needs to play it, in a folder of its own. */
+export async function makeReplayedChain(t: Test, options: ReplayOptions): Promise<ReplayedChain> {
+  const { length, from, intervalMs, reorganisations = [] } = options
+  const folder = makeFolder(t)
+  const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
+  const blocks = await maker.extendBy(
+    maker.genesis,
+    Array.from({ length }, (_, index) => planOf(index + 1, 0)),
+  )
+  const at = (number: number) => (number === 0 ? maker.genesis : (blocks[number - 1] as MadeBlock))
+  const branches: MadeBlock[][] = []
+  for (const [index, { after, back, blocks: count }] of reorganisations.entries()) {
+    const base = after - back
+    const plans = Array.from({ length: count }, (_, i) => planOf(base + 1 + i, index + 1))
+    branches.push(await maker.extendBy(at(base), plans))
+  }
+  const heads = [at(from)]
+  for (let number = from + 1; number <= length; number++) {
+    heads.push(at(number))
+    const index = reorganisations.findIndex(({ after }) => after === number)
+    heads.push(...(branches[index] ?? []))
+  }
+  writeInto(folder, 'genesis.json', maker.genesisText)
+  const writeChain = (name: string, made: readonly MadeBlock[]) =>
+    writeInto(folder, name, Buffer.concat(made.map(({ rlp }) => rlp)))
+  const plan: ReplayPlan = {
+    file: writeChain('chain.rlp', blocks),
+    from,
+    intervalMs,
+    script: reorganisations.map(({ after, back }, index) => ({
+      after,
+      back,
+      file: writeChain(`branch${index}.rlp`, branches[index] as MadeBlock[]),
+    })),
+  }
+  const configPath = writeInto(folder, 'tidegate.json', {
+    dataDir: 'data',
+    networks: [{ name: 'tides', genesis: 'genesis.json', source: { type: 'replay', ...plan } }],
+  })
+  return {
+    genesisText: maker.genesisText,
+    blocks,
+    branches,
+    heads,
+    plan,
+    configPath,
+    start: (flags = []) => startService(['--config', configPath, '--no-auth', ...flags]),
+  }
+}
+
+/** Where the store of {@link ReplayedChain.start} lies. */
+export function replayedStorePath({ configPath }: ReplayedChain): string {
+  return join(configPath, '../data/networks/tides/chain.mdb')
+}
+
+/** Reorganisations that fit a chain of this length, of up to six blocks each. */
+export function reorganisationsOf({
+  length,
+  from,
+}: Pick<ReplayOptions, 'length' | 'from'>): fc.Arbitrary<Reorganisation[]> {
+  const one = fc.integer({ min: from + 1, max: length }).chain((after) =>
+    fc.record({
+      after: fc.constant(after),
+      back: fc.integer({ min: 1, max: Math.min(6, after - from) }),
+      blocks: fc.integer({ min: 1, max: 7 }),
+    }),
+  )
+  return fc
+    .uniqueArray(one, { selector: ({ after }) => after, minLength: 1, maxLength: 6 })
+    .map((all) => all.sort((a, b) => a.after - b.after))
+}
+
+/** Blocks with 0 to 3 transactions with one log each; those of every branch differ. */
+function planOf(number: number, branch: number) {
+  const transactions = Array.from({ length: number % 4 }, (_, index) => ({
+    to: contracts.store,
+    data: storeInput(BigInt((number + index) % 8), BigInt(branch * 1_000_000 + number * 10 + index)),
+  }))
+  return { transactions, extraData: Buffer.from(`branch ${branch}`) }
+}

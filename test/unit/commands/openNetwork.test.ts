@@ -1,0 +1,35 @@
+import t from 'tap'
+import { type OpenOptions, openNetwork } from '../../../src/commands/openNetwork.js'
+import { resolveServeConfig } from '../../../src/config.js'
+import { makeReplayedChain } from '../../replayedChain.js'
+
+t.test('each head of a replay reaches the network by a message of its own', async (t) => {
+  const { configPath, heads } = await makeReplayedChain(t, {
+    length: 20,
+    from: 2,
+    intervalMs: 20,
+    reorganisations: [{ after: 10, back: 2, blocks: 3 }],
+  })
+  const [config] = resolveServeConfig({ config: configPath }).networks
+  if (config === undefined) throw new Error('no network')
+  const options = { mapBytes: 2 ** 30, answerCacheBytes: 2 ** 20, proofCacheBytes: 0, proofKeysMax: 1 }
+  // A network also looks by itself now and then; without that, only messages move its head.
+  const { setInterval } = globalThis
+  globalThis.setInterval = (() => ({ unref() {} })) as never
+  const opening = openNetwork(config, { ...options, onProgress: () => undefined } as unknown as OpenOptions)
+  const network = await opening.finally(() => {
+    globalThis.setInterval = setInterval
+  })
+  t.teardown(() => network.close())
+  const seen: number[] = []
+  network.chain.onHead(() => {
+    seen.push(network.head.number)
+  })
+  await network.caughtUp
+  t.equal(network.syncing, undefined)
+  await network.ingested
+  t.equal(network.head.number, 20)
+  // Two heads at once are one where this thread gets its turn too late.
+  t.comment(`${seen.length} moves for ${heads.length} heads`)
+  t.ok(seen.some((number) => number > 2 && number < 20))
+})
