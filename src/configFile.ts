@@ -58,6 +58,8 @@ function object<T extends z.ZodRawShape>(shape: T) {
 
 const bodyBytesDefault = 5 * MiB
 const bufferedBodyBytesDefault = 256 * MiB
+const subscriptionQueueBytesDefault = MiB
+const subscriptionQueueBytesMaxDefault = 16 * MiB
 
 const limitsShape = {
   /** Body of one HTTP request. geth's limit, to which tools size their batches. */
@@ -96,6 +98,14 @@ const limitsShape = {
   executionMemoryBytesMax: integer(16 * MiB).default(256 * MiB),
   /** Most gas of a call or estimate, in gas limits of the current block. Specification, section 8. */
   executionGasBlocks: integer(1, 1_000).default(10),
+  /** Subscriptions of one WebSocket: a page that watches a thousand contracts has one each. */
+  subscriptionsMax: integer(1, 100_000).default(1_024),
+  /** Events that may wait for a slow reader, per subscription that names no bound: 500 heads, or 1,500 transfers. */
+  subscriptionQueueBytes: integer(0, GiB).default(subscriptionQueueBytesDefault),
+  /** The largest bound that a subscription may name. */
+  subscriptionQueueBytesMax: integer(0, GiB).default(subscriptionQueueBytesMaxDefault),
+  /** Blocks behind the head from which a subscription may resume: a day and a half at 12 s each; 0.5 s of heads to send. */
+  replayBlocksMax: integer(0).default(10_000),
 }
 
 const networkShape = {
@@ -309,6 +319,8 @@ const crossSchema = z
       .object({
         bodyBytesMax: z.number().catch(bodyBytesDefault),
         bufferedBodyBytesMax: z.number().catch(bufferedBodyBytesDefault),
+        subscriptionQueueBytes: z.number().catch(subscriptionQueueBytesDefault),
+        subscriptionQueueBytesMax: z.number().catch(subscriptionQueueBytesMaxDefault),
       })
       .optional()
       .catch(undefined),
@@ -354,6 +366,12 @@ function findCrossFaults(raw: unknown, folder: string): string[] {
     const { bodyBytesMax, bufferedBodyBytesMax } = limits
     faults.push(
       `limits.bufferedBodyBytesMax: expected at least bodyBytesMax (${bodyBytesMax}), got ${bufferedBodyBytesMax}`,
+    )
+  }
+  if (limits && limits.subscriptionQueueBytesMax < limits.subscriptionQueueBytes) {
+    const { subscriptionQueueBytes, subscriptionQueueBytesMax } = limits
+    faults.push(
+      `limits.subscriptionQueueBytesMax: expected at least subscriptionQueueBytes (${subscriptionQueueBytes}), got ${subscriptionQueueBytesMax}`,
     )
   }
   return faults
