@@ -97,7 +97,7 @@ export class NetworkStreams {
   subscribe(subscriber: Subscriber, request: ChainRequest): OpenedStream {
     const cursor = request.from === undefined ? this.#cursor : this.#cursorAt(request.from, request)
     const subscription: Subscription = new Subscription(subscriber, request.delivery, {
-      onIdle: () => this.#schedule(follower),
+      onIdle: () => this.#onIdle(follower),
       onEnd: () => this.#forget(follower),
     })
     const follower: Follower = { request, subscription, cursor, isLive: false }
@@ -189,9 +189,13 @@ export class NetworkStreams {
     this.#takeTurn()
   }
 
+  /** A socket has room again: filled at once, so that the subscriptions of a connection take turns at each drain. */
+  #onIdle(follower: Follower): void {
+    if (!follower.isLive && this.#replay(follower)) this.#schedule(follower)
+  }
+
   #schedule(follower: Follower): void {
-    if (follower.isLive || follower.subscription.isEnded) return
-    if (this.#join(follower)) return
+    if (follower.isLive || follower.subscription.isEnded || this.#join(follower)) return
     this.#replaying.add(follower)
     this.#nextTurn ??= setImmediate(() => this.#takeTurn())
   }
