@@ -126,10 +126,15 @@ export class ForkingChain {
 
   /** Makes the chain that ends with `head` canonical in the store. The chain does not look yet. */
   write(head: ForkBlock): void {
-    const canonical = new Set(chainTo(this.#head).map(({ hash }) => hash))
-    const branch = chainTo(head).filter(({ hash }) => !canonical.has(hash))
-    const base = branch[0]?.parent
-    if (base === undefined) throw new Error('nothing to write')
+    const branch: ForkBlock[] = []
+    let base = head
+    for (let canonical = this.#head; base !== canonical; ) {
+      if (base.number < canonical.number) canonical = canonical.parent as ForkBlock
+      else {
+        branch.unshift(base)
+        base = base.parent as ForkBlock
+      }
+    }
     this.store.apply(
       base.number,
       branch.map(({ bundle }) => bundle),

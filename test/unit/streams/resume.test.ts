@@ -42,6 +42,8 @@ abstract class Follower {
   constructor(
     private readonly endpoint: Endpoint,
     private readonly dice: Dice,
+    /** The last block that it has at first. */
+    protected readonly base: ForkBlock,
   ) {}
 
   /** Parameters of the first subscription, or of the one that goes on from what it has. */
@@ -90,7 +92,7 @@ class HeadFollower extends Follower {
   readonly #heads: string[] = []
 
   protected params(): unknown[] {
-    return ['newHeads', { fromBlock: this.#heads.at(-1) ?? 'earliest' }]
+    return ['newHeads', { fromBlock: this.#heads.at(-1) ?? this.base.hash }]
   }
 
   protected take(head: Event): void {
@@ -99,7 +101,7 @@ class HeadFollower extends Follower {
         throw new Error(`a rollback of ${head.number}, which was not the last`)
       return
     }
-    if (this.#heads.length > 0 && this.#heads.at(-1) !== head.parentHash) {
+    if ((this.#heads.at(-1) ?? this.base.hash) !== head.parentHash) {
       throw new Error(`block ${head.number} does not follow`)
     }
     this.#heads.push(head.hash)
@@ -123,7 +125,7 @@ class LogFollower extends Follower {
   static readonly wanted = [addressOfNumber(1), addressOfNumber(2)]
 
   protected params(): unknown[] {
-    const fromBlock = this.#blocks.at(-1)?.hash ?? 'earliest'
+    const fromBlock = this.#blocks.at(-1)?.hash ?? this.base.hash
     return ['logs', { address: LogFollower.wanted, fromBlock }]
   }
 
@@ -178,11 +180,11 @@ function expectedLogs(blocks: readonly ForkBlock[]): string[] {
 
 /**
  * Writes blocks, sometimes on a fork and sometimes on a branch that was left before, and lets the chain look now or
- * later. Whether it left a branch, which it adds to `left`.
+ * later. No fork goes back beyond `root`. Whether it left a branch, which it adds to `left`.
  */
-function moveChain(forks: ForkingChain, dice: Dice, left: ForkBlock[]): boolean {
+function moveChain(forks: ForkingChain, dice: Dice, root: ForkBlock, left: ForkBlock[]): boolean {
   const before = forks.head
-  const depth = dice.throw(4) === 0 ? Math.min(dice.throw(6), forks.head.number) : 0
+  const depth = dice.throw(4) === 0 ? Math.min(dice.throw(6), before.number - root.number) : 0
   let base = before
   if (depth > 0 && left.length > 0 && dice.throw(3) === 0) base = left[dice.throw(left.length)] as ForkBlock
   else for (let i = 0; i < depth; i++) base = base.parent as ForkBlock
@@ -197,18 +199,19 @@ function moveChain(forks: ForkingChain, dice: Dice, left: ForkBlock[]): boolean 
 
 t.test('whoever is cut at any moment and resumes has every block and log of the chain, once', async (t) => {
   const total = { runs: 0, cuts: 0, forks: 0, blocks: 0 }
+  const { forks, endpoint } = openStreams(t)
   const run = async (seed: number) => {
     const dice = new Dice(seed)
-    const { forks, endpoint } = openStreams(t)
+    const base = forks.head
     const left: ForkBlock[] = []
     const followers = [
-      new HeadFollower(endpoint, dice),
-      new HeadFollower(endpoint, dice),
-      new LogFollower(endpoint, dice),
-      new LogFollower(endpoint, dice),
+      new HeadFollower(endpoint, dice, base),
+      new HeadFollower(endpoint, dice, base),
+      new LogFollower(endpoint, dice, base),
+      new LogFollower(endpoint, dice, base),
     ]
-    for (let i = 0; i < 60; i++) {
-      if (dice.throw(3) === 0 && moveChain(forks, dice, left)) total.forks++
+    for (let i = 0; i < 48; i++) {
+      if (dice.throw(4) === 0 && moveChain(forks, dice, base, left)) total.forks++
       const follower = followers[dice.throw(followers.length)] as Follower
       const deed = dice.throw(8)
       if (follower.client === undefined) follower.connect()
@@ -219,7 +222,7 @@ t.test('whoever is cut at any moment and resumes has every block and log of the 
       if (dice.throw(2) === 0) await nextTurn()
     }
     forks.chain.refreshHead()
-    const canonical = chainTo(forks.head)
+    const canonical = chainTo(forks.head).slice(base.number + 1)
     const heads = canonical.map(({ hash }) => hash).join()
     const logs = expectedLogs(canonical).join()
     const isDone = () => followers.every(({ view }, index) => view.join() === (index < 2 ? heads : logs))
