@@ -110,13 +110,21 @@ export class ForkingChain {
 
   /** Opens an empty chain in a folder of `t`, which closes it. */
   static open(t: Test): ForkingChain {
-    const path = join(t.testdir(), 'chain.mdb')
-    const store = ChainWriter.openForWriting({ path, mapBytes: 2 ** 30 })
-    t.teardown(() => store.close())
+    const forks = ForkingChain.openIn(t.testdir())
+    t.teardown(() => forks.close())
+    return forks
+  }
+
+  static openIn(folder: string): ForkingChain {
+    const store = ChainWriter.openForWriting({ path: join(folder, 'chain.mdb'), mapBytes: 2 ** 30 })
     const genesis = makeBlock(undefined, [])
     const identity = { chainId: '1', networkId: '1', genesisHash: genesis.hash, config: '{"chainId":1}' }
     store.initialize(identity, genesis.bundle)
     return new ForkingChain(store, genesis)
+  }
+
+  close(): Promise<void> {
+    return this.store.close()
   }
 
   /** The newest block in the store, whether or not the chain has looked. */
@@ -140,6 +148,11 @@ export class ForkingChain {
       branch.map(({ bundle }) => bundle),
     )
     this.#head = head
+  }
+
+  /** Puts one more block into the store. The chain does not look yet. */
+  writeNext(logs: readonly ChosenLog[]): void {
+    this.write(makeBlock(this.#head, logs))
   }
 
   /** Extends the head by blocks with these logs, and looks. */

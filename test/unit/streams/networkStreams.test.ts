@@ -343,3 +343,36 @@ t.test('thousands hear of each head in order, also those who come while it is to
   t.ok(clients.every((client, index) => headLines(client.results(ids[index] ?? '')).join() === expected))
   t.ok(late.every((client, index) => headLines(client.results(lateIds[index] ?? '')).join() === expected))
 })
+
+/** A client whose socket takes its time: 0.2 ms an event. */
+class LazyClient extends TestClient {
+  override send(message: Uint8Array): void {
+    const end = performance.now() + 0.2
+    while (performance.now() < end);
+    super.send(message)
+  }
+}
+
+t.test('who comes while a block is told gets the whole of it, and others their turn meanwhile', async (t) => {
+  const { forks, endpoint } = openStreams(t)
+  const lazy = Array.from({ length: 100 }, () => new LazyClient(endpoint))
+  const ids = lazy.map((client) => client.subscribe('logs'))
+  const last = forks.head
+  const [block] = forks.extend([byAlice, byBob, byAlice])
+  const told = lazy.filter((client) => client.sent.length > 1).length
+  t.ok(told > 0 && told < 100, `${told} have heard of it when the head event is over`)
+  const late = Array.from({ length: 5 }, () => new TestClient(endpoint))
+  const lateIds = late.map((client) => client.subscribe('logs', { fromBlock: last.hash }))
+  const [leaving] = lazy.splice(-1)
+  leaving?.subscriber.close()
+  const [next] = forks.extend([byBob])
+  for (let turn = 0; turn < 100; turn++) await settle()
+  const expected = [0, 1, 2].map((index) => `+${block?.hash} ${index}`).concat(`+${next?.hash} 0`)
+  for (const [index, client] of lazy.entries()) {
+    if (logLines(client.results(ids[index] ?? '')).join() !== expected.join()) t.fail(`client ${index}`)
+  }
+  for (const [index, client] of late.entries()) {
+    t.strictSame(logLines(client.results(lateIds[index] ?? '')), expected)
+  }
+  t.equal(leaving?.sent.length, 1, 'who has gone hears nothing')
+})
