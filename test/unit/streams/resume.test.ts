@@ -210,7 +210,7 @@ t.test('whoever is cut at any moment and resumes has every block and log of the 
       new LogFollower(endpoint, dice, base),
       new LogFollower(endpoint, dice, base),
     ]
-    for (let i = 0; i < 48; i++) {
+    for (let i = 0; i < 36; i++) {
       if (dice.throw(4) === 0 && moveChain(forks, dice, base, left)) total.forks++
       const follower = followers[dice.throw(followers.length)] as Follower
       const deed = dice.throw(8)
