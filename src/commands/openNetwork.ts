@@ -6,6 +6,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { AnswerCache } from '../chain/answerCache.js'
 import { Chain } from '../chain/chain.js'
 import { ChainView } from '../chain/chainView.js'
+import type { SyncProgress } from '../chain/syncProgress.js'
 import type { NetworkConfig } from '../config.js'
 import { type IngestThread, startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress } from '../ingest/messages.js'
@@ -13,9 +14,10 @@ import type { NetworkJobs } from '../pool/jobs.js'
 import { AskedBefore } from '../primitives/askedBefore.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { NetworkViews } from '../rpc/method.js'
-import type { Network, SyncProgress } from '../rpc/network.js'
+import type { Network } from '../rpc/network.js'
 import { StateReader } from '../state/stateReader.js'
 import { ChainReader } from '../store/chainReader.js'
+import { NetworkStreams } from '../streams/networkStreams.js'
 import { readStorageLayouts } from './storageLayouts.js'
 
 /**
@@ -39,6 +41,8 @@ export interface OpenOptions {
   readonly answerCacheBytes: number
   readonly proofCacheBytes: number
   readonly proofKeysMax: number
+  /** Blocks behind the head from which a subscription may resume. */
+  readonly replayBlocksMax: number
   readonly clientVersion: string
   readonly jobs: NetworkJobs
   /** Most gas of a call or estimate, in gas limits of the current block. */
@@ -53,6 +57,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
   const layouts = storageLayoutsPath === undefined ? new Map() : readStorageLayouts(storageLayoutsPath)
   let syncing: SyncProgress | undefined
   let chain: Chain | undefined
+  let streams: NetworkStreams | undefined
   const onProgress = (progress: IngestProgress) => {
     chain?.refreshHead()
     const { number } = progress
@@ -60,11 +65,13 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     // While blocks that are known already pass by, the source stands behind the head.
     const currentBlock = chain?.head.number ?? number
     syncing = { startingBlock, currentBlock, highestBlock: Math.max(number, currentBlock) }
+    streams?.reportSyncing(syncing)
     options.onProgress(progress)
   }
   const onHead = () => {
     chain?.refreshHead()
     syncing = undefined
+    streams?.reportSyncing(undefined)
   }
   const ingest = startSource(config, options.mapBytes, onProgress, onHead)
   await ingest?.opened
@@ -78,6 +85,9 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
   })
   chain = opened
   checkIdentity(config, opened)
+  const openedStreams = new NetworkStreams(opened, { replayBlocksMax: options.replayBlocksMax })
+  openedStreams.reportSyncing(syncing)
+  streams = openedStreams
   const poll = setInterval(() => opened.refreshHead(), pollMs)
   poll.unref()
   const caughtUp = (ingest?.caughtUp ?? Promise.resolve()).then(() => opened.refreshHead())
@@ -85,6 +95,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     .then(() => opened.refreshHead())
     .finally(() => {
       syncing = undefined
+      openedStreams.reportSyncing(undefined)
     })
   // Reported by whoever waits for them; until then they must not count as unhandled.
   caughtUp.catch(() => undefined)
@@ -92,6 +103,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
   const shared = {
     name: config.name,
     state: new StateReader(store),
+    streams: openedStreams,
     jobs: options.jobs,
     proofs: new AnswerCache(options.proofCacheBytes, new AskedBefore()),
     execution: { gasCapBlocks: options.gasCapBlocks, marginBps: config.estimateMarginBps },
@@ -125,6 +137,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
       clearInterval(poll)
       ingest?.stop()
       await ingested.catch(() => undefined)
+      openedStreams.close()
       await store.close()
     },
   }

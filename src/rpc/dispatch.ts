@@ -80,8 +80,6 @@ type MethodCall = Extract<Call<Json>, { kind: 'call' }>
 /** Calls of one batch that wait for a job at the same time: enough to keep the pool busy, too few to fill its queue. */
 const batchJobsMax = 8
 
-const subscriptionMethods: ReadonlySet<string> = new Set(['eth_subscribe', 'eth_unsubscribe'])
-
 class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #views: NetworkViews<N>
   readonly #methods: ReadonlyMap<string, Method<N>>
@@ -210,12 +208,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     if (call.kind === 'known') return call.known
     if (call.kind === 'invalid') return invalidRequest
     const method = this.#methods.get(call.method)
-    if (method === undefined) {
-      const fault: Fault = subscriptionMethods.has(call.method)
-        ? { kind: 'NotificationsNotSupported' }
-        : { kind: 'MethodNotFound', method: call.method }
-      return Failure.of(fault)
-    }
+    if (method === undefined) return Failure.of({ kind: 'MethodNotFound', method: call.method })
     if (method.cost === 'inline') return this.#run(method, call, basis, caller)
     if (!caller.admit()) return busy
     const outcome = this.#run(method, call, basis, caller)

@@ -55,6 +55,7 @@ t.test(
       answerCacheBytes: limits.answerCacheBytes,
       proofCacheBytes: limits.proofCacheBytes,
       proofKeysMax: limits.proofKeysMax,
+      replayBlocksMax: limits.replayBlocksMax,
       clientVersion: 'test',
       jobs: { run: (name, args, owner) => gate.promise.then(() => jobs.run(name, args, owner)) },
       gasCapBlocks: limits.executionGasBlocks,
