@@ -136,6 +136,7 @@ t.test('a pinned request sees the chain that ends with its block', async (t) => 
     { method: 'eth_chainId', params: [] },
     { method: 'eth_blockNumber', params: [], at: earlier.hash },
     { method: 'eth_blockNumber', params: [], at: 'latest' },
+    { method: 'eth_getBlockByNumber', params: ['latest', false], at: sights.genesisHash },
   ]
   const { answers, block } = await askBatch(service, calls, { 'tidegate-at': pin.hash })
   t.equal(block, `200 ${pin.hash}`)
@@ -150,6 +151,7 @@ t.test('a pinned request sees the chain that ends with its block', async (t) => 
     { result: '0x20f1' },
     { result: quantity(earlier.number), at: earlier.hash },
     { result: quantity(264), at: sights.head.hash },
+    { result: { number: '0x0', hash: sights.genesisHash }, at: sights.genesisHash },
   ])
   const single = await service.post(
     '/',
