@@ -27,14 +27,20 @@ export function welcomeLines(
 ): string[] {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   const origin = `http://${host}:${port}`
+  const socketOrigin = `ws://${host}:${port}`
   const secret = demo.kind === 'key' ? demo.text : 'YOUR_API_KEY'
   const path = (network: string) => {
     const prefix = network === config.defaultNetwork ? '' : `/${network}`
     return demo.kind === 'open' ? `${origin}${prefix}/` : `${origin}${prefix}/v3/${secret}`
   }
+  const socketPath = (network: string) => {
+    const prefix = network === config.defaultNetwork ? '' : `/${network}`
+    return demo.kind === 'open' ? `${socketOrigin}${prefix}/ws` : `${socketOrigin}${prefix}/ws/v3/${secret}`
+  }
   const lines = [`Tidegate listens on ${origin}`]
   for (const { name, chain } of networks) {
     lines.push(`  ${name}: chain id ${chain.identity.chainId}, head ${chain.head.number}, ${path(name)}`)
+    lines.push(`  ${' '.repeat(name.length)}  ${socketPath(name)}`)
   }
   if (demo.kind === 'unknown') {
     lines.push(

@@ -27,6 +27,17 @@ export class Caller implements JobOwner {
     this.#listeners?.delete(listener)
   }
 
+  /**
+   * Asked before a call is begun that may wait for a job. False where its connection has too much waiting already;
+   * each true is given back with {@link release}.
+   */
+  admit(): boolean {
+    return true
+  }
+
+  /** A call that was admitted waits no more. */
+  release(): void {}
+
   /** To be called when the client goes away and when its answer is sent; what still runs for it is then cancelled. */
   leave(): void {
     this.#isGone = true

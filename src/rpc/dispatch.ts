@@ -56,6 +56,8 @@ export interface Endpoint {
    * waits for end.
    */
   handle(body: Uint8Array, caller?: Caller): Answer | Promise<Answer>
+  /** Answers each call of a request body with `fault` and runs none. Otherwise as {@link handle}. */
+  refuse(body: Uint8Array, fault: Fault): Answer
 }
 
 /** Builds endpoints that share one table of methods. Throws RangeError when two methods have one name. */
@@ -77,6 +79,8 @@ interface Failure {
 }
 
 type Outcome = Json | Failure
+
+type MethodCall = Extract<Call<Json>, { kind: 'call' }>
 
 /** Calls of one batch that wait for a job at the same time: enough to keep the pool busy, too few to fill its queue. */
 const batchJobsMax = 8
@@ -104,6 +108,20 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       return request.kind === 'single'
         ? this.#single(request.call, caller)
         : this.#batch(request.calls, caller)
+    } catch (thrown) {
+      return failureAnswer('null', this.#failure(thrown, 'request'))
+    }
+  }
+
+  refuse(body: Uint8Array, fault: Fault): Answer {
+    try {
+      const request = parseRequest(body, this.#limits.batchCallsMax, this.#lookup)
+      const refused = faultOutcome(fault)
+      const outcomeOf = ({ kind }: Call<Json>) => (kind === 'invalid' ? invalidRequest : refused)
+      if (request.kind === 'single') return singleAnswer(request.call.id, outcomeOf(request.call))
+      const answer = new BatchAnswer(this.#limits.batchBytesMax)
+      for (const call of request.calls) addToBatch(answer, call.id, outcomeOf(call))
+      return batchAnswer(answer)
     } catch (thrown) {
       return failureAnswer('null', this.#failure(thrown, 'request'))
     }
@@ -163,6 +181,15 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     if (call.kind === 'invalid') return invalidRequest
     const method = this.#methods.get(call.method)
     if (method === undefined) return faultOutcome({ kind: 'MethodNotFound', method: call.method })
+    if (method.cost === 'inline') return this.#run(method, call, caller)
+    if (!caller.admit()) return busy
+    const outcome = this.#run(method, call, caller)
+    if (outcome instanceof Promise) void outcome.then(() => caller.release())
+    else caller.release()
+    return outcome
+  }
+
+  #run(method: Method<N>, call: MethodCall, caller: Caller): Outcome | Promise<Outcome> {
     const { generation } = this.#network.head
     try {
       const result = method.run(this.#network, decodeParams(method, call.params), caller)
@@ -204,6 +231,8 @@ function faultOutcome(fault: Fault): Failure {
 const invalidRequest = faultOutcome({ kind: 'InvalidRequest' })
 const tooLarge = faultOutcome({ kind: 'ResponseTooLarge' })
 const timedOut = faultOutcome({ kind: 'RequestTimedOut' })
+/** After a second most of what waits now is done: the pool's full queues hold about as much. */
+const busy = faultOutcome({ kind: 'ServerBusy', retryAfterMs: 1000 })
 
 function isNull(result: Json): boolean {
   if (result.length !== 4) return false

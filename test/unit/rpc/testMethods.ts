@@ -61,6 +61,13 @@ export const testMethods = [
     run: (network: TestNetwork) => String(++network.runs),
   }),
   defineMethod({
+    name: 'test_subscriber',
+    params: [],
+    cost: 'inline',
+    memo: 'never',
+    run: (_network: TestNetwork, _args, { subscriber }) => String(subscriber !== undefined),
+  }),
+  defineMethod({
     name: 'test_fault',
     params: [],
     cost: 'inline',
