@@ -93,6 +93,7 @@ export class Socket implements EventSink {
   #heardMs: number
   #pingedMs: number
   #isDraining = false
+  #drainDue: NodeJS.Immediate | undefined
   /** Set when the connection ends as soon as all is sent. */
   #ending: { readonly code: number; readonly reason: string; readonly sinceMs: number } | undefined
   #isOver = false
@@ -136,23 +137,18 @@ export class Socket implements EventSink {
 
   /** The system has taken some of what was unsent. */
   onDrain(): void {
-    this.#countUnsent()
-    if (this.#ending !== undefined) {
-      if (this.#unsentBytes === 0) this.#ws.end(this.#ending.code, this.#ending.reason)
-      return
-    }
-    while (this.#held.length > 0 && this.#unsentBytes <= heldAboveBytes) {
-      const body = this.#held.shift() as Uint8Array
-      this.unreserve(body.length)
-      this.#answer(body)
-    }
-    this.subscriber.drained()
-    this.#endIfDrained()
+    if (this.#drainDue !== undefined) return
+    // What is sent inside the drain handler and does not go out at once would never be sent.
+    this.#drainDue = setImmediate(() => {
+      this.#drainDue = undefined
+      this.#drained()
+    })
   }
 
   /** The connection is over, whoever ended it. */
   onClose(): void {
     this.#isOver = true
+    clearImmediate(this.#drainDue)
     this.#letGo()
     this.#pool.bytes -= this.#unsentBytes
     this.#pool.gone(this)
@@ -222,6 +218,21 @@ export class Socket implements EventSink {
 
   get #isOpen(): boolean {
     return !this.#isOver && this.#ending === undefined
+  }
+
+  #drained(): void {
+    this.#countUnsent()
+    if (this.#ending !== undefined) {
+      if (this.#unsentBytes === 0) this.#ws.end(this.#ending.code, this.#ending.reason)
+      return
+    }
+    while (this.#held.length > 0 && this.#unsentBytes <= heldAboveBytes) {
+      const body = this.#held.shift() as Uint8Array
+      this.unreserve(body.length)
+      this.#answer(body)
+    }
+    this.subscriber.drained()
+    this.#endIfDrained()
   }
 
   /** Cancels what is under way. */

@@ -5,10 +5,10 @@
  *
  * Facts about the server beneath it: it ends a connection without a close code for text that is no UTF-8, for frames
  * that break the protocol and for messages over its own bound; an unfinished message lies in its memory, up to that
- * bound and uncounted here; its idle time counts what comes in, and ends a connection without a code as well.
+ * bound and uncounted here; its idle time counts what comes in, and ends a connection without a code as well; after
+ * its drain handler it forgets a connection in which that handler left something unsent.
  */
-import {
-  DISABLED,
+import uWS, {
   type HttpRequest,
   type HttpResponse,
   type TemplatedApp,
@@ -89,7 +89,7 @@ export class WebSocketServer implements SocketPool {
   attach(app: TemplatedApp): void {
     const { messageBytesMax, idleMsMax } = this.limits
     app.ws<SocketData>('/*', {
-      compression: DISABLED,
+      compression: uWS.DISABLED,
       maxPayloadLength: Math.min(messageBytesMax * tooBigFactor, 2 ** 32 - 1),
       // No bound: it would drop messages without a word.
       maxBackpressure: 0,
