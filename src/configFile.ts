@@ -102,7 +102,7 @@ const limitsShape = {
   executionGasBlocks: integer(1, 1_000).default(10),
   /** Message on a WebSocket. geth's limit. */
   socketMessageBytesMax: integer(KiB, GiB).default(32 * MiB),
-  /** Calls of one WebSocket that wait: more than the pool does in half a second, so that more would only wait. */
+  /** Calls of one WebSocket that wait: half a second of token transfers, and half of the queue is left to others. */
   socketCallsMax: integer(1, 100_000).default(256),
   /** Answers that one WebSocket may leave unread: the longest one of a batch, with those that end meanwhile. */
   socketUnsentBytesMax: integer(MiB).default(32 * MiB),
