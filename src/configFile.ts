@@ -122,7 +122,7 @@ const limitsShape = {
   subscriptionQueueBytes: integer(0, GiB).default(subscriptionQueueBytesDefault),
   /** The largest bound that a subscription may name. */
   subscriptionQueueBytesMax: integer(0, GiB).default(subscriptionQueueBytesMaxDefault),
-  /** Blocks behind the head from which a subscription may resume: a day and a half at 12 s each; 0.5 s of heads to send. */
+  /** Blocks behind the head from which a subscription may resume: 33 hours at 12 s each, and 16 MB of heads. */
   replayBlocksMax: integer(0).default(10_000),
 }
 

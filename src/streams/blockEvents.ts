@@ -51,9 +51,9 @@ export class BlockEvents {
   #render(step: ChainStep): LogEvent[] {
     const logs = this.#chain.readLogs(step.hash)
     if (logs === undefined) throw new Error(`the receipts of ${bytesToHex(step.hash)} are missing`)
-    return logs.map((log) => ({
-      keys: log,
-      message: new EventMessage(step.kind === 'added' ? log.json : removedLogJson(log.json), step),
+    return logs.map(({ address, topics, json }) => ({
+      keys: { address, topics },
+      message: new EventMessage(step.kind === 'added' ? json : removedLogJson(json), step),
     }))
   }
 

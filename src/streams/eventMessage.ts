@@ -18,7 +18,8 @@ export interface EventOrigin {
 
 /**
  * One event, rendered once for all who hear it: the whole text lies in one buffer, and the two parts that differ by
- * receiver, id and sequence number, are written into it just before each send. 0.1 µs a receiver, whatever its size.
+ * receiver, id and sequence number, are written into it just before each send. To tell 5,000 receivers of a head
+ * takes 1.4 ms in all, sockets excluded (bench/streams.ts).
  */
 export class EventMessage {
   readonly #bytes: Buffer

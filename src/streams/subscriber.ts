@@ -35,10 +35,6 @@ export class Subscriber {
     readonly limits: SubscriptionLimits,
   ) {}
 
-  get isClosed(): boolean {
-    return this.#isClosed
-  }
-
   /** Whether an event may be handed over now. */
   get hasRoom(): boolean {
     return this.sink.bufferedBytes <= unsentBytesMax
