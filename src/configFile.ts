@@ -108,7 +108,7 @@ const limitsShape = {
   socketUnsentBytesMax: integer(MiB).default(32 * MiB),
   /** Unread answers and waiting messages of all WebSockets, as much as bodies still arriving. */
   socketBufferedBytesMax: integer(MiB).default(256 * MiB),
-  /** WebSockets at the same time. */
+  /** WebSockets at the same time: 50 MB where all are idle, at 2.5 kB each. */
   socketsMax: integer(1).default(20_000),
   /** WebSockets of one key: half of all, so that one user never shuts out the others. */
   socketsPerKeyMax: integer(1).default(10_000),

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { FaultError } from '../../../src/primitives/faults.js'
 import type { HttpServerOptions } from '../../../src/transport/http.js'
 import type { SocketLimits } from '../../../src/transport/socket.js'
 import { propertyRuns } from '../../property.js'
@@ -380,6 +381,68 @@ t.test('all sockets share one bound of bytes, and whoever holds most goes', asyn
   t.ok(codes.includes(1006), `ends: ${codes}`)
   modest.resume()
   t.equal(JSON.parse((await modest.next()) ?? '').result.length, 0x180000)
+})
+
+t.test('whatever clients do, nothing of them stays counted when they are gone', async (t) => {
+  const bytesMax = 64 * 1024
+  const socketsMax = 4
+  const { connect, network, defects } = await withServer(t, {
+    ...{ messageBytesMax: bytesMax, bufferedBytesMax: bytesMax, callsMax: 3, socketsMax },
+  })
+  const job = (id: number) => call('test_job', `["0x${id.toString(16)}"]`, String(id))
+  const deeds: Record<string, (client: SocketClient, id: number) => void> = {
+    job: (client, id) => client.send(job(id).padEnd(20_000)),
+    batch: (client, id) => client.send(`[${job(id)},${echo},${job(id + 1)},${job(id + 2)}]`),
+    hugeAnswer: (client) => client.send(call('test_bytes', '["0x200000"]')),
+    answer: (client) => client.send(call('test_bytes', '["0x800"]')),
+    settle: () => network.jobs.shift()?.resolve('1'),
+    fail: () => network.jobs.shift()?.reject(new FaultError({ kind: 'HeaderNotFound' })),
+    pause: (client) => client.pause(),
+    resume: (client) => client.resume(),
+    binary: (client) => client.socket.send(Buffer.from('x'), { binary: true }),
+    long: (client) => client.send('x'.repeat(bytesMax + 1)),
+    turn: () => {},
+  }
+  let id = 1
+  const life = fc.record({
+    done: fc.array(fc.constantFrom(...Object.keys(deeds)), { maxLength: 12 }),
+    end: fc.constantFrom('cut', 'close'),
+  })
+  const live = async ({ done, end }: { done: readonly string[]; end: string }): Promise<void> => {
+    const client = await connect()
+    for (const deed of done) {
+      id += 10
+      deeds[deed]?.(client, id)
+      await new Promise(setImmediate)
+    }
+    client.resume()
+    if (end === 'cut') client.cut()
+    else client.socket.close()
+    await client.closed
+  }
+  await fc.assert(
+    fc.asyncProperty(fc.array(life, { minLength: 1, maxLength: socketsMax - 1 }), async (lives) => {
+      await Promise.all(lives.map(live))
+      const clients: SocketClient[] = []
+      // The server may see an end later than its client does.
+      while (clients.length < socketsMax)
+        await connect().then(
+          (client) => clients.push(client),
+          () => {},
+        )
+      const [client] = clients as [SocketClient]
+      client.send(job(++id).padEnd(bytesMax))
+      await until(() => {
+        for (const each of network.jobs.splice(0)) each.resolve('"whole"')
+        return client.received.length > 0
+      })
+      const answer = await client.next()
+      for (const each of clients) each.cut()
+      await Promise.all(clients.map(({ closed }) => closed))
+      return answer?.includes('whole') === true && defects.length === 0
+    }),
+    propertyRuns(40),
+  )
 })
 
 t.test('garbage ends its connection alone', async (t) => {
