@@ -5,11 +5,11 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
+import { issueToLines } from './configIssues.js'
 import { findJsonFault } from './configJson.js'
 import { flag, integer, list, object, text } from './configSchema.js'
 import { findSourceFaults, sourceSchema, withAbsoluteSource } from './configSource.js'
 import { UsageError } from './primitives/faults.js'
-import { nearest } from './primitives/nearest.js'
 import { mapBytesDefault } from './store/environment.js'
 
 const KiB = 2 ** 10
@@ -38,6 +38,8 @@ const originExpected = 'an origin such as "https://example.org", or "*"'
 
 const bodyBytesDefault = 5 * MiB
 const bufferedBodyBytesDefault = 256 * MiB
+const socketPingMsDefault = 30_000
+const socketIdleMsDefault = 120_000
 const subscriptionQueueBytesDefault = MiB
 const subscriptionQueueBytesMaxDefault = 16 * MiB
 
@@ -78,6 +80,22 @@ const limitsShape = {
   executionMemoryBytesMax: integer(16 * MiB).default(256 * MiB),
   /** Most gas of a call or estimate, in gas limits of the current block. Specification, section 8. */
   executionGasBlocks: integer(1, 1_000).default(10),
+  /** Message on a WebSocket. geth's limit. */
+  socketMessageBytesMax: integer(KiB, GiB).default(32 * MiB),
+  /** Calls of one WebSocket that wait: half a second of token transfers, and half of the queue is left to others. */
+  socketCallsMax: integer(1, 100_000).default(256),
+  /** Answers that one WebSocket may leave unread: the longest one of a batch, with those that end meanwhile. */
+  socketUnsentBytesMax: integer(MiB).default(32 * MiB),
+  /** Unread answers and waiting messages of all WebSockets, as much as bodies still arriving. */
+  socketBufferedBytesMax: integer(MiB).default(256 * MiB),
+  /** WebSockets at the same time: 50 MB where all are idle, at 2.5 kB each. */
+  socketsMax: integer(1).default(20_000),
+  /** WebSockets of one key: half of all, so that one user never shuts out the others. */
+  socketsPerKeyMax: integer(1).default(10_000),
+  /** From one ping to the next. geth's. */
+  socketPingMs: integer(100).default(socketPingMsDefault),
+  /** How long a WebSocket may be silent, pongs included. geth's idle time. */
+  socketIdleMsMax: integer(100).default(socketIdleMsDefault),
   /** Subscriptions of one WebSocket: a page that watches a thousand contracts has one each. */
   subscriptionsMax: integer(1, 100_000).default(1_024),
   /** Events that may wait for a slow reader, per subscription that names no bound: 500 heads, or 1,500 transfers. */
@@ -170,7 +188,7 @@ export function readConfigFile(path: string): ConfigFile {
   const folder = dirname(resolve(path))
   const parsed = fileSchema.safeParse(raw)
   const faults = [
-    ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => issueToLines(issue, raw))),
+    ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => issueToLines(issue, raw, fileSchema))),
     ...findCrossFaults(raw, folder),
   ]
   if (!parsed.success || faults.length > 0) {
@@ -219,58 +237,6 @@ function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry 
   }
 }
 
-type Path = readonly PropertyKey[]
-
-function issueToLines(issue: z.core.$ZodIssue, raw: unknown): string[] {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => {
-      const near = nearest(key, knownKeys(issue.path, raw))
-      const hint = near === undefined ? 'remove it' : `did you mean ${near}?`
-      return `${formatPath([...issue.path, key])}: unknown key; ${hint}`
-    })
-  }
-  const value = issue.path.reduce<unknown>(
-    (inner, step) => (inner as Record<PropertyKey, unknown>)?.[step],
-    raw,
-  )
-  return [`${formatPath(issue.path)}: ${issue.message}, got ${formatValue(value)}`]
-}
-
-/** Keys that the schema allows in the object at `path` of `raw`. */
-function knownKeys(path: Path, raw: unknown): string[] {
-  let schema: unknown = fileSchema
-  let value = raw
-  for (const step of [...path, undefined]) {
-    while (
-      schema instanceof z.ZodDefault ||
-      schema instanceof z.ZodPrefault ||
-      schema instanceof z.ZodOptional
-    ) {
-      schema = schema.unwrap()
-    }
-    if (schema === sourceSchema) {
-      const { type } = value as { type?: unknown }
-      schema = sourceSchema.options.find((option) => option.shape.type.safeParse(type).success)
-    }
-    if (step === undefined) break
-    value = (value as Record<PropertyKey, unknown>)[step]
-    if (schema instanceof z.ZodArray) schema = schema.element
-    else if (schema instanceof z.ZodObject) schema = schema.shape[String(step)]
-  }
-  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
-}
-
-function formatPath(path: Path): string {
-  const text = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')
-  return text === '' ? 'the whole file' : text.replace(/^\./, '')
-}
-
-function formatValue(value: unknown): string {
-  if (value === undefined) return 'nothing'
-  const text = JSON.stringify(value)
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
-}
-
 /**
  * The parts of a file that are compared with each other. Whatever has the wrong type is left out, because the
  * schema names it already, and one run should name every fault.
@@ -298,6 +264,8 @@ const crossSchema = z
       .object({
         bodyBytesMax: z.number().catch(bodyBytesDefault),
         bufferedBodyBytesMax: z.number().catch(bufferedBodyBytesDefault),
+        socketPingMs: z.number().catch(socketPingMsDefault),
+        socketIdleMsMax: z.number().catch(socketIdleMsDefault),
         subscriptionQueueBytes: z.number().catch(subscriptionQueueBytesDefault),
         subscriptionQueueBytesMax: z.number().catch(subscriptionQueueBytesMaxDefault),
       })
@@ -345,6 +313,12 @@ function findCrossFaults(raw: unknown, folder: string): string[] {
     const { bodyBytesMax, bufferedBodyBytesMax } = limits
     faults.push(
       `limits.bufferedBodyBytesMax: expected at least bodyBytesMax (${bodyBytesMax}), got ${bufferedBodyBytesMax}`,
+    )
+  }
+  if (limits && limits.socketIdleMsMax <= limits.socketPingMs) {
+    const { socketPingMs, socketIdleMsMax } = limits
+    faults.push(
+      `limits.socketIdleMsMax: expected more than socketPingMs (${socketPingMs}), got ${socketIdleMsMax}`,
     )
   }
   if (limits && limits.subscriptionQueueBytesMax < limits.subscriptionQueueBytes) {

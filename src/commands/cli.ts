@@ -41,7 +41,7 @@ const common = { config, data, logLevel }
 
 const serve = defineCommand({
   name: 'serve',
-  summary: 'answer JSON-RPC requests over HTTP',
+  summary: 'answer JSON-RPC requests over HTTP and WebSocket',
   description: [
     'Serves the networks of the configuration until it is interrupted (Ctrl-C). Without a configuration it serves the embedded demo network, and the first start makes an API key and prints requests to try.',
   ],

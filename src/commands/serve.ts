@@ -162,6 +162,21 @@ function createServer(
       bodyMsMax: limits.bodyMsMax,
       closeMsMax,
     },
+    socketLimits: {
+      messageBytesMax: limits.socketMessageBytesMax,
+      callsMax: limits.socketCallsMax,
+      unsentBytesMax: limits.socketUnsentBytesMax,
+      bufferedBytesMax: limits.socketBufferedBytesMax,
+      socketsMax: limits.socketsMax,
+      socketsPerKeyMax: limits.socketsPerKeyMax,
+      pingMs: limits.socketPingMs,
+      idleMsMax: limits.socketIdleMsMax,
+      subscriptions: {
+        subscriptionsMax: limits.subscriptionsMax,
+        queueBytesDefault: limits.subscriptionQueueBytes,
+        queueBytesMax: limits.subscriptionQueueBytesMax,
+      },
+    },
     cors: config.cors.origins.includes('*') ? '*' : config.cors.origins,
     refuseRepeatedLength: true,
     health: () => ({

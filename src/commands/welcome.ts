@@ -27,15 +27,21 @@ export function welcomeLines(
 ): string[] {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   const origin = `http://${host}:${port}`
+  const socketOrigin = `ws://${host}:${port}`
   const secret = demo.kind === 'key' ? demo.text : 'YOUR_API_KEY'
   const path = (network: string) => {
     const prefix = network === config.defaultNetwork ? '' : `/${network}`
     return demo.kind === 'open' ? `${origin}${prefix}/` : `${origin}${prefix}/v3/${secret}`
   }
+  const socketPath = (network: string) => {
+    const prefix = network === config.defaultNetwork ? '' : `/${network}`
+    return demo.kind === 'open' ? `${socketOrigin}${prefix}/ws` : `${socketOrigin}${prefix}/ws/v3/${secret}`
+  }
   const lines = [`Tidegate listens on ${origin}`]
   for (const { name, current } of networks) {
     const { identity, head } = current.chain
     lines.push(`  ${name}: chain id ${identity.chainId}, head ${head.number}, ${path(name)}`)
+    lines.push(`  ${' '.repeat(name.length)}  ${socketPath(name)}`)
   }
   if (demo.kind === 'unknown') {
     lines.push(

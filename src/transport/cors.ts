@@ -5,6 +5,11 @@ import { noHeaders } from './sendAnswer.js'
 export type CorsOrigins = '*' | readonly string[]
 
 export interface CorsHeaders {
+  /**
+   * Whether a page of `origin` may open a WebSocket; no browser asks before it opens one. An empty text means that
+   * none was sent: whoever asks is no browser.
+   */
+  allows(origin: string): boolean
   /** For an answer to a request from `origin`; an empty text means that none was sent. */
   answer(origin: string): ExtraHeaders
   /** For the answer to a preflight. */
@@ -19,15 +24,17 @@ export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
   const exposed = ['access-control-expose-headers', 'tidegate-block'] as const
   const anyOrigin: ExtraHeaders = [['access-control-allow-origin', '*'], exposed]
   const listed = new Set(origins === '*' ? [] : origins.map((origin) => origin.toLowerCase()))
+  const isListed = (origin: string): boolean => listed.has(origin.toLowerCase())
   const answer = (origin: string): ExtraHeaders => {
     if (origin === '') return noHeaders
     if (origins === '*') return anyOrigin
     // Without `vary` a shared cache would hand one origin's answer to another.
     const vary = ['vary', 'origin'] as const
-    if (!listed.has(origin.toLowerCase())) return [vary]
+    if (!isListed(origin)) return [vary]
     return [['access-control-allow-origin', origin], exposed, vary]
   }
   return {
+    allows: (origin) => origin === '' || origins === '*' || isListed(origin),
     answer,
     preflight: (origin) => [
       ...answer(origin),

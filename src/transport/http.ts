@@ -1,28 +1,32 @@
 /**
- * JSON-RPC over HTTP on uWebSockets.js. Owns paths, methods, headers, limits of what comes in and the life of the
- * listening socket. Does not own keys (it asks `authorize`), calls (it asks an endpoint) or configuration.
+ * JSON-RPC over HTTP on uWebSockets.js. Owns methods, headers, limits of what comes in and the life of the listening
+ * socket, which WebSockets share (websocket.ts). Does not own who may ask (admission.ts), calls (it asks an endpoint)
+ * or configuration.
  *
  * Facts about the server beneath it: requests are answered in order on one connection, and a request that arrives
  * while an earlier one of the same connection waits for a job or sends a long answer ends that connection.
  * `Expect: 100-continue` gets no interim answer; clients send the body after their own short wait.
  */
 import uWS, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js'
-import { type Fault, OperatorError } from '../primitives/faults.js'
+import { OperatorError } from '../primitives/faults.js'
 import type { Answer } from '../rpc/answer.js'
 import type { Endpoint } from '../rpc/dispatch.js'
-import { type DefectLog, faultToWireError, renderErrorAnswer, thrownToWireError } from '../rpc/wireErrors.js'
+import { type DefectLog, thrownToWireError } from '../rpc/wireErrors.js'
+import {
+  Admission,
+  type AdmissionOptions,
+  type Refusal,
+  type Rejection,
+  refusal,
+  refusalOfFault,
+  unknownNetwork,
+} from './admission.js'
 import { type CorsOrigins, createCorsHeaders } from './cors.js'
 import { Exchange, type ExchangePool, ReceivingList } from './exchange.js'
-import { parsePath, redactPath } from './paths.js'
+import { parsePath, parseSocketPath, redactPath } from './paths.js'
 import { type ExtraHeaders, noHeaders, sendAnswer, statusLine } from './sendAnswer.js'
-
-/** A network under its own path `/<name>/v3/<key>`. */
-export interface HttpRoute {
-  readonly name: string
-  readonly endpoint: Endpoint
-  /** Host names (without port) for which `/v3/<key>` means this network. */
-  readonly hosts: readonly string[]
-}
+import type { SocketLimits } from './socket.js'
+import { WebSocketServer } from './websocket.js'
 
 export interface HttpLimits {
   /** Bytes of one request body. go-ethereum's default: 5 MiB. */
@@ -47,26 +51,12 @@ export const defaultHttpLimits: HttpLimits = {
   closeMsMax: 30_000,
 }
 
-export type Authorization = { readonly ok: true } | { readonly ok: false; readonly reason: string }
-
-/** A request turned away before it reached an endpoint. `path` shows no key. */
-export interface Rejection {
-  readonly status: number
-  readonly path: string
-  readonly why: string
-}
-
-export interface HttpServerOptions {
+export interface HttpServerOptions extends AdmissionOptions {
   readonly host: string
   /** 0 for any free port. */
   readonly port: number
-  /** The first is the default network. Names `v3`, `ws` and `health` are taken. */
-  readonly routes: readonly HttpRoute[]
-  /** Says whether a key may ask. `reason` completes `unauthorized: …` and must not hold the key. */
-  authorize(key: string): Authorization
-  /** No key is asked for, and one in the path is not looked at. */
-  readonly noAuth: boolean
   readonly limits: HttpLimits
+  readonly socketLimits: SocketLimits
   readonly cors: CorsOrigins
   /**
    * Refuse requests with more than one Content-Length. The server beneath believes the first; a proxy in front that
@@ -78,8 +68,6 @@ export interface HttpServerOptions {
   health(): object
   readonly logDefect: DefectLog
   logRejection?(rejection: Rejection): void
-  /** Adds routes (a WebSocket's) to the same port before it listens. */
-  extend?(app: uWS.TemplatedApp): void
 }
 
 export interface HttpServer {
@@ -89,27 +77,12 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-/** A request that no endpoint gets to see, and what it is told. `why` shows no key. */
-interface Refusal {
-  readonly answer: Answer
-  readonly why: string
-}
-
-const reservedNames: ReadonlySet<string> = new Set(['v3', 'ws', 'health'])
-
 /** How many sweeps a body's time limit is cut into: a body is given up between 1 and 1.1 limits. */
 const sweepsPerBodyLimit = 10
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { limits, noAuth } = options
-  const networks = new Map<string, Endpoint>()
-  const hosts = new Map<string, Endpoint>()
-  for (const { name, endpoint, hosts: names } of options.routes) {
-    if (reservedNames.has(name) || networks.has(name)) throw new RangeError(`network name is taken: ${name}`)
-    networks.set(name, endpoint)
-    for (const host of names) hosts.set(host.toLowerCase(), endpoint)
-  }
-  const defaultEndpoint = options.routes[0]?.endpoint
+  const { limits } = options
+  const admission = new Admission(options)
   const cors = createCorsHeaders(options.cors)
   const idleListeners: (() => void)[] = []
   let tick = 0
@@ -124,11 +97,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     onIdle: () => {
       for (const listener of idleListeners.splice(0)) listener()
     },
-    tooLong: (bytes) => rejection(413, -32600, `content length too large (${bytes}>${limits.bodyBytesMax})`),
-    noRoom: () => ({
-      ...faultRejection(503, { kind: 'ServerBusy', retryAfterMs: 1000 }),
-      retryAfterMs: 1000,
-    }),
+    tooLong: (bytes) => refusal(413, -32600, `content length too large (${bytes}>${limits.bodyBytesMax})`),
+    noRoom: () => refusalOfFault(503, { kind: 'ServerBusy', retryAfterMs: 1000 }),
     defect: (error) => void thrownToWireError(error, 'http', options.logDefect),
   }
 
@@ -136,7 +106,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   function reject(res: HttpResponse, req: HttpRequest, refusal: Refusal, extra: ExtraHeaders = []): void {
     const { answer, why } = refusal
     options.logRejection?.({ status: answer.status, path: redactPath(req.getUrl()), why })
-    const headers = [...cors.answer(req.getHeader('origin')), ...extra]
+    const upgrade = answer === wrongTransport ? upgradeHeader : noHeaders
+    const headers = [...cors.answer(req.getHeader('origin')), ...extra, ...upgrade]
     const endless = answer.status === 413 || req.getHeader('transfer-encoding') !== ''
     sendAnswer(res, answer, headers, endless || pool.isClosing)
   }
@@ -158,24 +129,17 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   /** Who is to answer a POST, or why nobody does. */
   function admit(req: HttpRequest): Endpoint | Refusal {
-    const target = parsePath(req.getUrl())
-    if (target === undefined) return { answer: notFound, why: 'unknown path' }
-    const endpoint =
-      target.network !== undefined
-        ? networks.get(target.network)
-        : hosts.size > 0
-          ? (hosts.get(hostName(req.getHeader('host'))) ?? defaultEndpoint)
-          : defaultEndpoint
-    if (endpoint === undefined) return { answer: unknownNetwork, why: 'unknown network' }
+    const path = req.getUrl()
+    const target = parsePath(path)
+    const endpoint = target && admission.findEndpoint(target, req)
+    if (endpoint === undefined) {
+      if (parseSocketPath(path) !== undefined) return { answer: wrongTransport, why: 'path of WebSockets' }
+      return target === undefined ? { answer: notFound, why: 'unknown path' } : unknownNetwork
+    }
     const length = Number(req.getHeader('content-length'))
     if (length > limits.bodyBytesMax) return { answer: pool.tooLong(length), why: 'body too long' }
-    if (!noAuth) {
-      const authorization = target.key === undefined ? keyMissing : options.authorize(target.key)
-      if (!authorization.ok) {
-        const why = authorization.reason
-        return { answer: faultRejection(401, { kind: 'Unauthorized', why }), why }
-      }
-    }
+    const refused = admission.refuseKey(target?.key, keyForm)
+    if (refused !== undefined) return refused
     if (isJsonContentType(req.getHeader('content-type'))) return endpoint
     return { answer: wrongContentType, why: 'content type' }
   }
@@ -203,9 +167,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   function onOther(res: HttpResponse, req: HttpRequest): void {
     const path = req.getUrl()
-    const answer = path === '/health' || parsePath(path) !== undefined ? wrongMethod : notFound
+    const isSocketPath = parseSocketPath(path) !== undefined
+    const isKnown = path === '/health' || parsePath(path) !== undefined
+    const answer = isSocketPath ? wrongTransport : isKnown ? wrongMethod : notFound
     const allow: ExtraHeaders =
-      answer === notFound ? [] : [['allow', path === '/health' ? 'GET, OPTIONS' : 'POST, OPTIONS']]
+      answer !== wrongMethod ? [] : [['allow', path === '/health' ? 'GET, OPTIONS' : 'POST, OPTIONS']]
     if (req.getMethod() !== 'head') {
       reject(res, req, { answer, why: 'method' }, allow)
       return
@@ -226,7 +192,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   }
 
   const app = uWS.App()
-  options.extend?.(app)
+  const sockets = new WebSocketServer({
+    admission,
+    cors,
+    authorize: options.authorize,
+    noAuth: options.noAuth,
+    limits: options.socketLimits,
+    defect: (error) => void thrownToWireError(error, 'websocket', options.logDefect),
+    logRejection: options.logRejection,
+  })
+  sockets.attach(app)
   app.post('/health', checked(onOther))
   app.post('/*', checked(onPost))
   app.get('/health', checked(onHealth))
@@ -253,15 +228,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       pool.isClosing = true
       uWS.us_listen_socket_close(listenSocket)
       listenSocket = undefined
-      if (pool.open > 0) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, limits.closeMsMax)
-          idleListeners.push(() => {
-            clearTimeout(timer)
-            resolve()
-          })
-        })
-      }
+      const idle = new Promise<void>((resolve) => {
+        if (pool.open === 0) resolve()
+        else idleListeners.push(resolve)
+      })
+      await within(limits.closeMsMax, Promise.all([idle, sockets.close()]))
       clearInterval(sweep)
       app.close()
     },
@@ -295,20 +266,23 @@ function bind(app: uWS.TemplatedApp, host: string, port: number): Promise<us_lis
   })
 }
 
-function rejection(status: number, code: number, message: string): Answer {
-  return { status, body: renderErrorAnswer('null', { code, message }), retryAfterMs: undefined }
+/** Waits for `promise`, but no longer than `ms`. */
+async function within(ms: number, promise: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([promise, late])
+  clearTimeout(timer)
 }
 
-function faultRejection(status: number, fault: Fault): Answer {
-  return { status, body: renderErrorAnswer('null', faultToWireError(fault)), retryAfterMs: undefined }
-}
-
-const notFound = rejection(404, -32600, 'no such path: use /v3/<key> or /<network>/v3/<key>')
-const unknownNetwork = rejection(404, -32600, 'no such network')
-const wrongMethod = rejection(405, -32600, 'method not allowed: send JSON-RPC requests with POST')
-const wrongContentType = rejection(415, -32600, 'invalid content type, only application/json is supported')
-const repeatedLength = rejection(400, -32600, 'more than one content length')
-const keyMissing: Authorization = { ok: false, reason: 'an API key is required in the path: /v3/<key>' }
+const keyForm = '/v3/<key>'
+const notFound = refusal(404, -32600, 'no such path: use /v3/<key> or /<network>/v3/<key>')
+const wrongTransport = refusal(426, -32600, 'this path is for WebSockets: connect to it with ws://')
+const upgradeHeader: ExtraHeaders = [['upgrade', 'websocket']]
+const wrongMethod = refusal(405, -32600, 'method not allowed: send JSON-RPC requests with POST')
+const wrongContentType = refusal(415, -32600, 'invalid content type, only application/json is supported')
+const repeatedLength = refusal(400, -32600, 'more than one content length')
 
 const jsonContentTypePattern = /^\s*application\/json\s*(?:;|$)/i
 
@@ -322,10 +296,4 @@ function countLengths(req: HttpRequest): number {
     if (name === 'content-length') count++
   })
   return count
-}
-
-/** A Host header without its port, in lower case. */
-function hostName(header: string): string {
-  const portless = header.endsWith(']') ? header : header.replace(/:[0-9]*$/, '')
-  return portless.toLowerCase()
 }

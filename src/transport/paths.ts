@@ -43,10 +43,23 @@ function keyTarget(
   return { network, key: path.slice(start, end) }
 }
 
+const socketPathPattern = /^(?:\/([^/]+))?\/ws(?:\/v3(?:\/([^/]+))?)?\/?$/
+
+/**
+ * Takes a WebSocket's path apart: `/ws`, `/<network>/ws`, `/ws/v3/<key>`, `/<network>/ws/v3/<key>`; undefined for
+ * any other. Segments are compared as {@link parsePath} compares them.
+ */
+export function parseSocketPath(path: string): PathTarget | undefined {
+  const match = socketPathPattern.exec(path)
+  return match === null ? undefined : { network: match[1], key: match[2] }
+}
+
 /** A path that may stand in a log: of an unknown shape nothing is shown, since a key may stand anywhere in it. */
 export function redactPath(path: string): string {
-  const target = parsePath(path)
+  const socketTarget = parseSocketPath(path)
+  const target = socketTarget ?? parsePath(path)
   if (target === undefined) return '(unknown path)'
   const network = target.network === undefined ? '' : '/(network)'
-  return target.key === undefined ? network || '/' : `${network}/${versionSegment}/(key)`
+  const base = socketTarget === undefined ? network : `${network}/ws`
+  return target.key === undefined ? base || '/' : `${base}/${versionSegment}/(key)`
 }

@@ -16,6 +16,7 @@ import {
 } from '../program.js'
 import { blockAt, genesisPath, headBlock, quantity, sights } from '../rpc/demoChain.js'
 import { fixtureConfig, fixtureDir, type Service, startService } from '../service.js'
+import { refusedUpgrade, SocketClient } from '../socketClient.js'
 
 const keyPattern = /tg_[0-9A-Za-z]{49}/g
 /** The demo network's last block that is taken in at once. */
@@ -97,6 +98,9 @@ t.test('the first start makes a key and prints requests that work; so does the s
   t.match(text, /^Tidegate listens on http:\/\/127\.0\.0\.1:\d+$/m)
   t.match(text, /^ {2}demo: chain id 8433, head 20\d, http:\/\/127\.0\.0\.1:\d+\/v3\/tg_/m)
   t.match(text, /Made the API key "demo" for you/)
+  const socketUrl = /^ +(ws:\/\/127\.0\.0\.1:\d+\/ws\/v3\/tg_\S+)$/m.exec(text)?.[1] ?? ''
+  const socket = await SocketClient.connect(socketUrl)
+  t.match(await socket.ask('{"jsonrpc":"2.0","id":8,"method":"eth_chainId"}'), /"id":8,"result":"0x20f1"/)
   const keys = new Set(text.match(keyPattern))
   t.equal(keys.size, 1)
   const [key = ''] = keys
@@ -105,6 +109,7 @@ t.test('the first start makes a key and prints requests that work; so does the s
   await first.post(`/demo/extra/${key}`, '{}')
   await first.post(`/v3/${key}`, 'no json')
   t.equal(await first.stop(), 0)
+  t.strictSame(await socket.closed, { code: 1001, reason: 'the server is stopping' })
   t.notMatch(log(), keyPattern, 'no key in the log')
   t.notMatch(log(), key.slice(3, 40))
   t.match(log(), /request refused/)
@@ -172,11 +177,22 @@ t.test('keys: made and revoked by another process, refused where they are not ri
     })
   }
   t.strictSame((await service.post('/', '{}')).status, 401)
+  const socketBase = `${service.origin.replace('http', 'ws')}/ws/v3`
+  const refused = await refusedUpgrade(`${socketBase}/${key.slice(0, -1)}`)
+  t.equal(refused.status, 401)
+  t.match(JSON.parse(refused.text), { error: { code: -32001, message: /not an API key/ } })
+  await refusedUpgrade(`${socketBase}/${key}/extra`)
+  const socket = await SocketClient.connect(`${socketBase}/${key}`)
+  t.match(await socket.ask('{"jsonrpc":"2.0","id":8,"method":"eth_blockNumber"}'), /"id":8,"result":"0x108"/)
 
   const [id] = /[0-9a-f]{12}/.exec(made.err) ?? []
   const revoked = await runProgram(['keys', 'revoke', id ?? '', '--data', folder])
   t.equal(revoked.status, 0, revoked.err)
   await waitFor('the revoked key to be refused', async () => (await askWith(service, key)).status === 401)
+  t.strictSame(await socket.closed, {
+    code: 1008,
+    reason: 'unauthorized: this API key has been revoked',
+  })
   t.match(await askWith(service, key), {
     body: { error: { code: -32001, message: 'unauthorized: this API key has been revoked' } },
   })

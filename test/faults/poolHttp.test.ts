@@ -1,85 +1,17 @@
 /** The pool behind the real HTTP server: clients that go away, batches, full queues. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import t, { type Test } from 'tap'
-import type { Pool } from '../../src/pool/pool.js'
-import { toHash32 } from '../../src/primitives/bytes.js'
+import t from 'tap'
 import type { Fault } from '../../src/primitives/faults.js'
-import { createDispatcher, defaultDispatchLimits } from '../../src/rpc/dispatch.js'
-import { defineMethod, type RpcNetwork } from '../../src/rpc/method.js'
-import type { Defect } from '../../src/rpc/wireErrors.js'
-import { createHttpServer, defaultHttpLimits } from '../../src/transport/http.js'
-import { openTestPool, type TestJobs } from '../poolJobs.js'
-
-interface TestNetwork extends RpcNetwork {
-  readonly pool: Pool<TestJobs>
-}
-
-/** A method that runs one of the test jobs with its only parameter. */
-function jobMethod(name: keyof TestJobs) {
-  return defineMethod({
-    name,
-    params: [{ required: false, fallback: null, decode: (value: unknown) => value }],
-    cost: 'job',
-    memo: 'never',
-    run: ({ pool }: TestNetwork, [args], caller) =>
-      pool
-        .run(name, { network: undefined, args: args as never }, caller)
-        .then((result) => JSON.stringify(result)),
-  })
-}
-
-interface Running {
-  readonly pool: Pool<TestJobs>
-  readonly port: number
-  readonly defects: Defect[]
-}
-
-async function serve(
-  t: Test,
-  poolOptions: Parameters<typeof openTestPool>[0] = {},
-  requestMsMax = 30_000,
-): Promise<Running> {
-  const { pool } = openTestPool(poolOptions)
-  await pool.ready
-  const defects: Defect[] = []
-  const logDefect = (defect: Defect) => defects.push(defect)
-  const names = ['echo', 'spin', 'work', 'exit', 'throwError', 'throwFault', 'whoAmI'] as const
-  const dispatcher = createDispatcher<TestNetwork>({
-    methods: names.map(jobMethod),
-    limits: { ...defaultDispatchLimits, requestMsMax },
-    log: logDefect,
-  })
-  const head = { number: 0, hash: toHash32(new Uint8Array(32)), generation: 0 }
-  const current: TestNetwork = { name: 'test', head, pool }
-  const server = createHttpServer({
-    host: '127.0.0.1',
-    port: 0,
-    routes: [
-      { name: 'test', endpoint: dispatcher.endpoint({ current, pinned: () => undefined }), hosts: [] },
-    ],
-    authorize: () => ({ ok: true }),
-    noAuth: true,
-    limits: { ...defaultHttpLimits, closeMsMax: 100 },
-    cors: '*',
-    refuseRepeatedLength: true,
-    health: () => ({}),
-    logDefect,
-  })
-  const port = await server.listen()
-  t.teardown(async () => {
-    await server.close()
-    await pool.close(0)
-  })
-  return { pool, port, defects }
-}
+import type { TestJobs } from '../poolJobs.js'
+import { type PoolServer, servePool, until } from '../poolServer.js'
 
 function call(method: keyof TestJobs, args: unknown, id = 1): object {
   return { jsonrpc: '2.0', id, method, params: [args] }
 }
 
 async function post(
-  { port }: Running,
+  { port }: PoolServer,
   body: object,
 ): Promise<{ status: number; headers: Headers; answer: unknown }> {
   const response = await fetch(`http://127.0.0.1:${port}/`, {
@@ -91,7 +23,7 @@ async function post(
 }
 
 /** Sends a request and leaves the connection to the caller. */
-async function send({ port }: Running, body: object): Promise<Socket> {
+async function send({ port }: PoolServer, body: object): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
   const text = JSON.stringify(body)
@@ -101,13 +33,8 @@ async function send({ port }: Running, body: object): Promise<Socket> {
   return socket
 }
 
-/** Resolves once `holds`, looked at after each turn of the event loop. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(setImmediate)
-}
-
 t.test('a client that goes away cancels its running job and those that wait', async (t) => {
-  const running = await serve(t)
+  const running = await servePool(t)
   const { pool } = running
   const first = await send(running, call('spin', { ms: 60_000 }))
   await until(() => pool.counts.running === 1)
@@ -123,7 +50,7 @@ t.test('a client that goes away cancels its running job and those that wait', as
 })
 
 t.test('a client that goes away in the midst of a batch starts no more of it', async (t) => {
-  const running = await serve(t)
+  const running = await servePool(t)
   const { pool } = running
   const calls = Array.from({ length: 500 }, (_, id) => call('spin', { ms: 60_000 }, id))
   const socket = await send(running, calls as unknown as object)
@@ -135,7 +62,7 @@ t.test('a client that goes away in the midst of a batch starts no more of it', a
 })
 
 t.test('a job does not outlive the time of its request', async (t) => {
-  const running = await serve(t, {}, 200)
+  const running = await servePool(t, {}, 200)
   const { answer } = await post(running, call('spin', { ms: 60_000 }))
   t.match(answer, { error: { code: -32002, message: 'request timed out' } })
   await until(() => running.pool.counts.running === 0)
@@ -143,7 +70,7 @@ t.test('a job does not outlive the time of its request', async (t) => {
 })
 
 t.test('jobs of one batch run side by side and answer in order', async (t) => {
-  const running = await serve(t, { threads: 3 })
+  const running = await servePool(t, { threads: 3 })
   const calls = Array.from({ length: 24 }, (_, id) =>
     id % 6 === 0 ? call('whoAmI', null, id) : call('echo', { id }, id),
   )
@@ -158,7 +85,7 @@ t.test('jobs of one batch run side by side and answer in order', async (t) => {
 })
 
 t.test('a batch spreads over threads', async (t) => {
-  const running = await serve(t, { threads: 3 })
+  const running = await servePool(t, { threads: 3 })
   let most = 0
   const watch = setInterval(() => {
     most = Math.max(most, running.pool.counts.running)
@@ -172,7 +99,7 @@ t.test('a batch spreads over threads', async (t) => {
 })
 
 t.test('a full queue is 503 with a hint for one call, and an error among others in a batch', async (t) => {
-  const running = await serve(t, { threads: 1, classes: { execute: { waitingMax: 1 } } })
+  const running = await servePool(t, { threads: 1, classes: { execute: { waitingMax: 1 } } })
   const blockers = [
     await send(running, call('spin', { ms: 60_000 })),
     await send(running, call('spin', { ms: 60_000 })),
@@ -192,7 +119,7 @@ t.test('a full queue is 503 with a hint for one call, and an error among others 
 t.test(
   'a thread that dies is an internal error with an id from the log, and the service goes on',
   async (t) => {
-    const running = await serve(t)
+    const running = await servePool(t)
     const { answer } = await post(running, [
       call('exit', 7, 1),
       call('throwError', 'a secret path', 2),
@@ -218,7 +145,7 @@ t.test(
 )
 
 t.test('a fault of a job is the error of its call', async (t) => {
-  const running = await serve(t)
+  const running = await servePool(t)
   const fault: Fault = { kind: 'HeaderNotFound' }
   const { answer } = await post(running, call('throwFault', fault))
   t.match(answer, { error: { code: -32000, message: 'header not found' } })

@@ -300,6 +300,13 @@ t.equal(
   '  limits.subscriptionQueueBytesMax: expected at least subscriptionQueueBytes (33554432), got 16777216',
 )
 
+t.test('clients must be pinged before they count as silent', async (t) => {
+  t.equal(
+    refusal(t.testdir(), { limits: { socketPingMs: 120_000 } }).split('\n')[1],
+    '  limits.socketIdleMsMax: expected more than socketPingMs (120000), got 120000',
+  )
+})
+
 t.test('a long value is cut in its fault', async (t) => {
   t.match(refusal(t.testdir(), { port: 'x'.repeat(100) }), /got "x{59}…$/)
 })

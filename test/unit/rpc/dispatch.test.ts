@@ -1,6 +1,7 @@
 import t from 'tap'
+import { Caller } from '../../../src/rpc/caller.js'
 import { createDispatcher, defaultDispatchLimits } from '../../../src/rpc/dispatch.js'
-import { createTestEndpoint, testMethods } from './testMethods.js'
+import { bodyText, createTestEndpoint, testMethods } from './testMethods.js'
 
 const call = (method: string, params = '[]', id = '1') =>
   `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
@@ -297,4 +298,63 @@ t.test('two methods of one name are refused', async (t) => {
       log: () => {},
     }),
   )
+})
+
+t.test('a refused request runs nothing, and each of its calls is told why', async (t) => {
+  const { endpoint, network, ask } = createTestEndpoint()
+  const known = call('test_echo', '["known"]')
+  ask(known)
+  const refuse = (body: string) =>
+    bodyText(endpoint.refuse(Buffer.from(body), { kind: 'ServerBusy', retryAfterMs: 5 }))
+  const busy = (id: string) =>
+    `{"jsonrpc":"2.0","id":${id},"error":{"code":-32005,"message":"server busy","data":{"retryAfterMs":5}}}`
+  t.equal(refuse(known), busy('1'))
+  t.equal(refuse(call('test_none', '[]', '"x"')), busy('"x"'))
+  t.equal(
+    refuse(`[${known},{"jsonrpc":"2.0","method":"test_count"},1,${call('test_job', '[]', '4')}]`),
+    [`[${busy('1')}`, failure(-32600, 'invalid request', 'null'), `${busy('4')}]`].join(),
+  )
+  t.equal(refuse('{"jsonrpc":"2.0","method":"test_count"}'), '')
+  t.equal(refuse('['), failure(-32700, 'parse error', 'null'))
+  t.equal(network.runs, 1)
+})
+
+t.test('every call that may wait is admitted once and released once, whatever comes of it', async (t) => {
+  class CountingCaller extends Caller {
+    admitted = 0
+    released = 0
+    override admit(): boolean {
+      if (this.admitted - this.released >= 2) return false
+      this.admitted++
+      return true
+    }
+    override release(): void {
+      this.released++
+    }
+  }
+  const { endpoint, network } = createTestEndpoint()
+  const caller = new CountingCaller()
+  const jobs = Array.from({ length: 4 }, (_, id) => call('test_job', `["0x${id}"]`, String(id)))
+  const asked = endpoint.handle(
+    Buffer.from(`[${call('test_echo')},${call('test_job', '[{}]', '9')},${jobs}]`),
+    caller,
+  )
+  t.equal(network.jobs.length, 2)
+  network.jobs[0]?.resolve('"done"')
+  network.jobs[1]?.reject(new Error('a defect'))
+  const answers: { id: number; result?: unknown; error?: { code: number } }[] = JSON.parse(
+    bodyText(await asked),
+  )
+  t.strictSame(
+    answers.map(({ id, error, result }) => [id, error?.code ?? result]),
+    [
+      [1, [null, null]],
+      [9, -32602],
+      [0, 'done'],
+      [1, -32603],
+      [2, -32005],
+      [3, -32005],
+    ],
+  )
+  t.match(caller, { admitted: 3, released: 3 })
 })

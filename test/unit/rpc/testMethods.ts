@@ -123,6 +123,13 @@ export const testMethods = [
     },
   }),
   defineMethod({
+    name: 'test_subscriber',
+    params: [],
+    cost: 'inline',
+    memo: 'never',
+    run: (_view: TestView, _args, { subscriber }) => String(subscriber !== undefined),
+  }),
+  defineMethod({
     name: 'test_fault',
     params: [],
     cost: 'inline',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parsePath, redactPath } from '../../../src/transport/paths.js'
+import { parsePath, parseSocketPath, redactPath } from '../../../src/transport/paths.js'
 
 t.test('paths name a network and a key', async (t) => {
   const expected: [path: string, network: string | undefined, key: string | undefined][] = [
@@ -36,6 +36,42 @@ t.test('paths name a network and a key', async (t) => {
   }
 })
 
+t.test('paths of WebSockets name a network and a key', async (t) => {
+  const expected: [path: string, network: string | undefined, key: string | undefined][] = [
+    ['/ws', undefined, undefined],
+    ['/ws/', undefined, undefined],
+    ['/ws/v3', undefined, undefined],
+    ['/ws/v3/', undefined, undefined],
+    ['/ws/v3/k', undefined, 'k'],
+    ['/ws/v3/k/', undefined, 'k'],
+    ['/ws/v3/ws', undefined, 'ws'],
+    ['/net/ws', 'net', undefined],
+    ['/net/ws/', 'net', undefined],
+    ['/net/ws/v3', 'net', undefined],
+    ['/net/ws/v3/%6b/', 'net', '%6b'],
+    ['/ws/ws/v3/k', 'ws', 'k'],
+  ]
+  for (const [path, network, key] of expected) t.same(parseSocketPath(path), { network, key }, path)
+  for (const path of [
+    '',
+    '/',
+    'ws',
+    '//ws',
+    '/wss',
+    '/v3/k',
+    '/ws/k',
+    '/ws//v3/k',
+    '/ws/v3//k',
+    '/ws/v3/k//',
+    '/ws/v3/k/x',
+    '/net/x/ws',
+    '/ws/v4/k',
+    '/WS/v3/k',
+  ]) {
+    t.equal(parseSocketPath(path), undefined, path)
+  }
+})
+
 t.test('a path in a log shows no key', async (t) => {
   for (const path of [
     '/v3/secret',
@@ -45,8 +81,14 @@ t.test('a path in a log shows no key', async (t) => {
     '/x/secret',
     'secret',
     '/secret/v3',
+    '/ws/v3/secret',
+    '/secret/ws/v3/secret',
+    '/ws/secret',
+    '/ws/v3/secret/x',
   ]) {
     t.notMatch(redactPath(path), /secret/, path)
   }
   t.equal(redactPath('/net/v3/secret'), '/(network)/v3/(key)')
+  t.equal(redactPath('/net/ws/v3/secret'), '/(network)/ws/v3/(key)')
+  t.equal(redactPath('/ws'), '/ws')
 })

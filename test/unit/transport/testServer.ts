@@ -1,11 +1,13 @@
+import type { Rejection } from '../../../src/transport/admission.js'
 import {
   createHttpServer,
   defaultHttpLimits,
   type HttpLimits,
   type HttpServer,
   type HttpServerOptions,
-  type Rejection,
 } from '../../../src/transport/http.js'
+import type { SocketLimits } from '../../../src/transport/socket.js'
+import { wideSocketLimits } from '../../socketLimits.js'
 import { createTestEndpoint, type TestEndpoint } from '../rpc/testMethods.js'
 
 export interface TestServer extends TestEndpoint {
@@ -23,6 +25,7 @@ export const goodKey = 'good-key'
 export async function startTestServer(
   limits: Partial<HttpLimits> = {},
   options: Partial<HttpServerOptions> = {},
+  socketLimits: Partial<SocketLimits> = {},
 ): Promise<TestServer> {
   const endpoint = createTestEndpoint()
   const other = createTestEndpoint()
@@ -38,6 +41,7 @@ export async function startTestServer(
     authorize: (key) => (key === goodKey ? { ok: true } : { ok: false, reason: 'unknown API key' }),
     noAuth: false,
     limits: { ...defaultHttpLimits, ...limits },
+    socketLimits: { ...wideSocketLimits, ...socketLimits },
     cors: '*',
     refuseRepeatedLength: true,
     health: () => ({ status: 'ok' }),

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { sourceSchema } from './configSource.js'
+import { nearest } from './primitives/nearest.js'
+
+type Path = readonly PropertyKey[]
+
+/** What is wrong with a file, by paths: a line for each key that `schema` does not know, or one for the whole issue. */
+export function issueToLines(issue: z.core.$ZodIssue, raw: unknown, schema: z.ZodType): string[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => {
+      const near = nearest(key, knownKeys(schema, issue.path, raw))
+      const hint = near === undefined ? 'remove it' : `did you mean ${near}?`
+      return `${formatPath([...issue.path, key])}: unknown key; ${hint}`
+    })
+  }
+  const value = issue.path.reduce<unknown>(
+    (inner, step) => (inner as Record<PropertyKey, unknown>)?.[step],
+    raw,
+  )
+  return [`${formatPath(issue.path)}: ${issue.message}, got ${formatValue(value)}`]
+}
+
+/** Keys that the schema of the whole file allows in the object at `path` of `raw`. */
+function knownKeys(fileSchema: z.ZodType, path: Path, raw: unknown): string[] {
+  let schema: unknown = fileSchema
+  let value = raw
+  for (const step of [...path, undefined]) {
+    while (
+      schema instanceof z.ZodDefault ||
+      schema instanceof z.ZodPrefault ||
+      schema instanceof z.ZodOptional
+    ) {
+      schema = schema.unwrap()
+    }
+    if (schema === sourceSchema) {
+      const { type } = value as { type?: unknown }
+      schema = sourceSchema.options.find((option) => option.shape.type.safeParse(type).success)
+    }
+    if (step === undefined) break
+    value = (value as Record<PropertyKey, unknown>)[step]
+    if (schema instanceof z.ZodArray) schema = schema.element
+    else if (schema instanceof z.ZodObject) schema = schema.shape[String(step)]
+  }
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+}
+
+function formatPath(path: Path): string {
+  const text = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')
+  return text === '' ? 'the whole file' : text.replace(/^\./, '')
+}
+
+function formatValue(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  const text = JSON.stringify(value)
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}

@@ -1,0 +1,104 @@
+/**
+ * Who may ask whom, whatever transport a request came by: networks by path and by host name, and keys. Owns what
+ * a refusal says. Does not own keys themselves (it asks `authorize`) nor the shapes of paths (paths.ts).
+ */
+import type { HttpRequest } from 'uWebSockets.js'
+import type { Fault } from '../primitives/faults.js'
+import type { Answer } from '../rpc/answer.js'
+import type { Endpoint } from '../rpc/dispatch.js'
+import { faultToWireError, renderErrorAnswer } from '../rpc/wireErrors.js'
+import type { PathTarget } from './paths.js'
+
+/** A network under its own path `/<name>/v3/<key>`. */
+export interface Route {
+  readonly name: string
+  readonly endpoint: Endpoint
+  /** Host names (without port) for which a path without a network means this one. */
+  readonly hosts: readonly string[]
+}
+
+export type Authorization = { readonly ok: true } | { readonly ok: false; readonly reason: string }
+
+/** A request turned away before it reached an endpoint. `path` shows no key. */
+export interface Rejection {
+  readonly status: number
+  readonly path: string
+  readonly why: string
+}
+
+/** A request that no endpoint gets to see, and what it is told. `why` shows no key. */
+export interface Refusal {
+  readonly answer: Answer
+  readonly why: string
+}
+
+export interface AdmissionOptions {
+  /** The first is the default network. Names `v3`, `ws` and `health` are taken. */
+  readonly routes: readonly Route[]
+  /** Says whether a key may ask. `reason` completes `unauthorized: …` and must not hold the key. */
+  authorize(key: string): Authorization
+  /** No key is asked for, and one in the path is not looked at. */
+  readonly noAuth: boolean
+}
+
+const reservedNames: ReadonlySet<string> = new Set(['v3', 'ws', 'health'])
+
+export class Admission {
+  readonly #networks = new Map<string, Endpoint>()
+  readonly #hosts = new Map<string, Endpoint>()
+  readonly #default: Endpoint | undefined
+  readonly #options: AdmissionOptions
+
+  /** Throws RangeError when a name is taken. */
+  constructor(options: AdmissionOptions) {
+    this.#options = options
+    this.#default = options.routes[0]?.endpoint
+    for (const { name, endpoint, hosts } of options.routes) {
+      if (reservedNames.has(name) || this.#networks.has(name)) {
+        throw new RangeError(`network name is taken: ${name}`)
+      }
+      this.#networks.set(name, endpoint)
+      for (const host of hosts) this.#hosts.set(host.toLowerCase(), endpoint)
+    }
+  }
+
+  /** The network of a path, or of the request's Host where the path names none. */
+  findEndpoint(target: PathTarget, req: HttpRequest): Endpoint | undefined {
+    if (target.network !== undefined) return this.#networks.get(target.network)
+    if (this.#hosts.size === 0) return this.#default
+    return this.#hosts.get(hostName(req.getHeader('host'))) ?? this.#default
+  }
+
+  /** Why the key of a path may not ask; undefined where it may. `form` is the path that a key belongs into. */
+  refuseKey(key: string | undefined, form: string): Refusal | undefined {
+    if (this.#options.noAuth) return undefined
+    const authorization = key === undefined ? keyMissing(form) : this.#options.authorize(key)
+    if (authorization.ok) return undefined
+    const why = authorization.reason
+    return { answer: refusalOfFault(401, { kind: 'Unauthorized', why }), why }
+  }
+}
+
+export function refusal(status: number, code: number, message: string): Answer {
+  return { status, body: renderErrorAnswer('null', { code, message }), retryAfterMs: undefined }
+}
+
+export function refusalOfFault(status: number, fault: Fault): Answer {
+  const retryAfterMs = 'retryAfterMs' in fault ? fault.retryAfterMs : undefined
+  return { status, body: renderErrorAnswer('null', faultToWireError(fault)), retryAfterMs }
+}
+
+export const unknownNetwork: Refusal = {
+  answer: refusal(404, -32600, 'no such network'),
+  why: 'unknown network',
+}
+
+function keyMissing(form: string): Authorization {
+  return { ok: false, reason: `an API key is required in the path: ${form}` }
+}
+
+/** A Host header without its port, in lower case. */
+function hostName(header: string): string {
+  const portless = header.endsWith(']') ? header : header.replace(/:[0-9]*$/, '')
+  return portless.toLowerCase()
+}

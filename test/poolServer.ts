@@ -1,0 +1,79 @@
+import type { Test } from 'tap'
+import type { Pool } from '../src/pool/pool.js'
+import { toHash32 } from '../src/primitives/bytes.js'
+import { createDispatcher, defaultDispatchLimits } from '../src/rpc/dispatch.js'
+import { defineMethod, type RpcNetwork } from '../src/rpc/method.js'
+import type { Defect } from '../src/rpc/wireErrors.js'
+import { createHttpServer, defaultHttpLimits } from '../src/transport/http.js'
+import { openTestPool, type TestJobs } from './poolJobs.js'
+import { wideSocketLimits } from './socketLimits.js'
+
+interface TestNetwork extends RpcNetwork {
+  readonly pool: Pool<TestJobs>
+}
+
+/** A method that runs one of the test jobs with its only parameter. */
+function jobMethod(name: keyof TestJobs) {
+  return defineMethod({
+    name,
+    params: [{ required: false, fallback: null, decode: (value: unknown) => value }],
+    cost: 'job',
+    memo: 'never',
+    run: ({ pool }: TestNetwork, [args], caller) =>
+      pool
+        .run(name, { network: undefined, args: args as never }, caller)
+        .then((result) => JSON.stringify(result)),
+  })
+}
+
+/** The test jobs as methods of a real server, on a free port. */
+export interface PoolServer {
+  readonly pool: Pool<TestJobs>
+  readonly port: number
+  readonly defects: Defect[]
+}
+
+export async function servePool(
+  t: Test,
+  poolOptions: Parameters<typeof openTestPool>[0] = {},
+  requestMsMax = 30_000,
+): Promise<PoolServer> {
+  const { pool } = openTestPool(poolOptions)
+  await pool.ready
+  const defects: Defect[] = []
+  const logDefect = (defect: Defect) => defects.push(defect)
+  const names = ['echo', 'spin', 'work', 'exit', 'throwError', 'throwFault', 'whoAmI'] as const
+  const dispatcher = createDispatcher<TestNetwork>({
+    methods: names.map(jobMethod),
+    limits: { ...defaultDispatchLimits, requestMsMax },
+    log: logDefect,
+  })
+  const head = { number: 0, hash: toHash32(new Uint8Array(32)), generation: 0 }
+  const current: TestNetwork = { name: 'test', head, pool }
+  const server = createHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    routes: [
+      { name: 'test', endpoint: dispatcher.endpoint({ current, pinned: () => undefined }), hosts: [] },
+    ],
+    authorize: () => ({ ok: true }),
+    noAuth: true,
+    limits: { ...defaultHttpLimits, closeMsMax: 100 },
+    socketLimits: wideSocketLimits,
+    cors: '*',
+    refuseRepeatedLength: true,
+    health: () => ({}),
+    logDefect,
+  })
+  const port = await server.listen()
+  t.teardown(async () => {
+    await server.close()
+    await pool.close(0)
+  })
+  return { pool, port, defects }
+}
+
+/** Resolves once `holds`, looked at after each turn of the event loop. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise(setImmediate)
+}
