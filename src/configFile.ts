@@ -6,6 +6,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { findJsonFault } from './configJson.js'
+import { rollupShape } from './configRollup.js'
+import { flag, integer, list, object, text } from './configSchema.js'
 import { UsageError } from './primitives/faults.js'
 import { nearest } from './primitives/nearest.js'
 import { mapBytesDefault } from './store/environment.js'
@@ -34,29 +36,8 @@ const hostPattern = /^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i
 const originPattern = /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/i
 const originExpected = 'an origin such as "https://example.org", or "*"'
 
-function text(expected = 'a non-empty string') {
-  return z.string({ error: `expected ${expected}` }).min(1, { error: `expected ${expected}` })
-}
-
-function flag() {
-  return z.boolean({ error: 'expected true or false' })
-}
-
-function integer(min: number, max = Number.MAX_SAFE_INTEGER) {
-  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`
-  const error = `expected ${min === 0 && max === Number.MAX_SAFE_INTEGER ? 'a non-negative integer' : `an integer ${range}`}`
-  return z.number({ error }).int({ error }).min(min, { error }).max(max, { error })
-}
-
-function list<T extends z.ZodType>(item: T) {
-  return z.array(item, { error: 'expected an array' })
-}
-
-function object<T extends z.ZodRawShape>(shape: T) {
-  return z.strictObject(shape, { error: 'expected an object' })
-}
-
 const bodyBytesDefault = 5 * MiB
+const requestMsDefault = 30_000
 const bufferedBodyBytesDefault = 256 * MiB
 
 const limitsShape = {
@@ -71,7 +52,7 @@ const limitsShape = {
   /** Answer of one batch. geth's limit, in decimal megabytes as there. */
   batchAnswerBytesMax: integer(KiB, GiB).default(25_000_000),
   /** Time for one request, batch or not. geth's write deadline, after which a client has gone. */
-  requestMsMax: integer(100).default(30_000),
+  requestMsMax: integer(100).default(requestMsDefault),
   /** Threads for proofs, calls and bulk work; all cores but one, and at least two, where absent. */
   poolThreads: integer(2, 256).optional(),
   /** How far behind the edge the scheduler puts these threads, on Linux; 0 for not at all. See pool/jobPool.ts. */
@@ -82,6 +63,8 @@ const limitsShape = {
   executeWaitingMax: integer(1).default(500),
   /** Requests for mapping slots in bulk that wait: five seconds of the largest, at 50 ms each. */
   slotsWaitingMax: integer(1).default(100),
+  /** Hashes of submitted transactions that wait: four seconds of ordinary ones, at 2 ms each. */
+  hashWaitingMax: integer(1).default(2_000),
   /** Rendered answers kept in memory, over all networks: about 500 full blocks with receipts, at 0.5 MB each. */
   answerCacheBytes: integer(0).default(256 * MiB),
   /** Storage keys of one eth_getProof. geth's limit; an answer of so many has about 8 MB. */
@@ -98,15 +81,26 @@ const limitsShape = {
   executionGasBlocks: integer(1, 1_000).default(10),
 }
 
-const networkShape = {
+/** What every network has. */
+const nameShape = {
   /** Its folder in the store and its segment in addresses. */
   name: text(networkNameExpected)
     .regex(networkNamePattern, { error: `expected ${networkNameExpected}` })
     .refine((name) => !reservedNames.has(name), {
       error: `expected a name other than ${[...reservedNames].join(', ')}, which addresses use`,
     }),
-  /** `archive`: every block is executed here, and all state is kept. */
-  kind: z.literal('archive', { error: 'expected "archive"' }).default('archive'),
+  /** Host names that address this network without its name in the path. */
+  hosts: list(
+    text('a host name without scheme and port')
+      .regex(hostPattern, { error: 'expected a host name without scheme and port' })
+      .toLowerCase(),
+  ).default([]),
+}
+
+const archiveShape = {
+  ...nameShape,
+  /** Every block is executed here, and all state is kept. The kind of a network that names none. */
+  kind: z.literal('archive'),
   /** Compared with the genesis, so that a wrong file is found at once. */
   chainId: integer(1).optional(),
   /** Likewise; the chain id where absent. */
@@ -121,12 +115,6 @@ const networkShape = {
   }).optional(),
   /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
   storageLayouts: text('the path of a JSON file').optional(),
-  /** Host names that address this network without its name in the path. */
-  hosts: list(
-    text('a host name without scheme and port')
-      .regex(hostPattern, { error: 'expected a host name without scheme and port' })
-      .toLowerCase(),
-  ).default([]),
   /** Whether the `safe` tag is answered; where it is not, callers are told to use `finalized`. */
   safe: flag().default(true),
   /** Blocks by which `safe` follows the head. */
@@ -138,6 +126,22 @@ const networkShape = {
     marginBps: integer(0, 100_000).default(0),
   }).prefault({}),
 }
+
+const networkKinds = z.discriminatedUnion(
+  'kind',
+  [object(archiveShape), object({ ...nameShape, ...rollupShape })],
+  {
+    error: ({ input }) =>
+      typeof input === 'object' ? 'expected "archive" or "rollup"' : 'expected an object',
+  },
+)
+
+/** A network of any kind; `archive` where it names none. */
+const network = z.preprocess(
+  (value) =>
+    typeof value === 'object' && value !== null && !('kind' in value) ? { ...value, kind: 'archive' } : value,
+  networkKinds,
+)
 
 const fileSchema = object({
   /** Address to listen on. Only this machine can reach the default. */
@@ -159,8 +163,8 @@ const fileSchema = object({
   logLevel: z.enum(logLevels, { error: `expected one of ${logLevels.join(', ')}` }).default('info'),
   /** The network of addresses that name none; the first one where absent. */
   defaultNetwork: text('the name of a network').optional(),
-  /** Absent: the embedded demo network. */
-  networks: list(object(networkShape)).min(1, { error: 'expected at least one network' }).optional(),
+  /** Absent: the embedded demo network, and a rollup network without a sequencer. */
+  networks: list(network).min(1, { error: 'expected at least one network' }).optional(),
   limits: object(limitsShape).prefault({}),
   store: object({
     /** Address space reserved per store; it costs nothing until it is used. */
@@ -171,6 +175,8 @@ const fileSchema = object({
 /** A valid file with its defaults filled in, paths made absolute. */
 export type ConfigFile = z.output<typeof fileSchema>
 export type NetworkEntry = NonNullable<ConfigFile['networks']>[number]
+export type ArchiveEntry = Extract<NetworkEntry, { readonly kind: 'archive' }>
+export type RollupEntry = Extract<NetworkEntry, { readonly kind: 'rollup' }>
 export type Limits = ConfigFile['limits']
 
 /** What is served when no file says otherwise. */
@@ -225,6 +231,7 @@ function readJson(path: string): unknown {
 }
 
 function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry {
+  if (network.kind === 'rollup') return network
   return {
     ...network,
     genesis: resolve(folder, network.genesis),
@@ -238,7 +245,7 @@ type Path = readonly PropertyKey[]
 function issueToLines(issue: z.core.$ZodIssue, raw: unknown): string[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
-      const near = nearest(key, knownKeys(issue.path))
+      const near = nearest(key, knownKeys(issue.path, raw))
       const hint = near === undefined ? 'remove it' : `did you mean ${near}?`
       return `${formatPath([...issue.path, key])}: unknown key; ${hint}`
     })
@@ -251,8 +258,9 @@ function issueToLines(issue: z.core.$ZodIssue, raw: unknown): string[] {
 }
 
 /** Keys that the schema allows in the object at `path`. */
-function knownKeys(path: Path): string[] {
+function knownKeys(path: Path, raw: unknown): string[] {
   let schema: unknown = fileSchema
+  let value = raw
   for (const step of [...path, undefined]) {
     while (
       schema instanceof z.ZodDefault ||
@@ -261,7 +269,12 @@ function knownKeys(path: Path): string[] {
     ) {
       schema = schema.unwrap()
     }
+    if (schema === network) {
+      const isRollup = (value as { kind?: unknown } | undefined)?.kind === 'rollup'
+      schema = networkKinds.options[isRollup ? 1 : 0]
+    }
     if (step === undefined) break
+    value = (value as Record<PropertyKey, unknown> | undefined)?.[step]
     if (schema instanceof z.ZodArray) schema = schema.element
     else if (schema instanceof z.ZodObject) schema = schema.shape[String(step)]
   }
@@ -301,12 +314,17 @@ const crossSchema = z
               .object({ path: z.string().min(1) })
               .optional()
               .catch(undefined),
+            upstream: z
+              .object({ waitMs: z.number().default(0) })
+              .optional()
+              .catch(undefined),
           })
           .catch({ name: undefined, hosts: [], safe: false, safeLag: 0, finalizedLag: 0 }),
       )
       .catch([]),
     limits: z
       .object({
+        requestMsMax: z.number().catch(requestMsDefault).default(requestMsDefault),
         bodyBytesMax: z.number().catch(bodyBytesDefault),
         bufferedBodyBytesMax: z.number().catch(bufferedBodyBytesDefault),
       })
@@ -334,6 +352,12 @@ function findCrossFaults(raw: unknown, folder: string): string[] {
     if (network.safe && network.finalizedLag < network.safeLag) {
       faults.push(
         `${path}.finalizedLag: expected at least safeLag (${network.safeLag}), got ${network.finalizedLag}`,
+      )
+    }
+    const requestMsMax = limits?.requestMsMax ?? requestMsDefault
+    if (network.upstream !== undefined && network.upstream.waitMs >= requestMsMax) {
+      faults.push(
+        `${path}.upstream.waitMs: expected less than limits.requestMsMax (${requestMsMax}), got ${network.upstream.waitMs}`,
       )
     }
     for (const [key, file] of [
