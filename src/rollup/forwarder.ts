@@ -19,6 +19,9 @@ export interface ForwarderOptions {
 const backoffMsMin = 100
 const backoffMsMax = 30_000
 
+/** Attempts in vain, one after the other, that mean more than single connections lost: then all deliveries pause. */
+const silencesMax = 3
+
 export class Forwarder {
   readonly #queue: SubmissionQueue
   readonly #client: SequencerClient
@@ -35,7 +38,8 @@ export class Forwarder {
   readonly #failures = new Map<Felt, number>()
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #running = new Set<Promise<void>>()
-  /** Pauses since the sequencer last said a word, on whatever transaction. */
+  /** Attempts in vain since the sequencer last said a word, on whatever transaction, and pauses for them. */
+  #silences = 0
   #pauses = 0
   #isPaused = false
   #isStopped = false
@@ -145,13 +149,15 @@ export class Forwarder {
     this.#failures.delete(sender)
     if (this.#pauses > 0) this.#log('the sequencer answers again')
     this.#pauses = 0
+    this.#silences = 0
   }
 
-  /** Notes an attempt in vain, pauses all deliveries, and returns how long this sender has to wait. */
+  /** Notes an attempt in vain, pauses all deliveries where it is one of several, and returns how long this sender has to wait. */
   #backOff(sender: Felt, why: string): number {
     const failures = (this.#failures.get(sender) ?? 0) + 1
     this.#failures.set(sender, failures)
-    if (!this.#isPaused) {
+    this.#silences++
+    if (!this.#isPaused && this.#silences >= silencesMax) {
       if (this.#pauses === 0) this.#log(`the sequencer does not answer (${why}); trying on`)
       this.#isPaused = true
       this.#pauses++

@@ -18,7 +18,8 @@ export class GroupCommit {
   readonly #environment: RootDatabase
   readonly #path: string
   #waiting: Item[] = []
-  #running: Promise<void> | undefined
+  #running = Promise.resolve()
+  #isRunning = false
 
   constructor(environment: RootDatabase, path: string) {
     this.#environment = environment
@@ -33,15 +34,16 @@ export class GroupCommit {
   run<T>(work: () => T): Promise<T> {
     const outcome = defer<unknown>()
     this.#waiting.push({ work, outcome })
-    this.#running ??= this.#commitAll().finally(() => {
-      this.#running = undefined
-    })
+    if (!this.#isRunning) {
+      this.#isRunning = true
+      this.#running = this.#commitAll()
+    }
     return outcome.promise as Promise<T>
   }
 
   /** Resolves once nothing is under way. */
   async idle(): Promise<void> {
-    while (this.#running !== undefined) await this.#running
+    while (this.#isRunning) await this.#running
   }
 
   async #commitAll(): Promise<void> {
@@ -67,5 +69,7 @@ export class GroupCommit {
       }
       for (const settle of settlers) settle()
     }
+    // At once, for whatever arrives from here on has to start anew.
+    this.#isRunning = false
   }
 }
