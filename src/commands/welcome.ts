@@ -40,7 +40,8 @@ export function welcomeLines(
   for (const { name, chain } of networks) {
     lines.push(`  ${name}: chain id ${chain.identity.chainId}, head ${chain.head.number}, ${path(name)}`)
   }
-  for (const { name, chainId } of rollups) lines.push(`  ${name}: rollup, chain id ${chainId}, ${path(name)}`)
+  for (const { name, chainId } of rollups)
+    lines.push(`  ${name}: rollup submissions, chain id ${chainId}, ${path(name)}`)
   if (demo.kind === 'unknown') {
     lines.push(
       'Keys exist already and only their hashes are stored; make another with: tidegate keys create --name NAME',
