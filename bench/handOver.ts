@@ -7,7 +7,8 @@
  *
  * CPU of the edge is read from /proc, so this runs on Linux alone.
  *
- * The second table compares mapping slots computed on the edge with slots computed by the pool.
+ * The second table compares mapping slots computed on the edge with slots computed by the pool, the third hashes of
+ * invoke transactions, by the felts of their calldata.
  */
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -16,8 +17,12 @@ import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import { jobsOfNetwork, openJobPool } from '../src/pool/jobPool.js'
 import { decodeReply } from '../src/pool/messages.js'
+import { asciiToFelt, toFelt } from '../src/rollup/felt.js'
+import { computeInvokeHash, toHashedFields } from '../src/rollup/invokeHash.js'
+import { invokeLimitsDefault, parseInvokeTransaction } from '../src/rollup/invokeTransaction.js'
 import { Caller } from '../src/rpc/caller.js'
 import { computeMappingSlots, type MappingSlotsRequest } from '../src/state/mappingSlots.js'
+import { makeTransaction } from '../test/invokeTransactions.js'
 import { openTestPool } from '../test/poolJobs.js'
 import type { HandOverTask } from './handOverThread.js'
 
@@ -69,6 +74,7 @@ console.log(
 )
 await compareWays()
 await compareSlots()
+await compareHashes()
 
 async function compareWays(): Promise<void> {
   const piscina = new Piscina({
@@ -107,18 +113,23 @@ async function compareWays(): Promise<void> {
   await piscina.destroy()
 }
 
-async function compareSlots(): Promise<void> {
-  const pool = openJobPool({
+/** The service's own pool. */
+function openPool() {
+  return openJobPool({
     stores: [],
     limits: {
       threads,
       niceness: 0,
-      waitingMax: { proof: 1, execute: 1, slots: 10 },
+      waitingMax: { proof: 1, execute: 1, slots: 10, hash: 10 },
       deadlineMsMax: 30_000,
       execution: { timeMsMax: 5_000, memoryBytesMax: 2 ** 28 },
     },
     onThreadLost: ({ error }) => console.error(error),
   })
+}
+
+async function compareSlots(): Promise<void> {
+  const pool = openPool()
   await pool.ready
   const { run } = jobsOfNetwork(pool, 'none')
   const owner = new Caller()
@@ -132,6 +143,24 @@ async function compareSlots(): Promise<void> {
     const inline = await measure(jobs, 1, async () => computeMappingSlots(request))
     const pooled = await measure(jobs, 1, () => run('mappingSlots', request, owner))
     console.log(String(keys).padEnd(8) + shown(inline) + shown(pooled))
+  }
+  await pool.close(1_000)
+}
+
+async function compareHashes(): Promise<void> {
+  const pool = openPool()
+  await pool.ready
+  const { run } = jobsOfNetwork(pool, 'none')
+  const owner = new Caller()
+  console.log(`\n${'felts'.padEnd(8)}${'on the edge'.padStart(14)}${'by the pool'.padStart(14)}`)
+  for (const felts of [0, 8, 100, 5_000]) {
+    const calldata = Array.from({ length: felts }, (_, i) => toFelt(BigInt(i + 3) ** 150n % 2n ** 251n))
+    const transaction = parseInvokeTransaction(makeTransaction(1, 1, { calldata }), invokeLimitsDefault)
+    const request = { chainId: asciiToFelt('SN_MAIN'), fields: toHashedFields(transaction) }
+    const jobs = Math.max(1, Math.floor(300 / (felts + 10)))
+    const inline = await measure(jobs, 1, async () => computeInvokeHash(request))
+    const pooled = await measure(jobs, 1, () => run('invokeHash', request, owner))
+    console.log(String(felts).padEnd(8) + shown(inline) + shown(pooled))
   }
   await pool.close(1_000)
 }

@@ -3,7 +3,8 @@
  * command line, as one frozen value with absolute paths. Owns the layout of the data folder and the embedded demo
  * network. Opens no store; commands pass the values on.
  *
- *   DIR/node/node.mdb             API keys
+ *   DIR/node/node.mdb             API keys, and transactions submitted to rollup networks
+ *   DIR/node/rollup-NAME.writer   held by the process that serves a rollup network
  *   DIR/node/pepper               secret under which they are hashed
  *   DIR/node/demo-key             plaintext of the demo network's own key
  *   DIR/networks/NAME/chain.mdb   one network
@@ -13,6 +14,7 @@ import { isIPv4 } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
+  type ArchiveEntry,
   type ConfigFile,
   defaultConfigFile,
   type Limits,
@@ -23,11 +25,13 @@ import {
   readConfigFile,
   reservedNames,
 } from './configFile.js'
+import { demoRollup, demoRollupName, entryToRollup, type RollupConfig } from './configRollupNetwork.js'
 import type { SourceConfig } from './configSource.js'
 import { UsageError } from './primitives/faults.js'
 import { nearest } from './primitives/nearest.js'
 
 export { type Limits, type LogLevel, logLevels } from './configFile.js'
+export type { RollupConfig } from './configRollupNetwork.js'
 
 /** Name of the network that is served when nothing else is configured. */
 export const demoNetworkName = 'demo'
@@ -116,9 +120,10 @@ export interface Config extends DataConfig {
   readonly port: number
   readonly auth: boolean
   readonly cors: { readonly origins: readonly string[] }
-  /** Name of one of {@link networks}. */
+  /** Name of one of {@link networks} or {@link rollups}. */
   readonly defaultNetwork: string
   readonly networks: readonly NetworkConfig[]
+  readonly rollups: readonly RollupConfig[]
   readonly limits: Readonly<Limits>
 }
 
@@ -149,7 +154,7 @@ export function packageRoot(): string {
 export function resolveServeConfig(flags: ServeFlags): Config {
   const file = readFile(flags)
   const data = resolveData(file, flags)
-  const networks =
+  const served =
     flags.network === undefined
       ? configuredNetworks(file, data)
       : [findServedNetwork(file, data, flags.network)]
@@ -166,8 +171,9 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     port: flags.port ?? file.port,
     auth,
     cors: file.cors,
-    defaultNetwork: flags.network ?? file.defaultNetwork ?? (networks[0] as NetworkConfig).name,
-    networks,
+    defaultNetwork: flags.network ?? file.defaultNetwork ?? (served[0] as Served).name,
+    networks: served.filter((network) => network.kind === 'archive'),
+    rollups: served.filter((network) => network.kind === 'rollup'),
     limits: file.limits,
   })
 }
@@ -176,9 +182,9 @@ export function resolveServeConfig(flags: ServeFlags): Config {
 export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly string[]): ImportConfig {
   const file = readFile(flags)
   const data = resolveData(file, flags)
-  const name = flags.network ?? onlyName((file.networks ?? []).map((entry) => entry.name))
+  const name = flags.network ?? onlyName(archiveNames(file) ?? [])
   const entry = findEntry(file, name)
-  const known = entry ? entryToNetwork(entry, data) : storedNetwork(name, data)
+  const known = entry ? entryToNetwork(requireArchive(entry), data) : storedNetwork(name, data)
   const genesisPath = flags.genesis === undefined ? known.genesisPath : resolve(flags.genesis)
   if (genesisPath === undefined && !existsSync(known.storePath)) {
     throw new UsageError(
@@ -197,10 +203,10 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
 export function resolveVerifyConfig(flags: VerifyFlags): VerifyConfig {
   const file = readFile(flags)
   const data = resolveData(file, flags)
-  const names = file.networks?.map((entry) => entry.name) ?? storedNames(data)
+  const names = archiveNames(file) ?? storedNames(data)
   const name = flags.network ?? onlyName(names)
   const entry = findEntry(file, name)
-  const network = entry ? entryToNetwork(entry, data) : storedNetwork(name, data)
+  const network = entry ? entryToNetwork(requireArchive(entry), data) : storedNetwork(name, data)
   requireStore(network, data)
   return deepFreeze({ ...data, network, blocks: flags.blocks ?? verifyBlocksDefault, seed: flags.seed })
 }
@@ -231,14 +237,19 @@ function resolveData(file: ConfigFile, flags: DataFlags): DataConfig {
   }
 }
 
-function configuredNetworks(file: ConfigFile, data: DataConfig): NetworkConfig[] {
-  return file.networks?.map((entry) => entryToNetwork(entry, data)) ?? [demoNetwork(data)]
+type Served = NetworkConfig | RollupConfig
+
+function configuredNetworks(file: ConfigFile, data: DataConfig): Served[] {
+  return (
+    file.networks?.map((entry) => entryToServed(entry, data)) ?? [demoNetwork(data), demoRollup(data.dataDir)]
+  )
 }
 
-function findServedNetwork(file: ConfigFile, data: DataConfig, name: string): NetworkConfig {
+function findServedNetwork(file: ConfigFile, data: DataConfig, name: string): Served {
   const entry = findEntry(file, name)
-  if (entry) return entryToNetwork(entry, data)
+  if (entry) return entryToServed(entry, data)
   if (name === demoNetworkName) return demoNetwork(data)
+  if (name === demoRollupName && !existsSync(storePath(data, name))) return demoRollup(data.dataDir)
   const network = storedNetwork(name, data)
   requireStore(network, data)
   return network
@@ -255,6 +266,11 @@ function findEntry(file: ConfigFile, name: string): NetworkEntry | undefined {
   if (entry) return entry
   const names = file.networks.map((candidate) => candidate.name)
   throw new UsageError(`the configuration has no network ${name}; ${suggestName(name, names)}`)
+}
+
+/** Configured networks that have a chain; undefined where the file configures none at all. */
+function archiveNames(file: ConfigFile): string[] | undefined {
+  return file.networks?.filter(({ kind }) => kind === 'archive').map(({ name }) => name)
 }
 
 function onlyName(names: readonly string[]): string {
@@ -291,7 +307,17 @@ function storePath(data: DataConfig, name: string): string {
   return join(data.dataDir, 'networks', name, 'chain.mdb')
 }
 
-function entryToNetwork(entry: NetworkEntry, data: DataConfig): NetworkConfig {
+function entryToServed(entry: NetworkEntry, data: DataConfig): Served {
+  return entry.kind === 'rollup' ? entryToRollup(entry, data.dataDir) : entryToNetwork(entry, data)
+}
+
+/** The entry as a network with a chain of its own. Throws UsageError for one that has none. */
+function requireArchive(entry: NetworkEntry): ArchiveEntry {
+  if (entry.kind === 'archive') return entry
+  throw new UsageError(`network ${entry.name} is of kind ${entry.kind} and has no chain; name another one`)
+}
+
+function entryToNetwork(entry: ArchiveEntry, data: DataConfig): NetworkConfig {
   const {
     name,
     kind,

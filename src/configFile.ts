@@ -7,6 +7,7 @@ import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { issueToLines } from './configIssues.js'
 import { findJsonFault } from './configJson.js'
+import { rollupShape } from './configRollup.js'
 import { flag, integer, list, object, text } from './configSchema.js'
 import { findSourceFaults, sourceSchema, withAbsoluteSource } from './configSource.js'
 import { UsageError } from './primitives/faults.js'
@@ -37,6 +38,7 @@ const originPattern = /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/i
 const originExpected = 'an origin such as "https://example.org", or "*"'
 
 const bodyBytesDefault = 5 * MiB
+const requestMsDefault = 30_000
 const bufferedBodyBytesDefault = 256 * MiB
 const socketPingMsDefault = 30_000
 const socketIdleMsDefault = 120_000
@@ -55,7 +57,7 @@ const limitsShape = {
   /** Answer of one batch. geth's limit, in decimal megabytes as there. */
   batchAnswerBytesMax: integer(KiB, GiB).default(25_000_000),
   /** Time for one request, batch or not. geth's write deadline, after which a client has gone. */
-  requestMsMax: integer(100).default(30_000),
+  requestMsMax: integer(100).default(requestMsDefault),
   /** Threads for proofs, calls and bulk work; all cores but one, and at least two, where absent. */
   poolThreads: integer(2, 256).optional(),
   /** How far behind the edge the scheduler puts these threads, on Linux; 0 for not at all. See pool/jobPool.ts. */
@@ -66,6 +68,8 @@ const limitsShape = {
   executeWaitingMax: integer(1).default(500),
   /** Jobs of up to 1,000 mapping slots that wait: half a second of work. The largest call makes ten of them. */
   slotsWaitingMax: integer(1).default(100),
+  /** Hashes of submitted transactions that wait: four seconds of ordinary ones, at 2 ms each. */
+  hashWaitingMax: integer(1).default(2_000),
   /** Rendered answers kept in memory, over all networks: about 500 full blocks with receipts, at 0.5 MB each. */
   answerCacheBytes: integer(0).default(256 * MiB),
   /** Storage keys of one eth_getProof. geth's limit; an answer of so many has about 8 MB. */
@@ -106,15 +110,26 @@ const limitsShape = {
   replayBlocksMax: integer(0).default(10_000),
 }
 
-const networkShape = {
+/** What every network has. */
+const nameShape = {
   /** Its folder in the store and its segment in addresses. */
   name: text(networkNameExpected)
     .regex(networkNamePattern, { error: `expected ${networkNameExpected}` })
     .refine((name) => !reservedNames.has(name), {
       error: `expected a name other than ${[...reservedNames].join(', ')}, which addresses use`,
     }),
-  /** `archive`: every block is executed here, and all state is kept. */
-  kind: z.literal('archive', { error: 'expected "archive"' }).default('archive'),
+  /** Host names that address this network without its name in the path. */
+  hosts: list(
+    text('a host name without scheme and port')
+      .regex(hostPattern, { error: 'expected a host name without scheme and port' })
+      .toLowerCase(),
+  ).default([]),
+}
+
+const archiveShape = {
+  ...nameShape,
+  /** Every block is executed here, and all state is kept. The kind of a network that names none. */
+  kind: z.literal('archive'),
   /** Compared with the genesis, so that a wrong file is found at once. */
   chainId: integer(1).optional(),
   /** Likewise; the chain id where absent. */
@@ -125,12 +140,6 @@ const networkShape = {
   source: sourceSchema.optional(),
   /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
   storageLayouts: text('the path of a JSON file').optional(),
-  /** Host names that address this network without its name in the path. */
-  hosts: list(
-    text('a host name without scheme and port')
-      .regex(hostPattern, { error: 'expected a host name without scheme and port' })
-      .toLowerCase(),
-  ).default([]),
   /** Whether the `safe` tag is answered; where it is not, callers are told to use `finalized`. */
   safe: flag().default(true),
   /** Blocks by which `safe` follows the head. */
@@ -142,6 +151,22 @@ const networkShape = {
     marginBps: integer(0, 100_000).default(0),
   }).prefault({}),
 }
+
+const networkKinds = z.discriminatedUnion(
+  'kind',
+  [object(archiveShape), object({ ...nameShape, ...rollupShape })],
+  {
+    error: ({ input }) =>
+      typeof input === 'object' ? 'expected "archive" or "rollup"' : 'expected an object',
+  },
+)
+
+/** A network of any kind; `archive` where it names none. */
+const network = z.preprocess(
+  (value) =>
+    typeof value === 'object' && value !== null && !('kind' in value) ? { ...value, kind: 'archive' } : value,
+  networkKinds,
+)
 
 const fileSchema = object({
   /** Address to listen on. Only this machine can reach the default. */
@@ -163,8 +188,8 @@ const fileSchema = object({
   logLevel: z.enum(logLevels, { error: `expected one of ${logLevels.join(', ')}` }).default('info'),
   /** The network of addresses that name none; the first one where absent. */
   defaultNetwork: text('the name of a network').optional(),
-  /** Absent: the embedded demo network. */
-  networks: list(object(networkShape)).min(1, { error: 'expected at least one network' }).optional(),
+  /** Absent: the embedded demo network, and a rollup network without a sequencer. */
+  networks: list(network).min(1, { error: 'expected at least one network' }).optional(),
   limits: object(limitsShape).prefault({}),
   store: object({
     /** Address space reserved per store; it costs nothing until it is used. */
@@ -175,6 +200,8 @@ const fileSchema = object({
 /** A valid file with its defaults filled in, paths made absolute. */
 export type ConfigFile = z.output<typeof fileSchema>
 export type NetworkEntry = NonNullable<ConfigFile['networks']>[number]
+export type ArchiveEntry = Extract<NetworkEntry, { readonly kind: 'archive' }>
+export type RollupEntry = Extract<NetworkEntry, { readonly kind: 'rollup' }>
 export type Limits = ConfigFile['limits']
 
 /** What is served when no file says otherwise. */
@@ -229,6 +256,7 @@ function readJson(path: string): unknown {
 }
 
 function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry {
+  if (network.kind === 'rollup') return network
   return {
     ...network,
     genesis: resolve(folder, network.genesis),
@@ -256,12 +284,17 @@ const crossSchema = z
             genesis: z.string().min(1).optional().catch(undefined),
             storageLayouts: z.string().min(1).optional().catch(undefined),
             source: z.unknown().optional(),
+            upstream: z
+              .object({ waitMs: z.number().default(0) })
+              .optional()
+              .catch(undefined),
           })
           .catch({ name: undefined, hosts: [], safe: false, safeLag: 0, finalizedLag: 0 }),
       )
       .catch([]),
     limits: z
       .object({
+        requestMsMax: z.number().catch(requestMsDefault).default(requestMsDefault),
         bodyBytesMax: z.number().catch(bodyBytesDefault),
         bufferedBodyBytesMax: z.number().catch(bufferedBodyBytesDefault),
         socketPingMs: z.number().catch(socketPingMsDefault),
@@ -293,6 +326,12 @@ function findCrossFaults(raw: unknown, folder: string): string[] {
     if (network.safe && network.finalizedLag < network.safeLag) {
       faults.push(
         `${path}.finalizedLag: expected at least safeLag (${network.safeLag}), got ${network.finalizedLag}`,
+      )
+    }
+    const requestMsMax = limits?.requestMsMax ?? requestMsDefault
+    if (network.upstream !== undefined && network.upstream.waitMs >= requestMsMax) {
+      faults.push(
+        `${path}.upstream.waitMs: expected less than limits.requestMsMax (${requestMsMax}), got ${network.upstream.waitMs}`,
       )
     }
     for (const [key, file] of [

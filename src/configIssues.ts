@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { sourceSchema } from './configSource.js'
 import { nearest } from './primitives/nearest.js'
 
 type Path = readonly PropertyKey[]
@@ -28,16 +27,19 @@ function knownKeys(fileSchema: z.ZodType, path: Path, raw: unknown): string[] {
     while (
       schema instanceof z.ZodDefault ||
       schema instanceof z.ZodPrefault ||
-      schema instanceof z.ZodOptional
+      schema instanceof z.ZodOptional ||
+      schema instanceof z.ZodPipe
     ) {
-      schema = schema.unwrap()
+      schema = schema instanceof z.ZodPipe ? schema.out : schema.unwrap()
     }
-    if (schema === sourceSchema) {
-      const { type } = value as { type?: unknown }
-      schema = sourceSchema.options.find((option) => option.shape.type.safeParse(type).success)
+    if (schema instanceof z.ZodDiscriminatedUnion) {
+      const { discriminator } = schema.def
+      const named = (value as Record<string, unknown> | undefined)?.[discriminator]
+      const options = schema.options as z.ZodObject<Record<string, z.ZodType>>[]
+      schema = options.find(({ shape }) => shape[discriminator]?.safeParse(named).success) ?? options[0]
     }
     if (step === undefined) break
-    value = (value as Record<PropertyKey, unknown>)[step]
+    value = (value as Record<PropertyKey, unknown> | undefined)?.[step]
     if (schema instanceof z.ZodArray) schema = schema.element
     else if (schema instanceof z.ZodObject) schema = schema.shape[String(step)]
   }

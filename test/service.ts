@@ -77,7 +77,7 @@ export async function startService(
       return JSON.parse(text) as RpcAnswer
     },
     async stop() {
-      if (child.exitCode === null) {
+      if (child.exitCode === null && child.signalCode === null) {
         child.kill('SIGTERM')
         await once(child, 'exit')
       }

@@ -43,7 +43,7 @@ const serve = defineCommand({
   name: 'serve',
   summary: 'answer JSON-RPC requests over HTTP and WebSocket',
   description: [
-    'Serves the networks of the configuration until it is interrupted (Ctrl-C). Without a configuration it serves the embedded demo network, and the first start makes an API key and prints requests to try.',
+    'Serves the networks of the configuration until it is interrupted (Ctrl-C). Without a configuration it serves the embedded demo network and a rollup network that takes transactions, and the first start makes an API key and prints requests to try.',
   ],
   flags: {
     ...common,

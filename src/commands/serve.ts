@@ -7,9 +7,11 @@ import { jobsOfNetwork, openJobPool } from '../pool/jobPool.js'
 import type { Jobs } from '../pool/jobs.js'
 import type { Pool } from '../pool/pool.js'
 import type { ThreadLoss } from '../pool/poolOptions.js'
-import { createDispatcher } from '../rpc/dispatch.js'
+import { createDispatcher, type DispatchLimits } from '../rpc/dispatch.js'
 import type { Network } from '../rpc/network.js'
 import { methods } from '../rpc/registry.js'
+import type { RollupNetwork } from '../rpc/rollupNetwork.js'
+import { prefixRollupMethods } from '../rpc/rollupRegistry.js'
 import type { Defect } from '../rpc/wireErrors.js'
 import { NodeStore } from '../store/nodeStore.js'
 import { createHttpServer, type HttpServer } from '../transport/http.js'
@@ -17,6 +19,7 @@ import type { Io } from './commandLine.js'
 import { createProgressView } from './importProgress.js'
 import { onInterrupt } from './interrupt.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
+import { type OpenRollup, openRollup } from './openRollup.js'
 import { clientVersion } from './version.js'
 import { type DemoAccess, welcomeLines } from './welcome.js'
 
@@ -32,7 +35,13 @@ export async function serve(config: Config, io: Io): Promise<number> {
   const access = openAccess(config)
   const pool = openPool(config, log)
   const networks: OpenNetwork[] = []
+  const rollups: OpenRollup[] = []
   try {
+    for (const rollup of config.rollups) {
+      const options = { store: access.store, jobs: jobsOfNetwork(pool, rollup.name) }
+      const say = (message: string) => log.warn({ network: rollup.name }, message)
+      rollups.push(openRollup(rollup, { ...options, log: say }))
+    }
     for (const network of config.networks) {
       const view = createProgressView(network.name, process.stderr, io.out)
       const opened = await openNetwork(network, {
@@ -52,7 +61,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
         log.error({ network: network.name }, `the source ended: ${error.message}`)
       })
     }
-    const server = createServer(config, networks, access.ring, log)
+    const server = createServer(config, networks, rollups, access.ring, log)
     const port = await server.listen()
     let isStopping = false
     const stopped = new Promise<void>((resolve) =>
@@ -64,13 +73,14 @@ export async function serve(config: Config, io: Io): Promise<number> {
     void embeddedCaughtUp(config, networks).then(() => {
       // A source ends when the server stops, too; what it would say then is no longer true.
       if (isStopping) return
-      for (const line of welcomeLines(config, networks, port, access.demo)) io.out(line)
+      for (const line of welcomeLines(config, { networks, rollups }, port, access.demo)) io.out(line)
     })
     await stopped
     log.info('stopping')
     await server.close()
     return 0
   } finally {
+    await Promise.all(rollups.map((rollup) => rollup.close()))
     await pool.close(poolCloseMsMax)
     await Promise.all(networks.map((network) => network.close()))
     await access.store.close()
@@ -87,6 +97,7 @@ function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Job
         proof: limits.proofWaitingMax,
         execute: limits.executeWaitingMax,
         slots: limits.slotsWaitingMax,
+        hash: limits.hashWaitingMax,
       },
       deadlineMsMax: limits.requestMsMax,
       execution: { timeMsMax: limits.executionMsMax, memoryBytesMax: limits.executionMemoryBytesMax },
@@ -111,13 +122,16 @@ function openAccess(config: Config): Access {
   const store = NodeStore.open({ path: config.node.store, mapBytes: config.mapBytes })
   const ring = KeyRing.open(store, config.node)
   if (!config.auth) return { store, ring, demo: { kind: 'open' } }
-  const key = ring.ensureDemoKey({ keepText: config.networks.every((network) => network.isEmbedded) })
+  const key = ring.ensureDemoKey({
+    keepText: [...config.networks, ...config.rollups].every((network) => network.isEmbedded),
+  })
   return { store, ring, demo: key === undefined ? { kind: 'unknown' } : { kind: 'key', ...key } }
 }
 
 function createServer(
   config: Config,
   networks: readonly OpenNetwork[],
+  rollups: readonly OpenRollup[],
   ring: KeyRing,
   log: Logger,
 ): HttpServer {
@@ -127,28 +141,37 @@ function createServer(
       { id, where, stack: redactKeys(error instanceof Error ? (error.stack ?? '') : String(error)) },
       'internal error',
     )
-  const dispatcher = createDispatcher<Network>({
+  const dispatchLimits: DispatchLimits = {
+    batchCallsMax: limits.batchCallsMax,
+    batchBytesMax: limits.batchAnswerBytesMax,
+    requestMsMax: limits.requestMsMax,
+    memoBytesMax: limits.memoBytes,
+  }
+  const archives = createDispatcher<Network>({
     methods: Object.values(methods),
-    limits: {
-      batchCallsMax: limits.batchCallsMax,
-      batchBytesMax: limits.batchAnswerBytesMax,
-      requestMsMax: limits.requestMsMax,
-      memoBytesMax: limits.memoBytes,
-    },
+    limits: dispatchLimits,
     log: logDefect,
   })
-  const inOrder = [...networks].sort(
+  const rollupEndpoint = ({ name, network }: OpenRollup) => {
+    const { prefix = '', aliases = [] } = config.rollups.find((rollup) => rollup.name === name) ?? {}
+    return createDispatcher<RollupNetwork>({
+      methods: prefixRollupMethods([prefix, ...aliases]),
+      limits: dispatchLimits,
+      log: logDefect,
+    }).endpoint({ current: network, pinned: () => undefined })
+  }
+  const endpoints = [
+    ...networks.map((network) => ({ name: network.name, endpoint: archives.endpoint(network) })),
+    ...rollups.map((rollup) => ({ name: rollup.name, endpoint: rollupEndpoint(rollup) })),
+  ]
+  const inOrder = endpoints.sort(
     (a, b) => Number(b.name === config.defaultNetwork) - Number(a.name === config.defaultNetwork),
   )
-  const hostsOf = new Map(config.networks.map(({ name, hosts }) => [name, hosts]))
+  const hostsOf = new Map([...config.networks, ...config.rollups].map(({ name, hosts }) => [name, hosts]))
   return createHttpServer({
     host: config.host,
     port: config.port,
-    routes: inOrder.map((network) => ({
-      name: network.name,
-      endpoint: dispatcher.endpoint(network),
-      hosts: hostsOf.get(network.name) ?? [],
-    })),
+    routes: inOrder.map(({ name, endpoint }) => ({ name, endpoint, hosts: hostsOf.get(name) ?? [] })),
     authorize(presented) {
       const result = ring.authorize(presented)
       return result.ok
@@ -181,12 +204,13 @@ function createServer(
     refuseRepeatedLength: true,
     health: () => ({
       status: 'ok',
-      networks: Object.fromEntries(
-        networks.map(({ name, current }) => [
+      networks: Object.fromEntries([
+        ...networks.map(({ name, current }) => [
           name,
           { head: current.head.number, syncing: current.syncing !== undefined },
         ]),
-      ),
+        ...rollups.map((rollup) => [rollup.name, rollup.health()]),
+      ]),
     }),
     logDefect,
     logRejection: (rejection) => log.debug(rejection, 'request refused'),

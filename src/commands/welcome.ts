@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, packageRoot } from '../config.js'
+import { type Config, type NetworkConfig, packageRoot, type RollupConfig } from '../config.js'
 import type { OpenNetwork } from './openNetwork.js'
+import type { OpenRollup } from './openRollup.js'
 
 /** How a newcomer gets in. `open`: no keys asked for. `unknown`: keys exist, and their texts are nowhere kept. */
 export type DemoAccess =
@@ -21,7 +22,10 @@ interface DemoSights {
 /** What `serve` says once it listens: the networks, their addresses, and requests to paste. */
 export function welcomeLines(
   config: Config,
-  networks: readonly OpenNetwork[],
+  {
+    networks,
+    rollups,
+  }: { readonly networks: readonly OpenNetwork[]; readonly rollups: readonly OpenRollup[] },
   port: number,
   demo: DemoAccess,
 ): string[] {
@@ -43,6 +47,8 @@ export function welcomeLines(
     lines.push(`  ${name}: chain id ${identity.chainId}, head ${head.number}, ${path(name)}`)
     lines.push(`  ${' '.repeat(name.length)}  ${socketPath(name)}`)
   }
+  for (const { name, network } of rollups)
+    lines.push(`  ${name}: rollup submissions, chain id ${network.chainId}, ${path(name)}`)
   if (demo.kind === 'unknown') {
     lines.push(
       'Keys exist already and only their hashes are stored; make another with: tidegate keys create --name NAME',
@@ -51,22 +57,52 @@ export function welcomeLines(
   if (demo.kind === 'key' && demo.isNew)
     lines.push('Made the API key "demo" for you; it is in the addresses above and below.')
   lines.push('', 'Try it:')
-  for (const { method, params } of exampleCalls(config)) {
+  for (const { network, method, params } of exampleCalls(config)) {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-    lines.push(`  curl -s ${path(config.defaultNetwork)} -H 'Content-Type: application/json' -d '${body}'`)
+    lines.push(`  curl -s ${path(network)} -H 'Content-Type: application/json' -d '${body}'`)
   }
   return lines
 }
 
-function exampleCalls(config: Config): { method: string; params: unknown[] }[] {
+interface ExampleCall {
+  readonly network: string
+  readonly method: string
+  readonly params: unknown
+}
+
+function exampleCalls(config: Config): ExampleCall[] {
+  const archive = config.networks.find(({ name }) => name === config.defaultNetwork)
+  return [...(archive ? readCalls(archive) : []), ...config.rollups.flatMap(submissionCalls)]
+}
+
+function readCalls({ name: network, isEmbedded }: NetworkConfig): ExampleCall[] {
   const general = [
-    { method: 'eth_blockNumber', params: [] },
-    { method: 'eth_getBlockByNumber', params: ['latest', false] },
+    { network, method: 'eth_blockNumber', params: [] },
+    { network, method: 'eth_getBlockByNumber', params: ['latest', false] },
   ]
-  const isDemo = config.networks.find(({ name }) => name === config.defaultNetwork)?.isEmbedded === true
-  const slot = isDemo ? readSights().slots[0] : undefined
+  const slot = isEmbedded ? readSights().slots[0] : undefined
   if (slot === undefined) return general
-  return [...general, { method: 'eth_getStorageAt', params: [slot.address, slot.slot, 'latest'] }]
+  return [...general, { network, method: 'eth_getStorageAt', params: [slot.address, slot.slot, 'latest'] }]
+}
+
+/** A transaction for the embedded rollup, which nobody executes; for others only a question. */
+function submissionCalls({ name: network, prefix, isEmbedded }: RollupConfig): ExampleCall[] {
+  if (!isEmbedded) return [{ network, method: `${prefix}_chainId`, params: [] }]
+  const transaction = {
+    type: 'INVOKE',
+    version: '0x3',
+    sender_address: '0x71de',
+    nonce: '0x0',
+    calldata: ['0x1', '0x2'],
+    signature: ['1', '2'],
+    resource_bounds: { l1_gas: '0x28ed6103d0000', l2_gas: '0x28ed6103d0000' },
+    tip: '0x0',
+    paymaster_data: [],
+    account_deployment_data: [],
+    nonce_data_availability_mode: 'L1',
+    fee_data_availability_mode: 'L1',
+  }
+  return [{ network, method: `${prefix}_addInvokeTransaction`, params: { invoke_transaction: transaction } }]
 }
 
 function readSights(): DemoSights {

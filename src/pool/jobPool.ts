@@ -74,10 +74,12 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       estimate: job('execute', 'execute', 'estimate'),
       accessList: job('execute', 'execute', 'accessList'),
       mappingSlots: job('slots', 'slots', 'mappingSlots'),
+      invokeHash: job('hash', 'hash', 'invokeHash'),
     },
     classes: {
       proof: { ...shared, waitingMax: waitingMax.proof },
       slots: { ...shared, waitingMax: waitingMax.slots },
+      hash: { ...shared, waitingMax: waitingMax.hash },
       execute: {
         deadlineMsMax,
         waitingMax: waitingMax.execute,

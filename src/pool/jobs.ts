@@ -1,12 +1,13 @@
 /**
- * What the pool can be asked for. Owns the shape of jobs and of their results; the work itself is in `state` and
- * `evm`, and what runs it on a thread in `workers/`.
+ * What the pool can be asked for. Owns the shape of jobs and of their results; the work itself is in `state`,
+ * `evm` and `rollup`, and what runs it on a thread in `workers/`.
  *
  * A job names a block that is resolved already, never a tag, so that its answer belongs to one block whatever the
  * head does meanwhile. Arguments and results cross threads as msgpack: null, undefined, booleans, numbers, bigints,
  * text, Uint8Arrays, arrays, Maps and plain objects of these.
  */
 import type { AccessListOutcome, CallOutcome, EstimateOutcome, ExecutionRequest } from '../evm/execution.js'
+import type { InvokeHashRequest } from '../rollup/invokeHash.js'
 import type { MappingSlotsRequest } from '../state/mappingSlots.js'
 import type { ProofRequest } from '../state/proof.js'
 
@@ -41,6 +42,8 @@ export interface Jobs {
     readonly args: MappingSlotsRequest
     readonly result: Uint8Array
   }
+  /** The hash of an invoke transaction, a felt. */
+  readonly invokeHash: { readonly class: 'hash'; readonly args: InvokeHashRequest; readonly result: string }
 }
 
 export type JobName = keyof Jobs

@@ -9,6 +9,6 @@ export interface Answer {
   readonly body: AnswerBody
   /** When to ask again, with status 429 or 503. */
   readonly retryAfterMs: number | undefined
-  /** Number and hash of the block it was made from, as text; absent where no endpoint has seen the request. */
-  readonly block?: string
+  /** Number and hash of the block it was made from, as text; absent where no endpoint has seen the request, and on a network without blocks. */
+  readonly block?: string | undefined
 }

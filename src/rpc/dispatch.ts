@@ -89,7 +89,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #lookup: (key: string) => Json | undefined
   /** The head's {@link #blockText}, made once for each head. */
   #named: N | undefined
-  #name = ''
+  #name: string | undefined
 
   constructor(
     views: NetworkViews<N>,
@@ -258,15 +258,15 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     )
   }
 
-  #headText(): string {
+  #headText(): string | undefined {
     return this.#blockText(this.#views.current)
   }
 
-  /** What an answer says of the block it was made from: `<number> <hash>`. */
-  #blockText(network: N): string {
+  /** What an answer says of the block it was made from: `<number> <hash>`. Undefined on a network without blocks. */
+  #blockText(network: N): string | undefined {
     if (network === this.#named) return this.#name
     const { number, hash } = network.head
-    const text = `${number} ${bytesToHex(hash)}`
+    const text = hash && `${number} ${bytesToHex(hash)}`
     if (network === this.#views.current) {
       this.#named = network
       this.#name = text
@@ -307,7 +307,7 @@ function putOutcome<N extends RpcNetwork>(
   else answer.putResult(place, renderOutcome(call.id, at, outcome))
 }
 
-function batchAnswer(answer: BatchAnswer, calls: readonly Call<Json>[], block: string): Answer {
+function batchAnswer(answer: BatchAnswer, calls: readonly Call<Json>[], block: string | undefined): Answer {
   const body = answer.finish((place) => renderErrorAnswer(calls[place]?.id ?? 'null', tooLarge.error))
   return { status: 200, body, retryAfterMs: undefined, block }
 }

@@ -13,7 +13,8 @@ export type Json = string | Uint8Array
 /** The block that a network seen by a request ends with. */
 export interface RpcHead {
   readonly number: number
-  readonly hash: Hash32
+  /** Undefined on a network without blocks. */
+  readonly hash: Hash32 | undefined
   /** Grows with every change of what a tag points to; answers are memoised only within one. */
   readonly generation: number
 }

@@ -39,7 +39,7 @@ export function singleAnswer(
   id: string | undefined,
   at: string | undefined,
   outcome: Outcome,
-  block: string,
+  block: string | undefined,
 ): Answer {
   if (id === undefined) return { status: 200, body: '', retryAfterMs: undefined, block }
   const body = renderOutcome(id, at, outcome)

@@ -50,7 +50,9 @@ export class RequestBasis<N extends RpcNetwork> {
   hashOf(at: unknown): string | undefined {
     if (at === undefined) return undefined
     const found = this.#pins?.get(at as string)
-    return found === undefined || found instanceof Failure ? undefined : bytesToHex(found.head.hash)
+    return found === undefined || found instanceof Failure
+      ? undefined
+      : found.head.hash && bytesToHex(found.head.hash)
   }
 
   #pin(at: string): N | Failure {
@@ -59,7 +61,7 @@ export class RequestBasis<N extends RpcNetwork> {
       return invalidPin(JSON.stringify(at.length > quotedPinMax ? `${at.slice(0, quotedPinMax)}…` : at))
     }
     const hash = isLatest ? this.arrived.head.hash : toHash32(hexToBytes(at.slice(2)))
-    return this.#views.pinned(hash) ?? Failure.of({ kind: 'HeaderForHashNotFound' })
+    return (hash && this.#views.pinned(hash)) ?? Failure.of({ kind: 'HeaderForHashNotFound' })
   }
 }
 

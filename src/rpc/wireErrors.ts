@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { bytesToHex } from '../primitives/bytes.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
-import { type Fault, FaultError } from '../primitives/faults.js'
+import { type Fault, FaultError, type InvokeRefusalCode } from '../primitives/faults.js'
 
 /** The `error` member of an answer. */
 export interface WireError {
@@ -141,7 +141,34 @@ export function faultToWireError(fault: Fault): WireError {
       }
     case 'ServerBusy':
       return { code: -32005, message: 'server busy', data: { retryAfterMs: fault.retryAfterMs } }
+    case 'InvokeRefused': {
+      const { code, text } = fault
+      return { code, message: invokeRefusalMessages[code], ...(text !== undefined && { data: text }) }
+    }
+    case 'TransactionHashNotFound':
+      return { code: 29, message: 'Transaction hash not found' }
+    case 'SubmissionsFull':
+      return {
+        code: -32005,
+        message: `server busy: ${fault.what}; this transaction was not taken`,
+        data: { retryAfterMs: fault.retryAfterMs },
+      }
   }
+}
+
+/** As the rollup's ecosystem words them. */
+export const invokeRefusalMessages: Readonly<Record<InvokeRefusalCode, string>> = {
+  52: 'Invalid transaction nonce',
+  53: "The transaction's resources don't cover validation or the minimal transaction fee",
+  54: "Account balance is smaller than the transaction's maximal fee (calculated as the sum of each resource's limit x max price)",
+  55: 'Account validation failed',
+  58: 'Sender address is not an account contract',
+  59: 'A transaction with the same hash already exists in the mempool',
+  61: 'the transaction version is not supported',
+  63: 'An unexpected error occurred',
+  64: 'Replacement transaction is underpriced',
+  65: 'Transaction fee below minimum',
+  69: 'The proof field in the invoke v3 transaction is invalid',
 }
 
 /** Text between double quotes, escaped; a lone surrogate becomes an escape, so that the message stays UTF-8. */
@@ -155,6 +182,7 @@ export function faultToHttpStatus(fault: Fault): { status: number; retryAfterMs:
     case 'LimitExceeded':
       return { status: 429, retryAfterMs: fault.retryAfterMs }
     case 'ServerBusy':
+    case 'SubmissionsFull':
       return { status: 503, retryAfterMs: fault.retryAfterMs }
     case 'Unauthorized':
       return { status: 401, retryAfterMs: undefined }

@@ -80,17 +80,22 @@ export function commitSync<T>(environment: RootDatabase, path: string, write: ()
   try {
     return environment.transactionSync(write)
   } catch (error) {
-    const text = errorText(error)
-    if (/MDB_MAP_FULL/.test(text)) {
-      throw new OperatorError(
-        `the store ${path} has reached its map size; raise "store.mapBytes" and start again`,
-      )
-    }
-    if (/ENOSPC|No space left/i.test(text)) {
-      throw new OperatorError(`the disk that holds ${path} is full; free some space and start again`)
-    }
-    throw error
+    throw toStoreError(error, path)
   }
+}
+
+/** What a failed commit comes to: an OperatorError where the disk or the map is full, else the error itself. */
+export function toStoreError(error: unknown, path: string): Error {
+  const text = errorText(error)
+  if (/MDB_MAP_FULL/.test(text)) {
+    return new OperatorError(
+      `the store ${path} has reached its map size; raise "store.mapBytes" and start again`,
+    )
+  }
+  if (/ENOSPC|No space left/i.test(text)) {
+    return new OperatorError(`the disk that holds ${path} is full; free some space and start again`)
+  }
+  return error instanceof Error ? error : new Error(text)
 }
 
 export function errorText(error: unknown): string {

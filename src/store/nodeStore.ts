@@ -8,8 +8,11 @@
  *             'schema' → number
  *             'keyGeneration' → number, raised by every write to `keys`
  *             'pepperMark' → 32 bytes by which a foreign pepper is told
+ *             'rollupChain:NETWORK' → chain id of the transactions that are kept for a network
  *   keys      digest (32 bytes) → [name, createdAtMs, revokedAtMs or null]
  *   keyNames  name (UTF-8) of a key that is not revoked → digest
+ *
+ * The tables of submitted transactions, which share the environment, are in `submissions.ts`.
  */
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -17,9 +20,11 @@ import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
 import { OperatorError } from '../primitives/faults.js'
 import { commitSync, errorText, openEnvironment, openTable, type Table } from './environment.js'
+import { GroupCommit } from './groupCommit.js'
+import { openSubmissionTables, Submissions, submissionTableNames } from './submissions.js'
 
-/** Raised whenever a stored layout changes. */
-export const nodeSchemaVersion = 1
+/** Raised whenever a stored layout changes. 2 added the tables of submissions, and a store of 1 becomes one of 2. */
+export const nodeSchemaVersion = 2
 
 const storeKind = 'tidegate-node'
 
@@ -57,6 +62,7 @@ export class NodeStore {
     private readonly meta: Table,
     private readonly keys: Table,
     private readonly keyNames: Table,
+    private readonly commits: GroupCommit,
   ) {}
 
   /**
@@ -75,7 +81,7 @@ export class NodeStore {
       const keys = openTable(environment, tableNames.keys)
       const keyNames = openTable(environment, tableNames.keyNames)
       if (!meta || !keys || !keyNames) throw foreign(path)
-      const store = new NodeStore(path, environment, meta, keys, keyNames)
+      const store = new NodeStore(path, environment, meta, keys, keyNames, new GroupCommit(environment, path))
       store.assertSchema(readOnly)
       return store
     } catch (error) {
@@ -150,7 +156,27 @@ export class NodeStore {
     commitSync(this.environment, this.path, () => this.putMeta('pepperMark', mark))
   }
 
+  /**
+   * The transactions submitted to a network of the chain `chainId`. Throws OperatorError where the store keeps those
+   * of another chain under its name. For a store opened for writing.
+   */
+  openSubmissions(network: string, chainId: string): Submissions {
+    const mark = `rollupChain:${network}`
+    const tables = commitSync(this.environment, this.path, () => {
+      if (this.readMeta(mark) === undefined) this.putMeta(mark, chainId)
+      return openSubmissionTables(this.environment)
+    })
+    const known = this.readMeta<string>(mark)
+    if (known !== chainId) {
+      throw new OperatorError(
+        `the store ${this.path} keeps transactions of chain ${known} for network ${network}, whose chain id is ${chainId} now; correct the chain id, or give the network another name`,
+      )
+    }
+    return new Submissions(network, this.environment, tables, this.commits)
+  }
+
   async close(): Promise<void> {
+    await this.commits.idle()
     await this.environment.close()
   }
 
@@ -166,7 +192,8 @@ export class NodeStore {
     }
     if (this.readMeta('kind') !== storeKind) throw foreign(this.path)
     const version = this.readMeta<number>('schema')
-    if (version === nodeSchemaVersion) return
+    if (version === nodeSchemaVersion || (readOnly && version === 1)) return
+    if (version === 1) return commitSync(this.environment, this.path, () => this.putMeta('schema', 2))
     throw new OperatorError(
       `the node store ${this.path} has schema ${version} and this Tidegate reads ${nodeSchemaVersion}; run the version that wrote it`,
     )
@@ -212,7 +239,7 @@ function makeFolder(path: string): void {
 
 /** Refuses an environment that holds tables of something else, before any table is made in it. */
 function assertTables(environment: RootDatabase, path: string): void {
-  const known: readonly string[] = Object.values(tableNames)
+  const known: readonly string[] = [...Object.values(tableNames), ...Object.values(submissionTableNames)]
   for (const key of environment.getKeys()) {
     const name = Buffer.from(key as Uint8Array)
       .toString('utf8')

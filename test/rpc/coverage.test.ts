@@ -2,10 +2,13 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/config.js'
-import { type MethodName, methods } from '../../src/rpc/registry.js'
+import { methods as archiveMethods, type MethodName } from '../../src/rpc/registry.js'
+import { type RollupMethodName, rollupMethods } from '../../src/rpc/rollupRegistry.js'
+
+const methods = { ...archiveMethods, ...rollupMethods }
 
 /** The test of each method, in this folder. A method that is missing here does not compile. */
-const testOf: { readonly [M in MethodName]: string } = {
+const testOf: { readonly [M in MethodName | RollupMethodName]: string } = {
   eth_blockNumber: 'eth_blockNumber.test.ts',
   eth_call: 'eth_call.test.ts',
   eth_chainId: 'eth_chainId.test.ts',
@@ -23,6 +26,11 @@ const testOf: { readonly [M in MethodName]: string } = {
   eth_syncing: 'eth_syncing.test.ts',
   eth_unsubscribe: 'eth_unsubscribe.test.ts',
   net_version: 'net_version.test.ts',
+  rollupx_addInvokeTransaction: 'rollupx_addInvokeTransaction.test.ts',
+  rollupx_chainId: 'rollupx_chainId.test.ts',
+  rollupx_getTransactionByHash: 'rollupx_getTransactionByHash.test.ts',
+  rollupx_getTransactionStatus: 'rollupx_getTransactionStatus.test.ts',
+  rollupx_specVersion: 'rollupx_specVersion.test.ts',
   tidegate_getMappingSlot: 'tidegate_getMappingSlot.test.ts',
   tidegate_getStorageByKeys: 'tidegate_getStorageByKeys.test.ts',
   tidegate_readVariable: 'tidegate_readVariable.test.ts',

@@ -169,9 +169,19 @@ t.test('every fault of a file is named with its path, in one run', async (t) => 
         finalizedLag: 2,
       },
       { name: 'Main', genesis: 'nowhere.json', finalizedLag: 'x', hosts: ['a.example'], safe: 0 },
-      { name: 'ok', source: { type: 'http', path: '' }, finalisedLag: 1, kind: 'history' },
+      { name: 'ok', source: { type: 'http', path: '' }, finalisedLag: 1 },
       { name: 'ok', genesis: 'genesis.json', source: { type: 'file', path: 'none.rlp' }, chainId: 0 },
       7,
+      { name: 'past', kind: 'history' },
+      {
+        name: 'roll',
+        kind: 'rollup',
+        chainId: 'ü',
+        prefix: 'eth',
+        genesis: 'genesis.json',
+        upstream: { url: 'ftp://x', form: 'grpc', waitMs: 30_000, timeoutMS: 1 },
+        queue: { ageMsMax: 1 },
+      },
     ],
     limits: { bodyBytesMx: 1, batchCallsMax: -1, zzz: true },
     store: { mapBytes: 1.5 },
@@ -179,7 +189,7 @@ t.test('every fault of a file is named with its path, in one run', async (t) => 
   t.equal(
     text,
     [
-      'the configuration DIR/tidegate.json has 26 faults; mend what is listed here and start again',
+      'the configuration DIR/tidegate.json has 34 faults; mend what is listed here and start again',
       '  port: expected an integer from 0 to 65535, got 65536',
       '  auth: expected true or false, got "no"',
       '  cors.origins: expected an array, got "*"',
@@ -189,12 +199,19 @@ t.test('every fault of a file is named with its path, in one run', async (t) => 
       '  networks[1].name: expected 1 to 32 lower-case letters, digits and hyphens, not beginning with a hyphen, got "Main"',
       '  networks[1].safe: expected true or false, got 0',
       '  networks[1].finalizedLag: expected a non-negative integer, got "x"',
-      '  networks[2].kind: expected "archive", got "history"',
       '  networks[2].genesis: expected the path of a genesis.json, got nothing',
       '  networks[2].source.type: expected "file" or "replay", got "http"',
       '  networks[2].finalisedLag: unknown key; did you mean finalizedLag?',
       '  networks[3].chainId: expected an integer of at least 1, got 0',
       '  networks[4]: expected an object, got 7',
+      '  networks[5].kind: expected "archive" or "rollup", got "history"',
+      '  networks[6].chainId: expected up to 31 ASCII characters such as "SN_MAIN", or hex of up to 31 bytes, got "ü"',
+      '  networks[6].prefix: expected a word of up to 32 letters and digits other than eth, net, web3 and tidegate, got "eth"',
+      '  networks[6].upstream.url: expected an http or https URL, got "ftp://x"',
+      '  networks[6].upstream.form: expected "rpc" or "gateway", got "grpc"',
+      '  networks[6].upstream.timeoutMS: unknown key; did you mean timeoutMs?',
+      '  networks[6].queue.ageMsMax: expected an integer of at least 1000, got 1',
+      '  networks[6].genesis: unknown key; remove it',
       '  limits.batchCallsMax: expected an integer of at least 1, got -1',
       '  limits.bodyBytesMx: unknown key; did you mean bodyBytesMax?',
       '  limits.zzz: unknown key; remove it',
@@ -205,7 +222,8 @@ t.test('every fault of a file is named with its path, in one run', async (t) => 
       '  networks[1].genesis: there is no file DIR/nowhere.json',
       '  networks[3].name: "ok" already stands at networks[2].name',
       '  networks[3].source.path: there is no file DIR/none.rlp',
-      '  defaultNetwork: expected one of v3, Main, ok, got "c"',
+      '  networks[6].upstream.waitMs: expected less than limits.requestMsMax (30000), got 30000',
+      '  defaultNetwork: expected one of v3, Main, ok, past, roll, got "c"',
     ].join('\n'),
   )
 })
@@ -269,6 +287,63 @@ t.test('every fault of a source is named with its path', async (t) => {
     ...replay,
     file: chain,
     script: [{ ...step, file: chain }],
+  })
+})
+
+t.test('a rollup network stands beside the others, with its defaults', async (t) => {
+  const folder = t.testdir()
+  const path = writeConfig(folder, {
+    dataDir: 'stores',
+    networks: [
+      {
+        name: 'roll',
+        kind: 'rollup',
+        chainId: 'SN_MAIN',
+        aliases: ['starknet'],
+        upstream: { url: 'http://x/rpc' },
+      },
+      { name: 'a', genesis: 'genesis.json' },
+    ],
+  })
+  const config = resolveServeConfig({ config: path })
+  t.equal(config.defaultNetwork, 'roll')
+  t.strictSame(
+    config.networks.map(({ name }) => name),
+    ['a'],
+  )
+  t.strictSame(config.rollups, [
+    {
+      name: 'roll',
+      kind: 'rollup',
+      hosts: [],
+      chainId: 'SN_MAIN',
+      prefix: 'rollupx',
+      aliases: ['starknet'],
+      upstream: {
+        url: 'http://x/rpc',
+        form: 'rpc',
+        mode: 'wait',
+        timeoutMs: 10_000,
+        waitMs: 10_000,
+        inFlightMax: 64,
+      },
+      calldataMax: 5_000,
+      signatureMax: 4_000,
+      idempotent: false,
+      queue: {
+        transactionsMax: 10_000,
+        bytesMax: 268_435_456,
+        ageMsMax: 86_400_000,
+        retentionMs: 86_400_000,
+        settledMax: 100_000,
+      },
+      isEmbedded: false,
+      lockPath: join(folder, 'stores/node/rollup-roll'),
+    },
+  ])
+  t.strictSame(resolveServeConfig({ config: path, network: 'roll' }).networks, [])
+  t.throws(() => resolveVerifyConfig({ config: path, network: 'roll' }), {
+    message: 'network roll is of kind rollup and has no chain; name another one',
   })
 })
 

@@ -124,6 +124,19 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     { limit: 10, retryAfterMs: 500 },
   ],
   ServerBusy: [{ kind: 'ServerBusy', retryAfterMs: 1000 }, -32005, 'server busy', { retryAfterMs: 1000 }],
+  InvokeRefused: [
+    { kind: 'InvokeRefused', code: 55, text: 'bad signature' },
+    55,
+    'Account validation failed',
+    'bad signature',
+  ],
+  TransactionHashNotFound: [{ kind: 'TransactionHashNotFound' }, 29, 'Transaction hash not found'],
+  SubmissionsFull: [
+    { kind: 'SubmissionsFull', what: '3 transactions wait for the sequencer', retryAfterMs: 1000 },
+    -32005,
+    'server busy: 3 transactions wait for the sequencer; this transaction was not taken',
+    { retryAfterMs: 1000 },
+  ],
 }
 
 t.test('every fault has its code and wording', async (t) => {
@@ -148,6 +161,8 @@ t.test('only limits and access change the HTTP status of a single answer', async
   t.same(faultToHttpStatus({ kind: 'ServerBusy', retryAfterMs: 9 }), { status: 503, retryAfterMs: 9 })
   t.equal(faultToHttpStatus({ kind: 'LimitExceeded', what: 'x', limit: 1, retryAfterMs: 9 }).status, 429)
   t.equal(faultToHttpStatus({ kind: 'HeaderNotFound' }).status, 200)
+  t.equal(faultToHttpStatus({ kind: 'InvokeRefused', code: 59, text: undefined }).status, 200)
+  t.equal(faultToHttpStatus({ kind: 'SubmissionsFull', what: 'x', retryAfterMs: 9 }).status, 503)
 })
 
 t.test('a defect shows an id and nothing else, and the log gets both', async (t) => {

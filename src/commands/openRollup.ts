@@ -1,0 +1,89 @@
+/** One served rollup network: its queue, its forwarder where it has a sequencer, and the sweeping of what is old. */
+import type { RollupConfig } from '../config.js'
+import type { NetworkJobs } from '../pool/jobs.js'
+import { asciiToFelt, hexToFelt } from '../rollup/felt.js'
+import { Forwarder } from '../rollup/forwarder.js'
+import { createSequencerClient } from '../rollup/sequencerClient.js'
+import { SubmissionQueue } from '../rollup/submissionQueue.js'
+import type { RollupNetwork } from '../rpc/rollupNetwork.js'
+import type { NodeStore } from '../store/nodeStore.js'
+import { lockForWriting } from '../store/writerLock.js'
+
+/** How often the queue is swept: often enough for the shortest age that may be configured, and 10 µs each. */
+const sweepMs = 1_000
+
+export interface OpenRollup {
+  readonly name: string
+  readonly network: RollupNetwork
+  /** As `/health` shows it. */
+  health(): unknown
+  /** Ends deliveries under way; what waits stays on disk. */
+  close(): Promise<void>
+}
+
+export interface OpenRollupOptions {
+  readonly store: NodeStore
+  readonly jobs: NetworkJobs
+  readonly log: (message: string) => void
+}
+
+/** Opens a rollup network. Throws OperatorError where another process serves it from the same data folder. */
+export function openRollup(config: RollupConfig, { store, jobs, log }: OpenRollupOptions): OpenRollup {
+  const { name, upstream, queue: limits, idempotent, calldataMax, signatureMax } = config
+  const chainId = hexToFelt(config.chainId) ?? asciiToFelt(config.chainId)
+  const lock = lockForWriting(config.lockPath)
+  try {
+    const queue = new SubmissionQueue(store.openSubmissions(name, chainId), {
+      idempotent,
+      limits: {
+        waitingMax: limits.transactionsMax,
+        waitingBytesMax: limits.bytesMax,
+        waitingMsMax: limits.ageMsMax,
+        retentionMs: limits.retentionMs,
+        settledMax: limits.settledMax,
+      },
+    })
+    const forwarder =
+      upstream &&
+      new Forwarder({
+        queue,
+        client: createSequencerClient({ ...upstream, prefix: upstream.prefix ?? config.prefix }),
+        inFlightMax: upstream.inFlightMax,
+        log,
+      })
+    let sweeping: Promise<void> | undefined
+    const sweep = setInterval(() => {
+      sweeping ??= queue
+        .sweep()
+        .catch((error: Error) => log(`old submissions could not be removed: ${error.message}`))
+        .finally(() => {
+          sweeping = undefined
+        })
+    }, sweepMs)
+    sweep.unref()
+    const network: RollupNetwork = {
+      name,
+      // Nothing is remembered by its question here: what is asked for changes without a head.
+      head: { number: 0, hash: undefined, generation: 0 },
+      chainId,
+      queue,
+      jobs,
+      invokeLimits: { calldataMax, signatureMax },
+      verdictMsMax: upstream?.mode === 'wait' ? upstream.waitMs : undefined,
+    }
+    return {
+      name,
+      network,
+      health: () => ({ ...queue.counts(), ...(forwarder && { sequencerAnswers: forwarder.isAnswered }) }),
+      async close() {
+        clearInterval(sweep)
+        await forwarder?.stop()
+        await sweeping
+        lock.release()
+      },
+    }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}

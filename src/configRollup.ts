@@ -1,0 +1,78 @@
+/** What the configuration file may say of a network of kind `rollup`, and why its limits are what they are. */
+import { z } from 'zod'
+import { flag, integer, list, object, text } from './configSchema.js'
+
+const MiB = 2 ** 20
+const hourMs = 3_600_000
+
+const prefixExpected = 'a word of up to 32 letters and digits other than eth, net, web3 and tidegate'
+const chainIdExpected = 'up to 31 ASCII characters such as "SN_MAIN", or hex of up to 31 bytes'
+
+/** Methods are named PREFIX_method. Prefixes of other methods would promise what is not there. */
+function prefix() {
+  return text(prefixExpected).regex(/^(?!(?:eth|net|web3|tidegate)$)[a-zA-Z][a-zA-Z0-9]{0,31}$/, {
+    error: `expected ${prefixExpected}`,
+  })
+}
+
+/** Time that one exchange with the sequencer may take: a validation takes it a second or two. */
+const timeoutMsDefault = 10_000
+
+const upstreamShape = {
+  url: z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }),
+  /** JSON-RPC with `PREFIX_addInvokeTransaction`, or a gateway with `/gateway/add_transaction`. */
+  form: z.enum(['rpc', 'gateway'], { error: 'expected "rpc" or "gateway"' }).default('rpc'),
+  /** Of the sequencer's methods; the network's own where absent. */
+  prefix: prefix().optional(),
+  /** `wait`: the answer is the sequencer's verdict. `accept`: the hash, as soon as the transaction is on disk. */
+  mode: z.enum(['wait', 'accept'], { error: 'expected "wait" or "accept"' }).default('wait'),
+  /** From the first byte sent to the last one received. */
+  timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
+  /** How long an answer waits for the verdict; then it is the hash, and delivery goes on. */
+  waitMs: integer(0, 600_000).default(timeoutMsDefault),
+  /** Transactions given to the sequencer at the same time: at 0.2 s each, 300 a second. */
+  inFlightMax: integer(1, 1_000).default(64),
+}
+
+const queueShape = {
+  /** Transactions that wait for the sequencer: 50 s at 200 a second. */
+  transactionsMax: integer(1).default(10_000),
+  /** The same in bytes of JSON: 25 KB each, which is ten times an ordinary one. */
+  bytesMax: integer(1).default(256 * MiB),
+  /** Time after which a transaction is given up. A wallet has sent another one by then. */
+  ageMsMax: integer(1_000).default(24 * hourMs),
+  /** How long the fate of a transaction can be asked for. */
+  retentionMs: integer(0).default(24 * hourMs),
+  /** Settled transactions kept at most, oldest given up first: some 250 MB of ordinary ones. */
+  settledMax: integer(0).default(100_000),
+}
+
+export const rollupShape = {
+  /** Takes transactions and hands them to a sequencer; holds no chain. */
+  kind: z.literal('rollup'),
+  /** Enters every hash. */
+  chainId: text(chainIdExpected).regex(/^(?:0x(?!0*$)[0-9a-fA-F]{1,62}|(?!0x)[\x21-\x7e]{1,31})$/, {
+    error: `expected ${chainIdExpected}`,
+  }),
+  /** Methods are PREFIX_addInvokeTransaction and so on. */
+  prefix: prefix().default('rollupx'),
+  /** Further prefixes under which the same methods answer. */
+  aliases: list(prefix()).default([]),
+  /** Absent: transactions are kept, and nobody gets them. */
+  upstream: object(upstreamShape).optional(),
+  /** Felts of calldata. The sequencers' limit. */
+  calldataMax: integer(0, 100_000).default(5_000),
+  /** Felts of a signature. The sequencers' limit. */
+  signatureMax: integer(0, 100_000).default(4_000),
+  /** Whether a transaction that is known already is answered with its hash instead of error 59. */
+  idempotent: flag().default(false),
+  queue: object(queueShape).prefault({}),
+}
+
+/** Settings of a network without a file. */
+export function parseRollupEntry(value: { readonly name: string; readonly chainId: string }) {
+  return object({ name: z.string(), hosts: z.array(z.string()).default([]), ...rollupShape }).parse({
+    ...value,
+    kind: 'rollup',
+  })
+}

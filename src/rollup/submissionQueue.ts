@@ -1,0 +1,361 @@
+/**
+ * Submission of invoke transactions to one rollup network: a hash that was answered is a promise, kept on disk until
+ * the sequencer accepts or rejects the transaction. Owns what may enter, what replaces what, how a transaction comes
+ * from state to state, and how long it is kept. Does not own delivery (`forwarder.ts`) nor the tables (`store/`).
+ *
+ *   RECEIVED ⇄ SENT → ACCEPTED
+ *       └───────┴───→ REJECTED → RECEIVED (the same transaction again, its signature corrected)
+ *
+ * Every decision is taken inside the transaction that stores what follows from it, so concurrent submissions see
+ * each other, and a change is told to listeners when it is on disk.
+ */
+import { FaultError, type InvokeRefusalCode } from '../primitives/faults.js'
+import {
+  isSettled,
+  type Rejection,
+  type SubmissionRow,
+  type SubmissionState,
+  type Submissions,
+} from '../store/submissions.js'
+import type { Felt } from './felt.js'
+import { type InvokeTransaction, queryVersion } from './invokeTransaction.js'
+
+export type { Rejection } from '../store/submissions.js'
+
+export interface QueueLimits {
+  /** Transactions that may wait for the sequencer's word. */
+  readonly waitingMax: number
+  /** Bytes of them, as JSON. */
+  readonly waitingBytesMax: number
+  /** After this time without the sequencer's word a transaction is rejected here. */
+  readonly waitingMsMax: number
+  /** How long settled transactions are kept. */
+  readonly retentionMs: number
+  /** Settled transactions that are kept at most; the oldest go first. */
+  readonly settledMax: number
+}
+
+export interface QueueOptions {
+  readonly limits: QueueLimits
+  /** Whether a hash that is known already is simply answered again, instead of refused with 59. */
+  readonly idempotent: boolean
+}
+
+/** A transaction that waits for the sequencer's word, as far as it is kept in memory. */
+interface Waiting {
+  readonly sender: Felt
+  readonly receivedAtMs: number
+  readonly bytes: number
+}
+
+/** A transaction on its way out. */
+export interface Outgoing {
+  readonly hash: Felt
+  /** The transaction in its canonical form, JSON. */
+  readonly body: string
+  /** The sequencer may have it already, from an attempt before. */
+  readonly wasSent: boolean
+}
+
+export interface StatusChange {
+  readonly hash: Felt
+  readonly sender: Felt
+  readonly state: SubmissionState
+  readonly rejection: Rejection | undefined
+}
+
+/** Sizes of the queue. */
+export interface QueueCounts {
+  readonly waiting: number
+  readonly waitingBytes: number
+  readonly oldestWaitingMs: number
+  readonly settled: number
+}
+
+/** Percentage by which tip and price have to be raised to replace a transaction, as in the rollup's own sequencers. */
+const replacementRaise = 10n
+
+/** When to try again at a full queue: a sequencer that answers makes room in less. */
+const fullRetryMs = 1_000
+
+/** Settled transactions that one transaction of the store removes, so that none takes more than some milliseconds. */
+const pruneMax = 200
+
+export class SubmissionQueue {
+  readonly #store: Submissions
+  readonly #options: QueueOptions
+  /** In the order of arrival. */
+  readonly #waiting = new Map<Felt, Waiting>()
+  readonly #listeners = new Set<(change: StatusChange) => void>()
+  /** Of single transactions, so that thousands who wait do not hear of each other's. */
+  readonly #settleListeners = new Map<Felt, Set<(change: StatusChange) => void>>()
+  /** Given to the sequencer at this moment. */
+  readonly #sending = new Set<Felt>()
+  /** Of what waits, decisions under way included. */
+  #count = 0
+  #bytes = 0
+  #settled: number
+
+  /** Takes up what the store holds. */
+  constructor(store: Submissions, options: QueueOptions) {
+    this.#store = store
+    this.#options = options
+    for (const row of store.readUnsettled()) this.#addWaiting(row)
+    this.#count = this.#waiting.size
+    for (const { bytes } of this.#waiting.values()) this.#bytes += bytes
+    this.#settled = store.countSettled()
+  }
+
+  /** Throws FaultError InvokeRefused for a transaction that no sequencer could take, whatever its hash. */
+  assertAcceptable(transaction: InvokeTransaction): void {
+    if (transaction.version === queryVersion) throw refused(61)
+    if (maximalFee(transaction) === 0n) throw refused(53)
+  }
+
+  /**
+   * Takes an acceptable transaction; it is on disk when this resolves. Rejects with FaultError: InvokeRefused where a rule is
+   * against it, SubmissionsFull where there is no room. `hash` is the transaction's.
+   */
+  async submit(transaction: InvokeTransaction, hash: Felt): Promise<void> {
+    const body = Buffer.from(JSON.stringify(transaction))
+    const now = Date.now()
+    const row: SubmissionRow = {
+      hash,
+      state: 'RECEIVED',
+      sender: transaction.sender_address,
+      nonce: transaction.nonce,
+      receivedAtMs: now,
+      changedAtMs: now,
+      bodyBytes: body.length,
+      rejection: undefined,
+    }
+    const changes: StatusChange[] = []
+    let isCounted = false
+    let wasKept = false
+    try {
+      await this.#store.write(() => {
+        const known = this.#store.readRow(hash)
+        if (known !== undefined && known.state !== 'REJECTED') {
+          if (this.#options.idempotent) return
+          throw refused(59)
+        }
+        const rival = this.#findRival(transaction)
+        if (rival === undefined) this.#assertRoom(body.length)
+        else
+          changes.push(this.#settleRow(rival, 'REJECTED', { code: undefined, text: `replaced by ${hash}` }))
+        wasKept = known !== undefined
+        this.#store.put(row, body)
+        changes.push(toChange(row))
+        isCounted = true
+        this.#count++
+        this.#bytes += body.length
+      })
+    } catch (error) {
+      // What was counted was not stored: the commit failed.
+      if (isCounted) {
+        this.#count--
+        this.#bytes -= body.length
+      }
+      throw error
+    }
+    if (wasKept) this.#settled--
+    if (isCounted) this.#addWaiting(row)
+    this.#publish(changes)
+  }
+
+  /** The row of a transaction that waits or is kept. */
+  readRow(hash: Felt): SubmissionRow | undefined {
+    return this.#store.readRow(hash)
+  }
+
+  /** A transaction that waits or is kept. */
+  readTransaction(hash: Felt): InvokeTransaction | undefined {
+    const body = this.#store.readBody(hash)
+    return body && (JSON.parse(Buffer.from(body).toString()) as InvokeTransaction)
+  }
+
+  /** Calls `listener` with every change that is on disk from now on; returns the function that ends that. */
+  onStatus(listener: (change: StatusChange) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Calls `listener` once, when a waiting transaction is settled; returns the function that ends that. */
+  onSettled(hash: Felt, listener: (change: StatusChange) => void): () => void {
+    const listeners = this.#settleListeners.get(hash) ?? new Set()
+    this.#settleListeners.set(hash, listeners.add(listener))
+    return () => {
+      if (listeners.delete(listener) && listeners.size === 0) this.#settleListeners.delete(hash)
+    }
+  }
+
+  /** Senders that have something waiting, the one that has waited longest first. */
+  waitingSenders(): Set<Felt> {
+    return new Set([...this.#waiting.values()].map(({ sender }) => sender))
+  }
+
+  /**
+   * Marks the waiting transaction of a sender that has the lowest nonce as SENT and returns it; undefined where
+   * nothing waits. It is on disk as SENT before the sequencer can have it.
+   */
+  async beginSending(sender: Felt): Promise<Outgoing | undefined> {
+    const found = await this.#store.write(() => {
+      const hash = this.#store.readFirstHash(sender) as Felt | undefined
+      const row = hash && this.#store.readRow(hash)
+      const body = hash && this.#store.readBody(hash)
+      if (row === undefined || body === undefined) return undefined
+      const change = row.state === 'SENT' ? undefined : this.#moveRow(row, 'SENT')
+      this.#sending.add(row.hash as Felt)
+      return {
+        change,
+        outgoing: {
+          hash: row.hash as Felt,
+          body: Buffer.from(body).toString(),
+          wasSent: row.state === 'SENT',
+        },
+      }
+    })
+    if (found?.change !== undefined) this.#publish([found.change])
+    return found?.outgoing
+  }
+
+  /** Ends an attempt that came to no word of the sequencer. `isUndelivered`: no attempt can have reached it. */
+  async endSending(hash: Felt, { isUndelivered }: { readonly isUndelivered: boolean }): Promise<void> {
+    this.#sending.delete(hash)
+    if (!isUndelivered) return
+    const change = await this.#store.write(() => {
+      const row = this.#store.readRow(hash)
+      return row?.state === 'SENT' ? this.#moveRow(row, 'RECEIVED') : undefined
+    })
+    if (change !== undefined) this.#publish([change])
+  }
+
+  /** Settles a transaction; nothing happens where it is settled already. `rejection` undefined: accepted. */
+  async settle(hash: Felt, rejection: Rejection | undefined): Promise<void> {
+    const state = rejection === undefined ? 'ACCEPTED' : 'REJECTED'
+    const change = await this.#store.write(() => {
+      const row = this.#store.readRow(hash)
+      return row === undefined || isSettled(row.state) ? undefined : this.#settleRow(row, state, rejection)
+    })
+    this.#sending.delete(hash)
+    if (change !== undefined) this.#publish([change])
+  }
+
+  /** Rejects what has waited too long and removes what was kept long enough. To be called now and then. */
+  async sweep(now = Date.now()): Promise<void> {
+    const { waitingMsMax, retentionMs, settledMax } = this.#options.limits
+    const expired: Felt[] = []
+    for (const [hash, { receivedAtMs }] of this.#waiting) {
+      if (receivedAtMs > now - waitingMsMax) break
+      if (!this.#sending.has(hash)) expired.push(hash)
+    }
+    const text = `expired: no word of the sequencer within ${Math.round(waitingMsMax / 1000)} s`
+    await Promise.all(expired.map((hash) => this.settle(hash, { code: undefined, text })))
+    const prune = (beforeMs: number, limit: number): Promise<number> =>
+      this.#store.write(() => {
+        const hashes = this.#store.readSettledBefore(beforeMs, limit)
+        for (const hash of hashes) this.#store.remove(hash)
+        return hashes.length
+      })
+    for (;;) {
+      const removed = await prune(now - retentionMs, pruneMax)
+      this.#settled -= removed
+      if (removed < pruneMax) break
+    }
+    while (this.#settled > settledMax) {
+      const removed = await prune(Number.MAX_SAFE_INTEGER, Math.min(this.#settled - settledMax, pruneMax))
+      this.#settled -= removed
+      if (removed === 0) break
+    }
+  }
+
+  counts(now = Date.now()): QueueCounts {
+    const oldest = this.#waiting.values().next().value
+    return {
+      waiting: this.#waiting.size,
+      waitingBytes: this.#bytes,
+      oldestWaitingMs: oldest === undefined ? 0 : Math.max(0, now - oldest.receivedAtMs),
+      settled: this.#settled,
+    }
+  }
+
+  /** The waiting transaction that `newcomer` replaces. Throws FaultError where one is in its way. */
+  #findRival(newcomer: InvokeTransaction): SubmissionRow | undefined {
+    const hash = this.#store.readHash(newcomer.sender_address, newcomer.nonce) as Felt | undefined
+    const row = hash && this.#store.readRow(hash)
+    if (hash === undefined || row === undefined) return undefined
+    const rival = this.readTransaction(hash)
+    if (rival === undefined) throw new Error(`the body of submission ${hash} is missing`)
+    const [tip, price] = [BigInt(newcomer.tip), l2Price(newcomer)]
+    const [rivalTip, rivalPrice] = [BigInt(rival.tip), l2Price(rival)]
+    if (tip <= rivalTip && price <= rivalPrice) throw refused(52)
+    const isRaised = (value: bigint, from: bigint) => value * 100n >= from * (100n + replacementRaise)
+    if (!isRaised(tip, rivalTip) || !isRaised(price, rivalPrice)) throw refused(64)
+    // The sequencer may have the other one; only its word frees the nonce.
+    if (row.state === 'SENT') throw refused(52)
+    return row
+  }
+
+  #assertRoom(bytes: number): void {
+    const { waitingMax, waitingBytesMax } = this.#options.limits
+    const full = (what: string) =>
+      new FaultError({ kind: 'SubmissionsFull', what, retryAfterMs: fullRetryMs })
+    if (this.#count >= waitingMax) throw full(`${this.#count} transactions wait for the sequencer`)
+    if (this.#bytes + bytes > waitingBytesMax) {
+      throw full(`${this.#bytes} bytes of transactions wait for the sequencer`)
+    }
+  }
+
+  #moveRow(row: SubmissionRow, state: SubmissionState): StatusChange {
+    const moved = { ...row, state, changedAtMs: Date.now() }
+    this.#store.put(moved)
+    return toChange(moved)
+  }
+
+  #settleRow(row: SubmissionRow, state: SubmissionState, rejection: Rejection | undefined): StatusChange {
+    const settled = { ...row, state, changedAtMs: Date.now(), rejection }
+    this.#store.put(settled)
+    return toChange(settled)
+  }
+
+  #addWaiting({ hash, sender, receivedAtMs, bodyBytes }: SubmissionRow): void {
+    this.#waiting.set(hash as Felt, { sender: sender as Felt, receivedAtMs, bytes: bodyBytes })
+  }
+
+  #publish(changes: readonly StatusChange[]): void {
+    for (const change of changes) {
+      const waiting = this.#waiting.get(change.hash)
+      if (isSettled(change.state) && waiting !== undefined) {
+        this.#waiting.delete(change.hash)
+        this.#count--
+        this.#bytes -= waiting.bytes
+        this.#settled++
+      }
+      for (const listener of this.#listeners) listener(change)
+      if (!isSettled(change.state)) continue
+      const waiters = this.#settleListeners.get(change.hash)
+      this.#settleListeners.delete(change.hash)
+      for (const waiter of waiters ?? []) waiter(change)
+    }
+  }
+}
+
+function toChange({ hash, sender, state, rejection }: SubmissionRow): StatusChange {
+  return { hash: hash as Felt, sender: sender as Felt, state, rejection }
+}
+
+function refused(code: InvokeRefusalCode): FaultError {
+  return new FaultError({ kind: 'InvokeRefused', code, text: undefined })
+}
+
+function l2Price({ resource_bounds: { l2_gas } }: InvokeTransaction): bigint {
+  return BigInt(l2_gas.max_price_per_unit)
+}
+
+function maximalFee({ resource_bounds: bounds }: InvokeTransaction): bigint {
+  let fee = 0n
+  for (const { max_amount, max_price_per_unit } of Object.values(bounds)) {
+    fee += BigInt(max_amount) * BigInt(max_price_per_unit)
+  }
+  return fee
+}

@@ -1,0 +1,35 @@
+import type { Felt } from './felt.js'
+import type { StatusChange, SubmissionQueue } from './submissionQueue.js'
+
+/** Whoever waits for a verdict, and may go away. */
+interface Waiter {
+  onGone(listener: () => void): void
+  forget(listener: () => void): void
+}
+
+/**
+ * Waits until a submitted transaction is settled. Resolves to the change that settled it; to undefined after `waitMs`,
+ * when the waiter goes, or at once where the queue does not have it.
+ */
+export function waitForVerdict(
+  queue: SubmissionQueue,
+  hash: Felt,
+  waitMs: number,
+  waiter: Waiter,
+): Promise<Pick<StatusChange, 'state' | 'rejection'> | undefined> {
+  const row = queue.readRow(hash)
+  if (row === undefined) return Promise.resolve(undefined)
+  if (row.state === 'ACCEPTED' || row.state === 'REJECTED') return Promise.resolve(row)
+  return new Promise((resolve) => {
+    const finish = (change: StatusChange | undefined): void => {
+      clearTimeout(timer)
+      unlisten()
+      waiter.forget(giveUp)
+      resolve(change)
+    }
+    const giveUp = () => finish(undefined)
+    const unlisten = queue.onSettled(hash, finish)
+    const timer = setTimeout(giveUp, waitMs)
+    waiter.onGone(giveUp)
+  })
+}

@@ -1,0 +1,18 @@
+import { FaultError } from '../../primitives/faults.js'
+import { defineMethod } from '../method.js'
+import type { RollupNetwork } from '../rollupNetwork.js'
+import { transactionHash } from '../rollupParams.js'
+
+/** `(transaction_hash)` → a transaction that was submitted here, in the official shape, with its hash. */
+export const rollupx_getTransactionByHash = defineMethod({
+  name: 'rollupx_getTransactionByHash',
+  params: [transactionHash],
+  paramNames: ['transaction_hash'],
+  cost: 'inline',
+  memo: 'never',
+  run({ queue }: RollupNetwork, [hash]) {
+    const transaction = queue.readTransaction(hash)
+    if (transaction === undefined) throw new FaultError({ kind: 'TransactionHashNotFound' })
+    return JSON.stringify({ transaction_hash: hash, ...transaction })
+  },
+})

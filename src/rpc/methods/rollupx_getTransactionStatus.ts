@@ -1,0 +1,40 @@
+import { FaultError, type InvokeRefusalCode } from '../../primitives/faults.js'
+import type { Rejection } from '../../rollup/submissionQueue.js'
+import { defineMethod } from '../method.js'
+import type { RollupNetwork } from '../rollupNetwork.js'
+import { transactionHash } from '../rollupParams.js'
+import { invokeRefusalMessages } from '../wireErrors.js'
+
+/**
+ * `(transaction_hash)` → `{finality_status, failure_reason?, queue_status}` of a transaction that was submitted here.
+ *
+ * `finality_status` is a word that clients of the rollup know: `RECEIVED` until the sequencer rejects it (a sequencer
+ * that accepts a transaction has received it; what blocks it comes into is not known here), or `REJECTED` with the
+ * reason. `queue_status` tells more: `RECEIVED`, `SENT`, `ACCEPTED` or `REJECTED`.
+ *
+ * @example
+ * rollupx_getTransactionStatus("0x76b52e17bc09064bd986ead34263e6305ef3cecfb3ae9e19b86bf4f1a1a20ea")
+ */
+export const rollupx_getTransactionStatus = defineMethod({
+  name: 'rollupx_getTransactionStatus',
+  params: [transactionHash],
+  paramNames: ['transaction_hash'],
+  cost: 'inline',
+  memo: 'never',
+  run({ queue }: RollupNetwork, [hash]) {
+    const row = queue.readRow(hash)
+    if (row === undefined) throw new FaultError({ kind: 'TransactionHashNotFound' })
+    const { state, rejection } = row
+    return JSON.stringify({
+      finality_status: state === 'REJECTED' ? 'REJECTED' : 'RECEIVED',
+      ...(rejection && { failure_reason: reasonText(rejection) }),
+      queue_status: state,
+    })
+  },
+})
+
+function reasonText({ code, text }: Rejection): string {
+  if (code === undefined) return text ?? ''
+  const message = invokeRefusalMessages[code as InvokeRefusalCode]
+  return text === undefined ? message : `${message}: ${text}`
+}

@@ -1,0 +1,15 @@
+import { defineMethod } from '../method.js'
+import type { RollupNetwork } from '../rollupNetwork.js'
+
+/** The version of the rollup's JSON-RPC specification whose shapes these methods follow; the first with `proof_facts`. */
+const specVersion = '0.10.2'
+
+/** The version of the rollup's JSON-RPC specification. */
+export const rollupx_specVersion = defineMethod({
+  name: 'rollupx_specVersion',
+  params: [],
+  paramNames: [],
+  cost: 'inline',
+  memo: 'never',
+  run: (_network: RollupNetwork) => `"${specVersion}"`,
+})

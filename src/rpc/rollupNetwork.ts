@@ -1,0 +1,15 @@
+import type { NetworkJobs } from '../pool/jobs.js'
+import type { Felt } from '../rollup/felt.js'
+import type { InvokeLimits } from '../rollup/invokeTransaction.js'
+import type { SubmissionQueue } from '../rollup/submissionQueue.js'
+import type { RpcNetwork } from './method.js'
+
+/** What a network of kind `rollup` offers to methods. */
+export interface RollupNetwork extends RpcNetwork {
+  readonly chainId: Felt
+  readonly queue: SubmissionQueue
+  readonly jobs: NetworkJobs
+  readonly invokeLimits: InvokeLimits
+  /** How long an answer to a submission waits for the sequencer's verdict; undefined where it does not. */
+  readonly verdictMsMax: number | undefined
+}

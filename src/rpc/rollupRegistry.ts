@@ -1,0 +1,28 @@
+import type { Method } from './method.js'
+import { rollupx_addInvokeTransaction } from './methods/rollupx_addInvokeTransaction.js'
+import { rollupx_chainId } from './methods/rollupx_chainId.js'
+import { rollupx_getTransactionByHash } from './methods/rollupx_getTransactionByHash.js'
+import { rollupx_getTransactionStatus } from './methods/rollupx_getTransactionStatus.js'
+import { rollupx_specVersion } from './methods/rollupx_specVersion.js'
+import type { RollupNetwork } from './rollupNetwork.js'
+
+/** Every method of a rollup network, by its name on the wire under the neutral prefix `rollupx`. */
+export const rollupMethods = {
+  rollupx_addInvokeTransaction,
+  rollupx_chainId,
+  rollupx_getTransactionByHash,
+  rollupx_getTransactionStatus,
+  rollupx_specVersion,
+} satisfies Record<string, Method<RollupNetwork>>
+
+export type RollupMethodName = keyof typeof rollupMethods
+
+/** The methods under each of `prefixes`. */
+export function prefixRollupMethods(prefixes: readonly string[]): Method<RollupNetwork>[] {
+  return [...new Set(prefixes)].flatMap((prefix) =>
+    Object.values<Method<RollupNetwork>>(rollupMethods).map((method) => ({
+      ...method,
+      name: method.name.replace(/^rollupx_/, `${prefix}_`),
+    })),
+  )
+}

@@ -1,0 +1,84 @@
+/** A submission queue on a real store, with or without a forwarder, inside the test's process. */
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { FaultError, type InvokeRefusalCode } from '../../src/primitives/faults.js'
+import { asciiToFelt, type Felt } from '../../src/rollup/felt.js'
+import { Forwarder } from '../../src/rollup/forwarder.js'
+import { computeInvokeHash, toHashedFields } from '../../src/rollup/invokeHash.js'
+import { invokeLimitsDefault, parseInvokeTransaction } from '../../src/rollup/invokeTransaction.js'
+import { createSequencerClient, type SequencerOptions } from '../../src/rollup/sequencerClient.js'
+import { type QueueOptions, SubmissionQueue } from '../../src/rollup/submissionQueue.js'
+import { NodeStore } from '../../src/store/nodeStore.js'
+import { waitFor } from '../program.js'
+
+export const chainId = asciiToFelt('SN_SEPOLIA')
+
+export const limitsOfTests: QueueOptions['limits'] = {
+  waitingMax: 10_000,
+  waitingBytesMax: 2 ** 28,
+  waitingMsMax: 3_600_000,
+  retentionMs: 3_600_000,
+  settledMax: 10_000,
+}
+
+export interface OpenQueue {
+  readonly queue: SubmissionQueue
+  readonly logged: string[]
+  /** Submits what a caller would write, and returns its hash. */
+  submit(written: unknown): Promise<Felt>
+  /** Waits for a state. */
+  reaches(hash: Felt, state: string): Promise<void>
+  forward(options: Partial<SequencerOptions> & { readonly url: string }): Forwarder
+  close(): Promise<void>
+}
+
+export function openQueue(
+  t: Test,
+  folder: string,
+  {
+    limits = {},
+    idempotent = false,
+  }: { limits?: Partial<QueueOptions['limits']>; idempotent?: boolean } = {},
+): OpenQueue {
+  const store = NodeStore.open({ path: join(folder, 'node.mdb'), mapBytes: 2 ** 30 })
+  const queue = new SubmissionQueue(store.openSubmissions('roll', chainId), {
+    idempotent,
+    limits: { ...limitsOfTests, ...limits },
+  })
+  const logged: string[] = []
+  let forwarder: Forwarder | undefined
+  let closed: Promise<void> | undefined
+  const close = () => {
+    closed ??= (async () => {
+      await forwarder?.stop()
+      await store.close()
+    })()
+    return closed
+  }
+  t.teardown(close)
+  return {
+    queue,
+    logged,
+    async submit(written) {
+      const transaction = parseInvokeTransaction(written, invokeLimitsDefault)
+      queue.assertAcceptable(transaction)
+      const hash = computeInvokeHash({ chainId, fields: toHashedFields(transaction) })
+      await queue.submit(transaction, hash)
+      return hash
+    },
+    async reaches(hash, state) {
+      await waitFor(`${hash} to be ${state}`, () => queue.readRow(hash)?.state === state)
+    },
+    forward(options) {
+      const client = createSequencerClient({ form: 'rpc', prefix: 'rollupx', timeoutMs: 5_000, ...options })
+      forwarder = new Forwarder({ queue, client, inFlightMax: 8, log: (message) => logged.push(message) })
+      return forwarder
+    },
+    close,
+  }
+}
+
+/** What a refused submission rejects with. */
+export function refusal(code: InvokeRefusalCode): FaultError {
+  return new FaultError({ kind: 'InvokeRefused', code, text: undefined })
+}

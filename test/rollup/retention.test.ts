@@ -1,0 +1,69 @@
+import t from 'tap'
+import { makeTransaction } from '../invokeTransactions.js'
+import { openQueue, refusal } from './queues.js'
+
+t.test('what waits too long is rejected, what was kept long enough goes', async (t) => {
+  const { queue, submit } = openQueue(t, t.testdir(), {
+    limits: { waitingMsMax: 60_000, retentionMs: 120_000 },
+  })
+  const hash = await submit(makeTransaction(1, 0))
+  const now = Date.now()
+  await queue.sweep(now + 59_000)
+  t.equal(queue.readRow(hash)?.state, 'RECEIVED')
+  await queue.sweep(now + 61_000)
+  t.strictSame(queue.readRow(hash)?.rejection, {
+    code: undefined,
+    text: 'expired: no word of the sequencer within 60 s',
+  })
+  t.match(queue.counts(), { waiting: 0, waitingBytes: 0, settled: 1 })
+  t.equal(queue.readTransaction(hash)?.nonce, '0x0')
+  await queue.sweep(now + 119_000)
+  t.ok(queue.readRow(hash))
+  await queue.sweep(now + 181_000)
+  t.equal(queue.readRow(hash), undefined)
+  t.equal(queue.readTransaction(hash), undefined)
+  t.equal(queue.counts().settled, 0)
+})
+
+t.test('only so many settled ones are kept, the newest', async (t) => {
+  const { queue, submit, close } = openQueue(t, t.testdir(), { limits: { settledMax: 300 } })
+  const hashes = await Promise.all(Array.from({ length: 801 }, (_, i) => submit(makeTransaction(i + 1, 0))))
+  for (const hash of hashes) await queue.settle(hash, undefined)
+  t.equal(queue.counts().settled, 801)
+  await queue.sweep()
+  t.equal(queue.counts().settled, 300)
+  t.strictSame(
+    hashes.map((hash) => queue.readRow(hash) !== undefined),
+    hashes.map((_, i) => i >= 501),
+  )
+  await close()
+})
+
+t.test('a rejected transaction frees its nonce and its hash, an accepted one keeps its hash', async (t) => {
+  const { queue, submit } = openQueue(t, t.testdir())
+  const changes: string[] = []
+  queue.onStatus(({ state }) => changes.push(state))
+  const hash = await submit(makeTransaction(1, 0))
+  await queue.settle(hash, { code: 55, text: 'bad signature' })
+  t.equal(await submit(makeTransaction(1, 0, { signature: ['0x9'] })), hash)
+  t.strictSame(queue.readTransaction(hash)?.signature, ['0x9'])
+  t.match(queue.counts(), { waiting: 1, settled: 0 })
+  await queue.settle(hash, undefined)
+  await queue.settle(hash, { code: 55, text: 'too late' })
+  t.match(queue.readRow(hash), { state: 'ACCEPTED', rejection: undefined })
+  await t.rejects(submit(makeTransaction(1, 0)), refusal(59))
+  await submit(makeTransaction(1, 0, { calldata: ['0x9'] }))
+  t.strictSame(changes, ['RECEIVED', 'REJECTED', 'RECEIVED', 'ACCEPTED', 'RECEIVED'])
+})
+
+t.test('a store of another chain is refused under the same name', async (t) => {
+  const folder = t.testdir()
+  await openQueue(t, folder).close()
+  const { NodeStore } = await import('../../src/store/nodeStore.js')
+  const store = NodeStore.open({ path: `${folder}/node.mdb`, mapBytes: 2 ** 30 })
+  t.throws(() => store.openSubmissions('roll', '0x1'), {
+    name: 'OperatorError',
+    message: /chain id is 0x1 now/,
+  })
+  await store.close()
+})

@@ -1,0 +1,80 @@
+/**
+ * A sequencer for tests: a real HTTP server on loopback, on a thread of its own, that keeps what it accepts (also over
+ * a restart) and notes every arrival.
+ */
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import type { Test } from 'tap'
+
+/** What it does with a transaction that arrives. Whatever it has already it calls known. */
+export type Reaction =
+  | { readonly kind: 'accept' }
+  /** Accepts after a while. */
+  | { readonly kind: 'stall'; readonly ms: number }
+  /** Accepts, and ends the connection without an answer. */
+  | { readonly kind: 'dropAfter' }
+  /** Ends the connection without accepting. */
+  | { readonly kind: 'dropBefore' }
+  /** A JSON-RPC error; over the gateway's form an error with the name of that code. */
+  | { readonly kind: 'error'; readonly code: number; readonly message: string; readonly data?: unknown }
+  | {
+      readonly kind: 'gatewayError'
+      readonly status: number
+      readonly code: string
+      readonly message: string
+    }
+  /** Anything else. */
+  | { readonly kind: 'status'; readonly status: number; readonly body: string }
+
+export interface Arrival {
+  /** `sender/nonce/calldata`. */
+  readonly key: string
+  readonly reaction: Reaction['kind']
+  readonly form: 'rpc' | 'gateway'
+  readonly transaction: unknown
+}
+
+export interface SequencerReport {
+  readonly arrivals: readonly Arrival[]
+  readonly accepted: readonly { readonly key: string; readonly hash: string | undefined }[]
+}
+
+export type SequencerOrder =
+  /** Reactions to the next transactions, and to all after them. */
+  | { readonly kind: 'react'; readonly next?: readonly Reaction[]; readonly always?: Reaction }
+  /** Compute hashes for this chain id, a felt. It costs some 10 ms each. */
+  | { readonly kind: 'hash'; readonly chainId: string }
+  /** Call what is known an invalid nonce, as for a transaction that has been executed. */
+  | { readonly kind: 'forget'; readonly forgets: boolean }
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'start' }
+  | { readonly kind: 'report' }
+
+export interface TestSequencer {
+  /** `http://127.0.0.1:PORT` */
+  readonly origin: string
+  order(order: SequencerOrder): Promise<void>
+  report(): Promise<SequencerReport>
+}
+
+export async function startSequencer(t: Test): Promise<TestSequencer> {
+  const thread = new Worker(new URL('./sequencerThread.js', import.meta.url))
+  t.teardown(() => thread.terminate())
+  const [{ port }] = (await once(thread, 'message')) as [{ port: number }]
+  const waiting = new Map<number, (result: unknown) => void>()
+  thread.on('message', ({ id, result }: { id: number; result: unknown }) => {
+    waiting.get(id)?.(result)
+    waiting.delete(id)
+  })
+  let id = 0
+  const ask = (order: SequencerOrder) =>
+    new Promise<unknown>((resolve) => {
+      waiting.set(++id, resolve)
+      thread.postMessage({ id, order })
+    })
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    order: async (order) => void (await ask(order)),
+    report: async () => (await ask({ kind: 'report' })) as SequencerReport,
+  }
+}
