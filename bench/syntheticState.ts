@@ -25,6 +25,7 @@ import { encodeAccount } from '../src/state/account.js'
 import { type TrieChange, updateTrie } from '../src/state/trie.js'
 import type { Change } from '../src/store/bundle.js'
 import { ChainWriter } from '../src/store/chainWriter.js'
+import { scatter } from './scatter.js'
 
 export interface SyntheticSize {
   readonly accounts: number
@@ -70,14 +71,6 @@ export const slotsPerAccount = 3
 const keysPerBlockDefault = 250_000
 const secondsPerBlock = 12
 
-/** Spreads consecutive numbers over 32 bits, each to a number of its own (the finalizer of MurmurHash3). */
-function scatter(index: number): number {
-  let mixed = (index + 1) | 0
-  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
-  return (mixed ^ (mixed >>> 16)) >>> 0
-}
-
 /** Eight hex digits of a 32-bit number. */
 const digits = (value: number): string => value.toString(16).padStart(8, '0')
 
@@ -101,7 +94,7 @@ export function vaultValue(index: number): Uint8Array {
   return toMinimalBytes(scatter(index) + 1)
 }
 
-/** Writes the network into a new store at `path`. Some 15,000 accounts or 40,000 slots a second. */
+/** Writes the network into a new store at `path`. Some 4,000 accounts or 14,000 slots a second. */
 export async function writeSyntheticNetwork(
   path: string,
   size: SyntheticSize,
@@ -118,12 +111,14 @@ export async function writeSyntheticNetwork(
     for (const chunk of inHashOrder(size.slots, keysPerBlock, (i) => hexToBytes(vaultSlotHex(i)))) {
       builder.addVaultSlots(chunk)
       builder.seal()
-      onProgress((done += chunk.length), total)
+      done += chunk.length
+      onProgress(done, total)
     }
     for (const chunk of inHashOrder(size.accounts, keysPerBlock, (i) => hexToBytes(accountHex(i)))) {
       for (const entry of chunk) builder.addAccount(entry)
       builder.seal()
-      onProgress((done += chunk.length), total)
+      done += chunk.length
+      onProgress(done, total)
     }
   } finally {
     await store.close()
@@ -178,7 +173,9 @@ function* inHashOrder(
 
 /** Collects what one block changes and writes it. */
 class BlockBuilder {
-  readonly #accountSlotHashes = Array.from({ length: slotsPerAccount }, (_, slot) => keccak256(slotBytes(slot)))
+  readonly #accountSlotHashes = Array.from({ length: slotsPerAccount }, (_, slot) =>
+    keccak256(slotBytes(slot)),
+  )
   #parent: { readonly header: Header; readonly hash: Hash32 }
   #vaultRoot: Hash32 = emptyTrieRoot
   #accounts: Change[] = []
