@@ -32,6 +32,9 @@ export function anvilPath(): string | undefined {
   }
 }
 
+/** anvil's own accounts and contracts would be part of the state, and of every proof. */
+const nothingElse = ['--accounts', '0', '--disable-default-create2-deployer']
+
 /** Starts anvil with the state of `network`, which the server at `url` serves. It says its port. */
 export async function startAnvil(folder: string, network: BenchNetwork, url: string): Promise<ServerProcess> {
   const program = anvilPath()
@@ -43,7 +46,17 @@ export async function startAnvil(folder: string, network: BenchNetwork, url: str
   const statePath = join(folder, 'anvil-state.json')
   const { state, chainId } = await buildState(network, url)
   writeFileSync(statePath, JSON.stringify(state))
-  const flags = ['--port', '0', '--load-state', statePath, '--chain-id', chainId, '--hardfork', 'osaka']
+  const flags = [
+    '--port',
+    '0',
+    '--load-state',
+    statePath,
+    '--chain-id',
+    chainId,
+    '--hardfork',
+    'osaka',
+    ...nothingElse,
+  ]
   return startServer([program, ...flags], /^Listening on 127\.0\.0\.1:(\d+)/)
 }
 

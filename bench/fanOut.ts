@@ -88,6 +88,8 @@ async function startReplay({ folder, network }: RunContext): Promise<ServerProce
       { name: 'live', folder: copy, genesisPath: demo.genesisPath, source },
     ])
   } catch (error) {
-    throw new NotOfferedError(`no replay source: ${(error as Error).message.split('\n')[0]}`)
+    // The configuration refuses a type of source that it does not know.
+    if (!/source\.type/.test((error as Error).message)) throw error
+    throw new NotOfferedError('this server has no replay source')
   }
 }

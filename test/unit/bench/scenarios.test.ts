@@ -15,7 +15,7 @@ t.test('names are told apart, questions are ASCII JSON and depend on their numbe
       t.match(body, /^[\x20-\x7e]+$/, name)
     }
     t.same([0, 1, 2, 3].map(question), bodies, name)
-    t.equal(new Set(bodies).size, variety === 'one' ? 1 : 4, `${name} varies as it says`)
+    t.equal(new Set(bodies).size > 1, variety === 'many', `${name} varies as it says`)
   }
 })
 
