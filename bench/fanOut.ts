@@ -1,7 +1,7 @@
 /**
  * New heads pushed to many WebSockets. A replay source makes a block every half second; every socket has subscribed to
  * them. Delivery counts from the first socket that has a head to each socket that gets it, since the moment of its
- * making is not seen from outside. CPU per message is what the server took beyond the same replay with one socket.
+ * making is not seen from outside. CPU is that of the server's main thread, which sends; blocks are executed on another.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { devnetFolder } from './benchData.js'
 import type { FanOutResult } from './fanOutLoader.js'
-import type { Side } from './outcome.js'
+import type { Outcome, Side } from './outcome.js'
 import type { ServerProcess } from './serverProcess.js'
 import { NotOfferedError, type RunContext, type SpecialScenario } from './specialScenario.js'
 import { latenciesOf } from './statistics.js'
@@ -27,35 +27,12 @@ export function newHeads(sockets: number): SpecialScenario {
   return {
     name: `new-heads-${sockets}`,
     title: `new heads to ${sockets.toLocaleString('en')} sockets`,
-    async run(context) {
-      const heads = context.isQuick ? headsQuick : headsWhole
-      const alone = await fanOut(context, 1, heads)
-      const { server, result, side } = await fanOut(context, sockets, heads)
-      const messages = result.arrivals.length
-      const cpu =
-        side.cpuSeconds === undefined || alone.side.cpuSeconds === undefined
-          ? undefined
-          : Math.max(0, side.cpuSeconds - alone.side.cpuSeconds)
-      const own: Side = {
-        rate: messages / result.seconds,
-        rateSpread: 0,
-        cpuMicros: cpu === undefined ? undefined : (cpu * 1e6) / messages,
-        residentBytes: server,
-        latencies: latenciesOf(result.arrivals),
-      }
-      return { unit: 'messages', own, rivals: {}, ratios: {}, note: `${result.missed} messages missed` }
-    },
+    run: (context) => fanOut(context, sockets),
   }
 }
 
-interface FanOut {
-  /** Resident bytes at the end. */
-  readonly server: number | undefined
-  readonly result: FanOutResult
-  readonly side: { readonly cpuSeconds: number | undefined }
-}
-
-async function fanOut(context: RunContext, sockets: number, heads: number): Promise<FanOut> {
+async function fanOut(context: RunContext, sockets: number): Promise<Omit<Outcome, 'name' | 'title'>> {
+  const heads = context.isQuick ? headsQuick : headsWhole
   const server = await startReplay(context)
   try {
     const program = fileURLToPath(new URL('./fanOutLoader.js', import.meta.url))
@@ -66,11 +43,18 @@ async function fanOut(context: RunContext, sockets: number, heads: number): Prom
     if (first.refused !== undefined) {
       throw new NotOfferedError(`no WebSocket with newHeads at ${url.pathname}: ${first.refused}`)
     }
-    const before = server.cpuSeconds()
-    const [result] = (await once(loader, 'message')) as [FanOutResult]
-    const after = server.cpuSeconds()
-    const cpuSeconds = before === undefined || after === undefined ? undefined : after - before
-    return { server: server.residentBytes(), result, side: { cpuSeconds } }
+    const before = server.mainThreadSeconds()
+    const [{ arrivals, missed, seconds }] = (await once(loader, 'message')) as [FanOutResult]
+    const after = server.mainThreadSeconds()
+    const isKnown = before !== undefined && after !== undefined
+    const own: Side = {
+      rate: arrivals.length / seconds,
+      rateSpread: 0,
+      cpuMicros: isKnown ? ((after - before) * 1e6) / arrivals.length : undefined,
+      residentBytes: server.residentBytes(),
+      latencies: latenciesOf(arrivals),
+    }
+    return { unit: 'messages', own, rivals: {}, ratios: {}, note: `${missed} messages missed` }
   } finally {
     await server.stop()
   }

@@ -14,6 +14,8 @@ export interface ServerProcess {
   readonly said: string
   /** Seconds of CPU, user and system, taken so far; undefined where the system does not tell. */
   cpuSeconds(): number | undefined
+  /** The same of its main thread alone. */
+  mainThreadSeconds(): number | undefined
   /** Resident memory; undefined where the system does not tell. */
   residentBytes(): number | undefined
   stop(): Promise<void>
@@ -80,7 +82,9 @@ export function startServer(
       resolve({
         pid,
         said,
-        cpuSeconds: () => cpuSeconds(pid),
+        cpuSeconds: () => cpuSeconds(`/proc/${pid}/stat`),
+        // A process' first thread has its number.
+        mainThreadSeconds: () => cpuSeconds(`/proc/${pid}/task/${pid}/stat`),
         residentBytes: () => residentBytes(pid),
         stop: () => stop(child),
       })
@@ -95,10 +99,10 @@ async function stop(child: ChildProcess): Promise<void> {
   await ended
 }
 
-/** Seconds of CPU that a process and its threads have taken; undefined without `/proc`. */
-export function cpuSeconds(pid: number): number | undefined {
+/** Seconds of CPU that a process or thread has taken, by its `stat` file; undefined without `/proc`. */
+function cpuSeconds(path: string): number | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const stat = readFileSync(path, 'utf8')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
   } catch {
