@@ -1,12 +1,16 @@
 /**
- * The yardstick: uWebSockets.js that takes a JSON-RPC body in and answers bytes fixed beforehand, with the headers
- * that Tidegate sends. Started as `node bareServer.js <file with the body to answer>`; prints its port.
+ * The yardstick: uWebSockets.js that takes a JSON-RPC body in and answers bytes fixed beforehand, with the header
+ * that Tidegate sends. Of several answers it gives one after the other, so that their sizes come in the same shares
+ * as from the server that gave them. Started as `node bareServer.js <JSON file with an array of answers>`; prints
+ * its port.
  */
 
 import uWS from 'uWebSockets.js'
 import { readFileSync } from 'node:fs'
 
-const answer = readFileSync(process.argv[2] as string)
+const texts = JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as string[]
+const answers = texts.map((text) => Buffer.from(text))
+let turn = 0
 
 uWS
   .App()
@@ -14,6 +18,8 @@ uWS
     res.onAborted(() => undefined)
     res.onData((_chunk, isLast) => {
       if (!isLast) return
+      const answer = answers[turn] as Buffer
+      turn = turn + 1 === answers.length ? 0 : turn + 1
       res.cork(() => {
         res.writeHeader('content-type', 'application/json')
         res.end(answer)

@@ -1,19 +1,31 @@
+/**
+ * Servers under measurement, each in a process of its own. Owns pinning to cores and what the operating system says
+ * of a process: CPU time and memory.
+ */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { createInterface } from 'node:readline'
 
-/** A server under measurement, in a process of its own. */
 export interface ServerProcess {
   readonly pid: number
   /** First capture of `ready` in what it printed. */
   readonly said: string
   /** Seconds of CPU, user and system, taken so far; undefined where the system does not tell. */
   cpuSeconds(): number | undefined
-  stop(): void
+  /** The same of its main thread alone. */
+  mainThreadSeconds(): number | undefined
+  /** Resident memory; undefined where the system does not tell. */
+  residentBytes(): number | undefined
+  stop(): Promise<void>
 }
 
 /** Clock ticks of `/proc/<pid>/stat`; 100 a second on every Linux that Node runs on. */
 const ticksPerSecond = 100
+
+/** Cores of the machine; counted before the loader is kept on one of them. */
+export const cores = availableParallelism()
 
 const hasTaskset = (() => {
   try {
@@ -24,36 +36,84 @@ const hasTaskset = (() => {
   }
 })()
 
-/** Keeps this process, the loader, on the last core, so that it does not take the servers' time. */
-export function pinLoader(cores: number): void {
-  if (hasTaskset && cores > 1)
-    execFileSync('taskset', ['-a', '-p', '-c', String(cores - 1), String(process.pid)], { stdio: 'ignore' })
+/** Servers go to the first core and the loader to the last, so that neither takes the other's time. */
+export const isPinned = hasTaskset && cores > 1
+const serverCore = '0'
+const loaderCore = String(cores - 1)
+
+/** Keeps this process, the loader, on its core. Threads and processes that it starts later stay there too. */
+export function pinLoader(): void {
+  if (isPinned)
+    execFileSync('taskset', ['-a', '-p', '-c', loaderCore, String(process.pid)], { stdio: 'ignore' })
 }
 
-/** Starts `node <args>` on the first core and waits for a line that matches `ready`. */
-export function startServer(args: readonly string[], ready: RegExp, cores: number): Promise<ServerProcess> {
-  const command = [process.execPath, ...args]
-  const pinned = hasTaskset && cores > 1 ? ['taskset', '-c', '0', ...command] : command
-  const child: ChildProcess = spawn(pinned[0] as string, pinned.slice(1), {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+/** A command line that runs `command` on the servers' core. */
+export function onServerCore(command: readonly string[]): readonly string[] {
+  return isPinned ? ['taskset', '-c', serverCore, ...command] : command
+}
+
+/** Starts `command` on the servers' core and waits for a line of its output that matches `ready`. */
+export function startServer(
+  command: readonly string[],
+  ready: RegExp,
+  readyMsMax = 120_000,
+): Promise<ServerProcess> {
+  const [program = '', ...args] = onServerCore(command)
+  const child: ChildProcess = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   return new Promise((resolve, reject) => {
-    child.on('error', reject)
-    child.on('exit', (code) => reject(new Error(`${args[0]} ended with ${code}`)))
+    let errors = ''
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      errors = (errors + text).slice(-2_000)
+    })
+    const end = (why: string) => {
+      clearTimeout(timer)
+      child.kill('SIGKILL')
+      reject(new Error(`${command.slice(0, 3).join(' ')} ${why}: ${errors.trim() || 'it said nothing'}`))
+    }
+    const timer = setTimeout(() => end(`was not ready within ${readyMsMax / 1000} s`), readyMsMax)
+    child.on('error', (error) => end(error.message))
+    child.on('exit', (code, signal) => end(`ended with ${code ?? signal}`))
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
       const said = ready.exec(line)?.[1]
       const { pid } = child
       if (said === undefined || pid === undefined) return
-      resolve({ pid, said, cpuSeconds: () => cpuSeconds(pid), stop: () => child.kill('SIGTERM') })
+      clearTimeout(timer)
+      child.removeAllListeners('exit')
+      resolve({
+        pid,
+        said,
+        cpuSeconds: () => cpuSeconds(`/proc/${pid}/stat`),
+        // A process' first thread has its number.
+        mainThreadSeconds: () => cpuSeconds(`/proc/${pid}/task/${pid}/stat`),
+        residentBytes: () => residentBytes(pid),
+        stop: () => stop(child),
+      })
     })
   })
 }
 
-function cpuSeconds(pid: number): number | undefined {
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  await ended
+}
+
+/** Seconds of CPU that a process or thread has taken, by its `stat` file; undefined without `/proc`. */
+function cpuSeconds(path: string): number | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const stat = readFileSync(path, 'utf8')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+  } catch {
+    return undefined
+  }
+}
+
+function residentBytes(pid: number): number | undefined {
+  try {
+    const kibibytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    return kibibytes === undefined ? undefined : Number(kibibytes) * 1024
   } catch {
     return undefined
   }

@@ -15,9 +15,10 @@ export interface JobPoolLimits {
   /** Undefined for {@link threadsDefault}. */
   readonly threads: number | undefined
   /**
-   * Priority of the threads as of `os.setPriority`: from 0, the edge's own, to 19. Measured with bench/poolLoad.ts on
-   * 2 cores, p99 of cached reads while the pool is saturated beside the pool idle: at 0, 136 and 5.2 ms at 2,000
-   * reads/s, 33,000 and 65,000 reads/s at saturation; at 10, 11.4 and 3.8 ms, 59,000 and 74,000 reads/s.
+   * Priority of the threads as of `os.setPriority`: from 0, the edge's own, to 19. Measured as
+   * bench/disturbedReads.ts does on 2 cores, p99 of cached reads while the pool is saturated beside the pool idle: at
+   * 0, 136 and 5.2 ms at 2,000 reads/s, 33,000 and 65,000 reads/s at saturation; at 10, 11.4 and 3.8 ms, 59,000 and
+   * 74,000 reads/s.
    */
   readonly niceness: number
   /** Jobs of each class that may wait. */

@@ -1,0 +1,92 @@
+/**
+ * The networks that benchmarks read: the demo chain and synthetic networks. Each is made once and kept outside the
+ * repository, under a name that holds all it depends on, so that a change of any of these makes a new one.
+ */
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { packageRoot } from '../src/config.js'
+import { schemaVersion } from '../src/store/tables.js'
+import {
+  generatorVersion,
+  type SyntheticSize,
+  syntheticGenesis,
+  writeSyntheticNetwork,
+} from './syntheticState.js'
+
+/** A network ready to be served. */
+export interface BenchNetwork {
+  readonly name: string
+  /** Holds `chain.mdb`. */
+  readonly folder: string
+  readonly genesisPath: string
+  /** The configuration's `source`, for a network that gets new blocks; its folder must be the run's own. */
+  readonly source?: object
+}
+
+export const devnetFolder = join(packageRoot(), 'data/devnet')
+export const programPath = join(packageRoot(), 'dist/src/main.js')
+
+/** `TIDEGATE_BENCH_CACHE`, or a folder in the user's cache. */
+export function cacheFolder(): string {
+  return (
+    process.env.TIDEGATE_BENCH_CACHE ??
+    join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'tidegate-bench')
+  )
+}
+
+/** The demo chain, imported by the program itself. */
+export async function demoNetwork(): Promise<BenchNetwork> {
+  const genesisPath = join(devnetFolder, 'genesis.json')
+  const chainPath = join(devnetFolder, 'chain.rlp')
+  const content = createHash('sha256').update(readFileSync(genesisPath)).update(readFileSync(chainPath))
+  const kept = `demo-schema${schemaVersion}-${content.digest('hex').slice(0, 16)}`
+  const folder = await makeOnce(kept, 'importing the demo chain', async (folder) => {
+    const flags = ['--network', 'demo', '--data', folder, '--genesis', genesisPath]
+    execFileSync(process.execPath, [programPath, 'import', ...flags, chainPath], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+  })
+  return { name: 'demo', folder: join(folder, 'networks/demo'), genesisPath }
+}
+
+/** A synthetic network of this size. A million accounts take about four minutes to make and 1.6 GB. */
+export async function syntheticNetwork(name: string, size: SyntheticSize): Promise<BenchNetwork> {
+  const kept = `synthetic${generatorVersion}-schema${schemaVersion}-${size.accounts}-${size.slots}`
+  const what = `making a network of ${size.accounts} accounts and ${size.slots} slots`
+  const folder = await makeOnce(kept, what, async (folder) => {
+    writeFileSync(join(folder, 'genesis.json'), syntheticGenesis)
+    let told = Date.now()
+    await writeSyntheticNetwork(join(folder, 'chain.mdb'), size, (done, total) => {
+      if (Date.now() - told < 10_000) return
+      told = Date.now()
+      console.error(`  ${Math.round((done * 100) / total)} %`)
+    })
+  })
+  return { name, folder, genesisPath: join(folder, 'genesis.json') }
+}
+
+/** The folder of that name in the cache, filled by `make` if it is not there; half-made ones never count. */
+async function makeOnce(
+  name: string,
+  what: string,
+  make: (folder: string) => Promise<void>,
+): Promise<string> {
+  const folder = join(cacheFolder(), name)
+  if (existsSync(folder)) return folder
+  mkdirSync(cacheFolder(), { recursive: true })
+  const startedAtMs = Date.now()
+  console.error(`${what}, once; it is kept in ${folder} …`)
+  const draft = mkdtempSync(join(cacheFolder(), `${name}.draft-`))
+  try {
+    await make(draft)
+    renameSync(draft, folder)
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true })
+    throw error
+  }
+  console.error(`  done in ${Math.round((Date.now() - startedAtMs) / 1000)} s`)
+  return folder
+}

@@ -1,0 +1,79 @@
+/**
+ * New heads pushed to many WebSockets. A replay source makes a block every half second; every socket has subscribed to
+ * them. Delivery counts from the first socket that has a head to each socket that gets it, since the moment of its
+ * making is not seen from outside. CPU is that of the server's main thread, which sends; blocks are executed on another.
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { devnetFolder } from './benchData.js'
+import type { FanOutResult } from './fanOutLoader.js'
+import type { Outcome, Side } from './outcome.js'
+import type { ServerProcess } from './serverProcess.js'
+import { NotOfferedError, type RunContext, type SpecialScenario } from './specialScenario.js'
+import { latenciesOf } from './statistics.js'
+import { startTidegate } from './tidegateServer.js'
+
+const intervalMs = 500
+/** Where the replay begins: far enough from the head for the longest run to see new blocks all the time. */
+const replayFrom = 60
+/** Heads that are waited for, in a short run and in a whole one. */
+const headsQuick = 10
+const headsWhole = 40
+
+export function newHeads(sockets: number): SpecialScenario {
+  return {
+    name: `new-heads-${sockets}`,
+    title: `new heads to ${sockets.toLocaleString('en')} sockets`,
+    run: (context) => fanOut(context, sockets),
+  }
+}
+
+async function fanOut(context: RunContext, sockets: number): Promise<Omit<Outcome, 'name' | 'title'>> {
+  const heads = context.isQuick ? headsQuick : headsWhole
+  const server = await startReplay(context)
+  try {
+    const program = fileURLToPath(new URL('./fanOutLoader.js', import.meta.url))
+    const url = new URL('/live/ws', server.said)
+    url.protocol = 'ws:'
+    const loader = fork(program, [url.href, String(sockets), String(heads)])
+    const [first] = (await once(loader, 'message')) as [{ refused?: string }]
+    if (first.refused !== undefined) {
+      throw new NotOfferedError(`no WebSocket with newHeads at ${url.pathname}: ${first.refused}`)
+    }
+    const before = server.mainThreadSeconds()
+    const [{ arrivals, missed, seconds }] = (await once(loader, 'message')) as [FanOutResult]
+    const after = server.mainThreadSeconds()
+    const isKnown = before !== undefined && after !== undefined
+    const own: Side = {
+      rate: arrivals.length / seconds,
+      rateSpread: 0,
+      cpuMicros: isKnown ? ((after - before) * 1e6) / arrivals.length : undefined,
+      residentBytes: server.residentBytes(),
+      latencies: latenciesOf(arrivals),
+    }
+    return { unit: 'messages', own, rivals: {}, ratios: {}, note: `${missed} messages missed` }
+  } finally {
+    await server.stop()
+  }
+}
+
+/** A server that plays the demo chain on a copy of its store. */
+async function startReplay({ folder, network }: RunContext): Promise<ServerProcess> {
+  const demo = await network('demo')
+  const copy = join(folder, 'live')
+  mkdirSync(copy, { recursive: true })
+  copyFileSync(join(demo.folder, 'chain.mdb'), join(copy, 'chain.mdb'))
+  const source = { type: 'replay', file: join(devnetFolder, 'chain.rlp'), from: replayFrom, intervalMs }
+  try {
+    return await startTidegate(folder, [
+      { name: 'live', folder: copy, genesisPath: demo.genesisPath, source },
+    ])
+  } catch (error) {
+    // The configuration refuses a type of source that it does not know.
+    if (!/source\.type/.test((error as Error).message)) throw error
+    throw new NotOfferedError('this server has no replay source')
+  }
+}

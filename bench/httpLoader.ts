@@ -1,0 +1,231 @@
+/**
+ * Load over HTTP on kept-alive connections, one question at a time on each. Owns sending, finding the end of an
+ * answer and timing. Of answers it looks at status and length alone, so that one core of loader can saturate one
+ * core of server; what they say is compared before a run.
+ *
+ * A socket reads into one buffer of its own and its callback runs without a stream's machinery: 80,000 answers a
+ * second where autocannon reaches 40,000 on the same core.
+ */
+import { connect, isIP, type Socket } from 'node:net'
+import { performance } from 'node:perf_hooks'
+import { connect as connectTls } from 'node:tls'
+
+/** Where questions go. */
+export interface Target {
+  readonly host: string
+  readonly port: number
+  /** Path with its slash, and query. */
+  readonly path: string
+  readonly isTls: boolean
+}
+
+/**
+ * Makes the body of the next question: ASCII, as JSON-RPC's hex is, since its length in bytes is taken from its
+ * characters.
+ */
+export type NextBody = () => string
+
+export interface LoadResult {
+  readonly answers: number
+  readonly seconds: number
+  /** Each answer's, in ms. */
+  readonly latencies: readonly number[]
+}
+
+/** Bytes that one read takes in; larger answers come in several. */
+const readBytes = 65_536
+const headEnd = Buffer.from('\r\n\r\n')
+const chunksEnd = Buffer.from('0\r\n\r\n')
+const noBytes: Buffer = Buffer.alloc(0)
+
+/** Throws RangeError for what is no http or https URL. */
+export function targetOf(url: string): Target {
+  const { hostname, port, pathname, search, protocol } = new URL(url)
+  if (protocol !== 'http:' && protocol !== 'https:') throw new RangeError(`${url}: expected an http URL`)
+  const isTls = protocol === 'https:'
+  const host = hostname.replace(/^\[|\]$/g, '')
+  return { host, port: Number(port || (isTls ? 443 : 80)), path: pathname + search, isTls }
+}
+
+/** One connection. Any answer but 200 and any end of the connection is an error of the run. */
+export class HttpConnection {
+  /** Beginning of an answer whose head is not whole yet; of a chunked body, its last bytes so far. */
+  #head: Buffer = noBytes
+  #isChunked = false
+  /** Bytes of the answer still to come; undefined before its head is whole. */
+  #rest: number | undefined
+  #onAnswer: (() => void) | undefined
+  #isClosed = false
+  readonly #headStart: string
+
+  private constructor(
+    private readonly socket: Socket,
+    target: Target,
+    private readonly onError: (error: Error) => void,
+  ) {
+    this.#headStart =
+      `POST ${target.path} HTTP/1.1\r\nhost: ${target.host}:${target.port}\r\n` +
+      'content-type: application/json\r\ncontent-length: '
+  }
+
+  static open(target: Target, onError: (error: Error) => void): Promise<HttpConnection> {
+    return new Promise((resolve, reject) => {
+      let connection: HttpConnection | undefined
+      const { host, port } = target
+      const take = (length: number, buffer: Uint8Array): boolean => {
+        connection?.take(length, buffer as Buffer)
+        return true
+      }
+      const onread = { buffer: Buffer.allocUnsafe(readBytes), callback: take }
+      const socket = target.isTls
+        ? connectTls({ host, port, servername: isIP(host) === 0 ? host : '' })
+        : connect({ host, port, noDelay: true, onread })
+      if (target.isTls) socket.on('data', (chunk: Buffer) => take(chunk.length, chunk))
+      socket.once(target.isTls ? 'secureConnect' : 'connect', () => {
+        connection = new HttpConnection(socket, target, onError)
+        resolve(connection)
+      })
+      socket.on('error', (error) => (connection === undefined ? reject(error) : connection.fail(error)))
+      socket.on('close', () => connection?.fail(new Error('the server closed a connection')))
+    })
+  }
+
+  ask(body: string, onAnswer: () => void): void {
+    this.#onAnswer = onAnswer
+    this.socket.write(`${this.#headStart}${body.length}\r\n\r\n${body}`, 'latin1')
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.socket.destroy()
+  }
+
+  private fail(error: Error): void {
+    if (this.#isClosed) return
+    this.close()
+    this.onError(error)
+  }
+
+  private take(length: number, buffer: Buffer): void {
+    if (this.#rest !== undefined) return this.takeBody(length, buffer)
+    let chunk = buffer.subarray(0, length)
+    if (this.#head.length > 0) chunk = Buffer.concat([this.#head, chunk])
+    const end = chunk.indexOf(headEnd)
+    if (end === -1) {
+      // The buffer is overwritten by the next read.
+      this.#head = Buffer.from(chunk)
+      return
+    }
+    this.#head = noBytes
+    const head = chunk.toString('latin1', 0, end)
+    if (!head.startsWith('HTTP/1.1 200')) return this.fail(new Error(`answered ${head.split('\r\n')[0]}`))
+    const declared = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
+    this.#isChunked = declared === undefined
+    if (this.#isChunked && !/\r\ntransfer-encoding: *chunked/i.test(head)) {
+      return this.fail(new Error('an answer without a length'))
+    }
+    this.#rest = Number(declared ?? 0)
+    const body = chunk.subarray(end + headEnd.length)
+    this.takeBody(body.length, body)
+  }
+
+  private takeBody(length: number, buffer: Buffer): void {
+    if (this.#isChunked) {
+      // One question at a time: the end of an answer is the end of what has arrived.
+      const tail = Buffer.concat([
+        this.#head,
+        buffer.subarray(Math.max(0, length - chunksEnd.length), length),
+      ])
+      this.#head = tail.subarray(-chunksEnd.length)
+      if (!this.#head.equals(chunksEnd)) return
+      this.#head = noBytes
+    } else {
+      this.#rest = (this.#rest as number) - length
+      if (this.#rest > 0) return
+    }
+    this.#rest = undefined
+    const onAnswer = this.#onAnswer
+    this.#onAnswer = undefined
+    onAnswer?.()
+  }
+}
+
+/** Opens connections, runs `load` on them and closes them. Rejects with the first error of any of them. */
+export async function withConnections<T>(
+  target: Target,
+  count: number,
+  load: (connections: readonly HttpConnection[]) => Promise<T>,
+): Promise<T> {
+  const connections: HttpConnection[] = []
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      const open = async () => {
+        while (connections.length < count) connections.push(await HttpConnection.open(target, reject))
+        return load(connections)
+      }
+      open().then(resolve, reject)
+    })
+  } finally {
+    for (const connection of connections) connection.close()
+  }
+}
+
+/** Asks again as soon as an answer is there, on every connection, for `seconds`. */
+export async function saturate(
+  connections: readonly HttpConnection[],
+  seconds: number,
+  next: NextBody,
+): Promise<LoadResult> {
+  const startedAtMs = performance.now()
+  const endsAtMs = startedAtMs + seconds * 1000
+  const latencies: number[] = []
+  const lane = (connection: HttpConnection) =>
+    new Promise<void>((resolve) => {
+      let askedAtMs = 0
+      const ask = () => {
+        askedAtMs = performance.now()
+        if (askedAtMs >= endsAtMs) return resolve()
+        connection.ask(next(), onAnswer)
+      }
+      const onAnswer = () => {
+        latencies.push(performance.now() - askedAtMs)
+        ask()
+      }
+      ask()
+    })
+  await Promise.all(connections.map(lane))
+  return { answers: latencies.length, seconds: (performance.now() - startedAtMs) / 1000, latencies }
+}
+
+/**
+ * Asks `rate` times a second for `seconds`, whatever the answers do. Each latency counts from the moment at which
+ * its question was due, so that a stall counts for all that would have come in it (no coordinated omission).
+ */
+export async function askAtRate(
+  connections: readonly HttpConnection[],
+  rate: number,
+  seconds: number,
+  next: NextBody,
+): Promise<LoadResult> {
+  const total = Math.max(1, Math.floor(rate * seconds))
+  const latencies: number[] = []
+  const free = [...connections]
+  const startedAtMs = performance.now()
+  let due = 0
+  while (latencies.length < total) {
+    const now = performance.now()
+    while (due < total && free.length > 0) {
+      const dueAtMs = startedAtMs + (due * 1000) / rate
+      if (dueAtMs > now) break
+      due++
+      const connection = free.pop() as HttpConnection
+      connection.ask(next(), () => {
+        latencies.push(performance.now() - dueAtMs)
+        free.push(connection)
+      })
+    }
+    // Timers are a millisecond coarse; the loader has a core of its own to wait on.
+    await new Promise(setImmediate)
+  }
+  return { answers: total, seconds: (performance.now() - startedAtMs) / 1000, latencies }
+}

@@ -1,0 +1,226 @@
+/**
+ * Measures one scenario over HTTP: the server and its rivals in turns, round after round, first saturated, then at a
+ * fixed rate. Medians over the rounds are what counts.
+ */
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import autocannon from 'autocannon'
+import { findDifference } from './anvil.js'
+import {
+  askAtRate,
+  type LoadResult,
+  type NextBody,
+  saturate,
+  type Target,
+  targetOf,
+  withConnections,
+} from './httpLoader.js'
+import { compareSides, type Outcome, type Side } from './outcome.js'
+import { askBody, resultsOf } from './rpc.js'
+import type { Scenario } from './scenarios.js'
+import { type ServerProcess, startServer } from './serverProcess.js'
+import { latenciesOf, median, spread } from './statistics.js'
+
+export interface RunSettings {
+  readonly rounds: number
+  readonly seconds: number
+  readonly warmUpSeconds: number
+  readonly connections: number
+  readonly loader: 'own' | 'autocannon'
+}
+
+/** A server that takes part. Without a process nothing is known of its CPU time. */
+export interface Contestant {
+  readonly name: string
+  readonly url: string
+  readonly process?: ServerProcess | undefined
+}
+
+/** Share of the slower server's highest rate at which latencies are taken: loaded, yet far from queues without end. */
+const latencyLoad = 0.5
+/** Different answers that the bare server repeats where questions vary. */
+const sampledAnswers = 64
+
+/** Throws where an answer is an error or null, where anvil's answer differs, or where a connection fails. */
+export async function measureHttp(
+  scenario: Scenario,
+  own: Contestant,
+  anvil: Contestant | undefined,
+  settings: RunSettings,
+  folder: string,
+): Promise<Outcome> {
+  const answers = await sampleAnswers(scenario, own)
+  if (anvil !== undefined && scenario.anvil === 'same') await compareAnswers(scenario, answers, anvil)
+  const bareProcess = await startBare(folder, answers)
+  const bare = { name: 'bare', url: `http://127.0.0.1:${bareProcess.said}/`, process: bareProcess }
+  try {
+    const rivals = anvil === undefined || scenario.anvil === 'none' ? [bare] : [bare, anvil]
+    const tracks = [own, ...rivals].map((contestant) => new Track(scenario, contestant, settings))
+    await inTurns(tracks, settings.rounds, (track) => track.saturate())
+    const [ownTrack, bareTrack] = tracks as [Track, Track]
+    const common = Math.min(ownTrack.rate, bareTrack.rate)
+    await inTurns(tracks, settings.rounds, (track) =>
+      track.askAtRate(latencyLoad * (track.contestant.name === 'anvil' ? track.rate : common)),
+    )
+    const sides = new Map(tracks.map((track) => [track.contestant.name, track.side()]))
+    const ownSide = sides.get(own.name) as Side
+    sides.delete(own.name)
+    const { name, title } = scenario
+    return {
+      name,
+      title,
+      unit: 'requests',
+      answerBytes: Math.round(answers.reduce((sum, { length }) => sum + length, 0) / answers.length),
+      own: ownSide,
+      rivals: Object.fromEntries(sides),
+      ratios: Object.fromEntries([...sides].map(([rival, side]) => [rival, compareSides(ownSide, side)])),
+      note:
+        typeof scenario.anvil === 'function' && anvil !== undefined
+          ? 'anvil holds the demo chain'
+          : undefined,
+    }
+  } finally {
+    await bareProcess.stop()
+  }
+}
+
+/** Each in turn, another first in each round, after a warm-up. */
+async function inTurns(
+  tracks: readonly Track[],
+  rounds: number,
+  run: (track: Track) => Promise<void>,
+): Promise<void> {
+  for (const track of tracks) await track.warmUp()
+  for (let round = 0; round < rounds; round++) {
+    for (let at = 0; at < tracks.length; at++) await run(tracks[(at + round) % tracks.length] as Track)
+  }
+}
+
+/** One server on its way through the rounds of a scenario. */
+class Track {
+  readonly #target: Target
+  readonly #next: NextBody
+  readonly #rates: number[] = []
+  readonly #cpuMicros: number[] = []
+  readonly #busy: number[] = []
+  readonly #latencies: number[][] = []
+  #latencyRate = 0
+
+  constructor(
+    scenario: Scenario,
+    readonly contestant: Contestant,
+    private readonly settings: RunSettings,
+  ) {
+    this.#target = targetOf(contestant.url)
+    const question =
+      contestant.name === 'anvil' && typeof scenario.anvil === 'function' ? scenario.anvil : scenario.question
+    let n = 0
+    this.#next = () => question(n++)
+  }
+
+  /** Median answers a second under saturation. */
+  get rate(): number {
+    return median(this.#rates) ?? 0
+  }
+
+  async warmUp(): Promise<void> {
+    const { connections, warmUpSeconds } = this.settings
+    await withConnections(this.#target, connections, (open) => saturate(open, warmUpSeconds, this.#next))
+  }
+
+  async saturate(): Promise<void> {
+    const { connections, seconds, loader } = this.settings
+    const before = this.contestant.process?.cpuSeconds()
+    const result =
+      loader === 'autocannon'
+        ? await saturateWithAutocannon(this.contestant.url, connections, seconds, this.#next)
+        : await withConnections(this.#target, connections, (open) => saturate(open, seconds, this.#next))
+    const after = this.contestant.process?.cpuSeconds()
+    this.#rates.push(result.answers / result.seconds)
+    if (before === undefined || after === undefined) return
+    this.#cpuMicros.push(((after - before) * 1e6) / result.answers)
+    this.#busy.push((after - before) / result.seconds)
+  }
+
+  async askAtRate(rate: number): Promise<void> {
+    const { connections, seconds } = this.settings
+    const { latencies } = await withConnections(this.#target, connections, (open) =>
+      askAtRate(open, rate, seconds, this.#next),
+    )
+    this.#latencyRate = rate
+    this.#latencies.push([...latencies])
+  }
+
+  side(): Side {
+    const rounds = this.#latencies.map(latenciesOf)
+    const of = (key: keyof (typeof rounds)[number]) => median(rounds.map((round) => round[key]))
+    // One round of a slow scenario has too few answers for the rarer percentiles; all of them together may not.
+    const all = latenciesOf(this.#latencies.flat())
+    return {
+      rate: this.rate,
+      rateSpread: spread(this.#rates),
+      cpuMicros: median(this.#cpuMicros),
+      busy: median(this.#busy),
+      residentBytes: this.contestant.process?.residentBytes(),
+      latencies: {
+        p50: of('p50') ?? all.p50,
+        p975: of('p975') ?? all.p975,
+        p99: of('p99') ?? all.p99,
+        p999: of('p999') ?? all.p999,
+      },
+      latencyRate: this.#latencyRate,
+    }
+  }
+}
+
+async function sampleAnswers(scenario: Scenario, own: Contestant): Promise<string[]> {
+  const answers: string[] = []
+  for (let n = 0; n < (scenario.variety === 'one' ? 1 : sampledAnswers); n++) {
+    const answer = await askBody(own.url, scenario.question(n))
+    resultsOf(answer)
+    answers.push(answer)
+  }
+  return answers
+}
+
+async function compareAnswers(
+  scenario: Scenario,
+  answers: readonly string[],
+  anvil: Contestant,
+): Promise<void> {
+  for (const [n, answer] of answers.entries()) {
+    const theirs = await askBody(anvil.url, scenario.question(n))
+    const difference = findDifference(JSON.parse(answer), JSON.parse(theirs))
+    if (difference !== undefined) throw new Error(`anvil answers otherwise: ${difference}`)
+  }
+}
+
+/** Starts the server that answers these texts and nothing else. It says its port. */
+export function startBare(folder: string, answers: readonly string[]): Promise<ServerProcess> {
+  const answersPath = join(folder, 'answers.json')
+  writeFileSync(answersPath, JSON.stringify(answers))
+  const program = fileURLToPath(new URL('./bareServer.js', import.meta.url))
+  return startServer([process.execPath, program, answersPath], /^(\d+)$/)
+}
+
+/** The load of the widely used tool, for comparison; it reaches about half the rate. Its latencies are whole ms. */
+export async function saturateWithAutocannon(
+  url: string,
+  connections: number,
+  seconds: number,
+  next: NextBody,
+): Promise<LoadResult> {
+  const result = await autocannon({
+    url,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    requests: [{ setupRequest: (request) => ({ ...request, body: next() }) }],
+    connections,
+    duration: seconds,
+  })
+  const failed = result.non2xx + result.errors
+  if (failed > 0) throw new Error(`${url}: ${failed} of ${result.requests.total} requests failed`)
+  return { answers: result.requests.total, seconds: result.duration, latencies: [] }
+}

@@ -1,0 +1,258 @@
+/**
+ * `npm run bench` and `npm run bench:check`: chooses the scenarios, starts what they need, measures one after the
+ * other and writes the reports. Exits 1 where a scenario failed or, in a check, where a target is not reached.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { arch, cpus, platform, tmpdir, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { packageRoot } from '../src/config.js'
+import { startAnvil } from './anvil.js'
+import { type BenchNetwork, demoNetwork, syntheticNetwork } from './benchData.js'
+import { readsUnderProofs } from './disturbedReads.js'
+import { newHeads } from './fanOut.js'
+import { htmlReport } from './htmlReport.js'
+import { saturate, targetOf, withConnections } from './httpLoader.js'
+import { type Contestant, measureHttp, type RunSettings, startBare } from './httpRun.js'
+import { importScenario, readsWhileImporting } from './importRun.js'
+import { type BenchOptions, helpText, parseOptions } from './options.js'
+import { compareSides, type Finding, isSkipped, type Outcome, type Report } from './outcome.js'
+import { httpScenarios, type NetworkName, type Scenario, slotsOf } from './scenarios.js'
+import { cores, isPinned, pinLoader, type ServerProcess } from './serverProcess.js'
+import { NotOfferedError, type RunContext, type SpecialScenario } from './specialScenario.js'
+import { submissions } from './submissionRun.js'
+import { findShortfalls, parseTargets, shortfallTable, type Target } from './targets.js'
+import { findingLine, footLines, headLine } from './terminalReport.js'
+import { startTidegate, withoutCaches } from './tidegateServer.js'
+
+const specialScenarios: readonly SpecialScenario[] = [
+  readsUnderProofs,
+  readsWhileImporting,
+  importScenario,
+  newHeads(1_000),
+  newHeads(5_000),
+  submissions,
+]
+
+/** The networks of one run, each made or found at its first use. */
+class Networks {
+  readonly #known = new Map<string, Promise<BenchNetwork>>()
+
+  constructor(private readonly options: BenchOptions) {}
+
+  get(name: string): Promise<BenchNetwork> {
+    let network = this.#known.get(name)
+    if (network === undefined) {
+      network = this.#make(name as NetworkName)
+      this.#known.set(name, network)
+    }
+    return network
+  }
+
+  #make(name: NetworkName): Promise<BenchNetwork> {
+    if (name === 'demo') return demoNetwork()
+    const accounts = name === 'accounts' ? this.options.accounts : 1_000
+    return syntheticNetwork(name, { accounts, slots: slotsOf(name, this.options) })
+  }
+}
+
+async function main(options: BenchOptions): Promise<number> {
+  const targets = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-bench-'))
+  try {
+    const report = await run(options, chosenNames(options, targets), folder)
+    writeReports(report, options.out ?? join(packageRoot(), 'bench/results'))
+    if (options.isCheck) return check(report, options, targets)
+    return report.findings.some((finding) => isSkipped(finding) && finding.hasFailed) ? 1 : 0
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Which scenarios are asked for, by name. A check takes those with targets, and what these are compared with. */
+function chosenNames(options: BenchOptions, targets: readonly Target[]): (name: string) => boolean {
+  const targeted = new Set(targets.flatMap(({ scenario, rival }) => [scenario, rival]))
+  return (name) =>
+    (options.only.length === 0 || options.only.some((part) => name.includes(part))) &&
+    (!options.isCheck || targeted.has(name))
+}
+
+async function run(
+  options: BenchOptions,
+  isChosen: (name: string) => boolean,
+  folder: string,
+): Promise<Report> {
+  const settings: RunSettings = { ...options, warmUpSeconds: Math.min(1, options.seconds) }
+  const networks = new Networks(options)
+  const http = httpScenarios(options).filter(({ name }) => isChosen(name))
+  const special = options.url === undefined ? specialScenarios.filter(({ name }) => isChosen(name)) : []
+  if (http.length + special.length === 0) throw new RangeError('--only: no scenario has such a name')
+  // Made before the loader is pinned, so that all cores take part.
+  for (const { network } of http) if (options.url === undefined) await networks.get(network)
+  if (special.length > 0) await networks.get('demo')
+  pinLoader()
+  const loaderCeiling = await measureCeiling(folder, settings)
+  const findings: Finding[] = []
+  const tell = (finding: Finding) => {
+    findings.push(finding)
+    console.log(findingLine(finding))
+  }
+  const { machine, about } = facts(options)
+  console.log(
+    `${Object.entries({ ...machine, ...about })
+      .map((pair) => pair.join(' '))
+      .join(', ')}\n`,
+  )
+  console.log(headLine())
+  await measureAllHttp(http, options, settings, networks, folder, tell)
+  const context: RunContext = {
+    folder,
+    settings,
+    isQuick: options.isQuick,
+    network: (name) => networks.get(name),
+  }
+  for (const scenario of special) {
+    const { name, title } = scenario
+    tell(await attempt(scenario, async () => ({ name, title, ...(await scenario.run(context)) })))
+  }
+  const startedAt = new Date().toISOString()
+  const report = { startedAt, machine, settings: about, loaderCeiling, findings: withGrowth(findings) }
+  console.log(footLines(report).join('\n'))
+  return report
+}
+
+async function measureAllHttp(
+  scenarios: readonly Scenario[],
+  options: BenchOptions,
+  settings: RunSettings,
+  networks: Networks,
+  folder: string,
+  tell: (finding: Finding) => void,
+): Promise<void> {
+  if (scenarios.length === 0) return
+  const servers: ServerProcess[] = []
+  const started = async (server: Promise<ServerProcess>) => {
+    servers.push(await server)
+    return server
+  }
+  try {
+    const endpoint = options.url
+    let ownOf = (_scenario: Scenario): Contestant => ({ name: 'endpoint', url: endpoint as string })
+    let anvil: Contestant | undefined
+    if (endpoint === undefined) {
+      const names = new Set<string>(['demo', ...scenarios.map(({ network }) => network)])
+      const served = await Promise.all([...names].map((name) => networks.get(name)))
+      const { limits, profileFolder } = options
+      const usual = await started(startTidegate(folder, served, { limits, profileFolder }))
+      const uncached = await started(
+        startTidegate(folder, served, { limits: { ...limits, ...withoutCaches }, profileFolder }),
+      )
+      ownOf = ({ network, isUncached }) => {
+        const process = isUncached === true ? uncached : usual
+        return { name: 'tidegate', url: new URL(`/${network}`, process.said).href, process }
+      }
+    }
+    if (options.withAnvil) {
+      const url = ownOf(scenarios[0] as Scenario).url
+      const process = await started(
+        startAnvil(folder, await networks.get('demo'), new URL('/demo', url).href),
+      )
+      anvil = { name: 'anvil', url: `http://127.0.0.1:${process.said}/`, process }
+    }
+    for (const scenario of scenarios) {
+      tell(await attempt(scenario, () => measureHttp(scenario, ownOf(scenario), anvil, settings, folder)))
+    }
+  } finally {
+    for (const server of servers) await server.stop()
+  }
+}
+
+/** What `measure` finds; a failure becomes a finding too, so that one scenario does not take the others with it. */
+async function attempt(
+  { name, title }: { readonly name: string; readonly title: string },
+  measure: () => Promise<Outcome>,
+): Promise<Finding> {
+  try {
+    return await measure()
+  } catch (error) {
+    if (error instanceof NotOfferedError) return { name, title, skipped: error.message, hasFailed: false }
+    return { name, title, skipped: `failed: ${(error as Error).message}`, hasFailed: true }
+  }
+}
+
+/** Answers a second of the loader against a server that answers a slot's bytes and does nothing else. */
+async function measureCeiling(folder: string, settings: RunSettings): Promise<number> {
+  const bare = await startBare(folder, [
+    JSON.stringify({ jsonrpc: '2.0', id: 1, result: `0x${'0'.repeat(64)}` }),
+  ])
+  try {
+    const target = targetOf(`http://127.0.0.1:${bare.said}/`)
+    const body = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
+    const round = (seconds: number) =>
+      withConnections(target, settings.connections, (open) => saturate(open, seconds, () => body))
+    await round(settings.warmUpSeconds)
+    const { answers, seconds } = await round(settings.seconds)
+    return answers / seconds
+  } finally {
+    await bare.stop()
+  }
+}
+
+/** Adds to the larger networks how they compare with the smallest one. */
+function withGrowth(findings: readonly Finding[]): Finding[] {
+  const small = findings.find(({ name }) => name === 'slots-1k')
+  return findings.map((finding) => {
+    const isLarger = finding.name === 'slots-100k' || finding.name === 'slots-large'
+    if (!isLarger || isSkipped(finding) || small === undefined || isSkipped(small)) return finding
+    const growth = compareSides(finding.own, small.own)
+    return { ...finding, ratios: { ...finding.ratios, 'slots-1k': growth } }
+  })
+}
+
+function facts(options: BenchOptions) {
+  const machine = {
+    node: process.versions.node,
+    system: `${platform()} ${arch()}`,
+    processor: cpus()[0]?.model.trim() ?? 'unknown',
+    cores,
+    'memory GB': Math.round(totalmem() / 1e9),
+  }
+  const about = {
+    rounds: options.rounds,
+    'seconds a round': options.seconds,
+    connections: options.connections,
+    loader: options.loader,
+    pinning: isPinned ? 'server and loader on a core each' : 'none',
+  }
+  return { machine, about }
+}
+
+function writeReports(report: Report, folder: string): void {
+  mkdirSync(folder, { recursive: true })
+  const stem = join(folder, report.startedAt.slice(0, 19).replaceAll(':', '-'))
+  writeFileSync(`${stem}.json`, `${JSON.stringify(report, null, 2)}\n`)
+  writeFileSync(`${stem}.html`, htmlReport(report))
+  console.log(`\nWritten: ${stem}.json and .html`)
+}
+
+function check(report: Report, options: BenchOptions, targets: readonly Target[]): number {
+  const asked = targets.filter(({ scenario }) => chosenNames(options, targets)(scenario))
+  const shortfalls = findShortfalls(report, asked)
+  if (shortfalls.length === 0) {
+    console.log(`\nAll ${asked.length} targets are reached.`)
+    return 0
+  }
+  console.log(
+    `\n${shortfalls.length} of ${asked.length} targets are not reached:\n\n${shortfallTable(shortfalls)}`,
+  )
+  return 1
+}
+
+try {
+  const options = parseOptions(process.argv.slice(2))
+  if (options.isHelp) console.log(helpText)
+  else process.exitCode = await main(options)
+} catch (error) {
+  const isUsage = error instanceof RangeError
+  console.error(isUsage ? `${error.message}\n\nnpm run bench -- --help lists the flags.` : error)
+  process.exitCode = isUsage ? 2 : 1
+}

@@ -1,0 +1,139 @@
+/** The command line of the benchmarks. */
+import { parseArgs } from 'node:util'
+
+export interface BenchOptions {
+  readonly isHelp: boolean
+  readonly isCheck: boolean
+  readonly isQuick: boolean
+  readonly withAnvil: boolean
+  /** Endpoint measured instead of a Tidegate of our own. */
+  readonly url: string | undefined
+  /** Parts of scenario names; empty for all. */
+  readonly only: readonly string[]
+  readonly rounds: number
+  readonly seconds: number
+  readonly connections: number
+  readonly accounts: number
+  readonly largeSlots: number
+  readonly loader: 'own' | 'autocannon'
+  /** Members of the server's configuration under `limits`. */
+  readonly limits: Readonly<Record<string, number>>
+  readonly profileFolder: string | undefined
+  /** Folder of the reports. */
+  readonly out: string | undefined
+}
+
+export const helpText = `Measures Tidegate beside a bare uWebSockets.js server that answers the same bytes.
+
+  npm run bench -- [flags]         everything: a table here, JSON and an HTML page under bench/results
+  npm run bench:check              a short run beside anvil; exits 1 where it falls short of bench/targets.json
+
+  --against anvil                  also the same questions to anvil holding the same chain; answers are compared first
+  --url URL                        measure this endpoint, holding the demo chain, instead of a server of our own
+  --only NAME[,NAME]               scenarios whose name contains one of these
+  --quick                          short rounds and small networks: a first look, not a measurement
+  --rounds N, --seconds N          rounds of each server (5), and how long one takes (2)
+  --connections N                  at the same time (64)
+  --accounts N                     accounts of the network that proofs are of (1,000,000)
+  --slots N                        slots of the largest network read from (1,000,000); 10,000,000 take 15 minutes
+                                   to make, once
+  --loader own|autocannon          who makes the load (own); autocannon reaches about half as much
+  --limit NAME=N                   a member of the server's limits, for example poolNiceness=0; may be repeated
+  --cpu-prof DIR                   write CPU profiles of the server into this folder
+  --out DIR                        where the reports go
+  --help                           this text
+
+Networks are made once and kept in TIDEGATE_BENCH_CACHE, or else in tidegate-bench under the user's cache folder.
+`
+
+/** Settings that a whole run, a quick one and a check differ in. */
+const modes = {
+  whole: { rounds: 5, seconds: 2, accounts: 1_000_000, slots: 1_000_000 },
+  quick: { rounds: 3, seconds: 0.5, accounts: 100_000, slots: 100_000 },
+  check: { rounds: 3, seconds: 1, accounts: 1_000_000, slots: 1_000_000 },
+} as const
+
+/** Throws RangeError that names the flag at fault. */
+export function parseOptions(args: readonly string[]): BenchOptions {
+  const { values } = parse(args)
+  const isCheck = values.check
+  const mode = values.quick ? modes.quick : isCheck ? modes.check : modes.whole
+  const positive = (flag: string, text: string | undefined, fallback: number): number => {
+    if (text === undefined) return fallback
+    const value = Number(text)
+    if (!(value > 0 && value < 1e9))
+      throw new RangeError(`--${flag}: expected a positive number, got ${text}`)
+    return value
+  }
+  const whole = (flag: string, text: string | undefined, fallback: number): number => {
+    const value = positive(flag, text, fallback)
+    if (!Number.isInteger(value)) throw new RangeError(`--${flag}: expected a whole number, got ${text}`)
+    return value
+  }
+  if (values.against !== undefined && values.against !== 'anvil') {
+    throw new RangeError(`--against: expected anvil, got ${values.against}`)
+  }
+  if (values.url !== undefined && !/^https?:\/\/./.test(values.url)) {
+    throw new RangeError(`--url: expected an http URL, got ${values.url}`)
+  }
+  const { loader } = values
+  if (loader !== 'own' && loader !== 'autocannon') {
+    throw new RangeError(`--loader: expected own or autocannon, got ${loader}`)
+  }
+  // autocannon counts time in whole seconds.
+  const seconds = positive(
+    'seconds',
+    values.seconds,
+    loader === 'autocannon' ? Math.ceil(mode.seconds) : mode.seconds,
+  )
+  return {
+    isHelp: values.help,
+    isCheck,
+    isQuick: values.quick || isCheck,
+    withAnvil: values.against === 'anvil' || isCheck,
+    url: values.url,
+    only: values.only?.split(',').filter((name) => name !== '') ?? [],
+    rounds: whole('rounds', values.rounds, mode.rounds),
+    seconds,
+    connections: whole('connections', values.connections, 64),
+    accounts: whole('accounts', values.accounts, mode.accounts),
+    largeSlots: whole('slots', values.slots, mode.slots),
+    loader,
+    limits: Object.fromEntries(values.limit.map(parseLimit)),
+    profileFolder: values['cpu-prof'],
+    out: values.out,
+  }
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        help: { type: 'boolean', default: false },
+        check: { type: 'boolean', default: false },
+        quick: { type: 'boolean', default: false },
+        against: { type: 'string' },
+        url: { type: 'string' },
+        only: { type: 'string' },
+        rounds: { type: 'string' },
+        seconds: { type: 'string' },
+        connections: { type: 'string' },
+        accounts: { type: 'string' },
+        slots: { type: 'string' },
+        loader: { type: 'string', default: 'own' },
+        limit: { type: 'string', multiple: true, default: [] },
+        'cpu-prof': { type: 'string' },
+        out: { type: 'string' },
+      },
+    })
+  } catch (error) {
+    throw new RangeError((error as Error).message)
+  }
+}
+
+function parseLimit(text: string): [name: string, value: number] {
+  const [, name, value] = /^(\w+)=(\d+)$/.exec(text) ?? []
+  if (name === undefined || value === undefined) throw new RangeError(`--limit: expected NAME=N, got ${text}`)
+  return [name, Number(value)]
+}

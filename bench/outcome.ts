@@ -1,0 +1,80 @@
+/** What a run finds out, as it stands in the JSON report. */
+import type { Latencies } from './statistics.js'
+
+/** One server under one scenario: medians over the rounds. */
+export interface Side {
+  /** Answers a second under saturation; of work that is no requests, units of {@link Outcome.unit} a second. */
+  readonly rate: number
+  /** Distance between the extremes of the rounds' rates, as a share of the median. */
+  readonly rateSpread: number
+  /** CPU time of the server process per answer. */
+  readonly cpuMicros?: number | undefined
+  /** Share of one core that the server took under saturation. */
+  readonly busy?: number | undefined
+  readonly residentBytes?: number | undefined
+  /** Under a fixed rate, counted from when a question was due. */
+  readonly latencies?: Latencies | undefined
+  /** That rate, a second. */
+  readonly latencyRate?: number | undefined
+}
+
+/**
+ * How many times better than a rival: of rates, of CPU time per answer, or of a latency. Above 1 the measured server
+ * is the better one.
+ */
+export interface Ratio {
+  readonly value: number
+  readonly by: 'rate' | 'cpu' | 'p99'
+}
+
+export interface Outcome {
+  readonly name: string
+  readonly title: string
+  readonly unit: string
+  readonly answerBytes?: number | undefined
+  /** The measured server. */
+  readonly own: Side
+  /** By name: `bare`, `anvil`, or what a scenario compares with. */
+  readonly rivals: Readonly<Record<string, Side>>
+  readonly ratios: Readonly<Record<string, Ratio>>
+  readonly note?: string | undefined
+}
+
+/** A scenario that could not be measured, and why. */
+export interface Skipped {
+  readonly name: string
+  readonly title: string
+  readonly skipped: string
+  /** Something went wrong, in difference to a service that is not offered. */
+  readonly hasFailed: boolean
+}
+
+export type Finding = Outcome | Skipped
+
+export interface Report {
+  readonly startedAt: string
+  readonly machine: Readonly<Record<string, string | number>>
+  readonly settings: Readonly<Record<string, string | number>>
+  /** Answers a second that the loader reaches against a server that does nothing. */
+  readonly loaderCeiling: number
+  readonly findings: readonly Finding[]
+}
+
+/** A server that took more of its core than this was saturated; one that took less waited for the loader. */
+export const saturatedMin = 0.9
+
+/**
+ * Where both servers were saturated, their rates say which is faster. Where the loader was the limit, rates say
+ * nothing and CPU time per answer decides; without knowledge of it, rates have to do.
+ */
+export function compareSides(own: Side, rival: Side): Ratio {
+  const isSaturated = (own.busy ?? 0) >= saturatedMin && (rival.busy ?? 0) >= saturatedMin
+  if (isSaturated || own.cpuMicros === undefined || rival.cpuMicros === undefined) {
+    return { value: own.rate / rival.rate, by: 'rate' }
+  }
+  return { value: rival.cpuMicros / own.cpuMicros, by: 'cpu' }
+}
+
+export function isSkipped(finding: Finding): finding is Skipped {
+  return 'skipped' in finding
+}

@@ -1,0 +1,185 @@
+/**
+ * What is asked over HTTP. Each scenario makes its n-th question from n alone, so that every server and every run is
+ * asked the same, and questions that must not repeat do not.
+ */
+import { bytesToHex, toQuantity } from '../src/primitives/bytes.js'
+import {
+  addressOf,
+  blockTag,
+  calldata,
+  fullBlock,
+  headNumber,
+  slots,
+  smallBlock,
+  uncleBlock,
+  word,
+} from './demoFacts.js'
+import { productionQuestion } from './productionMix.js'
+import { batch, rpc } from './rpc.js'
+import { scatter } from './scatter.js'
+import { accountHex, vaultAddress, vaultSlotHex } from './syntheticState.js'
+
+/** Networks by their name in the configuration: the demo chain, and synthetic ones. */
+export type NetworkName = 'demo' | 'slots-1k' | 'slots-100k' | 'slots-large' | 'accounts'
+
+export interface Scenario {
+  /** As in `--only` and targets.json. */
+  readonly name: string
+  readonly title: string
+  readonly network: NetworkName
+  /** Body of the n-th question. */
+  question(n: number): string
+  /** Different questions; 1 where every n gives the same. */
+  readonly variety: 'one' | 'many'
+  /** Asked of a server that remembers no answer. */
+  readonly isUncached?: boolean
+  /**
+   * `same`: anvil is asked the same and has to answer the same. A function: what anvil is asked instead, because it
+   * does not hold that much state. `none`: anvil has nothing to answer this with.
+   */
+  readonly anvil: 'same' | 'none' | ((n: number) => string)
+}
+
+/** Sizes of the networks; all but two are fixed. */
+export interface Sizes {
+  readonly accounts: number
+  readonly largeSlots: number
+}
+
+/** How many slots the vault of a network has. */
+export function slotsOf(network: NetworkName, sizes: Sizes): number {
+  return {
+    demo: 0,
+    'slots-1k': 1_000,
+    'slots-100k': 100_000,
+    'slots-large': sizes.largeSlots,
+    accounts: 1_000,
+  }[network]
+}
+
+/** Keys of one question of the scenario `mapping-slots`. */
+const mappingKeys = 1_000
+/** Rounds of the loop whose gas is estimated: 1.64 million gas. */
+const loopRounds = 20_000
+/** Swapped against reserves of more than 10^20, so that varying it by a few wei changes no branch. */
+const swapAmount = 10n ** 15n
+
+const vault = bytesToHex(vaultAddress)
+const tide = addressOf('Tide')
+const [bea, cal] = [addressOf('bea'), addressOf('cal')]
+
+function one(name: string, title: string, body: string, more: Partial<Scenario> = {}): Scenario {
+  return { name, title, network: 'demo', variety: 'one', question: () => body, anvil: 'same', ...more }
+}
+
+function many(
+  name: string,
+  title: string,
+  question: (n: number) => string,
+  more: Partial<Scenario> = {},
+): Scenario {
+  return { name, title, network: 'demo', variety: 'many', question, anvil: 'same', ...more }
+}
+
+function randomSlots(network: NetworkName, title: string, sizes: Sizes): Scenario {
+  const count = slotsOf(network, sizes)
+  const question = (n: number) => rpc('eth_getStorageAt', [vault, vaultSlotHex(scatter(n) % count), 'latest'])
+  // Without caches, or the small network would be answered from what was asked before.
+  return { name: network, title, network, variety: 'many', question, isUncached: true, anvil: 'none' }
+}
+
+function estimate(call: { readonly to: string; readonly data?: string; readonly value?: string }): string {
+  return rpc('eth_estimateGas', [{ from: bea, ...call }])
+}
+
+/** Three slots of the token, each question others. */
+function tokenProof(n: number): string {
+  return rpc('eth_getProof', [tide, [word(3 * n), word(3 * n + 1), word(3 * n + 2)], 'latest'])
+}
+
+function mappingSlots(n: number): string {
+  const keys = Array.from({ length: mappingKeys }, (_, at) => accountHex((n * mappingKeys + at) % 2 ** 31))
+  return rpc('tidegate_getMappingSlot', [keys, '0x3'])
+}
+
+function storageBatch(): string {
+  return batch(
+    Array.from({ length: 100 }, (_, at) => {
+      const { address, slot } = slots[at % slots.length] as (typeof slots)[number]
+      return ['eth_getStorageAt', [address, slot, 'latest']]
+    }),
+  )
+}
+
+/** A hundred reads of what a block explorer shows: slots, blocks, transactions, chain facts. */
+function mixedBatch(): string {
+  return batch(
+    Array.from({ length: 100 }, (_, at) => {
+      const { address, slot } = slots[at % slots.length] as (typeof slots)[number]
+      const block = blockTag(1 + (scatter(at) % headNumber))
+      const kinds = [
+        ['eth_getStorageAt', [address, slot, 'latest']],
+        ['eth_getBlockByNumber', [block, false]],
+        ['eth_getTransactionByBlockNumberAndIndex', [blockTag(fullBlock.number), blockTag(at)]],
+        ['eth_blockNumber', []],
+        ['eth_chainId', []],
+      ] as const
+      return kinds[at % kinds.length] as (typeof kinds)[number]
+    }),
+  )
+}
+
+/** Every scenario over HTTP, in the order of the table. */
+export function httpScenarios(sizes: Sizes): Scenario[] {
+  const cached = slots[0] as (typeof slots)[number]
+  const full = blockTag(fullBlock.number)
+  const fullBody = rpc('eth_getBlockByNumber', [full, true])
+  const receiptsBody = rpc('eth_getBlockReceipts', [full])
+  const count = (value: number) => value.toLocaleString('en')
+  return [
+    one(
+      'slot-cached',
+      'storage slot, cached',
+      rpc('eth_getStorageAt', [cached.address, cached.slot, 'latest']),
+    ),
+    randomSlots('slots-1k', 'random slots of 1,000', sizes),
+    randomSlots('slots-100k', 'random slots of 100,000', sizes),
+    randomSlots('slots-large', `random slots of ${count(sizes.largeSlots)}`, sizes),
+    one('block', 'block by hash, no transactions', rpc('eth_getBlockByHash', [smallBlock.hash, false])),
+    one('block-full', 'block, 200 full transactions', fullBody),
+    one('receipts', 'receipts of that block', receiptsBody),
+    one('block-full-uncached', 'that block, from the store', fullBody, { isUncached: true }),
+    one('receipts-uncached', 'its receipts, from the store', receiptsBody, { isUncached: true }),
+    // anvil knows no uncles and answers null.
+    one('uncle', 'uncle', rpc('eth_getUncleByBlockNumberAndIndex', [blockTag(uncleBlock.number), '0x0']), {
+      anvil: 'none',
+    }),
+    many('transaction', 'transaction by index', (n) =>
+      rpc('eth_getTransactionByBlockNumberAndIndex', [full, blockTag(n % fullBlock.transactions)]),
+    ),
+    one('proof-hot', 'proof, 3 slots, asked before', tokenProof(0)),
+    many(
+      'proof-random',
+      `proof, 3 slots, random of ${count(sizes.accounts)} accounts`,
+      (n) => rpc('eth_getProof', [accountHex(scatter(n) % sizes.accounts), [0, 1, 2].map(word), 'latest']),
+      { network: 'accounts', isUncached: true, anvil: tokenProof },
+    ),
+    many('estimate-transfer', 'estimate, transfer', (n) => estimate({ to: cal, value: toQuantity(n + 1) })),
+    many('estimate-token', 'estimate, token transfer', (n) =>
+      estimate({ to: tide, data: calldata('transfer(address,uint256)', [cal, n + 1]) }),
+    ),
+    many('estimate-swap', 'estimate, exchange swap', (n) => {
+      const data = calldata('swap(bool,uint256,uint256)', [true, swapAmount + BigInt(n), 0])
+      return estimate({ to: addressOf('Exchange'), data })
+    }),
+    many('estimate-loop', 'estimate, loop of 20,000', (n) => {
+      // Bytes after the arguments are not looked at; they keep one question from being another's repetition.
+      const data = calldata('burn(uint256)', [loopRounds]) + word(n).slice(2)
+      return estimate({ to: addressOf('Burner'), data })
+    }),
+    many('mapping-slots', 'mapping slots, 1,000 keys', mappingSlots, { anvil: 'none' }),
+    one('batch-storage', 'batch of 100 storage reads', storageBatch()),
+    one('batch-mixed', 'batch of 100 mixed reads', mixedBatch()),
+    many('production-mix', 'production profile', productionQuestion),
+  ]
+}

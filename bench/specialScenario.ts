@@ -1,0 +1,25 @@
+/** What a scenario that is more than questions over HTTP gets to work with. */
+import type { BenchNetwork } from './benchData.js'
+import type { RunSettings } from './httpRun.js'
+import type { Outcome } from './outcome.js'
+
+export interface RunContext {
+  /** The run's own, removed afterwards. */
+  readonly folder: string
+  readonly settings: RunSettings
+  readonly isQuick: boolean
+  network(name: string): Promise<BenchNetwork>
+}
+
+export interface SpecialScenario {
+  /** As in `--only` and targets.json. */
+  readonly name: string
+  readonly title: string
+  /** Throws {@link NotOfferedError} where the server has no such service. */
+  run(context: RunContext): Promise<Omit<Outcome, 'name' | 'title'>>
+}
+
+/** The server does not offer what a scenario needs; that is no failure. */
+export class NotOfferedError extends Error {
+  override readonly name = 'NotOfferedError'
+}

@@ -1,0 +1,49 @@
+/** Percentiles of one run and what several runs of the same say together. */
+
+/** Latencies of one run, in milliseconds; undefined where the run was too short to tell. */
+export interface Latencies {
+  readonly p50: number | undefined
+  readonly p975: number | undefined
+  readonly p99: number | undefined
+  readonly p999: number | undefined
+}
+
+export const percentiles = { p50: 0.5, p975: 0.975, p99: 0.99, p999: 0.999 } as const
+export type Percentile = keyof typeof percentiles
+
+/** A percentile is told only where at least this many values lie above it; of fewer it is one value's chance. */
+const valuesAboveMin = 5
+
+/**
+ * The value below which `share` of the sorted values lie (nearest rank); undefined where fewer than
+ * {@link valuesAboveMin} lie above.
+ */
+export function percentile(sorted: ArrayLike<number>, share: number): number | undefined {
+  const rank = Math.ceil(sorted.length * share)
+  if (sorted.length - rank < valuesAboveMin) return undefined
+  return sorted[Math.max(rank, 1) - 1]
+}
+
+/** Percentiles of latencies in any order, ms. */
+export function latenciesOf(values: readonly number[]): Latencies {
+  const sorted = Float64Array.from(values).sort()
+  return {
+    p50: percentile(sorted, percentiles.p50),
+    p975: percentile(sorted, percentiles.p975),
+    p99: percentile(sorted, percentiles.p99),
+    p999: percentile(sorted, percentiles.p999),
+  }
+}
+
+/** Middle value, of an even number the lower one; undefined for none. */
+export function median(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined).sort((a, b) => a - b)
+  return known[(known.length - 1) >> 1]
+}
+
+/** Distance between the extremes of some runs as a share of their median; 0 for one run. */
+export function spread(values: readonly number[]): number {
+  const middle = median(values)
+  if (middle === undefined || middle === 0) return 0
+  return (Math.max(...values) - Math.min(...values)) / middle
+}

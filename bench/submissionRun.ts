@@ -1,0 +1,74 @@
+/**
+ * Submission of invoke transactions to a rollup network that has no sequencer: each answer is a promise that the
+ * transaction is on disk. Every question is another transaction.
+ */
+import { measureHttp } from './httpRun.js'
+import { rpc } from './rpc.js'
+import type { Scenario } from './scenarios.js'
+import { NotOfferedError, type SpecialScenario } from './specialScenario.js'
+import { startTidegate } from './tidegateServer.js'
+
+const submission: Scenario = {
+  name: 'submissions',
+  title: 'submissions, each on disk before its answer',
+  network: 'demo',
+  variety: 'many',
+  question: (n) => rpc('rollupx_addInvokeTransaction', [transaction(n)]),
+  anvil: 'none',
+}
+
+/** The queue must not fill within a run. `idempotent`, because the run asks its first questions once more. */
+const rollup = {
+  name: 'rollup',
+  kind: 'rollup',
+  chainId: 'TIDEGATE_BENCH',
+  idempotent: true,
+  queue: { transactionsMax: 10_000_000, bytesMax: 2 ** 40 },
+}
+
+export const submissions: SpecialScenario = {
+  name: submission.name,
+  title: submission.title,
+  async run({ folder, settings, network }) {
+    const offered = startTidegate(folder, [await network('demo')], { moreNetworks: [rollup] })
+    const server = await offered.catch((error: Error) => {
+      // The configuration refuses a kind of network that it does not know.
+      if (!/\.kind/.test(error.message)) throw error
+      throw new NotOfferedError('this server has no rollup networks')
+    })
+    try {
+      const url = new URL('/rollup', server.said).href
+      return await measureHttp(
+        submission,
+        { name: 'tidegate', url, process: server },
+        undefined,
+        settings,
+        folder,
+      )
+    } finally {
+      await server.stop()
+    }
+  },
+}
+
+/** Of one sender each, so that none replaces another. Three felts of calldata and two of signature, as wallets send. */
+function transaction(n: number): object {
+  const felt = (value: number) => `0x${value.toString(16)}`
+  return {
+    type: 'INVOKE',
+    version: '0x3',
+    sender_address: felt(2 ** 40 + n),
+    nonce: '0x0',
+    calldata: [felt(1), felt(n + 1), felt(3)],
+    signature: [felt(2 ** 52 - 1), felt(2 ** 51 + n)],
+    resource_bounds: {
+      l1_gas: { max_amount: '0x186a0', max_price_per_unit: '0x5af3107a4000' },
+      l2_gas: { max_amount: '0x0', max_price_per_unit: '0x0' },
+    },
+    tip: '0x0',
+    paymaster_data: [],
+    account_deployment_data: [],
+    nonce_data_availability_mode: 'L1',
+    fee_data_availability_mode: 'L1',
+  }
+}

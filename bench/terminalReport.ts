@@ -1,0 +1,73 @@
+/** The report as a table on a terminal, row by row as it comes. */
+import { type Finding, isSkipped, type Ratio, type Report, type Side, saturatedMin } from './outcome.js'
+
+const nameWidth = 50
+const columns = [
+  ['a second', 10],
+  ['±', 6],
+  ['p50 ms', 9],
+  ['p97.5', 9],
+  ['p99', 9],
+  ['p99.9', 9],
+  ['CPU µs', 10],
+  ['core', 6],
+  ['RSS MB', 8],
+  ['× bare', 9],
+  ['× anvil', 9],
+] as const
+
+export function headLine(): string {
+  return 'scenario'.padEnd(nameWidth) + columns.map(([name, width]) => name.padStart(width)).join('')
+}
+
+export function findingLine(finding: Finding): string {
+  const name = `${finding.name}: ${finding.title}`.padEnd(nameWidth)
+  if (isSkipped(finding)) return `${name}  – ${finding.skipped}`
+  const { bare, anvil, ...others } = finding.ratios
+  const cells = [...sideCells(finding.own), ratioText(bare), ratioText(anvil)]
+  const compared = Object.entries(others).map(([rival, ratio]) => `${ratioText(ratio)} × ${rival}`)
+  const unit = finding.unit === 'requests' ? [] : [finding.unit]
+  const remarks = [...unit, ...compared, ...(finding.note === undefined ? [] : [finding.note])].join('; ')
+  const row =
+    name + cells.map((cell, at) => cell.padStart((columns[at] as (typeof columns)[number])[1])).join('')
+  return remarks === '' ? row : `${row}  ${remarks}`
+}
+
+/** What stands below the table. */
+export function footLines(report: Report): string[] {
+  return [
+    '',
+    `The loader reaches ${count(report.loaderCeiling)} answers a second against a server that does nothing. Where a`,
+    `server's core was less than ${saturatedMin * 100} % busy the loader was the limit, not the server, and ratios are of CPU`,
+    'time per request (c) instead of rates. Percentiles are taken at half the highest rate, each from when its request',
+    'was due; ± is the distance between the extremes of the rounds.',
+  ]
+}
+
+function sideCells(side: Side): string[] {
+  const { rate, rateSpread, latencies, cpuMicros, busy, residentBytes } = side
+  const ms = (value: number | undefined) => (value === undefined ? '–' : value.toFixed(value < 10 ? 2 : 0))
+  return [
+    count(rate),
+    `${(rateSpread * 100).toFixed(0)} %`,
+    ms(latencies?.p50),
+    ms(latencies?.p975),
+    ms(latencies?.p99),
+    ms(latencies?.p999),
+    cpuMicros === undefined ? '–' : cpuMicros.toFixed(cpuMicros < 100 ? 1 : 0),
+    busy === undefined ? '–' : `${(busy * 100).toFixed(0)} %`,
+    residentBytes === undefined ? '–' : (residentBytes / 1e6).toFixed(0),
+  ]
+}
+
+/** `1.24`, with what was compared where it was not the rates. */
+export function ratioText(ratio: Ratio | undefined): string {
+  if (ratio === undefined) return '–'
+  const value = ratio.value.toFixed(ratio.value < 10 ? 2 : 0)
+  return ratio.by === 'rate' ? value : `${value} ${ratio.by === 'cpu' ? 'c' : ratio.by}`
+}
+
+/** A number with separators: `12,345`. */
+export function count(value: number): string {
+  return value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 1 : 0 })
+}

@@ -1,0 +1,89 @@
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import t from 'tap'
+import { askAtRate, saturate, targetOf, withConnections } from '../../../bench/httpLoader.js'
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/some/path?x=1`
+}
+
+/** A server that answers each body with an answer made from it. */
+function answering(answer: (body: string) => string, isChunked = false): Promise<string> {
+  return listen(
+    createServer((request, response) => {
+      let body = ''
+      request.setEncoding('latin1').on('data', (text) => {
+        body += text
+      })
+      request.on('end', () => {
+        const text = answer(`${request.url} ${body}`)
+        if (!isChunked) response.setHeader('content-length', text.length)
+        response.write(text.slice(0, 10))
+        setImmediate(() => response.end(text.slice(10)))
+      })
+    }),
+  )
+}
+
+for (const isChunked of [false, true]) {
+  t.test(
+    `each answer is counted once, ${isChunked ? 'chunked' : 'with a length'}, short and long`,
+    async (t) => {
+      const asked: string[] = []
+      const url = await answering((body) => {
+        asked.push(body)
+        return 'x'.repeat(asked.length % 3 === 0 ? 300_000 : 20)
+      }, isChunked)
+      let n = 0
+      const result = await withConnections(targetOf(url), 4, (open) =>
+        saturate(open, 0.3, () => `body ${n++}`),
+      )
+      t.ok(result.answers > 10)
+      t.equal(result.answers, asked.length)
+      t.equal(result.latencies.length, result.answers)
+      t.same(new Set(asked), new Set(Array.from({ length: n }, (_, at) => `/some/path?x=1 body ${at}`)))
+    },
+  )
+}
+
+t.test('a stall counts for every question that was due in it', async (t) => {
+  const stallMs = 400
+  let answered = 0
+  const url = await answering(() => {
+    answered++
+    if (answered === 50) {
+      const end = performance.now() + stallMs
+      while (performance.now() < end);
+    }
+    return 'answer'
+  })
+  const { answers, latencies } = await withConnections(targetOf(url), 2, (open) =>
+    askAtRate(open, 200, 1, () => 'body'),
+  )
+  t.equal(answers, 200)
+  // 200 a second for 0.4 s: 80 were due meanwhile, and waited a quarter of the stall or more but for the last 20.
+  t.ok(
+    latencies.filter((latency) => latency > stallMs / 4).length >= 50,
+    'not one slow answer but all of them',
+  )
+})
+
+t.test('an error status, a broken answer and a closed connection end the run with a reason', async (t) => {
+  const refusing = await listen(
+    createServer((_request, response) => {
+      response.statusCode = 503
+      response.end()
+    }),
+  )
+  const run = (url: string) => withConnections(targetOf(url), 1, (open) => saturate(open, 5, () => 'body'))
+  await t.rejects(run(refusing), { message: 'answered HTTP/1.1 503 Service Unavailable' })
+  const closing = createTcpServer((socket) => socket.once('data', () => socket.end()))
+  await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => closing.close())
+  const port = (closing.address() as AddressInfo).port
+  await t.rejects(run(`http://127.0.0.1:${port}`), { message: 'the server closed a connection' })
+  await t.rejects(run('http://127.0.0.1:1'), { code: 'ECONNREFUSED' })
+  t.throws(() => targetOf('ftp://x'), { message: /expected an http URL/ })
+})

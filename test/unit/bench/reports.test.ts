@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { htmlReport, logScale } from '../../../bench/htmlReport.js'
+import { parseOptions } from '../../../bench/options.js'
+import { compareSides, type Finding, type Report } from '../../../bench/outcome.js'
+import { httpScenarios } from '../../../bench/scenarios.js'
+import { findShortfalls, parseTargets, shortfallTable } from '../../../bench/targets.js'
+import { findingLine, headLine } from '../../../bench/terminalReport.js'
+import { packageRoot } from '../../../src/config.js'
+
+const latencies = { p50: 0.2, p975: 0.4, p99: 0.61, p999: undefined }
+const measured: Finding = {
+  name: 'slot-cached',
+  title: 'storage slot <cached>',
+  unit: 'requests',
+  own: { rate: 40_000, rateSpread: 0.05, cpuMicros: 20, busy: 0.8, residentBytes: 150e6, latencies },
+  rivals: { bare: { rate: 44_000, rateSpread: 0.02, cpuMicros: 18, busy: 0.79, latencies } },
+  ratios: { bare: { value: 0.9, by: 'cpu' } },
+}
+const skipped: Finding = {
+  name: 'new-heads-1000',
+  title: 'new heads',
+  skipped: 'no WebSocket',
+  hasFailed: false,
+}
+const report: Report = {
+  startedAt: '2026-01-02T03:04:05.678Z',
+  machine: { cores: 2 },
+  settings: { rounds: 5 },
+  loaderCeiling: 80_000,
+  findings: [measured, skipped],
+}
+
+t.test(
+  'rates are compared where both servers were saturated, CPU time where the loader was the limit',
+  async (t) => {
+    const own = { rate: 50, rateSpread: 0, cpuMicros: 30, busy: 0.95 }
+    const rival = { rate: 100, rateSpread: 0, cpuMicros: 20, busy: 0.99 }
+    t.same(compareSides(own, rival), { value: 0.5, by: 'rate' })
+    t.same(compareSides(own, { ...rival, busy: 0.5 }), { value: 20 / 30, by: 'cpu' })
+    t.same(compareSides({ rate: 50, rateSpread: 0 }, rival), { value: 0.5, by: 'rate' })
+  },
+)
+
+t.test('targets that are missed or not measured are told, others are not', async (t) => {
+  const targets = parseTargets(
+    JSON.stringify([
+      { scenario: 'slot-cached', rival: 'bare', min: 0.85 },
+      { scenario: 'slot-cached', rival: 'bare ', min: 1 },
+      { scenario: 'new-heads-1000', rival: 'bare', min: 1 },
+      { scenario: 'import', rival: 'evm', min: 0.9 },
+    ]),
+  )
+  const shortfalls = findShortfalls(report, targets)
+  t.same(
+    shortfalls.map(({ scenario, why }) => [scenario, why]),
+    [
+      ['slot-cached', 'no comparison with bare  in this run'],
+      ['new-heads-1000', 'no WebSocket'],
+      ['import', 'not part of this run'],
+    ],
+  )
+  const [short] = findShortfalls(report, [{ scenario: 'slot-cached', rival: 'bare', min: 1.2 }])
+  t.match(short, { measured: 0.9, why: '25 % short, by cpu' })
+  t.match(shortfallTable(short === undefined ? [] : [short]), /slot-cached +bare +1\.2 +0\.90 +25 % short/)
+})
+
+t.test('faulty targets are refused with their place', async (t) => {
+  t.throws(() => parseTargets('{}'), { message: 'targets: expected an array' })
+  t.throws(() => parseTargets('[{"scenario":"a","rival":"b","min":0}]'), { message: /^targets\[0\]/ })
+  const twice = '{"scenario":"a","rival":"b","min":1}'
+  t.throws(() => parseTargets(`[${twice},${twice}]`), { message: /^targets\[1\]: a b is there twice/ })
+})
+
+t.test('every target that ships names a scenario', async (t) => {
+  const targets = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))
+  const http = httpScenarios({ accounts: 10, largeSlots: 10 }).map(({ name }) => name)
+  const known = new Set([...http, 'import', 'reads-under-proofs', 'reads-while-importing'])
+  t.ok(targets.length > 0)
+  for (const { scenario } of targets) t.ok(known.has(scenario), scenario)
+})
+
+t.test('the page holds every number, escapes what it shows and loads nothing', async (t) => {
+  const page = htmlReport(report)
+  t.match(page, /<svg /)
+  t.match(page, 'storage slot &lt;cached>')
+  t.match(page, '<td>40,000</td>')
+  t.match(page, 'no WebSocket')
+  t.notMatch(page, /(?:src|href)=|@import|<script/)
+})
+
+t.test('a page without a comparison has no chart of one', async (t) => {
+  const page = htmlReport({ ...report, findings: [skipped] })
+  t.notMatch(page, /<svg /)
+})
+
+t.test('a logarithmic scale holds all of its values between its first and last tick', async (t) => {
+  const { at, ticks } = logScale([0.03, 7, 900])
+  t.same(ticks, [0.01, 0.1, 1, 10, 100, 1000])
+  t.ok(at(0.03) > at(0.01) && at(900) < at(1000))
+  t.same(logScale([1]).ticks, [1, 10])
+})
+
+t.test('columns stand below their headings', async (t) => {
+  t.equal(findingLine(measured).length, headLine().length)
+  t.match(findingLine(measured), /0\.90 c +–$/)
+  t.match(findingLine(skipped), /no WebSocket$/)
+})
+
+t.test('each faulty flag is named', async (t) => {
+  const cases: readonly (readonly [string[], RegExp])[] = [
+    [['--against', 'geth'], /^--against: expected anvil, got geth/],
+    [['--url', 'ftp://x'], /^--url: expected an http URL/],
+    [['--rounds', '0'], /^--rounds: expected a positive number/],
+    [['--rounds', '1.5'], /^--rounds: expected a whole number/],
+    [['--loader', 'wrk'], /^--loader/],
+    [['--limit', 'poolThreads'], /^--limit/],
+    [['--nonsense'], /nonsense/],
+  ]
+  for (const [args, message] of cases) t.throws(() => parseOptions(args), { name: 'RangeError', message })
+  t.match(parseOptions(['--check']), { isCheck: true, withAnvil: true, isQuick: true })
+  t.match(parseOptions(['--only', 'a,b', '--limit', 'poolNiceness=0']), {
+    only: ['a', 'b'],
+    limits: { poolNiceness: 0 },
+  })
+})

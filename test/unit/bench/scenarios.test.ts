@@ -1,0 +1,67 @@
+import t from 'tap'
+import { findDifference } from '../../../bench/anvil.js'
+import { productionMix, productionQuestion, weightsTotal } from '../../../bench/productionMix.js'
+import { scatter } from '../../../bench/scatter.js'
+import { httpScenarios } from '../../../bench/scenarios.js'
+
+const scenarios = httpScenarios({ accounts: 1000, largeSlots: 1000 })
+
+t.test('names are told apart, questions are ASCII JSON and depend on their number alone', async (t) => {
+  t.equal(new Set(scenarios.map(({ name }) => name)).size, scenarios.length)
+  for (const { name, question, variety } of scenarios) {
+    const bodies = [0, 1, 2, 3].map(question)
+    for (const body of bodies) {
+      JSON.parse(body)
+      t.match(body, /^[\x20-\x7e]+$/, name)
+    }
+    t.same([0, 1, 2, 3].map(question), bodies, name)
+    t.equal(new Set(bodies).size > 1, variety === 'many', `${name} varies as it says`)
+  }
+})
+
+t.test('questions that must never have been asked before do not repeat', async (t) => {
+  for (const name of [
+    'estimate-transfer',
+    'estimate-token',
+    'estimate-swap',
+    'estimate-loop',
+    'mapping-slots',
+  ]) {
+    const { question } = scenarios.find((scenario) => scenario.name === name) as (typeof scenarios)[number]
+    const bodies = new Set(Array.from({ length: 500 }, (_, n) => question(n)))
+    t.equal(bodies.size, 500, name)
+  }
+})
+
+t.test('the production profile asks in the shares of its weights', async (t) => {
+  t.equal(weightsTotal, 100)
+  const methods = new Map<string, number>()
+  for (let n = 300; n < 300 + weightsTotal; n++) {
+    const { method } = JSON.parse(productionQuestion(n)) as { method: string }
+    methods.set(method, (methods.get(method) ?? 0) + 1)
+  }
+  const expected = new Map<string, number>()
+  for (const { weight, question } of productionMix) {
+    const { method } = JSON.parse(question(1)) as { method: string }
+    expected.set(method, (expected.get(method) ?? 0) + weight)
+  }
+  t.same(methods, expected)
+})
+
+t.test('scattered numbers stay apart', async (t) => {
+  t.equal(new Set(Array.from({ length: 50_000 }, (_, at) => scatter(at))).size, 50_000)
+})
+
+t.test('answers are compared member by member, but for those known to differ', async (t) => {
+  const mine = { result: { hash: '0x1', totalDifficulty: '0x5', logs: [{ index: 1 }] } }
+  t.equal(
+    findDifference(mine, { result: { hash: '0x1', totalDifficulty: '0x0', logs: [{ index: 1 }] } }),
+    undefined,
+  )
+  t.equal(
+    findDifference(mine, { result: { hash: '0x1', logs: [{ index: 2 }] } }),
+    '.result.logs.0.index: 1, 2',
+  )
+  t.equal(findDifference(mine, { result: { hash: '0x1', logs: [] } }), '.result.logs.0: {"index":1}, nothing')
+  t.equal(findDifference({ result: null }, { result: 'x' }), '.result: null, "x"')
+})

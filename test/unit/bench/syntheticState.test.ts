@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createMPT } from '@ethereumjs/mpt'
+import t from 'tap'
+import {
+  accountHex,
+  slotsPerAccount,
+  vaultAddress,
+  vaultSlotHex,
+  vaultValue,
+  writeSyntheticNetwork,
+} from '../../../bench/syntheticState.js'
+import { decodeHeader } from '../../../src/chain/header.js'
+import { bytesToHex, hexToBytes, padLeft, toAddress, toHash32 } from '../../../src/primitives/bytes.js'
+import { keccak256 } from '../../../src/primitives/keccak.js'
+import { encodeRlp } from '../../../src/primitives/rlp.js'
+import { decodeAccount } from '../../../src/state/account.js'
+import { readTrie } from '../../../src/state/trie.js'
+import { ChainReader } from '../../../src/store/chainReader.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'tidegate-synthetic-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The state root that an independent trie makes of the flat tables. */
+async function independentRoot(store: ChainReader): Promise<string> {
+  const state = await createMPT({ useKeyHashing: true, useRootPersistence: false })
+  for (const [address, row] of store.accounts()) {
+    const storage = await createMPT({ useKeyHashing: true, useRootPersistence: false })
+    for (const [slot, value] of store.slotsOf(address)) await storage.put(slot, encodeRlp(value))
+    t.same(decodeAccount(row).storageRoot, storage.root(), `storage root of ${bytesToHex(address)}`)
+    await state.put(address, row)
+  }
+  return bytesToHex(state.root())
+}
+
+t.test('the state root of a synthetic network is that of its accounts and slots', async (t) => {
+  const path = join(folder, 'small/chain.mdb')
+  const size = { accounts: 300, slots: 500 }
+  await writeSyntheticNetwork(path, size, () => undefined, 90)
+  const store = ChainReader.open({ path })
+  t.teardown(() => store.close())
+  const head = store.readHead()
+  const { number, stateRoot } = decodeHeader(store.readHeader(head?.hash as never) as Uint8Array)
+  t.ok(number > 5, 'several blocks made it')
+  t.equal(bytesToHex(stateRoot), await independentRoot(store))
+  t.equal([...store.accounts()].length, size.accounts + 1)
+
+  const readNode = (hash: Uint8Array) => store.readNode(hash)
+  for (let index = 0; index < size.accounts; index += 17) {
+    const address = toAddress(hexToBytes(accountHex(index)))
+    const row = readTrie(stateRoot, keccak256(address), readNode)
+    const { storageRoot } = decodeAccount(row as Uint8Array)
+    for (let slot = 0; slot < slotsPerAccount; slot++) {
+      const key = toHash32(padLeft(Uint8Array.of(slot), 32))
+      t.ok(readTrie(storageRoot, keccak256(key), readNode), `slot ${slot} of account ${index} is in its trie`)
+    }
+  }
+  for (let index = 0; index < size.slots; index += 31) {
+    const slot = toHash32(hexToBytes(vaultSlotHex(index)))
+    t.same(store.readSlot(vaultAddress, slot), vaultValue(index), `slot ${index} of the vault`)
+  }
+})
+
+t.test('the same size gives the same network however it is cut into blocks', async (t) => {
+  const roots: string[] = []
+  for (const keysPerBlock of [50, 10_000]) {
+    const path = join(folder, `cut-${keysPerBlock}/chain.mdb`)
+    await writeSyntheticNetwork(path, { accounts: 120, slots: 80 }, () => undefined, keysPerBlock)
+    const store = ChainReader.open({ path })
+    const head = store.readHead()
+    roots.push(bytesToHex(decodeHeader(store.readHeader(head?.hash as never) as Uint8Array).stateRoot))
+    await store.close()
+  }
+  t.equal(roots[0], roots[1])
+})
