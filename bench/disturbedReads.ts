@@ -1,13 +1,15 @@
 /**
  * Cached reads at a fixed rate while the server does something else as well: proofs and estimates on its pool, or an
- * import. What counts is the p99 beside that of the same reads on an idle server.
+ * import. What counts is the p99 beside that of the same reads on an idle server. To tell what the pool does from
+ * what any busy machine does, reads are also measured beside processes that only turn.
  */
-import { fork } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { threadsDefault } from '../src/pool/jobPool.js'
 import { slots } from './demoFacts.js'
 import { askAtRate, targetOf, withConnections } from './httpLoader.js'
-import type { Outcome, Side } from './outcome.js'
+import type { Outcome, Ratio, Side } from './outcome.js'
 import { rpc } from './rpc.js'
 import type { ServerProcess } from './serverProcess.js'
 import type { SpecialScenario } from './specialScenario.js'
@@ -17,6 +19,8 @@ import { startTidegate } from './tidegateServer.js'
 /** Far below what the server can answer, so that an idle one has no queues. */
 const readsPerSecond = 2_000
 const connections = 32
+/** The default of `limits.poolNiceness`. */
+const niceness = 10
 
 const { address, slot } = slots[0] as (typeof slots)[number]
 const read = rpc('eth_getStorageAt', [address, slot, 'latest'])
@@ -29,19 +33,24 @@ export async function readAtRate(server: ServerProcess, seconds: number): Promis
   return [...latencies]
 }
 
-/** Reads on the disturbed server beside reads on the idle one. */
+/** Reads on the disturbed server beside reads on the same one under other conditions, by their names. */
 export function latencyComparison(
   server: ServerProcess,
-  busyRounds: readonly number[][],
-  idleRounds: readonly number[][],
+  disturbedRounds: readonly number[][],
+  otherRounds: Readonly<Record<string, readonly number[][]>>,
 ): Omit<Outcome, 'name' | 'title'> {
-  const own = { ...toSide(busyRounds), residentBytes: server.residentBytes() }
-  const idle = toSide(idleRounds)
-  const [busyP99, idleP99] = [own.latencies?.p99, idle.latencies?.p99]
-  if (busyP99 === undefined || idleP99 === undefined)
-    throw new Error('too few reads for a p99; use more --seconds')
-  const ratios = { idle: { value: idleP99 / busyP99, by: 'p99' } } as const
-  return { unit: 'requests', own, rivals: { idle }, ratios }
+  const own = { ...toSide(disturbedRounds), residentBytes: server.residentBytes() }
+  const rivals = Object.fromEntries(
+    Object.entries(otherRounds).map(([name, rounds]) => [name, toSide(rounds)] as const),
+  )
+  const ratioTo = ({ latencies }: Side): Ratio => {
+    const [ownP99, p99] = [own.latencies?.p99, latencies?.p99]
+    if (ownP99 === undefined || p99 === undefined)
+      throw new Error('too few reads for a p99; use more --seconds')
+    return { value: p99 / ownP99, by: 'p99' }
+  }
+  const ratios = Object.fromEntries(Object.entries(rivals).map(([name, side]) => [name, ratioTo(side)]))
+  return { unit: 'requests', own, rivals, ratios }
 }
 
 function toSide(rounds: readonly number[][]): Side {
@@ -59,16 +68,36 @@ export const readsUnderProofs: SpecialScenario = {
     try {
       const busy: number[][] = []
       const idle: number[][] = []
+      const spun: number[][] = []
       await readAtRate(server, settings.warmUpSeconds)
       for (let round = 0; round < settings.rounds; round++) {
         idle.push(await readAtRate(server, settings.seconds))
+        spun.push(await besideSpinners(server, settings.seconds))
         busy.push(await underPoolLoad(server, settings.seconds))
       }
-      return latencyComparison(server, busy, idle)
+      return latencyComparison(server, busy, { idle, spun })
     } finally {
       await server.stop()
     }
   },
+}
+
+/**
+ * Beside as many processes in empty loops as the pool has threads, and of their niceness: what any busy machine does
+ * to latencies, which is not the pool's doing.
+ */
+async function besideSpinners(server: ServerProcess, seconds: number): Promise<number[]> {
+  const turn = [`require("node:os").setPriority(${niceness});process.send("turning");for(;;);`]
+  const spinners = Array.from({ length: threadsDefault() }, () =>
+    spawn(process.execPath, ['-e', ...turn], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+  )
+  try {
+    await Promise.all(spinners.map((spinner) => once(spinner, 'message')))
+    return await readAtRate(server, seconds)
+  } finally {
+    for (const spinner of spinners) spinner.kill('SIGKILL')
+    await Promise.all(spinners.map((spinner) => once(spinner, 'exit')))
+  }
 }
 
 async function underPoolLoad(server: ServerProcess, seconds: number): Promise<number[]> {

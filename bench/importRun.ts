@@ -58,7 +58,7 @@ export const readsWhileImporting: SpecialScenario = {
       const idle: number[][] = []
       for (let round = 0; round < settings.rounds; round++)
         idle.push(await readAtRate(server, settings.seconds))
-      return latencyComparison(server, busy, idle)
+      return latencyComparison(server, busy, { idle })
     } finally {
       await server.stop()
     }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { makeFolder, writeInto } from '../program.js'
-import { fixtureDir, type Service, startService } from '../service.js'
+import { fixtureConfig, type Service, startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
 
 const MiB = 2 ** 20
@@ -14,10 +14,11 @@ function readRssBytes({ process }: Service): number {
 }
 
 async function serve(t: Test, limits: object): Promise<Service> {
-  const config = writeInto(makeFolder(t), 'tidegate.json', { limits })
-  const service = await startService([
-    ...['--config', config, '--data', fixtureDir, '--network', 'demo', '--no-auth'],
-  ])
+  const config = writeInto(makeFolder(t), 'tidegate.json', {
+    ...JSON.parse(readFileSync(fixtureConfig, 'utf8')),
+    limits,
+  })
+  const service = await startService(['--config', config, '--no-auth'])
   t.teardown(() => service.stop())
   return service
 }
