@@ -9,3 +9,20 @@ export function propertyRuns(numRuns: number): Parameters<unknown> {
   console.log(`# seed ${seed} (repeat with SEED=${seed})`)
   return { numRuns, seed }
 }
+
+/** Choices of one run, all from one seed. */
+export class Dice {
+  constructor(private state: number) {}
+
+  /** 0 to `sides` − 1 (mulberry32). */
+  throw(sides: number): number {
+    this.state = (this.state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * sides)
+  }
+
+  times<T>(count: number, make: () => T): T[] {
+    return Array.from({ length: count }, make)
+  }
+}

@@ -6,7 +6,15 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import type { ReplayPlan } from '../src/ingest/messages.js'
-import { ChainMaker, contracts, type MadeBlock, mergedConfig, storeInput, testGenesis } from './chainMaker.js'
+import {
+  type BlockPlan,
+  ChainMaker,
+  contracts,
+  type MadeBlock,
+  mergedConfig,
+  storeInput,
+  testGenesis,
+} from './chainMaker.js'
 import { makeFolder, writeInto } from './program.js'
 import { type Service, startService } from './service.js'
 
@@ -25,6 +33,8 @@ export interface ReplayOptions {
   readonly intervalMs: number
   /** By ascending `after`. */
   readonly reorganisations?: readonly Reorganisation[]
+  /** What a block holds; `branch` is 0 in the chain file and counts reorganisations from 1. */
+  readonly planOf?: (number: number, branch: number) => BlockPlan
 }
 
 export interface ReplayedChain {
@@ -43,7 +53,7 @@ export interface ReplayedChain {
 
 /** Makes the chain and everything that the program needs to play it, in a folder of its own. */
 export async function makeReplayedChain(t: Test, options: ReplayOptions): Promise<ReplayedChain> {
-  const { length, from, intervalMs, reorganisations = [] } = options
+  const { length, from, intervalMs, reorganisations = [], planOf = storePlan } = options
   const folder = makeFolder(t)
   const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
   const blocks = await maker.extendBy(
@@ -114,7 +124,7 @@ export function reorganisationsOf({
 }
 
 /** Blocks with 0 to 3 transactions with one log each; those of every branch differ. */
-function planOf(number: number, branch: number) {
+function storePlan(number: number, branch: number): BlockPlan {
   const transactions = Array.from({ length: number % 4 }, (_, index) => ({
     to: contracts.store,
     data: storeInput(BigInt((number + index) % 8), BigInt(branch * 1_000_000 + number * 10 + index)),

@@ -1,0 +1,101 @@
+/**
+ * What a client keeps of a chain that it is told of by subscriptions, so that it can resume after any cut, as the
+ * README says. Every event that does not fit what the client has is an error.
+ */
+
+// biome-ignore lint/suspicious/noExplicitAny: results of events as they come.
+type Event = any
+
+export interface ChainCopy {
+  /** Hash of the last block that the client has for certain: the `fromBlock` to resume with. */
+  readonly last: string
+  /** What the client has of the chain since the block it began with, one line an item. */
+  readonly view: readonly string[]
+  /** Takes the result of an event. Throws Error where it does not fit. */
+  take(result: Event): void
+  /** Forgets what may be incomplete. */
+  afterCut(): void
+}
+
+/** Hashes of blocks, told by `newHeads`. */
+export class HeadCopy implements ChainCopy {
+  readonly #heads: string[] = []
+
+  constructor(private readonly base: string) {}
+
+  get last(): string {
+    return this.#heads.at(-1) ?? this.base
+  }
+
+  get view(): readonly string[] {
+    return this.#heads
+  }
+
+  take(head: Event): void {
+    if (head.removed) {
+      if (this.#heads.pop() !== head.hash)
+        throw new Error(`a rollback of ${head.number}, which was not the last`)
+      return
+    }
+    if (this.last !== head.parentHash) throw new Error(`block ${head.number} does not follow`)
+    this.#heads.push(head.hash)
+  }
+
+  afterCut(): void {}
+}
+
+/**
+ * Logs, told by `logs`. A cut may come in the midst of a block's logs, so what the client was told of the last block
+ * counts only once it hears of another.
+ */
+export class LogCopy implements ChainCopy {
+  readonly #blocks: { readonly hash: string; readonly logs: readonly string[] }[] = []
+  #newest: { readonly hash: string; readonly removed: boolean; readonly logs: string[] } | undefined
+
+  constructor(private readonly base: string) {}
+
+  get last(): string {
+    return this.#blocks.at(-1)?.hash ?? this.base
+  }
+
+  get view(): readonly string[] {
+    const newest = this.#newest
+    const whole = newest?.removed ? this.#blocks.slice(0, -1) : this.#blocks
+    return [...whole.flatMap(({ logs }) => logs), ...(newest?.removed === false ? newest.logs : [])]
+  }
+
+  take({ blockHash: hash, logIndex, removed }: Event): void {
+    const line = logLine(hash, Number(logIndex))
+    const newest = this.#newest
+    if (newest !== undefined && newest.hash === hash && newest.removed === removed) {
+      if (newest.logs.includes(line)) throw new Error(`${line} comes twice`)
+      newest.logs.push(line)
+    } else {
+      this.#settle()
+      this.#newest = { hash, removed, logs: [line] }
+    }
+  }
+
+  afterCut(): void {
+    this.#newest = undefined
+  }
+
+  #settle(): void {
+    const newest = this.#newest
+    if (newest === undefined) return
+    this.#newest = undefined
+    if (!newest.removed) {
+      this.#blocks.push(newest)
+      return
+    }
+    const top = this.#blocks.pop()
+    if (top?.hash !== newest.hash || top.logs.join() !== newest.logs.toReversed().join()) {
+      throw new Error(`the logs of ${newest.hash} are taken back otherwise than they came`)
+    }
+  }
+}
+
+/** A log as {@link LogCopy} keeps it. */
+export function logLine(hash: string, index: number): string {
+  return `${hash}:${index}`
+}
