@@ -2,7 +2,7 @@
  * Heads for thousands of clients, and what happens to them and to the server when some stop reading. The program
  * plays a chain made for it; one loader process holds all clients (`ws`) and counts who got which head, and when.
  *
- *   npm run -s build && node dist/bench/fanOut.js [--clients 5000] [--stopped 500] [--heads 20] [--interval 500]
+ *   npm run -s build && node dist/bench/fanOut.js [--clients 5000] [--stopped 500] [--heads 16] [--interval 500]
  *
  * First a quiet run: all read. Then, for each policy, so many of the clients as `--stopped` says subscribe to logs as
  * well and stop reading, while blocks of 540 KB of logs fill the system's buffers (4 MB a connection) and then their
@@ -35,7 +35,7 @@ const { values: options } = parseArgs({
   options: {
     clients: { type: 'string', default: '5000' },
     stopped: { type: 'string', default: '500' },
-    heads: { type: 'string', default: '20' },
+    heads: { type: 'string', default: '16' },
     interval: { type: 'string', default: '500' },
   },
 })
@@ -142,7 +142,7 @@ async function stopSome(server: ServerProcess, url: string, policy: Policy, loud
   }
   for (const listener of stopped) listener.resume()
   await headAfter(loud.to + blocksIn(readingMs) - 1)
-  const handled = stopped.filter((listener) => isHandledAs(policy, listener, loud, newest)).length
+  const handled = stopped.filter((listener) => isHandledAs(policy, listener, loud, newest - 1)).length
   for (const listener of stopped) listener.cut()
   await setTimeout(1000)
   const half = loud.from + Math.floor(heads / 2)

@@ -45,7 +45,7 @@ export function stoppedStreams(policy: Policy): StreamParams[] {
 
 /**
  * Whether a client that left the `loud` blocks unread and then read on was handled as its policy declares: closed
- * with 1013 after a part of the logs; or told of everything up to the `last` head, or that it was skipped.
+ * with 1013 after a part of the logs; or told of everything up to the head `last` at least, or that it was skipped.
  */
 export function isHandledAs(
   policy: Policy,
@@ -57,7 +57,8 @@ export function isHandledAs(
     const isPart = logs.events > 0 && logs.events < logsPerBlock * (loud.to - loud.from + 1)
     return end?.code === 1013 && isPart && logs.isGapless && logs.notices === 0
   }
-  const isTold = heads.isComplete(1, heads.from, last) && logs.isComplete(logsPerBlock, loud.from, loud.to)
+  const isUpToDate = heads.to >= last && heads.isComplete(1, heads.from, heads.to)
+  const isTold = isUpToDate && logs.isComplete(logsPerBlock, loud.from, loud.to)
   const isHeadSkipped = heads.notices > 0
   return end === undefined && isTold && logs.notices > 0 && isHeadSkipped === (policy === 'conflate')
 }
