@@ -33,7 +33,7 @@ export interface ReplayOptions {
   readonly intervalMs: number
   /** By ascending `after`. */
   readonly reorganisations?: readonly Reorganisation[]
-  /** What a block holds; `branch` is 0 in the chain file and counts reorganisations from 1. */
+  /** What the blocks of a branch hold, 0 being the chain file; 0 to 3 transactions with a log each unless given. */
   readonly planOf?: (number: number, branch: number) => BlockPlan
 }
 
@@ -52,9 +52,13 @@ export interface ReplayedChain {
 }
 
 /** Makes the chain and everything that the program needs to play it, in a folder of its own. */
-export async function makeReplayedChain(t: Test, options: ReplayOptions): Promise<ReplayedChain> {
-  const { length, from, intervalMs, reorganisations = [], planOf = storePlan } = options
-  const folder = makeFolder(t)
+export function makeReplayedChain(t: Test, options: ReplayOptions): Promise<ReplayedChain> {
+  return makeReplayedChainIn(makeFolder(t), options)
+}
+
+/** As {@link makeReplayedChain}, in a folder that is there. */
+export async function makeReplayedChainIn(folder: string, options: ReplayOptions): Promise<ReplayedChain> {
+  const { length, from, intervalMs, reorganisations = [], planOf = planOfStores } = options
   const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
   const blocks = await maker.extendBy(
     maker.genesis,
@@ -124,7 +128,7 @@ export function reorganisationsOf({
 }
 
 /** Blocks with 0 to 3 transactions with one log each; those of every branch differ. */
-function storePlan(number: number, branch: number): BlockPlan {
+function planOfStores(number: number, branch: number): BlockPlan {
   const transactions = Array.from({ length: number % 4 }, (_, index) => ({
     to: contracts.store,
     data: storeInput(BigInt((number + index) % 8), BigInt(branch * 1_000_000 + number * 10 + index)),

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { packageRoot } from '../src/config.js'
@@ -84,4 +85,10 @@ export async function startService(
       return child.exitCode
     },
   }
+}
+
+/** Resident memory of a process in bytes. Linux alone tells. */
+export function readRssBytes(pid: number | undefined): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1')
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
 }

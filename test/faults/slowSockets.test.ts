@@ -2,16 +2,10 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { makeFolder, writeInto } from '../program.js'
-import { fixtureConfig, type Service, startService } from '../service.js'
+import { fixtureConfig, readRssBytes, type Service, startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
 
 const MiB = 2 ** 20
-
-/** Resident memory of a process in bytes. Linux alone tells. */
-function readRssBytes({ process }: Service): number {
-  const status = readFileSync(`/proc/${process.pid}/status`, 'latin1')
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
-}
 
 async function serve(t: Test, limits: object): Promise<Service> {
   const config = writeInto(makeFolder(t), 'tidegate.json', {
@@ -38,7 +32,7 @@ t.test(
     t.teardown(() => good.cut())
     t.match(await good.ask(head), '"id":7')
     t.match(await good.ask(block), '"result"')
-    const beforeBytes = readRssBytes(service)
+    const beforeBytes = readRssBytes(service.process.pid)
     let peakBytes = 0
     let slowestMs = 0
     const clients: SocketClient[] = []
@@ -53,12 +47,14 @@ t.test(
       const since = performance.now()
       t.match(await good.ask(head), '"id":7')
       slowestMs = Math.max(slowestMs, performance.now() - since)
-      peakBytes = Math.max(peakBytes, readRssBytes(service))
+      peakBytes = Math.max(peakBytes, readRssBytes(service.process.pid))
     }
     for (const client of clients) client.cut()
     await Promise.all(clients.map(({ closed }) => closed))
     t.match(await good.ask(head), '"id":7')
-    const shown = [beforeBytes, peakBytes, readRssBytes(service)].map((bytes) => Math.round(bytes / MiB))
+    const shown = [beforeBytes, peakBytes, readRssBytes(service.process.pid)].map((bytes) =>
+      Math.round(bytes / MiB),
+    )
     t.comment(
       `RSS before, during, after: ${shown.join(', ')} MiB; slowest other answer ${slowestMs.toFixed(1)} ms`,
     )

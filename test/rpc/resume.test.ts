@@ -187,7 +187,7 @@ function lastChain({ blocks, branches }: ReplayedChain, head: MadeBlock): MadeBl
 /** Logs that the filter asks for, as their block counts them. */
 function wantedLogs(made: MadeBlock): string[] {
   return paymentsIn(made).flatMap(({ payee }, index) =>
-    wantedPayees.includes(payee) ? [logLine(hashOf(made), index)] : [],
+    (wantedPayees as readonly string[]).includes(payee) ? [logLine(hashOf(made), index)] : [],
   )
 }
 
