@@ -66,8 +66,8 @@ async function printedRequests(service: Service, count: number): Promise<string[
 
 /** Sends what was printed, as a reader would who pastes it, and checks the answers. */
 async function checkPrinted(t: Test, service: Service): Promise<void> {
-  const requests = await printedRequests(service, 3)
-  t.equal(requests.length, 3)
+  const requests = await printedRequests(service, 4)
+  t.equal(requests.length, 4)
   const results = new Map<string, unknown>()
   for (const [line, url, body] of requests as [string, string, string][]) {
     const headers = { 'content-type': 'application/json' }
@@ -80,6 +80,7 @@ async function checkPrinted(t: Test, service: Service): Promise<void> {
   }
   t.equal(results.get('eth_blockNumber'), quantity(headBlock.number))
   t.match(results.get('eth_getBlockByNumber'), { hash: sights.head.hash })
+  t.match(results.get('rollupx_addInvokeTransaction'), { transaction_hash: /^0x[0-9a-f]{60,63}$/ })
   t.match(results.get('eth_getStorageAt'), /^0x[0-9a-f]{64}$/)
   t.not(results.get('eth_getStorageAt'), `0x${'0'.repeat(64)}`, 'an example shows something')
 }
@@ -305,7 +306,10 @@ t.test('health answers GET alone, without a key', async (t) => {
   t.match(response.headers.get('content-type'), 'application/json')
   t.strictSame(JSON.parse(await response.text()), {
     status: 'ok',
-    networks: { demo: { head: headBlock.number, syncing: false } },
+    networks: {
+      demo: { head: headBlock.number, syncing: false },
+      rollup: { waiting: 0, waitingBytes: 0, oldestWaitingMs: 0, settled: 0 },
+    },
   })
   const post = await fetch(`${service.origin}/health`, { method: 'POST' })
   t.equal(post.status, 405)
