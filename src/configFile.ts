@@ -39,6 +39,8 @@ const originExpected = 'an origin such as "https://example.org", or "*"'
 const bodyBytesDefault = 5 * MiB
 const requestMsDefault = 30_000
 const bufferedBodyBytesDefault = 256 * MiB
+const subscriptionQueueBytesDefault = MiB
+const subscriptionQueueBytesMaxDefault = 16 * MiB
 
 const limitsShape = {
   /** Body of one HTTP request. geth's limit, to which tools size their batches. */
@@ -79,6 +81,14 @@ const limitsShape = {
   executionMemoryBytesMax: integer(16 * MiB).default(256 * MiB),
   /** Most gas of a call or estimate, in gas limits of the current block. Specification, section 8. */
   executionGasBlocks: integer(1, 1_000).default(10),
+  /** Subscriptions of one WebSocket: a page that watches a thousand contracts has one each. */
+  subscriptionsMax: integer(1, 100_000).default(1_024),
+  /** Events that may wait for a slow reader, per subscription that names no bound: 500 heads, or 1,500 transfers. */
+  subscriptionQueueBytes: integer(0, GiB).default(subscriptionQueueBytesDefault),
+  /** The largest bound that a subscription may name. */
+  subscriptionQueueBytesMax: integer(0, GiB).default(subscriptionQueueBytesMaxDefault),
+  /** Blocks behind the head from which a subscription may resume: 33 hours at 12 s each, and 16 MB of heads. */
+  replayBlocksMax: integer(0).default(10_000),
 }
 
 /** What every network has. */
@@ -327,6 +337,8 @@ const crossSchema = z
         requestMsMax: z.number().catch(requestMsDefault).default(requestMsDefault),
         bodyBytesMax: z.number().catch(bodyBytesDefault),
         bufferedBodyBytesMax: z.number().catch(bufferedBodyBytesDefault),
+        subscriptionQueueBytes: z.number().catch(subscriptionQueueBytesDefault),
+        subscriptionQueueBytesMax: z.number().catch(subscriptionQueueBytesMaxDefault),
       })
       .optional()
       .catch(undefined),
@@ -378,6 +390,12 @@ function findCrossFaults(raw: unknown, folder: string): string[] {
     const { bodyBytesMax, bufferedBodyBytesMax } = limits
     faults.push(
       `limits.bufferedBodyBytesMax: expected at least bodyBytesMax (${bodyBytesMax}), got ${bufferedBodyBytesMax}`,
+    )
+  }
+  if (limits && limits.subscriptionQueueBytesMax < limits.subscriptionQueueBytes) {
+    const { subscriptionQueueBytes, subscriptionQueueBytesMax } = limits
+    faults.push(
+      `limits.subscriptionQueueBytesMax: expected at least subscriptionQueueBytes (${subscriptionQueueBytes}), got ${subscriptionQueueBytesMax}`,
     )
   }
   return faults

@@ -19,8 +19,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   pool: ['types:state', 'types:evm', 'types:rollup'],
   rollup: ['store', 'metrics'],
   access: ['store', 'metrics'],
-  rpc: ['chain', 'state', 'pool', 'rollup', 'types:evm'],
-  transport: ['rpc', 'access', 'metrics'],
+  streams: ['chain'],
+  rpc: ['chain', 'state', 'pool', 'rollup', 'streams', 'types:evm'],
+  transport: ['rpc', 'streams', 'access', 'metrics'],
   workers: ['pool', 'state', 'evm', 'ingest', 'store', 'chain', 'rollup'],
 }
 const buildsAll: ReadonlySet<string> = new Set(['main', 'commands'])
@@ -203,7 +204,7 @@ t.test('each rule catches a file that breaks it', async (t) => {
     [
       'src/rpc/a.ts',
       "import { x } from '../store/tables.js'",
-      'src/rpc/a.ts: rpc imports store, allowed: primitives, chain, state, pool, rollup, types:evm',
+      'src/rpc/a.ts: rpc imports store, allowed: primitives, chain, state, pool, rollup, streams, types:evm',
     ],
     [
       'src/rpc/a.ts',

@@ -11,9 +11,12 @@ import { AnswerCache } from './answerCache.js'
 import type { BlockId } from './blockId.js'
 import { bareBlockSize, blockJson, uncleJson } from './blockJson.js'
 import { type BlockRows, readBlockRows, readUncleRlp, transactionPlace } from './blockRows.js'
+import { type ChainCursor, type ChainStep, nextStep } from './chainSteps.js'
 import { blobBaseFee } from './feeMarket.js'
 import { ForkSchedule, parseGenesisConfig } from './forks.js'
 import { decodeHeader, encodeHeader, type Header, headerHash } from './header.js'
+import { headJson } from './headJson.js'
+import { type BlockLog, blockLogs } from './logJson.js'
 import { buildPendingHeader } from './pendingHeader.js'
 import { type ReceiptCursor, receiptJson } from './receiptJson.js'
 import { decodeTransaction, transactionJson } from './transactionJson.js'
@@ -146,6 +149,36 @@ export class Chain {
   /** The receipts of a known, executed block. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
     return this.answers.getOrRender(`r${cacheKey(hash)}`, () => this.renderReceipts(hash))
+  }
+
+  /** The header of a known block as subscribers of `newHeads` get it. */
+  headJson(hash: Hash32): Uint8Array | undefined {
+    return this.answers.getOrRender(`n${cacheKey(hash)}`, () => {
+      const header = this.readHeader(hash)
+      return header && headJson(header, hash)
+    })
+  }
+
+  readHeader(hash: Hash32): Header | undefined {
+    const rlp = this.store.readHeader(hash)
+    return rlp && decodeHeader(rlp)
+  }
+
+  /** The logs of a known block, canonical or not; undefined where it was never executed. */
+  readLogs(hash: Hash32): BlockLog[] | undefined {
+    const receipts = this.store.readReceipts(hash)
+    const rows = receipts && readBlockRows(this.store, hash)
+    return receipts && rows && blockLogs(rows, receipts)
+  }
+
+  /** Whether a block was executed here, canonical now or not. */
+  hasReceipts(hash: Hash32): boolean {
+    return this.store.readReceipts(hash) !== undefined
+  }
+
+  /** The step from `cursor` towards the head; see {@link nextStep}. */
+  nextStep(cursor: ChainCursor): ChainStep | undefined {
+    return nextStep(this.store, cursor, this.current.number)
   }
 
   /** One uncle of a known block; undefined for an index beyond its last. */

@@ -3,6 +3,7 @@ import { bytesToBigInt, bytesToHex, bytesToQuantity, toQuantity } from '../primi
 import { keccak256 } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes, rlpList } from '../primitives/rlp.js'
 import { gasPerBlob } from './feeMarket.js'
+import { logJson, placeMembers } from './logJson.js'
 import { effectiveGasPrice, type Transaction, type TransactionPlace } from './transactionJson.js'
 
 /** What a block's receipts have in common, and the counters that run through them. */
@@ -25,20 +26,10 @@ export function receiptJson(
   const cumulativeGasUsed = bytesToBigInt(rlpBytes(cumulative))
   const gasUsed = cumulativeGasUsed - cursor.cumulativeGasUsed
   cursor.cumulativeGasUsed = cumulativeGasUsed
-  const blockAndTransaction =
-    `"blockNumber":"${toQuantity(place.blockNumber)}","transactionHash":"${bytesToHex(place.hash)}"` +
-    `,"transactionIndex":"${toQuantity(place.index)}","blockHash":"${bytesToHex(place.blockHash)}"`
-  const logParts = rlpList(logs).map((log) => {
-    const [address, topics, data] = rlpList(log)
-    const topicParts = rlpList(topics).map((topic) => `"${bytesToHex(rlpBytes(topic))}"`)
-    return (
-      `{"address":"${bytesToHex(rlpBytes(address))}","topics":[${topicParts.join(',')}]` +
-      `,"data":"${bytesToHex(rlpBytes(data))}",${blockAndTransaction}` +
-      `,"blockTimestamp":"${toQuantity(place.timestamp)}","logIndex":"${toQuantity(cursor.logIndex++)}","removed":false}`
-    )
-  })
+  const members = placeMembers(place)
+  const logParts = rlpList(logs).map((log) => logJson(log, members, place.timestamp, cursor.logIndex++))
   let json =
-    `{${blockAndTransaction},"contractAddress":${to.length === 0 ? `"${createdAddress(place.sender, nonce)}"` : 'null'}` +
+    `{${members},"contractAddress":${to.length === 0 ? `"${createdAddress(place.sender, nonce)}"` : 'null'}` +
     `,"cumulativeGasUsed":"${toQuantity(cumulativeGasUsed)}"` +
     `,"effectiveGasPrice":"${toQuantity(effectiveGasPrice(transaction, place.baseFeePerGas))}"` +
     `,"from":"${bytesToHex(place.sender)}","gasUsed":"${toQuantity(gasUsed)}","logs":[${logParts.join(',')}]` +

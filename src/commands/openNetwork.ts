@@ -5,14 +5,16 @@
 import { readFileSync, statSync } from 'node:fs'
 import { AnswerCache } from '../chain/answerCache.js'
 import { Chain } from '../chain/chain.js'
+import type { SyncProgress } from '../chain/syncProgress.js'
 import type { NetworkConfig } from '../config.js'
 import { type IngestThread, startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress } from '../ingest/messages.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { Network, SyncProgress } from '../rpc/network.js'
+import type { Network } from '../rpc/network.js'
 import { StateReader } from '../state/stateReader.js'
 import { ChainReader } from '../store/chainReader.js'
+import { NetworkStreams } from '../streams/networkStreams.js'
 import { readStorageLayouts } from './storageLayouts.js'
 
 /**
@@ -33,6 +35,8 @@ export interface OpenOptions {
   readonly answerCacheBytes: number
   readonly proofCacheBytes: number
   readonly proofKeysMax: number
+  /** Blocks behind the head from which a subscription may resume. */
+  readonly replayBlocksMax: number
   readonly clientVersion: string
   readonly jobs: NetworkJobs
   /** Most gas of a call or estimate, in gas limits of the current block. */
@@ -47,6 +51,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
   const layouts = storageLayoutsPath === undefined ? new Map() : readStorageLayouts(storageLayoutsPath)
   let syncing: SyncProgress | undefined
   let chain: Chain | undefined
+  let streams: NetworkStreams | undefined
   const ingest = startSource(config, options.mapBytes, (progress) => {
     chain?.refreshHead()
     const { number } = progress
@@ -54,6 +59,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     // While blocks that are known already pass by, the source stands behind the head.
     const currentBlock = chain?.head.number ?? number
     syncing = { startingBlock, currentBlock, highestBlock: Math.max(number, currentBlock) }
+    streams?.reportSyncing(syncing)
     options.onProgress(progress)
   })
   await ingest?.opened
@@ -67,12 +73,16 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
   })
   chain = opened
   checkIdentity(config, opened)
+  const openedStreams = new NetworkStreams(opened, { replayBlocksMax: options.replayBlocksMax })
+  openedStreams.reportSyncing(syncing)
+  streams = openedStreams
   const poll = setInterval(() => opened.refreshHead(), pollMs)
   poll.unref()
   const ingested = (ingest?.finished ?? Promise.resolve())
     .then(() => opened.refreshHead())
     .finally(() => {
       syncing = undefined
+      openedStreams.reportSyncing(undefined)
     })
   // Reported by whoever waits for it; until then it must not count as unhandled.
   ingested.catch(() => undefined)
@@ -80,6 +90,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     name: config.name,
     chain: opened,
     state: new StateReader(store),
+    streams: openedStreams,
     jobs: options.jobs,
     proofs: new AnswerCache(options.proofCacheBytes),
     execution: { gasCapBlocks: options.gasCapBlocks, marginBps: config.estimateMarginBps },
@@ -98,6 +109,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
       clearInterval(poll)
       ingest?.stop()
       await ingested.catch(() => undefined)
+      openedStreams.close()
       await store.close()
     },
   }

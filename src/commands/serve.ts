@@ -49,6 +49,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
         answerCacheBytes: Math.floor(config.limits.answerCacheBytes / config.networks.length),
         proofCacheBytes: Math.floor(config.limits.proofCacheBytes / config.networks.length),
         proofKeysMax: config.limits.proofKeysMax,
+        replayBlocksMax: config.limits.replayBlocksMax,
         clientVersion,
         jobs: jobsOfNetwork(pool, network.name),
         gasCapBlocks: config.limits.executionGasBlocks,

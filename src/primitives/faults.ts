@@ -9,6 +9,9 @@ export type Fault =
   | { readonly kind: 'BatchTooLarge' }
   | { readonly kind: 'MethodNotFound'; readonly method: string }
   | { readonly kind: 'NotificationsNotSupported' }
+  /** `why` is undefined for a name that means nothing. */
+  | { readonly kind: 'SubscriptionNotFound'; readonly name: string; readonly why?: string }
+  | { readonly kind: 'TooManySubscriptions'; readonly max: number }
   /** `index` counts arguments from 0. */
   | { readonly kind: 'MissingArgument'; readonly index: number }
   | { readonly kind: 'InvalidArgument'; readonly index: number; readonly why: string }

@@ -1,4 +1,5 @@
 import type { JobOwner } from '../pool/jobs.js'
+import type { Subscriber } from '../streams/subscriber.js'
 
 /**
  * Whoever waits for the answer to one request, whatever transport it came by. A transport makes one for each
@@ -8,6 +9,9 @@ export class Caller implements JobOwner {
   #isGone = false
   /** Made by the first job of the request; answers that need no job never allocate it. */
   #listeners: Set<() => void> | undefined
+
+  /** `subscriber` is the connection's, where the transport can carry events. */
+  constructor(readonly subscriber: Subscriber | undefined = undefined) {}
 
   /** Nobody waits any more: the client went away, or its answer is sent. */
   get isGone(): boolean {

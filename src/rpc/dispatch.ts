@@ -81,8 +81,6 @@ type Outcome = Json | Failure
 /** Calls of one batch that wait for a job at the same time: enough to keep the pool busy, too few to fill its queue. */
 const batchJobsMax = 8
 
-const subscriptionMethods: ReadonlySet<string> = new Set(['eth_subscribe', 'eth_unsubscribe'])
-
 class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #network: N
   readonly #methods: ReadonlyMap<string, Method<N>>
@@ -164,12 +162,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     if (call.kind === 'known') return call.known
     if (call.kind === 'invalid') return invalidRequest
     const method = this.#methods.get(call.method)
-    if (method === undefined) {
-      const fault: Fault = subscriptionMethods.has(call.method)
-        ? { kind: 'NotificationsNotSupported' }
-        : { kind: 'MethodNotFound', method: call.method }
-      return faultOutcome(fault)
-    }
+    if (method === undefined) return faultOutcome({ kind: 'MethodNotFound', method: call.method })
     const { generation } = this.#network.head
     try {
       const result = method.run(this.#network, decodeParams(method, call.params), caller)

@@ -1,17 +1,11 @@
 import type { AnswerCache } from '../chain/answerCache.js'
 import type { Chain, Head } from '../chain/chain.js'
+import type { SyncProgress } from '../chain/syncProgress.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { StateReader } from '../state/stateReader.js'
 import type { StorageLayout } from '../state/storageLayout.js'
+import type { NetworkStreams } from '../streams/networkStreams.js'
 import type { RpcNetwork } from './method.js'
-
-/** How far a network's source is, in block numbers. */
-export interface SyncProgress {
-  readonly startingBlock: number
-  readonly currentBlock: number
-  /** The highest block that the source has shown so far. */
-  readonly highestBlock: number
-}
 
 /** What the operator of a network decides about execution. */
 export interface ExecutionSettings {
@@ -27,6 +21,8 @@ export interface Network extends RpcNetwork {
   /** The chain's. */
   readonly head: Head
   readonly state: StateReader
+  /** Its heads and logs, for subscribers. */
+  readonly streams: NetworkStreams
   readonly jobs: NetworkJobs
   /** Proofs of the last blocks, by everything that they depend on. */
   readonly proofs: AnswerCache

@@ -91,6 +91,9 @@ export const boolean: Param<boolean> = required((value, index) => {
   return value
 })
 
+/** Any value, to be decoded when more is known of it. */
+export const anything: Param<unknown> = required((value) => value)
+
 /** Any text. `what` completes the fault `want …`. */
 export function text(what: string): Param<string> {
   return required((value, index) => {

@@ -12,7 +12,9 @@ import { eth_getStorageAt } from './methods/eth_getStorageAt.js'
 import { eth_getTransactionByBlockHashAndIndex } from './methods/eth_getTransactionByBlockHashAndIndex.js'
 import { eth_getTransactionByBlockNumberAndIndex } from './methods/eth_getTransactionByBlockNumberAndIndex.js'
 import { eth_getUncleByBlockNumberAndIndex } from './methods/eth_getUncleByBlockNumberAndIndex.js'
+import { eth_subscribe } from './methods/eth_subscribe.js'
 import { eth_syncing } from './methods/eth_syncing.js'
+import { eth_unsubscribe } from './methods/eth_unsubscribe.js'
 import { net_version } from './methods/net_version.js'
 import { tidegate_getMappingSlot } from './methods/tidegate_getMappingSlot.js'
 import { tidegate_getStorageByKeys } from './methods/tidegate_getStorageByKeys.js'
@@ -35,7 +37,9 @@ export const methods = {
   eth_getTransactionByBlockHashAndIndex,
   eth_getTransactionByBlockNumberAndIndex,
   eth_getUncleByBlockNumberAndIndex,
+  eth_subscribe,
   eth_syncing,
+  eth_unsubscribe,
   net_version,
   tidegate_getMappingSlot,
   tidegate_getStorageByKeys,

@@ -39,6 +39,16 @@ export function faultToWireError(fault: Fault): WireError {
       return { code: -32601, message: `the method ${fault.method} does not exist/is not available` }
     case 'NotificationsNotSupported':
       return { code: -32601, message: 'notifications not supported' }
+    case 'SubscriptionNotFound': {
+      const why = fault.why === undefined ? '' : `: ${fault.why}`
+      return { code: -32601, message: `no ${quote(fault.name)} subscription in eth namespace${why}` }
+    }
+    case 'TooManySubscriptions':
+      return {
+        code: -32005,
+        message: `limit exceeded: at most ${fault.max} subscriptions on one connection`,
+        data: { limit: fault.max },
+      }
     case 'MissingArgument':
       return { code: -32602, message: `missing value for required argument ${fault.index}` }
     case 'InvalidArgument':

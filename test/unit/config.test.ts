@@ -301,6 +301,10 @@ t.test('bodies still arriving must have room for the largest', async (t) => {
     '  limits.bufferedBodyBytesMax: expected at least bodyBytesMax (536870912), got 268435456',
   )
 })
+t.equal(
+  refusal(t.testdir(), { limits: { subscriptionQueueBytes: 2 ** 25 } }).split('\n')[1],
+  '  limits.subscriptionQueueBytesMax: expected at least subscriptionQueueBytes (33554432), got 16777216',
+)
 
 t.test('a long value is cut in its fault', async (t) => {
   t.match(refusal(t.testdir(), { port: 'x'.repeat(100) }), /got "x{59}…$/)

@@ -1,4 +1,4 @@
-import { toQuantity } from '../../primitives/bytes.js'
+import { syncProgressJson } from '../../chain/syncProgress.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 
@@ -8,12 +8,5 @@ export const eth_syncing = defineMethod({
   params: [],
   cost: 'inline',
   memo: 'never',
-  run({ syncing }: Network) {
-    if (syncing === undefined) return 'false'
-    const { startingBlock, currentBlock, highestBlock } = syncing
-    return (
-      `{"startingBlock":"${toQuantity(startingBlock)}","currentBlock":"${toQuantity(currentBlock)}"` +
-      `,"highestBlock":"${toQuantity(highestBlock)}"}`
-    )
-  },
+  run: ({ syncing }: Network) => (syncing === undefined ? 'false' : syncProgressJson(syncing)),
 })

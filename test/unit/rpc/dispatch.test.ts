@@ -75,8 +75,6 @@ t.test('names of Object.prototype are unknown methods like any other', async (t)
   for (const name of ['__proto__', 'constructor', 'toString', '']) {
     t.equal(ask(call(name)), failure(-32601, `the method ${name} does not exist/is not available`))
   }
-  t.equal(ask(call('eth_subscribe', '["newHeads"]')), failure(-32601, 'notifications not supported'))
-  t.equal(ask(call('eth_unsubscribe', '["0x1"]')), failure(-32601, 'notifications not supported'))
 })
 
 t.test('a notification runs and gets no answer, whatever comes of it', async (t) => {

@@ -21,6 +21,17 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     'the method eth_x does not exist/is not available',
   ],
   NotificationsNotSupported: [{ kind: 'NotificationsNotSupported' }, -32601, 'notifications not supported'],
+  SubscriptionNotFound: [
+    { kind: 'SubscriptionNotFound', name: 'new"Heads' },
+    -32601,
+    'no "new\\"Heads" subscription in eth namespace',
+  ],
+  TooManySubscriptions: [
+    { kind: 'TooManySubscriptions', max: 1024 },
+    -32005,
+    'limit exceeded: at most 1024 subscriptions on one connection',
+    { limit: 1024 },
+  ],
   MissingArgument: [{ kind: 'MissingArgument', index: 2 }, -32602, 'missing value for required argument 2'],
   InvalidArgument: [
     { kind: 'InvalidArgument', index: 0, why: 'it is odd' },

@@ -1,0 +1,41 @@
+import { bytesToHex, equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
+import type { ChainReader, StoredHead } from '../store/chainReader.js'
+import { decodeHeader } from './header.js'
+
+/** A block up to which the chain is known to someone; {@link beforeGenesis} for one who knows nothing of it. */
+export type ChainCursor = StoredHead
+
+/** Genesis names 32 zero bytes as its parent. */
+export const beforeGenesis: ChainCursor = { number: -1, hash: toHash32(new Uint8Array(32)) }
+
+/** One block that joined or left the canonical chain. */
+export interface ChainStep {
+  readonly kind: 'added' | 'removed'
+  readonly number: number
+  readonly hash: Hash32
+  /** Where one stands who has taken the step. */
+  readonly cursor: ChainCursor
+}
+
+/**
+ * The step from `cursor` towards the canonical chain of `store`, up to block `headNumber`: the block at the cursor
+ * is taken back if it is no longer canonical, else the next one is added; undefined where nothing is left to do.
+ * Whoever takes every step, however late, sees each reorganisation and misses no block. Throws where the store does
+ * not know the block at `cursor`. Costs two reads.
+ */
+export function nextStep(store: ChainReader, cursor: ChainCursor, headNumber: number): ChainStep | undefined {
+  const { number, hash } = cursor
+  if (number >= 0) {
+    const canonical = store.readCanonicalHash(number)
+    if (canonical === undefined || !equalBytes(canonical, hash)) {
+      const header = store.readHeader(hash)
+      if (header === undefined) throw new Error(`block ${bytesToHex(hash)} of a cursor is not known`)
+      const { parentHash } = decodeHeader(header)
+      return { kind: 'removed', number, hash, cursor: { number: number - 1, hash: parentHash } }
+    }
+  }
+  if (number >= headNumber) return undefined
+  const next = store.readCanonicalHash(number + 1)
+  if (next === undefined) return undefined
+  return { kind: 'added', number: number + 1, hash: next, cursor: { number: number + 1, hash: next } }
+}

@@ -1,0 +1,43 @@
+import type { LogCriteria } from '../chain/logFilter.js'
+import type { Hash32 } from '../primitives/bytes.js'
+import { address, hash32, invalidArgument, typeName } from './params.js'
+
+/** Addresses and topics of one filter, alternatives included. go-ethereum's limit. */
+const alternativesMax = 1_000
+
+/** A log has at most so many topics (LOG4). */
+const topicsMax = 4
+
+/**
+ * The members `address` (one or a list) and `topics` (at each position null, a topic, or a list of them) of a log
+ * filter, with go-ethereum's meaning: an empty list, and a list that holds null, let anything pass.
+ */
+export function decodeLogCriteria(rawAddress: unknown, rawTopics: unknown, index: number): LogCriteria {
+  const addresses = toList(rawAddress)
+  const positions = rawTopics ?? []
+  if (!Array.isArray(positions)) {
+    throw invalidArgument(index, `topics: want an array, got ${typeName(positions)}`)
+  }
+  if (positions.length > topicsMax) {
+    throw invalidArgument(index, `topics: want at most ${topicsMax} positions, got ${positions.length}`)
+  }
+  const topics = positions.map(toList)
+  const count = topics.reduce((sum, alternatives) => sum + alternatives.length, addresses.length)
+  if (count > alternativesMax) {
+    throw invalidArgument(index, `too many addresses and topics (max ${alternativesMax}, got ${count})`)
+  }
+  return {
+    addresses: addresses.map((each) => address.decode(each, index)),
+    topics: topics.map((alternatives) => decodeTopics(alternatives, index)),
+  }
+}
+
+function toList(value: unknown): readonly unknown[] {
+  if (value === undefined || value === null) return []
+  return Array.isArray(value) ? value : [value]
+}
+
+function decodeTopics(alternatives: readonly unknown[], index: number): readonly Hash32[] {
+  const topics = alternatives.filter((each) => each !== null).map((each) => hash32.decode(each, index))
+  return topics.length < alternatives.length ? [] : topics
+}

@@ -1,0 +1,31 @@
+import { FaultError } from '../../primitives/faults.js'
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { anything, optional } from '../params.js'
+import { decodeSubscription } from '../subscriptionRequest.js'
+
+/**
+ * Subscribes the caller's connection to `newHeads`, `logs` or `syncing` and answers the id under which events come,
+ * the first of them after this answer. go-ethereum's methods, with options of this service: `fromBlock`, `policy`
+ * and `queueBytes`.
+ *
+ * @example eth_subscribe("logs", {"address": "0x62…", "topics": ["0xdd…"], "fromBlock": "0x5a…", "policy": "dropOldest"})
+ */
+export const eth_subscribe = defineMethod({
+  name: 'eth_subscribe',
+  // What may stand second depends on what stands first; and without a connection neither matters.
+  params: [optional(anything, undefined), optional(anything, undefined)],
+  cost: 'inline',
+  memo: 'never',
+  run({ streams }: Network, args, caller) {
+    const { subscriber } = caller
+    if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })
+    const wanted = decodeSubscription(args, subscriber.limits)
+    const stream =
+      wanted.kind === 'syncing'
+        ? streams.subscribeSyncing(subscriber, wanted.delivery)
+        : streams.subscribe(subscriber, wanted.request)
+    caller.onGone(() => stream.start())
+    return `"${stream.id}"`
+  },
+})

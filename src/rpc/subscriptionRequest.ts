@@ -1,0 +1,105 @@
+/** What a client asks of `eth_subscribe`, from its parameters. Owns kinds and options; knows nothing of delivery. */
+import { LogFilter } from '../chain/logFilter.js'
+import { FaultError } from '../primitives/faults.js'
+import type { ChainRequest } from '../streams/networkStreams.js'
+import type { SubscriptionLimits } from '../streams/subscriber.js'
+import { type Delivery, type Policy, policies } from '../streams/subscription.js'
+import { decodeLogCriteria } from './logCriteria.js'
+import { blockId, invalidArgument, text, typeName } from './params.js'
+
+export type SubscriptionRequest =
+  | { readonly kind: 'chain'; readonly request: ChainRequest }
+  | { readonly kind: 'syncing'; readonly delivery: Delivery }
+
+const kindName = text('a subscription name')
+const anyBlockId = blockId({ acceptsHash: true })
+
+/** Index of the options among the arguments. */
+const optionsIndex = 1
+
+type Options = Readonly<Record<string, unknown>>
+
+const deliveryMembers = ['fromBlock', 'policy', 'queueBytes']
+const logMembers = ['address', 'topics', ...deliveryMembers]
+
+/** Throws FaultError for anything that is no subscription of this service. */
+export function decodeSubscription(
+  args: readonly unknown[],
+  limits: SubscriptionLimits,
+): SubscriptionRequest {
+  const [rawName, rawOptions] = args
+  if (rawName === undefined || rawName === null) throw new FaultError({ kind: 'MissingArgument', index: 0 })
+  const name = kindName.decode(rawName, 0)
+  switch (name) {
+    case 'newHeads': {
+      const options = toOptions(rawOptions, deliveryMembers)
+      const delivery = decodeDelivery(options, limits)
+      return { kind: 'chain', request: { delivery, filter: undefined, from: decodeFrom(options) } }
+    }
+    case 'logs': {
+      const options = toOptions(rawOptions, logMembers)
+      const delivery = decodeDelivery(options, limits)
+      if (delivery.policy === 'conflate') {
+        throw invalidArgument(optionsIndex, 'policy: "conflate" keeps the newest head; logs have none')
+      }
+      const filter = new LogFilter(decodeLogCriteria(options.address, options.topics, optionsIndex))
+      return { kind: 'chain', request: { delivery, filter, from: decodeFrom(options) } }
+    }
+    case 'syncing':
+      return { kind: 'syncing', delivery: decodeDelivery(toOptions(rawOptions, []), limits) }
+    case 'newPendingTransactions':
+      throw new FaultError({
+        kind: 'SubscriptionNotFound',
+        name,
+        why: 'this network has no transaction pool',
+      })
+    default:
+      throw new FaultError({ kind: 'SubscriptionNotFound', name: quotable(name) })
+  }
+}
+
+function toOptions(value: unknown, members: readonly string[]): Options {
+  if (value === undefined || value === null) return {}
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    throw invalidArgument(optionsIndex, `want an object, got ${typeName(value)}`)
+  }
+  for (const name of Object.keys(value)) {
+    if (!members.includes(name)) {
+      const known = members.length === 0 ? 'it takes none' : `it takes ${members.join(', ')}`
+      throw invalidArgument(optionsIndex, `unknown option ${JSON.stringify(quotable(name))}; ${known}`)
+    }
+  }
+  return value as Options
+}
+
+function decodeFrom({ fromBlock }: Options): ChainRequest['from'] {
+  return fromBlock === undefined || fromBlock === null
+    ? undefined
+    : anyBlockId.decode(fromBlock, optionsIndex)
+}
+
+function decodeDelivery({ policy, queueBytes }: Options, limits: SubscriptionLimits): Delivery {
+  return { policy: decodePolicy(policy), queueBytes: decodeQueueBytes(queueBytes, limits) }
+}
+
+function decodePolicy(value: unknown): Policy {
+  if (value === undefined || value === null) return 'close'
+  const policy = policies.find((each) => each === value)
+  if (policy === undefined) {
+    throw invalidArgument(optionsIndex, `policy: want one of ${policies.join(', ')}`)
+  }
+  return policy
+}
+
+function decodeQueueBytes(value: unknown, { queueBytesDefault, queueBytesMax }: SubscriptionLimits): number {
+  if (value === undefined || value === null) return queueBytesDefault
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > queueBytesMax) {
+    throw invalidArgument(optionsIndex, `queueBytes: want an integer from 0 to ${queueBytesMax}`)
+  }
+  return value
+}
+
+/** A name as far as a fault repeats it: its sender recognises it, and an answer stays short. */
+function quotable(name: string): string {
+  return name.length > 64 ? `${name.slice(0, 64)}…` : name
+}

@@ -1,0 +1,87 @@
+import { asBuffer, toQuantity } from '../primitives/bytes.js'
+
+const beforeId = Buffer.from('{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"0x')
+const beforeResult = Buffer.from('","result":')
+const beforeSequence = Buffer.from(',"seq":')
+
+/** Hex digits of a subscription's id: 16 random bytes, as in go-ethereum. */
+export const idDigits = 32
+/** Digits of 2^53 − 1, and the two braces. */
+const tailBytes = 16 + 2
+const digitZero = 0x30
+const closingBrace = 0x7d
+
+/** The block that an event tells of. Events of one change of the chain share one such object. */
+export interface EventOrigin {
+  readonly number: number
+}
+
+/**
+ * One event, rendered once for all who hear it: the whole text lies in one buffer, and the two parts that differ by
+ * receiver, id and sequence number, are written into it just before each send. To tell 5,000 receivers of a head
+ * takes 1.4 ms in all, sockets excluded (bench/streams.ts).
+ */
+export class EventMessage {
+  readonly #bytes: Buffer
+  readonly #sequenceAt: number
+  /** The text with as many digits as the last receiver's number had; most receivers of a block have as many. */
+  #view: Uint8Array
+
+  /** `result` is JSON, ASCII where it is text. */
+  constructor(
+    result: string | Uint8Array,
+    readonly origin: EventOrigin,
+  ) {
+    const head = beforeId.length + idDigits + beforeResult.length
+    this.#sequenceAt = head + result.length + beforeSequence.length
+    const bytes = Buffer.allocUnsafeSlow(this.#sequenceAt + tailBytes)
+    beforeId.copy(bytes)
+    beforeResult.copy(bytes, beforeId.length + idDigits)
+    if (typeof result === 'string') bytes.write(result, head, 'latin1')
+    else asBuffer(result).copy(bytes, head)
+    beforeSequence.copy(bytes, head + result.length)
+    this.#bytes = bytes
+    this.#view = bytes
+  }
+
+  /** Bytes that hold this event in memory, and at most so many on the wire. */
+  get size(): number {
+    return this.#bytes.length
+  }
+
+  /** The text for one receiver; `id` is its id's digits as ASCII. Valid until the next call. */
+  address(id: Uint8Array, sequence: number): Uint8Array {
+    const bytes = this.#bytes
+    bytes.set(id, beforeId.length)
+    let end = this.#sequenceAt
+    for (let rest = sequence; rest > 0; rest = Math.floor(rest / 10)) end++
+    let rest = sequence
+    for (let at = end - 1; at >= this.#sequenceAt; at--) {
+      bytes[at] = digitZero + (rest % 10)
+      rest = Math.floor(rest / 10)
+    }
+    bytes[end++] = closingBrace
+    bytes[end++] = closingBrace
+    if (this.#view.length !== end) this.#view = new Uint8Array(bytes.buffer, bytes.byteOffset, end)
+    return this.#view
+  }
+}
+
+/** Events that a slow reader does not get: how many, and the lowest and the highest block that they told of. */
+export class Skipped {
+  #from = Number.POSITIVE_INFINITY
+  #to = 0
+  #count = 0
+
+  add({ origin }: EventMessage): void {
+    this.#from = Math.min(this.#from, origin.number)
+    this.#to = Math.max(this.#to, origin.number)
+    this.#count++
+  }
+
+  /** The event that says so. */
+  message(): EventMessage {
+    const json = `{"skipped":{"from":"${toQuantity(this.#from)}","to":"${toQuantity(this.#to)}","count":${this.#count}}}`
+    return new EventMessage(json, { number: this.#to })
+  }
+}

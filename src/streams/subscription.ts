@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto'
+import { type EventMessage, idDigits, Skipped } from './eventMessage.js'
+import type { Subscriber } from './subscriber.js'
+
+/** What becomes of a subscription whose reader is too slow. */
+export const policies = ['close', 'conflate', 'dropOldest'] as const
+/**
+ * - `close`: the connection ends with code 1013; the client resumes from the last block it has.
+ * - `conflate`: all that waits is skipped, and until the reader is there again only the newest head is kept.
+ * - `dropOldest`: the oldest events are skipped.
+ */
+export type Policy = (typeof policies)[number]
+
+export interface Delivery {
+  readonly policy: Policy
+  /** Bytes of events that may still wait when the next block comes; only beyond does the policy act. */
+  readonly queueBytes: number
+}
+
+/** What a subscription's source wants to know of it. */
+export interface SubscriptionEvents {
+  /** The socket has taken all that waited, or has room again after {@link Subscription.waitForRoom}. */
+  onIdle(): void
+  /** The subscription ended, for whatever reason; called once. */
+  onEnd(): void
+}
+
+/** WebSocket close code "try again later" (IANA registry of RFC 6455). */
+const tryAgainLater = 1013
+
+/** Text of the close frame, which has room for 123 bytes. */
+const slowReaderReason =
+  'slow reader: events exceed queueBytes; resume with fromBlock, or choose another policy'
+
+/**
+ * One subscription of one connection: its id, its sequence numbers, and the events that wait while the reader is
+ * behind. What waits is shared with everyone else who waits for it. Does not know what it subscribes to.
+ *
+ * The policy looks at what waits when the first event of a further block arrives, not in the midst of a block: a
+ * block with more events than `queueBytes` closes nobody who can take it before the next one.
+ */
+export class Subscription {
+  readonly id: string
+  readonly #idBytes: Uint8Array
+  #sequence = 0
+  #waiting: EventMessage[] = []
+  /** Of {@link #waiting}, the first that is not sent. */
+  #first = 0
+  #waitingBytes = 0
+  #skipped: Skipped | undefined
+  #last: EventMessage | undefined
+  #isEnded = false
+
+  constructor(
+    private readonly subscriber: Subscriber,
+    private readonly delivery: Delivery,
+    private readonly events: SubscriptionEvents,
+  ) {
+    const digits = randomBytes(idDigits / 2).toString('hex')
+    this.id = `0x${digits}`
+    this.#idBytes = Buffer.from(digits, 'latin1')
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
+  /** Whether the next event would go out at once. */
+  get hasRoom(): boolean {
+    return this.#first === this.#waiting.length && this.subscriber.hasRoom
+  }
+
+  /** Calls `onIdle` once there is room. */
+  waitForRoom(): void {
+    this.subscriber.resumeLater(this)
+  }
+
+  /** Hands an event over, now or when the reader is there. */
+  deliver(message: EventMessage): void {
+    if (this.#isEnded) return
+    if (this.hasRoom) this.#send(message)
+    else this.#enqueue(message)
+  }
+
+  /** Sends what waits, as far as there is room. */
+  resume(): void {
+    if (this.#isEnded) return
+    while (this.#first < this.#waiting.length) {
+      if (!this.subscriber.hasRoom) {
+        this.subscriber.resumeLater(this)
+        return
+      }
+      this.#send(this.#shift())
+      // A sink may end the connection in the midst of a send.
+      if (this.#isEnded) return
+    }
+    this.events.onIdle()
+  }
+
+  /** Sends nothing more. Called by the {@link Subscriber}. */
+  end(): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    this.#clear()
+    this.events.onEnd()
+  }
+
+  #send(message: EventMessage): void {
+    const { sink } = this.subscriber
+    if (this.#skipped !== undefined) {
+      const notice = this.#skipped.message()
+      this.#skipped = undefined
+      sink.send(notice.address(this.#idBytes, ++this.#sequence))
+    }
+    sink.send(message.address(this.#idBytes, ++this.#sequence))
+  }
+
+  #enqueue(message: EventMessage): void {
+    const isNextBlock = message.origin !== this.#last?.origin
+    this.#last = message
+    if (isNextBlock && this.#waitingBytes > this.delivery.queueBytes) {
+      if (this.delivery.policy === 'close') {
+        this.subscriber.end(tryAgainLater, slowReaderReason)
+        return
+      }
+      const bytesMax = this.delivery.policy === 'conflate' ? 0 : this.delivery.queueBytes
+      while (this.#waitingBytes > bytesMax) this.#skip(this.#shift())
+    }
+    const isConflating = this.delivery.policy === 'conflate' && this.#skipped !== undefined
+    if (isConflating) while (this.#first < this.#waiting.length) this.#skip(this.#shift())
+    this.#waiting.push(message)
+    this.#waitingBytes += message.size
+    this.subscriber.resumeLater(this)
+  }
+
+  #skip(message: EventMessage): void {
+    this.#skipped ??= new Skipped()
+    this.#skipped.add(message)
+  }
+
+  /** Takes the oldest of those that wait. */
+  #shift(): EventMessage {
+    const message = this.#waiting[this.#first++] as EventMessage
+    this.#waitingBytes -= message.size
+    if (this.#first === this.#waiting.length) this.#clear()
+    // Half of the array is used up: moving the rest costs less than what was shifted saved.
+    else if (this.#first > 64 && this.#first * 2 > this.#waiting.length) {
+      this.#waiting = this.#waiting.slice(this.#first)
+      this.#first = 0
+    }
+    return message
+  }
+
+  #clear(): void {
+    this.#waiting = []
+    this.#first = 0
+    this.#waitingBytes = 0
+  }
+}

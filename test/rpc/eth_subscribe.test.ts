@@ -1,0 +1,112 @@
+import t from 'tap'
+import { Chain } from '../../src/chain/chain.js'
+import { ChainReader } from '../../src/store/chainReader.js'
+import { NetworkStreams } from '../../src/streams/networkStreams.js'
+import { startService } from '../service.js'
+import { demoStorePath } from '../storedMessages.js'
+import { endpointOver } from '../unit/streams/openStreams.js'
+import { settle, TestClient } from '../unit/streams/testClient.js'
+import { expectedBlock, findBadHex, type Json } from './blockOracle.js'
+import { blocks, type DemoBlock, headBlock } from './demoChain.js'
+
+/** Members of `types.Header` in go-ethereum, in its order. */
+const headMembers = [
+  'parentHash',
+  'sha3Uncles',
+  'miner',
+  'stateRoot',
+  'transactionsRoot',
+  'receiptsRoot',
+  'logsBloom',
+  'difficulty',
+  'number',
+  'gasLimit',
+  'gasUsed',
+  'timestamp',
+  'extraData',
+  'mixHash',
+  'nonce',
+  'baseFeePerGas',
+  'withdrawalsRoot',
+  'blobGasUsed',
+  'excessBlobGas',
+  'parentBeaconBlockRoot',
+  'requestsHash',
+  'hash',
+]
+
+function openDemo() {
+  const store = ChainReader.open({ path: demoStorePath })
+  t.teardown(() => store.close())
+  const chain = new Chain(store, {
+    supportsSafe: true,
+    safeLag: 0,
+    finalizedLag: 0,
+    answerCacheBytes: 2 ** 24,
+  })
+  const streams = new NetworkStreams(chain, { replayBlocksMax: 10_000 })
+  t.teardown(() => streams.close())
+  return { chain, client: new TestClient(endpointOver(chain, streams)) }
+}
+
+async function untilCount(client: TestClient, count: number): Promise<void> {
+  for (let turn = 0; turn < 1000 && client.sent.length < count; turn++) await settle()
+}
+
+function expectedHead(block: DemoBlock): Json {
+  const members = expectedBlock(block, false)
+  return Object.fromEntries(headMembers.map((name) => [name, members[name] ?? null]))
+}
+
+t.test('HTTP has no connection that events could come by', async (t) => {
+  const service = await startService()
+  t.teardown(() => service.stop())
+  const refusal = { code: -32601, message: 'notifications not supported' }
+  for (const params of [['newHeads'], ['nonsense'], [], ['logs', 5]]) {
+    t.strictSame((await service.call('eth_subscribe', params)).error, refusal)
+  }
+})
+
+t.test('every head of the demo chain is as go-ethereum sends it, whatever its fork', async (t) => {
+  const { client } = openDemo()
+  const id = client.subscribe('newHeads', { fromBlock: '0x1' })
+  await untilCount(client, 1 + blocks.length)
+  const heads = client.results(id)
+  t.equal(heads.length, headBlock.number)
+  for (const [index, block] of blocks.entries()) {
+    t.strictSame(Object.keys(heads[index]), headMembers)
+    t.strictSame(heads[index], expectedHead(block))
+  }
+  t.strictSame(findBadHex(heads), [])
+})
+
+t.test('logs are those of the receipts, byte for byte', async (t) => {
+  const { chain, client } = openDemo()
+  const all = client.subscribe('logs', { fromBlock: 'earliest' })
+  const expected: string[] = []
+  for (let number = 0; number <= headBlock.number; number++) {
+    const block = chain.resolve({ kind: 'number', number }, 0)
+    const receipts = JSON.parse(Buffer.from((block && chain.receiptsJson(block.hash)) ?? '').toString())
+    expected.push(
+      ...receipts.flatMap(({ logs }: { logs: unknown[] }) => logs.map((log) => JSON.stringify(log))),
+    )
+  }
+  t.ok(expected.length > 500, `${expected.length} logs`)
+  await untilCount(client, 1 + expected.length)
+  t.strictSame(
+    client.results(all).map((log) => JSON.stringify(log)),
+    expected,
+  )
+  const { address, topics } = JSON.parse(expected[400] ?? '')
+  const some = client.subscribe('logs', { fromBlock: 'earliest', address, topics: [[topics[0]]] })
+  const wanted = expected.filter((text) => {
+    const log = JSON.parse(text)
+    return log.address === address && log.topics[0] === topics[0]
+  })
+  t.ok(wanted.length > 1 && wanted.length < expected.length, `${wanted.length} logs`)
+  await untilCount(client, 2 + expected.length + wanted.length)
+  t.strictSame(
+    client.results(some).map((log) => JSON.stringify(log)),
+    wanted,
+  )
+})

@@ -1,0 +1,41 @@
+import type { Test } from 'tap'
+import type { Chain } from '../../../src/chain/chain.js'
+import { createDispatcher, defaultDispatchLimits, type Endpoint } from '../../../src/rpc/dispatch.js'
+import { eth_subscribe } from '../../../src/rpc/methods/eth_subscribe.js'
+import { eth_unsubscribe } from '../../../src/rpc/methods/eth_unsubscribe.js'
+import type { Network } from '../../../src/rpc/network.js'
+import { NetworkStreams } from '../../../src/streams/networkStreams.js'
+import { ForkingChain } from './forkingChain.js'
+
+export interface OpenStreams {
+  readonly forks: ForkingChain
+  readonly streams: NetworkStreams
+  readonly endpoint: Endpoint
+}
+
+/** Streams over a chain that a test grows, with the two methods before them. */
+export function openStreams(t: Test, replayBlocksMax = 10_000): OpenStreams {
+  const forks = ForkingChain.open(t)
+  const streams = new NetworkStreams(forks.chain, { replayBlocksMax })
+  t.teardown(() => streams.close())
+  return { forks, streams, endpoint: endpointOver(forks.chain, streams) }
+}
+
+/** The two methods over a network that has nothing else. */
+export function endpointOver(chain: Chain, streams: NetworkStreams): Endpoint {
+  const network = {
+    name: 'streams',
+    streams,
+    get head() {
+      return chain.head
+    },
+  }
+  const dispatcher = createDispatcher<Network>({
+    methods: [eth_subscribe, eth_unsubscribe],
+    limits: defaultDispatchLimits,
+    log: ({ error }) => {
+      throw error
+    },
+  })
+  return dispatcher.endpoint(network as Network)
+}
