@@ -64,6 +64,7 @@ export function openRollup(config: RollupConfig, { store, jobs, log }: OpenRollu
       // Nothing is remembered by its question here: what is asked for changes without a head.
       head: { generation: 0 },
       chainId,
+      prefix: config.prefix,
       queue,
       jobs,
       invokeLimits: { calldataMax, signatureMax },
