@@ -1,6 +1,6 @@
 /**
- * Reading a configuration file as JSON, and where it stops being that. Owns syntax alone: JSON.parse names no position for most faults
- * and silently keeps the last of two equal keys, and an operator needs a line to look at.
+ * Reading a configuration file as JSON, and where it stops being that. Owns syntax alone: JSON.parse names no
+ * position for most faults and silently keeps the last of two equal keys, and an operator needs a line to look at.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { UsageError } from './primitives/faults.js'
