@@ -2,11 +2,11 @@
  * The configuration file: its schema, its limits with their reasons, and reading it with every fault named by its
  * path. Owns what a file may say; `config.ts` owns what it means together with the command line.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { issueToLines } from './configIssues.js'
-import { findJsonFault } from './configJson.js'
+import { readJson } from './configJson.js'
 import { rollupShape } from './configRollup.js'
 import { flag, integer, list, object, text } from './configSchema.js'
 import { findSourceFaults, sourceSchema, withAbsoluteSource } from './configSource.js'
@@ -27,9 +27,6 @@ export const networkNameExpected =
   '1 to 32 lower-case letters, digits and hyphens, not beginning with a hyphen'
 /** Path segments with which addresses of the service begin. */
 export const reservedNames: ReadonlySet<string> = new Set(['v3', 'ws', 'health', 'admin'])
-
-/** Far above any configuration; a larger file is another file given by mistake. */
-const fileBytesMax = MiB
 
 const hostPattern = /^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i
 
@@ -232,27 +229,6 @@ export function readConfigFile(path: string): ConfigFile {
     ...(dataDir !== undefined && { dataDir: resolve(folder, dataDir) }),
     ...(networks && { networks: networks.map((network) => withAbsolutePaths(network, folder)) }),
   }
-}
-
-function readJson(path: string): unknown {
-  let content: string
-  try {
-    if (statSync(path).size > fileBytesMax) {
-      throw new UsageError(`the configuration ${path} is larger than 1 MiB; check that it is the right file`)
-    }
-    content = readFileSync(path, 'utf8').replace(/^\uFEFF/, '')
-  } catch (error) {
-    if (error instanceof UsageError) throw error
-    const why = (error as NodeJS.ErrnoException).code ?? 'unreadable'
-    throw new UsageError(`cannot read the configuration ${path} (${why}); check --config`)
-  }
-  const fault = findJsonFault(content)
-  if (fault) {
-    throw new UsageError(
-      `the configuration ${path} is not JSON: line ${fault.line}, column ${fault.column}: ${fault.why}`,
-    )
-  }
-  return JSON.parse(content)
 }
 
 function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry {

@@ -1,7 +1,9 @@
 /**
- * Where a configuration file stops being JSON. Owns syntax alone: JSON.parse names no position for most faults
- * and silently keeps the last of two equal keys, and an operator needs a line to look at.
+ * Reading a configuration file as JSON, and where it stops being that. Owns syntax alone: JSON.parse names no
+ * position for most faults and silently keeps the last of two equal keys, and an operator needs a line to look at.
  */
+import { readFileSync, statSync } from 'node:fs'
+import { UsageError } from './primitives/faults.js'
 
 /** The first fault of a text, at a line and column counted from 1. */
 export interface JsonFault {
@@ -25,6 +27,31 @@ export function findJsonFault(text: string): JsonFault | undefined {
     const before = text.slice(0, error.offset).split('\n')
     return { line: before.length, column: (before.at(-1) ?? '').length + 1, why: error.why }
   }
+}
+
+/** Far above any configuration; a larger file is another file given by mistake. */
+const fileBytesMax = 2 ** 20
+
+/** The JSON value of a file. Throws UsageError that names the place of its first fault. */
+export function readJson(path: string): unknown {
+  let content: string
+  try {
+    if (statSync(path).size > fileBytesMax) {
+      throw new UsageError(`the configuration ${path} is larger than 1 MiB; check that it is the right file`)
+    }
+    content = readFileSync(path, 'utf8').replace(/^\uFEFF/, '')
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    const why = (error as NodeJS.ErrnoException).code ?? 'unreadable'
+    throw new UsageError(`cannot read the configuration ${path} (${why}); check --config`)
+  }
+  const fault = findJsonFault(content)
+  if (fault) {
+    throw new UsageError(
+      `the configuration ${path} is not JSON: line ${fault.line}, column ${fault.column}: ${fault.why}`,
+    )
+  }
+  return JSON.parse(content)
 }
 
 class Stop extends Error {

@@ -70,9 +70,8 @@ export const rollupShape = {
 }
 
 /** Settings of a network without a file. */
-export function parseRollupEntry(value: { readonly name: string; readonly chainId: string }) {
-  return object({ name: z.string(), hosts: z.array(z.string()).default([]), ...rollupShape }).parse({
-    ...value,
-    kind: 'rollup',
-  })
+export function parseRollupEntry(
+  value: z.input<z.ZodObject<typeof rollupShape>> & { readonly name: string },
+) {
+  return object({ name: z.string(), hosts: z.array(z.string()).default([]), ...rollupShape }).parse(value)
 }

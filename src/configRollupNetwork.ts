@@ -20,7 +20,13 @@ export function entryToRollup(entry: RollupEntry, dataDir: string): RollupConfig
 }
 
 export function demoRollup(dataDir: string): RollupConfig {
-  const entry = parseRollupEntry({ name: demoRollupName, chainId: demoRollupChainId })
+  const entry = parseRollupEntry({
+    name: demoRollupName,
+    kind: 'rollup',
+    chainId: demoRollupChainId,
+    // So that a printed request may be pasted twice.
+    idempotent: true,
+  })
   return { ...entry, isEmbedded: true, lockPath: lockPath(entry.name, dataDir) }
 }
 

@@ -66,6 +66,7 @@ export function openRollup(config: RollupConfig, { store, jobs, log }: OpenRollu
       // Nothing is remembered by its question here: what is asked for changes without a head.
       head: { number: 0, hash: undefined, generation: 0 },
       chainId,
+      prefix: config.prefix,
       queue,
       jobs,
       invokeLimits: { calldataMax, signatureMax },

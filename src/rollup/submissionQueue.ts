@@ -20,7 +20,7 @@ import {
 import type { Felt } from './felt.js'
 import { type InvokeTransaction, queryVersion } from './invokeTransaction.js'
 
-export type { Rejection } from '../store/submissions.js'
+export type { Rejection, SubmissionState } from '../store/submissions.js'
 
 export interface QueueLimits {
   /** Transactions that may wait for the sequencer's word. */
@@ -88,7 +88,7 @@ export class SubmissionQueue {
   readonly #waiting = new Map<Felt, Waiting>()
   readonly #listeners = new Set<(change: StatusChange) => void>()
   /** Of single transactions, so that thousands who wait do not hear of each other's. */
-  readonly #settleListeners = new Map<Felt, Set<(change: StatusChange) => void>>()
+  readonly #listenersOf = new Map<Felt, Set<(change: StatusChange) => void>>()
   /** Given to the sequencer at this moment. */
   readonly #sending = new Set<Felt>()
   /** Of what waits, decisions under way included. */
@@ -180,12 +180,12 @@ export class SubmissionQueue {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Calls `listener` once, when a waiting transaction is settled; returns the function that ends that. */
-  onSettled(hash: Felt, listener: (change: StatusChange) => void): () => void {
-    const listeners = this.#settleListeners.get(hash) ?? new Set()
-    this.#settleListeners.set(hash, listeners.add(listener))
+  /** The same for one transaction, known or not. */
+  onStatusOf(hash: Felt, listener: (change: StatusChange) => void): () => void {
+    const listeners = this.#listenersOf.get(hash) ?? new Set()
+    this.#listenersOf.set(hash, listeners.add(listener))
     return () => {
-      if (listeners.delete(listener) && listeners.size === 0) this.#settleListeners.delete(hash)
+      if (listeners.delete(listener) && listeners.size === 0) this.#listenersOf.delete(hash)
     }
   }
 
@@ -332,10 +332,7 @@ export class SubmissionQueue {
         this.#settled++
       }
       for (const listener of this.#listeners) listener(change)
-      if (!isSettled(change.state)) continue
-      const waiters = this.#settleListeners.get(change.hash)
-      this.#settleListeners.delete(change.hash)
-      for (const waiter of waiters ?? []) waiter(change)
+      for (const listener of this.#listenersOf.get(change.hash) ?? []) listener(change)
     }
   }
 }

@@ -1,3 +1,4 @@
+import { isSettled } from '../store/submissions.js'
 import type { Felt } from './felt.js'
 import type { StatusChange, SubmissionQueue } from './submissionQueue.js'
 
@@ -19,7 +20,7 @@ export function waitForVerdict(
 ): Promise<Pick<StatusChange, 'state' | 'rejection'> | undefined> {
   const row = queue.readRow(hash)
   if (row === undefined) return Promise.resolve(undefined)
-  if (row.state === 'ACCEPTED' || row.state === 'REJECTED') return Promise.resolve(row)
+  if (isSettled(row.state)) return Promise.resolve(row)
   return new Promise((resolve) => {
     const finish = (change: StatusChange | undefined): void => {
       clearTimeout(timer)
@@ -28,7 +29,9 @@ export function waitForVerdict(
       resolve(change)
     }
     const giveUp = () => finish(undefined)
-    const unlisten = queue.onSettled(hash, finish)
+    const unlisten = queue.onStatusOf(hash, (change) => {
+      if (isSettled(change.state)) finish(change)
+    })
     const timer = setTimeout(giveUp, waitMs)
     waiter.onGone(giveUp)
   })

@@ -7,6 +7,8 @@ import type { RpcNetwork } from './method.js'
 /** What a network of kind `rollup` offers to methods. */
 export interface RollupNetwork extends RpcNetwork {
   readonly chainId: Felt
+  /** Of the network's methods; while one runs, the prefix by which it was called. */
+  readonly prefix: string
   readonly queue: SubmissionQueue
   readonly jobs: NetworkJobs
   readonly invokeLimits: InvokeLimits

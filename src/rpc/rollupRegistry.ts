@@ -4,6 +4,8 @@ import { rollupx_chainId } from './methods/rollupx_chainId.js'
 import { rollupx_getTransactionByHash } from './methods/rollupx_getTransactionByHash.js'
 import { rollupx_getTransactionStatus } from './methods/rollupx_getTransactionStatus.js'
 import { rollupx_specVersion } from './methods/rollupx_specVersion.js'
+import { rollupx_subscribeTransactionStatus } from './methods/rollupx_subscribeTransactionStatus.js'
+import { rollupx_unsubscribe } from './methods/rollupx_unsubscribe.js'
 import type { RollupNetwork } from './rollupNetwork.js'
 
 /** Every method of a rollup network, by its name on the wire under the neutral prefix `rollupx`. */
@@ -13,16 +15,19 @@ export const rollupMethods = {
   rollupx_getTransactionByHash,
   rollupx_getTransactionStatus,
   rollupx_specVersion,
+  rollupx_subscribeTransactionStatus,
+  rollupx_unsubscribe,
 } satisfies Record<string, Method<RollupNetwork>>
 
 export type RollupMethodName = keyof typeof rollupMethods
 
-/** The methods under each of `prefixes`. */
+/** The methods under each of `prefixes`; each sees the one by which it was called. */
 export function prefixRollupMethods(prefixes: readonly string[]): Method<RollupNetwork>[] {
   return [...new Set(prefixes)].flatMap((prefix) =>
     Object.values<Method<RollupNetwork>>(rollupMethods).map((method) => ({
       ...method,
       name: method.name.replace(/^rollupx_/, `${prefix}_`),
+      run: (network, args, caller) => method.run({ ...network, prefix }, args, caller),
     })),
   )
 }

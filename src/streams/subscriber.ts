@@ -1,6 +1,14 @@
 import { FaultError } from '../primitives/faults.js'
 import type { EventSink } from './eventSink.js'
-import type { Subscription } from './subscription.js'
+
+/** A subscription as its connection sees it. */
+export interface OwnedSubscription {
+  readonly id: string
+  /** There is room again, after {@link Subscriber.resumeLater}. */
+  resume(): void
+  /** Sends nothing more. */
+  end(): void
+}
 
 /** What one connection may ask for. */
 export interface SubscriptionLimits {
@@ -25,9 +33,9 @@ const unsentBytesMax = 16 * 1024
  * first and calls `leave()` then: no event comes before the id that it belongs to.
  */
 export class Subscriber {
-  readonly #subscriptions = new Map<string, Subscription>()
+  readonly #subscriptions = new Map<string, OwnedSubscription>()
   /** Those that have something to send and no room for it, in the order in which they get their next turn. */
-  readonly #behind = new Set<Subscription>()
+  readonly #behind = new Set<OwnedSubscription>()
   #isClosed = false
 
   constructor(
@@ -70,7 +78,7 @@ export class Subscriber {
   }
 
   /** Owns `subscription` from now on: ends it with the connection. Throws FaultError where there are too many. */
-  add(subscription: Subscription): void {
+  add(subscription: OwnedSubscription): void {
     const { subscriptionsMax } = this.limits
     if (this.#subscriptions.size >= subscriptionsMax) {
       throw new FaultError({ kind: 'TooManySubscriptions', max: subscriptionsMax })
@@ -80,7 +88,7 @@ export class Subscriber {
   }
 
   /** Calls `subscription.resume()` when the socket has sent some of what it held. */
-  resumeLater(subscription: Subscription): void {
+  resumeLater(subscription: OwnedSubscription): void {
     if (!this.#isClosed) this.#behind.add(subscription)
   }
 

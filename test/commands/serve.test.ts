@@ -69,8 +69,8 @@ async function printedRequests(service: Service, count: number): Promise<string[
 
 /** Sends what was printed, as a reader would who pastes it, and checks the answers. */
 async function checkPrinted(t: Test, service: Service): Promise<void> {
-  const requests = await printedRequests(service, 3)
-  t.equal(requests.length, 3)
+  const requests = await printedRequests(service, 4)
+  t.equal(requests.length, 4)
   const results = new Map<string, unknown>()
   for (const [line, url, body] of requests as [string, string, string][]) {
     const headers = { 'content-type': 'application/json' }
@@ -86,6 +86,7 @@ async function checkPrinted(t: Test, service: Service): Promise<void> {
   // The last blocks are played one by one while these are asked.
   const head = Number(results.get('eth_blockNumber'))
   t.ok(head >= playedFrom && head <= Number(latest.number), `asked at block ${head}`)
+  t.match(results.get('rollupx_addInvokeTransaction'), { transaction_hash: /^0x[0-9a-f]{60,63}$/ })
   t.match(results.get('eth_getStorageAt'), /^0x[0-9a-f]{64}$/)
   t.not(results.get('eth_getStorageAt'), `0x${'0'.repeat(64)}`, 'an example shows something')
 }

@@ -32,13 +32,15 @@ export interface OpenQueue {
   close(): Promise<void>
 }
 
+interface OpenQueueOptions {
+  readonly limits?: Partial<QueueOptions['limits']>
+  readonly idempotent?: boolean
+}
+
 export function openQueue(
   t: Test,
   folder: string,
-  {
-    limits = {},
-    idempotent = false,
-  }: { limits?: Partial<QueueOptions['limits']>; idempotent?: boolean } = {},
+  { limits = {}, idempotent = false }: OpenQueueOptions = {},
 ): OpenQueue {
   const store = NodeStore.open({ path: join(folder, 'node.mdb'), mapBytes: 2 ** 30 })
   const queue = new SubmissionQueue(store.openSubmissions('roll', chainId), {

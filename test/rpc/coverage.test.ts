@@ -31,6 +31,8 @@ const testOf: { readonly [M in MethodName | RollupMethodName]: string } = {
   rollupx_getTransactionByHash: 'rollupx_getTransactionByHash.test.ts',
   rollupx_getTransactionStatus: 'rollupx_getTransactionStatus.test.ts',
   rollupx_specVersion: 'rollupx_specVersion.test.ts',
+  rollupx_subscribeTransactionStatus: 'rollupx_subscribeTransactionStatus.test.ts',
+  rollupx_unsubscribe: 'rollupx_unsubscribe.test.ts',
   tidegate_getMappingSlot: 'tidegate_getMappingSlot.test.ts',
   tidegate_getStorageByKeys: 'tidegate_getStorageByKeys.test.ts',
   tidegate_readVariable: 'tidegate_readVariable.test.ts',

@@ -1,9 +1,8 @@
-import { FaultError, type InvokeRefusalCode } from '../../primitives/faults.js'
-import type { Rejection } from '../../rollup/submissionQueue.js'
+import { FaultError } from '../../primitives/faults.js'
 import { defineMethod } from '../method.js'
 import type { RollupNetwork } from '../rollupNetwork.js'
 import { transactionHash } from '../rollupParams.js'
-import { invokeRefusalMessages } from '../wireErrors.js'
+import { renderStatus } from '../transactionStatus.js'
 
 /**
  * `(transaction_hash)` → `{finality_status, failure_reason?, queue_status}` of a transaction that was submitted here.
@@ -24,17 +23,6 @@ export const rollupx_getTransactionStatus = defineMethod({
   run({ queue }: RollupNetwork, [hash]) {
     const row = queue.readRow(hash)
     if (row === undefined) throw new FaultError({ kind: 'TransactionHashNotFound' })
-    const { state, rejection } = row
-    return JSON.stringify({
-      finality_status: state === 'REJECTED' ? 'REJECTED' : 'RECEIVED',
-      ...(rejection && { failure_reason: reasonText(rejection) }),
-      queue_status: state,
-    })
+    return renderStatus(row.state, row.rejection)
   },
 })
-
-function reasonText({ code, text }: Rejection): string {
-  if (code === undefined) return text ?? ''
-  const message = invokeRefusalMessages[code as InvokeRefusalCode]
-  return text === undefined ? message : `${message}: ${text}`
-}

@@ -64,6 +64,25 @@ t.test('a newer store is refused', async (t) => {
   })
 })
 
+t.test('a store of the first schema goes on, with its keys', async (t) => {
+  const path = join(t.testdir(), 'node.mdb')
+  const first = NodeStore.open({ path, mapBytes })
+  first.writeKey(row(1, 'one'))
+  await first.close()
+  const environment = openEnvironment({ path, readOnly: false, mapBytes })
+  openTable(environment, 'meta')?.putSync(Buffer.from('schema'), pack(1))
+  await environment.close()
+  const reader = NodeStore.open({ path, mapBytes, readOnly: true })
+  t.strictSame(reader.readKeys(), [row(1, 'one')])
+  await reader.close()
+  for (let round = 0; round < 2; round++) {
+    const store = NodeStore.open({ path, mapBytes })
+    t.strictSame(store.readKeys(), [row(1, 'one')])
+    t.strictSame(store.openSubmissions('roll', '0x1').readUnsettled(), [])
+    await store.close()
+  }
+})
+
 t.test('an LMDB store of something else is refused and left as it is', async (t) => {
   for (const table of ['blocks', 'meta']) {
     const path = join(t.testdir(), `${table}.mdb`)

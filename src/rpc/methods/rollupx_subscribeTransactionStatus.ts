@@ -1,0 +1,33 @@
+import { FaultError } from '../../primitives/faults.js'
+import { defineMethod } from '../method.js'
+import type { RollupNetwork } from '../rollupNetwork.js'
+import { transactionHash } from '../rollupParams.js'
+import { StatusSubscription } from '../statusSubscription.js'
+
+/**
+ * `(transaction_hash)` → an id under which `rollupx_subscriptionTransactionStatus` events come over the caller's
+ * connection: the present status of the transaction, where it is known, and each one that follows.
+ *
+ * @example
+ * rollupx_subscribeTransactionStatus("0x76b52e17bc09064bd986ead34263e6305ef3cecfb3ae9e19b86bf4f1a1a20ea")
+ */
+export const rollupx_subscribeTransactionStatus = defineMethod({
+  name: 'rollupx_subscribeTransactionStatus',
+  params: [transactionHash],
+  paramNames: ['transaction_hash'],
+  cost: 'inline',
+  memo: 'never',
+  run({ queue, prefix }: RollupNetwork, [hash], caller) {
+    const { subscriber } = caller
+    if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })
+    const subscription = new StatusSubscription(subscriber, queue, prefix, hash)
+    try {
+      subscriber.add(subscription)
+    } catch (error) {
+      subscription.end()
+      throw error
+    }
+    caller.onGone(() => subscription.start())
+    return `"${subscription.id}"`
+  },
+})

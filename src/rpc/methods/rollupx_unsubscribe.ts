@@ -1,0 +1,17 @@
+import { FaultError } from '../../primitives/faults.js'
+import { defineMethod } from '../method.js'
+import { text } from '../params.js'
+import type { RollupNetwork } from '../rollupNetwork.js'
+
+/** Ends a subscription of the caller's connection; false where it has none of that id. */
+export const rollupx_unsubscribe = defineMethod({
+  name: 'rollupx_unsubscribe',
+  params: [text('a subscription id')],
+  paramNames: ['subscription_id'],
+  cost: 'inline',
+  memo: 'never',
+  run(_network: RollupNetwork, [id], { subscriber }) {
+    if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })
+    return String(subscriber.unsubscribe(id))
+  },
+})

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto'
+import type { Felt } from '../rollup/felt.js'
+import type { SubmissionQueue } from '../rollup/submissionQueue.js'
+import type { OwnedSubscription, Subscriber } from '../streams/subscriber.js'
+import { renderStatus } from './transactionStatus.js'
+
+/**
+ * One connection's subscription to the status of one transaction. It tells the status that holds when there is room
+ * for it, if that differs from the one told before: a slow reader misses what lay between, never the last one.
+ */
+export class StatusSubscription implements OwnedSubscription {
+  /** 16 random bytes, as of other subscriptions. */
+  readonly id = `0x${randomBytes(16).toString('hex')}`
+  readonly #unlisten: () => void
+  #told: string | undefined
+  #isStarted = false
+  #isEnded = false
+
+  /** `prefix` is that of the method by which it was asked for. */
+  constructor(
+    private readonly subscriber: Subscriber,
+    private readonly queue: SubmissionQueue,
+    private readonly prefix: string,
+    private readonly hash: Felt,
+  ) {
+    this.#unlisten = queue.onStatusOf(hash, () => this.resume())
+  }
+
+  /** Begins to send; the id has been handed over. */
+  start(): void {
+    this.#isStarted = true
+    this.resume()
+  }
+
+  resume(): void {
+    if (!this.#isStarted || this.#isEnded) return
+    const row = this.queue.readRow(this.hash)
+    const status = row && renderStatus(row.state, row.rejection)
+    if (status === undefined || status === this.#told) return
+    if (!this.subscriber.hasRoom) return this.subscriber.resumeLater(this)
+    this.#told = status
+    const result = `{"transaction_hash":"${this.hash}","status":${status}}`
+    this.subscriber.sink.send(
+      Buffer.from(
+        `{"jsonrpc":"2.0","method":"${this.prefix}_subscriptionTransactionStatus","params":{"subscription_id":"${this.id}","result":${result}}}`,
+      ),
+    )
+  }
+
+  end(): void {
+    this.#isEnded = true
+    this.#unlisten()
+  }
+}

@@ -1,0 +1,35 @@
+/** A connection to a rollup network's methods, inside the test's process, without a socket. */
+import type { Test } from 'tap'
+import type { SubmissionQueue } from '../../src/rollup/submissionQueue.js'
+import { createDispatcher, defaultDispatchLimits } from '../../src/rpc/dispatch.js'
+import type { RollupNetwork } from '../../src/rpc/rollupNetwork.js'
+import { prefixRollupMethods } from '../../src/rpc/rollupRegistry.js'
+import { limits, TestClient } from '../unit/streams/testClient.js'
+import { chainId } from './queues.js'
+
+export function connect(
+  t: Test,
+  queue: SubmissionQueue,
+  prefixes = ['rollupx'],
+  subscriptionsMax = 1_024,
+): TestClient {
+  const network: RollupNetwork = {
+    name: 'roll',
+    head: { number: 0, hash: undefined, generation: 0 },
+    chainId,
+    prefix: prefixes[0] ?? '',
+    queue,
+    jobs: { run: () => Promise.reject(new Error('subscriptions need no job')) },
+    invokeLimits: { calldataMax: 1, signatureMax: 1 },
+    verdictMsMax: undefined,
+  }
+  const dispatcher = createDispatcher<RollupNetwork>({
+    methods: prefixRollupMethods(prefixes),
+    limits: defaultDispatchLimits,
+    log: ({ error }) => t.fail(String(error)),
+  })
+  return new TestClient(dispatcher.endpoint({ current: network, pinned: () => undefined }), {
+    ...limits,
+    subscriptionsMax,
+  })
+}
