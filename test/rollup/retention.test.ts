@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { makeTransaction } from '../invokeTransactions.js'
 import { openQueue, refusal } from './queues.js'
@@ -28,7 +29,10 @@ t.test('what waits too long is rejected, what was kept long enough goes', async 
 t.test('only so many settled ones are kept, the newest', async (t) => {
   const { queue, submit, close } = openQueue(t, t.testdir(), { limits: { settledMax: 300 } })
   const hashes = await Promise.all(Array.from({ length: 801 }, (_, i) => submit(makeTransaction(i + 1, 0))))
-  for (const hash of hashes) await queue.settle(hash, undefined)
+  for (const hash of hashes.slice(0, 501)) await queue.settle(hash, undefined)
+  // Of those settled in one millisecond none is older.
+  await delay(2)
+  for (const hash of hashes.slice(501)) await queue.settle(hash, undefined)
   t.equal(queue.counts().settled, 801)
   await queue.sweep()
   t.equal(queue.counts().settled, 300)
