@@ -254,7 +254,5 @@ t.test("ethers' WebSocketProvider is told of each head and log", async (t) => {
   t.equal(block?.hash, hashOf(head))
   t.equal((await provider.getNetwork()).chainId, 7357n)
   t.equal(await provider.getBlock(99), null)
-  await provider.removeAllListeners()
-  await contract.removeAllListeners()
   await provider.destroy()
 })
