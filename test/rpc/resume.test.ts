@@ -13,7 +13,7 @@ import { SocketClient } from '../socketClient.js'
 import { quantity } from './demoChain.js'
 
 /** Chains, and replays of each. */
-const chains = 3
+const chains = 2
 const replays = 2
 const length = 40
 const from = 8
@@ -26,7 +26,7 @@ const connectedMsMax = 250
 const awayMsMax = 200
 
 /** Payments to one of them are not asked for. */
-const wantedPayees = payees.slice(0, 2)
+const wantedPayees: readonly string[] = payees.slice(0, 2)
 const paddedPayees = wantedPayees.map((payee) => `0x${payee.slice(2).toLowerCase().padStart(64, '0')}`)
 const kinds = {
   newHeads: { filter: {}, copy: HeadCopy },
