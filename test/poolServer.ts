@@ -1,12 +1,12 @@
 import type { Test } from 'tap'
 import type { Pool } from '../src/pool/pool.js'
 import { toHash32 } from '../src/primitives/bytes.js'
-import { createDispatcher, defaultDispatchLimits } from '../src/rpc/dispatch.js'
+import { createDispatcher } from '../src/rpc/dispatch.js'
 import { defineMethod, type RpcNetwork } from '../src/rpc/method.js'
 import type { Defect } from '../src/rpc/wireErrors.js'
-import { createHttpServer, defaultHttpLimits } from '../src/transport/http.js'
+import { createHttpServer } from '../src/transport/http.js'
 import { openTestPool, type TestJobs } from './poolJobs.js'
-import { wideSocketLimits } from './socketLimits.js'
+import { wideDispatchLimits, wideHttpLimits, wideSocketLimits } from './serverLimits.js'
 
 interface TestNetwork extends RpcNetwork {
   readonly pool: Pool<TestJobs>
@@ -45,7 +45,7 @@ export async function servePool(
   const names = ['echo', 'spin', 'work', 'exit', 'throwError', 'throwFault', 'whoAmI'] as const
   const dispatcher = createDispatcher<TestNetwork>({
     methods: names.map(jobMethod),
-    limits: { ...defaultDispatchLimits, requestMsMax },
+    limits: { ...wideDispatchLimits, requestMsMax },
     log: logDefect,
   })
   const head = { number: 0, hash: toHash32(new Uint8Array(32)), generation: 0 }
@@ -58,7 +58,7 @@ export async function servePool(
     ],
     authorize: () => ({ ok: true }),
     noAuth: true,
-    limits: { ...defaultHttpLimits, closeMsMax: 100 },
+    limits: { ...wideHttpLimits, closeMsMax: 100 },
     socketLimits: wideSocketLimits,
     cors: '*',
     refuseRepeatedLength: true,
@@ -71,9 +71,4 @@ export async function servePool(
     await pool.close(0)
   })
   return { pool, port, defects }
-}
-
-/** Resolves once `holds`, looked at after each turn of the event loop. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(setImmediate)
 }

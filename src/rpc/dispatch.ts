@@ -30,17 +30,6 @@ export interface DispatchLimits {
   readonly memoBytesMax: number
 }
 
-/**
- * - `memoBytesMax`: 32 MiB hold a head's worth of questions: 80,000 answers of 100 bytes, or a block of 200 full
- *   transactions and its receipts (503 KB) as 60 clients word them.
- */
-export const defaultDispatchLimits: DispatchLimits = {
-  batchCallsMax: 1_000,
-  batchBytesMax: 25_000_000,
-  requestMsMax: 30_000,
-  memoBytesMax: 32 * 1024 * 1024,
-}
-
 export interface DispatcherOptions<N extends RpcNetwork> {
   readonly methods: readonly Method<N>[]
   readonly limits: DispatchLimits

@@ -39,18 +39,6 @@ export interface HttpLimits {
   readonly closeMsMax: number
 }
 
-/**
- * - `bufferedBytesMax`: room for 50 of the largest bodies at once, small beside the store's memory map.
- * - `bodyMsMax`: 5 MiB in 30 s is 1.4 Mbit/s, slower than any link a service runs on.
- * - `closeMsMax`: as long as a request may take.
- */
-export const defaultHttpLimits: HttpLimits = {
-  bodyBytesMax: 5 * 1024 * 1024,
-  bufferedBytesMax: 256 * 1024 * 1024,
-  bodyMsMax: 30_000,
-  closeMsMax: 30_000,
-}
-
 export interface HttpServerOptions extends AdmissionOptions {
   readonly host: string
   /** 0 for any free port. */

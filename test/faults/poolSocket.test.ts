@@ -1,8 +1,9 @@
 /** The pool behind real WebSockets: clients that go away, and what one socket may have under way. */
 import t, { type Test } from 'tap'
 import type { TestJobs } from '../poolJobs.js'
-import { type PoolServer, servePool, until } from '../poolServer.js'
+import { type PoolServer, servePool } from '../poolServer.js'
 import { SocketClient } from '../socketClient.js'
+import { until } from '../until.js'
 
 async function connect(t: Test, { port }: PoolServer): Promise<SocketClient> {
   const client = await SocketClient.connect(`ws://127.0.0.1:${port}/ws`)

@@ -1,9 +1,10 @@
 /** A connection to a rollup network's methods, inside the test's process, without a socket. */
 import type { Test } from 'tap'
 import type { SubmissionQueue } from '../../src/rollup/submissionQueue.js'
-import { createDispatcher, defaultDispatchLimits } from '../../src/rpc/dispatch.js'
+import { createDispatcher } from '../../src/rpc/dispatch.js'
 import type { RollupNetwork } from '../../src/rpc/rollupNetwork.js'
 import { prefixRollupMethods } from '../../src/rpc/rollupRegistry.js'
+import { wideDispatchLimits } from '../serverLimits.js'
 import { limits, TestClient } from '../unit/streams/testClient.js'
 import { chainId } from './queues.js'
 
@@ -25,7 +26,7 @@ export function connect(
   }
   const dispatcher = createDispatcher<RollupNetwork>({
     methods: prefixRollupMethods(prefixes),
-    limits: defaultDispatchLimits,
+    limits: wideDispatchLimits,
     log: ({ error }) => t.fail(String(error)),
   })
   return new TestClient(dispatcher.endpoint({ current: network, pinned: () => undefined }), {

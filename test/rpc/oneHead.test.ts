@@ -4,10 +4,11 @@ import { openNetwork } from '../../src/commands/openNetwork.js'
 import { resolveServeConfig } from '../../src/config.js'
 import { jobsOfNetwork, openJobPool } from '../../src/pool/jobPool.js'
 import { defer } from '../../src/primitives/deferred.js'
-import { createDispatcher, defaultDispatchLimits } from '../../src/rpc/dispatch.js'
+import { createDispatcher } from '../../src/rpc/dispatch.js'
 import type { Network } from '../../src/rpc/network.js'
 import { methods } from '../../src/rpc/registry.js'
 import { makeFolder, runProgram, waitFor, writeInto } from '../program.js'
+import { wideDispatchLimits } from '../serverLimits.js'
 import { bodyText } from '../unit/rpc/testMethods.js'
 import { type BranchBlock, buildBranch, chainFileOf, counterAddress } from './branches.js'
 import { genesisPath, quantity } from './demoChain.js'
@@ -67,7 +68,7 @@ t.test(
     })
     const { endpoint } = createDispatcher<Network>({
       methods: Object.values(methods),
-      limits: defaultDispatchLimits,
+      limits: wideDispatchLimits,
       log: ({ error }) => t.fail(String(error)),
     })
     const served = endpoint(network)

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Caller } from '../../../src/rpc/caller.js'
-import { createDispatcher, defaultDispatchLimits } from '../../../src/rpc/dispatch.js'
+import { createDispatcher } from '../../../src/rpc/dispatch.js'
+import { wideDispatchLimits } from '../../serverLimits.js'
 import { bodyText, createTestEndpoint, testMethods } from './testMethods.js'
 
 const call = (method: string, params = '[]', id = '1') =>
@@ -294,7 +295,7 @@ t.test('two methods of one name are refused', async (t) => {
   t.throws(() =>
     createDispatcher({
       methods: [testMethods[0], testMethods[0]],
-      limits: defaultDispatchLimits,
+      limits: wideDispatchLimits,
       log: () => {},
     }),
   )

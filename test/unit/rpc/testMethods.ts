@@ -1,12 +1,7 @@
 import { type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import type { Answer, AnswerBody } from '../../../src/rpc/answer.js'
-import {
-  createDispatcher,
-  type DispatchLimits,
-  defaultDispatchLimits,
-  type Endpoint,
-} from '../../../src/rpc/dispatch.js'
+import { createDispatcher, type DispatchLimits, type Endpoint } from '../../../src/rpc/dispatch.js'
 import {
   defineMethod,
   type Json,
@@ -17,6 +12,7 @@ import {
 } from '../../../src/rpc/method.js'
 import { boolean, optional, position } from '../../../src/rpc/params.js'
 import type { Defect } from '../../../src/rpc/wireErrors.js'
+import { wideDispatchLimits } from '../../serverLimits.js'
 
 /** A network whose head a test moves, and which counts what was run on it. Its blocks are 0 to {@link blocksMax}. */
 export class TestNetwork implements NetworkViews<TestView> {
@@ -182,7 +178,7 @@ export function createTestEndpoint(limits: Partial<DispatchLimits> = {}): TestEn
   const defects: Defect[] = []
   const dispatcher = createDispatcher({
     methods: testMethods,
-    limits: { ...defaultDispatchLimits, ...limits },
+    limits: { ...wideDispatchLimits, ...limits },
     log: (defect) => defects.push(defect),
   })
   const endpoint = dispatcher.endpoint(network)

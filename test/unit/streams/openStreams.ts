@@ -1,10 +1,11 @@
 import type { Test } from 'tap'
 import type { Chain } from '../../../src/chain/chain.js'
-import { createDispatcher, defaultDispatchLimits, type Endpoint } from '../../../src/rpc/dispatch.js'
+import { createDispatcher, type Endpoint } from '../../../src/rpc/dispatch.js'
 import { eth_subscribe } from '../../../src/rpc/methods/eth_subscribe.js'
 import { eth_unsubscribe } from '../../../src/rpc/methods/eth_unsubscribe.js'
 import type { Network } from '../../../src/rpc/network.js'
 import { NetworkStreams } from '../../../src/streams/networkStreams.js'
+import { wideDispatchLimits } from '../../serverLimits.js'
 import { ForkingChain } from './forkingChain.js'
 
 export interface OpenStreams {
@@ -31,7 +32,7 @@ export function endpointOver(chain: Chain, streams: NetworkStreams): Endpoint {
   }
   const dispatcher = createDispatcher<Network>({
     methods: [eth_subscribe, eth_unsubscribe],
-    limits: defaultDispatchLimits,
+    limits: wideDispatchLimits,
     log: ({ error }) => {
       throw error
     },

@@ -1,13 +1,12 @@
 import type { Rejection } from '../../../src/transport/admission.js'
 import {
   createHttpServer,
-  defaultHttpLimits,
   type HttpLimits,
   type HttpServer,
   type HttpServerOptions,
 } from '../../../src/transport/http.js'
 import type { SocketLimits } from '../../../src/transport/socket.js'
-import { wideSocketLimits } from '../../socketLimits.js'
+import { wideHttpLimits, wideSocketLimits } from '../../serverLimits.js'
 import { createTestEndpoint, type TestEndpoint } from '../rpc/testMethods.js'
 
 export interface TestServer extends TestEndpoint {
@@ -40,7 +39,7 @@ export async function startTestServer(
     ],
     authorize: (key) => (key === goodKey ? { ok: true } : { ok: false, reason: 'unknown API key' }),
     noAuth: false,
-    limits: { ...defaultHttpLimits, ...limits },
+    limits: { ...wideHttpLimits, ...limits },
     socketLimits: { ...wideSocketLimits, ...socketLimits },
     cors: '*',
     refuseRepeatedLength: true,

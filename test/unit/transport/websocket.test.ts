@@ -1,157 +1,10 @@
-import { once } from 'node:events'
-import fc from 'fast-check'
-import t, { type Test } from 'tap'
-import { FaultError } from '../../../src/primitives/faults.js'
-import type { HttpServerOptions } from '../../../src/transport/http.js'
-import type { SocketLimits } from '../../../src/transport/socket.js'
-import { propertyRuns } from '../../property.js'
-import { frame, rawWebSocket, refusedUpgrade, SocketClient } from '../../socketClient.js'
-import { goodKey, startTestServer, type TestServer } from './testServer.js'
-
-const call = (method: string, params = '[]', id = '1') =>
-  `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
-const echo = call('test_echo', '["x"]')
-const echoed = '{"jsonrpc":"2.0","id":1,"result":["x",null]}'
-const path = `/ws/v3/${goodKey}`
-
-interface SocketTestServer extends TestServer {
-  connect(to?: string, headers?: Record<string, string>): Promise<SocketClient>
-  refused(to: string, headers?: Record<string, string>): ReturnType<typeof refusedUpgrade>
-}
-
-async function withServer(
-  t: Test,
-  socketLimits: Partial<SocketLimits> = {},
-  options: Partial<HttpServerOptions> = {},
-): Promise<SocketTestServer> {
-  const server = await startTestServer({ closeMsMax: 500 }, options, socketLimits)
-  const clients: SocketClient[] = []
-  t.teardown(async () => {
-    for (const client of clients) client.cut()
-    await server.server.close()
-  })
-  const url = `ws://127.0.0.1:${server.port}`
-  return {
-    ...server,
-    async connect(to = path, headers = {}) {
-      const client = await SocketClient.connect(url + to, { headers })
-      clients.push(client)
-      return client
-    },
-    refused: (to, headers = {}) => refusedUpgrade(url + to, { headers }),
-  }
-}
-
-/** Resolves once `holds`, looked at after each turn of the event loop. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(setImmediate)
-}
-
-t.test('paths lead to networks, keys are asked for', async (t) => {
-  const { connect, refused } = await withServer(t)
-  for (const to of [path, `${path}/`, `${path}?a=b`, `/testnet${path}`]) {
-    t.equal(await (await connect(to)).ask(echo), echoed, to)
-  }
-  t.match(await (await connect(`/other${path}`)).ask(call('test_count')), '"result":1001')
-  t.match(await (await connect(path, { host: 'other.example:1' })).ask(call('test_count')), '"result":1002')
-  for (const to of ['/ws', '/ws/', '/ws/v3', '/ws/v3/', '/testnet/ws', '/testnet/ws/v3']) {
-    const { status, text } = await refused(to)
-    t.equal(status, 401, to)
-    t.strictSame(JSON.parse(text), {
-      jsonrpc: '2.0',
-      id: null,
-      error: {
-        code: -32001,
-        message: 'unauthorized: an API key is required in the path: /ws/v3/<key>',
-      },
-    })
-  }
-  const bad = await refused('/ws/v3/bad')
-  t.equal(bad.status, 401)
-  t.match(JSON.parse(bad.text), { error: { code: -32001, message: 'unauthorized: unknown API key' } })
-  for (const to of ['/', `/v3/${goodKey}`, '/health', '/ws/x', '/ws/v3/a/b', `/nowhere${path}`]) {
-    t.equal((await refused(to)).status, 404, to)
-  }
-})
-
-t.test('without authentication keys are neither asked for nor looked at', async (t) => {
-  const { connect, refused } = await withServer(t, {}, { noAuth: true })
-  for (const to of ['/ws', '/ws/', '/testnet/ws', '/ws/v3/any', '/testnet/ws/v3/any', '/ws/v3']) {
-    t.equal(await (await connect(to)).ask(echo), echoed, to)
-  }
-  t.equal((await refused('/nowhere/ws')).status, 404)
-})
-
-t.test('a path of WebSockets says so to whoever asks it over HTTP', async (t) => {
-  const { base, post } = await withServer(t)
-  for (const answer of [await fetch(base + path), await post(path, echo), await post('/ws', echo)]) {
-    t.equal(answer.status, 426)
-    t.equal(answer.headers.get('upgrade'), 'websocket')
-    t.match(await answer.json(), { error: { message: /ws:\/\// } })
-  }
-})
-
-t.test('pages of listed origins alone connect, and whoever is no browser', async (t) => {
-  const { connect, refused, rejections } = await withServer(t, {}, { cors: ['https://App.example'] })
-  t.equal(await (await connect(path)).ask(echo), echoed)
-  t.equal(await (await connect(path, { origin: 'https://app.example' })).ask(echo), echoed)
-  for (const origin of ['https://a.example', 'null', 'https://app.example.evil']) {
-    const { status, text } = await refused(path, { origin })
-    t.equal(status, 403, origin)
-    t.match(JSON.parse(text), { error: { message: /origin/ } })
-  }
-  t.match(rejections[0], { status: 403, path: '/ws/v3/(key)', why: 'origin' })
-  const open = await withServer(t)
-  t.equal(await (await open.connect(path, { origin: 'https://a.example' })).ask(echo), echoed)
-})
-
-t.test('no key reaches the log of rejections', async (t) => {
-  const { refused, rejections, base } = await withServer(t)
-  for (const to of [
-    '/ws/v3/secret',
-    '/testnet/ws/v3/secret',
-    '/ws/v3/secret/secret',
-    '/secret/ws',
-    '/ws/secret',
-  ]) {
-    await refused(to)
-    await fetch(base + to)
-  }
-  t.equal(rejections.length, 10)
-  t.notMatch(JSON.stringify(rejections), /secret/)
-})
-
-t.test('a full server and a key with too many connections are refused until one ends', async (t) => {
-  const { connect, refused } = await withServer(
-    t,
-    { socketsMax: 3, socketsPerKeyMax: 2 },
-    { authorize: () => ({ ok: true }) },
-  )
-  const first = await connect('/ws/v3/a')
-  await connect('/ws/v3/a')
-  const perKey = await refused('/ws/v3/a')
-  t.equal(perKey.status, 429)
-  t.equal(perKey.headers['retry-after'], '1')
-  t.match(JSON.parse(perKey.text), {
-    error: {
-      code: -32005,
-      message: 'limit exceeded: WebSockets of this API key',
-      data: { limit: 2, retryAfterMs: 1000 },
-    },
-  })
-  await connect('/ws/v3/b')
-  const full = await refused('/ws/v3/c')
-  t.equal(full.status, 503)
-  t.match(JSON.parse(full.text), {
-    error: { code: -32005, message: 'limit exceeded: WebSockets of this server' },
-  })
-  first.socket.close()
-  await first.closed
-  t.equal(await (await connect('/ws/v3/a')).ask(echo), echoed)
-})
+import t from 'tap'
+import { until } from '../../until.js'
+import { call, echo, echoed, withSocketServer } from './socketServer.js'
+import { goodKey } from './testServer.js'
 
 t.test('answers are those of HTTP, ids echoed as they were written', async (t) => {
-  const { connect, post } = await withServer(t)
+  const { connect, post } = await withSocketServer(t)
   const client = await connect()
   for (const body of [
     ...['0', '-1', '12345678901234567890123', '1.50', '"a\\u0041é"', 'null'].map((id) =>
@@ -167,7 +20,7 @@ t.test('answers are those of HTTP, ids echoed as they were written', async (t) =
 })
 
 t.test('notifications get no message', async (t) => {
-  const { connect, network } = await withServer(t)
+  const { connect, network } = await withSocketServer(t)
   const client = await connect()
   client.send('{"jsonrpc":"2.0","method":"test_count"}')
   client.send('[{"jsonrpc":"2.0","method":"test_count"}]')
@@ -176,13 +29,13 @@ t.test('notifications get no message', async (t) => {
 })
 
 t.test('methods are handed the subscriptions of the socket', async (t) => {
-  const { connect } = await withServer(t)
+  const { connect } = await withSocketServer(t)
   const answer = await (await connect()).ask(call('test_subscriber'))
   t.match(answer, '"result":true')
 })
 
 t.test('1,000 requests in parallel on one socket are all answered', async (t) => {
-  const { connect } = await withServer(t)
+  const { connect } = await withSocketServer(t)
   const client = await connect()
   for (let id = 0; id < 1000; id++) client.send(call('test_echo', `["${'x'.repeat(id)}"]`, String(id)))
   const ids = new Set<number>()
@@ -194,7 +47,7 @@ t.test('1,000 requests in parallel on one socket are all answered', async (t) =>
 })
 
 t.test('calls that wait are limited, those of a batch too, and the others go on', async (t) => {
-  const { connect, network } = await withServer(t, { callsMax: 4 })
+  const { connect, network } = await withSocketServer(t, { callsMax: 4 })
   const client = await connect()
   const busy = { error: { code: -32005, message: 'server busy', data: { retryAfterMs: 1000 } } }
   for (let id = 0; id < 3; id++) client.send(call('test_job', `["0x${id}"]`, String(id)))
@@ -227,7 +80,7 @@ t.test('calls that wait are limited, those of a batch too, and the others go on'
 })
 
 t.test('messages whose calls wait are limited in bytes', async (t) => {
-  const { connect, network } = await withServer(t, { messageBytesMax: 1000 })
+  const { connect, network } = await withSocketServer(t, { messageBytesMax: 1000 })
   const client = await connect()
   client.send(call('test_job', '["0x1"]', '1').padEnd(600))
   await until(() => network.jobs.length === 1)
@@ -239,293 +92,4 @@ t.test('messages whose calls wait are limited in bytes', async (t) => {
   await until(() => network.jobs.length === 1)
   network.jobs.pop()?.resolve('2')
   t.match(await client.next(), '"result":2')
-})
-
-t.test('a binary message ends the connection with 1003', async (t) => {
-  const { connect } = await withServer(t)
-  const client = await connect()
-  client.socket.send(Buffer.from(echo), { binary: true })
-  t.match(await client.closed, { code: 1003, reason: /text/ })
-})
-
-t.test('a message over the limit ends the connection with 1009', async (t) => {
-  const { connect } = await withServer(t, { messageBytesMax: 1000 })
-  const client = await connect()
-  t.equal(await client.ask(echo.padEnd(1000)), echoed)
-  client.send(echo.padEnd(1001))
-  t.match(await client.closed, { code: 1009, reason: 'message too big (1001>1000)' })
-  const inParts = await connect()
-  inParts.socket.send('x'.repeat(600), { fin: false })
-  inParts.socket.send('x'.repeat(600), { fin: true })
-  t.match(await inParts.closed, { code: 1009 })
-  const endless = await connect()
-  endless.send('x'.repeat(5000))
-  t.match(await endless.closed, { code: 1006 }, 'beyond twice the limit it is not even read')
-  t.equal(await (await connect()).ask(echo), echoed)
-})
-
-t.test('the largest message is answered', async (t) => {
-  const { connect } = await withServer(t)
-  const client = await connect()
-  const long = 'é'.repeat(16 * 2 ** 20 - 100)
-  const answer = await client.ask(call('test_echo', `["${long}"]`))
-  t.equal(answer?.length, `{"jsonrpc":"2.0","id":1,"result":["${long}",null]}`.length)
-})
-
-t.test('a revoked key ends its open connections with 1008 within a second, and no others', async (t) => {
-  let isRevoked = false
-  const { connect, network } = await withServer(
-    t,
-    {},
-    {
-      authorize: (key) =>
-        key === 'bad' && isRevoked ? { ok: false, reason: 'this API key has been revoked' } : { ok: true },
-    },
-  )
-  const clients = [await connect('/ws/v3/bad'), await connect('/other/ws/v3/bad')]
-  const good = await connect('/ws/v3/good')
-  clients[0]?.send(call('test_job'))
-  await until(() => network.jobs.length === 1)
-  isRevoked = true
-  const since = performance.now()
-  for (const { closed } of clients) {
-    t.strictSame(await closed, { code: 1008, reason: 'unauthorized: this API key has been revoked' })
-  }
-  t.ok(performance.now() - since < 1000)
-  t.equal(await good.ask(echo), echoed)
-  network.jobs.pop()?.resolve('1')
-})
-
-t.test('clients are pinged, and those that stay silent end with 1008', async (t) => {
-  const { connect, port } = await withServer(t, { pingMs: 200, idleMsMax: 1500 })
-  const live = await connect()
-  const silent = await rawWebSocket(port, path)
-  const bytes: Buffer[] = []
-  silent.on('data', (chunk) => bytes.push(chunk))
-  const since = performance.now()
-  await once(silent, 'end')
-  silent.destroy()
-  t.ok(performance.now() - since > 1400)
-  const got = Buffer.concat(bytes)
-  t.equal(got[0], 0x89, 'pings come first')
-  const end = got.indexOf(0x88)
-  t.equal(got.readUInt16BE(end + 2), 1008)
-  t.match(got.toString('utf8', end + 4), /nothing heard for 1\.5 s/)
-  t.ok(live.pings > 2)
-  t.equal(await live.ask(echo), echoed, 'whoever answers pings stays')
-})
-
-t.test('a client that leaves in the midst of a job harms nothing', async (t) => {
-  const { connect, network, defects } = await withServer(t)
-  const client = await connect()
-  client.send(call('test_job'))
-  client.send(`[${call('test_job', '["0x1"]')},${call('test_job', '["0x2"]')}]`)
-  await until(() => network.jobs.length === 3)
-  client.cut()
-  await client.closed
-  t.equal(await (await connect()).ask(echo), echoed)
-  for (const job of network.jobs.splice(0)) job.resolve('"late"')
-  t.equal(await (await connect()).ask(echo), echoed)
-  t.strictSame(defects, [])
-})
-
-t.test('answers a reader is slow to take hold its further messages back', async (t) => {
-  const { connect, network } = await withServer(t, { callsMax: 20 })
-  const client = await connect()
-  client.pause()
-  // Each answer has 2 MiB; what the system's own buffers take is a few of them.
-  const asked = 60
-  for (let id = 0; id < asked; id++)
-    client.send(call('test_bytes', '["0x100000"]', String(id)).padEnd(200 + id))
-  const other = await connect()
-  t.equal(await other.ask(echo), echoed, 'another socket is served meanwhile')
-  t.ok(network.runs < asked - 20, `${network.runs} calls were begun`)
-  client.resume()
-  const answers = []
-  while (answers.length < asked) answers.push(JSON.parse((await client.next()) ?? ''))
-  t.strictSame(
-    answers.map(({ id }) => id).sort((a, b) => a - b),
-    Array.from({ length: asked }, (_, id) => id),
-  )
-  const busy = answers.filter(({ error }) => error?.code === -32005)
-  t.equal(answers.filter(({ result }) => result?.length === 2 ** 20).length, asked - busy.length)
-  t.ok(busy.length > 0 && busy.length < asked - 20, `${busy.length} found no room to wait in`)
-})
-
-t.test('a reader that leaves too much unread ends with 1013', async (t) => {
-  const { connect } = await withServer(t, { unsentBytesMax: 1000, callsMax: 1 })
-  const client = await connect()
-  client.pause()
-  for (let id = 0; id < 10; id++) client.send(call('test_bytes', '["0x400000"]', String(id)))
-  await (await connect()).ask(echo)
-  client.resume()
-  t.match(await client.closed, { code: 1013, reason: /wait to be read/ })
-})
-
-t.test('all sockets share one bound of bytes, and whoever holds most goes', async (t) => {
-  const { connect } = await withServer(t, { bufferedBytesMax: 20 * 2 ** 20 })
-  const modest = await connect()
-  modest.pause()
-  modest.send(call('test_bytes', '["0x180000"]'))
-  const greedy = [await connect(), await connect(), await connect(), await connect()]
-  for (const client of greedy) {
-    client.pause()
-    client.send(call('test_bytes', '["0xa00000"]'))
-  }
-  const other = await connect()
-  t.equal(await other.ask(echo), echoed)
-  for (const client of greedy) client.resume()
-  const codes = await Promise.all(
-    greedy.map(async (client) => ((await client.next()) === undefined ? (await client.closed).code : 0)),
-  )
-  t.ok(codes.includes(1006), `ends: ${codes}`)
-  modest.resume()
-  t.equal(JSON.parse((await modest.next()) ?? '').result.length, 0x180000)
-})
-
-t.test('whatever clients do, nothing of them stays counted when they are gone', async (t) => {
-  const bytesMax = 64 * 1024
-  const socketsMax = 4
-  const { connect, network, defects } = await withServer(t, {
-    ...{ messageBytesMax: bytesMax, bufferedBytesMax: bytesMax, callsMax: 3, socketsMax },
-  })
-  const job = (id: number) => call('test_job', `["0x${id.toString(16)}"]`, String(id))
-  const deeds: Record<string, (client: SocketClient, id: number) => void> = {
-    job: (client, id) => client.send(job(id).padEnd(20_000)),
-    batch: (client, id) => client.send(`[${job(id)},${echo},${job(id + 1)},${job(id + 2)}]`),
-    hugeAnswer: (client) => client.send(call('test_bytes', '["0x200000"]')),
-    answer: (client) => client.send(call('test_bytes', '["0x800"]')),
-    settle: () => network.jobs.shift()?.resolve('1'),
-    fail: () => network.jobs.shift()?.reject(new FaultError({ kind: 'HeaderNotFound' })),
-    pause: (client) => client.pause(),
-    resume: (client) => client.resume(),
-    binary: (client) => client.socket.send(Buffer.from('x'), { binary: true }),
-    long: (client) => client.send('x'.repeat(bytesMax + 1)),
-    turn: () => {},
-  }
-  let id = 1
-  const life = fc.record({
-    done: fc.array(fc.constantFrom(...Object.keys(deeds)), { maxLength: 12 }),
-    end: fc.constantFrom('cut', 'close'),
-  })
-  const live = async ({ done, end }: { done: readonly string[]; end: string }): Promise<void> => {
-    const client = await connect()
-    for (const deed of done) {
-      id += 10
-      deeds[deed]?.(client, id)
-      await new Promise(setImmediate)
-    }
-    client.resume()
-    if (end === 'cut') client.cut()
-    else client.socket.close()
-    await client.closed
-  }
-  await fc.assert(
-    fc.asyncProperty(fc.array(life, { minLength: 1, maxLength: socketsMax - 1 }), async (lives) => {
-      await Promise.all(lives.map(live))
-      const clients: SocketClient[] = []
-      // The server may see an end later than its client does.
-      while (clients.length < socketsMax)
-        await connect().then(
-          (client) => clients.push(client),
-          () => {},
-        )
-      const [client] = clients as [SocketClient]
-      client.send(job(++id).padEnd(bytesMax))
-      await until(() => {
-        for (const each of network.jobs.splice(0)) each.resolve('"whole"')
-        return client.received.length > 0
-      })
-      const answer = await client.next()
-      for (const each of clients) each.cut()
-      await Promise.all(clients.map(({ closed }) => closed))
-      return answer?.includes('whole') === true && defects.length === 0
-    }),
-    propertyRuns(40),
-  )
-})
-
-t.test('garbage ends its connection alone', async (t) => {
-  const { connect, port, defects } = await withServer(t)
-  const good = await connect()
-  const frames: [string, Uint8Array][] = [
-    ['invalid UTF-8', frame(1, Uint8Array.of(0xff, 0xfe))],
-    ['half a character', frame(1, Uint8Array.of(0xc3))],
-    ['a continuation of nothing', frame(0, Buffer.from('x'))],
-    ['reserved bits', Uint8Array.of(0xf1, 0x81, 0, 0, 0, 0, 0x78)],
-    ['an unknown opcode', frame(5, Buffer.from('x'))],
-    ['a control frame too long', frame(9, Buffer.alloc(200))],
-    ['a control frame in parts', frame(9, Buffer.alloc(2), { fin: false })],
-    ['no mask', Uint8Array.of(0x81, 0x01, 0x78)],
-    ['4 GiB to come', frame(1, Buffer.from('x'), { length: 2 ** 32 })],
-    ['2^53 bytes to come', frame(1, Buffer.from('x'), { length: 2 ** 53 })],
-    ['a close frame of one byte', frame(8, Uint8Array.of(3))],
-    ['a close frame with a bad code', frame(8, Uint8Array.of(0, 1, 2, 3))],
-  ]
-  const harmless = async (bytes: Uint8Array): Promise<boolean> => {
-    const raw = await rawWebSocket(port, path)
-    raw.end(bytes)
-    raw.resume()
-    await once(raw, 'close')
-    return (await good.ask(echo)) === echoed
-  }
-  for (const [what, bytes] of frames) t.ok(await harmless(bytes), what)
-  await fc.assert(
-    fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 300 }), harmless),
-    propertyRuns(50),
-  )
-  t.strictSame(defects, [])
-})
-
-t.test('a message byte by byte and one in many parts are read whole', async (t) => {
-  const { port, connect } = await withServer(t)
-  const raw = await rawWebSocket(port, path)
-  t.teardown(() => raw.destroy())
-  for (const byte of frame(1, Buffer.from(call('test_echo', '["é"]')))) {
-    await new Promise((resolve) => raw.write(Uint8Array.of(byte), resolve))
-  }
-  const [answer] = (await once(raw, 'data')) as [Buffer]
-  t.match(answer.toString('utf8'), '"result":["é",null]')
-  const client = await connect()
-  const text = call('test_echo', '["x"]')
-  for (let at = 0; at < text.length; at++) {
-    client.socket.send(text[at] ?? '', { fin: at === text.length - 1 })
-  }
-  t.equal(await client.next(), echoed)
-})
-
-t.test('closing lets answers under way out, takes nothing new and says 1001', async (t) => {
-  const { connect, network, server } = await withServer(t)
-  const idle = await connect()
-  const waiting = await connect()
-  waiting.send(call('test_job'))
-  const slow = await connect()
-  slow.pause()
-  slow.send(call('test_bytes', '["0x400000"]'))
-  await until(() => network.jobs.length === 1 && network.runs === 2)
-  const closing = server.close()
-  t.match(await idle.closed, { code: 1001, reason: 'the server is stopping' })
-  waiting.send(call('test_count'))
-  await until(() => waiting.socket.bufferedAmount === 0)
-  await new Promise((resolve) => waiting.socket.ping(resolve))
-  await once(waiting.socket, 'pong')
-  network.jobs.pop()?.resolve('"done"')
-  t.equal(await waiting.next(), '{"jsonrpc":"2.0","id":1,"result":"done"}')
-  t.match(await waiting.closed, { code: 1001 })
-  t.strictSame(waiting.received, [])
-  slow.resume()
-  t.equal(JSON.parse((await slow.next()) ?? '').result.length, 0x400000)
-  t.match(await slow.closed, { code: 1001 })
-  await closing
-  t.equal(network.runs, 2)
-})
-
-t.test('closing does not wait for ever', async (t) => {
-  const { connect, network, server } = await withServer(t)
-  const client = await connect()
-  client.send(call('test_job'))
-  await until(() => network.jobs.length === 1)
-  await server.close()
-  t.match(await client.closed, { code: 1006 })
-  network.jobs.pop()?.resolve('1')
 })

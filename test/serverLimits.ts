@@ -1,0 +1,30 @@
+import type { DispatchLimits } from '../src/rpc/dispatch.js'
+import type { HttpLimits } from '../src/transport/http.js'
+import type { SocketLimits } from '../src/transport/socket.js'
+
+/** Limits of servers inside a test's process, which no test meets by accident: mostly the configuration's defaults. */
+export const wideHttpLimits: HttpLimits = {
+  bodyBytesMax: 5 * 2 ** 20,
+  bufferedBytesMax: 256 * 2 ** 20,
+  bodyMsMax: 30_000,
+  closeMsMax: 30_000,
+}
+
+export const wideDispatchLimits: DispatchLimits = {
+  batchCallsMax: 1_000,
+  batchBytesMax: 25_000_000,
+  requestMsMax: 30_000,
+  memoBytesMax: 32 * 2 ** 20,
+}
+
+export const wideSocketLimits: SocketLimits = {
+  messageBytesMax: 32 * 2 ** 20,
+  callsMax: 256,
+  unsentBytesMax: 32 * 2 ** 20,
+  bufferedBytesMax: 256 * 2 ** 20,
+  socketsMax: 10_000,
+  socketsPerKeyMax: 10_000,
+  pingMs: 30_000,
+  idleMsMax: 120_000,
+  subscriptions: { subscriptionsMax: 1_024, queueBytesDefault: 2 ** 20, queueBytesMax: 16 * 2 ** 20 },
+}
