@@ -81,7 +81,7 @@ async function run(): Promise<void> {
   pinLoader()
   const program = join(packageRoot(), 'dist/src/main.js')
   const server = await startServer(
-    [program, 'serve', '--port', '0', '--config', chain.configPath, '--no-auth'],
+    [process.execPath, program, 'serve', '--port', '0', '--config', chain.configPath, '--no-auth'],
     /listens on http:(\S+)/,
   )
   try {
