@@ -84,7 +84,7 @@ async function compareWays(): Promise<void> {
     recordTiming: false,
   })
   const { pool } = openTestPool({ threads: threads + 1 })
-  await pool.ready
+  await pool.start()
   const columns = ['result', 'load', 'msgpack moved', 'clone', 'text', 'whole pool']
   console.log(columns.map((name, i) => (i < 2 ? name.padEnd(8) : name.padStart(14))).join(''))
   for (const [size, bytes] of [
@@ -130,7 +130,7 @@ function openPool() {
 
 async function compareSlots(): Promise<void> {
   const pool = openPool()
-  await pool.ready
+  await pool.start()
   const { run } = jobsOfNetwork(pool, 'none')
   const owner = new Caller()
   console.log(`\n${'keys'.padEnd(8)}${'on the edge'.padStart(14)}${'by the pool'.padStart(14)}`)
@@ -149,7 +149,7 @@ async function compareSlots(): Promise<void> {
 
 async function compareHashes(): Promise<void> {
   const pool = openPool()
-  await pool.ready
+  await pool.start()
   const { run } = jobsOfNetwork(pool, 'none')
   const owner = new Caller()
   console.log(`\n${'felts'.padEnd(8)}${'on the edge'.padStart(14)}${'by the pool'.padStart(14)}`)

@@ -39,7 +39,7 @@ export async function servePool(
   requestMsMax = 30_000,
 ): Promise<PoolServer> {
   const { pool } = openTestPool(poolOptions)
-  await pool.ready
+  await pool.start()
   const defects: Defect[] = []
   const logDefect = (defect: Defect) => defects.push(defect)
   const names = ['echo', 'spin', 'work', 'exit', 'throwError', 'throwFault', 'whoAmI'] as const

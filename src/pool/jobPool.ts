@@ -63,7 +63,7 @@ function workerUrl(file: string): URL {
   return new URL(`../../workers/${file}.js`, import.meta.url)
 }
 
-/** Starts the pool of the service. */
+/** Makes the pool of the service. */
 export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): Pool<Jobs> {
   const { waitingMax, deadlineMsMax, execution } = limits
   const shared = { deadlineMsMax, runMsMax: deadlineMsMax, timedOut: { kind: 'RequestTimedOut' } } as const
@@ -88,7 +88,8 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
         timedOut: { kind: 'ExecutionTimedOut', limitSeconds: execution.timeMsMax / 1000 },
       },
     },
-    preload: workerUrl('execute'),
+    // The engine is by far the most that a thread may have to load. Without a chain nobody asks for it.
+    preload: workerUrl(stores.length > 0 ? 'execute' : 'hash'),
     stores,
     settings: { execution } satisfies JobSettings,
     waitingBytesMax,

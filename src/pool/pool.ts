@@ -88,7 +88,8 @@ const meanWeight = 0.1
 
 export class Pool<J extends JobTable<J>> {
   readonly #options: PoolOptions<J>
-  readonly #piscina: Piscina
+  /** Undefined until there is something for threads to do. */
+  #piscina: Piscina | undefined
   readonly #queue: FairQueue<ClassOf<J>, Job<ClassOf<J>>>
   readonly #cells: JobCells
   readonly #works = new Map<string, Work>()
@@ -98,8 +99,7 @@ export class Pool<J extends JobTable<J>> {
   readonly #running = new Set<Job<ClassOf<J>>>()
   /** Ids of threads that have loaded their code. */
   readonly #loaded = new Set<number>()
-  /** Settles when the first threads have loaded. Jobs that come earlier wait for it. */
-  readonly ready: Promise<void>
+  #started: Promise<void> | undefined
   #isReady = false
   #waitingBytes = 0
   #finished = 0
@@ -110,7 +110,7 @@ export class Pool<J extends JobTable<J>> {
   #closed: Promise<void> | undefined
   #drained: Deferred<void> | undefined
 
-  /** Starts the threads. They open stores when jobs ask for them, so the stores may be made later. */
+  /** Starts no thread yet: {@link start} does. */
   constructor(options: PoolOptions<J>) {
     const { threads } = options
     this.#options = options
@@ -125,9 +125,31 @@ export class Pool<J extends JobTable<J>> {
       this.#works.set(name, { filename: fileURLToPath(entry), name: handler })
     }
     this.#cells = new JobCells(threads)
-    const { stores, settings, niceness, heapBytesMax } = options
-    this.#piscina = new Piscina({
-      filename: fileURLToPath(options.preload),
+  }
+
+  /**
+   * Starts the threads where that has not been done, and settles once they have loaded their code. The first job
+   * starts them and waits for it, some 0.5 s: they take a second of CPU and 60 MB each, which a server that is never
+   * asked for their work need not spend. They open stores when jobs ask for them, so stores may be made later.
+   */
+  start(): Promise<void> {
+    this.#started ??= this.#awaitLoading(this.#threads).then(() => {
+      this.#isReady = true
+      this.#startNext()
+    })
+    return this.#started
+  }
+
+  /** Made when they are first asked for. */
+  get #threads(): Piscina {
+    this.#piscina ??= this.#makeThreads()
+    return this.#piscina
+  }
+
+  #makeThreads(): Piscina {
+    const { threads, preload, stores, settings, niceness, heapBytesMax } = this.#options
+    const piscina = new Piscina({
+      filename: fileURLToPath(preload),
       minThreads: threads,
       maxThreads: threads,
       // The pool hands out no more jobs than there are threads; these wait for one that is being replaced.
@@ -136,12 +158,9 @@ export class Pool<J extends JobTable<J>> {
       resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heapBytesMax / 2 ** 20) },
       workerData: { cells: this.#cells.shared, stores, settings, niceness } satisfies ThreadData,
     })
-    this.#piscina.on('error', (error: unknown) => this.#loseThread(undefined, 'died', error))
-    this.#piscina.on('message', ({ loaded }: ThreadLoaded) => this.#loaded.add(loaded))
-    this.ready = this.#awaitLoading().then(() => {
-      this.#isReady = true
-      this.#startNext()
-    })
+    piscina.on('error', (error: unknown) => this.#loseThread(undefined, 'died', error))
+    piscina.on('message', ({ loaded }: ThreadLoaded) => this.#loaded.add(loaded))
+    return piscina
   }
 
   get counts(): PoolCounts {
@@ -191,6 +210,7 @@ export class Pool<J extends JobTable<J>> {
     this.#waitingBytes += args.length
     this.#queue.add(className, job)
     owner?.onGone(job.cancel)
+    void this.start()
     this.#startNext()
     if (job.run === undefined) {
       const { deadlineMsMax } = this.#options.classes[className]
@@ -204,10 +224,14 @@ export class Pool<J extends JobTable<J>> {
    * and ends the threads.
    */
   close(drainMsMax: number): Promise<void> {
-    this.#closed ??= this.#drain(drainMsMax)
-      .then(() => this.#awaitLoading())
-      .then(() => this.#piscina.destroy())
+    this.#closed ??= this.#drain(drainMsMax).then(() => this.#endThreads())
     return this.#closed
+  }
+
+  async #endThreads(): Promise<void> {
+    if (this.#piscina === undefined) return
+    await this.#awaitLoading(this.#piscina)
+    await this.#piscina.destroy()
   }
 
   /**
@@ -215,13 +239,13 @@ export class Pool<J extends JobTable<J>> {
    * process ("FATAL ERROR: Error::ThrowAsJavaScriptException"), so until then no job is handed out that may have to
    * be aborted, and no thread is ended.
    */
-  async #awaitLoading(): Promise<void> {
+  async #awaitLoading(piscina: Piscina): Promise<void> {
     const signal = AbortSignal.timeout(loadMsMax)
     const isLoading = () =>
-      this.#piscina.threads.some(({ threadId }) => threadId > 0 && !this.#loaded.has(threadId))
+      piscina.threads.some(({ threadId }) => threadId > 0 && !this.#loaded.has(threadId))
     while (isLoading() && !signal.aborted) {
       // An error event is a thread less to wait for; it is reported elsewhere.
-      await once(this.#piscina, 'message', { signal }).catch(() => undefined)
+      await once(piscina, 'message', { signal }).catch(() => undefined)
     }
   }
 
@@ -282,7 +306,7 @@ export class Pool<J extends JobTable<J>> {
         : setTimeout(() => this.#stop(job, run, timedOut), runMsMax)
     const { network, args } = job
     const message: JobMessage = { network, args, cell, serial, runMsMax: Math.min(runMsMax, leftMs) }
-    this.#piscina.run(message, { ...job.work, signal: run.hardStop }).then(
+    this.#threads.run(message, { ...job.work, signal: run.hardStop }).then(
       (reply: Uint8Array) => {
         this.#leaveThread(job, run)
         this.#settle(job, reply)

@@ -36,7 +36,7 @@ async function until(holds: () => boolean): Promise<void> {
 async function open(t: Test, options: Parameters<typeof openTestPool>[0] = {}): Promise<OpenPool> {
   const opened = openTestPool(options)
   t.teardown(() => opened.pool.close(0))
-  await opened.pool.ready
+  await opened.pool.start()
   return opened
 }
 
