@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { JsonBytes } from '../../../src/state/jsonBytes.js'
+import { JsonBytes } from '../../../src/primitives/jsonBytes.js'
 import { propertyRuns } from '../../property.js'
 
 t.test('whatever is written comes out, from any size expected', async (t) => {
