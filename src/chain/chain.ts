@@ -6,7 +6,7 @@
 import { bytesToBigInt, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
-import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
+import { type RlpSpan, rlpSpanAt } from '../primitives/rlp.js'
 import type { ChainIdentity, ChainReader } from '../store/chainReader.js'
 import { AnswerCache } from './answerCache.js'
 import type { BlockId } from './blockId.js'
@@ -20,7 +20,7 @@ import { headJson } from './headJson.js'
 import { type BlockLog, blockLogs } from './logJson.js'
 import { buildPendingHeader } from './pendingHeader.js'
 import { type ReceiptCursor, writeReceipt } from './receiptJson.js'
-import { readTransaction, writeTransaction } from './transactionJson.js'
+import { readTransaction, writeList, writeTransaction } from './transactionJson.js'
 
 /** What a block id stands for, fixed for the rest of a call. */
 export interface ResolvedBlock {
@@ -262,9 +262,10 @@ export class Chain {
     const { header, body, transactions, senders, uncleHashes, withdrawals, size } = rows
     const identity = { hash, totalDifficulty: this.totalDifficulty(hash), size }
     return this.render((json) => {
-      const writeTransactions = () => {
-        for (const [index, span] of transactions.entries()) {
+      const writeTransactions = (): void => {
+        for (let index = 0; index < transactions.length; index++) {
           if (index > 0) json.text(',')
+          const span = transactions[index] as RlpSpan
           if (isFull) writeTransaction(json, readTransaction(body, span), transactionPlace(rows, index))
           else json.hex(senders, index * 52 + 20, index * 52 + 52)
         }
@@ -283,15 +284,12 @@ export class Chain {
       logIndex: 0,
     }
     const { body, transactions } = rows
-    return this.render((json) => {
-      json.text('[')
-      for (const [index, receipt] of rlpListSpans(receipts, rlpSpanAt(receipts, 0)).entries()) {
+    return this.render((json) =>
+      writeList(json, receipts, rlpSpanAt(receipts, 0), (receipt, index) => {
         const transaction = readTransaction(body, transactions[index] as RlpSpan)
-        if (index > 0) json.text(',')
         writeReceipt(json, receipts, receipt, transaction, transactionPlace(rows, index), cursor)
-      }
-      json.text(']')
-    })
+      }),
+    )
   }
 
   private render(write: (json: JsonBytes) => void): Uint8Array {

@@ -21,6 +21,7 @@ const name = memberNames(
 )
 const firstName = ascii('{"address":')
 const placeName = ascii('"blockNumber":')
+const comma = ascii(',')
 const notRemoved = ascii(',"removed":false}')
 
 /** Writes the members of a log or receipt that say which transaction it is of, without braces. */
@@ -63,7 +64,7 @@ export function writeLog(
   writeList(json, receipts, topics, ({ payload, end }) => json.hex(receipts, payload, end))
   json.raw(name.data)
   json.hex(receipts, data.payload, data.end)
-  json.text(',')
+  json.raw(comma)
   json.again(members.start, members.end)
   json.raw(name.blockTimestamp)
   json.quantity(timestamp)

@@ -129,6 +129,8 @@ const name = memberNames(
   'yParity',
 )
 const firstName = ascii('{"blockHash":')
+const closeBrace = ascii('}')
+const nullText = ascii('null')
 
 /** Writes the transaction object of the specification. */
 export function writeTransaction(json: JsonBytes, transaction: Transaction, place: TransactionPlace): void {
@@ -185,13 +187,13 @@ export function writeTransaction(json: JsonBytes, transaction: Transaction, plac
   quantity(name.r, layout.signature + 1)
   quantity(name.s, layout.signature + 2)
   if (type > 0) quantity(name.yParity, layout.signature)
-  json.text('}')
+  json.raw(closeBrace)
 }
 
 /** Writes the address that a transaction goes to, null for a creation. */
 export function writeRecipient(json: JsonBytes, transaction: Transaction): void {
   const { payload, end } = fieldSpan(transaction, transaction.layout.to)
-  if (payload === end) json.text('null')
+  if (payload === end) json.raw(nullText)
   else json.hex(transaction.bytes, payload, end)
 }
 
@@ -241,17 +243,24 @@ function writeHashes(json: JsonBytes, bytes: Uint8Array, list: RlpSpan): void {
   writeList(json, bytes, list, ({ payload, end }) => json.hex(bytes, payload, end))
 }
 
-/** Writes an array with what `write` makes of each item of an RLP list. */
+const openBracket = ascii('[')
+const closeBracket = ascii(']')
+const comma = ascii(',')
+
+/** Writes an array with what `write` makes of each item of an RLP list, with its place in it. */
 export function writeList(
   json: JsonBytes,
   bytes: Uint8Array,
   list: RlpSpan,
-  write: (item: RlpSpan) => void,
+  write: (item: RlpSpan, index: number) => void,
 ): void {
-  json.text('[')
-  for (const [index, item] of rlpListSpans(bytes, list).entries()) {
-    if (index > 0) json.text(',')
-    write(item)
+  json.raw(openBracket)
+  let index = 0
+  for (let offset = list.payload; offset < list.end; index++) {
+    const item = rlpSpanAt(bytes, offset, list.end)
+    if (index > 0) json.raw(comma)
+    write(item, index)
+    offset = item.end
   }
-  json.text(']')
+  json.raw(closeBracket)
 }

@@ -2,23 +2,22 @@
  * JSON that is mostly hex, written straight to bytes: objects of the chain, proofs. Owns how values of the wire are
  * spelled as bytes, and the memory in which a text grows.
  *
- * Values are given as a range of the bytes they stand in, because a view of each would cost more than its digits
- * (90 ns; 32 bytes as hex: 90 ns, by Buffer's own `toString('hex')` 220 ns).
+ * Values are given as a range of the bytes they stand in, because a view of each would cost more than its digits:
+ * 60 ns, where 32 bytes take 40 ns as hex (66 ns digit by digit, 150 ns by Buffer's own `toString('hex')`).
  */
-const high = new Uint8Array(256)
-const low = new Uint8Array(256)
+/** Of each byte its two digits as they stand in memory, the first one in the lower half. */
+const digitPairs = new Uint16Array(256)
 for (let byte = 0; byte < 256; byte++) {
   const digits = byte.toString(16).padStart(2, '0')
-  high[byte] = digits.charCodeAt(0)
-  low[byte] = digits.charCodeAt(1)
+  digitPairs[byte] = digits.charCodeAt(0) | (digits.charCodeAt(1) << 8)
 }
 
 const quote = 0x22
 const zero = 0x30
 const lowerX = 0x78
 
-/** From this length on, {@link JsonBytes.raw} copies with the engine's own call, which costs 40 ns however short. */
-const blockCopyMin = 48
+/** From this length on, {@link JsonBytes.raw} copies with the engine's own call, which costs 25 ns however short. */
+const blockCopyMin = 16
 
 /** Longest memory that is kept for the next text; that of a block with 500 transactions and their receipts. */
 const keptBytesMax = 1024 * 1024
@@ -45,11 +44,14 @@ export function ascii(text: string): Uint8Array {
  */
 export class JsonBytes {
   #bytes: Uint8Array<ArrayBuffer>
+  /** Of the same memory: it takes several digits at once, at any offset. */
+  #view: DataView
   #length = 0
 
   /** `expected` bytes are reserved; more are found as needed. */
   constructor(expected: number) {
     this.#bytes = new Uint8Array(expected)
+    this.#view = new DataView(this.#bytes.buffer)
   }
 
   get length(): number {
@@ -59,7 +61,7 @@ export class JsonBytes {
   /** Begins anew, in the same memory unless it has grown very large. */
   clear(): void {
     this.#length = 0
-    if (this.#bytes.length > keptBytesMax) this.#bytes = new Uint8Array(keptBytesMax)
+    if (this.#bytes.length > keptBytesMax) this.#move(new Uint8Array(keptBytesMax))
   }
 
   /** Writes ASCII text. */
@@ -84,12 +86,16 @@ export class JsonBytes {
   /** Writes `"0x…"`, two digits a byte. */
   hex(source: Uint8Array, start = 0, end = source.length): void {
     this.#open((end - start) * 2)
-    const bytes = this.#bytes
+    const view = this.#view
     let at = this.#length
-    for (let i = start; i < end; i++) {
-      const byte = source[i] as number
-      bytes[at] = high[byte] as number
-      bytes[at + 1] = low[byte] as number
+    let i = start
+    for (; i + 1 < end; i += 2) {
+      const first = digitPairs[source[i] as number] as number
+      view.setUint32(at, first | ((digitPairs[source[i + 1] as number] as number) << 16), true)
+      at += 4
+    }
+    if (i < end) {
+      view.setUint16(at, digitPairs[source[i] as number] as number, true)
       at += 2
     }
     this.#close(at)
@@ -98,17 +104,14 @@ export class JsonBytes {
   /** Writes the same as {@link hex}, in less time where nearly all bytes are zero, as in blooms. */
   sparseHex(source: Uint8Array, start: number, end: number): void {
     this.#open((end - start) * 2)
-    const bytes = this.#bytes
     const from = this.#length
-    bytes.fill(zero, from, from + (end - start) * 2)
+    const to = from + (end - start) * 2
+    this.#bytes.fill(zero, from, to)
     for (let i = start; i < end; i++) {
       const byte = source[i] as number
-      if (byte === 0) continue
-      const at = from + (i - start) * 2
-      bytes[at] = high[byte] as number
-      bytes[at + 1] = low[byte] as number
+      if (byte !== 0) this.#view.setUint16(from + (i - start) * 2, digitPairs[byte] as number, true)
     }
-    this.#close(from + (end - start) * 2)
+    this.#close(to)
   }
 
   /** Writes big-endian bytes as a quantity: no leading zeros, `"0x0"` for zero or no bytes. */
@@ -119,10 +122,10 @@ export class JsonBytes {
     const bytes = this.#bytes
     let at = this.#length
     if (first === end) bytes[at++] = zero
+    else if ((source[first] as number) < 0x10) bytes[at++] = digitOf(source[first++] as number)
     for (let i = first; i < end; i++) {
-      const byte = source[i] as number
-      if (i > first || byte >= 0x10) bytes[at++] = high[byte] as number
-      bytes[at++] = low[byte] as number
+      this.#view.setUint16(at, digitPairs[source[i] as number] as number, true)
+      at += 2
     }
     this.#close(at)
   }
@@ -156,7 +159,10 @@ export class JsonBytes {
 
   /** A copy of everything, in memory of its own and of its own length. */
   finish(): Uint8Array<ArrayBuffer> {
-    return this.#bytes.slice(0, this.#length)
+    // Not zeroed first, since all of it is written.
+    const copy = Buffer.allocUnsafeSlow(this.#length) as Uint8Array<ArrayBuffer>
+    copy.set(this.#bytes.subarray(0, this.#length))
+    return copy
   }
 
   /** `"0x`, and room for so many digits. */
@@ -180,7 +186,7 @@ export class JsonBytes {
     const bytes = this.#bytes
     let at = this.#length
     for (let shift = (count - 1) * 4; shift >= 0; shift -= 4) {
-      bytes[at++] = low[(value >>> shift) & 0xf] as number
+      bytes[at++] = digitOf((value >>> shift) & 0xf)
     }
     this.#length = at
   }
@@ -190,8 +196,18 @@ export class JsonBytes {
     if (needed <= this.#bytes.length) return
     const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 2))
     larger.set(this.#bytes.subarray(0, this.#length))
-    this.#bytes = larger
+    this.#move(larger)
   }
+
+  #move(bytes: Uint8Array<ArrayBuffer>): void {
+    this.#bytes = bytes
+    this.#view = new DataView(bytes.buffer)
+  }
+}
+
+/** The digit of a number below 16. */
+function digitOf(value: number): number {
+  return (digitPairs[value] as number) >>> 8
 }
 
 /** Hex digits of an unsigned 32-bit integer. */
