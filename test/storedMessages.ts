@@ -3,11 +3,18 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { readBlockRows } from '../src/chain/blockRows.js'
 import type { Header } from '../src/chain/header.js'
-import { decodeTransaction, type Transaction } from '../src/chain/transactionJson.js'
+import { fieldSpan, readTransaction, type Transaction } from '../src/chain/transactionJson.js'
 import { packageRoot } from '../src/config.js'
 import type { AccessListEntry, Authorization, CallMessage } from '../src/evm/execution.js'
 import { bytesToBigInt, bytesToHex, bytesToNumber, type Hash32 } from '../src/primitives/bytes.js'
-import { decodeRlpList, type RlpItem, rlpBytes, rlpList } from '../src/primitives/rlp.js'
+import {
+  decodeRlp,
+  decodeRlpList,
+  type RlpItem,
+  type RlpSpan,
+  rlpBytes,
+  rlpList,
+} from '../src/primitives/rlp.js'
 import type { ChainReader } from '../src/store/chainReader.js'
 import { fixtureDir } from './service.js'
 
@@ -64,7 +71,7 @@ export function* storedMessages(store: ChainReader): Generator<StoredMessage> {
       const receipt = decodeRlpList((bytes[0] as number) >= 0xc0 ? bytes : bytes.subarray(1))
       const status = rlpBytes(receipt[0])
       const total = bytesToBigInt(rlpBytes(receipt[1]))
-      const transaction = decodeTransaction(rows.transactions[index] as Uint8Array)
+      const transaction = readTransaction(rows.body, rows.transactions[index] as RlpSpan)
       const sender = rows.senders.subarray(index * 52, index * 52 + 20)
       yield {
         title: `block ${number}, transaction ${index} (${bytesToHex(rows.senders.subarray(index * 52 + 20, index * 52 + 52))})`,
@@ -82,12 +89,16 @@ export function* storedMessages(store: ChainReader): Generator<StoredMessage> {
   }
 }
 
-function toMessage(
-  { type, to, maxFeePerGas, maxPriorityFeePerGas, fields }: Transaction,
-  from: Uint8Array,
-): { message: CallMessage; gas: bigint } {
-  const first = type === 0 ? 2 : type === 1 ? 3 : 4
-  const at = (index: number): Uint8Array => rlpBytes(fields[index])
+function toMessage(transaction: Transaction, from: Uint8Array): { message: CallMessage; gas: bigint } {
+  const { type, layout } = transaction
+  const first = layout.gas
+  const item = (index: number): RlpItem => {
+    const { start, end } = fieldSpan(transaction, index)
+    return decodeRlp(transaction.bytes.subarray(start, end))
+  }
+  const at = (index: number): Uint8Array => rlpBytes(item(index))
+  const to = at(layout.to)
+  const maxFeePerGas = bytesToBigInt(at(layout.maxFee))
   const [gas, value] = [bytesToBigInt(at(first)), bytesToBigInt(at(first + 2))]
   return {
     gas,
@@ -97,14 +108,14 @@ function toMessage(
       gas,
       value,
       data: at(first + 3),
-      ...(maxPriorityFeePerGas === undefined
+      ...(layout.maxPriorityFee === undefined
         ? { gasPrice: maxFeePerGas }
-        : { maxFeePerGas, maxPriorityFeePerGas }),
-      ...(type === 0 ? {} : { accessList: rlpList(fields[first + 4]).map(toEntry) }),
+        : { maxFeePerGas, maxPriorityFeePerGas: bytesToBigInt(at(layout.maxPriorityFee)) }),
+      ...(type === 0 ? {} : { accessList: rlpList(item(first + 4)).map(toEntry) }),
       ...(type === 3
-        ? { maxFeePerBlobGas: bytesToBigInt(at(9)), blobVersionedHashes: rlpList(fields[10]).map(rlpBytes) }
+        ? { maxFeePerBlobGas: bytesToBigInt(at(9)), blobVersionedHashes: rlpList(item(10)).map(rlpBytes) }
         : {}),
-      ...(type === 4 ? { authorizationList: rlpList(fields[9]).map(toAuthorization) } : {}),
+      ...(type === 4 ? { authorizationList: rlpList(item(9)).map(toAuthorization) } : {}),
     },
   }
 }

@@ -18,13 +18,13 @@ export class AnswerCache {
   ) {}
 
   /** The answer under `key`, rendered now if it is not held. Owned by the cache: never write to it. */
-  getOrRender(key: string, render: () => string | undefined): Uint8Array | undefined {
+  getOrRender(key: string, render: () => string | Uint8Array | undefined): Uint8Array | undefined {
     const held = this.read(key)
     if (held !== undefined) return held
-    const text = render()
-    if (text === undefined) return undefined
+    const rendered = render()
+    if (rendered === undefined) return undefined
     // Rendered JSON is hex and ASCII punctuation; latin1 copies it without looking at each character.
-    const answer = Buffer.from(text, 'latin1')
+    const answer = typeof rendered === 'string' ? Buffer.from(rendered, 'latin1') : rendered
     this.keep(key, answer)
     return answer
   }

@@ -1,5 +1,6 @@
 /** Blocks and uncles as JSON-RPC shows them. Field set and spelling follow go-ethereum, plus `totalDifficulty`. */
 import { bytesToHex, bytesToQuantity, toQuantity } from '../primitives/bytes.js'
+import type { JsonBytes } from '../primitives/jsonBytes.js'
 import { type RlpItem, rlpBytes, rlpLength, rlpList } from '../primitives/rlp.js'
 import type { Header } from './header.js'
 
@@ -40,18 +41,21 @@ export function headerMembers(header: Header, { hash, totalDifficulty, size }: B
   return members
 }
 
-/** A block object. `transactions` are rendered already: objects, or hashes in quotes. */
-export function blockJson(
+/** Writes a block object. `writeTransactions` writes what stands in their array: objects, or hashes. */
+export function writeBlock(
+  json: JsonBytes,
   header: Header,
   identity: BlockIdentity,
-  transactions: readonly string[],
+  writeTransactions: () => void,
   uncleHashes: readonly Uint8Array[],
   withdrawals: readonly RlpItem[] | undefined,
-): string {
+): void {
   const uncles = uncleHashes.map((hash) => `"${bytesToHex(hash)}"`).join(',')
   const tail =
     withdrawals === undefined ? '' : `,"withdrawals":[${withdrawals.map(withdrawalJson).join(',')}]`
-  return `{${headerMembers(header, identity)},"transactions":[${transactions.join(',')}],"uncles":[${uncles}]${tail}}`
+  json.text(`{${headerMembers(header, identity)},"transactions":[`)
+  writeTransactions()
+  json.text(`],"uncles":[${uncles}]${tail}}`)
 }
 
 /** An uncle object: a block without transactions, whose own uncles are nowhere kept. */

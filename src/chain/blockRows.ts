@@ -18,8 +18,10 @@ import type { TransactionPlace } from './transactionJson.js'
 export interface BlockRows {
   readonly hash: Hash32
   readonly header: Header
-  /** Legacy transactions as RLP lists, typed ones as type byte and RLP list. Views of the body. */
-  readonly transactions: readonly Uint8Array[]
+  /** RLP list of transactions, uncles and, since Shanghai, withdrawals. */
+  readonly body: Uint8Array
+  /** Where transactions stand in the body: lists (legacy), or byte strings of type byte and list (EIP-2718). */
+  readonly transactions: readonly RlpSpan[]
   /** Sender (20 bytes) ‖ hash (32 bytes) of each transaction. */
   readonly senders: Uint8Array
   readonly uncleHashes: readonly Hash32[]
@@ -45,9 +47,8 @@ export function readBlockRows(store: ChainReader, hash: Hash32): BlockRows | und
   return {
     hash,
     header: decodeHeader(headerRlp),
-    transactions: rlpListSpans(body, transactions).map(({ isList, start, payload, end }) =>
-      body.subarray(isList ? start : payload, end),
-    ),
+    body,
+    transactions: rlpListSpans(body, transactions),
     senders,
     uncleHashes: rlpListSpans(body, uncles).map(({ start, end }) => keccak256(body.subarray(start, end))),
     withdrawals: withdrawals && decodeRlpList(body.subarray(withdrawals.start, withdrawals.end)),
@@ -64,14 +65,12 @@ export function readUncleRlp(store: ChainReader, hash: Hash32, index: number): U
 
 /** Where transaction `index` of a block stands. */
 export function transactionPlace({ hash, header, senders }: BlockRows, index: number): TransactionPlace {
-  const at = index * 52
   return {
     blockHash: hash,
     blockNumber: header.number,
     timestamp: header.timestamp,
     baseFeePerGas: header.baseFeePerGas,
     index,
-    sender: senders.subarray(at, at + 20),
-    hash: senders.subarray(at + 20, at + 52),
+    senders,
   }
 }

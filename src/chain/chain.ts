@@ -3,13 +3,14 @@
  * of blocks, transactions, uncles and receipts. Reads the store through its reader and writes nothing; state is
  * another room's.
  */
-import { bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { bytesToBigInt, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
-import { decodeRlpList, rlpBytes } from '../primitives/rlp.js'
+import { JsonBytes } from '../primitives/jsonBytes.js'
+import { type RlpSpan, rlpSpanAt } from '../primitives/rlp.js'
 import type { ChainIdentity, ChainReader } from '../store/chainReader.js'
 import { AnswerCache } from './answerCache.js'
 import type { BlockId } from './blockId.js'
-import { bareBlockSize, blockJson, uncleJson } from './blockJson.js'
+import { bareBlockSize, uncleJson, writeBlock } from './blockJson.js'
 import { type BlockRows, readBlockRows, readUncleRlp, transactionPlace } from './blockRows.js'
 import { type ChainCursor, type ChainStep, nextStep } from './chainSteps.js'
 import { blobBaseFee } from './feeMarket.js'
@@ -18,8 +19,8 @@ import { decodeHeader, encodeHeader, type Header, headerHash } from './header.js
 import { headJson } from './headJson.js'
 import { type BlockLog, blockLogs } from './logJson.js'
 import { buildPendingHeader } from './pendingHeader.js'
-import { type ReceiptCursor, receiptJson } from './receiptJson.js'
-import { decodeTransaction, transactionJson } from './transactionJson.js'
+import { type ReceiptCursor, writeReceipt } from './receiptJson.js'
+import { readTransaction, writeList, writeTransaction } from './transactionJson.js'
 
 /** What a block id stands for, fixed for the rest of a call. */
 export interface ResolvedBlock {
@@ -48,10 +49,15 @@ export interface ChainOptions {
   readonly answerCacheBytes: number
 }
 
+/** Bytes that a block's JSON begins in; one of 200 full transactions has 174 KB, its receipts have 397 KB. */
+const jsonBytesExpected = 64 * 1024
+
 export class Chain {
   readonly identity: ChainIdentity
   readonly schedule: ForkSchedule
   private readonly answers: AnswerCache
+  /** Where answers are written one after the other. */
+  private readonly json = new JsonBytes(jsonBytesExpected)
   private readonly listeners = new Set<() => void>()
   private current: Head
 
@@ -136,22 +142,25 @@ export class Chain {
    * The pending block on top of `head`: nothing is known of it but what the head dictates, so it is empty and its
    * state is the head's. `hash`, `logsBloom`, `nonce` and `number` are null.
    */
-  pendingBlockJson(head: Head = this.current): string {
+  pendingBlockJson(head: Head = this.current): Uint8Array {
     const { header: parent, hash } = head
     const parentTotal = this.totalDifficulty(hash) ?? 0n
     const header = buildPendingHeader(parent, hash, this.schedule, parentTotal)
     const totalDifficulty = parentTotal + header.difficulty
     const withdrawals = header.withdrawalsRoot === undefined ? undefined : []
     const size = bareBlockSize(encodeHeader(header), withdrawals !== undefined)
-    return blockJson(header, { hash: null, totalDifficulty, size }, [], [], withdrawals)
+    return this.render((json) =>
+      writeBlock(json, header, { hash: null, totalDifficulty, size }, () => {}, [], withdrawals),
+    )
   }
 
   /** One transaction object of a known block; undefined for an index beyond its last. */
-  transactionJson(hash: Hash32, index: number): string | undefined {
+  transactionJson(hash: Hash32, index: number): Uint8Array | undefined {
     const rows = readBlockRows(this.store, hash)
-    const transaction = rows?.transactions[index]
-    if (rows === undefined || transaction === undefined) return undefined
-    return transactionJson(decodeTransaction(transaction), transactionPlace(rows, index))
+    const span = rows?.transactions[index]
+    if (rows === undefined || span === undefined) return undefined
+    const transaction = readTransaction(rows.body, span)
+    return this.render((json) => writeTransaction(json, transaction, transactionPlace(rows, index)))
   }
 
   /** The receipts of a known, executed block. */
@@ -247,21 +256,25 @@ export class Chain {
     return total && bytesToBigInt(total)
   }
 
-  private renderBlock(hash: Hash32, isFull: boolean): string | undefined {
+  private renderBlock(hash: Hash32, isFull: boolean): Uint8Array | undefined {
     const rows = readBlockRows(this.store, hash)
     if (rows === undefined) return undefined
-    const transactions: string[] = []
-    for (const [index, bytes] of rows.transactions.entries()) {
-      const place = transactionPlace(rows, index)
-      transactions.push(
-        isFull ? transactionJson(decodeTransaction(bytes), place) : `"${bytesToHex(place.hash)}"`,
-      )
-    }
-    const identity = { hash, totalDifficulty: this.totalDifficulty(hash), size: rows.size }
-    return blockJson(rows.header, identity, transactions, rows.uncleHashes, rows.withdrawals)
+    const { header, body, transactions, senders, uncleHashes, withdrawals, size } = rows
+    const identity = { hash, totalDifficulty: this.totalDifficulty(hash), size }
+    return this.render((json) => {
+      const writeTransactions = (): void => {
+        for (let index = 0; index < transactions.length; index++) {
+          if (index > 0) json.text(',')
+          const span = transactions[index] as RlpSpan
+          if (isFull) writeTransaction(json, readTransaction(body, span), transactionPlace(rows, index))
+          else json.hex(senders, index * 52 + 20, index * 52 + 52)
+        }
+      }
+      writeBlock(json, header, identity, writeTransactions, uncleHashes, withdrawals)
+    })
   }
 
-  private renderReceipts(hash: Hash32): string | undefined {
+  private renderReceipts(hash: Hash32): Uint8Array | undefined {
     const rows = readBlockRows(this.store, hash)
     const receipts = this.store.readReceipts(hash)
     if (rows === undefined || receipts === undefined) return undefined
@@ -270,11 +283,19 @@ export class Chain {
       cumulativeGasUsed: 0n,
       logIndex: 0,
     }
-    const parts = decodeRlpList(receipts).map((receipt, index) => {
-      const transaction = decodeTransaction(rows.transactions[index] as Uint8Array)
-      return receiptJson(rlpBytes(receipt), transaction, transactionPlace(rows, index), cursor)
-    })
-    return `[${parts.join(',')}]`
+    const { body, transactions } = rows
+    return this.render((json) =>
+      writeList(json, receipts, rlpSpanAt(receipts, 0), (receipt, index) => {
+        const transaction = readTransaction(body, transactions[index] as RlpSpan)
+        writeReceipt(json, receipts, receipt, transaction, transactionPlace(rows, index), cursor)
+      }),
+    )
+  }
+
+  private render(write: (json: JsonBytes) => void): Uint8Array {
+    this.json.clear()
+    write(this.json)
+    return this.json.finish()
   }
 
   private blobGasPrice({ header }: BlockRows): bigint | undefined {

@@ -27,7 +27,7 @@ export class ChainView {
   }
 
   /** See {@link Chain.pendingBlockJson}. */
-  pendingBlockJson(): string {
+  pendingBlockJson(): Uint8Array {
     return this.chain.pendingBlockJson(this.head)
   }
 
@@ -37,7 +37,7 @@ export class ChainView {
   }
 
   /** See {@link Chain.transactionJson}. */
-  transactionJson(hash: Hash32, index: number): string | undefined {
+  transactionJson(hash: Hash32, index: number): Uint8Array | undefined {
     return this.chain.transactionJson(hash, index)
   }
 

@@ -1,32 +1,76 @@
 /** Logs as JSON-RPC shows them, from their consensus encoding. Field set and spelling follow go-ethereum. */
-import { bytesToHex, toQuantity } from '../primitives/bytes.js'
-import { decodeRlpList, type RlpItem, rlpBytes, rlpList } from '../primitives/rlp.js'
+import { ascii, JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
+import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 import { type BlockRows, transactionPlace } from './blockRows.js'
 import { bytesKey, type LogKeys } from './logFilter.js'
-import type { TransactionPlace } from './transactionJson.js'
+import { type TransactionPlace, writeList } from './transactionJson.js'
 
 /** One log of a block: what filters look at, and the object of eth_getLogs as ASCII text. */
 export interface BlockLog extends LogKeys {
   readonly json: string
 }
 
-/** Members of a log or receipt that say which transaction it is of. */
-export function placeMembers(place: TransactionPlace): string {
-  return (
-    `"blockNumber":"${toQuantity(place.blockNumber)}","transactionHash":"${bytesToHex(place.hash)}"` +
-    `,"transactionIndex":"${toQuantity(place.index)}","blockHash":"${bytesToHex(place.blockHash)}"`
-  )
+const name = memberNames(
+  'blockHash',
+  'blockTimestamp',
+  'data',
+  'logIndex',
+  'topics',
+  'transactionHash',
+  'transactionIndex',
+)
+const firstName = ascii('{"address":')
+const placeName = ascii('"blockNumber":')
+const comma = ascii(',')
+const notRemoved = ascii(',"removed":false}')
+
+/** Writes the members of a log or receipt that say which transaction it is of, without braces. */
+export function writePlaceMembers(json: JsonBytes, place: TransactionPlace): Written {
+  const start = json.length
+  const hashAt = place.index * 52 + 20
+  json.raw(placeName)
+  json.quantity(place.blockNumber)
+  json.raw(name.transactionHash)
+  json.hex(place.senders, hashAt, hashAt + 32)
+  json.raw(name.transactionIndex)
+  json.quantity(place.index)
+  json.raw(name.blockHash)
+  json.hex(place.blockHash)
+  return { start, end: json.length }
 }
 
-/** A log object; `members` are its {@link placeMembers}, `index` counts the block's logs. */
-export function logJson(log: RlpItem, members: string, timestamp: number, index: number): string {
-  const [address, topics, data] = rlpList(log)
-  const topicParts = rlpList(topics).map((topic) => `"${bytesToHex(rlpBytes(topic))}"`)
-  return (
-    `{"address":"${bytesToHex(rlpBytes(address))}","topics":[${topicParts.join(',')}]` +
-    `,"data":"${bytesToHex(rlpBytes(data))}",${members}` +
-    `,"blockTimestamp":"${toQuantity(timestamp)}","logIndex":"${toQuantity(index)}","removed":false}`
-  )
+/** Fields of a log's RLP. */
+type LogSpans = readonly [address: RlpSpan, topics: RlpSpan, data: RlpSpan]
+
+function readLog(receipts: Uint8Array, log: RlpSpan): LogSpans {
+  return rlpListSpans(receipts, log) as unknown as LogSpans
+}
+
+/**
+ * Writes a log object. `members` is where its {@link writePlaceMembers} stand, `index` counts the block's logs.
+ */
+export function writeLog(
+  json: JsonBytes,
+  receipts: Uint8Array,
+  log: RlpSpan,
+  members: Written,
+  timestamp: number,
+  index: number,
+): void {
+  const [address, topics, data] = readLog(receipts, log)
+  json.raw(firstName)
+  json.hex(receipts, address.payload, address.end)
+  json.raw(name.topics)
+  writeList(json, receipts, topics, ({ payload, end }) => json.hex(receipts, payload, end))
+  json.raw(name.data)
+  json.hex(receipts, data.payload, data.end)
+  json.raw(comma)
+  json.again(members.start, members.end)
+  json.raw(name.blockTimestamp)
+  json.quantity(timestamp)
+  json.raw(name.logIndex)
+  json.quantity(index)
+  json.raw(notRemoved)
 }
 
 /** The object of a log whose block is no longer canonical. */
@@ -34,21 +78,37 @@ export function removedLogJson(json: string): string {
   return `${json.slice(0, -'false}'.length)}true}`
 }
 
+/** Fields of a receipt's RLP: state root or status, gas used so far, bloom, logs. */
+export type ReceiptSpans = readonly [outcome: RlpSpan, cumulativeGas: RlpSpan, bloom: RlpSpan, logs: RlpSpan]
+
+/** Takes apart one item of a block's receipts, a byte string: RLP list (legacy), or type byte and RLP list. */
+export function readReceipt(receipts: Uint8Array, { payload }: RlpSpan): ReceiptSpans {
+  const isLegacy = (receipts[payload] as number) >= 0xc0
+  const list = rlpSpanAt(receipts, isLegacy ? payload : payload + 1)
+  return rlpListSpans(receipts, list) as unknown as ReceiptSpans
+}
+
+/** Bytes of most logs with their place members: a token transfer has 750. */
+const logBytesExpected = 2_048
+
 /** All logs of an executed block, in order; `receipts` is the row of the store. */
 export function blockLogs(rows: BlockRows, receipts: Uint8Array): BlockLog[] {
   const found: BlockLog[] = []
-  for (const [index, item] of decodeRlpList(receipts).entries()) {
-    const receipt = rlpBytes(item)
-    const isLegacy = (receipt[0] as number) >= 0xc0
-    const [, , , logs] = decodeRlpList(isLegacy ? receipt : receipt.subarray(1))
+  const json = new JsonBytes(logBytesExpected)
+  for (const [index, receipt] of rlpListSpans(receipts, rlpSpanAt(receipts, 0)).entries()) {
+    const [, , , logs] = readReceipt(receipts, receipt)
     const place = transactionPlace(rows, index)
-    const members = placeMembers(place)
-    for (const log of rlpList(logs)) {
-      const [address, topics] = rlpList(log)
+    json.clear()
+    const members = writePlaceMembers(json, place)
+    for (const log of rlpListSpans(receipts, logs)) {
+      const [address, topics] = readLog(receipts, log)
+      const keyOf = ({ payload, end }: RlpSpan) => bytesKey(receipts.subarray(payload, end))
+      const start = json.length
+      writeLog(json, receipts, log, members, place.timestamp, found.length)
       found.push({
-        address: bytesKey(rlpBytes(address)),
-        topics: rlpList(topics).map((topic) => bytesKey(rlpBytes(topic))),
-        json: logJson(log, members, place.timestamp, found.length),
+        address: keyOf(address),
+        topics: rlpListSpans(receipts, topics).map(keyOf),
+        json: json.textFrom(start),
       })
     }
   }

@@ -1,10 +1,20 @@
 /** Receipts as JSON-RPC shows them, from their consensus encoding. Field set and spelling follow go-ethereum. */
-import { bytesToBigInt, bytesToHex, bytesToQuantity, toQuantity } from '../primitives/bytes.js'
+import { integerAt } from '../primitives/bytes.js'
+import { ascii, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
 import { keccak256 } from '../primitives/keccak.js'
-import { decodeRlpList, encodeRlp, rlpBytes, rlpList } from '../primitives/rlp.js'
+import { encodeRlp, type RlpSpan } from '../primitives/rlp.js'
 import { gasPerBlob } from './feeMarket.js'
-import { logJson, placeMembers } from './logJson.js'
-import { effectiveGasPrice, type Transaction, type TransactionPlace } from './transactionJson.js'
+import { readReceipt, writeLog, writePlaceMembers } from './logJson.js'
+import {
+  blobCount,
+  effectiveGasPrice,
+  fieldSpan,
+  isCreation,
+  type Transaction,
+  type TransactionPlace,
+  writeList,
+  writeRecipient,
+} from './transactionJson.js'
 
 /** What a block's receipts have in common, and the counters that run through them. */
 export interface ReceiptCursor {
@@ -14,40 +24,85 @@ export interface ReceiptCursor {
   logIndex: number
 }
 
-/** The receipt object of the specification, as JSON text; moves `cursor` past it. */
-export function receiptJson(
-  receipt: Uint8Array,
+const name = memberNames(
+  'blobGasPrice',
+  'blobGasUsed',
+  'contractAddress',
+  'cumulativeGasUsed',
+  'effectiveGasPrice',
+  'from',
+  'gasUsed',
+  'logs',
+  'logsBloom',
+  'root',
+  'status',
+  'to',
+  'type',
+)
+const openBrace = ascii('{')
+const closeBrace = ascii('}')
+const nullText = ascii('null')
+
+/** Writes the receipt object of the specification; moves `cursor` past it. `receipt` is an item of the store's row. */
+export function writeReceipt(
+  json: JsonBytes,
+  receipts: Uint8Array,
+  receipt: RlpSpan,
   transaction: Transaction,
   place: TransactionPlace,
   cursor: ReceiptCursor,
-): string {
-  const { type, to, nonce } = transaction
-  const [outcome, cumulative, bloom, logs] = decodeRlpList(type === 0 ? receipt : receipt.subarray(1))
-  const cumulativeGasUsed = bytesToBigInt(rlpBytes(cumulative))
-  const gasUsed = cumulativeGasUsed - cursor.cumulativeGasUsed
-  cursor.cumulativeGasUsed = cumulativeGasUsed
-  const members = placeMembers(place)
-  const logParts = rlpList(logs).map((log) => logJson(log, members, place.timestamp, cursor.logIndex++))
-  let json =
-    `{${members},"contractAddress":${to.length === 0 ? `"${createdAddress(place.sender, nonce)}"` : 'null'}` +
-    `,"cumulativeGasUsed":"${toQuantity(cumulativeGasUsed)}"` +
-    `,"effectiveGasPrice":"${toQuantity(effectiveGasPrice(transaction, place.baseFeePerGas))}"` +
-    `,"from":"${bytesToHex(place.sender)}","gasUsed":"${toQuantity(gasUsed)}","logs":[${logParts.join(',')}]` +
-    `,"logsBloom":"${bytesToHex(rlpBytes(bloom))}",${outcomeMember(rlpBytes(outcome))}` +
-    `,"to":${to.length === 0 ? 'null' : `"${bytesToHex(to)}"`},"type":"${toQuantity(type)}"`
-  if (type === 3 && cursor.blobGasPrice !== undefined) {
-    const blobGasUsed = BigInt(transaction.blobCount) * gasPerBlob
-    json += `,"blobGasUsed":"${toQuantity(blobGasUsed)}","blobGasPrice":"${toQuantity(cursor.blobGasPrice)}"`
+): void {
+  const [outcome, cumulative, bloom, logs] = readReceipt(receipts, receipt)
+  const cumulativeGasUsed = integerAt(receipts, cumulative.payload, cumulative.end)
+  const sender = place.index * 52
+  json.raw(openBrace)
+  const members = writePlaceMembers(json, place)
+  json.raw(name.contractAddress)
+  if (isCreation(transaction)) json.hex(createdAddress(transaction, place))
+  else json.raw(nullText)
+  json.raw(name.cumulativeGasUsed)
+  json.quantity(cumulativeGasUsed)
+  json.raw(name.effectiveGasPrice)
+  json.quantity(effectiveGasPrice(transaction, place.baseFeePerGas))
+  json.raw(name.from)
+  json.hex(place.senders, sender, sender + 20)
+  json.raw(name.gasUsed)
+  json.quantity(cumulativeGasUsed - cursor.cumulativeGasUsed)
+  json.raw(name.logs)
+  writeList(json, receipts, logs, (log) =>
+    writeLog(json, receipts, log, members, place.timestamp, cursor.logIndex++),
+  )
+  json.raw(name.logsBloom)
+  json.sparseHex(receipts, bloom.payload, bloom.end)
+  writeOutcome(json, receipts, outcome)
+  json.raw(name.to)
+  writeRecipient(json, transaction)
+  json.raw(name.type)
+  json.quantity(transaction.type)
+  if (transaction.type === 3 && cursor.blobGasPrice !== undefined) {
+    json.raw(name.blobGasUsed)
+    json.quantity(BigInt(blobCount(transaction)) * gasPerBlob)
+    json.raw(name.blobGasPrice)
+    json.quantity(cursor.blobGasPrice)
   }
-  return `${json}}`
+  json.raw(closeBrace)
+  cursor.cumulativeGasUsed = cumulativeGasUsed
 }
 
 /** Before Byzantium a receipt holds the state root after its transaction, since then whether it succeeded (EIP-658). */
-function outcomeMember(outcome: Uint8Array): string {
-  return outcome.length === 32 ? `"root":"${bytesToHex(outcome)}"` : `"status":"${bytesToQuantity(outcome)}"`
+function writeOutcome(json: JsonBytes, receipts: Uint8Array, { payload, end }: RlpSpan): void {
+  if (end - payload === 32) {
+    json.raw(name.root)
+    json.hex(receipts, payload, end)
+  } else {
+    json.raw(name.status)
+    json.quantityOf(receipts, payload, end)
+  }
 }
 
 /** Address of a contract that a transaction creates (yellow paper 7). */
-function createdAddress(sender: Uint8Array, nonce: Uint8Array): string {
-  return bytesToHex(keccak256(encodeRlp([sender, nonce])).subarray(12))
+function createdAddress(transaction: Transaction, { senders, index }: TransactionPlace): Uint8Array {
+  const { payload, end } = fieldSpan(transaction, transaction.layout.nonce)
+  const sender = senders.subarray(index * 52, index * 52 + 20)
+  return keccak256(encodeRlp([sender, transaction.bytes.subarray(payload, end)])).subarray(12)
 }

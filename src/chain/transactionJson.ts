@@ -1,21 +1,18 @@
 /** Transactions as JSON-RPC shows them, straight from their RLP. Field set and spelling follow go-ethereum. */
-import { bytesToBigInt, bytesToHex, bytesToQuantity, toQuantity } from '../primitives/bytes.js'
-import { decodeRlpList, type RlpItem, rlpBytes, rlpList } from '../primitives/rlp.js'
+import { integerAt } from '../primitives/bytes.js'
+import { ascii, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
+import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 
-/** The fields of a transaction that more than its own rendering needs. */
+/** A transaction as a block's body holds it. */
 export interface Transaction {
   /** EIP-2718 type; 0 for legacy. */
   readonly type: number
-  readonly nonce: Uint8Array
-  readonly to: Uint8Array
-  /** Wei per gas. Legacy and type 1: the price. Later types: the most the sender pays. */
-  readonly maxFeePerGas: bigint
-  /** Wei per gas; undefined for legacy and type 1. */
-  readonly maxPriorityFeePerGas: bigint | undefined
-  /** EIP-4844. */
-  readonly blobCount: number
-  /** Decoded RLP fields, in the order of the type's definition. */
-  readonly fields: readonly RlpItem[]
+  /** What its spans count in: the whole body. */
+  readonly bytes: Uint8Array
+  /** Its RLP fields, in the order of the type's definition. */
+  readonly fields: readonly RlpSpan[]
+  /** Where fields stand that several types have. */
+  readonly layout: Layout
 }
 
 /** Where a transaction stands; constant parts of its JSON. */
@@ -25,121 +22,245 @@ export interface TransactionPlace {
   readonly timestamp: number
   readonly baseFeePerGas: bigint | undefined
   readonly index: number
-  readonly sender: Uint8Array
-  readonly hash: Uint8Array
+  /** Rows of the block's senders: sender (20 bytes) ‖ transaction hash (32 bytes). */
+  readonly senders: Uint8Array
 }
 
-/** Reads a transaction as a block's body holds it: an RLP list (legacy) or a type byte and an RLP list (EIP-2718). */
-export function decodeTransaction(bytes: Uint8Array): Transaction {
-  const isLegacy = (bytes[0] as number) >= 0xc0
-  const type = isLegacy ? 0 : (bytes[0] as number)
-  const fields = decodeRlpList(isLegacy ? bytes : bytes.subarray(1))
-  const at = (index: number) => rlpBytes(fields[index])
-  switch (type) {
-    case 0:
-      return {
-        type,
-        nonce: at(0),
-        to: at(3),
-        maxFeePerGas: bytesToBigInt(at(1)),
-        maxPriorityFeePerGas: undefined,
-        blobCount: 0,
-        fields,
-      }
-    case 1:
-      return {
-        type,
-        nonce: at(1),
-        to: at(4),
-        maxFeePerGas: bytesToBigInt(at(2)),
-        maxPriorityFeePerGas: undefined,
-        blobCount: 0,
-        fields,
-      }
-    case 2:
-    case 3:
-    case 4:
-      return {
-        type,
-        nonce: at(1),
-        to: at(5),
-        maxFeePerGas: bytesToBigInt(at(3)),
-        maxPriorityFeePerGas: bytesToBigInt(at(2)),
-        blobCount: type === 3 ? rlpList(fields[10]).length : 0,
-        fields,
-      }
-    default:
-      throw new RangeError(`transaction type ${type} is not known`)
+/** Positions in a type's RLP. An access list follows the input in all but legacy transactions. */
+interface Layout {
+  readonly nonce: number
+  /** The price of legacy and type 1; the most the sender pays of later types. */
+  readonly maxFee: number
+  /** Undefined before EIP-1559. */
+  readonly maxPriorityFee: number | undefined
+  readonly gas: number
+  readonly to: number
+  readonly value: number
+  readonly input: number
+  /** v or yParity; r and s follow. */
+  readonly signature: number
+}
+
+const feeMarketLayout = { nonce: 1, maxPriorityFee: 2, maxFee: 3, gas: 4, to: 5, value: 6, input: 7 }
+
+const layouts: readonly Layout[] = [
+  { nonce: 0, maxFee: 1, maxPriorityFee: undefined, gas: 2, to: 3, value: 4, input: 5, signature: 6 },
+  { nonce: 1, maxFee: 2, maxPriorityFee: undefined, gas: 3, to: 4, value: 5, input: 6, signature: 8 },
+  { ...feeMarketLayout, signature: 9 },
+  { ...feeMarketLayout, signature: 11 },
+  { ...feeMarketLayout, signature: 10 },
+]
+
+/** Positions of fields that one type alone has. */
+const maxFeePerBlobGasAt = 9
+const blobHashesAt = 10
+const authorizationsAt = 9
+
+/**
+ * Takes apart what stands between `start` and `end` of a body: an RLP list (legacy) or a type byte and an RLP list
+ * (EIP-2718).
+ */
+export function readTransaction(bytes: Uint8Array, { payload, start, isList }: RlpSpan): Transaction {
+  const type = isList ? 0 : (bytes[payload] as number)
+  const layout = layouts[type]
+  if (layout === undefined || (type === 0 && !isList)) {
+    throw new RangeError(`transaction type ${type} is not known`)
   }
+  const fields = rlpListSpans(bytes, rlpSpanAt(bytes, isList ? start : payload + 1))
+  return { type, bytes, fields, layout }
+}
+
+/** The span of a field that the transaction's type has. */
+export function fieldSpan({ fields }: Transaction, position: number): RlpSpan {
+  const span = fields[position]
+  if (span === undefined) throw new RangeError(`a transaction without field ${position}`)
+  return span
+}
+
+/** Whether the transaction creates a contract. */
+export function isCreation(transaction: Transaction): boolean {
+  const { payload, end } = fieldSpan(transaction, transaction.layout.to)
+  return payload === end
+}
+
+/** How many blobs the transaction carries (EIP-4844). */
+export function blobCount(transaction: Transaction): number {
+  return transaction.type === 3
+    ? rlpListSpans(transaction.bytes, fieldSpan(transaction, blobHashesAt)).length
+    : 0
 }
 
 /** Wei per gas that the sender really pays (EIP-1559); the price itself before London. */
 export function effectiveGasPrice(transaction: Transaction, baseFeePerGas: bigint | undefined): bigint {
-  const { maxFeePerGas, maxPriorityFeePerGas } = transaction
-  if (maxPriorityFeePerGas === undefined || baseFeePerGas === undefined) return maxFeePerGas
-  const price = baseFeePerGas + maxPriorityFeePerGas
-  return price < maxFeePerGas ? price : maxFeePerGas
+  const { bytes, layout } = transaction
+  const integer = (position: number): bigint => {
+    const { payload, end } = fieldSpan(transaction, position)
+    return integerAt(bytes, payload, end)
+  }
+  const maxFee = integer(layout.maxFee)
+  if (layout.maxPriorityFee === undefined || baseFeePerGas === undefined) return maxFee
+  const price = baseFeePerGas + integer(layout.maxPriorityFee)
+  return price < maxFee ? price : maxFee
 }
 
-/** The transaction object of the specification, as JSON text. */
-export function transactionJson(transaction: Transaction, place: TransactionPlace): string {
-  const { type, fields, to } = transaction
-  const at = (index: number) => bytesToQuantity(rlpBytes(fields[index]))
-  const [gas, value, input, firstSignature] = layouts[type] as readonly [number, number, number, number]
-  const v = at(firstSignature)
-  let json =
-    `{"blockHash":"${bytesToHex(place.blockHash)}","blockNumber":"${toQuantity(place.blockNumber)}"` +
-    `,"blockTimestamp":"${toQuantity(place.timestamp)}","from":"${bytesToHex(place.sender)}"` +
-    `,"gas":"${at(gas)}","gasPrice":"${toQuantity(effectiveGasPrice(transaction, place.baseFeePerGas))}"`
-  if (type >= 2) json += `,"maxFeePerGas":"${at(3)}","maxPriorityFeePerGas":"${at(2)}"`
-  if (type === 3) json += `,"maxFeePerBlobGas":"${at(9)}"`
-  json +=
-    `,"hash":"${bytesToHex(place.hash)}","input":"${bytesToHex(rlpBytes(fields[input]))}"` +
-    `,"nonce":"${bytesToQuantity(transaction.nonce)}","to":${to.length === 0 ? 'null' : `"${bytesToHex(to)}"`}` +
-    `,"transactionIndex":"${toQuantity(place.index)}","value":"${at(value)}","type":"${toQuantity(type)}"`
-  if (type > 0) json += `,"accessList":${accessListJson(rlpList(fields[input + 1]))},"chainId":"${at(0)}"`
-  else json += legacyChainId(rlpBytes(fields[firstSignature]))
-  if (type === 3) json += `,"blobVersionedHashes":${hashesJson(rlpList(fields[10]))}`
-  if (type === 4) json += `,"authorizationList":${authorizationsJson(rlpList(fields[9]))}`
-  json += `,"v":"${v}","r":"${at(firstSignature + 1)}","s":"${at(firstSignature + 2)}"`
-  return type > 0 ? `${json},"yParity":"${v}"}` : `${json}}`
+const name = memberNames(
+  'accessList',
+  'authorizationList',
+  'blobVersionedHashes',
+  'blockNumber',
+  'blockTimestamp',
+  'chainId',
+  'from',
+  'gas',
+  'gasPrice',
+  'hash',
+  'input',
+  'maxFeePerBlobGas',
+  'maxFeePerGas',
+  'maxPriorityFeePerGas',
+  'nonce',
+  'r',
+  's',
+  'to',
+  'transactionIndex',
+  'type',
+  'v',
+  'value',
+  'yParity',
+)
+const firstName = ascii('{"blockHash":')
+const closeBrace = ascii('}')
+const nullText = ascii('null')
+
+/** Writes the transaction object of the specification. */
+export function writeTransaction(json: JsonBytes, transaction: Transaction, place: TransactionPlace): void {
+  const { type, bytes, layout } = transaction
+  const quantity = (member: Uint8Array, position: number): void => {
+    const { payload, end } = fieldSpan(transaction, position)
+    json.raw(member)
+    json.quantityOf(bytes, payload, end)
+  }
+  const sender = place.index * 52
+  json.raw(firstName)
+  json.hex(place.blockHash)
+  json.raw(name.blockNumber)
+  json.quantity(place.blockNumber)
+  json.raw(name.blockTimestamp)
+  json.quantity(place.timestamp)
+  json.raw(name.from)
+  json.hex(place.senders, sender, sender + 20)
+  quantity(name.gas, layout.gas)
+  json.raw(name.gasPrice)
+  json.quantity(effectiveGasPrice(transaction, place.baseFeePerGas))
+  if (layout.maxPriorityFee !== undefined) {
+    quantity(name.maxFeePerGas, layout.maxFee)
+    quantity(name.maxPriorityFeePerGas, layout.maxPriorityFee)
+  }
+  if (type === 3) quantity(name.maxFeePerBlobGas, maxFeePerBlobGasAt)
+  json.raw(name.hash)
+  json.hex(place.senders, sender + 20, sender + 52)
+  const input = fieldSpan(transaction, layout.input)
+  json.raw(name.input)
+  json.hex(bytes, input.payload, input.end)
+  quantity(name.nonce, layout.nonce)
+  json.raw(name.to)
+  writeRecipient(json, transaction)
+  json.raw(name.transactionIndex)
+  json.quantity(place.index)
+  quantity(name.value, layout.value)
+  json.raw(name.type)
+  json.quantity(type)
+  if (type > 0) {
+    json.raw(name.accessList)
+    writeAccessList(json, bytes, fieldSpan(transaction, layout.input + 1))
+    quantity(name.chainId, 0)
+  } else writeLegacyChainId(json, transaction)
+  if (type === 3) {
+    json.raw(name.blobVersionedHashes)
+    writeHashes(json, bytes, fieldSpan(transaction, blobHashesAt))
+  }
+  if (type === 4) {
+    json.raw(name.authorizationList)
+    writeAuthorizations(json, bytes, fieldSpan(transaction, authorizationsAt))
+  }
+  quantity(name.v, layout.signature)
+  quantity(name.r, layout.signature + 1)
+  quantity(name.s, layout.signature + 2)
+  if (type > 0) quantity(name.yParity, layout.signature)
+  json.raw(closeBrace)
 }
 
-/** Positions of gas, value, input and the first signature field in each type's RLP; an access list follows the input. */
-const layouts: readonly (readonly [number, number, number, number])[] = [
-  [2, 4, 5, 6],
-  [3, 5, 6, 8],
-  [4, 6, 7, 9],
-  [4, 6, 7, 11],
-  [4, 6, 7, 10],
-]
+/** Writes the address that a transaction goes to, null for a creation. */
+export function writeRecipient(json: JsonBytes, transaction: Transaction): void {
+  const { payload, end } = fieldSpan(transaction, transaction.layout.to)
+  if (payload === end) json.raw(nullText)
+  else json.hex(transaction.bytes, payload, end)
+}
 
 /** EIP-155 folds the chain id into v; before it there is none. */
-function legacyChainId(v: Uint8Array): string {
-  const value = bytesToBigInt(v)
-  return value < 35n ? '' : `,"chainId":"${toQuantity((value - 35n) / 2n)}"`
+function writeLegacyChainId(json: JsonBytes, transaction: Transaction): void {
+  const { payload, end } = fieldSpan(transaction, transaction.layout.signature)
+  const v = integerAt(transaction.bytes, payload, end)
+  if (v < 35n) return
+  json.raw(name.chainId)
+  json.quantity((v - 35n) / 2n)
 }
 
-function accessListJson(entries: readonly RlpItem[]): string {
-  const parts = entries.map((entry) => {
-    const [address, keys] = rlpList(entry)
-    return `{"address":"${bytesToHex(rlpBytes(address))}","storageKeys":${hashesJson(rlpList(keys))}}`
+function writeAccessList(json: JsonBytes, bytes: Uint8Array, list: RlpSpan): void {
+  writeList(json, bytes, list, (entry) => {
+    const [address, keys] = rlpListSpans(bytes, entry) as [RlpSpan, RlpSpan]
+    json.text('{"address":')
+    json.hex(bytes, address.payload, address.end)
+    json.text(',"storageKeys":')
+    writeHashes(json, bytes, keys)
+    json.text('}')
   })
-  return `[${parts.join(',')}]`
 }
 
-function authorizationsJson(entries: readonly RlpItem[]): string {
-  const parts = entries.map((entry) => {
-    const [chainId, address, nonce, yParity, r, s] = rlpList(entry).map(rlpBytes) as Uint8Array[]
-    const quantity = (bytes: Uint8Array | undefined) => bytesToQuantity(bytes ?? new Uint8Array(0))
-    return (
-      `{"chainId":"${quantity(chainId)}","address":"${bytesToHex(address as Uint8Array)}","nonce":"${quantity(nonce)}"` +
-      `,"yParity":"${quantity(yParity)}","r":"${quantity(r)}","s":"${quantity(s)}"}`
-    )
+const authorizationNames = [
+  '{"chainId":',
+  ',"address":',
+  ',"nonce":',
+  ',"yParity":',
+  ',"r":',
+  ',"s":',
+] as const
+
+function writeAuthorizations(json: JsonBytes, bytes: Uint8Array, list: RlpSpan): void {
+  writeList(json, bytes, list, (entry) => {
+    const parts = rlpListSpans(bytes, entry)
+    for (const [at, member] of authorizationNames.entries()) {
+      const { payload, end } = parts[at] as RlpSpan
+      json.text(member)
+      if (at === 1) json.hex(bytes, payload, end)
+      else json.quantityOf(bytes, payload, end)
+    }
+    json.text('}')
   })
-  return `[${parts.join(',')}]`
 }
 
-function hashesJson(hashes: readonly RlpItem[]): string {
-  return `[${hashes.map((hash) => `"${bytesToHex(rlpBytes(hash))}"`).join(',')}]`
+function writeHashes(json: JsonBytes, bytes: Uint8Array, list: RlpSpan): void {
+  writeList(json, bytes, list, ({ payload, end }) => json.hex(bytes, payload, end))
+}
+
+const openBracket = ascii('[')
+const closeBracket = ascii(']')
+const comma = ascii(',')
+
+/** Writes an array with what `write` makes of each item of an RLP list, with its place in it. */
+export function writeList(
+  json: JsonBytes,
+  bytes: Uint8Array,
+  list: RlpSpan,
+  write: (item: RlpSpan, index: number) => void,
+): void {
+  json.raw(openBracket)
+  let index = 0
+  for (let offset = list.payload; offset < list.end; index++) {
+    const item = rlpSpanAt(bytes, offset, list.end)
+    if (index > 0) json.raw(comma)
+    write(item, index)
+    offset = item.end
+  }
+  json.raw(closeBracket)
 }

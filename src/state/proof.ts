@@ -5,9 +5,9 @@
  */
 import { type Address, bytesToHex, bytesToQuantity, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
+import { JsonBytes } from '../primitives/jsonBytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
-import { JsonBytes } from './jsonBytes.js'
 import { MissingNodeError, type NodeReader } from './trie.js'
 
 /** A storage key to prove, and how its caller wrote it. */

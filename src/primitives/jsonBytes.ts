@@ -1,0 +1,216 @@
+/**
+ * JSON that is mostly hex, written straight to bytes: objects of the chain, proofs. Owns how values of the wire are
+ * spelled as bytes, and the memory in which a text grows.
+ *
+ * Values are given as a range of the bytes they stand in, because a view of each would cost more than its digits:
+ * 60 ns, where 32 bytes take 40 ns as hex (66 ns digit by digit, 150 ns by Buffer's own `toString('hex')`).
+ */
+/** Of each byte its two digits as they stand in memory, the first one in the lower half. */
+const digitPairs = new Uint16Array(256)
+for (let byte = 0; byte < 256; byte++) {
+  const digits = byte.toString(16).padStart(2, '0')
+  digitPairs[byte] = digits.charCodeAt(0) | (digits.charCodeAt(1) << 8)
+}
+
+const quote = 0x22
+const zero = 0x30
+const lowerX = 0x78
+
+/** From this length on, {@link JsonBytes.raw} copies with the engine's own call, which costs 25 ns however short. */
+const blockCopyMin = 16
+
+/** Longest memory that is kept for the next text; that of a block with 500 transactions and their receipts. */
+const keptBytesMax = 1024 * 1024
+
+/** Where something stands that was written, for {@link JsonBytes.again}. */
+export interface Written {
+  readonly start: number
+  readonly end: number
+}
+
+/** For each name the bytes of `,"name":`, to be written with {@link JsonBytes.raw}. */
+export function memberNames<const N extends string>(...names: readonly N[]): Readonly<Record<N, Uint8Array>> {
+  return Object.fromEntries(names.map((name) => [name, ascii(`,"${name}":`)])) as Record<N, Uint8Array>
+}
+
+/** Constant ASCII text as bytes, to be written with {@link JsonBytes.raw} at a third of what {@link JsonBytes.text} costs. */
+export function ascii(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text, 'latin1'))
+}
+
+/**
+ * A text under construction. What is already written can be written again by copying it. Against joined strings it
+ * saves two copies of the whole and what they leave to the garbage collector.
+ */
+export class JsonBytes {
+  #bytes: Uint8Array<ArrayBuffer>
+  /** Of the same memory: it takes several digits at once, at any offset. */
+  #view: DataView
+  #length = 0
+
+  /** `expected` bytes are reserved; more are found as needed. */
+  constructor(expected: number) {
+    this.#bytes = new Uint8Array(expected)
+    this.#view = new DataView(this.#bytes.buffer)
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** Begins anew, in the same memory unless it has grown very large. */
+  clear(): void {
+    this.#length = 0
+    if (this.#bytes.length > keptBytesMax) this.#move(new Uint8Array(keptBytesMax))
+  }
+
+  /** Writes ASCII text. */
+  text(text: string): void {
+    this.#reserve(text.length)
+    const bytes = this.#bytes
+    let at = this.#length
+    for (let i = 0; i < text.length; i++) bytes[at++] = text.charCodeAt(i)
+    this.#length = at
+  }
+
+  /** Writes bytes as they are. */
+  raw(source: Uint8Array): void {
+    this.#reserve(source.length)
+    const bytes = this.#bytes
+    let at = this.#length
+    this.#length = at + source.length
+    if (source.length >= blockCopyMin) bytes.set(source, at)
+    else for (let i = 0; i < source.length; i++) bytes[at++] = source[i] as number
+  }
+
+  /** Writes `"0x…"`, two digits a byte. */
+  hex(source: Uint8Array, start = 0, end = source.length): void {
+    this.#open((end - start) * 2)
+    const view = this.#view
+    let at = this.#length
+    let i = start
+    for (; i + 1 < end; i += 2) {
+      const first = digitPairs[source[i] as number] as number
+      view.setUint32(at, first | ((digitPairs[source[i + 1] as number] as number) << 16), true)
+      at += 4
+    }
+    if (i < end) {
+      view.setUint16(at, digitPairs[source[i] as number] as number, true)
+      at += 2
+    }
+    this.#close(at)
+  }
+
+  /** Writes the same as {@link hex}, in less time where nearly all bytes are zero, as in blooms. */
+  sparseHex(source: Uint8Array, start: number, end: number): void {
+    this.#open((end - start) * 2)
+    const from = this.#length
+    const to = from + (end - start) * 2
+    this.#bytes.fill(zero, from, to)
+    for (let i = start; i < end; i++) {
+      const byte = source[i] as number
+      if (byte !== 0) this.#view.setUint16(from + (i - start) * 2, digitPairs[byte] as number, true)
+    }
+    this.#close(to)
+  }
+
+  /** Writes big-endian bytes as a quantity: no leading zeros, `"0x0"` for zero or no bytes. */
+  quantityOf(source: Uint8Array, start: number, end: number): void {
+    let first = start
+    while (first < end && source[first] === 0) first++
+    this.#open((end - first) * 2 + 1)
+    const bytes = this.#bytes
+    let at = this.#length
+    if (first === end) bytes[at++] = zero
+    else if ((source[first] as number) < 0x10) bytes[at++] = digitOf(source[first++] as number)
+    for (let i = first; i < end; i++) {
+      this.#view.setUint16(at, digitPairs[source[i] as number] as number, true)
+      at += 2
+    }
+    this.#close(at)
+  }
+
+  /** Writes a non-negative integer as a quantity. */
+  quantity(value: number | bigint): void {
+    if (typeof value === 'bigint' && value > Number.MAX_SAFE_INTEGER) {
+      this.text(`"0x${value.toString(16)}"`)
+      return
+    }
+    const number = Number(value)
+    this.#open(14)
+    const upper = Math.floor(number / 0x1_0000_0000)
+    const lower = number >>> 0
+    if (upper > 0) this.#digits(upper, hexLength(upper))
+    this.#digits(lower, upper > 0 ? 8 : hexLength(lower))
+    this.#close(this.#length)
+  }
+
+  /** Writes again what stands from `start` up to `end`. */
+  again(start: number, end: number): void {
+    this.#reserve(end - start)
+    this.#bytes.copyWithin(this.#length, start, end)
+    this.#length += end - start
+  }
+
+  /** What was written from `start` on, as text. */
+  textFrom(start: number): string {
+    return Buffer.from(this.#bytes.buffer, start, this.#length - start).toString('latin1')
+  }
+
+  /** A copy of everything, in memory of its own and of its own length. */
+  finish(): Uint8Array<ArrayBuffer> {
+    // Not zeroed first, since all of it is written.
+    const copy = Buffer.allocUnsafeSlow(this.#length) as Uint8Array<ArrayBuffer>
+    copy.set(this.#bytes.subarray(0, this.#length))
+    return copy
+  }
+
+  /** `"0x`, and room for so many digits. */
+  #open(digits: number): void {
+    this.#reserve(digits + 4)
+    const bytes = this.#bytes
+    const at = this.#length
+    bytes[at] = quote
+    bytes[at + 1] = zero
+    bytes[at + 2] = lowerX
+    this.#length = at + 3
+  }
+
+  #close(at: number): void {
+    this.#bytes[at] = quote
+    this.#length = at + 1
+  }
+
+  /** The last `count` digits of an unsigned 32-bit integer. */
+  #digits(value: number, count: number): void {
+    const bytes = this.#bytes
+    let at = this.#length
+    for (let shift = (count - 1) * 4; shift >= 0; shift -= 4) {
+      bytes[at++] = digitOf((value >>> shift) & 0xf)
+    }
+    this.#length = at
+  }
+
+  #reserve(more: number): void {
+    const needed = this.#length + more
+    if (needed <= this.#bytes.length) return
+    const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 2))
+    larger.set(this.#bytes.subarray(0, this.#length))
+    this.#move(larger)
+  }
+
+  #move(bytes: Uint8Array<ArrayBuffer>): void {
+    this.#bytes = bytes
+    this.#view = new DataView(bytes.buffer)
+  }
+}
+
+/** The digit of a number below 16. */
+function digitOf(value: number): number {
+  return (digitPairs[value] as number) >>> 8
+}
+
+/** Hex digits of an unsigned 32-bit integer. */
+function hexLength(value: number): number {
+  return Math.max(1, 8 - (Math.clz32(value) >>> 2))
+}

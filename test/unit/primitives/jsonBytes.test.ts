@@ -1,0 +1,75 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { bytesToHex, bytesToQuantity, toQuantity } from '../../../src/primitives/bytes.js'
+import { ascii, JsonBytes, memberNames } from '../../../src/primitives/jsonBytes.js'
+import { propertyRuns } from '../../property.js'
+
+t.test('whatever is written comes out, from any size expected', async (t) => {
+  const part = fc.oneof(
+    fc.string({ unit: 'grapheme-ascii', maxLength: 30 }),
+    fc.uint8Array({ maxLength: 300 }),
+    fc.constant('again' as const),
+  )
+  fc.assert(
+    fc.property(fc.nat(2_000), fc.array(part, { maxLength: 40 }), (expected, parts) => {
+      const json = new JsonBytes(expected)
+      let text = ''
+      for (const each of parts) {
+        if (each instanceof Uint8Array) {
+          json.hex(each)
+          text += `"0x${Buffer.from(each).toString('hex')}"`
+        } else if (each === 'again') {
+          const start = text.length >> 2
+          json.again(start, text.length)
+          text += text.slice(start)
+        } else {
+          json.text(each)
+          text += each
+        }
+        if (json.length !== text.length) return false
+      }
+      const bytes = json.finish()
+      return Buffer.from(bytes).toString('latin1') === text && bytes.buffer.byteLength === text.length
+    }),
+    propertyRuns(500) as fc.Parameters<[number, (string | Uint8Array)[]]>,
+  )
+  t.pass()
+})
+
+t.test('values are spelled as the rest of the house spells them, wherever they stand', async (t) => {
+  // Zeros and single digits often, so that every way to begin a quantity comes up.
+  const byte = fc.oneof(fc.constant(0), fc.nat(15), fc.nat(255))
+  const source = fc.array(byte, { maxLength: 70 }).map((bytes) => Uint8Array.from(bytes))
+  const value = fc.oneof(fc.nat(17), fc.maxSafeNat(), fc.bigInt(0n, 2n ** 80n), fc.constant(2n ** 53n))
+  fc.assert(
+    fc.property(source, fc.nat(70), fc.nat(70), value, fc.nat(3), (bytes, from, length, value, before) => {
+      const start = Math.min(from, bytes.length)
+      const end = Math.min(start + length, bytes.length)
+      const part = bytes.slice(start, end)
+      const json = new JsonBytes(0)
+      json.text('garbage of an earlier text'.repeat(20))
+      json.clear()
+      json.text(' '.repeat(before))
+      json.hex(bytes, start, end)
+      json.sparseHex(bytes, start, end)
+      json.quantityOf(bytes, start, end)
+      json.quantity(value)
+      const hex = `"${bytesToHex(part)}"`
+      const text = `${hex}${hex}"${bytesToQuantity(part)}""${toQuantity(value)}"`
+      return (
+        json.textFrom(before) === text && Buffer.from(json.finish()).toString() === ' '.repeat(before) + text
+      )
+    }),
+    propertyRuns(500) as fc.Parameters<[Uint8Array, number, number, number | bigint, number]>,
+  )
+  t.pass()
+})
+
+t.test('names of members and constants come out as they are, short and long', async (t) => {
+  const json = new JsonBytes(0)
+  const name = memberNames('a', 'nameOfManyCharacters')
+  json.raw(ascii('{"first":1'))
+  json.raw(name.a)
+  json.raw(name.nameOfManyCharacters)
+  t.equal(Buffer.from(json.finish()).toString(), '{"first":1,"a":,"nameOfManyCharacters":')
+})
