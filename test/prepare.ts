@@ -1,11 +1,12 @@
 /**
  * Runs before the tests: imports the demo chain, and the recorded one where it lies beside the package, into stores
- * that tests read. The import is a test in itself, so it is made anew whenever the program or a chain has changed; the
- * heads that come out are compared in `rpc/` and `conformance/` with those that independent code computed.
+ * that tests read, and finds who sent the demo chain's transactions. The import is a test in itself, so it is made
+ * anew whenever the program or a chain has changed; the heads that come out are compared in `rpc/` and `conformance/`
+ * with those that independent code computed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../src/config.js'
 import { fixtureConfig, fixtureDir, recordings } from './service.js'
@@ -39,10 +40,14 @@ function changedMs(): number {
 const preparedMs = statSync(fixtureConfig, { throwIfNoEntry: false })?.mtimeMs ?? 0
 if (preparedMs < changedMs()) {
   rmSync(fixtureDir, { recursive: true, force: true })
+  mkdirSync(fixtureDir, { recursive: true })
   const imports = [importChain('demo', genesis, join(devnet, 'chain.rlp'))]
   if (recordings !== undefined) {
     imports.push(importChain('recorded', join(recordings, 'genesis.json'), join(recordings, 'chain.rlp')))
   }
+  // Meanwhile, on a core of its own if there is one.
+  const { writeSenders } = await import('./rpc/transactionOracle.js')
+  writeSenders()
   await Promise.all(imports)
   // Without a source nothing writes into the store, however many servers read it.
   const networks = [{ name: 'demo', genesis, storageLayouts: join(devnet, 'layouts.json') }]
