@@ -10,9 +10,9 @@ const method = 'rollupx_addInvokeTransaction'
 const networks = await startRollups(t, {
   roll: {},
   main: { chainId: 'SN_MAIN' },
-  main2: { chainId: 'SN_MAIN' },
   sepolia: {},
-  sepolia2: {},
+  integration: { chainId: 'SN_INTEGRATION_SEPOLIA' },
+  synthetic: {},
   narrow: { calldataMax: 3, signatureMax: 2 },
   strict: {},
   idempotent: { idempotent: true },
@@ -26,11 +26,18 @@ const networks = await startRollups(t, {
   starknet: { prefix: 'starknet' },
 })
 
+const networkOf: Readonly<Record<string, keyof typeof networks>> = {
+  SN_MAIN: 'main',
+  SN_SEPOLIA: 'sepolia',
+  SN_INTEGRATION_SEPOLIA: 'integration',
+}
+
 t.test('transactions of real chains get their known hashes', async (t) => {
   for (const { name, tx, chain_id: chainId, expected_hash } of hashVectors) {
     // The synthetic one has sender and nonce of another.
-    const suffix = name.startsWith('synthetic') ? '2' : ''
-    const service = networks[`${chainId === 'SN_MAIN' ? 'main' : 'sepolia'}${suffix}`]
+    const network = name.startsWith('synthetic') ? 'synthetic' : networkOf[chainId]
+    if (network === undefined) throw new RangeError(`no network is of ${chainId}`)
+    const service = networks[network]
     const answer = await service.submit(tx)
     if (name.endsWith('-query')) {
       t.strictSame(answer.error, { code: 61, message: 'the transaction version is not supported' }, name)

@@ -97,7 +97,7 @@ t.test('proofs of random tries, grown or built at once, convince independent cod
           throw new Error('the reference proof has other nodes')
       }
     }),
-    propertyRuns(300),
+    propertyRuns(100),
   )
   t.ok(embedded > 0, `${embedded} embedded nodes were passed`)
 })
