@@ -1,28 +1,55 @@
 /**
- * Runs once before all tests: imports the demo chain into a store that tests of the service read. The import is a
- * test in itself, so it is made anew each time; the head that comes out is compared in `rpc/` with the one that
- * independent code computed when the chain was made.
+ * Runs before the tests: imports the demo chain, and the recorded one where it lies beside the package, into stores
+ * that tests read, and finds who sent the demo chain's transactions. The import is a test in itself, so it is made
+ * anew whenever the program or a chain has changed; the heads that come out are compared in `rpc/` and `conformance/`
+ * with those that independent code computed.
  */
-import { execFileSync } from 'node:child_process'
-import { rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../src/config.js'
-import { fixtureConfig, fixtureDir } from './service.js'
+import { fixtureConfig, fixtureDir, recordings } from './service.js'
 
-rmSync(fixtureDir, { recursive: true, force: true })
-const devnet = join(packageRoot(), 'data/devnet')
+const root = packageRoot()
+const devnet = join(root, 'data/devnet')
 const genesis = join(devnet, 'genesis.json')
-const flags = ['--network', 'demo', '--data', fixtureDir, '--genesis', genesis]
-execFileSync(
-  process.execPath,
-  [join(packageRoot(), 'dist/src/main.js'), 'import', ...flags, join(devnet, 'chain.rlp')],
-  {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  },
-)
-// Without a source nothing writes into the store, however many servers read it.
-const storageLayouts = join(devnet, 'layouts.json')
-writeFileSync(
-  fixtureConfig,
-  JSON.stringify({ dataDir: fixtureDir, networks: [{ name: 'demo', genesis, storageLayouts }] }),
-)
+
+/** Imports a chain as network `name`, by the program. */
+async function importChain(name: string, genesisPath: string, chain: string): Promise<void> {
+  const flags = ['--network', name, '--data', fixtureDir, '--genesis', genesisPath]
+  const words = [join(root, 'dist/src/main.js'), 'import', ...flags, chain]
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'ignore', 'inherit'] })
+  const [status] = await once(child, 'exit')
+  if (status !== 0) throw new Error(`the import of ${chain} ended with status ${status}`)
+}
+
+/** When something that the stores depend on was last written, in ms. */
+function changedMs(): number {
+  const compiled = ['dist/src', 'dist/workers'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.js'))
+      .map((name) => join(root, folder, name)),
+  )
+  const packages = join(root, 'package-lock.json')
+  const files = [...compiled, packages, genesis, join(devnet, 'chain.rlp')]
+  return Math.max(...files.map((path) => statSync(path).mtimeMs))
+}
+
+/** The configuration is written last. */
+const preparedMs = statSync(fixtureConfig, { throwIfNoEntry: false })?.mtimeMs ?? 0
+if (preparedMs < changedMs()) {
+  rmSync(fixtureDir, { recursive: true, force: true })
+  mkdirSync(fixtureDir, { recursive: true })
+  const imports = [importChain('demo', genesis, join(devnet, 'chain.rlp'))]
+  if (recordings !== undefined) {
+    imports.push(importChain('recorded', join(recordings, 'genesis.json'), join(recordings, 'chain.rlp')))
+  }
+  // Meanwhile, on a core of its own if there is one.
+  const { writeSenders } = await import('./rpc/transactionOracle.js')
+  writeSenders()
+  await Promise.all(imports)
+  // Without a source nothing writes into the store, however many servers read it.
+  const networks = [{ name: 'demo', genesis, storageLayouts: join(devnet, 'layouts.json') }]
+  writeFileSync(fixtureConfig, JSON.stringify({ dataDir: fixtureDir, networks }))
+}

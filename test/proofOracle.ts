@@ -38,15 +38,30 @@ function quantity(bytes: Uint8Array): string {
   return `0x${BigInt(bytes.length === 0 ? '0x0' : hex(bytes)).toString(16)}`
 }
 
+interface Node {
+  readonly hash: string
+  readonly items: Raw
+}
+
+/** Nodes of tries by their hex: most proofs share theirs with others, and hashing takes longest. */
+const nodes = new Map<string, Node>()
+const nodesMax = 50_000
+
+function readNode(text: string): Node {
+  const known = nodes.get(text)
+  if (known !== undefined) return known
+  if (nodes.size >= nodesMax) nodes.clear()
+  const rlp = bytesOf(text)
+  const node = { hash: hex(keccak_256(rlp)), items: RLP.decode(rlp) as Raw }
+  nodes.set(text, node)
+  return node
+}
+
 /**
  * The value that `proof` shows under the 32-byte `key` below `root`, or undefined where it shows that there is none.
  * Throws for a proof that lacks a node, holds one too many, or holds one that is not the one its parent names.
  */
-export function verifyNodes(
-  root: string,
-  key: Uint8Array,
-  proof: readonly Uint8Array[],
-): Uint8Array | undefined {
+export function verifyNodes(root: string, key: Uint8Array, proof: readonly string[]): Uint8Array | undefined {
   if (root === emptyRoot) {
     if (proof.length > 0) throw new Error('nodes of a trie without entries')
     return undefined
@@ -54,10 +69,11 @@ export function verifyNodes(
   const nibbles = Buffer.from(key).toString('hex')
   let used = 0
   const take = (hash: string): Raw => {
-    const rlp = proof[used++]
-    if (rlp === undefined) throw new Error(`node ${used - 1} is missing`)
-    if (hex(keccak_256(rlp)) !== hash) throw new Error(`node ${used - 1} is not ${hash}`)
-    return RLP.decode(rlp) as Raw
+    const text = proof[used++]
+    if (text === undefined) throw new Error(`node ${used - 1} is missing`)
+    const node = readNode(text)
+    if (node.hash !== hash) throw new Error(`node ${used - 1} is not ${hash}`)
+    return node.items
   }
   const finish = (value: Uint8Array | undefined): Uint8Array | undefined => {
     if (used !== proof.length) throw new Error(`${proof.length - used} nodes too many`)
@@ -87,12 +103,11 @@ export function verifyNodes(
  * account could exist with nothing in it, so its fields do not tell.
  */
 export function provenAccount(stateRoot: string, answer: ProofAnswer): Uint8Array | undefined {
-  return verifyNodes(stateRoot, keccak_256(bytesOf(answer.address)), answer.accountProof.map(bytesOf))
+  return verifyNodes(stateRoot, keccak_256(bytesOf(answer.address)), answer.accountProof)
 }
 
 /** Checks a whole answer against a state root. Throws with what is wrong; returns the slots' values as 32 bytes. */
 export function verifyAnswer(stateRoot: string, answer: ProofAnswer): string[] {
-  const nodes = (list: readonly string[]) => list.map(bytesOf)
   const account = provenAccount(stateRoot, answer)
   const [nonce, balance, storageHash, codeHash] =
     account === undefined ? [] : (RLP.decode(account) as Uint8Array[])
@@ -108,7 +123,7 @@ export function verifyAnswer(stateRoot: string, answer: ProofAnswer): string[] {
   }
   return answer.storageProof.map(({ key, value, proof }) => {
     const slot = bytesOf(`0x${key.slice(2).padStart(64, '0')}`)
-    const found = verifyNodes(answer.storageHash, keccak_256(slot), nodes(proof))
+    const found = verifyNodes(answer.storageHash, keccak_256(slot), proof)
     const proven = found === undefined ? '0x0' : quantity(RLP.decode(found) as Uint8Array)
     if (proven !== value) throw new Error(`slot ${key} is ${proven}, the answer says ${value}`)
     return `0x${value.slice(2).padStart(64, '0')}`

@@ -1,5 +1,8 @@
 import type { Parameters } from 'fast-check'
 
+/** `RUNS=10` lets every property test run ten times as often, for an hour when nobody waits. */
+export const runsFactor = Number(process.env.RUNS ?? 1)
+
 /**
  * Settings of a property test: how often it runs, and its seed, which is printed so that a failure can be
  * repeated with `SEED=<n>`.
@@ -7,7 +10,7 @@ import type { Parameters } from 'fast-check'
 export function propertyRuns(numRuns: number): Parameters<unknown> {
   const seed = process.env.SEED === undefined ? Date.now() & 0x7fffffff : Number(process.env.SEED)
   console.log(`# seed ${seed} (repeat with SEED=${seed})`)
-  return { numRuns, seed }
+  return { numRuns: numRuns * runsFactor, seed }
 }
 
 /** Choices of one run, all from one seed. */

@@ -1,22 +1,57 @@
 /**
- * Runs tap with the arguments given, as `npm test` and `npm run check` do.
+ * Runs test files: those given, and all below the folders given, {@link jobs} at a time. Writes TAP.
  *
- * First it builds tap for the plugins of `.taprc` where that has not been done: a fresh install holds a build with the
- * TypeScript plugin, which does not load beside this project's compiler, and left to itself tap notices only in the
- * middle of its first run and fails that run. Coverage is switched off where it is gathered, in each process: tap's
- * own flag only leaves the report out, and gathering makes everything slower.
+ * Each file is a process of its own, as under tap's command line, but a plain one: that command line has every import
+ * of every test, and of every worker thread of a test, pass through its loaders, for coverage and mocks that are not
+ * wanted here. That takes longer than most tests.
+ *
+ * First it builds tap's library for the plugins of `.taprc` where that has not been done: a fresh install holds a
+ * build with the TypeScript plugin, which does not load beside this project's compiler.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join, relative } from 'node:path'
 
-const require = createRequire(import.meta.url)
-const tap = require.resolve('tap/package.json').replace(/package\.json$/, 'dist/esm/run.mjs')
-const built = readFileSync(require.resolve('@tapjs/test/test-built'), 'utf8')
-if (built.includes('@tapjs/typescript')) {
-  console.log('# building the test runner, once after each install')
+/** The longest that one file may take, and any test in it that says nothing else. */
+const secondsMax = 300
+/** As many as the smallest machine of CI has cores. */
+const jobs = 2
+/**
+ * Files that take longest, which are started first, so that none of them is left over when all others have ended and
+ * the other cores idle.
+ */
+const longFirst = ['chainMessages', 'devnet/chain', 'movingHead', 'rpc/resume', 'verifyChain', 'eth_getProof']
+
+function findFiles(path: string): string[] {
+  if (statSync(path).isFile()) return [path]
+  const below = readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name))
+  return below.filter((name) => name.endsWith('.test.js')).sort()
+}
+
+function buildTap(): void {
+  const require = createRequire(import.meta.url)
+  if (!readFileSync(require.resolve('@tapjs/test/test-built'), 'utf8').includes('@tapjs/typescript')) return
+  console.log('# building the test library, once after each install')
+  const tap = require.resolve('tap/package.json').replace(/package\.json$/, 'dist/esm/run.mjs')
   execFileSync(process.execPath, [tap, 'build'], { stdio: ['ignore', 'ignore', 'inherit'] })
 }
-const env = { ...process.env, _TAPJS_PROCESSINFO_COVERAGE_: '0' }
-const { status } = spawnSync(process.execPath, [tap, ...process.argv.slice(2)], { stdio: 'inherit', env })
-process.exitCode = status ?? 1
+
+/** The library itself would put its loaders into NODE_OPTIONS. */
+const withoutHooks = ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps']
+
+const files = process.argv.slice(2).flatMap(findFiles)
+const isLong = (file: string) => longFirst.some((part) => file.includes(part))
+files.sort((a, b) => Number(isLong(b)) - Number(isLong(a)))
+
+buildTap()
+execFileSync(process.execPath, [join(import.meta.dirname, 'prepare.js')], { stdio: 'inherit' })
+process.env.TAP_TIMEOUT = String(secondsMax)
+const { t } = await import('tap')
+t.setTimeout(0)
+t.jobs = jobs
+t.plan(files.length)
+for (const file of files) {
+  const name = relative(process.cwd(), file)
+  t.spawn('env', [...withoutHooks, file], { buffered: true }, name)
+}

@@ -1,14 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { packageRoot } from '../src/config.js'
 
-/** Data folder with the demo chain as network `demo`, made by `prepare.ts`. Tests only read it. */
+/**
+ * Data folder with the demo chain as network `demo` and the recorded one, where it is at hand, as `recorded`; made by
+ * `prepare.ts`. Tests only read it.
+ */
 export const fixtureDir = join(packageRoot(), 'dist/fixtures')
-/** Configuration that serves that folder as it is. The embedded network of that name would play its last blocks. */
+/** Configuration that serves `demo` as it is. The embedded network of that name would play its last blocks. */
 export const fixtureConfig = join(fixtureDir, 'tidegate.json')
+
+/** Recorded exchanges of other clients, to be replayed against this one: `run.mjs` and `rpc-compat`. */
+export const conformanceDir = join(packageRoot(), '../shared/conformance')
+const recordingsDir = join(conformanceDir, 'rpc-compat')
+/** Their genesis, chain and one folder of recordings a method, by execution-apis; undefined where they are absent. */
+export const recordings = existsSync(join(recordingsDir, 'chain.rlp')) ? recordingsDir : undefined
 
 const program = join(packageRoot(), 'dist/src/main.js')
 

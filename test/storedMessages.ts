@@ -1,10 +1,7 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { readBlockRows } from '../src/chain/blockRows.js'
 import type { Header } from '../src/chain/header.js'
 import { fieldSpan, readTransaction, type Transaction } from '../src/chain/transactionJson.js'
-import { packageRoot } from '../src/config.js'
 import type { AccessListEntry, Authorization, CallMessage } from '../src/evm/execution.js'
 import { bytesToBigInt, bytesToHex, bytesToNumber, type Hash32 } from '../src/primitives/bytes.js'
 import {
@@ -16,29 +13,14 @@ import {
   rlpList,
 } from '../src/primitives/rlp.js'
 import type { ChainReader } from '../src/store/chainReader.js'
-import { fixtureDir } from './service.js'
+import { fixtureDir, recordings } from './service.js'
 
 /** Store of the demo chain, made by `prepare.ts`. */
 export const demoStorePath = join(fixtureDir, 'networks/demo/chain.mdb')
 
-const recordings = join(packageRoot(), '../shared/conformance/rpc-compat')
-
-/** Store of the recorded chain, imported on first use; undefined where there are no recordings. */
-export function recordedStorePath(): string | undefined {
-  if (!existsSync(recordings)) return undefined
-  const data = join(packageRoot(), 'dist/recorded')
-  const path = join(data, 'networks/compat/chain.mdb')
-  if (!existsSync(path)) {
-    rmSync(data, { recursive: true, force: true })
-    mkdirSync(data, { recursive: true })
-    const flags = ['--network', 'compat', '--data', data, '--genesis', join(recordings, 'genesis.json')]
-    const program = join(packageRoot(), 'dist/src/main.js')
-    execFileSync(process.execPath, [program, 'import', ...flags, join(recordings, 'chain.rlp')], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    })
-  }
-  return path
-}
+/** Store of the recorded chain; undefined where there are no recordings. */
+export const recordedStorePath =
+  recordings === undefined ? undefined : join(fixtureDir, 'networks/recorded/chain.mdb')
 
 /** A transaction of a stored block as the message it executes, and what became of it. */
 export interface StoredMessage {

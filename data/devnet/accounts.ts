@@ -2,7 +2,7 @@
  * The people of the demo network. Their private keys follow from {@link seedPhrase}, which is printed here for all
  * the world: they are public and worthless. Never send anything of value to these addresses.
  */
-import { privateToAddress } from '@ethereumjs/util'
+import { privateToPublic, publicToAddress } from '@ethereumjs/util'
 import { type Address, bytesToHex, type Hex, toAddress } from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
 
@@ -15,6 +15,8 @@ export interface Account {
   readonly address: Address
   readonly hex: Hex
   readonly privateKey: Uint8Array
+  /** 64 bytes. */
+  readonly publicKey: Uint8Array
 }
 
 /** Keccak-256 of a text: filler for everything that a real network would get from elsewhere. */
@@ -24,8 +26,9 @@ export function textHash(text: string): Uint8Array {
 
 function makeAccount(name: string): Account {
   const privateKey = textHash(`${seedPhrase}: ${name}`)
-  const address = toAddress(privateToAddress(privateKey))
-  return { name, address, hex: bytesToHex(address), privateKey }
+  const publicKey = privateToPublic(privateKey)
+  const address = toAddress(publicToAddress(publicKey))
+  return { name, address, hex: bytesToHex(address), privateKey, publicKey }
 }
 
 /** Holders of ether and tokens; all are rich from genesis on. */

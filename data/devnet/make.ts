@@ -1,12 +1,15 @@
 /**
- * Writes the demo network into `data/devnet`; with `--check` only compares and exits 1 when a file differs.
+ * Writes the demo network into `data/devnet`, once a stranger's engine has taken the chain in; with `--check` only
+ * compares and exits 1 when a file differs.
  * Run by `npm run devnet`.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { equalBytes } from '../../src/primitives/bytes.js'
+import { loadKzg } from './blobs.js'
 import { buildDevnet } from './buildDevnet.js'
+import { selfCheck } from './selfCheck.js'
 
 /** This file runs as dist/data/devnet/make.js, three folders below the package. */
 const folder = fileURLToPath(new URL('../../../data/devnet', import.meta.url))
@@ -21,7 +24,8 @@ function readIfThere(path: string): Uint8Array | undefined {
 }
 
 const startedAt = performance.now()
-const { files, sights } = await buildDevnet(join(folder, 'contracts'))
+const { genesis, chain, files, sights } = await buildDevnet(join(folder, 'contracts'))
+await selfCheck(genesis, loadKzg(), chain)
 const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
 console.log(`${sights.head.number} blocks, head ${sights.head.hash}, built and checked in ${seconds} s`)
 for (const [name, bytes] of files) {

@@ -249,6 +249,13 @@ export class Story {
   }
 
   #sign(from: Account, sending: Sending): TypedTransaction {
+    const transaction = this.#fill(from, sending).sign(from.privateKey)
+    // To recover what is known takes longer than to execute the transaction.
+    transaction.cache.senderPubKey = from.publicKey
+    return transaction
+  }
+
+  #fill(from: Account, sending: Sending): TypedTransaction {
     const rules = this.chain.nextRules()
     if (sending.unprotected === true) rules.setHardfork('homestead')
     const baseFee = this.chain.nextBaseFee()
@@ -264,9 +271,9 @@ export class Story {
     const options = { common: rules }
     if (type < 2) {
       const priced = { ...shared, gasPrice: (baseFee ?? 10n * gwei) + (nonce % 7n) * gwei }
-      if (type === 0) return createLegacyTx(priced, options).sign(from.privateKey)
+      if (type === 0) return createLegacyTx(priced, options)
       const listed = { ...priced, chainId, accessList: sending.accessList ?? [] }
-      return createAccessList2930Tx(listed, options).sign(from.privateKey)
+      return createAccessList2930Tx(listed, options)
     }
     const tip = (1n + (nonce % 3n)) * gwei
     const market = {
@@ -276,14 +283,14 @@ export class Story {
       maxPriorityFeePerGas: tip,
       maxFeePerGas: 2n * (baseFee ?? 0n) + tip,
     }
-    if (type === 2) return createFeeMarket1559Tx(market, options).sign(from.privateKey)
+    if (type === 2) return createFeeMarket1559Tx(market, options)
     if (type === 3) {
       const blobHashes = [...(sending.blobHashes ?? [])]
       const blobs = { ...market, maxFeePerBlobGas: 100n * gwei, blobVersionedHashes: blobHashes }
-      return createBlob4844Tx(blobs, options).sign(from.privateKey)
+      return createBlob4844Tx(blobs, options)
     }
     const authorizationList = (sending.authorizations ?? []).map((one) => this.#authorize(one))
-    return createEOACode7702Tx({ ...market, authorizationList }, options).sign(from.privateKey)
+    return createEOACode7702Tx({ ...market, authorizationList }, options)
   }
 
   #authorize({ authority, delegate, nonce }: Authorization) {

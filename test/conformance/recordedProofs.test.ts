@@ -2,29 +2,20 @@
  * Proofs at every block of the chain that the execution-apis project recorded, which lies beside this repository
  * where its maintainers have it (`../shared/conformance/rpc-compat`). Skipped where it is absent.
  */
-import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { verifyAnswer } from '../proofOracle.js'
 import { checkRandomProofs } from '../rpc/randomProofs.js'
-import { startService } from '../service.js'
+import { conformanceDir, fixtureDir, recordings, startService } from '../service.js'
+import { recordedStorePath } from '../storedMessages.js'
 
-const recordings = join(packageRoot(), '../shared/conformance/rpc-compat')
-const skip = !existsSync(join(recordings, 'chain.rlp')) && `there are no recordings at ${recordings}`
+const skip = recordings === undefined && `there are no recordings at ${conformanceDir}`
 
 t.test('the recorded chain', { skip }, async (t) => {
-  const data = t.testdir()
-  const flags = ['--network', 'recorded', '--data', data]
-  const words = ['import', ...flags, '--genesis', join(recordings, 'genesis.json')]
-  const program = join(packageRoot(), 'dist/src/main.js')
-  execFileSync(process.execPath, [program, ...words, join(recordings, 'chain.rlp')], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  const service = await startService([...flags, '--no-auth'])
-  const store = ChainReader.open({ path: join(data, 'networks/recorded/chain.mdb') })
+  const service = await startService(['--network', 'recorded', '--data', fixtureDir, '--no-auth'])
+  const store = ChainReader.open({ path: recordedStorePath ?? '' })
   t.teardown(async () => {
     await service.stop()
     await store.close()
@@ -37,7 +28,7 @@ t.test('the recorded chain', { skip }, async (t) => {
   }
 
   await t.test('recorded answers are repeated exactly', async (t) => {
-    const folder = join(recordings, 'eth_getProof')
+    const folder = join(recordings ?? '', 'eth_getProof')
     for (const file of readdirSync(folder)) {
       const lines = readFileSync(join(folder, file), 'utf8').split('\n')
       const [request, answer] = ['>> ', '<< '].map((mark) =>

@@ -6,29 +6,19 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config.js'
 import { methods } from '../../src/rpc/registry.js'
-import { makeFolder, runProgram } from '../program.js'
-import { startService } from '../service.js'
+import { conformanceDir, fixtureDir, recordings, startService } from '../service.js'
 
-const conformance = join(packageRoot(), '../shared/conformance')
-const recordings = join(conformance, 'rpc-compat')
-const isThere = existsSync(join(conformance, 'run.mjs')) && existsSync(join(recordings, 'chain.rlp'))
-const recorded = Object.keys(methods).filter((method) => existsSync(join(recordings, method)))
+const recorded = Object.keys(methods).filter((method) => existsSync(join(recordings ?? '', method)))
 
 t.test(
   'every recorded exchange of our methods comes out the same',
   {
-    skip: !isThere && `there are no recordings at ${conformance}`,
+    skip: recordings === undefined && `there are no recordings at ${conformanceDir}`,
   },
   async (t) => {
     t.ok(recorded.length >= 8, `recordings of ${recorded.join(', ')}`)
-    const dataDir = makeFolder(t)
-    const flags = ['--network', 'compat', '--data', dataDir]
-    const files = ['--genesis', join(recordings, 'genesis.json'), join(recordings, 'chain.rlp')]
-    const imported = await runProgram(['import', ...flags, ...files])
-    t.equal(imported.status, 0, imported.err)
-    const service = await startService([...flags, '--no-auth'])
+    const service = await startService(['--network', 'recorded', '--data', fixtureDir, '--no-auth'])
     t.teardown(() => service.stop())
     const { status, out } = await replay(`${service.origin}/`)
     t.equal(status, 0, out)
@@ -39,7 +29,7 @@ t.test(
 
 function replay(url: string): Promise<{ status: number | null; out: string }> {
   return new Promise((resolve) => {
-    const words = [join(conformance, 'run.mjs'), '--url', url, '--only', recorded.join(',')]
+    const words = [join(conformanceDir, 'run.mjs'), '--url', url, '--only', recorded.join(',')]
     const child = execFile(process.execPath, words, (_error, out, err) =>
       resolve({ status: child.exitCode, out: out + err }),
     )

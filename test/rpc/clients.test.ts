@@ -26,8 +26,6 @@ const [payee = '0x'] = payees
 const [payFunction, paidEvent] = ledgerAbi
 
 const hashOf = ({ hash }: MadeBlock) => bytesToHex(hash)
-const makeChain = () =>
-  makeReplayedChain(t, { length: 25, from: 6, intervalMs, reorganisations, planOf: paymentPlan })
 
 /** Blocks taken back (newest first) and brought at each head after the genesis, in order. */
 function stepsOf({
@@ -84,10 +82,20 @@ async function isTold<T>(
   t.strictSame(seen, expected.slice(-seen.length), what)
 }
 
-t.test("viem's watchers are told of each head and log, and of reorganisations", async (t) => {
-  const chain = await makeChain()
-  const service = await chain.start()
-  t.teardown(() => service.stop())
+const chain = await makeReplayedChain(t, {
+  length: 25,
+  from: 6,
+  intervalMs,
+  reorganisations,
+  planOf: paymentPlan,
+})
+const service = await chain.start()
+t.teardown(() => service.stop())
+// All of them follow the same replay.
+t.jobs = 3
+const together = { buffered: true }
+
+t.test("viem's watchers are told of each head and log, and of reorganisations", together, async (t) => {
   const added = stepsOf(chain).filter(({ removed }) => !removed)
   const url = `${service.origin.replace('http', 'ws')}/tides/ws`
   const client = createPublicClient({ transport: webSocket(url, { reconnect: false }) })
@@ -163,10 +171,7 @@ t.test("viem's watchers are told of each head and log, and of reorganisations", 
   socket.close()
 })
 
-t.test("viem's questions over HTTP are answered", async (t) => {
-  const chain = await makeReplayedChain(t, { length: 12, from: 12, intervalMs, planOf: paymentPlan })
-  const service = await chain.start()
-  t.teardown(() => service.stop())
+t.test("viem's questions over HTTP are answered", together, async (t) => {
   const client = createPublicClient({ transport: http(`${service.origin}/tides`) })
   const head = chain.blocks.at(-1) as MadeBlock
   await waitFor(
@@ -209,10 +214,7 @@ t.test("viem's questions over HTTP are answered", async (t) => {
   await t.rejects(client.getBlock({ blockNumber: 99n }), { name: 'BlockNotFoundError' })
 })
 
-t.test("ethers' WebSocketProvider is told of each head and log", async (t) => {
-  const chain = await makeChain()
-  const service = await chain.start()
-  t.teardown(() => service.stop())
+t.test("ethers' WebSocketProvider is told of each head and log", together, async (t) => {
   const added = stepsOf(chain).filter(({ removed }) => !removed)
   const provider = new WebSocketProvider(`${service.origin.replace('http', 'ws')}/tides/ws`)
   const numbers: number[] = []

@@ -34,9 +34,14 @@ t.test('a network without a source, or whose source is done, is not syncing', as
   ])
 })
 
-t.test('a network shows how far its source is, until that is done', async (t) => {
-  const service = await startSyncing(makeFolder(t))
+t.test('a network shows how far its source is, until that is done, also after a restart', async (t) => {
+  const folder = makeFolder(t)
+  const first = await startSyncing(folder)
+  await waitFor('some blocks', async () => Number((await first.call('eth_blockNumber')).result) > 5)
+  t.equal(await first.stop(), 0)
+  const service = await startSyncing(folder)
   t.teardown(() => service.stop())
+  t.ok(Number((await service.call('eth_blockNumber')).result) > 5, 'it goes on from there')
   const numberOf = async () => Number((await service.call('eth_blockNumber')).result)
   const seen: { startingBlock: string; currentBlock: string; highestBlock: string }[] = []
   const health: { head: number; syncing: boolean }[] = []
@@ -67,14 +72,4 @@ t.test('a network shows how far its source is, until that is done', async (t) =>
   }
   t.strictSame(await healthOf(service), { head: sourceHead.number, syncing: false })
   t.equal((await service.call('eth_getBlockByNumber', ['latest', false])).result.hash, sourceHead.hash)
-})
-
-t.test('a server stopped while it syncs goes on from there', async (t) => {
-  const folder = makeFolder(t)
-  const first = await startSyncing(folder)
-  await waitFor('some blocks', async () => Number((await first.call('eth_blockNumber')).result) > 5)
-  t.equal(await first.stop(), 0)
-  const second = await startSyncing(folder)
-  t.teardown(() => second.stop())
-  t.ok(Number((await second.call('eth_blockNumber')).result) > 5)
 })

@@ -1,19 +1,17 @@
 import { request } from 'node:http'
 import t from 'tap'
-import { copyDemoStore, makeFolder, runProgram, writeInto } from '../program.js'
+import { copyDemoStore, makeFolder, writeInto } from '../program.js'
 import { startService } from '../service.js'
 import { blockAt, blockBytes, genesisPath, headBlock, quantity } from './demoChain.js'
 import { checkRefusals } from './questions.js'
+import { importHere } from './servedChain.js'
 
 const folder = makeFolder(t)
 const dataDir = `${folder}/data`
 copyDemoStore(dataDir, 'whole')
 copyDemoStore(dataDir, 'late')
 const shortHead = 12
-const shortChain = writeInto(folder, 'short.rlp', Buffer.concat(blockBytes.slice(0, shortHead)))
-const shortFlags = ['--network', 'short', '--data', dataDir, '--genesis', genesisPath]
-const imported = await runProgram(['import', ...shortFlags, shortChain])
-if (imported.status !== 0) throw new Error(imported.err)
+await importHere(folder, Buffer.concat(blockBytes.slice(0, shortHead)), 'short')
 
 const config = writeInto(folder, 'tidegate.json', {
   dataDir: 'data',

@@ -11,7 +11,8 @@ import { makeFolder, runProgram, waitFor, writeInto } from '../program.js'
 import { wideDispatchLimits } from '../serverLimits.js'
 import { bodyText } from '../unit/rpc/testMethods.js'
 import { type BranchBlock, buildBranch, chainFileOf, counterAddress } from './branches.js'
-import { genesisPath, quantity } from './demoChain.js'
+import { quantity } from './demoChain.js'
+import { importHere } from './servedChain.js'
 
 const word = (value: number) => `0x${value.toString(16).padStart(64, '0')}`
 
@@ -26,13 +27,7 @@ t.test(
     if (!a3 || !a4 || !b3 || !b5) throw new RangeError('a branch is too short')
     const folder = makeFolder(t)
     const data = `${folder}/data`
-    const add = async (name: string, blocks: readonly BranchBlock[]) => {
-      const file = writeInto(folder, name, chainFileOf(blocks))
-      const flags = ['--network', 'tides', '--data', data, '--genesis', genesisPath]
-      const { status, err } = await runProgram(['import', ...flags, file])
-      if (status !== 0) throw new Error(err)
-    }
-    await add('a.rlp', a)
+    await importHere(folder, chainFileOf(a))
 
     const config = resolveServeConfig({ network: 'tides', data, noAuth: true })
     const { limits, mapBytes } = config
@@ -94,7 +89,9 @@ t.test(
     const resultsOf = (body: string): any[] =>
       JSON.parse(body).map((each: { result: unknown }) => each.result)
     const waiting = Promise.resolve(served.handle(batch([...proofs, ...read])))
-    await add('b.rlp', b.slice(2))
+    const file = writeInto(folder, 'b.rlp', chainFileOf(b.slice(2)))
+    const { status, err } = await runProgram(['import', '--network', 'tides', '--data', data, file])
+    t.equal(status, 0, err)
     await waitFor('the other branch', () => network.current.head.number === b5.number)
     gate.resolve()
 

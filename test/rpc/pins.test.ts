@@ -74,9 +74,11 @@ const withDefault = takingBlocks.filter(
   ([method, params]) => method !== 'eth_getBlockReceipts' && params('latest').at(-1) === 'latest',
 )
 
+const demo = await startService()
+t.teardown(() => demo.stop())
+
 t.test('every tag of every method means the pinned block', async (t) => {
-  const service = await startService()
-  t.teardown(() => service.stop())
+  const service = demo
   for (const number of [14, 148, 263]) {
     const { hash } = blockAt(number)
     const byNumber = takingBlocks.map(([method, params]): Question => [method, params(quantity(number))])
@@ -120,8 +122,7 @@ function outcomeOf({ result, error }: RpcAnswer): object {
 }
 
 t.test('a pinned request sees the chain that ends with its block', async (t) => {
-  const service = await startService()
-  t.teardown(() => service.stop())
+  const service = demo
   const pin = blockAt(200)
   const earlier = blockAt(148)
   const later = blockAt(220)

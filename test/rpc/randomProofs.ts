@@ -1,11 +1,10 @@
 /** Proofs of random accounts at every block of a chain, asked of the service and verified against its state roots. */
 import { verifyMerkleProof } from '@ethereumjs/mpt'
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import fc from 'fast-check'
 import type { Test } from 'tap'
 import type { ChainReader } from '../../src/store/chainReader.js'
 import { bytesOf, hex, type ProofAnswer, provenAccount, verifyAnswer } from '../proofOracle.js'
-import { propertyRuns } from '../property.js'
+import { Dice, propertyRuns } from '../property.js'
 import type { Service } from '../service.js'
 import { askResults } from './questions.js'
 
@@ -40,33 +39,23 @@ export async function checkRandomProofs(
 ): Promise<{ present: number; absent: number; nonZero: number }> {
   const population = readPopulation(store)
   const seen = { present: 0, absent: 0, nonZero: 0 }
-  // One sample holds the choices for all blocks, so that one seed repeats them all.
-  const word = fc.uint8Array({ minLength: 32, maxLength: 32 })
-  const choice = fc.record({
-    known: fc.boolean(),
-    address: fc.uint8Array({ minLength: 20, maxLength: 20 }),
-    pick: fc.nat(),
-    keys: fc.array(fc.record({ kind: fc.nat(3), pick: fc.nat(), word }), {
-      minLength: slotsPerProof,
-      maxLength: slotsPerProof,
-    }),
-  })
-  const count = stateRoots.length * proofsPerBlock
-  const choices = fc.sample(choice, { numRuns: count, seed: propertyRuns(count).seed ?? 0 })
+  const dice = new Dice(propertyRuns(stateRoots.length).seed ?? 0)
+  const bytes = (count: number) => hex(Uint8Array.from({ length: count }, () => dice.throw(256)))
+  const oneOf = (list: readonly string[]) => list[dice.throw(list.length)] as string
+  const chooseKey = (slots: readonly string[]): string => {
+    const kind = dice.throw(4)
+    if (kind <= 1 && slots.length > 0) return oneOf(slots)
+    return kind === 2 ? `0x${dice.throw(20).toString(16)}` : bytes(32)
+  }
+  const choose = () => {
+    const isKnown = dice.throw(2) === 0 && population.addresses.length > 0
+    const address = isKnown ? oneOf(population.addresses) : bytes(20)
+    const slots = population.slotsOf.get(address) ?? []
+    return { address, keys: dice.times(slotsPerProof, () => chooseKey(slots)) }
+  }
   for (const [number, stateRoot] of stateRoots.entries()) {
     const block = `0x${number.toString(16)}`
-    const asked = choices.slice(number * proofsPerBlock, (number + 1) * proofsPerBlock).map((each) => {
-      const address =
-        each.known && population.addresses.length > 0
-          ? (population.addresses[each.pick % population.addresses.length] as string)
-          : hex(each.address)
-      const slots = population.slotsOf.get(address) ?? []
-      const keys = each.keys.map(({ kind, pick, word }) => {
-        if (kind <= 1 && slots.length > 0) return slots[pick % slots.length] as string
-        return kind === 2 ? `0x${(pick % 20).toString(16)}` : hex(word)
-      })
-      return { address, keys }
-    })
+    const asked = dice.times(proofsPerBlock, choose)
     const answers = (await askResults(
       service,
       asked.map(({ address, keys }) => ['eth_getProof', [address, keys, block]]),

@@ -1,18 +1,43 @@
 import { RpcProvider } from 'starknet'
 import t from 'tap'
 import { hashVectors, makeTransaction, specTransaction } from '../invokeTransactions.js'
-import { type RollupService, startRollup } from '../rollupService.js'
+import { startRollups } from '../rollupService.js'
 import { checkRefusals } from './questions.js'
 
 const method = 'rollupx_addInvokeTransaction'
 
+/** A network for each test, and one more where it needs two. */
+const networks = await startRollups(t, {
+  roll: {},
+  main: { chainId: 'SN_MAIN' },
+  sepolia: {},
+  integration: { chainId: 'SN_INTEGRATION_SEPOLIA' },
+  synthetic: {},
+  narrow: { calldataMax: 3, signatureMax: 2 },
+  strict: {},
+  idempotent: { idempotent: true },
+  crowd: {},
+  crowd2: { idempotent: true },
+  priced: {},
+  short: { queue: { transactionsMax: 3 } },
+  small: { queue: { bytesMax: 600 } },
+  large: {},
+  prefixed: { prefix: 'tide', aliases: ['starknet'] },
+  starknet: { prefix: 'starknet' },
+})
+
+const networkOf: Readonly<Record<string, keyof typeof networks>> = {
+  SN_MAIN: 'main',
+  SN_SEPOLIA: 'sepolia',
+  SN_INTEGRATION_SEPOLIA: 'integration',
+}
+
 t.test('transactions of real chains get their known hashes', async (t) => {
-  // The synthetic one has sender and nonce of another.
-  const services = new Map<string, RollupService>()
   for (const { name, tx, chain_id: chainId, expected_hash } of hashVectors) {
-    const place = `${chainId} ${name.startsWith('synthetic')}`
-    const service = services.get(place) ?? (await startRollup(t, { chainId }))
-    services.set(place, service)
+    // The synthetic one has sender and nonce of another.
+    const network = name.startsWith('synthetic') ? 'synthetic' : networkOf[chainId]
+    if (network === undefined) throw new RangeError(`no network is of ${chainId}`)
+    const service = networks[network]
     const answer = await service.submit(tx)
     if (name.endsWith('-query')) {
       t.strictSame(answer.error, { code: 61, message: 'the transaction version is not supported' }, name)
@@ -21,7 +46,7 @@ t.test('transactions of real chains get their known hashes', async (t) => {
 })
 
 t.test('both shapes of the input and both ways to pass it are accepted', async (t) => {
-  const service = await startRollup(t)
+  const service = networks.roll
   const first = await service.call(method, { invoke_transaction: specTransaction })
   t.match(first.result, { transaction_hash: /^0x[1-9a-f][0-9a-f]*$/ })
   const second = await service.call(method, [makeTransaction(5, 0)])
@@ -33,7 +58,7 @@ t.test('both shapes of the input and both ways to pass it are accepted', async (
 })
 
 t.test('a fault names its field', async (t) => {
-  const service = await startRollup(t, { calldataMax: 3, signatureMax: 2 })
+  const service = networks.narrow
   const plain = makeTransaction(1, 1)
   const felt = 'a felt in hex (0x and 1 to 64 digits, less than 2^251 + 17·2^192 + 1)'
   await checkRefusals(t, service, method, [
@@ -74,28 +99,27 @@ t.test('a fault names its field', async (t) => {
 })
 
 t.test('a duplicate is refused, unless the network is idempotent', async (t) => {
-  const strict = await startRollup(t)
+  const { strict, idempotent } = networks
   await strict.take(makeTransaction(1, 1))
   const message = 'A transaction with the same hash already exists in the mempool'
   t.strictSame((await strict.submit(makeTransaction(1, 1))).error, { code: 59, message })
-  const idempotent = await startRollup(t, { idempotent: true })
   const hash = await idempotent.take(makeTransaction(1, 1))
   t.equal(await idempotent.take(makeTransaction(1, 1, { signature: ['0x9'] })), hash)
 })
 
 t.test('a thousand identical submissions at once make one row and one hash', async (t) => {
-  for (const idempotent of [true, false]) {
-    const service = await startRollup(t, { idempotent })
+  for (const name of ['crowd2', 'crowd'] as const) {
+    const service = networks[name]
     const answers = await Promise.all(
       Array.from({ length: 1_000 }, () => service.submit(makeTransaction(7, 7))),
     )
     const hashes = answers.flatMap(({ result }) => (result ? [result.transaction_hash] : []))
     const codes = answers.flatMap(({ error }) => (error ? [error.code] : []))
     t.equal(new Set(hashes).size, 1)
-    t.equal(hashes.length, idempotent ? 1_000 : 1)
+    t.equal(hashes.length, name === 'crowd2' ? 1_000 : 1)
     t.ok(codes.every((code) => code === 59))
     const health = (await (await fetch(`${service.origin}/health`)).json()) as HealthBody
-    t.equal(health.networks.roll?.waiting, 1)
+    t.equal(health.networks[name]?.waiting, 1)
   }
 })
 
@@ -104,7 +128,7 @@ interface HealthBody {
 }
 
 t.test('another transaction with the nonce has to pay more', async (t) => {
-  const service = await startRollup(t)
+  const service = networks.priced
   const priced = (tip: number, price: number, calldata: string) => ({
     ...makeTransaction(3, 0, { tip: `0x${tip.toString(16)}`, calldata: [calldata] }),
     resource_bounds: {
@@ -132,7 +156,7 @@ t.test('another transaction with the nonce has to pay more', async (t) => {
 })
 
 t.test('a full queue refuses with a clear error and loses nothing', async (t) => {
-  const service = await startRollup(t, { queue: { transactionsMax: 3 } })
+  const service = networks.short
   const hashes = [0, 1, 2].map((nonce) => service.take(makeTransaction(1, nonce)))
   await Promise.all(hashes)
   const body = { jsonrpc: '2.0', id: 1, method, params: [makeTransaction(1, 3)] }
@@ -144,7 +168,7 @@ t.test('a full queue refuses with a clear error and loses nothing', async (t) =>
     data: { retryAfterMs: 1000 },
   })
   for (const hash of hashes) t.equal((await service.status(await hash)).queue_status, 'RECEIVED')
-  const small = await startRollup(t, { queue: { bytesMax: 600 } })
+  const small = networks.small
   await small.take(makeTransaction(1, 0))
   t.match((await small.submit(makeTransaction(1, 1))).error, {
     code: -32005,
@@ -153,7 +177,7 @@ t.test('a full queue refuses with a clear error and loses nothing', async (t) =>
 })
 
 t.test('the largest transaction is hashed, and others are answered meanwhile', async (t) => {
-  const service = await startRollup(t)
+  const service = networks.large
   const calldata = Array.from({ length: 5_000 }, (_, i) => `0x${(BigInt(i) ** 20n).toString(16)}`)
   let isDone = false
   let answeredMeanwhile = 0
@@ -169,7 +193,7 @@ t.test('the largest transaction is hashed, and others are answered meanwhile', a
 })
 
 t.test('each kind of network knows its own methods, under its prefixes', async (t) => {
-  const service = await startRollup(t, { prefix: 'tide', aliases: ['starknet'] })
+  const service = networks.prefixed
   const unknown = (name: string) => ({
     code: -32601,
     message: `the method ${name} does not exist/is not available`,
@@ -183,8 +207,8 @@ t.test('each kind of network knows its own methods, under its prefixes', async (
 })
 
 t.test('starknet.js works unchanged, given its prefix', async (t) => {
-  const service = await startRollup(t, { prefix: 'starknet' })
-  const provider = new RpcProvider({ nodeUrl: service.origin })
+  const service = networks.starknet
+  const provider = new RpcProvider({ nodeUrl: service.url })
   t.equal(await provider.getChainId(), '0x534e5f5345504f4c4941')
   t.equal(await provider.getSpecVersion(), '0.10.2')
   const bound = { max_amount: 10n, max_price_per_unit: 20n }

@@ -4,9 +4,9 @@ import { startRollup } from '../rollupService.js'
 import { checkRefusals } from './questions.js'
 
 const method = 'rollupx_getTransactionByHash'
+const service = await startRollup(t)
 
 t.test('a transaction comes back in the official shape', async (t) => {
-  const service = await startRollup(t)
   const official = makeTransaction(1, 2)
   const hash = await service.take(official)
   t.strictSame((await service.call(method, [hash])).result, { transaction_hash: hash, ...official })
@@ -23,7 +23,6 @@ t.test('a transaction comes back in the official shape', async (t) => {
 })
 
 t.test('what is unknown and what is no hash', async (t) => {
-  const service = await startRollup(t)
   await checkRefusals(t, service, method, [
     [['0x1'], 29, 'Transaction hash not found'],
     [[], -32602, 'missing value for required argument 0'],

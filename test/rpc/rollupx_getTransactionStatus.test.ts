@@ -1,7 +1,7 @@
 import t from 'tap'
 import { makeTransaction } from '../invokeTransactions.js'
 import { makeFolder, waitFor } from '../program.js'
-import { startRollup } from '../rollupService.js'
+import { startRollup, startRollups } from '../rollupService.js'
 import { startSequencer } from '../sequencer.js'
 import { checkRefusals } from './questions.js'
 
@@ -31,9 +31,15 @@ t.test('received, over a restart, until it is too old', async (t) => {
   await waitFor('its removal', async () => (await short.call(method, [hash])).error?.code === 29)
 })
 
+const sequencer = await startSequencer(t)
+const url = `${sequencer.origin}/rpc`
+const networks = await startRollups(t, {
+  waiting: { upstream: { url } },
+  accepting: { upstream: { url, mode: 'accept' } },
+})
+
 t.test('accepted and rejected, as the sequencer says', async (t) => {
-  const sequencer = await startSequencer(t)
-  const service = await startRollup(t, { upstream: { url: `${sequencer.origin}/rpc` } })
+  const service = networks.waiting
   const accepted = await service.take(makeTransaction(1, 0))
   t.strictSame(await service.status(accepted), { finality_status: 'RECEIVED', queue_status: 'ACCEPTED' })
   await sequencer.order({
@@ -48,14 +54,12 @@ t.test('accepted and rejected, as the sequencer says', async (t) => {
 })
 
 t.test('a rejected transaction keeps its reason', async (t) => {
-  const sequencer = await startSequencer(t)
-  const upstream = { url: `${sequencer.origin}/rpc`, mode: 'accept' }
-  const service = await startRollup(t, { upstream })
+  const service = networks.accepting
   await sequencer.order({
     kind: 'react',
     always: { kind: 'error', code: 55, message: 'Account validation failed', data: 'bad signature' },
   })
-  const hash = await service.take(makeTransaction(1, 1))
+  const hash = await service.take(makeTransaction(2, 1))
   const rejected = await waitFor('the rejection', async () => {
     const status = await service.status(hash)
     return status.queue_status === 'REJECTED' && status
@@ -68,8 +72,7 @@ t.test('a rejected transaction keeps its reason', async (t) => {
 })
 
 t.test('what is unknown and what is no hash', async (t) => {
-  const service = await startRollup(t)
-  await checkRefusals(t, service, method, [
+  await checkRefusals(t, networks.waiting, method, [
     [['0x1'], 29, 'Transaction hash not found'],
     [['0xg'], -32602, 'invalid argument 0: want a transaction hash of 1 to 64 hex digits'],
   ])

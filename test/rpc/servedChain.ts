@@ -1,19 +1,32 @@
-import { runProgram, waitFor, writeInto } from '../program.js'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { importFiles } from '../../src/ingest/importFiles.js'
+import { storePathOf, waitFor, writeInto } from '../program.js'
 import { startService } from '../service.js'
 import { genesisPath } from './demoChain.js'
 
+const mapBytes = 2 ** 30
+
+/** Imports blocks on the demo network's genesis into the data folder `data`, here rather than by the program. */
+export async function importHere(folder: string, chain: Uint8Array, network = 'tides'): Promise<void> {
+  const storePath = storePathOf(join(folder, 'data'), network)
+  mkdirSync(dirname(storePath), { recursive: true })
+  const files = [writeInto(folder, `chain${process.hrtime.bigint()}.rlp`, chain)]
+  const genesis = { text: readFileSync(genesisPath, 'utf8'), path: genesisPath }
+  await importFiles(
+    { storePath, mapBytes, genesis, files },
+    () => undefined,
+    () => false,
+  )
+}
+
 /**
- * A network of these blocks on the demo network's genesis, in a data folder of its own, served; `add` imports more
- * in a process of its own.
+ * A network of these blocks on the demo network's genesis, in a data folder of its own, served; `add` imports more,
+ * in a process that is not the server's.
  */
 export async function serveChain(folder: string, chain: Uint8Array) {
   const flags = ['--network', 'tides', '--data', `${folder}/data`]
-  let files = 0
-  const add = async (more: Uint8Array) => {
-    const file = writeInto(folder, `chain${files++}.rlp`, more)
-    const { status, err } = await runProgram(['import', ...flags, '--genesis', genesisPath, file])
-    if (status !== 0) throw new Error(err)
-  }
+  const add = (more: Uint8Array) => importHere(folder, more)
   await add(chain)
   const service = await startService([...flags, '--no-auth'])
   const headIs = (hash: string) =>

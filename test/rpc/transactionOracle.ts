@@ -1,9 +1,13 @@
 /** What the service has to say of transactions, computed from RLP by independent code; and the way back. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
 import { createTxFromRLP, type TransactionType } from '@ethereumjs/tx'
+import { fixtureDir } from '../service.js'
 import type { Json } from './blockOracle.js'
 import { minimalBytes } from './blockOracle.js'
 import {
+  blocks,
   bytesOf,
   type DemoBlock,
   type DemoTransaction,
@@ -104,6 +108,8 @@ export function bytesOfTransactionJson(json: Json): Uint8Array {
   return type === 0 ? list : Uint8Array.from([type, ...list])
 }
 
+const sendersPath = join(fixtureDir, 'senders.json')
+
 const latestRules = createCustomCommon({ chainId: sights.chainId }, Mainnet, {
   hardfork: Hardfork.Osaka,
   // Blobs are not looked into here.
@@ -114,7 +120,10 @@ const frontierRules = createCustomCommon({ chainId: sights.chainId }, Mainnet, {
   hardfork: Hardfork.Chainstart,
 })
 
-const senders = new Map<string, string>()
+/** By transaction hash; those of the demo chain from {@link writeSenders}, since a recovery takes milliseconds. */
+const senders = new Map<string, string>(
+  existsSync(sendersPath) ? Object.entries(JSON.parse(readFileSync(sendersPath, 'utf8'))) : [],
+)
 
 /** The address whose key signed, recovered by @ethereumjs/tx. */
 export function recoverSender(bytes: Uint8Array, blockNumber: number): string {
@@ -125,6 +134,14 @@ export function recoverSender(bytes: Uint8Array, blockNumber: number): string {
   const sender = createTxFromRLP<TransactionType>(bytes, { common }).getSenderAddress().toString()
   senders.set(hash, sender)
   return sender
+}
+
+/** Recovers the senders of the demo chain for all tests that follow. */
+export function writeSenders(): void {
+  senders.clear()
+  for (const { number, transactions } of blocks)
+    for (const { bytes } of transactions) recoverSender(bytes, number)
+  writeFileSync(sendersPath, JSON.stringify(Object.fromEntries(senders)))
 }
 
 /** Wei per gas that the sender pays (EIP-1559). */

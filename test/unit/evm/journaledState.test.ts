@@ -143,7 +143,7 @@ t.test('any sequence of operations reads and hashes as in an independent state',
         if (steps.length % 2 === 0) below = new BranchState(below)
       }
     }),
-    propertyRuns(400),
+    propertyRuns(150),
   )
   t.pass('all sequences agree')
 })
@@ -177,7 +177,7 @@ t.test('changes name each key once, in ascending order, and only where something
         below.add(bundleOf(changes), changes.stateRoot)
       }
     }),
-    propertyRuns(100),
+    propertyRuns(40),
   )
 })
 

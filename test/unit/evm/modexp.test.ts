@@ -38,7 +38,7 @@ t.test('it computes and costs what the library says, at every fork', async (t) =
           bytesToHex(got.returnValue) === bytesToHex(expected.returnValue)
         )
       }),
-      propertyRuns(150),
+      propertyRuns(60),
     )
   }
   t.pass('all agree')

@@ -10,15 +10,16 @@ import { ChainMaker, contracts, mergedConfig, storeInput, testGenesis } from '..
 const mapBytes = 2 ** 30
 const config = { ...mergedConfig(), pragueTime: 1_000_000 }
 
-async function makeTask(t: Test) {
+const maker = await ChainMaker.create(testGenesis(config, { difficulty: '0x0' }))
+const made = await maker.extendBy(
+  maker.genesis,
+  Array.from({ length: 5 }, (_, index) => ({
+    transactions: [{ to: contracts.store, data: storeInput(BigInt(index), 1n) }],
+  })),
+)
+
+function makeTask(t: Test) {
   const folder = t.testdir()
-  const maker = await ChainMaker.create(testGenesis(config, { difficulty: '0x0' }))
-  const made = await maker.extendBy(
-    maker.genesis,
-    Array.from({ length: 5 }, (_, index) => ({
-      transactions: [{ to: contracts.store, data: storeInput(BigInt(index), 1n) }],
-    })),
-  )
   const file = join(folder, 'chain.rlp')
   writeFileSync(file, Buffer.concat(made.map(({ rlp }) => rlp)))
   const task: IngestTask = {
@@ -28,7 +29,7 @@ async function makeTask(t: Test) {
     files: [file],
   }
   const offset = made.slice(0, 3).reduce((sum, { rlp }) => sum + rlp.length, 0)
-  return { task, made, folder, file, offset }
+  return { task, folder, file, offset }
 }
 
 async function run(task: IngestTask, shouldStop = () => false): Promise<IngestMessage[]> {
@@ -45,7 +46,7 @@ async function headOf({ storePath }: IngestTask): Promise<number | undefined> {
 }
 
 t.test('what was taken in is counted, and nothing of it twice', async (t) => {
-  const { task, file } = await makeTask(t)
+  const { task, file } = makeTask(t)
   const counts = async (files: readonly string[]) => {
     const last = (await run({ ...task, files })).at(-1)
     if (last?.type !== 'finished') throw new Error('not finished')
@@ -58,7 +59,7 @@ t.test('what was taken in is counted, and nothing of it twice', async (t) => {
 })
 
 t.test('a stop ends after the block in hand', async (t) => {
-  const { task } = await makeTask(t)
+  const { task } = makeTask(t)
   let asked = 0
   const messages = await run(task, () => ++asked > 3)
   t.match(messages.at(-1), { type: 'finished', stopped: true, progress: { executed: 3 } })
@@ -69,7 +70,7 @@ t.test('a stop ends after the block in hand', async (t) => {
 t.test(
   'a file that is damaged in the middle is named with the byte; the blocks before it stay',
   async (t) => {
-    const { task, made, file, offset } = await makeTask(t)
+    const { task, file, offset } = makeTask(t)
     const start = made.slice(0, 3).map(({ rlp }) => rlp)
     const bad = Buffer.from(made[3]?.rlp ?? [])
     bad[bad.length - 40] = (bad[bad.length - 40] as number) ^ 1
@@ -99,7 +100,7 @@ t.test(
 )
 
 t.test('a thread reports a bad file as a fault of the operator, and a good one as finished', async (t) => {
-  const { task, file } = await makeTask(t)
+  const { task, file } = makeTask(t)
   const good = startIngest(task, () => undefined)
   await good.opened
   t.match(await good.finished, { stopped: false, progress: { executed: 5 } })
@@ -115,7 +116,7 @@ t.test('a thread reports a bad file as a fault of the operator, and a good one a
 })
 
 t.test('a file that is missing is named before anything is executed', async (t) => {
-  const { task, file, folder } = await makeTask(t)
+  const { task, file, folder } = makeTask(t)
   await t.rejects(run({ ...task, files: [file, join(folder, 'none')] }), {
     name: 'OperatorError',
     message: /cannot read the chain file .*none/,
@@ -125,7 +126,7 @@ t.test('a file that is missing is named before anything is executed', async (t) 
 })
 
 t.test('forks still to come may change in the genesis, those that made blocks may not', async (t) => {
-  const { task } = await makeTask(t)
+  const { task } = makeTask(t)
   await run(task)
   const withConfig = (more: Record<string, unknown>): IngestTask => {
     const { text = '', path = '' } = task.genesis ?? {}

@@ -93,7 +93,7 @@ t.test('the fast reader and the general one answer alike', async (t) => {
       const single = general.includes('"code":-32700') || general === '' ? general : `[${general}]`
       if (inBatch !== single) throw new Error(`in a batch: ${inBatch} but ${single}`)
     }),
-    propertyRuns(5_000),
+    propertyRuns(2_000),
   )
   t.ok(fast.network.runs > 100)
 })
@@ -126,7 +126,7 @@ t.test('a request cut or changed anywhere is answered alike by both readers', as
       const general = createTestEndpoint().ask(forGeneralReader(changed))
       if (answer !== general) throw new Error(`${answer} but ${general}`)
     }),
-    propertyRuns(5_000),
+    propertyRuns(2_000),
   )
   t.pass()
 })

@@ -186,7 +186,7 @@ t.test('reads at every block agree with a naive model, whatever was applied and 
         await store.close()
       }
     }),
-    propertyRuns(60),
+    propertyRuns(25),
   )
   t.pass('all agree')
 })
