@@ -11,6 +11,7 @@ import { rollupShape } from './configRollup.js'
 import { flag, integer, list, object, text } from './configSchema.js'
 import { findSourceFaults, sourceSchema, withAbsoluteSource } from './configSource.js'
 import { UsageError } from './primitives/faults.js'
+import { unitsMax } from './rpc/price.js'
 import { mapBytesDefault } from './store/environment.js'
 
 const KiB = 2 ** 10
@@ -42,7 +43,17 @@ const socketIdleMsDefault = 120_000
 const subscriptionQueueBytesDefault = MiB
 const subscriptionQueueBytesMaxDefault = 16 * MiB
 
+/** What a page loads at once that was quiet for as long, and short enough that nobody can stall the node with it. */
+const burstSeconds = 10
+
 const limitsShape = {
+  /**
+   * Compute units (rpc/price.ts) that each API key may spend a second; 100,000 are one core. Where absent nothing is
+   * counted: on a node of one's own there is nobody to share it with.
+   */
+  keyUnitsPerSecond: integer(1, 1_000_000).optional(),
+  /** Units that a key may spend at once: at least the dearest call, and {@link burstSeconds} of its rate where absent. */
+  keyUnitsBurst: integer(unitsMax, 2 ** 30).optional(),
   /** Body of one HTTP request. geth's limit, to which tools size their batches. */
   bodyBytesMax: integer(KiB, GiB).default(bodyBytesDefault),
   /** Time for a body to arrive. geth's read deadline; the largest body fits in it at 1.4 Mbit/s. */
@@ -201,6 +212,13 @@ export type ArchiveEntry = Extract<NetworkEntry, { readonly kind: 'archive' }>
 export type RollupEntry = Extract<NetworkEntry, { readonly kind: 'rollup' }>
 export type Limits = ConfigFile['limits']
 
+/** What each key may spend, with the default burst filled in; undefined where nothing is counted. */
+export function keyRates({ keyUnitsPerSecond, keyUnitsBurst }: Limits) {
+  if (keyUnitsPerSecond === undefined) return undefined
+  const unitsBurst = keyUnitsBurst ?? Math.max(keyUnitsPerSecond * burstSeconds, unitsMax)
+  return { unitsPerSecond: keyUnitsPerSecond, unitsBurst }
+}
+
 /** What is served when no file says otherwise. */
 export function defaultConfigFile(): ConfigFile {
   return fileSchema.parse({})
@@ -271,6 +289,8 @@ const crossSchema = z
     limits: z
       .object({
         requestMsMax: z.number().catch(requestMsDefault).default(requestMsDefault),
+        keyUnitsPerSecond: z.unknown().optional(),
+        keyUnitsBurst: z.unknown().optional(),
         bodyBytesMax: z.number().catch(bodyBytesDefault),
         bufferedBodyBytesMax: z.number().catch(bufferedBodyBytesDefault),
         socketPingMs: z.number().catch(socketPingMsDefault),
@@ -323,6 +343,11 @@ function findCrossFaults(raw: unknown, folder: string): string[] {
   const names = networks.length > 0 ? [...ownerOfName.keys()] : ['demo']
   if (defaultNetwork !== undefined && !names.includes(defaultNetwork)) {
     faults.push(`defaultNetwork: expected one of ${names.join(', ')}, got ${JSON.stringify(defaultNetwork)}`)
+  }
+  if (limits && limits.keyUnitsBurst !== undefined && limits.keyUnitsPerSecond === undefined) {
+    faults.push(
+      'limits.keyUnitsBurst: expected keyUnitsPerSecond beside it, without which nothing is counted',
+    )
   }
   if (limits && limits.bufferedBodyBytesMax < limits.bodyBytesMax) {
     const { bodyBytesMax, bufferedBodyBytesMax } = limits

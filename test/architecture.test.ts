@@ -9,7 +9,7 @@ import { packageRoot } from '../src/config.js'
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   primitives: [],
-  config: ['store'],
+  config: ['store', 'rpc'],
   store: [],
   metrics: [],
   chain: ['store'],

@@ -18,6 +18,7 @@ function jobMethod(name: keyof TestJobs) {
     name,
     params: [{ required: false, fallback: null, decode: (value: unknown) => value }],
     cost: 'job',
+    price: 1,
     memo: 'never',
     run: ({ pool }: TestNetwork, [args], caller) =>
       pool

@@ -26,5 +26,6 @@ export const wideSocketLimits: SocketLimits = {
   socketsPerKeyMax: 10_000,
   pingMs: 30_000,
   idleMsMax: 120_000,
+  endMsMax: 30_000,
   subscriptions: { subscriptionsMax: 1_024, queueBytesDefault: 2 ** 20, queueBytesMax: 16 * 2 ** 20 },
 }

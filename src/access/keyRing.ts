@@ -13,6 +13,7 @@ import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:c
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import { digestPrefixBytes, type KeyRow, type NodeStore } from '../store/nodeStore.js'
 import { isKeyText, makeKeyText } from './keyText.js'
+import type { KeyAllowance, Meter } from './meter.js'
 import { createPrivateFile, readPrivateFile, replacePrivateFile } from './privateFile.js'
 
 /** A key as its operator sees it. */
@@ -28,7 +29,8 @@ export interface KeyRecord {
 export type Refusal = 'missing' | 'malformed' | 'unknown' | 'revoked'
 
 export type Authorization =
-  | { readonly ok: true; readonly key: KeyRecord }
+  /** `allowance` is what the key may spend, where keys are metered. */
+  | { readonly ok: true; readonly key: KeyRecord; readonly allowance?: KeyAllowance }
   | { readonly ok: false; readonly why: Refusal }
 
 /** What a caller is told; never contains what they presented. */
@@ -42,6 +44,13 @@ export const refusalTexts: Readonly<Record<Refusal, string>> = {
 export interface KeyRingPaths {
   readonly pepper: string
   readonly demoKey: string
+}
+
+export interface KeyRingOptions {
+  /** Meters the keys; they may spend as much as they like where it is absent. */
+  readonly meter?: Meter | undefined
+  /** Monotonic. */
+  readonly clockMs?: () => number
 }
 
 /** A key just made. Nobody can recover `text` later. */
@@ -66,7 +75,7 @@ export const demoKeyName = 'demo'
 const recheckMsMax = 250
 
 /**
- * Valid keys remembered. Each takes about 400 bytes, so 4 MB when full; a miss costs about 10 µs (HMAC and a read),
+ * Valid keys remembered. Each takes about 400 bytes, 600 where metered, so 6 MB when full; a miss costs about 10 µs (HMAC and a read),
  * so a node with more keys in use at once is slower, not wrong.
  */
 const rememberedKeysMax = 10_000
@@ -96,6 +105,7 @@ export class KeyRing {
     private readonly store: NodeStore,
     private readonly paths: KeyRingPaths,
     private readonly pepper: KeyObject,
+    private readonly meter: Meter | undefined,
     private readonly clockMs: () => number,
   ) {
     this.checkedAtMs = clockMs()
@@ -103,11 +113,12 @@ export class KeyRing {
   }
 
   /**
-   * Opens the keys of a store, making the pepper on first use. `clockMs` is monotonic. Throws OperatorError where
-   * the pepper is missing although keys exist, readable by others, damaged, or not the one the keys were made with.
+   * Opens the keys of a store, making the pepper on first use. Throws OperatorError where the pepper is missing
+   * although keys exist, readable by others, damaged, or not the one the keys were made with.
    */
-  static open(store: NodeStore, paths: KeyRingPaths, clockMs = (): number => performance.now()): KeyRing {
-    return new KeyRing(store, paths, openPepper(store, paths.pepper), clockMs)
+  static open(store: NodeStore, paths: KeyRingPaths, options: KeyRingOptions = {}): KeyRing {
+    const { meter, clockMs = () => performance.now() } = options
+    return new KeyRing(store, paths, openPepper(store, paths.pepper), meter, clockMs)
   }
 
   /**
@@ -171,7 +182,12 @@ export class KeyRing {
     const row = this.store.readKey(this.digest(presented))
     if (!row) return refused.unknown
     if (row.revokedAtMs !== undefined) return refused.revoked
-    const authorization = { ok: true, key: rowToRecord(row) } as const
+    const key = rowToRecord(row)
+    const authorization: Authorization = {
+      ok: true,
+      key,
+      ...(this.meter && { allowance: this.meter.allowanceOf(key.id) }),
+    }
     if (this.remembered.size >= rememberedKeysMax) {
       const oldest = this.remembered.keys().next()
       if (!oldest.done) this.remembered.delete(oldest.value)

@@ -2,7 +2,9 @@
 import pino, { type Logger } from 'pino'
 import { KeyRing, refusalTexts } from '../access/keyRing.js'
 import { redactKeys } from '../access/keyText.js'
+import { anonymousId, Meter } from '../access/meter.js'
 import type { Config } from '../config.js'
+import { keyRates } from '../configFile.js'
 import { jobsOfNetwork, openJobPool } from '../pool/jobPool.js'
 import type { Jobs } from '../pool/jobs.js'
 import type { Pool } from '../pool/pool.js'
@@ -22,6 +24,9 @@ import { type OpenNetwork, openNetwork } from './openNetwork.js'
 import { type OpenRollup, openRollup } from './openRollup.js'
 import { clientVersion } from './version.js'
 import { type DemoAccess, welcomeLines } from './welcome.js'
+
+/** How long a WebSocket that is to end waits until what was sent is read: as long as any request may take. */
+const endMsMax = 30_000
 
 /** How long answers under way may take once the server is asked to stop: as long as any request may. */
 const closeMsMax = 30_000
@@ -61,7 +66,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
         log.error({ network: network.name }, `the source ended: ${error.message}`)
       })
     }
-    const server = createServer(config, networks, rollups, access.ring, log)
+    const server = createServer(config, networks, rollups, access, log)
     const port = await server.listen()
     let isStopping = false
     const stopped = new Promise<void>((resolve) =>
@@ -115,24 +120,28 @@ function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Job
 interface Access {
   readonly store: NodeStore
   readonly ring: KeyRing
+  /** Undefined where nothing is counted. */
+  readonly meter: Meter | undefined
   readonly demo: DemoAccess
 }
 
 function openAccess(config: Config): Access {
   const store = NodeStore.open({ path: config.node.store, mapBytes: config.mapBytes })
-  const ring = KeyRing.open(store, config.node)
-  if (!config.auth) return { store, ring, demo: { kind: 'open' } }
+  const rates = keyRates(config.limits)
+  const meter = rates && new Meter(rates)
+  const ring = KeyRing.open(store, config.node, { meter })
+  if (!config.auth) return { store, ring, meter, demo: { kind: 'open' } }
   const key = ring.ensureDemoKey({
     keepText: [...config.networks, ...config.rollups].every((network) => network.isEmbedded),
   })
-  return { store, ring, demo: key === undefined ? { kind: 'unknown' } : { kind: 'key', ...key } }
+  return { store, ring, meter, demo: key === undefined ? { kind: 'unknown' } : { kind: 'key', ...key } }
 }
 
 function createServer(
   config: Config,
   networks: readonly OpenNetwork[],
   rollups: readonly OpenRollup[],
-  ring: KeyRing,
+  { ring, meter }: Access,
   log: Logger,
 ): HttpServer {
   const { limits } = config
@@ -179,6 +188,7 @@ function createServer(
         : { ok: false, reason: refusalTexts[result.why].replace(/^unauthorized: /, '') }
     },
     noAuth: !config.auth,
+    anonymousAllowance: meter?.allowanceOf(anonymousId),
     limits: {
       bodyBytesMax: limits.bodyBytesMax,
       bufferedBytesMax: limits.bufferedBodyBytesMax,
@@ -194,6 +204,7 @@ function createServer(
       socketsPerKeyMax: limits.socketsPerKeyMax,
       pingMs: limits.socketPingMs,
       idleMsMax: limits.socketIdleMsMax,
+      endMsMax,
       subscriptions: {
         subscriptionsMax: limits.subscriptionsMax,
         queueBytesDefault: limits.subscriptionQueueBytes,

@@ -6,13 +6,20 @@
 import { AskedBefore } from '../primitives/askedBefore.js'
 import type { Json } from './method.js'
 
-/** What an entry costs beside its text and result: two strings' headers and a Map slot, rounded up. */
-const entryOverheadBytes = 160
+/** A result as it is kept. */
+export interface Remembered {
+  readonly json: Json
+  /** Units that each repetition of the call costs, as the first one did. */
+  readonly price: number
+}
+
+/** What an entry costs beside its text and result: two strings' headers, a small object and a Map slot, rounded up. */
+const entryOverheadBytes = 192
 
 export class AnswerMemo {
   readonly #asked = new AskedBefore()
-  #young = new Map<string, Json>()
-  #old = new Map<string, Json>()
+  #young = new Map<string, Remembered>()
+  #old = new Map<string, Remembered>()
   #youngBytes = 0
   #headGeneration: number
   readonly #generationBytesMax: number
@@ -24,7 +31,7 @@ export class AnswerMemo {
   }
 
   /** The result kept for `key`, unless the head has changed since. */
-  read(key: string, headGeneration: number): Json | undefined {
+  read(key: string, headGeneration: number): Remembered | undefined {
     if (headGeneration !== this.#headGeneration) {
       this.#clear(headGeneration)
       return undefined
@@ -39,23 +46,23 @@ export class AnswerMemo {
     return old
   }
 
-  /** Keeps `result` for `key`, if it was asked for before, holds for the current head and leaves room for others. */
-  write(key: string, result: Json, headGeneration: number): void {
+  /** Keeps the result of the call that `key` tells, if it was asked for before, holds for the current head and leaves room for others. */
+  write(key: string, json: Json, price: number, headGeneration: number): void {
     if (headGeneration !== this.#headGeneration || !this.#asked.ask(key)) return
-    const flat = typeof result === 'string' ? flatText(result) : result
+    const flat = typeof json === 'string' ? flatText(json) : json
     if (entryBytes(key, flat) > this.#generationBytesMax / 4) return
-    this.#insert(flatText(key), flat)
+    this.#insert(flatText(key), { json: flat, price })
   }
 
-  #insert(key: string, result: Json): void {
+  #insert(key: string, remembered: Remembered): void {
     if (this.#young.has(key)) return
-    const bytes = entryBytes(key, result)
+    const bytes = entryBytes(key, remembered.json)
     if (this.#youngBytes + bytes > this.#generationBytesMax) {
       this.#old = this.#young
       this.#young = new Map()
       this.#youngBytes = 0
     }
-    this.#young.set(key, result)
+    this.#young.set(key, remembered)
     this.#youngBytes += bytes
   }
 
@@ -67,8 +74,8 @@ export class AnswerMemo {
   }
 }
 
-function entryBytes(key: string, result: Json): number {
-  return entryOverheadBytes + key.length + result.length
+function entryBytes(key: string, json: Json): number {
+  return entryOverheadBytes + key.length + json.length
 }
 
 /**

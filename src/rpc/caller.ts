@@ -1,17 +1,30 @@
 import type { JobOwner } from '../pool/jobs.js'
 import type { Subscriber } from '../streams/subscriber.js'
 
+/** What a caller may spend; see `access/meter.ts`. */
+export interface Allowance {
+  readonly unitsPerSecond: number
+  /** Takes `units` and returns 0, or takes nothing and returns after how many milliseconds they will be there. */
+  charge(units: number): number
+}
+
 /**
  * Whoever waits for the answer to one request, whatever transport it came by. A transport makes one for each
- * request (or is one: it costs two fields) and says once when nobody waits any more.
+ * request (or is one: it costs four fields) and says once when nobody waits any more.
  */
 export class Caller implements JobOwner {
   #isGone = false
   /** Made by the first job of the request; answers that need no job never allocate it. */
   #listeners: Set<() => void> | undefined
 
-  /** `subscriber` is the connection's, where the transport can carry events. */
-  constructor(readonly subscriber: Subscriber | undefined = undefined) {}
+  /**
+   * `subscriber` is the connection's, where the transport can carry events. Each call of the request is charged to
+   * `allowance`; undefined for a caller who may ask as much as they like.
+   */
+  constructor(
+    readonly subscriber: Subscriber | undefined = undefined,
+    readonly allowance: Allowance | undefined = undefined,
+  ) {}
 
   /** Nobody waits any more: the client went away, or its answer is sent. */
   get isGone(): boolean {

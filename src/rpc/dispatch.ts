@@ -1,6 +1,6 @@
 /**
- * From a request body to its answer: looks methods up, decodes their parameters, runs them, keeps what may be
- * repeated, holds deadlines and size limits, and turns everything thrown into a wire error.
+ * From a request body to its answer: looks methods up, decodes their parameters, charges for them, runs them, keeps
+ * what may be repeated, holds deadlines and size limits, and turns everything thrown into a wire error.
  *
  * Where every method of a request answers at once, so does dispatch: no promise is made and nothing is awaited.
  * A request that takes longer is still answered from the one block that was the head when it arrived, or that it is
@@ -9,13 +9,14 @@
 import { bytesToHex } from '../primitives/bytes.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import type { Answer } from './answer.js'
-import { AnswerMemo } from './answerMemo.js'
+import { AnswerMemo, type Remembered } from './answerMemo.js'
 import { BatchAnswer } from './batchAnswer.js'
 import { Caller } from './caller.js'
 import { Deadline } from './deadline.js'
 import { type Call, parseRequest } from './envelope.js'
 import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
 import { Failure, type Outcome, renderOutcome, singleAnswer } from './outcome.js'
+import { priceOf, unitsMin } from './price.js'
 import { RequestBasis } from './requestBasis.js'
 import { type DefectLog, renderErrorAnswer, thrownToWireError } from './wireErrors.js'
 
@@ -64,7 +65,9 @@ export function createDispatcher<N extends RpcNetwork>(options: DispatcherOption
   }
 }
 
-type MethodCall = Extract<Call<Json>, { kind: 'call' }>
+/** A member of a request; `known` where its answer is remembered. */
+type Member = Call<Remembered>
+type MethodCall = Extract<Member, { kind: 'call' }>
 
 /** Calls of one batch that wait for a job at the same time: enough to keep the pool busy, too few to fill its queue. */
 const batchJobsMax = 8
@@ -75,7 +78,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #limits: DispatchLimits
   readonly #log: DefectLog
   readonly #memo: AnswerMemo
-  readonly #lookup: (key: string) => Json | undefined
+  readonly #lookup: (key: string) => Remembered | undefined
   /** The head's {@link #blockText}, made once for each head. */
   #named: N | undefined
   #name: string | undefined
@@ -104,7 +107,8 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
         ? this.#single(request.call, basis, caller)
         : this.#batch(request.calls, basis, caller)
     } catch (thrown) {
-      return singleAnswer('null', undefined, this.#failure(thrown, 'request'), this.#headText())
+      const failure = this.#failure(thrown, 'request')
+      return singleAnswer('null', undefined, unpaid(caller, unitsMin) ?? failure, this.#headText())
     }
   }
 
@@ -112,7 +116,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     try {
       const request = parseRequest(body, this.#limits.batchCallsMax, knowsNothing)
       const refused = Failure.of(fault)
-      const outcomeOf = ({ kind }: Call<Json>) => (kind === 'invalid' ? invalidRequest : refused)
+      const outcomeOf = ({ kind }: Member) => (kind === 'invalid' ? invalidRequest : refused)
       if (request.kind === 'single') {
         return singleAnswer(request.call.id, undefined, outcomeOf(request.call), this.#headText())
       }
@@ -129,9 +133,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
-  #single(call: Call<Json>, basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
+  #single(call: Member, basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
     if (call.kind === 'known') {
-      return singleAnswer(call.id, undefined, call.known, this.#blockText(basis.arrived))
+      const outcome = repeat(call.known, caller)
+      return singleAnswer(call.id, undefined, outcome, this.#blockText(basis.arrived))
     }
     const outcome = this.#start(call, basis, caller)
     const finish = (settled: Outcome): Answer => {
@@ -146,7 +151,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     })
   }
 
-  #batch(calls: readonly Call<Json>[], basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
+  #batch(calls: readonly Member[], basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
     const answer = new BatchAnswer(calls.length, this.#limits.batchBytesMax)
     for (const [place, call] of calls.entries()) {
       const outcome = answer.isFull ? tooLarge : this.#start(call, basis, caller)
@@ -161,7 +166,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
    * than {@link batchJobsMax} wait, so that a long job holds up nothing but the end of the batch.
    */
   async #awaitBatch(
-    calls: readonly Call<Json>[],
+    calls: readonly Member[],
     first: number,
     begun: Promise<Outcome>,
     answer: BatchAnswer,
@@ -172,7 +177,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     const waiting = new Set<Promise<void>>()
     let outcome: Outcome | Promise<Outcome> = begun
     for (let place = first; ; ) {
-      const call = calls[place] as Call<Json>
+      const call = calls[place] as Member
       if (outcome instanceof Promise) {
         const here = place
         const done = deadline.race(outcome).then((settled) => {
@@ -185,19 +190,21 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       // A batch whose client went away starts no further jobs; what it comes to is not sent.
       if (++place === calls.length || caller.isGone) break
       if (answer.isFull) outcome = tooLarge
-      else outcome = deadline.hasPassed ? timedOut : this.#start(calls[place] as Call<Json>, basis, caller)
+      else outcome = deadline.hasPassed ? timedOut : this.#start(calls[place] as Member, basis, caller)
     }
     await Promise.all(waiting)
     deadline.clear()
     return batchAnswer(answer, calls, this.#blockText(basis.used(undefined)))
   }
 
-  /** Runs a call. Never throws; the promise never rejects. */
-  #start(call: Call<Json>, basis: RequestBasis<N>, caller: Caller): Outcome | Promise<Outcome> {
-    if (call.kind === 'known') return call.known
-    if (call.kind === 'invalid') return invalidRequest
+  /** Charges for a call and runs it. Never throws; the promise never rejects. */
+  #start(call: Member, basis: RequestBasis<N>, caller: Caller): Outcome | Promise<Outcome> {
+    if (call.kind === 'known') return repeat(call.known, caller)
+    if (call.kind === 'invalid') return unpaid(caller, unitsMin) ?? invalidRequest
     const method = this.#methods.get(call.method)
-    if (method === undefined) return Failure.of({ kind: 'MethodNotFound', method: call.method })
+    if (method === undefined) {
+      return unpaid(caller, unitsMin) ?? Failure.of({ kind: 'MethodNotFound', method: call.method })
+    }
     if (method.cost === 'inline') return this.#run(method, call, basis, caller)
     if (!caller.admit()) return busy
     const outcome = this.#run(method, call, basis, caller)
@@ -212,32 +219,39 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     basis: RequestBasis<N>,
     caller: Caller,
   ): Outcome | Promise<Outcome> {
+    let isPaid = false
     try {
       const network = basis.find(call.at)
-      if (network instanceof Failure) return network
-      const result = method.run(network, decodeParams(method, call.params), caller)
+      if (network instanceof Failure) return unpaid(caller, unitsMin) ?? network
+      const args = decodeParams(method, call.params)
+      const price = priceOf(method.price, args)
+      const refusal = unpaid(caller, price)
+      if (refusal !== undefined) return refusal
+      isPaid = true
+      const result = method.run(network, args, caller)
       if (result instanceof Promise) {
         return result.then(
           (json) => {
-            this.#remember(method, call.key, json, network)
+            this.#remember(method, call.key, json, price, network)
             return json
           },
           (thrown) => this.#failure(thrown, method.name),
         )
       }
-      this.#remember(method, call.key, result, network)
+      this.#remember(method, call.key, result, price, network)
       return result
     } catch (thrown) {
-      return this.#failure(thrown, method.name)
+      const failure = this.#failure(thrown, method.name)
+      return isPaid ? failure : (unpaid(caller, unitsMin) ?? failure)
     }
   }
 
-  #remember(method: Method<N>, key: string | undefined, result: Json, network: N): void {
+  #remember(method: Method<N>, key: string | undefined, json: Json, price: number, network: N): void {
     if (method.memo === 'never' || key === undefined) return
     // What does not exist now may exist in a moment without a new head (a block that arrives by its hash).
-    if (isNull(result)) return
+    if (isNull(json)) return
     // A former head and a pinned block are views of their own.
-    if (network === this.#views.current) this.#memo.write(key, result, network.head.generation)
+    if (network === this.#views.current) this.#memo.write(key, json, price, network.head.generation)
   }
 
   #failure(thrown: unknown, where: string): Failure {
@@ -270,7 +284,22 @@ const timedOut = Failure.of({ kind: 'RequestTimedOut' })
 /** After a second most of what waits now is done: the pool's full queues hold about as much. */
 const busy = Failure.of({ kind: 'ServerBusy', retryAfterMs: 1000 })
 
-const knowsNothing = (): Json | undefined => undefined
+const knowsNothing = (): Remembered | undefined => undefined
+
+/** Charges for a call: undefined where it is paid or nothing is counted, else why it is not begun. */
+function unpaid({ allowance }: Caller, units: number): Failure | undefined {
+  if (allowance === undefined) return undefined
+  const retryAfterMs = allowance.charge(units)
+  if (retryAfterMs === 0) return undefined
+  const limit = allowance.unitsPerSecond
+  const what = `this call costs ${units} compute units, and ${limit} may be spent a second`
+  return Failure.of({ kind: 'LimitExceeded', what, limit, retryAfterMs })
+}
+
+/** A remembered answer costs what it did when it was made. */
+function repeat({ json, price }: Remembered, caller: Caller): Outcome {
+  return unpaid(caller, price) ?? json
+}
 
 function isNull(result: Json): boolean {
   if (result.length !== 4) return false
@@ -278,7 +307,7 @@ function isNull(result: Json): boolean {
 }
 
 /** The block that a call itself is pinned to, as it was written; undefined where it names none. */
-function pinOf(call: Call<Json>): unknown {
+function pinOf(call: Member): unknown {
   return call.kind === 'call' ? call.at : undefined
 }
 
@@ -286,7 +315,7 @@ function pinOf(call: Call<Json>): unknown {
 function putOutcome<N extends RpcNetwork>(
   answer: BatchAnswer,
   place: number,
-  call: Call<Json>,
+  call: Member,
   basis: RequestBasis<N>,
   outcome: Outcome,
 ): void {
@@ -296,7 +325,7 @@ function putOutcome<N extends RpcNetwork>(
   else answer.putResult(place, renderOutcome(call.id, at, outcome))
 }
 
-function batchAnswer(answer: BatchAnswer, calls: readonly Call<Json>[], block: string | undefined): Answer {
+function batchAnswer(answer: BatchAnswer, calls: readonly Member[], block: string | undefined): Answer {
   const body = answer.finish((place) => renderErrorAnswer(calls[place]?.id ?? 'null', tooLarge.error))
   return { status: 200, body, retryAfterMs: undefined, block }
 }

@@ -6,6 +6,7 @@
 import type { Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Caller } from './caller.js'
+import type { Price } from './price.js'
 
 /** A rendered `result`: JSON as text or as UTF-8 bytes. Bytes are never written to after they are returned. */
 export type Json = string | Uint8Array
@@ -61,6 +62,8 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly paramNames?: readonly string[]
   /** `inline`: runs to its end on the calling thread. `job`: may hand work to the pool or a disk and answer later. */
   readonly cost: 'inline' | 'job'
+  /** What each call is charged; price.ts says in which units. */
+  readonly price: Price<ArgumentsOf<P>>
   /**
    * `head`: the result is a pure function of the parameters and the network's head, so dispatch may repeat it
    * until the head changes (a null result is never repeated). `never`: each call runs.
@@ -79,6 +82,7 @@ export interface Method<N extends RpcNetwork = RpcNetwork> {
   readonly params: readonly Param<unknown>[]
   readonly paramNames: readonly string[] | undefined
   readonly cost: 'inline' | 'job'
+  readonly price: Price<readonly unknown[]>
   readonly memo: 'head' | 'never'
   run(network: N, args: readonly unknown[], caller: Caller): Json | Promise<Json>
 }
@@ -91,6 +95,7 @@ export interface Method<N extends RpcNetwork = RpcNetwork> {
  *   name: 'eth_getStorageAt',
  *   params: [address, storageKey, blockId({ acceptsHash: true })],
  *   cost: 'inline',
+ *   price: 1,
  *   memo: 'head',
  *   run: (network: Network, [account, slot, block]) => …,
  * })
@@ -98,7 +103,7 @@ export interface Method<N extends RpcNetwork = RpcNetwork> {
 export function defineMethod<const P extends readonly Param<unknown>[], N extends RpcNetwork>(
   definition: MethodDefinition<N, P>,
 ): Method<N> {
-  const { name, params, paramNames, cost, memo } = definition
+  const { name, params, paramNames, cost, price, memo } = definition
   if (paramNames !== undefined && paramNames.length !== params.length) {
     throw new RangeError(`${name} has ${params.length} parameters but ${paramNames.length} names`)
   }
@@ -107,6 +112,7 @@ export function defineMethod<const P extends readonly Param<unknown>[], N extend
     params,
     paramNames,
     cost,
+    price: price as Price<readonly unknown[]>,
     memo,
     run: (network, args, caller) => definition.run(network, args as ArgumentsOf<P>, caller),
   }

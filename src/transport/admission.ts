@@ -1,10 +1,11 @@
 /**
- * Who may ask whom, whatever transport a request came by: networks by path and by host name, and keys. Owns what
- * a refusal says. Does not own keys themselves (it asks `authorize`) nor the shapes of paths (paths.ts).
+ * Who may ask whom, whatever transport a request came by: networks by path and by host name, keys, and what may be
+ * spent on them. Owns what a refusal says. Does not own keys themselves (it asks `authorize`) nor the shapes of paths (paths.ts).
  */
 import type { HttpRequest } from 'uWebSockets.js'
 import type { Fault } from '../primitives/faults.js'
 import type { Answer } from '../rpc/answer.js'
+import type { Allowance } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
 import { faultToWireError, renderErrorAnswer } from '../rpc/wireErrors.js'
 import type { PathTarget } from './paths.js'
@@ -17,7 +18,13 @@ export interface Route {
   readonly hosts: readonly string[]
 }
 
-export type Authorization = { readonly ok: true } | { readonly ok: false; readonly reason: string }
+export type Authorization = Allowed | { readonly ok: false; readonly reason: string }
+
+export interface Allowed {
+  readonly ok: true
+  /** What each call is charged to; absent where nothing is counted. */
+  readonly allowance?: Allowance | undefined
+}
 
 /** A request turned away before it reached an endpoint. `path` shows no key. */
 export interface Rejection {
@@ -39,6 +46,8 @@ export interface AdmissionOptions {
   authorize(key: string): Authorization
   /** No key is asked for, and one in the path is not looked at. */
   readonly noAuth: boolean
+  /** What everybody spends from together where no key is asked for; absent where nothing is counted. */
+  readonly anonymousAllowance?: Allowance | undefined
 }
 
 const reservedNames: ReadonlySet<string> = new Set(['v3', 'ws', 'health'])
@@ -48,10 +57,12 @@ export class Admission {
   readonly #hosts = new Map<string, Endpoint>()
   readonly #default: Endpoint | undefined
   readonly #options: AdmissionOptions
+  readonly #anonymous: Allowed
 
   /** Throws RangeError when a name is taken. */
   constructor(options: AdmissionOptions) {
     this.#options = options
+    this.#anonymous = { ok: true, allowance: options.anonymousAllowance }
     this.#default = options.routes[0]?.endpoint
     for (const { name, endpoint, hosts } of options.routes) {
       if (reservedNames.has(name) || this.#networks.has(name)) {
@@ -69,11 +80,11 @@ export class Admission {
     return this.#hosts.get(hostName(req.getHeader('host'))) ?? this.#default
   }
 
-  /** Why the key of a path may not ask; undefined where it may. `form` is the path that a key belongs into. */
-  refuseKey(key: string | undefined, form: string): Refusal | undefined {
-    if (this.#options.noAuth) return undefined
+  /** Whether the key of a path may ask, or why not. `form` is the path that a key belongs into. */
+  admitKey(key: string | undefined, form: string): Allowed | Refusal {
+    if (this.#options.noAuth) return this.#anonymous
     const authorization = key === undefined ? keyMissing(form) : this.#options.authorize(key)
-    if (authorization.ok) return undefined
+    if (authorization.ok) return authorization
     const why = authorization.reason
     return { answer: refusalOfFault(401, { kind: 'Unauthorized', why }), why }
   }

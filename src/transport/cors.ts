@@ -21,7 +21,7 @@ export interface CorsHeaders {
  * that the page could not ask for by other means.
  */
 export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
-  const exposed = ['access-control-expose-headers', 'tidegate-block'] as const
+  const exposed = ['access-control-expose-headers', 'tidegate-block, retry-after'] as const
   const anyOrigin: ExtraHeaders = [['access-control-allow-origin', '*'], exposed]
   const listed = new Set(origins === '*' ? [] : origins.map((origin) => origin.toLowerCase()))
   const isListed = (origin: string): boolean => listed.has(origin.toLowerCase())

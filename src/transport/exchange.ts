@@ -4,7 +4,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import type { Answer } from '../rpc/answer.js'
-import { Caller } from '../rpc/caller.js'
+import { type Allowance, Caller } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
 import { type ExtraHeaders, wholeBody, writeHead } from './sendAnswer.js'
 
@@ -86,11 +86,12 @@ export class Exchange extends Caller {
     res: HttpResponse,
     readonly pool: ExchangePool,
     readonly endpoint: Endpoint,
+    allowance: Allowance | undefined,
     readonly headers: ExtraHeaders,
     readonly startTick: number,
     readonly at: string,
   ) {
-    super()
+    super(undefined, allowance)
     this.#res = res
     pool.open++
     pool.receiving.add(this)

@@ -10,7 +10,6 @@
 import uWS, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Answer } from '../rpc/answer.js'
-import type { Endpoint } from '../rpc/dispatch.js'
 import { type DefectLog, thrownToWireError } from '../rpc/wireErrors.js'
 import {
   Admission,
@@ -115,8 +114,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     })
   }
 
-  /** Who is to answer a POST, or why nobody does. */
-  function admit(req: HttpRequest): Endpoint | Refusal {
+  /** Hands a POST to the one who is to answer it, or says why nobody does. */
+  function take(res: HttpResponse, req: HttpRequest): Refusal | undefined {
     const path = req.getUrl()
     const target = parsePath(path)
     const endpoint = target && admission.findEndpoint(target, req)
@@ -126,19 +125,19 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     }
     const length = Number(req.getHeader('content-length'))
     if (length > limits.bodyBytesMax) return { answer: pool.tooLong(length), why: 'body too long' }
-    const refused = admission.refuseKey(target?.key, keyForm)
-    if (refused !== undefined) return refused
-    if (isJsonContentType(req.getHeader('content-type'))) return endpoint
-    return { answer: wrongContentType, why: 'content type' }
+    const admitted = admission.admitKey(target?.key, keyForm)
+    if ('why' in admitted) return admitted
+    if (!isJsonContentType(req.getHeader('content-type'))) {
+      return { answer: wrongContentType, why: 'content type' }
+    }
+    const headers = cors.answer(req.getHeader('origin'))
+    new Exchange(res, pool, endpoint, admitted.allowance, headers, tick, req.getHeader('tidegate-at'))
+    return undefined
   }
 
   function onPost(res: HttpResponse, req: HttpRequest): void {
-    const admitted = admit(req)
-    if ('why' in admitted) reject(res, req, admitted)
-    else {
-      const headers = cors.answer(req.getHeader('origin'))
-      new Exchange(res, pool, admitted, headers, tick, req.getHeader('tidegate-at'))
-    }
+    const refused = take(res, req)
+    if (refused !== undefined) reject(res, req, refused)
   }
 
   function onOptions(res: HttpResponse, req: HttpRequest): void {

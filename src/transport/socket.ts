@@ -10,7 +10,7 @@
 import type { WebSocket } from 'uWebSockets.js'
 import type { Fault } from '../primitives/faults.js'
 import type { AnswerBody } from '../rpc/answer.js'
-import { Caller } from '../rpc/caller.js'
+import { type Allowance, Caller } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
 import type { EventSink } from '../streams/eventSink.js'
 import { Subscriber, type SubscriptionLimits } from '../streams/subscriber.js'
@@ -31,6 +31,8 @@ export interface SocketLimits {
   readonly pingMs: number
   /** How long a client may be silent, pongs included. */
   readonly idleMsMax: number
+  /** How long a connection that is to end waits until what was sent is read. */
+  readonly endMsMax: number
   readonly subscriptions: SubscriptionLimits
 }
 
@@ -54,6 +56,8 @@ export interface SocketData {
   readonly endpoint: Endpoint
   /** Undefined where keys are not asked for. */
   readonly key: string | undefined
+  /** What its calls are charged to; undefined where nothing is counted. */
+  readonly allowance: Allowance | undefined
   socket: Socket | undefined
 }
 
@@ -72,13 +76,11 @@ export const closeCodes = {
  */
 const heldAboveBytes = 1024 * 1024
 
-/** How long a connection that is to end waits until what was sent is read: as long as a request may take. */
-const endMsMax = 30_000
-
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: 1000 }
 
 export class Socket implements EventSink {
   readonly key: string | undefined
+  readonly allowance: Allowance | undefined
   readonly #ws: WebSocket<SocketData>
   readonly #endpoint: Endpoint
   readonly #pool: SocketPool
@@ -101,8 +103,9 @@ export class Socket implements EventSink {
   /** Takes `ws` over, whose data has to name its endpoint; call it in the open handler. */
   constructor(ws: WebSocket<SocketData>, pool: SocketPool) {
     this.#ws = ws
-    const { endpoint, key } = ws.getUserData()
+    const { endpoint, key, allowance } = ws.getUserData()
     this.key = key
+    this.allowance = allowance
     this.#endpoint = endpoint
     this.#pool = pool
     this.#heardMs = pool.nowMs
@@ -159,7 +162,7 @@ export class Socket implements EventSink {
     const { limits, nowMs } = this.#pool
     if (this.#isOver) return
     if (this.#ending !== undefined) {
-      if (nowMs - this.#ending.sinceMs >= endMsMax) this.#ws.close()
+      if (nowMs - this.#ending.sinceMs >= limits.endMsMax) this.#ws.close()
     } else if (nowMs - this.#heardMs >= limits.idleMsMax) {
       this.close(closeCodes.policy, `nothing heard for ${limits.idleMsMax / 1000} s, not even a pong`)
     } else if (nowMs - this.#pingedMs >= limits.pingMs) {
@@ -307,7 +310,7 @@ class MessageCaller extends Caller {
   #isReserved = false
 
   constructor(socket: Socket, bytes: number) {
-    super(socket.subscriber)
+    super(socket.subscriber, socket.allowance)
     this.#socket = socket
     this.#bytes = bytes
   }

@@ -149,11 +149,11 @@ export class WebSocketServer implements SocketPool {
     if (target === undefined) return notFound
     const endpoint = admission.findEndpoint(target, req)
     if (endpoint === undefined) return unknownNetwork
-    const refused = admission.refuseKey(target.key, keyForm)
-    if (refused !== undefined) return refused
+    const admitted = admission.admitKey(target.key, keyForm)
+    if ('why' in admitted) return admitted
     if (!cors.allows(req.getHeader('origin'))) return foreignOrigin
     const key = noAuth ? undefined : target.key
-    return this.#refuseMore(key) ?? { endpoint, key, socket: undefined }
+    return this.#refuseMore(key) ?? { endpoint, key, allowance: admitted.allowance, socket: undefined }
   }
 
   /** Why no further connection is taken, of this key or at all. */

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
+import { burstMax } from '../../src/access/meter.js'
 import { resolveServeConfig } from '../../src/config.js'
+import { defaultConfigFile, keyRates } from '../../src/configFile.js'
 import { findJsonFault } from '../../src/configJson.js'
 import { refusal, writeConfig } from './configFolder.js'
 
@@ -239,3 +241,34 @@ t.test('a file that cannot be read is refused', async (t) => {
   t.throws(() => resolveServeConfig({ config: folder }), { message: /\(EISDIR\); check --config$/ })
   t.throws(() => resolveServeConfig({ config: join(folder, 'large.json') }), { message: /larger than 1 MiB/ })
 })
+
+t.test('a burst needs a rate, and room for the dearest call', async (t) => {
+  t.equal(
+    refusal(t.testdir(), { limits: { keyUnitsBurst: 30_000 } }).split('\n')[1],
+    '  limits.keyUnitsBurst: expected keyUnitsPerSecond beside it, without which nothing is counted',
+  )
+  t.equal(
+    refusal(t.testdir(), { limits: { keyUnitsPerSecond: 10, keyUnitsBurst: 24_999 } }).split('\n')[1],
+    '  limits.keyUnitsBurst: expected an integer from 25000 to 1073741824, got 24999',
+  )
+  t.equal(
+    refusal(t.testdir(), { limits: { keyUnitsPerSecond: 0 } }).split('\n')[1],
+    '  limits.keyUnitsPerSecond: expected an integer from 1 to 1000000, got 0',
+  )
+  t.equal(refusal(t.testdir(), { limits: { keyUnitsPerSecond: 10, keyUnitsBurst: 25_000 } }), 'accepted')
+})
+
+t.test(
+  'nothing is counted unless a rate is set, whose burst is ten seconds or the dearest call',
+  async (t) => {
+    const { limits } = defaultConfigFile()
+    t.equal(keyRates(limits), undefined)
+    t.same(keyRates({ ...limits, keyUnitsPerSecond: 10 }), { unitsPerSecond: 10, unitsBurst: 25_000 })
+    t.same(keyRates({ ...limits, keyUnitsPerSecond: 5_000 }), { unitsPerSecond: 5_000, unitsBurst: 50_000 })
+    t.same(keyRates({ ...limits, keyUnitsPerSecond: 10, keyUnitsBurst: 26_000 }), {
+      unitsPerSecond: 10,
+      unitsBurst: 26_000,
+    })
+    t.ok(10 * 1_000_000 <= burstMax, 'the highest rate fits')
+  },
+)

@@ -7,6 +7,7 @@ export const eth_blockNumber = defineMethod({
   name: 'eth_blockNumber',
   params: [],
   cost: 'inline',
+  price: 1,
   memo: 'head',
   run: ({ chain }: Network) => `"${toQuantity(chain.head.number)}"`,
 })

@@ -22,6 +22,7 @@ export const eth_call = defineMethod({
     optional(blockOverrides, undefined),
   ],
   cost: 'job',
+  price: 100,
   memo: 'head',
   async run(network: Network, [call, block, stateOverrides, blockOverrides], caller) {
     const request = { call, block, stateOverrides, blockOverrides }

@@ -7,6 +7,7 @@ export const eth_chainId = defineMethod({
   name: 'eth_chainId',
   params: [],
   cost: 'inline',
+  price: 1,
   memo: 'head',
   run: ({ chain }: Network) => `"${toQuantity(BigInt(chain.identity.chainId))}"`,
 })

@@ -20,6 +20,7 @@ export const eth_createAccessList = defineMethod({
   name: 'eth_createAccessList',
   params: [callObject, optional(blockId({ acceptsHash: true }), latest), optional(stateOverrides, undefined)],
   cost: 'job',
+  price: 100,
   memo: 'head',
   async run(network: Network, [call, block, stateOverrides], caller) {
     const request = { call, block, stateOverrides }

@@ -13,6 +13,7 @@ export const eth_estimateGas = defineMethod({
   name: 'eth_estimateGas',
   params: [callObject, optional(blockId({ acceptsHash: true }), latest), optional(stateOverrides, undefined)],
   cost: 'job',
+  price: 100,
   memo: 'head',
   async run(network: Network, [call, block, stateOverrides], caller) {
     // The pending block has the gas limit of the head.

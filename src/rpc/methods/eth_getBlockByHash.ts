@@ -7,6 +7,7 @@ export const eth_getBlockByHash = defineMethod({
   name: 'eth_getBlockByHash',
   params: [hash32, boolean],
   cost: 'inline',
+  price: ([, isFull]) => (isFull ? 50 : 10),
   memo: 'head',
   run: ({ chain }: Network, [hash, isFull]) => chain.blockJson(hash, isFull) ?? 'null',
 })

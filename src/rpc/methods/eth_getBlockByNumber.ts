@@ -7,6 +7,7 @@ export const eth_getBlockByNumber = defineMethod({
   name: 'eth_getBlockByNumber',
   params: [blockId(), boolean],
   cost: 'inline',
+  price: ([, isFull]) => (isFull ? 50 : 10),
   memo: 'head',
   run({ chain }: Network, [id, isFull]) {
     const block = chain.resolve(id, 0)

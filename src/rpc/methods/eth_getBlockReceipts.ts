@@ -10,6 +10,7 @@ export const eth_getBlockReceipts = defineMethod({
   name: 'eth_getBlockReceipts',
   params: [blockId({ acceptsHash: true, acceptsDecimal: true })],
   cost: 'inline',
+  price: 100,
   memo: 'head',
   run({ chain }: Network, [id]) {
     const block = chain.resolve(id, 0)

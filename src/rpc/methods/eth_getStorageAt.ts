@@ -12,6 +12,7 @@ export const eth_getStorageAt = defineMethod({
   name: 'eth_getStorageAt',
   params: [address, storageKey, optional(blockId({ acceptsHash: true }), latest)],
   cost: 'inline',
+  price: 2,
   memo: 'head',
   run({ chain, state }: Network, [account, slot, id]) {
     const value = state.readSlot(stateBlock(chain, id, 2), account, slot)

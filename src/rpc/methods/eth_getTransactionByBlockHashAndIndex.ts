@@ -7,6 +7,7 @@ export const eth_getTransactionByBlockHashAndIndex = defineMethod({
   name: 'eth_getTransactionByBlockHashAndIndex',
   params: [hash32, position],
   cost: 'inline',
+  price: 5,
   memo: 'head',
   run: ({ chain }: Network, [hash, index]) => chain.transactionJson(hash, index) ?? 'null',
 })

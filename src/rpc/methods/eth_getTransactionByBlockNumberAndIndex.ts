@@ -7,6 +7,7 @@ export const eth_getTransactionByBlockNumberAndIndex = defineMethod({
   name: 'eth_getTransactionByBlockNumberAndIndex',
   params: [blockId(), position],
   cost: 'inline',
+  price: 5,
   memo: 'head',
   run({ chain }: Network, [id, index]) {
     const block = chain.resolve(id, 0)

@@ -7,6 +7,7 @@ export const eth_getUncleByBlockNumberAndIndex = defineMethod({
   name: 'eth_getUncleByBlockNumberAndIndex',
   params: [blockId(), position],
   cost: 'inline',
+  price: 5,
   memo: 'head',
   run({ chain }: Network, [id, index]) {
     const block = chain.resolve(id, 0)

@@ -16,6 +16,7 @@ export const eth_subscribe = defineMethod({
   // What may stand second depends on what stands first; and without a connection neither matters.
   params: [optional(anything, undefined), optional(anything, undefined)],
   cost: 'inline',
+  price: 10,
   memo: 'never',
   run({ streams }: Network, args, caller) {
     const { subscriber } = caller

@@ -7,6 +7,7 @@ export const eth_syncing = defineMethod({
   name: 'eth_syncing',
   params: [],
   cost: 'inline',
+  price: 1,
   memo: 'never',
   run: ({ syncing }: Network) => (syncing === undefined ? 'false' : syncProgressJson(syncing)),
 })

@@ -10,6 +10,7 @@ export const eth_unsubscribe = defineMethod({
   name: 'eth_unsubscribe',
   params: [optional(anything, undefined)],
   cost: 'inline',
+  price: 1,
   memo: 'never',
   run(_network: Network, [id], { subscriber }) {
     if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })

@@ -6,6 +6,7 @@ export const net_version = defineMethod({
   name: 'net_version',
   params: [],
   cost: 'inline',
+  price: 1,
   memo: 'head',
   run: ({ networkId }: Network) => JSON.stringify(networkId),
 })

@@ -22,6 +22,7 @@ export const rollupx_addInvokeTransaction = defineMethod({
   params: [writtenTransaction],
   paramNames: ['invoke_transaction'],
   cost: 'job',
+  price: 200,
   memo: 'never',
   async run({ chainId, queue, jobs, invokeLimits, verdictMsMax }: RollupNetwork, [written], caller) {
     const transaction = decodeTransaction(written, invokeLimits, 0)

@@ -7,6 +7,7 @@ export const rollupx_chainId = defineMethod({
   params: [],
   paramNames: [],
   cost: 'inline',
+  price: 1,
   memo: 'never',
   run: ({ chainId }: RollupNetwork) => `"${chainId}"`,
 })

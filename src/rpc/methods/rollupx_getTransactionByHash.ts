@@ -9,6 +9,7 @@ export const rollupx_getTransactionByHash = defineMethod({
   params: [transactionHash],
   paramNames: ['transaction_hash'],
   cost: 'inline',
+  price: 5,
   memo: 'never',
   run({ queue }: RollupNetwork, [hash]) {
     const transaction = queue.readTransaction(hash)

@@ -19,6 +19,7 @@ export const rollupx_getTransactionStatus = defineMethod({
   params: [transactionHash],
   paramNames: ['transaction_hash'],
   cost: 'inline',
+  price: 2,
   memo: 'never',
   run({ queue }: RollupNetwork, [hash]) {
     const row = queue.readRow(hash)

@@ -10,6 +10,7 @@ export const rollupx_specVersion = defineMethod({
   params: [],
   paramNames: [],
   cost: 'inline',
+  price: 1,
   memo: 'never',
   run: (_network: RollupNetwork) => `"${specVersion}"`,
 })

@@ -16,6 +16,7 @@ export const rollupx_subscribeTransactionStatus = defineMethod({
   params: [transactionHash],
   paramNames: ['transaction_hash'],
   cost: 'inline',
+  price: 10,
   memo: 'never',
   run({ queue, prefix }: RollupNetwork, [hash], caller) {
     const { subscriber } = caller

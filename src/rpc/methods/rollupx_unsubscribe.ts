@@ -9,6 +9,7 @@ export const rollupx_unsubscribe = defineMethod({
   params: [text('a subscription id')],
   paramNames: ['subscription_id'],
   cost: 'inline',
+  price: 1,
   memo: 'never',
   run(_network: RollupNetwork, [id], { subscriber }) {
     if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })

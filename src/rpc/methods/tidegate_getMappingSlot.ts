@@ -22,6 +22,7 @@ export const tidegate_getMappingSlot = defineMethod({
   name: 'tidegate_getMappingSlot',
   params: [mappingKeys, storageKey, optional(keyTypes, undefined)],
   cost: 'job',
+  price: ([keys]) => 2 + keys.length,
   memo: 'head',
   run({ jobs }: Network, [keys, slot, types], caller) {
     const slots = mappingSlots(jobs, slot, encodeMappingKeys(keys, types, 0), caller)

@@ -34,6 +34,7 @@ export const tidegate_getStorageByKeys = defineMethod({
     optional(keyTypes, undefined),
   ],
   cost: 'job',
+  price: ([, , keys]) => 2 + 2 * keys.length,
   memo: 'head',
   run({ chain, state, jobs }: Network, [account, slot, keys, id, types], caller) {
     const paths = encodeMappingKeys(keys, types, 2)

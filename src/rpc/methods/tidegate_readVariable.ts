@@ -25,6 +25,7 @@ export const tidegate_readVariable = defineMethod({
   name: 'tidegate_readVariable',
   params: [address, text('a path to a variable'), optional(blockId({ acceptsHash: true }), latest)],
   cost: 'inline',
+  price: 10,
   memo: 'head',
   run({ name, chain, state, layouts }: Network, [account, path, id]) {
     const layout = layouts.get(bytesToHex(account))

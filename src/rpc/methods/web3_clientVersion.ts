@@ -6,6 +6,7 @@ export const web3_clientVersion = defineMethod({
   name: 'web3_clientVersion',
   params: [],
   cost: 'inline',
+  price: 1,
   memo: 'head',
   run: ({ clientVersion }: Network) => JSON.stringify(clientVersion),
 })

@@ -27,7 +27,7 @@ function openRig(t: Test, dataDir = t.testdir()): Rig {
   t.teardown(() => store.close())
   const paths = { pepper: join(node, 'pepper'), demoKey: join(node, 'demo-key') }
   let nowMs = 0
-  const ring = KeyRing.open(store, paths, () => nowMs)
+  const ring = KeyRing.open(store, paths, { clockMs: () => nowMs })
   return {
     dataDir,
     store,

@@ -172,6 +172,7 @@ t.test('arguments are taken in go-ethereum’s order of complaints', async (t) =
     name: 'test_method',
     params: [address, boolean, blockId({ default: 'latest' }), optional(position, undefined)],
     cost: 'inline',
+    price: 1,
     memo: 'never',
     run: (_network, [account, flag, block, index]) =>
       JSON.stringify([account.length, flag, block.kind, index ?? 'none']),
@@ -199,6 +200,7 @@ t.test('a method with names takes its parameters by name or by position', async 
     params: [boolean, optional(position, 7)],
     paramNames: ['flag', 'index'],
     cost: 'inline',
+    price: 1,
     memo: 'never',
     run: () => 'true',
   })

@@ -10,7 +10,7 @@ import {
   type RpcHead,
   type RpcNetwork,
 } from '../../../src/rpc/method.js'
-import { boolean, optional, position } from '../../../src/rpc/params.js'
+import { boolean, list, optional, position } from '../../../src/rpc/params.js'
 import type { Defect } from '../../../src/rpc/wireErrors.js'
 import { wideDispatchLimits } from '../../serverLimits.js'
 
@@ -64,6 +64,7 @@ export const testMethods = [
     name: 'test_echo',
     params: [anything, anything],
     cost: 'inline',
+    price: 1,
     memo: 'head',
     run: ({ network }: TestView, args) => {
       network.runs++
@@ -74,6 +75,7 @@ export const testMethods = [
     name: 'test_bytes',
     params: [position],
     cost: 'inline',
+    price: 1,
     memo: 'head',
     run: ({ network }: TestView, [length]) => {
       network.runs++
@@ -84,6 +86,7 @@ export const testMethods = [
     name: 'test_null',
     params: [optional(boolean, false)],
     cost: 'inline',
+    price: 1,
     memo: 'head',
     run: ({ network }: TestView, [asBytes]) => {
       network.runs++
@@ -94,6 +97,7 @@ export const testMethods = [
     name: 'test_count',
     params: [],
     cost: 'inline',
+    price: 1,
     memo: 'never',
     run: ({ network }: TestView) => String(++network.runs),
   }),
@@ -101,6 +105,7 @@ export const testMethods = [
     name: 'test_block',
     params: [],
     cost: 'inline',
+    price: 1,
     memo: 'head',
     run: ({ head, network }: TestView) => {
       network.runs++
@@ -111,6 +116,7 @@ export const testMethods = [
     name: 'test_later',
     params: [],
     cost: 'job',
+    price: 1,
     memo: 'head',
     run: async ({ head, network }: TestView) => {
       network.runs++
@@ -119,9 +125,32 @@ export const testMethods = [
     },
   }),
   defineMethod({
+    name: 'test_dear',
+    params: [anything],
+    cost: 'inline',
+    price: 30,
+    memo: 'head',
+    run: ({ network }: TestView) => {
+      network.runs++
+      return '"dear"'
+    },
+  }),
+  defineMethod({
+    name: 'test_items',
+    params: [list('items')],
+    cost: 'job',
+    price: ([items]) => 2 + items.length,
+    memo: 'head',
+    run: async ({ network }: TestView, [items]) => {
+      network.runs++
+      return String(items.length)
+    },
+  }),
+  defineMethod({
     name: 'test_subscriber',
     params: [],
     cost: 'inline',
+    price: 1,
     memo: 'never',
     run: (_view: TestView, _args, { subscriber }) => String(subscriber !== undefined),
   }),
@@ -129,6 +158,7 @@ export const testMethods = [
     name: 'test_fault',
     params: [],
     cost: 'inline',
+    price: 1,
     memo: 'head',
     run: (): Json => {
       throw new FaultError({ kind: 'HeaderNotFound' })
@@ -138,6 +168,7 @@ export const testMethods = [
     name: 'test_busy',
     params: [],
     cost: 'inline',
+    price: 1,
     memo: 'head',
     run: (): Json => {
       throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1500 })
@@ -147,6 +178,7 @@ export const testMethods = [
     name: 'test_defect',
     params: [],
     cost: 'inline',
+    price: 1,
     memo: 'head',
     run: (): Json => {
       throw new Error('a secret')
@@ -156,6 +188,7 @@ export const testMethods = [
     name: 'test_job',
     params: [optional(position, 0)],
     cost: 'job',
+    price: 1,
     memo: 'head',
     run: ({ network }: TestView): Promise<Json> => {
       network.runs++

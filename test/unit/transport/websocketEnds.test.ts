@@ -286,6 +286,23 @@ t.test('closing lets answers under way out, takes nothing new and says 1001', as
   t.equal(network.runs, 2)
 })
 
+t.test('a connection that is to end is cut when its client does not read what was sent before', async (t) => {
+  const { connect, network } = await withSocketServer(t, { endMsMax: 300, socketsMax: 1 })
+  const client = await connect()
+  client.pause()
+  client.send(call('test_bytes', '["0x800000"]'))
+  await until(() => network.runs === 1)
+  const since = performance.now()
+  client.socket.send(Buffer.from(echo), { binary: true })
+  let next: SocketClient | undefined
+  while (next === undefined) next = await connect().catch(() => undefined)
+  const heldMs = performance.now() - since
+  t.ok(heldMs >= 250, `its place was kept for ${heldMs} ms, up to a sweep short of the limit`)
+  client.resume()
+  t.match(await client.closed, { code: 1006 }, 'the code that it was to end with never came')
+  t.strictSame(client.received, [], 'nor the answer')
+})
+
 t.test('closing does not wait for ever', async (t) => {
   const { connect, network, server } = await withSocketServer(t)
   const client = await connect()

@@ -1,0 +1,144 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import fc from 'fast-check'
+import t from 'tap'
+import { burstMax, Meter, type MeterRates, meterBytes } from '../../../src/access/meter.js'
+import { propertyRuns } from '../../property.js'
+import { programEnv } from '../../service.js'
+
+/** Keys whose buckets have one home, so that they stand in each other's way. */
+const neighbour = (index: number): string => `fff8${index.toString(16).padStart(7, '0')}1`
+
+interface Rig {
+  readonly meter: Meter
+  readonly clock: { ms: number }
+}
+
+function openMeter(rates: MeterRates, ms = 0): Rig {
+  const clock = { ms }
+  return { meter: new Meter(rates, undefined, () => clock.ms), clock }
+}
+
+/** A token bucket as the books have it: filled at each whole tick, in integers without bounds. */
+class TokenBucket {
+  #units: bigint
+  #tick = 0n
+
+  constructor(
+    private readonly rate: bigint,
+    private readonly burst: bigint,
+  ) {
+    this.#units = burst
+  }
+
+  unitsAt(ms: number): bigint {
+    const tick = (BigInt(ms) * this.rate) / 1000n
+    const units = this.#units + tick - this.#tick
+    return units > this.burst ? this.burst : units
+  }
+
+  charge(units: number, ms: number): boolean {
+    const left = this.unitsAt(ms) - BigInt(units)
+    if (left < 0n) return false
+    this.#units = left
+    this.#tick = (BigInt(ms) * this.rate) / 1000n
+    return true
+  }
+}
+
+t.test('keys spend as from token buckets of their own, over any time', async (t) => {
+  const step = fc.record({
+    key: fc.nat(11),
+    percent: fc.nat(100),
+    // In hundredths of what fills a bucket, or of what the clock's moments reach.
+    wait: fc.oneof(
+      { weight: 5, arbitrary: fc.constant(['full', 0] as const) },
+      { weight: 5, arbitrary: fc.tuple(fc.constant('full' as const), fc.nat(100)) },
+      { weight: 1, arbitrary: fc.tuple(fc.constant('era' as const), fc.nat(1_000)) },
+    ),
+  })
+  const setup = fc.record({
+    unitsPerSecond: fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 1_000_000 })),
+    unitsBurst: fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: burstMax })),
+    startMs: fc.nat(2_000_000_000),
+    steps: fc.array(step, { minLength: 30, maxLength: 60, size: 'max' }),
+  })
+  let refused = 0
+  fc.assert(
+    fc.property(setup, ({ unitsPerSecond, unitsBurst, startMs, steps }) => {
+      const { meter, clock } = openMeter({ unitsPerSecond, unitsBurst }, startMs)
+      const allowances = Array.from({ length: 12 }, (_, key) => meter.allowanceOf(neighbour(key)))
+      const buckets = allowances.map(() => new TokenBucket(BigInt(unitsPerSecond), BigInt(unitsBurst)))
+      for (const { wait, key, percent } of steps) {
+        const [what, hundredths] = wait
+        const ticks = what === 'full' ? unitsBurst : 2 ** 31
+        clock.ms += Math.round((ticks * hundredths * 10) / unitsPerSecond)
+        const bucket = buckets[key] as TokenBucket
+        const units = Math.max(1, Math.round((unitsBurst * percent) / 100))
+        const waits = allowances[key]?.charge(units) as number
+        if ((waits === 0) !== bucket.charge(units, clock.ms)) return false
+        if (waits === 0) continue
+        refused++
+        if (bucket.unitsAt(clock.ms + waits) < units) return false
+        // One millisecond may be the rounding's.
+        if (waits > 1 && bucket.unitsAt(clock.ms + waits - 2) >= units) return false
+      }
+      return true
+    }),
+    propertyRuns(100),
+  )
+  t.ok(refused > 100, `${refused} charges were refused`)
+})
+
+t.test('a refused charge takes nothing, and the whole burst can be spent at once', async (t) => {
+  const { meter, clock } = openMeter({ unitsPerSecond: 10, unitsBurst: 100 })
+  const allowance = meter.allowanceOf(neighbour(0))
+  t.equal(allowance.charge(100), 0)
+  for (let i = 0; i < 10; i++) t.equal(allowance.charge(1), 100)
+  clock.ms = 100
+  t.equal(allowance.charge(1), 0)
+  t.equal(allowance.charge(100), 10_000)
+  t.equal(meter.allowanceOf(neighbour(0)).charge(1), 100, 'an allowance asked for again is the same')
+  t.equal(meter.allowanceOf(neighbour(1)).charge(100), 0, 'another key has its own')
+})
+
+t.test('places of full buckets are given to others, and nobody gains or loses by it', async (t) => {
+  const { meter, clock } = openMeter({ unitsPerSecond: 10, unitsBurst: 100 })
+  for (let key = 0; key < 1_000; key++) {
+    const allowance = meter.allowanceOf(neighbour(key))
+    if (allowance.charge(100) !== 0) t.fail(`key ${key} began without a full bucket`)
+    if (allowance.charge(1) === 0) t.fail(`key ${key} spent more than it had`)
+    // Each is full again after 10 s; ten owe something at a time.
+    clock.ms += 1_000
+  }
+  t.equal(meter.allowanceOf(neighbour(0)).charge(100), 0)
+})
+
+t.test('where all places nearby are needed, whoever owes least is forgotten', async (t) => {
+  const { meter } = openMeter({ unitsPerSecond: 10, unitsBurst: 100 })
+  for (let key = 0; key < 16; key++) meter.allowanceOf(neighbour(key)).charge(50 + ((key + 7) % 16))
+  t.equal(meter.allowanceOf(neighbour(16)).charge(100), 0)
+  for (let key = 0; key < 16; key++) {
+    const left = key === 9 ? 100 : 50 - ((key + 7) % 16)
+    const allowance = meter.allowanceOf(neighbour(key))
+    // Only looked at: more than all would be refused whoever had it.
+    t.equal(allowance.charge(101), (101 - left) * 100, `key ${key}`)
+    if (key === 8) break
+  }
+})
+
+t.test('threads over the same memory spend from the same buckets', async (t) => {
+  const memory = new SharedArrayBuffer(meterBytes)
+  const rates = { unitsPerSecond: 1_000, unitsBurst: 40_000 }
+  const workerData = { memory, rates, keyId: neighbour(0), tries: 40_000 }
+  const threads = [0, 1].map(
+    () =>
+      new Worker(new URL('./meterThread.js', import.meta.url), { workerData, execArgv: [], env: programEnv }),
+  )
+  const got = await Promise.all(threads.map(async (thread) => (await once(thread, 'message'))[0] as number))
+  t.equal((got[0] as number) + (got[1] as number), rates.unitsBurst, `${got}`)
+})
+
+t.test('a bucket larger than an era is refused', async (t) => {
+  t.throws(() => openMeter({ unitsPerSecond: 1, unitsBurst: burstMax + 1 }), RangeError)
+})

@@ -1,0 +1,150 @@
+/** What calls are charged, whatever becomes of them, and what comes of a call that cannot be paid. */
+import t from 'tap'
+import { Meter } from '../../../src/access/meter.js'
+import { Caller } from '../../../src/rpc/caller.js'
+import { defineMethod } from '../../../src/rpc/method.js'
+import { priceOf, unitsMax } from '../../../src/rpc/price.js'
+import { bodyText, createTestEndpoint, type TestEndpoint } from './testMethods.js'
+
+const call = (method: string, params = '[]', id = 1) =>
+  `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
+const notification = '{"jsonrpc":"2.0","method":"test_dear"}'
+
+interface Metered extends TestEndpoint {
+  readonly clock: { ms: number }
+  pay(body: string, at?: string): Promise<string>
+}
+
+/** An endpoint whose only caller has 100 units and gets 10 a second. */
+function createMetered(): Metered {
+  const made = createTestEndpoint()
+  const clock = { ms: 1_000 }
+  const meter = new Meter({ unitsPerSecond: 10, unitsBurst: 100 }, undefined, () => clock.ms)
+  const allowance = meter.allowanceOf('0123456789ab')
+  const pay: Metered['pay'] = async (body, at) =>
+    bodyText(await made.endpoint.handle(Buffer.from(body), new Caller(undefined, allowance), at))
+  return { ...made, clock, pay }
+}
+
+/** What the caller has left, found by how long a call that costs 202 would have to wait. */
+async function unitsLeft({ pay }: Metered): Promise<number> {
+  const answer = JSON.parse(await pay(call('test_items', `[[${Array(200).fill(0).join()}]]`)))
+  return 202 - answer.error.data.retryAfterMs / 100
+}
+
+t.test('every call is charged its price once', async (t) => {
+  const deeds: [string, number, string?][] = [
+    [call('test_echo'), 1],
+    [call('test_dear'), 30],
+    [call('test_items', '[[1,2,3]]'), 5],
+    [`[${call('test_dear')},${call('test_echo')},${call('test_items', '[[]]')}]`, 33],
+    [notification, 30],
+    [call('test_later'), 1],
+    [call('test_fault'), 1],
+    [call('test_defect'), 1],
+    // What is no call, or comes to nothing before it runs.
+    [call('test_none'), 1],
+    [call('test_items', '[5]'), 1],
+    [call('test_dear', '[1,2]'), 1],
+    [call('test_dear', '[]'), 1, '0x12'],
+    [`[1,{},${call('test_none')}]`, 3],
+    ['{"jsonrpc":"1.0"}', 1],
+    ['{', 1],
+    ['[]', 1],
+    [`[${'1,'.repeat(1000)}1]`, 1],
+  ]
+  for (const [body, price, at] of deeds) {
+    const metered = createMetered()
+    await metered.pay(body, at)
+    t.equal(await unitsLeft(metered), 100 - price, body.slice(0, 100))
+  }
+})
+
+t.test('a remembered answer costs what it did when it was made', async (t) => {
+  const metered = createMetered()
+  const { pay, network } = metered
+  for (let id = 0; id < 3; id++) t.match(await pay(call('test_dear', '[]', id)), '"result":"dear"')
+  t.equal(network.runs, 2, 'the third is a repetition')
+  t.equal(await unitsLeft(metered), 10)
+  t.match(await pay(call('test_dear', '[]', 3)), 'limit exceeded')
+  t.match(await pay(`[${call('test_dear', '[]', 4)},${call('test_echo')}]`), /limit exceeded.*"result"/)
+  t.equal(network.runs, 3)
+})
+
+t.test('a call that cannot be paid does not run, and says when it could be', async (t) => {
+  const { pay, network, clock } = createMetered()
+  await pay(`[${[1, 2, 3].map((id) => call('test_dear', '[]', id)).join()}]`)
+  const runs = network.runs
+  t.same(JSON.parse(await pay(call('test_dear', '["x"]', 4))), {
+    jsonrpc: '2.0',
+    id: 4,
+    error: {
+      code: -32005,
+      message: 'limit exceeded: this call costs 30 compute units, and 10 may be spent a second',
+      data: { limit: 10, retryAfterMs: 2_000 },
+    },
+  })
+  t.equal(await pay(notification), '')
+  t.equal(network.runs, runs)
+  clock.ms += 1_999
+  t.match(await pay(call('test_dear', '["x"]')), '"retryAfterMs":1')
+  clock.ms += 1
+  t.match(await pay(call('test_dear', '["x"]')), '"result":"dear"')
+})
+
+t.test('of a batch only what cannot be paid is refused, and the rest is answered in order', async (t) => {
+  const { pay } = createMetered()
+  const names = ['test_dear', 'test_dear', 'test_dear', 'test_dear', 'test_later', 'test_echo']
+  const answers = JSON.parse(await pay(`[${names.map((name, id) => call(name, '[]', id)).join()}]`))
+  t.match(answers, [
+    { id: 0, result: 'dear' },
+    { id: 1, result: 'dear' },
+    { id: 2, result: 'dear' },
+    { id: 3, error: { code: -32005, data: { limit: 10, retryAfterMs: 2_000 } } },
+    { id: 4, result: 1 },
+    { id: 5, result: [null, null] },
+  ])
+})
+
+t.test('whoever has nothing left gets no other error for free', async (t) => {
+  const { pay } = createMetered()
+  await pay(call('test_items', `[[${Array(98).fill(0).join()}]]`))
+  for (const body of ['{', '[]', call('test_none'), call('test_items', '[5]'), '{"id":1}', '5']) {
+    t.match(await pay(body), 'limit exceeded', body)
+  }
+  t.match(await pay(call('test_dear', '[]'), '0x12'), 'limit exceeded')
+})
+
+t.test('a call that finds no room to wait in is not charged', async (t) => {
+  const { endpoint } = createTestEndpoint()
+  const charged: number[] = []
+  class Crowded extends Caller {
+    override admit(): boolean {
+      return false
+    }
+  }
+  const allowance = {
+    unitsPerSecond: 1,
+    charge: (units: number) => {
+      charged.push(units)
+      return 0
+    },
+  }
+  t.match(
+    bodyText(await endpoint.handle(Buffer.from(call('test_job')), new Crowded(undefined, allowance))),
+    'busy',
+  )
+  t.strictSame(charged, [])
+})
+
+t.test('no call costs more than a bucket holds at least', async (t) => {
+  const { price } = defineMethod({
+    name: 'test_endless',
+    params: [],
+    cost: 'inline',
+    price: () => 10 * unitsMax,
+    memo: 'never',
+    run: () => '1',
+  })
+  t.equal(priceOf(price, []), unitsMax)
+})

@@ -1,0 +1,72 @@
+/** What README.md says of prices is what calls are charged. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { packageRoot } from '../../../src/config.js'
+import type { Method } from '../../../src/rpc/method.js'
+import { priceOf, unitsMax, unitsMin } from '../../../src/rpc/price.js'
+import { methods } from '../../../src/rpc/registry.js'
+import { rollupMethods } from '../../../src/rpc/rollupRegistry.js'
+
+const readme = readFileSync(join(packageRoot(), 'README.md'), 'utf8')
+
+/** Cells of the table of prices, methods by what they cost. */
+function readPrices(): Map<string, string> {
+  const table = readme.slice(readme.indexOf('| units | for a call of |')).split('\n\n')[0] as string
+  const found = new Map<string, string>()
+  for (const row of table.split('\n').slice(2)) {
+    const [, units = '', names = ''] = row.split('|').map((cell) => cell.trim())
+    for (const [, name = ''] of names.matchAll(/`([^`]+)`/g)) {
+      if (found.has(name)) throw new Error(`${name} stands twice in the table of prices`)
+      found.set(name, units)
+    }
+  }
+  return found
+}
+
+/** What a call costs whose list, wherever it stands, has so many items. */
+function listPrice({ price, params }: Method<never>, items: number): number {
+  return priceOf(
+    price,
+    params.map(() => Array(items).fill('0x1')),
+  )
+}
+
+const pricePattern = /^(\d+)(?:, and (\d+) for each key|; with full transactions (\d+))?$/
+
+t.test('every method stands in the table of prices, with what it costs', async (t) => {
+  const table = readPrices()
+  const all: Method<never>[] = [...Object.values(methods), ...Object.values(rollupMethods)]
+  t.strictSame([...table.keys()].sort(), all.map(({ name }) => name).sort())
+  for (const method of all) {
+    const [, base, each = 0, full] = pricePattern.exec(table.get(method.name) ?? '') ?? []
+    if (full === undefined) {
+      for (const items of [0, 1, 1_000]) {
+        t.equal(
+          listPrice(method, items),
+          Number(base) + items * Number(each),
+          `${method.name}, ${items} keys`,
+        )
+      }
+    } else {
+      t.equal(priceOf(method.price, ['0x1', false]), Number(base), method.name)
+      t.equal(priceOf(method.price, ['0x1', true]), Number(full), `${method.name}, full`)
+    }
+  }
+})
+
+t.test('the longest lists that the defaults allow are charged in full', async (t) => {
+  for (const [method, items] of [
+    [methods.eth_getProof, 1_024],
+    [methods.tidegate_getMappingSlot, 10_000],
+    [methods.tidegate_getStorageByKeys, 10_000],
+  ] as const) {
+    const price = listPrice(method, items)
+    t.ok(price > items && price < unitsMax, `${method.name}: ${price}`)
+  }
+})
+
+t.test('what is no call costs what the README says', async (t) => {
+  t.match(readme, new RegExp(`what is no call costs ${unitsMin}\\b`))
+  t.match(readme, new RegExp(`at most ${unitsMax}\\b`))
+})
