@@ -17,6 +17,7 @@ import {
   type ArchiveEntry,
   type ConfigFile,
   defaultConfigFile,
+  keyRates,
   type Limits,
   type LogLevel,
   type NetworkEntry,
@@ -30,7 +31,7 @@ import type { SourceConfig } from './configSource.js'
 import { UsageError } from './primitives/faults.js'
 import { nearest } from './primitives/nearest.js'
 
-export { type Limits, type LogLevel, logLevels } from './configFile.js'
+export { edgesMax, type Limits, type LogLevel, logLevels } from './configFile.js'
 export type { RollupConfig } from './configRollupNetwork.js'
 
 /** Name of the network that is served when nothing else is configured. */
@@ -61,6 +62,7 @@ export interface ServeFlags extends DataFlags {
   readonly host?: string | undefined
   readonly port?: number | undefined
   readonly network?: string | undefined
+  readonly edges?: number | undefined
   readonly noAuth?: boolean | undefined
 }
 
@@ -118,6 +120,8 @@ export interface NetworkConfig {
 export interface Config extends DataConfig {
   readonly host: string
   readonly port: number
+  /** Threads that listen on it. */
+  readonly edges: number
   readonly auth: boolean
   readonly cors: { readonly origins: readonly string[] }
   /** Name of one of {@link networks} or {@link rollups}. */
@@ -125,6 +129,7 @@ export interface Config extends DataConfig {
   readonly networks: readonly NetworkConfig[]
   readonly rollups: readonly RollupConfig[]
   readonly limits: Readonly<Limits>
+  readonly keyRates: ReturnType<typeof keyRates>
 }
 
 /** What `import` works with. */
@@ -169,12 +174,14 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     ...data,
     host,
     port: flags.port ?? file.port,
+    edges: flags.edges ?? file.edges,
     auth,
     cors: file.cors,
     defaultNetwork: flags.network ?? file.defaultNetwork ?? (served[0] as Served).name,
     networks: served.filter((network) => network.kind === 'archive'),
     rollups: served.filter((network) => network.kind === 'rollup'),
     limits: file.limits,
+    keyRates: keyRates(file.limits),
   })
 }
 

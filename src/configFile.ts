@@ -18,6 +18,9 @@ const KiB = 2 ** 10
 const MiB = 2 ** 20
 const GiB = 2 ** 30
 
+/** More edges than any machine has use for. */
+export const edgesMax = 64
+
 /** Levels of the log, from everything to nothing. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
@@ -181,6 +184,11 @@ const fileSchema = object({
   host: text('a host name or IP address').default('127.0.0.1'),
   /** Port to listen on, 8545 as with other nodes; 0 takes a free one. */
   port: integer(0, 65_535).default(8545),
+  /**
+   * Threads that listen on the port, read the stores and answer. One: from two on, each costs its own caches' warmth,
+   * and pays where it has a core of its own. Not more than a large machine's cores.
+   */
+  edges: integer(1, edgesMax).default(1),
   /** Folder of all stores, relative to the configuration file; `data/live` under the current folder where absent. */
   dataDir: text('the path of a folder').optional(),
   /** Whether requests need an API key. Off is refused on an address that other machines can reach. */

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { redactKeys } from '../access/keyText.js'
 import {
   dataDirDefault,
+  edgesMax,
   logLevels,
   packageRoot,
   resolveDataConfig,
@@ -57,6 +58,11 @@ const serve = defineCommand({
       shownDefault: '8545',
     }),
     network: textFlag('NAME', 'serve this network alone; without a configuration, one that was imported'),
+    edges: integerFlag('N', 'threads that listen on the port, for more than one core; Linux alone', {
+      min: 1,
+      max: edgesMax,
+      shownDefault: '1',
+    }),
     noAuth: switchFlag('answer without API keys; refused on an address that other machines can reach'),
   },
   examples: [

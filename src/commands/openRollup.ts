@@ -1,22 +1,18 @@
 /** One served rollup network: its queue, its forwarder where it has a sequencer, and the sweeping of what is old. */
 import type { RollupConfig } from '../config.js'
+import { chainIdOf, type EdgeRollup, rollupNetworkOf } from '../edge/edgeRollup.js'
 import type { NetworkJobs } from '../pool/jobs.js'
-import { asciiToFelt, hexToFelt } from '../rollup/felt.js'
 import { Forwarder } from '../rollup/forwarder.js'
 import { createSequencerClient } from '../rollup/sequencerClient.js'
 import { SubmissionQueue } from '../rollup/submissionQueue.js'
-import type { RollupNetwork } from '../rpc/rollupNetwork.js'
 import type { NodeStore } from '../store/nodeStore.js'
 import { lockForWriting } from '../store/writerLock.js'
 
 /** How often the queue is swept: often enough for the shortest age that may be configured, and 10 µs each. */
 const sweepMs = 1_000
 
-export interface OpenRollup {
-  readonly name: string
-  readonly network: RollupNetwork
-  /** As `/health` shows it. */
-  health(): unknown
+export interface OpenRollup extends EdgeRollup {
+  readonly queue: SubmissionQueue
   /** Ends deliveries under way; what waits stays on disk. */
   close(): Promise<void>
 }
@@ -29,11 +25,10 @@ export interface OpenRollupOptions {
 
 /** Opens a rollup network. Throws OperatorError where another process serves it from the same data folder. */
 export function openRollup(config: RollupConfig, { store, jobs, log }: OpenRollupOptions): OpenRollup {
-  const { name, upstream, queue: limits, idempotent, calldataMax, signatureMax } = config
-  const chainId = hexToFelt(config.chainId) ?? asciiToFelt(config.chainId)
+  const { name, upstream, queue: limits, idempotent } = config
   const lock = lockForWriting(config.lockPath)
   try {
-    const queue = new SubmissionQueue(store.openSubmissions(name, chainId), {
+    const queue = new SubmissionQueue(store.openSubmissions(name, chainIdOf(config)), {
       idempotent,
       limits: {
         waitingMax: limits.transactionsMax,
@@ -61,20 +56,10 @@ export function openRollup(config: RollupConfig, { store, jobs, log }: OpenRollu
         })
     }, sweepMs)
     sweep.unref()
-    const network: RollupNetwork = {
-      name,
-      // Nothing is remembered by its question here: what is asked for changes without a head.
-      head: { number: 0, hash: undefined, generation: 0 },
-      chainId,
-      prefix: config.prefix,
-      queue,
-      jobs,
-      invokeLimits: { calldataMax, signatureMax },
-      verdictMsMax: upstream?.mode === 'wait' ? upstream.waitMs : undefined,
-    }
     return {
       name,
-      network,
+      network: rollupNetworkOf(config, queue, jobs),
+      queue,
       health: () => ({ ...queue.counts(), ...(forwarder && { sequencerAnswers: forwarder.isAnswered }) }),
       async close() {
         clearInterval(sweep)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, type NetworkConfig, packageRoot, type RollupConfig } from '../config.js'
-import type { OpenNetwork } from './openNetwork.js'
+import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { OpenRollup } from './openRollup.js'
 
 /** How a newcomer gets in. `open`: no keys asked for. `unknown`: keys exist, and their texts are nowhere kept. */

@@ -9,7 +9,7 @@
  * Every decision is taken inside the transaction that stores what follows from it, so concurrent submissions see
  * each other, and a change is told to listeners when it is on disk.
  */
-import { FaultError, type InvokeRefusalCode } from '../primitives/faults.js'
+import { FaultError } from '../primitives/faults.js'
 import {
   isSettled,
   type Rejection,
@@ -18,9 +18,11 @@ import {
   type Submissions,
 } from '../store/submissions.js'
 import type { Felt } from './felt.js'
-import { type InvokeTransaction, queryVersion } from './invokeTransaction.js'
+import type { InvokeTransaction } from './invokeTransaction.js'
+import { refused, type StatusChange, SubmissionDesk } from './submissionDesk.js'
 
 export type { Rejection, SubmissionState } from '../store/submissions.js'
+export type { StatusChange } from './submissionDesk.js'
 
 export interface QueueLimits {
   /** Transactions that may wait for the sequencer's word. */
@@ -57,13 +59,6 @@ export interface Outgoing {
   readonly wasSent: boolean
 }
 
-export interface StatusChange {
-  readonly hash: Felt
-  readonly sender: Felt
-  readonly state: SubmissionState
-  readonly rejection: Rejection | undefined
-}
-
 /** Sizes of the queue. */
 export interface QueueCounts {
   readonly waiting: number
@@ -81,14 +76,12 @@ const fullRetryMs = 1_000
 /** Settled transactions that one transaction of the store removes, so that none takes more than some milliseconds. */
 const pruneMax = 200
 
-export class SubmissionQueue {
+export class SubmissionQueue extends SubmissionDesk {
   readonly #store: Submissions
   readonly #options: QueueOptions
   /** In the order of arrival. */
   readonly #waiting = new Map<Felt, Waiting>()
   readonly #listeners = new Set<(change: StatusChange) => void>()
-  /** Of single transactions, so that thousands who wait do not hear of each other's. */
-  readonly #listenersOf = new Map<Felt, Set<(change: StatusChange) => void>>()
   /** Given to the sequencer at this moment. */
   readonly #sending = new Set<Felt>()
   /** Of what waits, decisions under way included. */
@@ -98,6 +91,7 @@ export class SubmissionQueue {
 
   /** Takes up what the store holds. */
   constructor(store: Submissions, options: QueueOptions) {
+    super(store)
     this.#store = store
     this.#options = options
     for (const row of store.readUnsettled()) this.#addWaiting(row)
@@ -106,17 +100,7 @@ export class SubmissionQueue {
     this.#settled = store.countSettled()
   }
 
-  /** Throws FaultError InvokeRefused for a transaction that no sequencer could take, whatever its hash. */
-  assertAcceptable(transaction: InvokeTransaction): void {
-    if (transaction.version === queryVersion) throw refused(61)
-    if (maximalFee(transaction) === 0n) throw refused(53)
-  }
-
-  /**
-   * Takes an acceptable transaction; it is on disk when this resolves. Rejects with FaultError: InvokeRefused where a rule is
-   * against it, SubmissionsFull where there is no room. `hash` is the transaction's.
-   */
-  async submit(transaction: InvokeTransaction, hash: Felt): Promise<void> {
+  override async submit(transaction: InvokeTransaction, hash: Felt): Promise<void> {
     const body = Buffer.from(JSON.stringify(transaction))
     const now = Date.now()
     const row: SubmissionRow = {
@@ -163,30 +147,10 @@ export class SubmissionQueue {
     this.#publish(changes)
   }
 
-  /** The row of a transaction that waits or is kept. */
-  readRow(hash: Felt): SubmissionRow | undefined {
-    return this.#store.readRow(hash)
-  }
-
-  /** A transaction that waits or is kept. */
-  readTransaction(hash: Felt): InvokeTransaction | undefined {
-    const body = this.#store.readBody(hash)
-    return body && (JSON.parse(Buffer.from(body).toString()) as InvokeTransaction)
-  }
-
   /** Calls `listener` with every change that is on disk from now on; returns the function that ends that. */
   onStatus(listener: (change: StatusChange) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
-  }
-
-  /** The same for one transaction, known or not. */
-  onStatusOf(hash: Felt, listener: (change: StatusChange) => void): () => void {
-    const listeners = this.#listenersOf.get(hash) ?? new Set()
-    this.#listenersOf.set(hash, listeners.add(listener))
-    return () => {
-      if (listeners.delete(listener) && listeners.size === 0) this.#listenersOf.delete(hash)
-    }
   }
 
   /** Senders that have something waiting, the one that has waited longest first. */
@@ -332,7 +296,7 @@ export class SubmissionQueue {
         this.#settled++
       }
       for (const listener of this.#listeners) listener(change)
-      for (const listener of this.#listenersOf.get(change.hash) ?? []) listener(change)
+      this.tellOf(change)
     }
   }
 }
@@ -341,18 +305,6 @@ function toChange({ hash, sender, state, rejection }: SubmissionRow): StatusChan
   return { hash: hash as Felt, sender: sender as Felt, state, rejection }
 }
 
-function refused(code: InvokeRefusalCode): FaultError {
-  return new FaultError({ kind: 'InvokeRefused', code, text: undefined })
-}
-
 function l2Price({ resource_bounds: { l2_gas } }: InvokeTransaction): bigint {
   return BigInt(l2_gas.max_price_per_unit)
-}
-
-function maximalFee({ resource_bounds: bounds }: InvokeTransaction): bigint {
-  let fee = 0n
-  for (const { max_amount, max_price_per_unit } of Object.values(bounds)) {
-    fee += BigInt(max_amount) * BigInt(max_price_per_unit)
-  }
-  return fee
 }

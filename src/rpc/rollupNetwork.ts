@@ -1,7 +1,7 @@
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { Felt } from '../rollup/felt.js'
 import type { InvokeLimits } from '../rollup/invokeTransaction.js'
-import type { SubmissionQueue } from '../rollup/submissionQueue.js'
+import type { SubmissionDesk } from '../rollup/submissionDesk.js'
 import type { RpcNetwork } from './method.js'
 
 /** What a network of kind `rollup` offers to methods. */
@@ -9,7 +9,7 @@ export interface RollupNetwork extends RpcNetwork {
   readonly chainId: Felt
   /** Of the network's methods; while one runs, the prefix by which it was called. */
   readonly prefix: string
-  readonly queue: SubmissionQueue
+  readonly queue: SubmissionDesk
   readonly jobs: NetworkJobs
   readonly invokeLimits: InvokeLimits
   /** How long an answer to a submission waits for the sequencer's verdict; undefined where it does not. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Felt } from '../rollup/felt.js'
-import type { SubmissionQueue } from '../rollup/submissionQueue.js'
+import type { SubmissionDesk } from '../rollup/submissionDesk.js'
 import type { OwnedSubscription, Subscriber } from '../streams/subscriber.js'
 import { renderStatus } from './transactionStatus.js'
 
@@ -19,7 +19,7 @@ export class StatusSubscription implements OwnedSubscription {
   /** `prefix` is that of the method by which it was asked for. */
   constructor(
     private readonly subscriber: Subscriber,
-    private readonly queue: SubmissionQueue,
+    private readonly queue: SubmissionDesk,
     private readonly prefix: string,
     private readonly hash: Felt,
   ) {

@@ -59,6 +59,7 @@ export class NodeStore {
   private constructor(
     readonly path: string,
     private readonly environment: RootDatabase,
+    private readonly isReadOnly: boolean,
     private readonly meta: Table,
     private readonly keys: Table,
     private readonly keyNames: Table,
@@ -81,7 +82,15 @@ export class NodeStore {
       const keys = openTable(environment, tableNames.keys)
       const keyNames = openTable(environment, tableNames.keyNames)
       if (!meta || !keys || !keyNames) throw foreign(path)
-      const store = new NodeStore(path, environment, meta, keys, keyNames, new GroupCommit(environment, path))
+      const store = new NodeStore(
+        path,
+        environment,
+        readOnly,
+        meta,
+        keys,
+        keyNames,
+        new GroupCommit(environment, path),
+      )
       store.assertSchema(readOnly)
       return store
     } catch (error) {
@@ -158,14 +167,17 @@ export class NodeStore {
 
   /**
    * The transactions submitted to a network of the chain `chainId`. Throws OperatorError where the store keeps those
-   * of another chain under its name. For a store opened for writing.
+   * of another chain under its name. A store opened for reading has to have them already, as another thread opened
+   * them for writing.
    */
   openSubmissions(network: string, chainId: string): Submissions {
     const mark = `rollupChain:${network}`
-    const tables = commitSync(this.environment, this.path, () => {
-      if (this.readMeta(mark) === undefined) this.putMeta(mark, chainId)
-      return openSubmissionTables(this.environment)
-    })
+    const tables = this.isReadOnly
+      ? openSubmissionTables(this.environment)
+      : commitSync(this.environment, this.path, () => {
+          if (this.readMeta(mark) === undefined) this.putMeta(mark, chainId)
+          return openSubmissionTables(this.environment)
+        })
     const known = this.readMeta<string>(mark)
     if (known !== chainId) {
       throw new OperatorError(

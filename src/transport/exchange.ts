@@ -7,13 +7,14 @@ import type { Answer } from '../rpc/answer.js'
 import { type Allowance, Caller } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
 import { type ExtraHeaders, wholeBody, writeHead } from './sendAnswer.js'
+import type { Total } from './totals.js'
 
 /** What the exchanges of one server share. */
 export interface ExchangePool {
   readonly bodyBytesMax: number
   /** Bytes of unfinished bodies of all connections. */
   readonly bufferedBytesMax: number
-  bufferedBytes: number
+  readonly bufferedBytes: Total
   /** Exchanges that are not answered yet. */
   open: number
   /** The server is closing: answers end their connection. */
@@ -116,14 +117,14 @@ export class Exchange extends Caller {
   }
 
   #keep(chunk: ArrayBuffer): void {
-    if (this.pool.bufferedBytes + chunk.byteLength > this.pool.bufferedBytesMax) {
+    if (this.pool.bufferedBytes.value + chunk.byteLength > this.pool.bufferedBytesMax) {
       this.#send(this.pool.noRoom(), true)
       return
     }
     // uWebSockets.js takes the chunk's memory back when the handler returns.
     this.#chunks ??= []
     this.#chunks.push(new Uint8Array(chunk.slice(0)))
-    this.pool.bufferedBytes += chunk.byteLength
+    this.pool.bufferedBytes.add(chunk.byteLength)
     this.#bufferedBytes += chunk.byteLength
   }
 
@@ -180,7 +181,8 @@ export class Exchange extends Caller {
 
   #stopReceiving(): void {
     this.pool.receiving.remove(this)
-    this.pool.bufferedBytes -= this.#bufferedBytes
+    if (this.#chunks === undefined) return
+    this.pool.bufferedBytes.add(-this.#bufferedBytes)
     this.#bufferedBytes = 0
     this.#chunks = undefined
   }

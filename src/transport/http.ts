@@ -25,6 +25,7 @@ import { Exchange, type ExchangePool, ReceivingList } from './exchange.js'
 import { parsePath, parseSocketPath, redactPath } from './paths.js'
 import { type ExtraHeaders, noHeaders, sendAnswer, statusLine } from './sendAnswer.js'
 import type { SocketLimits } from './socket.js'
+import { localTotals, type ServerTotals } from './totals.js'
 import { WebSocketServer } from './websocket.js'
 
 export interface HttpLimits {
@@ -42,6 +43,11 @@ export interface HttpServerOptions extends AdmissionOptions {
   readonly host: string
   /** 0 for any free port. */
   readonly port: number
+  /**
+   * Present where the server is one of several edges that listen on the same port: what they count together. The
+   * port is one of {@link findSharedPort} then.
+   */
+  readonly totals?: ServerTotals
   readonly limits: HttpLimits
   readonly socketLimits: SocketLimits
   readonly cors: CorsOrigins
@@ -51,8 +57,8 @@ export interface HttpServerOptions extends AdmissionOptions {
    * requests themselves. Walking all headers costs 1 µs a request, beside some 8 µs for the whole exchange.
    */
   readonly refuseRepeatedLength: boolean
-  /** The body of `GET /health`; it must be quick and not throw. */
-  health(): object
+  /** The body of `GET /health`; it must be quick and neither throw nor reject. */
+  health(): object | Promise<object>
   readonly logDefect: DefectLog
   logRejection?(rejection: Rejection): void
 }
@@ -62,13 +68,15 @@ export interface HttpServer {
   listen(): Promise<number>
   /** Takes no new connections, waits for answers under way for at most `closeMsMax`, then closes everything. */
   close(): Promise<void>
+  /** Closes everything at once, answers under way as well. */
+  abandon(): void
 }
 
 /** How many sweeps a body's time limit is cut into: a body is given up between 1 and 1.1 limits. */
 const sweepsPerBodyLimit = 10
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { limits } = options
+  const { limits, totals = localTotals() } = options
   const admission = new Admission(options)
   const cors = createCorsHeaders(options.cors)
   const idleListeners: (() => void)[] = []
@@ -77,7 +85,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const pool: ExchangePool = {
     bodyBytesMax: limits.bodyBytesMax,
     bufferedBytesMax: limits.bufferedBytesMax,
-    bufferedBytes: 0,
+    bufferedBytes: totals.bodyBytes,
     open: 0,
     isClosing: false,
     receiving: new ReceivingList(),
@@ -148,8 +156,20 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   }
 
   function onHealth(res: HttpResponse, req: HttpRequest): void {
-    const answer: Answer = { status: 200, body: JSON.stringify(options.health()), retryAfterMs: undefined }
-    sendAnswer(res, answer, cors.answer(req.getHeader('origin')), pool.isClosing)
+    const headers = cors.answer(req.getHeader('origin'))
+    const send = (health: object) => {
+      const answer: Answer = { status: 200, body: JSON.stringify(health), retryAfterMs: undefined }
+      sendAnswer(res, answer, headers, pool.isClosing)
+    }
+    const health = options.health()
+    if (!(health instanceof Promise)) return send(health)
+    let isOver = false
+    res.onAborted(() => {
+      isOver = true
+    })
+    void health.then((found) => {
+      if (!isOver) res.cork(() => send(found))
+    })
   }
 
   function onOther(res: HttpResponse, req: HttpRequest): void {
@@ -185,6 +205,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     authorize: options.authorize,
     noAuth: options.noAuth,
     limits: options.socketLimits,
+    totals,
     defect: (error) => void thrownToWireError(error, 'websocket', options.logDefect),
     logRejection: options.logRejection,
   })
@@ -200,7 +221,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   return {
     async listen() {
-      const socket = await bind(app, options.host, options.port)
+      const socket = await bind(app, options, options.totals === undefined ? exclusivePort : sharedPort)
       listenSocket = socket
       sweep = setInterval(() => {
         tick++
@@ -223,11 +244,17 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       clearInterval(sweep)
       app.close()
     },
+    abandon() {
+      listenSocket = undefined
+      pool.isClosing = true
+      clearInterval(sweep)
+      app.close()
+    },
   }
 }
 
 /** The overload that the package's types leave out: a host with options. */
-interface AppWithExclusiveListen {
+interface AppWithListenOptions {
   listen(
     host: string,
     port: number,
@@ -236,13 +263,37 @@ interface AppWithExclusiveListen {
   ): void
 }
 
+interface Address {
+  readonly host: string
+  readonly port: number
+}
+
 /** `LIBUS_LISTEN_EXCLUSIVE_PORT`: without it two processes started by mistake would share the port's connections. */
 const exclusivePort = 1 as uWS.ListenOptions
+/** `LIBUS_LISTEN_DEFAULT`: with SO_REUSEPORT, by which the kernel spreads connections over all who listen so. */
+const sharedPort = 0 as uWS.ListenOptions
 
-function bind(app: uWS.TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
+/**
+ * The port on which several edges may listen next. It is taken alone for a moment: that finds a free one for 0, which
+ * uWebSockets.js does not share, and another process that listens on it. Throws OperatorError for that one.
+ */
+export async function findSharedPort(address: Address): Promise<number> {
+  const app = uWS.App()
+  try {
+    return uWS.us_socket_local_port(await bind(app, address, exclusivePort))
+  } finally {
+    app.close()
+  }
+}
+
+function bind(
+  app: uWS.TemplatedApp,
+  { host, port }: Address,
+  listenOptions: uWS.ListenOptions,
+): Promise<us_listen_socket> {
   return new Promise((resolve, reject) => {
-    const exclusive = app as unknown as AppWithExclusiveListen
-    exclusive.listen(host, port, exclusivePort, (socket) => {
+    const listener = app as unknown as AppWithListenOptions
+    listener.listen(host, port, listenOptions, (socket) => {
       if (socket !== false) return resolve(socket)
       reject(
         new OperatorError(

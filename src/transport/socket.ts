@@ -15,6 +15,7 @@ import type { Endpoint } from '../rpc/dispatch.js'
 import type { EventSink } from '../streams/eventSink.js'
 import { Subscriber, type SubscriptionLimits } from '../streams/subscriber.js'
 import { wholeBody } from './sendAnswer.js'
+import type { Total } from './totals.js'
 
 export interface SocketLimits {
   /** Bytes of one message. */
@@ -40,9 +41,9 @@ export interface SocketLimits {
 export interface SocketPool {
   readonly limits: SocketLimits
   /** Unsent bytes and waiting messages of all sockets. */
-  bytes: number
+  readonly bytes: Total
   /** Sockets that {@link bytes} belong to. */
-  readonly count: number
+  readonly count: Total
   /** Time of the last sweep. */
   readonly nowMs: number
   /** A socket is over. */
@@ -153,7 +154,7 @@ export class Socket implements EventSink {
     this.#isOver = true
     clearImmediate(this.#drainDue)
     this.#letGo()
-    this.#pool.bytes -= this.#unsentBytes
+    if (this.#unsentBytes > 0) this.#pool.bytes.add(-this.#unsentBytes)
     this.#pool.gone(this)
   }
 
@@ -190,7 +191,7 @@ export class Socket implements EventSink {
     this.#ending = { code, reason, sinceMs: this.#pool.nowMs }
     this.#letGo()
     if (this.#unsentBytes === 0) this.#ws.end(code, reason)
-    else if (this.#pool.bytes > this.#pool.limits.bufferedBytesMax) this.#ws.close()
+    else if (this.#pool.bytes.value > this.#pool.limits.bufferedBytesMax) this.#ws.close()
   }
 
   /** Whether a call of a message may wait. {@link MessageCaller} alone asks. */
@@ -208,15 +209,15 @@ export class Socket implements EventSink {
   reserve(bytes: number): boolean {
     const { messageBytesMax, bufferedBytesMax } = this.#pool.limits
     if (this.#waitingBytes + bytes > messageBytesMax) return false
-    if (this.#pool.bytes + bytes > bufferedBytesMax) return false
+    if (this.#pool.bytes.value + bytes > bufferedBytesMax) return false
     this.#waitingBytes += bytes
-    this.#pool.bytes += bytes
+    this.#pool.bytes.add(bytes)
     return true
   }
 
   unreserve(bytes: number): void {
     this.#waitingBytes -= bytes
-    this.#pool.bytes -= bytes
+    this.#pool.bytes.add(-bytes)
   }
 
   get #isOpen(): boolean {
@@ -287,12 +288,14 @@ export class Socket implements EventSink {
     this.#countUnsent()
     // Where all hold too much together, those go that hold more than their share.
     const { bytes, count } = this.#pool
-    if (bytes > bufferedBytesMax && this.#unsentBytes > bufferedBytesMax / count) this.#ws.close()
+    if (this.#unsentBytes === 0 || bytes.value <= bufferedBytesMax) return
+    if (this.#unsentBytes > bufferedBytesMax / count.value) this.#ws.close()
   }
 
   #countUnsent(): void {
     const unsentBytes = this.#ws.getBufferedAmount()
-    this.#pool.bytes += unsentBytes - this.#unsentBytes
+    if (unsentBytes === this.#unsentBytes) return
+    this.#pool.bytes.add(unsentBytes - this.#unsentBytes)
     this.#unsentBytes = unsentBytes
   }
 

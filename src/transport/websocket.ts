@@ -28,6 +28,7 @@ import type { CorsHeaders } from './cors.js'
 import { parseSocketPath, redactPath } from './paths.js'
 import { noHeaders, sendAnswer } from './sendAnswer.js'
 import { closeCodes, Socket, type SocketData, type SocketLimits, type SocketPool } from './socket.js'
+import type { ServerTotals, Total } from './totals.js'
 
 export interface WebSocketServerOptions {
   readonly admission: Admission
@@ -36,6 +37,7 @@ export interface WebSocketServerOptions {
   readonly noAuth: boolean
   readonly cors: CorsHeaders
   readonly limits: SocketLimits
+  readonly totals: ServerTotals
   /** Reports a thrown value that nothing on the way here expected. */
   defect(error: unknown): void
   readonly logRejection: ((rejection: Rejection) => void) | undefined
@@ -70,12 +72,14 @@ const foreignOrigin: Refusal = {
 
 export class WebSocketServer implements SocketPool {
   readonly limits: SocketLimits
-  bytes = 0
-  count = 0
+  readonly bytes: Total
+  readonly count: Total
   nowMs = performance.now()
   readonly #options: WebSocketServerOptions
   /** Connections by their key. */
   readonly #sockets = new Map<string | undefined, Set<Socket>>()
+  /** Of this edge. */
+  #open = 0
   #isClosing = false
   #onIdle = () => {}
   #sweeper: NodeJS.Timeout | undefined
@@ -83,6 +87,8 @@ export class WebSocketServer implements SocketPool {
   constructor(options: WebSocketServerOptions) {
     this.#options = options
     this.limits = options.limits
+    this.bytes = options.totals.socketBytes
+    this.count = options.totals.sockets
   }
 
   /** Adds its route, which leaves requests that want no WebSocket to the routes after it. */
@@ -116,7 +122,7 @@ export class WebSocketServer implements SocketPool {
       this.#onIdle = resolve
     })
     for (const sockets of this.#sockets.values()) for (const socket of sockets) socket.drain()
-    if (this.count > 0) await idle
+    if (this.#open > 0) await idle
     clearInterval(this.#sweeper)
   }
 
@@ -124,7 +130,8 @@ export class WebSocketServer implements SocketPool {
     const sockets = this.#sockets.get(socket.key)
     if (sockets?.delete(socket) !== true) return
     if (sockets.size === 0) this.#sockets.delete(socket.key)
-    if (--this.count === 0) this.#onIdle()
+    this.#uncount(socket.key)
+    if (--this.#open === 0) this.#onIdle()
   }
 
   defect(error: unknown): void {
@@ -153,16 +160,33 @@ export class WebSocketServer implements SocketPool {
     if ('why' in admitted) return admitted
     if (!cors.allows(req.getHeader('origin'))) return foreignOrigin
     const key = noAuth ? undefined : target.key
-    return this.#refuseMore(key) ?? { endpoint, key, allowance: admitted.allowance, socket: undefined }
+    return this.#countIn(key) ?? { endpoint, key, allowance: admitted.allowance, socket: undefined }
   }
 
-  /** Why no further connection is taken, of this key or at all. */
-  #refuseMore(key: string | undefined): Refusal | undefined {
+  /**
+   * Counts a connection that is about to open, or says why no further one is taken, of this key or at all. Counted
+   * before it is compared, so that edges that do so at the same time do not take one too many.
+   */
+  #countIn(key: string | undefined): Refusal | undefined {
     const { socketsMax, socketsPerKeyMax } = this.limits
     if (this.#isClosing) return stopping
-    if (this.count >= socketsMax) return tooMany(503, 'WebSockets of this server', socketsMax)
-    const ofKey = key === undefined ? 0 : (this.#sockets.get(key)?.size ?? 0)
-    return ofKey < socketsPerKeyMax ? undefined : tooMany(429, 'WebSockets of this API key', socketsPerKeyMax)
+    const { sockets, addOfKey } = this.#options.totals
+    if (sockets.add(1) > socketsMax) {
+      sockets.add(-1)
+      return tooMany(503, 'WebSockets of this server', socketsMax)
+    }
+    if (key === undefined) return undefined
+    const ofKey = addOfKey(key, 1)
+    if (ofKey <= socketsPerKeyMax) return undefined
+    if (Number.isFinite(ofKey)) addOfKey(key, -1)
+    sockets.add(-1)
+    return tooMany(429, 'WebSockets of this API key', socketsPerKeyMax)
+  }
+
+  #uncount(key: string | undefined): void {
+    const { sockets, addOfKey } = this.#options.totals
+    sockets.add(-1)
+    if (key !== undefined) addOfKey(key, -1)
   }
 
   #onOpen(ws: WebSocket<SocketData>): void {
@@ -172,7 +196,7 @@ export class WebSocketServer implements SocketPool {
     const sockets = this.#sockets.get(data.key)
     if (sockets === undefined) this.#sockets.set(data.key, new Set([socket]))
     else sockets.add(socket)
-    this.count++
+    this.#open++
   }
 
   #sweep(): void {

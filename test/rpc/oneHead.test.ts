@@ -1,7 +1,7 @@
 /** Requests that wait while the head moves: the real network, store, pool and methods, with a gate before the pool. */
 import t from 'tap'
-import { openNetwork } from '../../src/commands/openNetwork.js'
 import { resolveServeConfig } from '../../src/config.js'
+import { openNetwork } from '../../src/edge/openNetwork.js'
 import { jobsOfNetwork, openJobPool } from '../../src/pool/jobPool.js'
 import { defer } from '../../src/primitives/deferred.js'
 import { createDispatcher } from '../../src/rpc/dispatch.js'
@@ -46,7 +46,7 @@ t.test(
     })
     const jobs = jobsOfNetwork(pool, entry.name)
     const gate = defer<void>()
-    const network = await openNetwork(entry, {
+    const network = openNetwork(entry, {
       mapBytes,
       answerCacheBytes: limits.answerCacheBytes,
       proofCacheBytes: limits.proofCacheBytes,
@@ -55,7 +55,8 @@ t.test(
       clientVersion: 'test',
       jobs: { run: (name, args, owner) => gate.promise.then(() => jobs.run(name, args, owner)) },
       gasCapBlocks: limits.executionGasBlocks,
-      onProgress: () => {},
+      layouts: new Map(),
+      feed: undefined,
     })
     t.teardown(async () => {
       await pool.close(0)

@@ -1,7 +1,15 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import type { NetworkConfig } from '../config.js'
 import { UsageError } from '../primitives/faults.js'
 import { LayoutError, parseStorageLayout, type StorageLayout } from '../state/storageLayout.js'
+
+/** The layouts that a network's configuration names; none where it names no file. Throws as {@link readStorageLayouts}. */
+export function readNetworkLayouts({
+  storageLayoutsPath,
+}: NetworkConfig): ReadonlyMap<string, StorageLayout> {
+  return storageLayoutsPath === undefined ? new Map() : readStorageLayouts(storageLayoutsPath)
+}
 
 /** The largest contracts have layouts of some 100 KB; a file this large is another file given by mistake. */
 const fileBytesMax = 64 * 2 ** 20

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { readStorageLayouts } from '../../../src/commands/storageLayouts.js'
 import { resolveServeConfig } from '../../../src/config.js'
+import { readStorageLayouts } from '../../../src/edge/storageLayouts.js'
 import { UsageError } from '../../../src/primitives/faults.js'
 import { makeFolder, runProgram, writeInto } from '../../program.js'
 

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { type OpenOptions, openNetwork } from '../../../src/commands/openNetwork.js'
+import { startSource } from '../../../src/commands/networkSource.js'
 import { resolveServeConfig } from '../../../src/config.js'
+import { type OpenOptions, openNetwork } from '../../../src/edge/openNetwork.js'
 import { makeReplayedChain } from '../../replayedChain.js'
 
 t.test('each head of a replay reaches the network by a message of its own', async (t) => {
@@ -12,20 +13,25 @@ t.test('each head of a replay reaches the network by a message of its own', asyn
   })
   const [config] = resolveServeConfig({ config: configPath }).networks
   if (config === undefined) throw new Error('no network')
-  const options = { mapBytes: 2 ** 30, answerCacheBytes: 2 ** 20, proofCacheBytes: 0, proofKeysMax: 1 }
+  const mapBytes = 2 ** 30
+  const source = startSource(config, mapBytes, () => undefined)
+  if (source === undefined) throw new Error('no source')
+  await source.opened
+  const options = { mapBytes, answerCacheBytes: 2 ** 20, proofCacheBytes: 0, feed: source }
   // A network also looks by itself now and then; without that, only messages move its head.
   const { setInterval } = globalThis
   globalThis.setInterval = (() => ({ unref() {} })) as never
-  const opening = openNetwork(config, { ...options, onProgress: () => undefined } as unknown as OpenOptions)
-  const network = await opening.finally(() => {
-    globalThis.setInterval = setInterval
+  const network = openNetwork(config, options as unknown as OpenOptions)
+  globalThis.setInterval = setInterval
+  t.teardown(async () => {
+    await source.close()
+    await network.close()
   })
-  t.teardown(() => network.close())
   const seen = new Set<number>()
   const watch = setInterval(() => seen.add(network.current.head.number), 1)
-  await network.caughtUp
+  await source.caughtUp
   t.equal(network.current.syncing, undefined)
-  await network.ingested
+  await source.ingested
   clearInterval(watch)
   t.equal(network.current.head.number, 20)
   // Two heads at once are one where this thread gets its turn too late.

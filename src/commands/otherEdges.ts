@@ -1,0 +1,67 @@
+import type { Config } from '../config.js'
+import type { EdgeThreads } from '../edge/edgeThreads.js'
+import { startEdgeThreads } from '../edge/edgeThreads.js'
+import type { EdgeData } from '../edge/messages.js'
+import type { JobInput, JobName, JobOwner, Jobs } from '../pool/jobs.js'
+import type { Pool } from '../pool/pool.js'
+import { UsageError } from '../primitives/faults.js'
+import type { Felt } from '../rollup/felt.js'
+import type { InvokeTransaction } from '../rollup/invokeTransaction.js'
+import { findSharedPort } from '../transport/http.js'
+import { allotTotals } from '../transport/totals.js'
+import type { NetworkSource } from './networkSource.js'
+import type { OpenRollup } from './openRollup.js'
+import { clientVersion } from './version.js'
+
+/** What all edges listen on and count together; see {@link EdgeData}. */
+type Shared = Pick<EdgeData, 'port' | 'totals'>
+
+/** What there is once in the process, whatever the number of edges. */
+interface Sole {
+  readonly pool: Pool<Jobs>
+  readonly sources: readonly NetworkSource[]
+  readonly rollups: readonly OpenRollup[]
+}
+
+/** Undefined for an edge that is alone. Throws UsageError where there can only be one, OperatorError where the port is taken. */
+export async function shareBetweenEdges(config: Config): Promise<Shared | undefined> {
+  const { edges } = config
+  if (edges === 1) return undefined
+  if (process.platform !== 'linux') {
+    throw new UsageError(
+      `${edges} edges need Linux, whose kernel spreads connections over threads that listen on one port; leave "edges" at 1 here`,
+    )
+  }
+  return { port: await findSharedPort(config), totals: allotTotals(config.limits.socketsMax) }
+}
+
+/** Starts the edges beside the main thread's, and connects them with what there is once. */
+export function startOtherEdges(
+  config: Config,
+  shared: Shared & Pick<EdgeData, 'meter'>,
+  { pool, sources, rollups }: Sole,
+): EdgeThreads {
+  const rollupOf = (name: string): OpenRollup => {
+    const rollup = rollups.find((candidate) => candidate.name === name)
+    if (rollup === undefined) throw new Error(`there is no rollup ${name}`)
+    return rollup
+  }
+  const threads = startEdgeThreads(
+    config.edges - 1,
+    { config, clientVersion, ...shared },
+    {
+      job: ([name, network, args]: [JobName, string, JobInput<never>['args']], owner: JobOwner) =>
+        pool.run(name, { network, args }, owner),
+      submit: ([name, transaction, hash]: [string, InvokeTransaction, Felt]) =>
+        rollupOf(name).queue.submit(transaction, hash),
+      health: ([name]: [string]) => rollupOf(name).health(),
+    },
+  )
+  for (const source of sources) {
+    source.listen((behind) => threads.tell({ type: 'moved', network: source.name, behind }))
+  }
+  for (const { name, queue } of rollups) {
+    queue.onStatus((change) => threads.tell({ type: 'status', rollup: name, change }))
+  }
+  return threads
+}

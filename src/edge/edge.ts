@@ -1,0 +1,198 @@
+/**
+ * What an edge is: a thread that listens, with networks open for reading, caches and subscriptions of its own. Owns
+ * how its rooms are put together out of the configuration; every edge is made here, on whatever thread. Does not own
+ * what there is once in a process: sources, the pool, the queues of rollups, keys (`commands/serve.ts` does).
+ *
+ * Edge 0 is the main thread. With `edges` above 1 the others are threads that listen on the same port
+ * (`edgeThread.ts`), and the kernel spreads connections over all of them. Budgets of caches are divided, limits are
+ * counted together (`transport/totals.ts`), and what there is once is asked for by message (`mainLink.ts`).
+ */
+import type { Logger } from 'pino'
+import { type KeyRing, refusalTexts } from '../access/keyRing.js'
+import { redactKeys } from '../access/keyText.js'
+import { anonymousId, type Meter } from '../access/meter.js'
+import type { Config } from '../config.js'
+import type { NetworkJobs } from '../pool/jobs.js'
+import { createDispatcher, type DispatchLimits } from '../rpc/dispatch.js'
+import type { Network } from '../rpc/network.js'
+import { methods } from '../rpc/registry.js'
+import type { RollupNetwork } from '../rpc/rollupNetwork.js'
+import { prefixRollupMethods } from '../rpc/rollupRegistry.js'
+import type { Defect } from '../rpc/wireErrors.js'
+import { createHttpServer, type HttpServer, type HttpServerOptions } from '../transport/http.js'
+import type { ServerTotals } from '../transport/totals.js'
+import type { ChainFeed } from './chainFeed.js'
+import type { EdgeRollup } from './edgeRollup.js'
+import { type OpenNetwork, openNetwork } from './openNetwork.js'
+
+/** How long answers under way may take once the server is asked to stop: as long as any request may. */
+export const closeMsMax = 30_000
+
+/** How long a WebSocket that is to end waits until what was sent is read: as long as any request may take. */
+const endMsMax = 30_000
+
+export interface EdgeOptions {
+  readonly config: Config
+  /** As `web3_clientVersion` answers. */
+  readonly clientVersion: string
+  readonly ring: KeyRing
+  /** Undefined where nothing is counted. */
+  readonly meter: Meter | undefined
+  readonly log: Logger
+  readonly rollups: readonly EdgeRollup[]
+  /** By network; see {@link readNetworkLayouts}. */
+  readonly layouts: ReadonlyMap<string, Network['layouts']>
+  readonly feedOf: (network: string) => ChainFeed | undefined
+  readonly jobsOf: (network: string) => NetworkJobs
+  /** Where there are several edges: the port that all listen on, and what they count together. */
+  readonly shared: { readonly port: number; readonly totals: ServerTotals } | undefined
+}
+
+export interface Edge {
+  readonly networks: readonly OpenNetwork[]
+  readonly server: HttpServer
+  /** Closes the networks; to be called when the server is closed. */
+  close(): Promise<void>
+}
+
+/** Opens the networks; throws OperatorError where one is not usable. The server does not listen yet. */
+export async function openEdge(options: EdgeOptions): Promise<Edge> {
+  const { config } = options
+  const networks: OpenNetwork[] = []
+  const close = async () => {
+    await Promise.all(networks.map((network) => network.close()))
+  }
+  try {
+    for (const network of config.networks) {
+      networks.push(
+        openNetwork(network, {
+          mapBytes: config.mapBytes,
+          answerCacheBytes: share(config.limits.answerCacheBytes, config.edges * config.networks.length),
+          proofCacheBytes: share(config.limits.proofCacheBytes, config.edges * config.networks.length),
+          proofKeysMax: config.limits.proofKeysMax,
+          replayBlocksMax: config.limits.replayBlocksMax,
+          clientVersion: options.clientVersion,
+          jobs: options.jobsOf(network.name),
+          gasCapBlocks: config.limits.executionGasBlocks,
+          layouts: options.layouts.get(network.name) ?? new Map(),
+          feed: options.feedOf(network.name),
+        }),
+      )
+    }
+    return { networks, server: createServer(options, networks), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** One of `parts` of a budget. */
+function share(bytes: number, parts: number): number {
+  return Math.floor(bytes / parts)
+}
+
+function createServer(options: EdgeOptions, networks: readonly OpenNetwork[]): HttpServer {
+  const { config, rollups, ring, meter, log, shared } = options
+  const { limits } = config
+  const logDefect = ({ id, where, error }: Defect) =>
+    log.error(
+      { id, where, stack: redactKeys(error instanceof Error ? (error.stack ?? '') : String(error)) },
+      'internal error',
+    )
+  const server: HttpServerOptions = {
+    host: config.host,
+    port: shared?.port ?? config.port,
+    ...(shared && { totals: shared.totals }),
+    routes: createRoutes(options, networks, logDefect),
+    authorize(presented) {
+      const result = ring.authorize(presented)
+      return result.ok
+        ? result
+        : { ok: false, reason: refusalTexts[result.why].replace(/^unauthorized: /, '') }
+    },
+    noAuth: !config.auth,
+    anonymousAllowance: meter?.allowanceOf(anonymousId),
+    limits: {
+      bodyBytesMax: limits.bodyBytesMax,
+      bufferedBytesMax: limits.bufferedBodyBytesMax,
+      bodyMsMax: limits.bodyMsMax,
+      closeMsMax,
+    },
+    socketLimits: {
+      messageBytesMax: limits.socketMessageBytesMax,
+      callsMax: limits.socketCallsMax,
+      unsentBytesMax: limits.socketUnsentBytesMax,
+      bufferedBytesMax: limits.socketBufferedBytesMax,
+      socketsMax: limits.socketsMax,
+      socketsPerKeyMax: limits.socketsPerKeyMax,
+      pingMs: limits.socketPingMs,
+      idleMsMax: limits.socketIdleMsMax,
+      endMsMax,
+      subscriptions: {
+        subscriptionsMax: limits.subscriptionsMax,
+        queueBytesDefault: limits.subscriptionQueueBytes,
+        queueBytesMax: limits.subscriptionQueueBytesMax,
+      },
+    },
+    cors: config.cors.origins.includes('*') ? '*' : config.cors.origins,
+    refuseRepeatedLength: true,
+    health: () => readHealth(networks, rollups),
+    logDefect,
+    logRejection: (rejection) => log.debug(rejection, 'request refused'),
+  }
+  return createHttpServer(server)
+}
+
+function createRoutes(
+  { config, rollups }: EdgeOptions,
+  networks: readonly OpenNetwork[],
+  logDefect: (defect: Defect) => void,
+): HttpServerOptions['routes'] {
+  const { limits } = config
+  const dispatchLimits: DispatchLimits = {
+    batchCallsMax: limits.batchCallsMax,
+    batchBytesMax: limits.batchAnswerBytesMax,
+    requestMsMax: limits.requestMsMax,
+    memoBytesMax: share(limits.memoBytes, config.edges),
+  }
+  const archives = createDispatcher<Network>({
+    methods: Object.values(methods),
+    limits: dispatchLimits,
+    log: logDefect,
+  })
+  const rollupEndpoint = ({ name, network }: EdgeRollup) => {
+    const { prefix = '', aliases = [] } = config.rollups.find((rollup) => rollup.name === name) ?? {}
+    return createDispatcher<RollupNetwork>({
+      methods: prefixRollupMethods([prefix, ...aliases]),
+      limits: dispatchLimits,
+      log: logDefect,
+    }).endpoint({ current: network, pinned: () => undefined })
+  }
+  const endpoints = [
+    ...networks.map((network) => ({ name: network.name, endpoint: archives.endpoint(network) })),
+    ...rollups.map((rollup) => ({ name: rollup.name, endpoint: rollupEndpoint(rollup) })),
+  ]
+  const inOrder = endpoints.sort(
+    (a, b) => Number(b.name === config.defaultNetwork) - Number(a.name === config.defaultNetwork),
+  )
+  const hostsOf = new Map([...config.networks, ...config.rollups].map(({ name, hosts }) => [name, hosts]))
+  return inOrder.map(({ name, endpoint }) => ({ name, endpoint, hosts: hostsOf.get(name) ?? [] }))
+}
+
+/** The body of `/health`; a promise where a queue is another edge's. */
+function readHealth(
+  networks: readonly OpenNetwork[],
+  rollups: readonly EdgeRollup[],
+): object | Promise<object> {
+  const ofNetworks = networks.map(({ name, current }) => [
+    name,
+    { head: current.head.number, syncing: current.syncing !== undefined },
+  ])
+  const ofRollups = rollups.map((rollup) => rollup.health())
+  const render = (found: readonly unknown[]) => ({
+    status: 'ok',
+    networks: Object.fromEntries([...ofNetworks, ...rollups.map(({ name }, index) => [name, found[index]])]),
+  })
+  const isElsewhere = ofRollups.some((health) => health instanceof Promise)
+  return isElsewhere ? Promise.all(ofRollups).then(render) : render(ofRollups)
+}

@@ -1,0 +1,37 @@
+import type { RollupConfig } from '../config.js'
+import type { NetworkJobs } from '../pool/jobs.js'
+import { asciiToFelt, type Felt, hexToFelt } from '../rollup/felt.js'
+import type { SubmissionDesk } from '../rollup/submissionDesk.js'
+import type { RollupNetwork } from '../rpc/rollupNetwork.js'
+
+/** A rollup network as one edge serves it. */
+export interface EdgeRollup {
+  readonly name: string
+  readonly network: RollupNetwork
+  /** As `/health` shows it. */
+  health(): unknown
+}
+
+export function chainIdOf({ chainId }: RollupConfig): Felt {
+  return hexToFelt(chainId) ?? asciiToFelt(chainId)
+}
+
+/** What methods see of a rollup network. */
+export function rollupNetworkOf(
+  config: RollupConfig,
+  queue: SubmissionDesk,
+  jobs: NetworkJobs,
+): RollupNetwork {
+  const { name, prefix, calldataMax, signatureMax, upstream } = config
+  return {
+    name,
+    // Nothing is remembered by its question here: what is asked for changes without a head.
+    head: { number: 0, hash: undefined, generation: 0 },
+    chainId: chainIdOf(config),
+    prefix,
+    queue,
+    jobs,
+    invokeLimits: { calldataMax, signatureMax },
+    verdictMsMax: upstream?.mode === 'wait' ? upstream.waitMs : undefined,
+  }
+}

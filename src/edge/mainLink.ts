@@ -1,0 +1,91 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { JobOwner, NetworkJobs } from '../pool/jobs.js'
+import { decodeReply, encodeArgs } from '../pool/messages.js'
+import { type Deferred, defer } from '../primitives/deferred.js'
+import { FaultError } from '../primitives/faults.js'
+import type { StatusChange } from '../rollup/submissionDesk.js'
+import { RelayedFeed } from './chainFeed.js'
+import type { CallName, EdgeCommand, EdgeMessage } from './messages.js'
+
+interface Pending {
+  readonly outcome: Deferred<unknown>
+  readonly owner: JobOwner | undefined
+  readonly cancel: () => void
+}
+
+/** An edge's side of the connection to the main thread: what it hears from there, and what it asks for. */
+export class MainLink {
+  readonly #port: MessagePort
+  readonly #feeds = new Map<string, RelayedFeed>()
+  readonly #statusListeners = new Map<string, (change: StatusChange) => void>()
+  readonly #pending = new Map<number, Pending>()
+  #serial = 0
+
+  constructor(port: MessagePort) {
+    this.#port = port
+    port.on('message', (command: EdgeCommand) => this.#take(command))
+  }
+
+  /** Calls `listener` when the edge is asked to close, and when it is given up. */
+  onEnd(listener: (how: 'close' | 'abandon') => void): void {
+    this.#port.on('message', ({ type }: EdgeCommand) => {
+      if (type === 'close' || type === 'abandon') listener(type)
+    })
+  }
+
+  feedOf(network: string): RelayedFeed {
+    const feed = this.#feeds.get(network) ?? new RelayedFeed()
+    this.#feeds.set(network, feed)
+    return feed
+  }
+
+  /** Calls `listener` with every change of a rollup's transactions. */
+  onStatus(rollup: string, listener: (change: StatusChange) => void): void {
+    this.#statusListeners.set(rollup, listener)
+  }
+
+  /** The jobs of one network, done by the pool of the process. */
+  jobsOf(network: string): NetworkJobs {
+    return { run: (name, args, owner) => this.call('job', [name, network, args], owner) as never }
+  }
+
+  /** Rejects with what the call threw: a FaultError whole, of anything else message and stack. */
+  call(name: CallName, args: unknown, owner?: JobOwner): Promise<unknown> {
+    if (owner?.isGone) return Promise.reject(new FaultError({ kind: 'RequestTimedOut' }))
+    const serial = this.#serial++
+    const cancel = () => this.send({ type: 'cancel', serial })
+    const outcome = defer<unknown>()
+    this.#pending.set(serial, { outcome, owner, cancel })
+    owner?.onGone(cancel)
+    const encoded = encodeArgs(args)
+    this.send({ type: 'call', serial, name, args: encoded }, [encoded.buffer])
+    return outcome.promise
+  }
+
+  send(message: EdgeMessage, transfer: readonly ArrayBuffer[] = []): void {
+    this.#port.postMessage(message, transfer)
+  }
+
+  /** Lets the thread end, once nothing else holds it. */
+  close(): void {
+    this.#port.close()
+  }
+
+  #take(command: EdgeCommand): void {
+    if (command.type === 'moved') this.feedOf(command.network).tell(command.behind)
+    else if (command.type === 'status') this.#statusListeners.get(command.rollup)?.(command.change)
+    else if (command.type === 'reply') this.#settle(command.serial, command.reply)
+  }
+
+  #settle(serial: number, reply: Uint8Array): void {
+    const pending = this.#pending.get(serial)
+    if (pending === undefined) return
+    this.#pending.delete(serial)
+    pending.owner?.forget(pending.cancel)
+    try {
+      pending.outcome.resolve(decodeReply(reply))
+    } catch (thrown) {
+      pending.outcome.reject(thrown as Error)
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import type { Felt } from '../rollup/felt.js'
+import type { InvokeTransaction } from '../rollup/invokeTransaction.js'
+import { type StatusChange, SubmissionDesk } from '../rollup/submissionDesk.js'
+import type { Submissions } from '../store/submissions.js'
+import type { MainLink } from './mainLink.js'
+
+/** What stands for a rollup's queue on another edge: reads are its own, submissions go to the queue. */
+export class RelayedDesk extends SubmissionDesk {
+  readonly #link: MainLink
+  readonly #rollup: string
+
+  constructor(rollup: string, store: Submissions, link: MainLink) {
+    super(store)
+    this.#rollup = rollup
+    this.#link = link
+    link.onStatus(rollup, (change: StatusChange) => this.tellOf(change))
+  }
+
+  override async submit(transaction: InvokeTransaction, hash: Felt): Promise<void> {
+    await this.#link.call('submit', [this.#rollup, transaction, hash])
+  }
+}

@@ -1,0 +1,89 @@
+import type { MessagePort } from 'node:worker_threads'
+import pino from 'pino'
+import { KeyRing } from '../access/keyRing.js'
+import { redactKeys } from '../access/keyText.js'
+import { Meter } from '../access/meter.js'
+import { defer } from '../primitives/deferred.js'
+import { OperatorError } from '../primitives/faults.js'
+import { NodeStore } from '../store/nodeStore.js'
+import type { HttpServer } from '../transport/http.js'
+import { sharedTotals } from '../transport/totals.js'
+import { openEdge } from './edge.js'
+import { chainIdOf, rollupNetworkOf } from './edgeRollup.js'
+import { MainLink } from './mainLink.js'
+import type { EdgeData } from './messages.js'
+import { RelayedDesk } from './relayedDesk.js'
+import { readNetworkLayouts } from './storageLayouts.js'
+
+/**
+ * Runs an edge on its own thread until the main thread asks it to close, or something is thrown that nobody expected:
+ * then it closes its server at once, because what is left behind is unknown, says what it was, and ends.
+ */
+export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> {
+  const link = new MainLink(port)
+  const closing = defer<void>()
+  let server: HttpServer | undefined
+  const abandon = () => {
+    server?.abandon()
+    const silent = new Int32Array(data.silent)
+    Atomics.store(silent, data.index, 1)
+    Atomics.notify(silent, data.index)
+  }
+  const fail = (thrown: unknown) => {
+    abandon()
+    const { message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown))
+    const isDefect = !(thrown instanceof OperatorError)
+    link.send({ type: 'failed', message, isDefect, ...(stack !== undefined && { stack: redactKeys(stack) }) })
+    link.close()
+  }
+  process.on('uncaughtException', fail)
+  link.onEnd((how) => (how === 'close' ? closing.resolve() : abandon()))
+  try {
+    const { edge, store } = await openRooms(link, data)
+    server = edge.server
+    await server.listen()
+    link.send({ type: 'listening' })
+    await closing.promise
+    await server.close()
+    await edge.close()
+    await store.close()
+    link.close()
+  } catch (error) {
+    fail(error)
+  }
+}
+
+async function openRooms(
+  link: MainLink,
+  { config, clientVersion, index, port, totals, meter: memory }: EdgeData,
+) {
+  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true })).child({
+    edge: index,
+  })
+  // The main thread, which writes it, has made it what it has to be.
+  const store = NodeStore.open({ path: config.node.store, readOnly: true, mapBytes: config.mapBytes })
+  const rollups = config.rollups.map((rollup) => {
+    const { name } = rollup
+    const desk = new RelayedDesk(name, store.openSubmissions(name, chainIdOf(rollup)), link)
+    return {
+      name,
+      network: rollupNetworkOf(rollup, desk, link.jobsOf(name)),
+      health: () => link.call('health', [name]),
+    }
+  })
+  const meter = config.keyRates && new Meter(config.keyRates, memory)
+  const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
+  const edge = await openEdge({
+    config,
+    clientVersion,
+    ring: KeyRing.open(store, config.node, { meter }),
+    meter,
+    log,
+    rollups,
+    layouts,
+    feedOf: (network) => link.feedOf(network),
+    jobsOf: (network) => link.jobsOf(network),
+    shared: { port, totals: sharedTotals(totals) },
+  })
+  return { edge, store }
+}

@@ -1,0 +1,73 @@
+import { FaultError, type InvokeRefusalCode } from '../primitives/faults.js'
+import type { Rejection, SubmissionRow, SubmissionState, Submissions } from '../store/submissions.js'
+import type { Felt } from './felt.js'
+import { type InvokeTransaction, queryVersion } from './invokeTransaction.js'
+
+export interface StatusChange {
+  readonly hash: Felt
+  readonly sender: Felt
+  readonly state: SubmissionState
+  readonly rejection: Rejection | undefined
+}
+
+/**
+ * Where transactions are handed in and their fate is asked for: the queue itself, or on another edge than the queue's
+ * what stands for it there. Reads see the store; changes are heard when they are on disk.
+ */
+export abstract class SubmissionDesk {
+  readonly #store: Submissions
+  /** Of single transactions, so that thousands who wait do not hear of each other's. */
+  readonly #listenersOf = new Map<Felt, Set<(change: StatusChange) => void>>()
+
+  constructor(store: Submissions) {
+    this.#store = store
+  }
+
+  /**
+   * Takes an acceptable transaction; it is on disk when this resolves. Rejects with FaultError: InvokeRefused where a rule is
+   * against it, SubmissionsFull where there is no room. `hash` is the transaction's.
+   */
+  abstract submit(transaction: InvokeTransaction, hash: Felt): Promise<void>
+
+  /** Throws FaultError InvokeRefused for a transaction that no sequencer could take, whatever its hash. */
+  assertAcceptable(transaction: InvokeTransaction): void {
+    if (transaction.version === queryVersion) throw refused(61)
+    if (maximalFee(transaction) === 0n) throw refused(53)
+  }
+
+  /** The row of a transaction that waits or is kept. */
+  readRow(hash: Felt): SubmissionRow | undefined {
+    return this.#store.readRow(hash)
+  }
+
+  /** A transaction that waits or is kept. */
+  readTransaction(hash: Felt): InvokeTransaction | undefined {
+    const body = this.#store.readBody(hash)
+    return body && (JSON.parse(Buffer.from(body).toString()) as InvokeTransaction)
+  }
+
+  /** Calls `listener` with every change of one transaction, known or not; returns the function that ends that. */
+  onStatusOf(hash: Felt, listener: (change: StatusChange) => void): () => void {
+    const listeners = this.#listenersOf.get(hash) ?? new Set()
+    this.#listenersOf.set(hash, listeners.add(listener))
+    return () => {
+      if (listeners.delete(listener) && listeners.size === 0) this.#listenersOf.delete(hash)
+    }
+  }
+
+  protected tellOf(change: StatusChange): void {
+    for (const listener of this.#listenersOf.get(change.hash) ?? []) listener(change)
+  }
+}
+
+export function refused(code: InvokeRefusalCode): FaultError {
+  return new FaultError({ kind: 'InvokeRefused', code, text: undefined })
+}
+
+function maximalFee({ resource_bounds: bounds }: InvokeTransaction): bigint {
+  let fee = 0n
+  for (const { max_amount, max_price_per_unit } of Object.values(bounds)) {
+    fee += BigInt(max_amount) * BigInt(max_price_per_unit)
+  }
+  return fee
+}

@@ -1,0 +1,86 @@
+/**
+ * What the limits of a server are compared with: bytes and WebSockets of all its connections. A server that is one
+ * of several edges counts together with the others, in memory that they share, so that a limit means the same however
+ * the connections spread. Owns the counts; each limit is looked at where something is about to be counted.
+ */
+import { KeyedCounts } from './keyedCounts.js'
+
+/** A number that grows and shrinks. */
+export interface Total {
+  readonly value: number
+  /** Returns the new value. Two edges that add at the same time get different ones. */
+  add(change: number): number
+}
+
+export interface ServerTotals {
+  /** Bytes of bodies still arriving. */
+  readonly bodyBytes: Total
+  /** Unsent bytes and waiting messages of WebSockets. */
+  readonly socketBytes: Total
+  readonly sockets: Total
+  /** Adds to the WebSockets of one key and returns their new number. */
+  addOfKey(key: string, change: number): number
+}
+
+class LocalTotal implements Total {
+  value = 0
+
+  add(change: number): number {
+    this.value += change
+    return this.value
+  }
+}
+
+/** 64 bits, because bytes may be more than 32 hold. A change costs 0.1 µs. */
+class SharedTotal implements Total {
+  readonly #words: BigInt64Array
+  readonly #index: number
+
+  constructor(words: BigInt64Array, index: number) {
+    this.#words = words
+    this.#index = index
+  }
+
+  get value(): number {
+    return Number(Atomics.load(this.#words, this.#index))
+  }
+
+  add(change: number): number {
+    return Number(Atomics.add(this.#words, this.#index, BigInt(change))) + change
+  }
+}
+
+/** Of a server that is alone. */
+export function localTotals(): ServerTotals {
+  const ofKeys = new Map<string, number>()
+  return {
+    bodyBytes: new LocalTotal(),
+    socketBytes: new LocalTotal(),
+    sockets: new LocalTotal(),
+    addOfKey(key, change) {
+      const count = (ofKeys.get(key) ?? 0) + change
+      if (count === 0) ofKeys.delete(key)
+      else ofKeys.set(key, count)
+      return count
+    },
+  }
+}
+
+const sharedWords = 3
+
+/** Memory for the totals of edges that serve at most `socketsMax` WebSockets together. */
+export function allotTotals(socketsMax: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(sharedWords * 8 + KeyedCounts.bytesFor(socketsMax))
+}
+
+/** The totals of one of several edges, in the memory that {@link allotTotals} made for all. */
+export function sharedTotals(memory: SharedArrayBuffer): ServerTotals {
+  const words = new BigInt64Array(memory, 0, sharedWords)
+  const ofKeys = new KeyedCounts(memory, sharedWords * 8)
+  return {
+    bodyBytes: new SharedTotal(words, 0),
+    socketBytes: new SharedTotal(words, 1),
+    sockets: new SharedTotal(words, 2),
+    addOfKey: (key, change) => ofKeys.add(key, change),
+  }
+}
