@@ -12,7 +12,7 @@ import { devnetFolder } from './benchData.js'
 import type { FanOutResult } from './fanOutLoader.js'
 import type { Outcome, Side } from './outcome.js'
 import type { ServerProcess } from './serverProcess.js'
-import { NotOfferedError, type RunContext, type SpecialScenario } from './specialScenario.js'
+import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { latenciesOf } from './statistics.js'
 import { startTidegate } from './tidegateServer.js'
 
@@ -41,7 +41,7 @@ async function fanOut(context: RunContext, sockets: number): Promise<Omit<Outcom
     const loader = fork(program, [url.href, String(sockets), String(heads)])
     const [first] = (await once(loader, 'message')) as [{ refused?: string }]
     if (first.refused !== undefined) {
-      throw new NotOfferedError(`no WebSocket with newHeads at ${url.pathname}: ${first.refused}`)
+      throw new Error(`no WebSocket with newHeads at ${url.pathname}: ${first.refused}`)
     }
     const before = server.mainThreadSeconds()
     const [{ arrivals, missed, seconds }] = (await once(loader, 'message')) as [FanOutResult]
@@ -67,13 +67,5 @@ async function startReplay({ folder, network }: RunContext): Promise<ServerProce
   mkdirSync(copy, { recursive: true })
   copyFileSync(join(demo.folder, 'chain.mdb'), join(copy, 'chain.mdb'))
   const source = { type: 'replay', file: join(devnetFolder, 'chain.rlp'), from: replayFrom, intervalMs }
-  try {
-    return await startTidegate(folder, [
-      { name: 'live', folder: copy, genesisPath: demo.genesisPath, source },
-    ])
-  } catch (error) {
-    // The configuration refuses a type of source that it does not know.
-    if (!/source\.type/.test((error as Error).message)) throw error
-    throw new NotOfferedError('this server has no replay source')
-  }
+  return startTidegate(folder, [{ name: 'live', folder: copy, genesisPath: demo.genesisPath, source }])
 }

@@ -18,7 +18,7 @@ import { type BenchOptions, helpText, parseOptions } from './options.js'
 import { compareSides, type Finding, isSkipped, type Outcome, type Report } from './outcome.js'
 import { httpScenarios, type NetworkName, type Scenario, slotsOf } from './scenarios.js'
 import { cores, isPinned, pinLoader, type ServerProcess } from './serverProcess.js'
-import { NotOfferedError, type RunContext, type SpecialScenario } from './specialScenario.js'
+import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { submissions } from './submissionRun.js'
 import { findShortfalls, parseTargets, shortfallTable, type Target } from './targets.js'
 import { findingLine, footLines, headLine } from './terminalReport.js'
@@ -174,7 +174,6 @@ async function attempt(
   try {
     return await measure()
   } catch (error) {
-    if (error instanceof NotOfferedError) return { name, title, skipped: error.message, hasFailed: false }
     return { name, title, skipped: `failed: ${(error as Error).message}`, hasFailed: true }
   }
 }

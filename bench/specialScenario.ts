@@ -15,11 +15,5 @@ export interface SpecialScenario {
   /** As in `--only` and targets.json. */
   readonly name: string
   readonly title: string
-  /** Throws {@link NotOfferedError} where the server has no such service. */
   run(context: RunContext): Promise<Omit<Outcome, 'name' | 'title'>>
-}
-
-/** The server does not offer what a scenario needs; that is no failure. */
-export class NotOfferedError extends Error {
-  override readonly name = 'NotOfferedError'
 }
