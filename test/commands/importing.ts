@@ -1,5 +1,5 @@
 /** What the tests of `tidegate import` share. */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Test } from 'tap'
 import { importFiles } from '../../src/ingest/importFiles.js'
@@ -62,9 +62,12 @@ export async function checkRefused(
   t.notMatch(String(error), /\n/, 'one line')
 }
 
-/** Number of the newest block of the store. */
-export async function headOf(dataDir: string): Promise<number | undefined> {
-  const store = ChainReader.open({ path: storePathOf(dataDir, network) })
+/** Number of the newest block of a store that may still be in the making; undefined where there is none. */
+export async function headOf(dataDir: string, name = network): Promise<number | undefined> {
+  const path = storePathOf(dataDir, name)
+  // LMDB ends the process that opens an empty file for reading.
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined
+  const store = ChainReader.open({ path })
   const head = store.readHead()?.number
   await store.close()
   return head
