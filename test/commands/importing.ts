@@ -1,9 +1,13 @@
 /** What the tests of `tidegate import` share. */
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Test } from 'tap'
-import { type Outcome, runProgram } from '../program.js'
+import { importFiles } from '../../src/ingest/importFiles.js'
+import { OperatorError } from '../../src/primitives/faults.js'
+import { ChainReader } from '../../src/store/chainReader.js'
+import { mapBytesDefault } from '../../src/store/environment.js'
+import { type Outcome, runProgram, storePathOf } from '../program.js'
 import { blockBytes, genesisPath } from '../rpc/demoChain.js'
-import { startService } from '../service.js'
 
 export const network = 'tides'
 
@@ -22,12 +26,51 @@ export function importInto(dataDir: string, files: readonly string[]): Promise<O
   return runProgram(['import', ...flagsOf(dataDir), ...(isNew ? ['--genesis', genesisPath] : []), ...files])
 }
 
-/** Number of the newest block of the store, as a server that opens it says. */
-export async function headOf(dataDir: string): Promise<number> {
-  const service = await startService([...flagsOf(dataDir), '--no-auth'])
-  const { result } = await service.call('eth_blockNumber')
-  await service.stop()
-  return Number(result)
+/**
+ * The same in this process, where the engine is loaded already: what the program's ingest thread does, without its
+ * second of CPU for each start. Rejects with the error that the program would make its one sentence of.
+ */
+export async function importHere(
+  dataDir: string,
+  files: readonly string[],
+  genesis = genesisPath,
+): Promise<void> {
+  const storePath = storePathOf(dataDir, network)
+  mkdirSync(dirname(storePath), { recursive: true })
+  const task = { storePath, mapBytes: mapBytesDefault, files }
+  await importFiles(
+    { ...task, genesis: { text: readFileSync(genesis, 'utf8'), path: genesis } },
+    () => undefined,
+    () => false,
+  )
+}
+
+/** Importing the file is refused as the operator's fault, which the program says in one sentence, and no defect. */
+export async function checkRefused(
+  t: Test,
+  dataDir: string,
+  file: string,
+  message: RegExp,
+  genesis = genesisPath,
+): Promise<void> {
+  const error: unknown = await importHere(dataDir, [file], genesis).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  t.ok(error instanceof OperatorError, 'the fault is not a defect')
+  t.match(String(error), message)
+  t.notMatch(String(error), /\n/, 'one line')
+}
+
+/** Number of the newest block of a store that may still be in the making; undefined where there is none. */
+export async function headOf(dataDir: string, name = network): Promise<number | undefined> {
+  const path = storePathOf(dataDir, name)
+  // LMDB ends the process that opens an empty file for reading.
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined
+  const store = ChainReader.open({ path })
+  const head = store.readHead()?.number
+  await store.close()
+  return head
 }
 
 /** One sentence on standard error and status 1: what an operator can mend is no crash. */

@@ -3,20 +3,20 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
-import { ChainReader } from '../../src/store/chainReader.js'
 import {
   copyDemoStore,
   makeFolder,
   type Outcome,
+  runHere,
   runProgram,
   startProgram,
-  storePathOf,
   waitFor,
   writeInto,
 } from '../program.js'
-import { blockAt, genesisPath, headBlock, quantity, sights } from '../rpc/demoChain.js'
+import { blockAt, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
 import { fixtureConfig, fixtureDir, type Service, startService } from '../service.js'
 import { refusedUpgrade, SocketClient } from '../socketClient.js'
+import { headOf } from './importing.js'
 
 const keyPattern = /tg_[0-9A-Za-z]{49}/g
 /** The demo network's last block that is taken in at once. */
@@ -47,6 +47,20 @@ function checkSentence(t: Test, { status, out, err }: Outcome, expected: number,
   t.match(err, message)
   t.match(err, /^tidegate: [^\n]+\n$/, 'one sentence')
   t.notMatch(err, /internal error|\bat [^ ]+ \(/, 'no crash')
+}
+
+/** A server of the demo network ends with 0 on a signal, says so, and leaves a store that opens. */
+async function checkSignal(
+  t: Test,
+  { service, log }: Awaited<ReturnType<typeof start>>,
+  folder: string,
+  signal: NodeJS.Signals,
+): Promise<void> {
+  const exit = once(service.process, 'exit')
+  service.process.kill(signal)
+  t.strictSame(await exit, [0, null], signal)
+  t.match(log(), /"msg":"stopping"/)
+  t.ok(((await headOf(folder, 'demo')) ?? 0) >= playedFrom)
 }
 
 /** Asks for the newest block's number under a key; the HTTP status and the body. */
@@ -115,11 +129,13 @@ t.test('the first start makes a key and prints requests that work; so does the s
   t.notMatch(log(), key.slice(3, 40))
   t.match(log(), /request refused/)
 
-  const { service: second } = await start(t, ['--data', folder])
+  const running = await start(t, ['--data', folder])
+  const { service: second } = running
   await checkPrinted(t, second)
   const again = second.lines.join('\n')
   t.notMatch(again, /Made the API key/)
   t.strictSame(new Set(again.match(keyPattern)), keys, 'the same key')
+  await checkSignal(t, running, folder, 'SIGTERM')
 })
 
 t.test('an imported network gets a key once; then the operator has to have kept it', async (t) => {
@@ -143,10 +159,12 @@ t.test('an imported network gets a key once; then the operator has to have kept 
 
 t.test('without keys asked for, the printed requests hold none and work', async (t) => {
   const folder = makeDemoFolder(t)
-  const { service } = await start(t, ['--data', folder, '--no-auth'])
+  const running = await start(t, ['--data', folder, '--no-auth'])
+  const { service } = running
   await checkPrinted(t, service)
   t.notMatch(service.lines.join('\n'), /tg_|v3/)
   t.equal((await askWith(service, 'anything')).status, 200, 'a key in the path is not looked at')
+  await checkSignal(t, running, folder, 'SIGINT')
 })
 
 t.test('keys: made and revoked by another process, refused where they are not right', async (t) => {
@@ -222,17 +240,9 @@ t.test('a port in use is one sentence and status 1', async (t) => {
   )
 })
 
-t.test('two servers do not share a port', async (t) => {
-  const { service } = await start(t, ['--config', fixtureConfig, '--no-auth'])
-  const { port } = new URL(service.origin)
-  const flags = ['--config', fixtureConfig, '--no-auth', '--port', port]
-  checkSentence(t, await runProgram(['serve', ...flags]), 1, /annot listen on/)
-  t.equal((await service.call('eth_chainId')).result, quantity(sights.chainId))
-})
-
 t.test('without keys, no address is taken that other machines can reach', async (t) => {
   for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.org']) {
-    const outcome = await runProgram(['serve', '--data', fixtureDir, '--no-auth', '--host', host])
+    const outcome = await runHere(['serve', '--data', fixtureDir, '--no-auth', '--host', host])
     checkSentence(t, outcome, 2, /without API keys only this machine may be served/)
   }
 })
@@ -246,7 +256,7 @@ t.test('a network without a store is named, with the command that makes one', as
     /there is no store of network tides under \S+; make one with: tidegate import --network tides/,
   )
   copyDemoStore(folder, 'tides')
-  const { err } = await runProgram(['serve', '--data', folder, '--network', 'tide'])
+  const { err } = await runHere(['serve', '--data', folder, '--network', 'tide'])
   t.match(err, /there is no store of network tide under \S+; did you mean tides\?/)
 })
 
@@ -256,7 +266,7 @@ t.test('a configured network that was never imported says what to do', async (t)
     dataDir: 'data',
     networks: [{ name: 'tides', genesis: genesisPath }],
   })
-  const outcome = await runProgram(['serve', '--config', config, '--port', '0', '--no-auth'])
+  const outcome = await runHere(['serve', '--config', config, '--port', '0', '--no-auth'])
   checkSentence(t, outcome, 1, /tidegate import/)
 })
 
@@ -272,35 +282,16 @@ t.test('a configuration for another chain than the store is refused', async (t) 
 })
 
 t.test('a store that is none is refused', async (t) => {
-  for (const content of ['', 'something else', Buffer.alloc(100_000, 7)]) {
+  for (const [content, run] of [
+    ['', runHere],
+    ['something else', runHere],
+    [Buffer.alloc(100_000, 7), runProgram],
+  ] as const) {
     const folder = makeFolder(t)
     copyDemoStore(folder, 'tides')
     writeInto(`${folder}/networks/tides`, 'chain.mdb', content)
-    const outcome = await runProgram([
-      'serve',
-      '--data',
-      folder,
-      '--network',
-      'tides',
-      '--no-auth',
-      '--port',
-      '0',
-    ])
-    checkSentence(t, outcome, 1, /chain\.mdb/)
-  }
-})
-
-t.test('SIGTERM and SIGINT end with 0 and leave a store that opens', async (t) => {
-  const folder = makeDemoFolder(t)
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    const { service, log } = await start(t, ['--data', folder, '--no-auth'])
-    const exit = once(service.process, 'exit')
-    service.process.kill(signal)
-    t.strictSame(await exit, [0, null], signal)
-    t.match(log(), /"msg":"stopping"/)
-    const store = ChainReader.open({ path: storePathOf(folder, 'demo') })
-    t.ok((store.readHead()?.number ?? 0) >= playedFrom)
-    await store.close()
+    const flags = ['--data', folder, '--network', 'tides', '--no-auth', '--port', '0']
+    checkSentence(t, await run(['serve', ...flags]), 1, /chain\.mdb/)
   }
 })
 
@@ -309,27 +300,36 @@ t.test(
   async (t) => {
     const folder = makeFolder(t)
     const run = startProgram(['serve', '--data', folder, '--port', '0'])
-    await waitFor('blocks', () => /"event":"import"/.test(run.said.out))
+    await waitFor('blocks', async () => ((await headOf(folder, 'demo').catch(() => undefined)) ?? 0) > 5)
     run.process.kill('SIGTERM')
     const { status, out, err } = await run.finished
     t.equal(status, 0, err)
     t.notMatch(out, /listens on|curl/)
-    t.match(await runProgram(['verify', '--data', folder, '--blocks', '1']), { status: 0 })
+    t.match(await runHere(['verify', '--data', folder, '--blocks', '1']), { status: 0 })
   },
 )
 
-t.test('health answers GET alone, without a key', async (t) => {
+t.test('beside a server', async (t) => {
   const folder = makeFolder(t)
   copyDemoStore(folder, 'tides')
   const { service } = await start(t, ['--data', folder, '--network', 'tides'])
-  const response = await fetch(`${service.origin}/health`)
-  t.equal(response.status, 200)
-  t.match(response.headers.get('content-type'), 'application/json')
-  t.strictSame(JSON.parse(await response.text()), {
-    status: 'ok',
-    networks: { tides: { head: headBlock.number, syncing: false } },
+
+  await t.test('no other takes its port', async (t) => {
+    const { port } = new URL(service.origin)
+    const flags = ['--config', fixtureConfig, '--no-auth', '--port', port]
+    checkSentence(t, await runProgram(['serve', ...flags]), 1, /annot listen on/)
   })
-  const post = await fetch(`${service.origin}/health`, { method: 'POST' })
-  t.equal(post.status, 405)
-  t.equal(post.headers.get('allow'), 'GET, OPTIONS')
+
+  await t.test('health answers GET alone, without a key', async (t) => {
+    const response = await fetch(`${service.origin}/health`)
+    t.equal(response.status, 200)
+    t.match(response.headers.get('content-type'), 'application/json')
+    t.strictSame(JSON.parse(await response.text()), {
+      status: 'ok',
+      networks: { tides: { head: headBlock.number, syncing: false } },
+    })
+    const post = await fetch(`${service.origin}/health`, { method: 'POST' })
+    t.equal(post.status, 405)
+    t.equal(post.headers.get('allow'), 'GET, OPTIONS')
+  })
 })

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { runCommandLine } from '../../../src/commands/cli.js'
 import { packageRoot } from '../../../src/config.js'
+import { runHere } from '../../program.js'
 
 const main = join(packageRoot(), 'dist/src/main.js')
 
@@ -26,21 +26,6 @@ function tidegate(
       resolve({ status: child.exitCode ?? -1, out, err })
     })
   })
-}
-
-/** Runs one command line in this process, which takes a hundredth of the time. */
-async function runHere(words: readonly string[]): Promise<Outcome> {
-  let out = ''
-  let err = ''
-  const status = await runCommandLine(words, {
-    out: (text) => {
-      out += `${text}\n`
-    },
-    err: (text) => {
-      err += `${text}\n`
-    },
-  })
-  return { status, out, err }
 }
 
 const commands = ['serve', 'import', 'keys create', 'keys list', 'keys revoke', 'verify', 'slot', 'help']
