@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { packageRoot } from '../src/config.js'
-import { fixtureDir, programEnv } from './service.js'
+import { fixtureDir } from './service.js'
 
 const main = join(packageRoot(), 'dist/src/main.js')
 
@@ -29,7 +29,7 @@ export interface Run {
 export function startProgram(words: readonly string[], options: { readonly cwd?: string } = {}): Run {
   const child = spawn(process.execPath, [main, ...words], {
     ...options,
-    env: { ...programEnv, TIDEGATE_DEBUG: '' },
+    env: { ...process.env, TIDEGATE_DEBUG: '' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const said = { out: '', err: '' }
