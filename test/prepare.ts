@@ -24,7 +24,7 @@ async function importChain(name: string, genesisPath: string, chain: string): Pr
   if (status !== 0) throw new Error(`the import of ${chain} ended with status ${status}`)
 }
 
-/** When something that the stores depend on was last written, in ms. */
+/** When something that the fixtures depend on was last written, in ms. */
 function changedMs(): number {
   const compiled = ['dist/src', 'dist/workers'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -32,7 +32,7 @@ function changedMs(): number {
       .map((name) => join(root, folder, name)),
   )
   const packages = join(root, 'package-lock.json')
-  const files = [...compiled, packages, genesis, join(devnet, 'chain.rlp')]
+  const files = [...compiled, import.meta.filename, packages, genesis, join(devnet, 'chain.rlp')]
   return Math.max(...files.map((path) => statSync(path).mtimeMs))
 }
 

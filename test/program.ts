@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { runCommandLine } from '../src/commands/cli.js'
 import { packageRoot } from '../src/config.js'
-import { fixtureDir, programEnv } from './service.js'
+import { fixtureDir } from './service.js'
 
 const main = join(packageRoot(), 'dist/src/main.js')
 
@@ -30,7 +30,7 @@ export interface Run {
 export function startProgram(words: readonly string[], options: { readonly cwd?: string } = {}): Run {
   const child = spawn(process.execPath, [main, ...words], {
     ...options,
-    env: { ...programEnv, TIDEGATE_DEBUG: '' },
+    env: { ...process.env, TIDEGATE_DEBUG: '' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const said = { out: '', err: '' }

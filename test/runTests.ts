@@ -41,6 +41,7 @@ function buildTap(): void {
 const withoutHooks = ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps']
 
 const files = process.argv.slice(2).flatMap(findFiles)
+if (files.length === 0) throw new Error('name test files of dist/test, or folders that hold some')
 const isLong = (file: string) => longFirst.some((part) => file.includes(part))
 files.sort((a, b) => Number(isLong(b)) - Number(isLong(a)))
 

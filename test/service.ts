@@ -21,12 +21,6 @@ export const recordings = existsSync(join(recordingsDir, 'chain.rlp')) ? recordi
 
 const program = join(packageRoot(), 'dist/src/main.js')
 
-/**
- * What the program finds in its environment: as here, but without the hooks that tap puts into every Node process, which
- * would take longer to load than the program.
- */
-export const { NODE_OPTIONS: _, ...programEnv } = process.env
-
 /** The program as its operator runs it, on a free port of the loopback address. */
 export interface Service {
   /** `http://127.0.0.1:<port>` */
@@ -60,7 +54,6 @@ export async function startService(
 ): Promise<Service> {
   const child = spawn(process.execPath, [program, 'serve', '--port', '0', ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: programEnv,
   })
   const lines: string[] = []
   let said = ''

@@ -108,7 +108,6 @@ const childSource = (path: string, then: string) => `
 function startChild(path: string, then: string) {
   return spawn(process.execPath, ['--input-type=module', '-e', childSource(path, then)], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_OPTIONS: '' },
   })
 }
 
@@ -171,7 +170,6 @@ t.test('of many processes that find the same stale lock at once, one gets it', a
   const children = Array.from({ length: 4 }, () =>
     spawn(process.execPath, ['--input-type=module', '-e', source], {
       stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...process.env, NODE_OPTIONS: '' },
     }),
   )
   t.teardown(() => {
@@ -291,7 +289,6 @@ t.test('a map that becomes too small grows, under readers too', async (t) => {
   `
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_OPTIONS: '' },
   })
   t.teardown(() => child.kill('SIGKILL'))
   t.equal(String((await once(child.stdout, 'data'))[0]), '0\n')
