@@ -48,6 +48,16 @@ export interface RpcAnswer {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
 }
 
+/** A batch that costs more than a key may have to spend at once (25,000 units), and no work: no key in it is one. */
+export const spendingBatch = JSON.stringify(
+  Array.from({ length: 500 }, (_, id) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'eth_getProof',
+    params: [`0x${'0'.repeat(40)}`, ['none']],
+  })),
+)
+
 /** Starts `tidegate serve` and resolves once it listens. Rejects with what it said where it does not. */
 export async function startService(
   flags: readonly string[] = ['--config', fixtureConfig, '--no-auth'],

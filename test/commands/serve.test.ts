@@ -14,7 +14,7 @@ import {
   writeInto,
 } from '../program.js'
 import { blockAt, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
-import { fixtureConfig, fixtureDir, type Service, startService } from '../service.js'
+import { fixtureConfig, fixtureDir, type Service, spendingBatch, startService } from '../service.js'
 import { refusedUpgrade, SocketClient } from '../socketClient.js'
 import { headOf } from './importing.js'
 
@@ -170,7 +170,9 @@ t.test('without keys asked for, the printed requests hold none and work', async 
 t.test('keys: made and revoked by another process, refused where they are not right', async (t) => {
   const folder = makeFolder(t)
   copyDemoStore(folder, 'tides')
-  const { service, log } = await start(t, ['--data', folder, '--network', 'tides', '--log-level', 'trace'])
+  const config = writeInto(folder, 'metered.json', { limits: { keyUnitsPerSecond: 1 } })
+  const flags = ['--config', config, '--data', folder, '--network', 'tides', '--log-level', 'trace']
+  const { service, log } = await start(t, flags)
   const made = await runProgram(['keys', 'create', '--name', 'explorer', '--data', folder])
   t.equal(made.status, 0)
   const key = made.out.trim()
@@ -203,6 +205,8 @@ t.test('keys: made and revoked by another process, refused where they are not ri
   await refusedUpgrade(`${socketBase}/${key}/extra`)
   const socket = await SocketClient.connect(`${socketBase}/${key}`)
   t.match(await socket.ask('{"jsonrpc":"2.0","id":8,"method":"eth_blockNumber"}'), /"id":8,"result":"0x108"/)
+  const { text: spent } = await service.post(`/v3/${key}`, spendingBatch)
+  t.match(spent, /"code":-32602.*"limit exceeded: this call costs 53 /, 'what the key may spend is limited')
 
   const [id] = /[0-9a-f]{12}/.exec(made.err) ?? []
   const revoked = await runProgram(['keys', 'revoke', id ?? '', '--data', folder])

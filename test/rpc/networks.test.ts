@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import t from 'tap'
 import { copyDemoStore, makeFolder, writeInto } from '../program.js'
-import { startService } from '../service.js'
+import { spendingBatch, startService } from '../service.js'
 import { blockAt, blockBytes, genesisPath, headBlock, quantity } from './demoChain.js'
 import { checkRefusals } from './questions.js'
 import { importHere } from './servedChain.js'
@@ -16,6 +16,7 @@ await importHere(folder, Buffer.concat(blockBytes.slice(0, shortHead)), 'short')
 const config = writeInto(folder, 'tidegate.json', {
   dataDir: 'data',
   defaultNetwork: 'short',
+  limits: { keyUnitsPerSecond: 1 },
   networks: [
     { name: 'whole', genesis: genesisPath, hosts: ['whole.example', 'Other.Example'], safe: false },
     { name: 'short', genesis: genesisPath },
@@ -162,4 +163,12 @@ t.test('health names every network with its head', async (t) => {
       late: { head: headBlock.number, syncing: false },
     },
   })
+})
+
+t.test('what all may spend together without keys is limited where that is configured', async (t) => {
+  const { text } = await service.post('/whole', spendingBatch)
+  t.match(text, /"code":-32602.*"limit exceeded: this call costs 53 /)
+  t.equal((await service.post('/late', '{}')).status, 200)
+  const { status } = await service.post('/late', spendingBatch.slice(1, spendingBatch.indexOf('},') + 1))
+  t.equal(status, 429)
 })

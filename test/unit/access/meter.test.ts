@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import t from 'tap'
 import { burstMax, Meter, type MeterRates, meterBytes } from '../../../src/access/meter.js'
 import { propertyRuns } from '../../property.js'
-import { programEnv } from '../../service.js'
 
 /** Keys whose buckets have one home, so that they stand in each other's way. */
 const neighbour = (index: number): string => `fff8${index.toString(16).padStart(7, '0')}1`
@@ -132,8 +131,7 @@ t.test('threads over the same memory spend from the same buckets', async (t) => 
   const rates = { unitsPerSecond: 1_000, unitsBurst: 40_000 }
   const workerData = { memory, rates, keyId: neighbour(0), tries: 40_000 }
   const threads = [0, 1].map(
-    () =>
-      new Worker(new URL('./meterThread.js', import.meta.url), { workerData, execArgv: [], env: programEnv }),
+    () => new Worker(new URL('./meterThread.js', import.meta.url), { workerData, execArgv: [] }),
   )
   const got = await Promise.all(threads.map(async (thread) => (await once(thread, 'message'))[0] as number))
   t.equal((got[0] as number) + (got[1] as number), rates.unitsBurst, `${got}`)

@@ -13,7 +13,8 @@ import type { HttpServerOptions } from '../../../src/transport/http.js'
 import { specTransaction } from '../../invokeTransactions.js'
 import { chainId, openQueue } from '../../rollup/queues.js'
 import { wideDispatchLimits } from '../../serverLimits.js'
-import { call, echo, echoed, type SocketTestServer, withSocketServer } from './socketServer.js'
+import { type SocketTestServer, withSocketServer } from './socketServer.js'
+import { call, echo, echoed } from './testServer.js'
 
 const dear = call('test_dear')
 

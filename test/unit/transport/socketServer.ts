@@ -4,10 +4,6 @@ import type { SocketLimits } from '../../../src/transport/socket.js'
 import { refusedUpgrade, SocketClient } from '../../socketClient.js'
 import { goodKey, startTestServer, type TestServer } from './testServer.js'
 
-export const call = (method: string, params = '[]', id = '1') =>
-  `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
-export const echo = call('test_echo', '["x"]')
-export const echoed = '{"jsonrpc":"2.0","id":1,"result":["x",null]}'
 export const path = `/ws/v3/${goodKey}`
 
 export interface SocketTestServer extends TestServer {

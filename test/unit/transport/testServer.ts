@@ -20,6 +20,11 @@ export interface TestServer extends TestEndpoint {
 
 export const goodKey = 'good-key'
 
+export const call = (method: string, params = '[]', id = '1') =>
+  `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
+export const echo = call('test_echo', '["x"]')
+export const echoed = '{"jsonrpc":"2.0","id":1,"result":["x",null]}'
+
 /** A real server on a free loopback port, with networks `testnet` (the default) and `other`. */
 export async function startTestServer(
   limits: Partial<HttpLimits> = {},
@@ -63,4 +68,14 @@ export async function startTestServer(
         headers: { 'content-type': 'application/json', ...headers },
       }),
   }
+}
+
+/** As {@link startTestServer}, closed when the test ends. */
+export async function withServer(
+  t: { teardown(run: () => Promise<void>): void },
+  ...args: Parameters<typeof startTestServer>
+): Promise<TestServer> {
+  const server = await startTestServer(...args)
+  t.teardown(() => server.server.close())
+  return server
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { call, echo, echoed, path, withSocketServer } from './socketServer.js'
-import { goodKey } from './testServer.js'
+import { path, withSocketServer } from './socketServer.js'
+import { call, echo, echoed, goodKey } from './testServer.js'
 
 t.test('paths lead to networks, keys are asked for', async (t) => {
   const { connect, refused } = await withSocketServer(t)

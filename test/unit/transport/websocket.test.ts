@@ -1,7 +1,7 @@
 import t from 'tap'
 import { until } from '../../until.js'
-import { call, echo, echoed, withSocketServer } from './socketServer.js'
-import { goodKey } from './testServer.js'
+import { withSocketServer } from './socketServer.js'
+import { call, echo, echoed, goodKey } from './testServer.js'
 
 t.test('answers are those of HTTP, ids echoed as they were written', async (t) => {
   const { connect, post } = await withSocketServer(t)

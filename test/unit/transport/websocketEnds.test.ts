@@ -5,7 +5,8 @@ import { FaultError } from '../../../src/primitives/faults.js'
 import { propertyRuns } from '../../property.js'
 import { frame, rawWebSocket, type SocketClient } from '../../socketClient.js'
 import { until } from '../../until.js'
-import { call, echo, echoed, path, withSocketServer } from './socketServer.js'
+import { path, withSocketServer } from './socketServer.js'
+import { call, echo, echoed } from './testServer.js'
 
 t.test('a binary message ends the connection with 1003', async (t) => {
   const { connect } = await withSocketServer(t)

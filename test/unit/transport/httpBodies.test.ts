@@ -1,0 +1,107 @@
+/** How bodies come in over HTTP: in pieces, too long, too slow, too many, and with a length in doubt. */
+import t from 'tap'
+import { RawClient, rawPost } from './rawClient.js'
+import { call, echo, echoed, goodKey, withServer } from './testServer.js'
+
+const path = `/v3/${goodKey}`
+
+t.test('a body over the limit is refused before it is read', async (t) => {
+  const { port, post } = await withServer(t, { bodyBytesMax: 1000 })
+  t.equal((await post(path, echo.padEnd(1000))).status, 200)
+  const refused = await post(path, echo.padEnd(1001))
+  t.equal(refused.status, 413)
+  t.match(await refused.json(), { error: { message: 'content length too large (1001>1000)' } })
+  const client = await RawClient.connect(port)
+  client.write(rawPost(path, '', { 'content-length': '5242881' }))
+  t.match((await client.read())?.body, 'content length too large (5242881>1000)')
+  await client.closed()
+})
+
+t.test('a chunked body is read, and refused as soon as it is too long', async (t) => {
+  const { port } = await withServer(t, { bodyBytesMax: 1000 })
+  const client = await RawClient.connect(port)
+  const head = `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
+  client.write(head)
+  client.write(chunk(echo.slice(0, 20)))
+  client.write(chunk(echo.slice(20)))
+  client.write('0\r\n\r\n')
+  t.equal((await client.read())?.body, echoed)
+  client.write(head)
+  client.write(chunk(' '.repeat(600)))
+  client.write(chunk(' '.repeat(600)))
+  t.equal((await client.read())?.status, 413)
+  await client.closed()
+})
+
+t.test('requests in one packet are answered in order', async (t) => {
+  const { port } = await withServer(t)
+  const client = await RawClient.connect(port)
+  t.teardown(() => client.socket.destroy())
+  client.write(
+    Array.from({ length: 50 }, (_, id) => rawPost(path, call('test_echo', '[1]', String(id)))).join(''),
+  )
+  for (let id = 0; id < 50; id++) {
+    t.equal((await client.read())?.body, `{"jsonrpc":"2.0","id":${id},"result":[1,null]}`)
+  }
+})
+
+t.test('a body may come in byte by byte', async (t) => {
+  const { port } = await withServer(t)
+  const client = await RawClient.connect(port)
+  t.teardown(() => client.socket.destroy())
+  for (const byte of Buffer.from(rawPost(path, call('test_echo', '["é"]')))) {
+    await new Promise((resolve) => client.socket.write(Uint8Array.of(byte), resolve))
+  }
+  t.equal((await client.read())?.body, '{"jsonrpc":"2.0","id":1,"result":["é",null]}')
+})
+
+t.test('a body that does not come in time ends its connection alone', async (t) => {
+  const { port, post } = await withServer(t, { bodyMsMax: 100 })
+  const silent = await RawClient.connect(port)
+  silent.write(rawPost(path, '', { 'content-length': '10' }))
+  const slow = await RawClient.connect(port)
+  slow.write(rawPost(path, '', { 'content-length': '1000000' }))
+  const drip = setInterval(() => slow.write(' '), 10)
+  t.teardown(() => clearInterval(drip))
+  await Promise.all([silent.closed(), slow.closed()])
+  t.equal((await post(path, echo)).status, 200)
+})
+
+t.test('unfinished bodies of all connections share one bound', async (t) => {
+  const { port, post } = await withServer(t, { bufferedBytesMax: 3000 })
+  const first = await RawClient.connect(port)
+  t.teardown(() => first.socket.destroy())
+  // A later chunk of the same body is kept too, so its answer shows that the bound counts it.
+  first.write(rawPost(path, ' '.repeat(2000), { 'content-length': '2500' }))
+  t.equal((await post(path, echo)).status, 200, 'a body in one piece needs no room')
+  const second = await RawClient.connect(port)
+  second.write(rawPost(path, ' '.repeat(2000), { 'content-length': '2500' }))
+  const refused = await Promise.race([second.read(), first.read()])
+  t.equal(refused?.status, 503)
+  t.equal(refused?.headers.get('retry-after'), '1')
+})
+
+t.test('a request hidden behind a second length is refused where that is asked for', async (t) => {
+  const strict = await withServer(t)
+  const lax = await withServer(t, {}, { refuseRepeatedLength: false })
+  const hidden = rawPost(path, call('test_count'))
+  const second = `content-length: ${Buffer.byteLength(echo + hidden)}\r\n\r\n`
+  const twice = rawPost(path, echo).replace('\r\n\r\n', `\r\n${second}`) + hidden
+  const client = await RawClient.connect(strict.port)
+  client.write(twice)
+  t.equal(await client.read(), undefined, 'the connection ends')
+  const elsewhere = await RawClient.connect(strict.port)
+  elsewhere.write(twice.replace(path, '/nowhere').replace('POST', 'PUT'))
+  t.equal(await elsewhere.read(), undefined, 'whatever the first request would have come to')
+  const alone = await RawClient.connect(strict.port)
+  alone.write(twice.slice(0, -hidden.length))
+  t.equal((await alone.read())?.status, 400)
+  await alone.closed()
+  t.equal(strict.network.runs, 0)
+  const other = await RawClient.connect(lax.port)
+  t.teardown(() => other.socket.destroy())
+  other.write(twice)
+  t.equal((await other.read())?.body, echoed)
+  t.match((await other.read())?.body, '"result":2')
+})

@@ -1,0 +1,96 @@
+/** How answers go out over HTTP and connections end: long answers, slow readers, clients that leave, the server's end. */
+import t from 'tap'
+import { RawClient, rawPost } from './rawClient.js'
+import { call, echo, goodKey, startTestServer, withServer } from './testServer.js'
+
+const path = `/v3/${goodKey}`
+
+t.test('a busy connection gets all of many long answers, one after another', async (t) => {
+  const { port } = await withServer(t)
+  const client = await RawClient.connect(port)
+  t.teardown(() => client.socket.destroy())
+  for (let i = 0; i < 20; i++) {
+    client.write(rawPost(path, call('test_bytes', '["0x40000"]')))
+    t.equal((await client.read())?.body.length, '{"jsonrpc":"2.0","id":1,"result":""}'.length + 0x40000)
+  }
+})
+
+t.test('a client that leaves while a job runs harms nothing', async (t) => {
+  const { port, post, network } = await withServer(t)
+  const client = await RawClient.connect(port)
+  client.write(rawPost(path, call('test_job')))
+  while (network.jobs.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  client.socket.destroy()
+  await client.closed()
+  // An answer to another request shows that the server has seen the first one's end.
+  await post(path, echo)
+  network.jobs.pop()?.resolve('"done"')
+  t.equal((await post(path, echo)).status, 200)
+  const later = post(path, call('test_job'))
+  while (network.jobs.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  network.jobs.pop()?.resolve('"done later"')
+  t.match(await (await later).text(), '"done later"')
+})
+
+t.test('an answer that comes later is complete', async (t) => {
+  const { post, network } = await withServer(t)
+  const asked = post(path, call('test_job'))
+  while (network.jobs.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  network.jobs.pop()?.resolve(Buffer.from(JSON.stringify('x'.repeat(2_000_000))))
+  const response = await asked
+  t.equal(response.headers.get('content-type'), 'application/json')
+  t.equal(JSON.parse(await response.text()).result.length, 2_000_000)
+})
+
+t.test('a slow reader gets all of a long answer', async (t) => {
+  const { port } = await withServer(t)
+  const client = await RawClient.connect(port)
+  t.teardown(() => client.socket.destroy())
+  client.socket.pause()
+  client.write(rawPost(path, call('test_bytes', '["0x200000"]')))
+  const other = await RawClient.connect(port)
+  t.teardown(() => other.socket.destroy())
+  other.write(rawPost(path, call('test_bytes', '["0x10000"]')))
+  t.equal(JSON.parse((await other.read())?.body ?? '').result, 'é'.repeat(0x10000))
+  client.socket.resume()
+  t.equal(JSON.parse((await client.read())?.body ?? '').result, 'é'.repeat(0x200000))
+})
+
+t.test('a client that asks on and reads nothing loses its connection', async (t) => {
+  const { port, post, network } = await withServer(t)
+  const client = await RawClient.connect(port)
+  client.socket.pause()
+  const asked = 2000
+  client.write(rawPost(path, call('test_bytes', '["0x8000"]')).repeat(asked))
+  // The server reads requests in the order of their connections' arrival, so a later answer means it saw the first.
+  t.equal((await post(path, echo)).status, 200)
+  client.socket.resume()
+  let answers = 0
+  while ((await client.read()) !== undefined) answers++
+  t.ok(answers < asked, `${answers} of ${asked} answers`)
+  t.equal(network.runs, 3, 'the long one twice, then it is remembered')
+})
+
+t.test('closing lets answers under way finish and takes nothing new', async (t) => {
+  const { port, server, network, post } = await startTestServer()
+  const idle = await RawClient.connect(port)
+  const asked = post(path, call('test_job'))
+  while (network.jobs.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  const closed = server.close()
+  await t.rejects(RawClient.connect(port))
+  network.jobs.pop()?.resolve('"done"')
+  t.match(await (await asked).text(), '"done"')
+  await closed
+  await idle.closed()
+  await server.close()
+})
+
+t.test('closing does not wait for ever', async () => {
+  const { port, server, network } = await startTestServer({ closeMsMax: 50 })
+  const client = await RawClient.connect(port)
+  client.write(rawPost(path, call('test_job')))
+  while (network.jobs.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await server.close()
+  await client.closed()
+  network.jobs.pop()?.resolve('"too late"')
+})
