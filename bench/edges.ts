@@ -4,9 +4,9 @@
  *
  *   npm run -s build && node dist/bench/edges.js [--edges 2] [--connections 64] [--seconds 3] [--rounds 3]
  *
- * Nothing is remembered between requests. One slot costs the loader about as much as the server, so where both fill the machine its rate says how the
- * cores are split; a batch of 100 slots, each read from the store, is nearly all the server's work and shows what the
- * edges do. CPU time per request tells what sharing itself costs, whatever the loader takes.
+ * Nothing is remembered between requests. One slot costs the loader about as much as the server, so where both fill
+ * the machine its rate says how the cores are split; a batch of 100 slots is nearly all the server's work and shows
+ * what the edges do. CPU time per request tells what sharing itself costs, whatever the loader takes.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
