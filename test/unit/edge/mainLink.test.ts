@@ -1,0 +1,77 @@
+import { once } from 'node:events'
+import type { MessagePort } from 'node:worker_threads'
+import t, { type Test } from 'tap'
+import type { Behind } from '../../../src/edge/chainFeed.js'
+import { MainLink } from '../../../src/edge/mainLink.js'
+import type { EdgeCommand, EdgeMessage } from '../../../src/edge/messages.js'
+import { decodeArgs, encodeResult, encodeThrown } from '../../../src/pool/messages.js'
+import { FaultError } from '../../../src/primitives/faults.js'
+import { Caller } from '../../../src/rpc/caller.js'
+
+/** An edge's link, and the end of it that the main thread has. */
+function connect(t: Test): { main: MessagePort; link: MainLink; say(command: EdgeCommand): void } {
+  const { port1, port2 } = new MessageChannel()
+  const main = port1 as unknown as MessagePort
+  t.teardown(() => main.close())
+  return {
+    main,
+    link: new MainLink(port2 as unknown as MessagePort),
+    say: (command) => main.postMessage(command),
+  }
+}
+
+async function nextMessage(main: MessagePort): Promise<EdgeMessage> {
+  const [message] = (await once(main, 'message')) as [EdgeMessage]
+  return message
+}
+
+const faultOf = (thrown: unknown) => thrown instanceof FaultError && thrown.fault
+
+t.test('where a source stands is told at once, and to whoever listens later', async (t) => {
+  const { link, say } = connect(t)
+  const behind = { startingBlock: 3, number: 5 }
+  const early: (Behind | undefined)[] = []
+  const late: (Behind | undefined)[] = []
+  const heard = new Promise<void>((resolve) => {
+    link.feedOf('demo').listen((found) => {
+      early.push(found)
+      resolve()
+    })
+  })
+  say({ type: 'moved', network: 'other', behind: undefined })
+  say({ type: 'moved', network: 'demo', behind })
+  await heard
+  const unlisten = link.feedOf('demo').listen((found) => late.push(found))
+  t.strictSame([early, late], [[behind], [behind]])
+  unlisten()
+  const again = new Promise((resolve) => link.feedOf('demo').listen((found) => found ?? resolve(found)))
+  say({ type: 'moved', network: 'demo', behind: undefined })
+  await again
+  t.strictSame([early, late], [[behind, undefined], [behind]])
+})
+
+t.test('a call is answered, or fails as it failed over there', async (t) => {
+  const { main, link, say } = connect(t)
+  const first = link.call('job', ['prove', 'demo', { value: 2n ** 70n }])
+  const asked = await nextMessage(main)
+  if (asked.type !== 'call') throw new Error(asked.type)
+  t.strictSame(decodeArgs(asked.args), ['prove', 'demo', { value: 2n ** 70n }])
+  const second = link.call('submit', [])
+  const other = await nextMessage(main)
+  if (other.type !== 'call') throw new Error(other.type)
+  const fault = { kind: 'ServerBusy', retryAfterMs: 5 } as const
+  say({ type: 'reply', serial: other.serial, reply: encodeThrown(new FaultError(fault)) })
+  say({ type: 'reply', serial: asked.serial, reply: encodeResult({ proof: 7 }) })
+  t.strictSame(await second.catch(faultOf), fault)
+  t.strictSame(await first, { proof: 7 })
+})
+
+t.test('a call whose caller goes is cancelled, and one of a caller who is gone never made', async (t) => {
+  const { main, link } = connect(t)
+  const caller = new Caller()
+  link.call('job', [], caller).catch(() => undefined)
+  const asked = await nextMessage(main)
+  caller.leave()
+  t.strictSame(await nextMessage(main), { type: 'cancel', serial: (asked as { serial?: number }).serial })
+  t.strictSame(await link.call('job', [], caller).catch(faultOf), { kind: 'RequestTimedOut' })
+})
