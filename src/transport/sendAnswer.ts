@@ -29,11 +29,35 @@ export function statusLine(status: number): string {
   return line
 }
 
+const contentTypeName = Buffer.from('content-type')
+const contentType = Buffer.from('application/json')
+
+/** Blocks whose {@link headerLines} are kept: the heads of all networks, and some that requests are pinned to. */
+const headerLinesMax = 64
+
+const headerLines = new Map<string, Uint8Array>()
+
+/**
+ * The value of the content type with the line that names the block after it: the server beneath writes a value as it
+ * is given. Each header is a call into it, and text is measured and copied first, so that one header of bytes made
+ * before takes 0.1 µs, and two of text 0.5 µs.
+ */
+function contentTypeAndBlock(block: string): Uint8Array {
+  const known = headerLines.get(block)
+  if (known !== undefined) return known
+  const lines = Buffer.from(`application/json\r\ntidegate-block: ${block}`)
+  if (headerLines.size === headerLinesMax) headerLines.clear()
+  headerLines.set(block, lines)
+  return lines
+}
+
 /** Writes status and headers; the body has to follow. Call it where {@link sendAnswer} may be called. */
 export function writeHead(res: HttpResponse, answer: Answer, headers: ExtraHeaders): void {
   if (answer.status !== 200) res.writeStatus(statusLine(answer.status))
-  res.writeHeader('content-type', 'application/json')
-  if (answer.block !== undefined) res.writeHeader('tidegate-block', answer.block)
+  res.writeHeader(
+    contentTypeName,
+    answer.block === undefined ? contentType : contentTypeAndBlock(answer.block),
+  )
   if (headers !== noHeaders) for (const [name, value] of headers) res.writeHeader(name, value)
   if (answer.retryAfterMs !== undefined) {
     res.writeHeader('retry-after', String(Math.ceil(answer.retryAfterMs / 1000)))
@@ -56,6 +80,9 @@ export function sendAnswer(res: HttpResponse, answer: Answer, headers: ExtraHead
  */
 const scratchBytesMax = 1024 * 1024
 
+/** From this length on a piece is sent by itself: copying it would cost more than a further call of the system. */
+const longBytesMin = 32 * 1024
+
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)
 
 /** The body as one piece, valid until the next call: uWebSockets.js copies or sends it before `end` returns. */
@@ -73,6 +100,26 @@ export function wholeBody(body: AnswerBody): string | Uint8Array {
     }
   }
   return target.subarray(0, length)
+}
+
+/** The body in pieces that stay what they are: long ones themselves, and joined what stands between them. */
+export function lastingPieces(body: AnswerBody): Uint8Array[] {
+  if (typeof body === 'string') return [Buffer.from(body)]
+  const pieces: Uint8Array[] = []
+  let short: (string | Uint8Array)[] = []
+  const join = (): void => {
+    if (short.length > 0) pieces.push(Buffer.from(wholeBody(short)))
+    short = []
+  }
+  for (const piece of body) {
+    if (typeof piece === 'string' || piece.length < longBytesMin) short.push(piece)
+    else {
+      join()
+      pieces.push(piece)
+    }
+  }
+  join()
+  return pieces
 }
 
 function growScratch(bytes: number): Buffer {
