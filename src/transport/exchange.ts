@@ -20,7 +20,7 @@ export interface ExchangePool {
   isClosing: boolean
   /** Head and tail of the list of exchanges whose body has not arrived, oldest first. */
   readonly receiving: ReceivingList
-  /** Called when the last open exchange is over. */
+  /** Called when the last open exchange of a closing server is over. */
   onIdle(): void
   /** An answer for a body that is too long; `bytes` is what was announced or has come so far. */
   tooLong(bytes: number): Answer
@@ -197,6 +197,6 @@ export class Exchange extends Caller {
     if (this.#state === 'receiving') this.#stopReceiving()
     this.#state = 'over'
     this.leave()
-    if (--this.pool.open === 0) this.pool.onIdle()
+    if (--this.pool.open === 0 && this.pool.isClosing) this.pool.onIdle()
   }
 }
