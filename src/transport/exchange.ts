@@ -3,10 +3,10 @@
  * sends what comes back. Owns the response object: after an abort or an answer nothing touches it again.
  */
 import type { HttpResponse } from 'uWebSockets.js'
-import type { Answer } from '../rpc/answer.js'
+import type { Answer, AnswerBody } from '../rpc/answer.js'
 import { type Allowance, Caller } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
-import { type ExtraHeaders, wholeBody, writeHead } from './sendAnswer.js'
+import { type ExtraHeaders, lastingPieces, wholeBody, writeHead } from './sendAnswer.js'
 import type { Total } from './totals.js'
 
 /** What the exchanges of one server share. */
@@ -21,7 +21,7 @@ export interface ExchangePool {
   isClosing: boolean
   /** Head and tail of the list of exchanges whose body has not arrived, oldest first. */
   readonly receiving: ReceivingList
-  /** Called when the last open exchange is over. */
+  /** Called when the last open exchange of a closing server is over. */
   onIdle(): void
   /** An answer for a body that is too long; `bytes` is what was announced or has come so far. */
   tooLong(bytes: number): Answer
@@ -65,8 +65,12 @@ export class ReceivingList {
  */
 const wholeBytesMax = 16 * 1024
 
-function asBytes(body: string | Uint8Array): Uint8Array {
-  return typeof body === 'string' ? Buffer.from(body) : body
+/** Whether a body has more than {@link wholeBytesMax} bytes; characters of text count for one. */
+function isLong(body: AnswerBody): boolean {
+  if (typeof body === 'string') return body.length > wholeBytesMax
+  let bytes = 0
+  for (const piece of body) bytes += piece.length
+  return bytes > wholeBytesMax
 }
 
 export class Exchange extends Caller {
@@ -148,12 +152,11 @@ export class Exchange extends Caller {
     this.#state = 'sending'
     try {
       writeHead(this.#res, answer, this.headers)
-      const body = wholeBody(answer.body)
       const closes = close || this.pool.isClosing
-      if (body.length > wholeBytesMax && !closes) this.#sendInParts(asBytes(body))
+      if (!closes && isLong(answer.body)) this.#sendInParts(lastingPieces(answer.body))
       else {
         this.#finish()
-        this.#res.end(body, closes)
+        this.#res.end(wholeBody(answer.body), closes)
       }
     } catch (error) {
       // Whether anything was written is unknown, so the connection goes.
@@ -162,21 +165,26 @@ export class Exchange extends Caller {
     }
   }
 
-  /** Sends what the connection takes and the rest as it drains. `body` is not kept. */
-  #sendInParts(body: Uint8Array): void {
+  /** Sends what the connection takes and the rest as it drains, from where the pieces are: nothing is copied. */
+  #sendInParts(pieces: readonly Uint8Array[]): void {
     const res = this.#res
-    const [, isDone] = res.tryEnd(body, body.length)
-    if (isDone) {
-      this.#finish()
-      return
+    let bytes = 0
+    for (const piece of pieces) bytes += piece.length
+    let place = 0
+    let pieceStart = 0
+    /** Goes on at `offset` of the body; false once the connection takes no more. */
+    const send = (offset: number): boolean => {
+      for (let from = offset; ; from = pieceStart) {
+        const piece = pieces[place] as Uint8Array
+        const [isTaken, isDone] = res.tryEnd(piece.subarray(from - pieceStart), bytes)
+        if (isDone) this.#finish()
+        if (isDone || !isTaken) return isTaken
+        pieceStart += piece.length
+        place++
+      }
     }
-    const sent = res.getWriteOffset()
-    const rest = Uint8Array.prototype.slice.call(body, sent)
-    res.onWritable((offset) => {
-      const [isTaken, isDoneNow] = res.tryEnd(rest.subarray(offset - sent), body.length)
-      if (isDoneNow) this.#finish()
-      return isTaken
-    })
+    send(0)
+    if (this.#state === 'sending') res.onWritable(send)
   }
 
   #stopReceiving(): void {
@@ -192,6 +200,6 @@ export class Exchange extends Caller {
     if (this.#state === 'receiving') this.#stopReceiving()
     this.#state = 'over'
     this.leave()
-    if (--this.pool.open === 0) this.pool.onIdle()
+    if (--this.pool.open === 0 && this.pool.isClosing) this.pool.onIdle()
   }
 }

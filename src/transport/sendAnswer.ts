@@ -29,11 +29,35 @@ export function statusLine(status: number): string {
   return line
 }
 
+const contentTypeName = Buffer.from('content-type')
+const contentType = Buffer.from('application/json')
+
+/** Blocks whose {@link headerLines} are kept: the heads of all networks, and some that requests are pinned to. */
+const headerLinesMax = 64
+
+const headerLines = new Map<string, Uint8Array>()
+
+/**
+ * The value of the content type with the line that names the block after it: the server beneath writes a value as it
+ * is given. Each header is a call into it, and text is measured and copied first, so that one header of bytes made
+ * before takes 0.1 µs, and two of text 0.5 µs.
+ */
+function contentTypeAndBlock(block: string): Uint8Array {
+  const known = headerLines.get(block)
+  if (known !== undefined) return known
+  const lines = Buffer.from(`application/json\r\ntidegate-block: ${block}`)
+  if (headerLines.size === headerLinesMax) headerLines.clear()
+  headerLines.set(block, lines)
+  return lines
+}
+
 /** Writes status and headers; the body has to follow. Call it where {@link sendAnswer} may be called. */
 export function writeHead(res: HttpResponse, answer: Answer, headers: ExtraHeaders): void {
   if (answer.status !== 200) res.writeStatus(statusLine(answer.status))
-  res.writeHeader('content-type', 'application/json')
-  if (answer.block !== undefined) res.writeHeader('tidegate-block', answer.block)
+  res.writeHeader(
+    contentTypeName,
+    answer.block === undefined ? contentType : contentTypeAndBlock(answer.block),
+  )
   if (headers !== noHeaders) for (const [name, value] of headers) res.writeHeader(name, value)
   if (answer.retryAfterMs !== undefined) {
     res.writeHeader('retry-after', String(Math.ceil(answer.retryAfterMs / 1000)))
@@ -56,6 +80,26 @@ export function sendAnswer(res: HttpResponse, answer: Answer, headers: ExtraHead
  */
 const scratchBytesMax = 1024 * 1024
 
+/** Longest text that is written letter by letter: up to there it takes less time than the call that can do it at once. */
+const spelledMax = 64
+
+/** Writes text as UTF-8 at an offset; returns the end. There is room for three bytes a character. */
+function writeText(target: Buffer, text: string, offset: number): number {
+  if (text.length <= spelledMax) {
+    let at = 0
+    for (; at < text.length; at++) {
+      const code = text.charCodeAt(at)
+      if (code >= 0x80) break
+      target[offset + at] = code
+    }
+    if (at === text.length) return offset + at
+  }
+  return offset + target.write(text, offset, 'utf8')
+}
+
+/** From this length on a piece is sent by itself: copying it would cost more than a further call of the system. */
+const longBytesMin = 32 * 1024
+
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)
 
 /** The body as one piece, valid until the next call: uWebSockets.js copies or sends it before `end` returns. */
@@ -66,13 +110,33 @@ export function wholeBody(body: AnswerBody): string | Uint8Array {
   const target = bytesMax > scratchBytesMax ? Buffer.allocUnsafe(bytesMax) : growScratch(bytesMax)
   let length = 0
   for (const piece of body) {
-    if (typeof piece === 'string') length += target.write(piece, length, 'utf8')
+    if (typeof piece === 'string') length = writeText(target, piece, length)
     else {
       target.set(piece, length)
       length += piece.length
     }
   }
   return target.subarray(0, length)
+}
+
+/** The body in pieces that stay what they are: long ones themselves, and joined what stands between them. */
+export function lastingPieces(body: AnswerBody): Uint8Array[] {
+  if (typeof body === 'string') return [Buffer.from(body)]
+  const pieces: Uint8Array[] = []
+  let short: (string | Uint8Array)[] = []
+  const join = (): void => {
+    if (short.length > 0) pieces.push(Buffer.from(wholeBody(short)))
+    short = []
+  }
+  for (const piece of body) {
+    if (typeof piece === 'string' || piece.length < longBytesMin) short.push(piece)
+    else {
+      join()
+      pieces.push(piece)
+    }
+  }
+  join()
+  return pieces
 }
 
 function growScratch(bytes: number): Buffer {

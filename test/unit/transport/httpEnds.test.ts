@@ -56,6 +56,26 @@ t.test('a slow reader gets all of a long answer', async (t) => {
   t.equal(JSON.parse((await client.read())?.body ?? '').result, 'é'.repeat(0x200000))
 })
 
+t.test('a slow reader gets all of a batch whose answers are long and short', async (t) => {
+  const { port } = await withServer(t)
+  const lengths = [3, 0x8000, 1, 2, 0x9000, 0x4000, 0x100000, 0x20000, 5]
+  const batch = lengths.map((length) => call('test_bytes', `["0x${length.toString(16)}"]`))
+  const client = await RawClient.connect(port)
+  t.teardown(() => client.socket.destroy())
+  client.socket.pause()
+  client.write(rawPost(path, `[${batch.join()}]`))
+  const other = await RawClient.connect(port)
+  t.teardown(() => other.socket.destroy())
+  other.write(rawPost(path, echo))
+  await other.read()
+  client.socket.resume()
+  const answers = JSON.parse((await client.read())?.body ?? '') as { result: string }[]
+  t.same(
+    answers.map(({ result }) => result.length),
+    lengths,
+  )
+})
+
 t.test('a client that asks on and reads nothing loses its connection', async (t) => {
   const { port, post, network } = await withServer(t)
   const client = await RawClient.connect(port)
