@@ -15,7 +15,7 @@ import { type Contestant, measureHttp, type RunSettings, saturateUrl, startBare 
 import { importScenario, readsWhileImporting } from './importRun.js'
 import { memory } from './memoryRun.js'
 import { type BenchOptions, helpText, parseOptions } from './options.js'
-import { compareSides, type Finding, isFailed, type Outcome, type Report } from './outcome.js'
+import { compareOutcomes, type Finding, isFailed, type Outcome, type Report } from './outcome.js'
 import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './scenarios.js'
 import { cores, isPinned, pinLoader, type ServerProcess } from './serverProcess.js'
 import type { RunContext, SpecialScenario } from './specialScenario.js'
@@ -215,8 +215,7 @@ function withGrowth(findings: readonly Finding[]): Finding[] {
   return findings.map((finding) => {
     const isLarger = finding.name === 'slots-100k' || finding.name === 'slots-large'
     if (!isLarger || isFailed(finding) || small === undefined || isFailed(small)) return finding
-    const growth = compareSides(finding.own, small.own)
-    return { ...finding, ratios: { ...finding.ratios, 'slots-1k': growth } }
+    return { ...finding, ratios: { ...finding.ratios, 'slots-1k': compareOutcomes(finding, small) } }
   })
 }
 
