@@ -23,7 +23,7 @@ import { publish } from './speedPage.js'
 import { submissions } from './submissionRun.js'
 import { findShortfalls, parseTargets, scenariosOf, shortfallTable, type Target } from './targets.js'
 import { findingLine, footLines, headLine } from './terminalReport.js'
-import { startTidegate, type TidegateOptions, withoutCaches } from './tidegateServer.js'
+import { startTidegate, withoutCaches } from './tidegateServer.js'
 
 const specialScenarios: readonly SpecialScenario[] = [
   readsUnderProofs,
@@ -89,11 +89,14 @@ async function run(
     withLatencies: !options.isCheck,
   }
   const networks = new Networks(options)
+  const startedAt = new Date().toISOString()
   const http = httpScenarios(options).filter(
     (scenario) => isChosen(scenario.name) && (options.url === undefined || isOfAnyEndpoint(scenario)),
   )
   const special = options.url === undefined ? specialScenarios.filter(({ name }) => isChosen(name)) : []
-  if (http.length + special.length === 0) throw new RangeError('--only: no scenario has such a name')
+  if (http.length + special.length === 0) {
+    throw new RangeError(`--only: no scenario ${options.url === undefined ? '' : 'of --url '}has such a name`)
+  }
   // Made before the loader is pinned, so that all cores take part.
   for (const { network } of http) if (options.url === undefined) await networks.get(network)
   if (special.length > 0) await networks.get('demo')
@@ -111,20 +114,18 @@ async function run(
       .join(', ')}\n`,
   )
   console.log(headLine())
-  const server = { limits: options.limits, nodeFlags: profileFlags(options.profileFolder) }
-  await measureAllHttp(http, options, server, settings, networks, folder, tell)
   const context: RunContext = {
     folder,
     settings,
     isQuick: options.isQuick,
-    server,
+    server: { limits: options.limits, nodeFlags: profileFlags(options.profileFolder) },
     network: (name) => networks.get(name),
   }
+  await measureAllHttp(http, options, context, tell)
   for (const scenario of special) {
     const { name, title } = scenario
     tell(await attempt(scenario, async () => ({ name, title, ...(await scenario.run(context)) })))
   }
-  const startedAt = new Date().toISOString()
   const report = { startedAt, machine, settings: about, loaderCeiling, findings: withGrowth(findings) }
   console.log(footLines(report).join('\n'))
   return report
@@ -138,10 +139,7 @@ function profileFlags(folder: string | undefined): readonly string[] {
 async function measureAllHttp(
   scenarios: readonly Scenario[],
   options: BenchOptions,
-  server: TidegateOptions,
-  settings: RunSettings,
-  networks: Networks,
-  folder: string,
+  { folder, settings, server, network }: RunContext,
   tell: (finding: Finding) => void,
 ): Promise<void> {
   if (scenarios.length === 0) return
@@ -156,7 +154,7 @@ async function measureAllHttp(
     let anvil: Contestant | undefined
     if (endpoint === undefined) {
       const names = new Set<string>(['demo', ...scenarios.map(({ network }) => network)])
-      const served = await Promise.all([...names].map((name) => networks.get(name)))
+      const served = await Promise.all([...names].map(network))
       const usual = await started(startTidegate(folder, served, server))
       const uncached = await started(
         startTidegate(folder, served, { ...server, limits: { ...server.limits, ...withoutCaches } }),
@@ -168,9 +166,7 @@ async function measureAllHttp(
     }
     if (options.withAnvil) {
       const url = ownOf(scenarios[0] as Scenario).url
-      const process = await started(
-        startAnvil(folder, await networks.get('demo'), new URL('/demo', url).href),
-      )
+      const process = await started(startAnvil(folder, await network('demo'), new URL('/demo', url).href))
       anvil = { name: 'anvil', url: `http://127.0.0.1:${process.said}/`, process }
     }
     for (const scenario of scenarios) {
