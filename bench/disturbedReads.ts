@@ -8,10 +8,10 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { threadsDefault } from '../src/pool/jobPool.js'
 import { slots } from './demoFacts.js'
-import { askAtRate, targetOf, withConnections } from './httpLoader.js'
+import { askAtRate, type LoadResult, targetOf, withConnections } from './httpLoader.js'
 import type { Outcome, Ratio, Side } from './outcome.js'
 import { rpc } from './rpc.js'
-import type { ServerProcess } from './serverProcess.js'
+import { onServerCore, type ServerProcess } from './serverProcess.js'
 import type { SpecialScenario } from './specialScenario.js'
 import { latenciesOf, median } from './statistics.js'
 import { startTidegate } from './tidegateServer.js'
@@ -25,21 +25,20 @@ const niceness = 10
 const { address, slot } = slots[0] as (typeof slots)[number]
 const read = rpc('eth_getStorageAt', [address, slot, 'latest'])
 
-/** Latencies in ms of cached reads of the demo chain. */
-export async function readAtRate(server: ServerProcess, seconds: number): Promise<number[]> {
-  const { latencies } = await withConnections(targetOf(server.said), connections, (open) =>
+/** Cached reads of the demo chain at the fixed rate. */
+export function readAtRate(server: ServerProcess, seconds: number): Promise<LoadResult> {
+  return withConnections(targetOf(server.said), connections, (open) =>
     askAtRate(open, readsPerSecond, seconds, () => read),
   )
-  return [...latencies]
 }
 
 /** Reads on the disturbed server beside reads on the same one under other conditions, by their names. */
 export function latencyComparison(
   server: ServerProcess,
-  disturbedRounds: readonly number[][],
-  otherRounds: Readonly<Record<string, readonly number[][]>>,
+  disturbedRounds: readonly LoadResult[],
+  otherRounds: Readonly<Record<string, readonly LoadResult[]>>,
 ): Omit<Outcome, 'name' | 'title'> {
-  const own = { ...toSide(disturbedRounds), residentBytes: server.residentBytes() }
+  const own = { ...toSide(disturbedRounds), ...server.memory() }
   const rivals = Object.fromEntries(
     Object.entries(otherRounds).map(([name, rounds]) => [name, toSide(rounds)] as const),
   )
@@ -50,11 +49,19 @@ export function latencyComparison(
     return { value: p99 / ownP99, by: 'p99' }
   }
   const ratios = Object.fromEntries(Object.entries(rivals).map(([name, side]) => [name, ratioTo(side)]))
-  return { unit: 'requests', own, rivals, ratios }
+  const late = [disturbedRounds, ...Object.values(otherRounds)].map(latenessText).join(', ')
+  const note = `sent after due, p99 ms: ${late} (${['own', ...Object.keys(otherRounds)].join(', ')})`
+  return { unit: 'requests', own, rivals, ratios, note }
 }
 
-function toSide(rounds: readonly number[][]): Side {
-  const each = rounds.map(latenciesOf)
+/** The loader's own share in the latencies: it is disturbed by whatever else runs on its core. */
+function latenessText(rounds: readonly LoadResult[]): string {
+  const p99 = median(rounds.map(({ lateness }) => latenciesOf(lateness ?? []).p99))
+  return p99?.toFixed(2) ?? '–'
+}
+
+function toSide(rounds: readonly LoadResult[]): Side {
+  const each = rounds.map((round) => latenciesOf(round.latencies))
   const of = (key: keyof (typeof each)[number]) => median(each.map((latencies) => latencies[key]))
   const latencies = { p50: of('p50'), p975: of('p975'), p99: of('p99'), p999: of('p999') }
   return { rate: readsPerSecond, rateSpread: 0, latencies, latencyRate: readsPerSecond }
@@ -63,12 +70,12 @@ function toSide(rounds: readonly number[][]): Side {
 export const readsUnderProofs: SpecialScenario = {
   name: 'reads-under-proofs',
   title: 'cached reads while the pool has more than it can do',
-  async run({ folder, settings, network }) {
-    const server = await startTidegate(folder, [await network('demo')])
+  async run({ folder, settings, server: options, network }) {
+    const server = await startTidegate(folder, [await network('demo')], options)
     try {
-      const busy: number[][] = []
-      const idle: number[][] = []
-      const spun: number[][] = []
+      const busy: LoadResult[] = []
+      const idle: LoadResult[] = []
+      const spun: LoadResult[] = []
       await readAtRate(server, settings.warmUpSeconds)
       for (let round = 0; round < settings.rounds; round++) {
         idle.push(await readAtRate(server, settings.seconds))
@@ -83,13 +90,14 @@ export const readsUnderProofs: SpecialScenario = {
 }
 
 /**
- * Beside as many processes in empty loops as the pool has threads, and of their niceness: what any busy machine does
- * to latencies, which is not the pool's doing.
+ * Beside as many processes in empty loops as the pool has threads, on the server's core and of their niceness: what
+ * any busy machine does to latencies, which is not the pool's doing.
  */
-async function besideSpinners(server: ServerProcess, seconds: number): Promise<number[]> {
-  const turn = [`require("node:os").setPriority(${niceness});process.send("turning");for(;;);`]
+async function besideSpinners(server: ServerProcess, seconds: number): Promise<LoadResult> {
+  const turn = `require("node:os").setPriority(${niceness});process.send("turning");for(;;);`
+  const [file = '', ...args] = onServerCore([process.execPath, '-e', turn])
   const spinners = Array.from({ length: threadsDefault() }, () =>
-    spawn(process.execPath, ['-e', ...turn], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+    spawn(file, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
   )
   try {
     await Promise.all(spinners.map((spinner) => once(spinner, 'message')))
@@ -100,7 +108,7 @@ async function besideSpinners(server: ServerProcess, seconds: number): Promise<n
   }
 }
 
-async function underPoolLoad(server: ServerProcess, seconds: number): Promise<number[]> {
+async function underPoolLoad(server: ServerProcess, seconds: number): Promise<LoadResult> {
   const loader = fork(fileURLToPath(new URL('./poolLoad.js', import.meta.url)), [server.said])
   try {
     // Its first message says that the load is on.

@@ -1,7 +1,8 @@
 /**
  * New heads pushed to many WebSockets. A replay source makes a block every half second; every socket has subscribed to
  * them. Delivery counts from the first socket that has a head to each socket that gets it, since the moment of its
- * making is not seen from outside. CPU is that of the server's main thread, which sends; blocks are executed on another.
+ * making is not seen from outside; the loader's own work on the messages before it is part of that. CPU is that of the
+ * server's main thread, which sends; blocks are executed on another.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -44,28 +45,30 @@ async function fanOut(context: RunContext, sockets: number): Promise<Omit<Outcom
       throw new Error(`no WebSocket with newHeads at ${url.pathname}: ${first.refused}`)
     }
     const before = server.mainThreadSeconds()
-    const [{ arrivals, missed, seconds }] = (await once(loader, 'message')) as [FanOutResult]
+    const [{ arrivals, missed, seconds, cpuMicros }] = (await once(loader, 'message')) as [FanOutResult]
     const after = server.mainThreadSeconds()
     const isKnown = before !== undefined && after !== undefined
     const own: Side = {
       rate: arrivals.length / seconds,
       rateSpread: 0,
       cpuMicros: isKnown ? ((after - before) * 1e6) / arrivals.length : undefined,
-      residentBytes: server.residentBytes(),
+      ...server.memory(),
       latencies: latenciesOf(arrivals),
     }
-    return { unit: 'messages', own, rivals: {}, ratios: {}, note: `${missed} messages missed` }
+    const note = `${missed} missed; the loader itself takes ${cpuMicros.toFixed(1)} µs for each`
+    return { unit: 'messages', own, rivals: {}, ratios: {}, note }
   } finally {
     await server.stop()
   }
 }
 
 /** A server that plays the demo chain on a copy of its store. */
-async function startReplay({ folder, network }: RunContext): Promise<ServerProcess> {
+async function startReplay({ folder, network, server }: RunContext): Promise<ServerProcess> {
   const demo = await network('demo')
   const copy = join(folder, 'live')
   mkdirSync(copy, { recursive: true })
   copyFileSync(join(demo.folder, 'chain.mdb'), join(copy, 'chain.mdb'))
   const source = { type: 'replay', file: join(devnetFolder, 'chain.rlp'), from: replayFrom, intervalMs }
-  return startTidegate(folder, [{ name: 'live', folder: copy, genesisPath: demo.genesisPath, source }])
+  const live = { name: 'live', folder: copy, genesisPath: demo.genesisPath, source }
+  return startTidegate(folder, [live], server)
 }

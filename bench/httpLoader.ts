@@ -30,6 +30,8 @@ export interface LoadResult {
   readonly seconds: number
   /** Each answer's, in ms. */
   readonly latencies: readonly number[]
+  /** At a fixed rate, how long after it was due each question was sent, in ms; latencies contain it. */
+  readonly lateness?: readonly number[]
 }
 
 /** Bytes that one read takes in; larger answers come in several. */
@@ -209,6 +211,7 @@ export async function askAtRate(
 ): Promise<LoadResult> {
   const total = Math.max(1, Math.floor(rate * seconds))
   const latencies: number[] = []
+  const lateness: number[] = []
   const free = [...connections]
   const startedAtMs = performance.now()
   let due = 0
@@ -218,6 +221,7 @@ export async function askAtRate(
       const dueAtMs = startedAtMs + (due * 1000) / rate
       if (dueAtMs > now) break
       due++
+      lateness.push(performance.now() - dueAtMs)
       const connection = free.pop() as HttpConnection
       connection.ask(next(), () => {
         latencies.push(performance.now() - dueAtMs)
@@ -227,5 +231,5 @@ export async function askAtRate(
     // Timers are a millisecond coarse; the loader has a core of its own to wait on.
     await new Promise(setImmediate)
   }
-  return { answers: total, seconds: (performance.now() - startedAtMs) / 1000, latencies }
+  return { answers: total, seconds: (performance.now() - startedAtMs) / 1000, latencies, lateness }
 }

@@ -24,6 +24,8 @@ import { type ServerProcess, startServer } from './serverProcess.js'
 import { latenciesOf, median, spread } from './statistics.js'
 
 export interface RunSettings {
+  /** Also rounds at a fixed rate; a check compares rates and CPU time alone. */
+  readonly withLatencies: boolean
   readonly rounds: number
   readonly seconds: number
   readonly warmUpSeconds: number
@@ -61,9 +63,11 @@ export async function measureHttp(
     await inTurns(tracks, settings.rounds, (track) => track.saturate())
     const [ownTrack, bareTrack] = tracks as [Track, Track]
     const common = Math.min(ownTrack.rate, bareTrack.rate)
-    await inTurns(tracks, settings.rounds, (track) =>
-      track.askAtRate(latencyLoad * (track.contestant.name === 'anvil' ? track.rate : common)),
-    )
+    if (settings.withLatencies) {
+      await inTurns(tracks, settings.rounds, (track) =>
+        track.askAtRate(latencyLoad * (track.contestant.name === 'anvil' ? track.rate : common)),
+      )
+    }
     const sides = new Map(tracks.map((track) => [track.contestant.name, track.side()]))
     const ownSide = sides.get(own.name) as Side
     sides.delete(own.name)
@@ -106,7 +110,7 @@ class Track {
   readonly #cpuMicros: number[] = []
   readonly #busy: number[] = []
   readonly #latencies: number[][] = []
-  #latencyRate = 0
+  #latencyRate: number | undefined
 
   constructor(
     scenario: Scenario,
@@ -131,13 +135,10 @@ class Track {
   }
 
   async saturate(): Promise<void> {
-    const { connections, seconds, loader } = this.settings
-    const before = this.contestant.process?.cpuSeconds()
-    const result =
-      loader === 'autocannon'
-        ? await saturateWithAutocannon(this.contestant.url, connections, seconds, this.#next)
-        : await withConnections(this.#target, connections, (open) => saturate(open, seconds, this.#next))
-    const after = this.contestant.process?.cpuSeconds()
+    const { url, process } = this.contestant
+    const before = process?.cpuSeconds()
+    const result = await saturateUrl(url, this.settings, this.settings.seconds, this.#next)
+    const after = process?.cpuSeconds()
     this.#rates.push(result.answers / result.seconds)
     if (before === undefined || after === undefined) return
     this.#cpuMicros.push(((after - before) * 1e6) / result.answers)
@@ -163,7 +164,7 @@ class Track {
       rateSpread: spread(this.#rates),
       cpuMicros: median(this.#cpuMicros),
       busy: median(this.#busy),
-      residentBytes: this.contestant.process?.residentBytes(),
+      ...this.contestant.process?.memory(),
       latencies: {
         p50: of('p50') ?? all.p50,
         p975: of('p975') ?? all.p975,
@@ -205,8 +206,19 @@ export function startBare(folder: string, answers: readonly string[]): Promise<S
   return startServer([process.execPath, program, answersPath], /^(\d+)$/)
 }
 
+/** Asks `url` again as soon as an answer is there, by the loader of the settings. */
+export function saturateUrl(
+  url: string,
+  { connections, loader }: RunSettings,
+  seconds: number,
+  next: NextBody,
+): Promise<LoadResult> {
+  if (loader === 'autocannon') return saturateWithAutocannon(url, connections, seconds, next)
+  return withConnections(targetOf(url), connections, (open) => saturate(open, seconds, next))
+}
+
 /** The load of the widely used tool, for comparison; it reaches about half the rate. Its latencies are whole ms. */
-export async function saturateWithAutocannon(
+async function saturateWithAutocannon(
   url: string,
   connections: number,
   seconds: number,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { devnetFolder } from './benchData.js'
 import { latencyComparison, readAtRate } from './disturbedReads.js'
+import type { LoadResult } from './httpLoader.js'
 import { onServerCore } from './serverProcess.js'
 import type { SpecialScenario } from './specialScenario.js'
 import { median, spread } from './statistics.js'
@@ -32,14 +33,14 @@ export const importScenario: SpecialScenario = {
 export const readsWhileImporting: SpecialScenario = {
   name: 'reads-while-importing',
   title: 'reads of one network while another is imported',
-  async run({ folder, settings, network }) {
+  async run({ folder, settings, server: options, network }) {
     const demo = await network('demo')
     const incoming = {
       name: 'incoming',
       genesis: demo.genesisPath,
       source: { type: 'file', path: join(devnetFolder, 'chain.rlp') },
     }
-    const server = await startTidegate(folder, [demo], { moreNetworks: [incoming] })
+    const server = await startTidegate(folder, [demo], { ...options, moreNetworks: [incoming] })
     try {
       const isImporting = async () => {
         const health = (await (await fetch(new URL('/health', server.said))).json()) as {
@@ -47,15 +48,15 @@ export const readsWhileImporting: SpecialScenario = {
         }
         return health.networks.incoming?.syncing === true
       }
-      const busy: number[][] = []
+      const busy: LoadResult[] = []
       // A round that the import did not outlast is not one of reads beside it.
       for (;;) {
-        const latencies = await readAtRate(server, settings.seconds)
+        const reads = await readAtRate(server, settings.seconds)
         if (!(await isImporting())) break
-        busy.push(latencies)
+        busy.push(reads)
       }
       if (busy.length === 0) throw new Error('the import was over before a round was; shorten --seconds')
-      const idle: number[][] = []
+      const idle: LoadResult[] = []
       for (let round = 0; round < settings.rounds; round++)
         idle.push(await readAtRate(server, settings.seconds))
       return latencyComparison(server, busy, { idle })

@@ -4,23 +4,24 @@
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { arch, cpus, platform, tmpdir, totalmem } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { packageRoot } from '../src/config.js'
 import { startAnvil } from './anvil.js'
 import { type BenchNetwork, demoNetwork, syntheticNetwork } from './benchData.js'
 import { readsUnderProofs } from './disturbedReads.js'
 import { newHeads } from './fanOut.js'
 import { htmlReport } from './htmlReport.js'
-import { saturate, targetOf, withConnections } from './httpLoader.js'
-import { type Contestant, measureHttp, type RunSettings, startBare } from './httpRun.js'
+import { type Contestant, measureHttp, type RunSettings, saturateUrl, startBare } from './httpRun.js'
 import { importScenario, readsWhileImporting } from './importRun.js'
+import { memory } from './memoryRun.js'
 import { type BenchOptions, helpText, parseOptions } from './options.js'
-import { compareSides, type Finding, isSkipped, type Outcome, type Report } from './outcome.js'
-import { httpScenarios, type NetworkName, type Scenario, slotsOf } from './scenarios.js'
+import { compareOutcomes, type Finding, isFailed, type Outcome, type Report } from './outcome.js'
+import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './scenarios.js'
 import { cores, isPinned, pinLoader, type ServerProcess } from './serverProcess.js'
 import type { RunContext, SpecialScenario } from './specialScenario.js'
+import { publish } from './speedPage.js'
 import { submissions } from './submissionRun.js'
-import { findShortfalls, parseTargets, shortfallTable, type Target } from './targets.js'
+import { findShortfalls, parseTargets, scenariosOf, shortfallTable, type Target } from './targets.js'
 import { findingLine, footLines, headLine } from './terminalReport.js'
 import { startTidegate, withoutCaches } from './tidegateServer.js'
 
@@ -28,6 +29,7 @@ const specialScenarios: readonly SpecialScenario[] = [
   readsUnderProofs,
   readsWhileImporting,
   importScenario,
+  memory,
   newHeads(1_000),
   newHeads(5_000),
   submissions,
@@ -62,7 +64,7 @@ async function main(options: BenchOptions): Promise<number> {
     const report = await run(options, chosenNames(options, targets), folder)
     writeReports(report, options.out ?? join(packageRoot(), 'bench/results'))
     if (options.isCheck) return check(report, options, targets)
-    return report.findings.some((finding) => isSkipped(finding) && finding.hasFailed) ? 1 : 0
+    return report.findings.some(isFailed) ? 1 : 0
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -70,7 +72,7 @@ async function main(options: BenchOptions): Promise<number> {
 
 /** Which scenarios are asked for, by name. A check takes those with targets, and what these are compared with. */
 function chosenNames(options: BenchOptions, targets: readonly Target[]): (name: string) => boolean {
-  const targeted = new Set(targets.flatMap(({ scenario, rival }) => [scenario, rival]))
+  const targeted = new Set(targets.flatMap(scenariosOf))
   return (name) =>
     (options.only.length === 0 || options.only.some((part) => name.includes(part))) &&
     (!options.isCheck || targeted.has(name))
@@ -81,11 +83,20 @@ async function run(
   isChosen: (name: string) => boolean,
   folder: string,
 ): Promise<Report> {
-  const settings: RunSettings = { ...options, warmUpSeconds: Math.min(1, options.seconds) }
+  const settings: RunSettings = {
+    ...options,
+    warmUpSeconds: Math.min(1, options.seconds),
+    withLatencies: !options.isCheck,
+  }
   const networks = new Networks(options)
-  const http = httpScenarios(options).filter(({ name }) => isChosen(name))
+  const startedAt = new Date().toISOString()
+  const http = httpScenarios(options).filter(
+    (scenario) => isChosen(scenario.name) && (options.url === undefined || isOfAnyEndpoint(scenario)),
+  )
   const special = options.url === undefined ? specialScenarios.filter(({ name }) => isChosen(name)) : []
-  if (http.length + special.length === 0) throw new RangeError('--only: no scenario has such a name')
+  if (http.length + special.length === 0) {
+    throw new RangeError(`--only: no scenario ${options.url === undefined ? '' : 'of --url '}has such a name`)
+  }
   // Made before the loader is pinned, so that all cores take part.
   for (const { network } of http) if (options.url === undefined) await networks.get(network)
   if (special.length > 0) await networks.get('demo')
@@ -103,29 +114,32 @@ async function run(
       .join(', ')}\n`,
   )
   console.log(headLine())
-  await measureAllHttp(http, options, settings, networks, folder, tell)
   const context: RunContext = {
     folder,
     settings,
     isQuick: options.isQuick,
+    server: { limits: options.limits, nodeFlags: profileFlags(options.profileFolder) },
     network: (name) => networks.get(name),
   }
+  await measureAllHttp(http, options, context, tell)
   for (const scenario of special) {
     const { name, title } = scenario
     tell(await attempt(scenario, async () => ({ name, title, ...(await scenario.run(context)) })))
   }
-  const startedAt = new Date().toISOString()
   const report = { startedAt, machine, settings: about, loaderCeiling, findings: withGrowth(findings) }
   console.log(footLines(report).join('\n'))
   return report
 }
 
+/** Of every thread one profile, written when the server ends. */
+function profileFlags(folder: string | undefined): readonly string[] {
+  return folder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(folder)}`]
+}
+
 async function measureAllHttp(
   scenarios: readonly Scenario[],
   options: BenchOptions,
-  settings: RunSettings,
-  networks: Networks,
-  folder: string,
+  { folder, settings, server, network }: RunContext,
   tell: (finding: Finding) => void,
 ): Promise<void> {
   if (scenarios.length === 0) return
@@ -140,11 +154,10 @@ async function measureAllHttp(
     let anvil: Contestant | undefined
     if (endpoint === undefined) {
       const names = new Set<string>(['demo', ...scenarios.map(({ network }) => network)])
-      const served = await Promise.all([...names].map((name) => networks.get(name)))
-      const { limits, profileFolder } = options
-      const usual = await started(startTidegate(folder, served, { limits, profileFolder }))
+      const served = await Promise.all([...names].map(network))
+      const usual = await started(startTidegate(folder, served, server))
       const uncached = await started(
-        startTidegate(folder, served, { limits: { ...limits, ...withoutCaches }, profileFolder }),
+        startTidegate(folder, served, { ...server, limits: { ...server.limits, ...withoutCaches } }),
       )
       ownOf = ({ network, isUncached }) => {
         const process = isUncached === true ? uncached : usual
@@ -153,9 +166,7 @@ async function measureAllHttp(
     }
     if (options.withAnvil) {
       const url = ownOf(scenarios[0] as Scenario).url
-      const process = await started(
-        startAnvil(folder, await networks.get('demo'), new URL('/demo', url).href),
-      )
+      const process = await started(startAnvil(folder, await network('demo'), new URL('/demo', url).href))
       anvil = { name: 'anvil', url: `http://127.0.0.1:${process.said}/`, process }
     }
     for (const scenario of scenarios) {
@@ -174,7 +185,7 @@ async function attempt(
   try {
     return await measure()
   } catch (error) {
-    return { name, title, skipped: `failed: ${(error as Error).message}`, hasFailed: true }
+    return { name, title, failed: (error as Error).message }
   }
 }
 
@@ -184,12 +195,10 @@ async function measureCeiling(folder: string, settings: RunSettings): Promise<nu
     JSON.stringify({ jsonrpc: '2.0', id: 1, result: `0x${'0'.repeat(64)}` }),
   ])
   try {
-    const target = targetOf(`http://127.0.0.1:${bare.said}/`)
     const body = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
-    const round = (seconds: number) =>
-      withConnections(target, settings.connections, (open) => saturate(open, seconds, () => body))
-    await round(settings.warmUpSeconds)
-    const { answers, seconds } = await round(settings.seconds)
+    const round = () => saturateUrl(`http://127.0.0.1:${bare.said}/`, settings, settings.seconds, () => body)
+    await round()
+    const { answers, seconds } = await round()
     return answers / seconds
   } finally {
     await bare.stop()
@@ -201,9 +210,8 @@ function withGrowth(findings: readonly Finding[]): Finding[] {
   const small = findings.find(({ name }) => name === 'slots-1k')
   return findings.map((finding) => {
     const isLarger = finding.name === 'slots-100k' || finding.name === 'slots-large'
-    if (!isLarger || isSkipped(finding) || small === undefined || isSkipped(small)) return finding
-    const growth = compareSides(finding.own, small.own)
-    return { ...finding, ratios: { ...finding.ratios, 'slots-1k': growth } }
+    if (!isLarger || isFailed(finding) || small === undefined || isFailed(small)) return finding
+    return { ...finding, ratios: { ...finding.ratios, 'slots-1k': compareOutcomes(finding, small) } }
   })
 }
 
@@ -249,6 +257,7 @@ function check(report: Report, options: BenchOptions, targets: readonly Target[]
 try {
   const options = parseOptions(process.argv.slice(2))
   if (options.isHelp) console.log(helpText)
+  else if (options.publish !== undefined) publish(options.publish)
   else process.exitCode = await main(options)
 } catch (error) {
   const isUsage = error instanceof RangeError

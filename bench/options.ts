@@ -21,6 +21,8 @@ export interface BenchOptions {
   readonly profileFolder: string | undefined
   /** Folder of the reports. */
   readonly out: string | undefined
+  /** A report that goes into the README instead of a run. */
+  readonly publish: string | undefined
 }
 
 export const helpText = `Measures Tidegate beside a bare uWebSockets.js server that answers the same bytes.
@@ -29,7 +31,8 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
   npm run bench:check              a short run beside anvil; exits 1 where it falls short of bench/targets.json
 
   --against anvil                  also the same questions to anvil holding the same chain; answers are compared first
-  --url URL                        measure this endpoint, holding the demo chain, instead of a server of our own
+  --url URL                        measure this endpoint, holding the demo chain, instead of a server of our own;
+                                   what needs other networks, or a server without caches, is left out
   --only NAME[,NAME]               scenarios whose name contains one of these
   --quick                          short rounds and small networks: a first look, not a measurement
   --rounds N, --seconds N          rounds of each server (5), and how long one takes (2)
@@ -39,8 +42,10 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
                                    to make, once
   --loader own|autocannon          who makes the load (own); autocannon reaches about half as much
   --limit NAME=N                   a member of the server's limits, for example poolNiceness=0; may be repeated
-  --cpu-prof DIR                   write CPU profiles of the server into this folder
+  --cpu-prof DIR                   write CPU profiles of the server's threads into this folder; they cost it
+                                   some of its speed
   --out DIR                        where the reports go
+  --publish FILE                   no run: this report's table into README.md, its charts into bench/speed.svg
   --help                           this text
 
 Networks are made once and kept in TIDEGATE_BENCH_CACHE, or else in tidegate-bench under the user's cache folder.
@@ -102,6 +107,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     limits: Object.fromEntries(values.limit.map(parseLimit)),
     profileFolder: values['cpu-prof'],
     out: values.out,
+    publish: values.publish,
   }
 }
 
@@ -125,6 +131,7 @@ function parse(args: readonly string[]) {
         limit: { type: 'string', multiple: true, default: [] },
         'cpu-prof': { type: 'string' },
         out: { type: 'string' },
+        publish: { type: 'string' },
       },
     })
   } catch (error) {

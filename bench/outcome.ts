@@ -1,8 +1,9 @@
 /** What a run finds out, as it stands in the JSON report. */
+import type { Memory } from './serverProcess.js'
 import type { Latencies } from './statistics.js'
 
 /** One server under one scenario: medians over the rounds. */
-export interface Side {
+export interface Side extends Memory {
   /** Answers a second under saturation; of work that is no requests, units of {@link Outcome.unit} a second. */
   readonly rate: number
   /** Distance between the extremes of the rounds' rates, as a share of the median. */
@@ -11,7 +12,6 @@ export interface Side {
   readonly cpuMicros?: number | undefined
   /** Share of one core that the server took under saturation. */
   readonly busy?: number | undefined
-  readonly residentBytes?: number | undefined
   /** Under a fixed rate, counted from when a question was due. */
   readonly latencies?: Latencies | undefined
   /** That rate, a second. */
@@ -41,15 +41,13 @@ export interface Outcome {
 }
 
 /** A scenario that could not be measured, and why. */
-export interface Skipped {
+export interface Failed {
   readonly name: string
   readonly title: string
-  readonly skipped: string
-  /** Something went wrong, in difference to a service that is not offered. */
-  readonly hasFailed: boolean
+  readonly failed: string
 }
 
-export type Finding = Outcome | Skipped
+export type Finding = Outcome | Failed
 
 export interface Report {
   readonly startedAt: string
@@ -75,6 +73,16 @@ export function compareSides(own: Side, rival: Side): Ratio {
   return { value: rival.cpuMicros / own.cpuMicros, by: 'cpu' }
 }
 
-export function isSkipped(finding: Finding): finding is Skipped {
-  return 'skipped' in finding
+/**
+ * Two scenarios on the same server. They were measured at different times, so each is taken as a multiple of the bare
+ * server that was measured with it; what the machine did meanwhile to both cancels out.
+ */
+export function compareOutcomes(mine: Outcome, other: Outcome): Ratio {
+  const [a, b] = [mine.ratios.bare, other.ratios.bare]
+  if (a === undefined || b === undefined || a.by !== b.by) return compareSides(mine.own, other.own)
+  return { value: a.value / b.value, by: a.by }
+}
+
+export function isFailed(finding: Finding): finding is Failed {
+  return 'failed' in finding
 }

@@ -16,7 +16,11 @@ function call(id: number, method: string, params: readonly unknown[]): object {
 
 /** The answer to one body, as text. Throws for every status but 200. */
 export async function askBody(url: string, body: string): Promise<string> {
-  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(url, { method: 'POST', headers, body }).catch((error: Error) => {
+    // What went wrong stands in the cause; the error itself says that it did.
+    throw new Error(`${url}: ${(error.cause as Error | undefined)?.message ?? error.message}`)
+  })
   const text = await response.text()
   if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${text.slice(0, 200)}`)
   return text

@@ -129,6 +129,11 @@ function mixedBatch(): string {
   )
 }
 
+/** Whether an endpoint that holds the demo chain, and is configured as it likes, can be asked this. */
+export function isOfAnyEndpoint({ network, isUncached }: Scenario): boolean {
+  return network === 'demo' && isUncached !== true
+}
+
 /** Every scenario over HTTP, in the order of the table. */
 export function httpScenarios(sizes: Sizes): Scenario[] {
   const cached = slots[0] as (typeof slots)[number]

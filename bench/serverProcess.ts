@@ -8,6 +8,15 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { createInterface } from 'node:readline'
 
+/** Memory of a process. What maps a store is the system's file cache, shared and given back when others need it. */
+export interface Memory {
+  readonly residentBytes?: number
+  /** Of these, the process' own: no file stands behind them. */
+  readonly anonymousBytes?: number
+  /** The most resident bytes that it ever had. */
+  readonly peakResidentBytes?: number
+}
+
 export interface ServerProcess {
   readonly pid: number
   /** First capture of `ready` in what it printed. */
@@ -16,8 +25,8 @@ export interface ServerProcess {
   cpuSeconds(): number | undefined
   /** The same of its main thread alone. */
   mainThreadSeconds(): number | undefined
-  /** Resident memory; undefined where the system does not tell. */
-  residentBytes(): number | undefined
+  /** Its memory now; nothing where the system does not tell. */
+  memory(): Memory
   stop(): Promise<void>
 }
 
@@ -85,7 +94,7 @@ export function startServer(
         cpuSeconds: () => cpuSeconds(`/proc/${pid}/stat`),
         // A process' first thread has its number.
         mainThreadSeconds: () => cpuSeconds(`/proc/${pid}/task/${pid}/stat`),
-        residentBytes: () => residentBytes(pid),
+        memory: () => memoryOf(pid),
         stop: () => stop(child),
       })
     })
@@ -110,11 +119,16 @@ function cpuSeconds(path: string): number | undefined {
   }
 }
 
-function residentBytes(pid: number): number | undefined {
+function memoryOf(pid: number): Memory {
   try {
-    const kibibytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-    return kibibytes === undefined ? undefined : Number(kibibytes) * 1024
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const bytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024
+    return {
+      residentBytes: bytes('VmRSS'),
+      anonymousBytes: bytes('RssAnon'),
+      peakResidentBytes: bytes('VmHWM'),
+    }
   } catch {
-    return undefined
+    return {}
   }
 }

@@ -2,12 +2,15 @@
 import type { BenchNetwork } from './benchData.js'
 import type { RunSettings } from './httpRun.js'
 import type { Outcome } from './outcome.js'
+import type { TidegateOptions } from './tidegateServer.js'
 
 export interface RunContext {
   /** The run's own, removed afterwards. */
   readonly folder: string
   readonly settings: RunSettings
   readonly isQuick: boolean
+  /** What the command line says of servers. */
+  readonly server: TidegateOptions
   network(name: string): Promise<BenchNetwork>
 }
 

@@ -29,8 +29,11 @@ const rollup = {
 export const submissions: SpecialScenario = {
   name: submission.name,
   title: submission.title,
-  async run({ folder, settings, network }) {
-    const server = await startTidegate(folder, [await network('demo')], { moreNetworks: [rollup] })
+  async run({ folder, settings, server: options, network }) {
+    const server = await startTidegate(folder, [await network('demo')], {
+      ...options,
+      moreNetworks: [rollup],
+    })
     try {
       const url = new URL('/rollup', server.said).href
       return await measureHttp(

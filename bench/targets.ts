@@ -1,10 +1,10 @@
 /**
- * The ratios that a build has to reach, and the comparison of a report with them. Ratios of servers measured in the
- * same run say the same on every machine; milliseconds do not.
+ * What a build has to reach, and the comparison of a report with it. Ratios of servers measured in the same run say
+ * the same on every machine, milliseconds do not; memory does too, and has a bound of its own.
  */
-import { isSkipped, type Report } from './outcome.js'
+import { isFailed, type Outcome, type Report } from './outcome.js'
 
-export interface Target {
+interface RatioTarget {
   /** Name of a scenario. */
   readonly scenario: string
   /** What it is compared with, as in the scenario's `ratios`. */
@@ -13,7 +13,16 @@ export interface Target {
   readonly min: number
 }
 
-export interface Shortfall extends Target {
+interface MemoryTarget {
+  readonly scenario: string
+  /** Resident memory of the server at its highest, in millions of bytes, at most. */
+  readonly maxMB: number
+}
+
+export type Target = RatioTarget | MemoryTarget
+
+export interface Shortfall {
+  readonly target: Target
   /** Undefined where it was not measured, and then `why` says why not. */
   readonly measured: number | undefined
   readonly why: string
@@ -24,54 +33,84 @@ export function parseTargets(text: string): Target[] {
   const entries: unknown = JSON.parse(text)
   if (!Array.isArray(entries)) throw new RangeError('targets: expected an array')
   const seen = new Set<string>()
-  return entries.map((entry: Partial<Target>, at) => {
-    const { scenario, rival, min } = entry
-    if (typeof scenario !== 'string' || typeof rival !== 'string' || typeof min !== 'number' || !(min > 0)) {
+  return entries.map((entry: unknown, at) => {
+    const target = parseTarget(entry)
+    if (target === undefined) {
       throw new RangeError(
-        `targets[${at}]: expected scenario, rival and a positive min, got ${JSON.stringify(entry)}`,
+        `targets[${at}]: expected scenario, rival and a positive min, or scenario and a positive maxMB, ` +
+          `got ${JSON.stringify(entry)}`,
       )
     }
-    const id = `${scenario} ${rival}`
+    const id = `${target.scenario} ${measureOf(target)}`
     if (seen.has(id)) throw new RangeError(`targets[${at}]: ${id} is there twice`)
     seen.add(id)
-    return { scenario, rival, min }
+    return target
   })
+}
+
+function parseTarget(entry: Partial<RatioTarget & MemoryTarget> | unknown): Target | undefined {
+  const { scenario, rival, min, maxMB } = (entry ?? {}) as Partial<RatioTarget & MemoryTarget>
+  if (typeof scenario !== 'string') return undefined
+  if (typeof rival === 'string' && isPositive(min) && maxMB === undefined) return { scenario, rival, min }
+  if (isPositive(maxMB) && rival === undefined && min === undefined) return { scenario, maxMB }
+  return undefined
+}
+
+function isPositive(value: unknown): value is number {
+  return typeof value === 'number' && value > 0
+}
+
+/** The scenarios that a target's check has to run. */
+export function scenariosOf(target: Target): string[] {
+  return 'rival' in target ? [target.scenario, target.rival] : [target.scenario]
 }
 
 /** Every target that a report does not reach; what was not measured is not reached. */
 export function findShortfalls(report: Report, targets: readonly Target[]): Shortfall[] {
-  const shortfalls: Shortfall[] = []
-  for (const target of targets) {
+  return targets.flatMap((target) => {
     const finding = report.findings.find(({ name }) => name === target.scenario)
-    if (finding === undefined || isSkipped(finding)) {
-      shortfalls.push({ ...target, measured: undefined, why: finding?.skipped ?? 'not part of this run' })
-      continue
+    if (finding === undefined || isFailed(finding)) {
+      return [{ target, measured: undefined, why: finding?.failed ?? 'not part of this run' }]
     }
-    const ratio = finding.ratios[target.rival]
-    if (ratio === undefined) {
-      shortfalls.push({
-        ...target,
-        measured: undefined,
-        why: `no comparison with ${target.rival} in this run`,
-      })
-    } else if (!(ratio.value >= target.min)) {
-      const short = ((1 - ratio.value / target.min) * 100).toFixed(0)
-      shortfalls.push({ ...target, measured: ratio.value, why: `${short} % short, by ${ratio.by}` })
-    }
+    const shortfall = 'rival' in target ? ratioShortfall(target, finding) : memoryShortfall(target, finding)
+    return shortfall === undefined ? [] : [shortfall]
+  })
+}
+
+function ratioShortfall(target: RatioTarget, { ratios }: Outcome): Shortfall | undefined {
+  const ratio = ratios[target.rival]
+  if (ratio === undefined) {
+    return { target, measured: undefined, why: `no comparison with ${target.rival} in this run` }
   }
-  return shortfalls
+  if (ratio.value >= target.min) return undefined
+  const short = ((1 - ratio.value / target.min) * 100).toFixed(0)
+  return { target, measured: ratio.value, why: `${short} % short, by ${ratio.by}` }
+}
+
+function memoryShortfall(target: MemoryTarget, { own }: Outcome): Shortfall | undefined {
+  const { peakResidentBytes } = own
+  if (peakResidentBytes === undefined) {
+    return { target, measured: undefined, why: "this system does not tell a process' memory" }
+  }
+  const measured = peakResidentBytes / 1e6
+  if (measured <= target.maxMB) return undefined
+  return { target, measured, why: `${((measured / target.maxMB - 1) * 100).toFixed(0)} % over` }
+}
+
+function measureOf(target: Target): string {
+  return 'rival' in target ? target.rival : 'RSS MB'
 }
 
 /** The shortfalls as a table for a terminal. */
 export function shortfallTable(shortfalls: readonly Shortfall[]): string {
-  const rows = shortfalls.map(({ scenario, rival, min, measured, why }) => [
-    scenario,
-    rival,
-    String(min),
+  const rows = shortfalls.map(({ target, measured, why }) => [
+    target.scenario,
+    measureOf(target),
+    'rival' in target ? `≥ ${target.min}` : `≤ ${target.maxMB}`,
     measured === undefined ? '–' : measured.toFixed(2),
     why,
   ])
-  const header = ['scenario', 'rival', 'target', 'got', '']
+  const header = ['scenario', 'measure', 'target', 'got', '']
   const widths = header.map((_, at) =>
     Math.max(...[header, ...rows].map((row) => (row[at] as string).length)),
   )

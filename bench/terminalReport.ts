@@ -1,5 +1,5 @@
 /** The report as a table on a terminal, row by row as it comes. */
-import { type Finding, isSkipped, type Ratio, type Report, type Side, saturatedMin } from './outcome.js'
+import { type Finding, isFailed, type Ratio, type Report, type Side, saturatedMin } from './outcome.js'
 
 const nameWidth = 50
 const columns = [
@@ -12,6 +12,7 @@ const columns = [
   ['CPU µs', 10],
   ['core', 6],
   ['RSS MB', 8],
+  ['own MB', 8],
   ['× bare', 9],
   ['× anvil', 9],
 ] as const
@@ -22,7 +23,7 @@ export function headLine(): string {
 
 export function findingLine(finding: Finding): string {
   const name = `${finding.name}: ${finding.title}`.padEnd(nameWidth)
-  if (isSkipped(finding)) return `${name}  – ${finding.skipped}`
+  if (isFailed(finding)) return `${name}  failed: ${finding.failed}`
   const { bare, anvil, ...others } = finding.ratios
   const cells = [...sideCells(finding.own), ratioText(bare), ratioText(anvil)]
   const compared = Object.entries(others).map(([rival, ratio]) => `${ratioText(ratio)} × ${rival}`)
@@ -40,12 +41,13 @@ export function footLines(report: Report): string[] {
     `The loader reaches ${count(report.loaderCeiling)} answers a second against a server that does nothing. Where a`,
     `server's core was less than ${saturatedMin * 100} % busy the loader was the limit, not the server, and ratios are of CPU`,
     'time per request (c) instead of rates. Percentiles are taken at half the highest rate, each from when its request',
-    'was due; ± is the distance between the extremes of the rounds.',
+    'was due; ± is the distance between the extremes of the rounds. RSS counts the mapped pages of the stores, which are',
+    "the system's file cache; what is the process' own stands beside it.",
   ]
 }
 
 function sideCells(side: Side): string[] {
-  const { rate, rateSpread, latencies, cpuMicros, busy, residentBytes } = side
+  const { rate, rateSpread, latencies, cpuMicros, busy, residentBytes, anonymousBytes } = side
   const ms = (value: number | undefined) => (value === undefined ? '–' : value.toFixed(value < 10 ? 2 : 0))
   return [
     count(rate),
@@ -56,8 +58,13 @@ function sideCells(side: Side): string[] {
     ms(latencies?.p999),
     cpuMicros === undefined ? '–' : cpuMicros.toFixed(cpuMicros < 100 ? 1 : 0),
     busy === undefined ? '–' : `${(busy * 100).toFixed(0)} %`,
-    residentBytes === undefined ? '–' : (residentBytes / 1e6).toFixed(0),
+    megabytes(residentBytes),
+    megabytes(anonymousBytes),
   ]
+}
+
+function megabytes(bytes: number | undefined): string {
+  return bytes === undefined ? '–' : (bytes / 1e6).toFixed(0)
 }
 
 /** `1.24`, with what was compared where it was not the rates. */

@@ -9,8 +9,8 @@ export interface TidegateOptions {
   readonly limits?: Readonly<Record<string, number>>
   /** Entries of the configuration's `networks` beside those that are ready. */
   readonly moreNetworks?: readonly object[]
-  /** Writes a CPU profile of the server into this folder. */
-  readonly profileFolder?: string | undefined
+  /** Flags of Node.js itself. */
+  readonly nodeFlags?: readonly string[]
 }
 
 /** Every answer made anew: nothing rendered, proven or asked before is remembered. */
@@ -34,11 +34,9 @@ export function startTidegate(
   }
   const configPath = join(home, 'tidegate.json')
   writeFileSync(configPath, JSON.stringify(config))
-  const { profileFolder } = options
-  const profile = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
   const flags = ['--config', configPath, '--data', join(home, 'data'), '--port', '0', '--no-auth']
   return startServer(
-    [process.execPath, ...profile, programPath, 'serve', ...flags, '--log-level', 'error'],
+    [process.execPath, ...(options.nodeFlags ?? []), programPath, 'serve', ...flags, '--log-level', 'error'],
     /listens on (http:\S+)/,
   )
 }

@@ -1,16 +1,24 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { htmlReport, logScale } from '../../../bench/htmlReport.js'
+import { logScale } from '../../../bench/charts.js'
+import { htmlReport } from '../../../bench/htmlReport.js'
 import { parseOptions } from '../../../bench/options.js'
-import { compareSides, type Finding, type Report } from '../../../bench/outcome.js'
+import {
+  compareOutcomes,
+  compareSides,
+  type Finding,
+  type Outcome,
+  type Report,
+} from '../../../bench/outcome.js'
 import { httpScenarios } from '../../../bench/scenarios.js'
+import { withFigures } from '../../../bench/speedPage.js'
 import { findShortfalls, parseTargets, shortfallTable } from '../../../bench/targets.js'
 import { findingLine, headLine } from '../../../bench/terminalReport.js'
 import { packageRoot } from '../../../src/config.js'
 
 const latencies = { p50: 0.2, p975: 0.4, p99: 0.61, p999: undefined }
-const measured: Finding = {
+const measured: Outcome = {
   name: 'slot-cached',
   title: 'storage slot <cached>',
   unit: 'requests',
@@ -18,18 +26,17 @@ const measured: Finding = {
   rivals: { bare: { rate: 44_000, rateSpread: 0.02, cpuMicros: 18, busy: 0.79, latencies } },
   ratios: { bare: { value: 0.9, by: 'cpu' } },
 }
-const skipped: Finding = {
+const failed: Finding = {
   name: 'new-heads-1000',
   title: 'new heads',
-  skipped: 'no WebSocket',
-  hasFailed: false,
+  failed: 'no WebSocket',
 }
 const report: Report = {
   startedAt: '2026-01-02T03:04:05.678Z',
   machine: { cores: 2 },
   settings: { rounds: 5 },
   loaderCeiling: 80_000,
-  findings: [measured, skipped],
+  findings: [measured, failed],
 }
 
 t.test(
@@ -43,6 +50,13 @@ t.test(
   },
 )
 
+t.test('scenarios measured at different times are compared as multiples of the bare server', async (t) => {
+  const slower = { ...measured, ratios: { bare: { value: 0.6, by: 'cpu' } as const } }
+  t.same(compareOutcomes(slower, measured), { value: 0.6 / 0.9, by: 'cpu' })
+  const byRate = { ...measured, ratios: { bare: { value: 0.6, by: 'rate' } as const } }
+  t.same(compareOutcomes(byRate, measured), { value: 1, by: 'cpu' })
+})
+
 t.test('targets that are missed or not measured are told, others are not', async (t) => {
   const targets = parseTargets(
     JSON.stringify([
@@ -54,7 +68,7 @@ t.test('targets that are missed or not measured are told, others are not', async
   )
   const shortfalls = findShortfalls(report, targets)
   t.same(
-    shortfalls.map(({ scenario, why }) => [scenario, why]),
+    shortfalls.map(({ target, why }) => [target.scenario, why]),
     [
       ['slot-cached', 'no comparison with bare  in this run'],
       ['new-heads-1000', 'no WebSocket'],
@@ -63,12 +77,26 @@ t.test('targets that are missed or not measured are told, others are not', async
   )
   const [short] = findShortfalls(report, [{ scenario: 'slot-cached', rival: 'bare', min: 1.2 }])
   t.match(short, { measured: 0.9, why: '25 % short, by cpu' })
-  t.match(shortfallTable(short === undefined ? [] : [short]), /slot-cached +bare +1\.2 +0\.90 +25 % short/)
+  t.match(shortfallTable(short === undefined ? [] : [short]), /slot-cached +bare +≥ 1\.2 +0\.90 +25 % short/)
+})
+
+t.test('memory has a bound of its own', async (t) => {
+  const finding: Finding = { ...measured, name: 'memory', own: { ...measured.own, peakResidentBytes: 300e6 } }
+  const withMemory = { ...report, findings: [finding, measured] }
+  t.same(findShortfalls(withMemory, parseTargets('[{"scenario":"memory","maxMB":300}]')), [])
+  const over = findShortfalls(withMemory, parseTargets('[{"scenario":"memory","maxMB":250}]'))
+  t.match(shortfallTable(over), /memory +RSS MB +≤ 250 +300\.00 +20 % over/)
+  const unknown = findShortfalls(withMemory, parseTargets('[{"scenario":"slot-cached","maxMB":250}]'))
+  t.match(unknown, [{ measured: undefined, why: /does not tell/ }])
 })
 
 t.test('faulty targets are refused with their place', async (t) => {
   t.throws(() => parseTargets('{}'), { message: 'targets: expected an array' })
   t.throws(() => parseTargets('[{"scenario":"a","rival":"b","min":0}]'), { message: /^targets\[0\]/ })
+  t.throws(() => parseTargets('[null]'), { message: /^targets\[0\]/ })
+  t.throws(() => parseTargets('[{"scenario":"a","rival":"b","min":1,"maxMB":1}]'), {
+    message: /^targets\[0\]/,
+  })
   const twice = '{"scenario":"a","rival":"b","min":1}'
   t.throws(() => parseTargets(`[${twice},${twice}]`), { message: /^targets\[1\]: a b is there twice/ })
 })
@@ -76,7 +104,7 @@ t.test('faulty targets are refused with their place', async (t) => {
 t.test('every target that ships names a scenario', async (t) => {
   const targets = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))
   const http = httpScenarios({ accounts: 10, largeSlots: 10 }).map(({ name }) => name)
-  const known = new Set([...http, 'import', 'reads-under-proofs', 'reads-while-importing'])
+  const known = new Set([...http, 'import', 'memory', 'reads-under-proofs', 'reads-while-importing'])
   t.ok(targets.length > 0)
   for (const { scenario } of targets) t.ok(known.has(scenario), scenario)
 })
@@ -91,7 +119,7 @@ t.test('the page holds every number, escapes what it shows and loads nothing', a
 })
 
 t.test('a page without a comparison has no chart of one', async (t) => {
-  const page = htmlReport({ ...report, findings: [skipped] })
+  const page = htmlReport({ ...report, findings: [failed] })
   t.notMatch(page, /<svg /)
 })
 
@@ -105,7 +133,7 @@ t.test('a logarithmic scale holds all of its values between its first and last t
 t.test('columns stand below their headings', async (t) => {
   t.equal(findingLine(measured).length, headLine().length)
   t.match(findingLine(measured), /0\.90 c +–$/)
-  t.match(findingLine(skipped), /no WebSocket$/)
+  t.match(findingLine(failed), /no WebSocket$/)
 })
 
 t.test('each faulty flag is named', async (t) => {
@@ -124,4 +152,19 @@ t.test('each faulty flag is named', async (t) => {
     only: ['a', 'b'],
     limits: { poolNiceness: 0 },
   })
+})
+
+t.test('figures replace what stood between the marks of a page, and nothing else', async (t) => {
+  const [start, end] = ['<!-- figures: npm run bench -- --publish FILE -->', '<!-- end of figures -->']
+  const page = `before\n${start}\nold\n${end}\nafter\n`
+  const once = withFigures(page, report)
+  t.ok(once.startsWith(`before\n${start}\n`) && once.endsWith(`\n${end}\nafter\n`))
+  t.match(
+    once,
+    /\| storage slot <cached> \| 40,000 \| 0\.20 \| 0\.61 \| – \| 20\.0 \| 150 \| 0\.90 c \| – \|/,
+  )
+  t.notMatch(once, /\nold\n/)
+  t.equal(withFigures(once, report), once)
+  t.throws(() => withFigures('no marks', report), { name: 'RangeError', message: /^README\.md/ })
+  t.match(readFileSync(join(packageRoot(), 'README.md'), 'utf8'), start)
 })

@@ -1,0 +1,114 @@
+/**
+ * The README's figures out of a report: a table between two marks, and the charts as a picture beside this file.
+ * Nothing of either is written by hand.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../src/config.js'
+import { type Chart, chartStyle, chartsOf, chartWidth, escapeText } from './charts.js'
+import { factsText } from './htmlReport.js'
+import { type Finding, isFailed, type Report } from './outcome.js'
+import { count, ratioText } from './terminalReport.js'
+
+const picturePath = 'bench/speed.svg'
+const startMark = '<!-- figures: npm run bench -- --publish FILE -->'
+const endMark = '<!-- end of figures -->'
+
+/** Puts the report in `path` into README.md and {@link picturePath}. Throws RangeError for a file that is no report. */
+export function publish(path: string): void {
+  const report = readReport(path)
+  const readmePath = join(packageRoot(), 'README.md')
+  writeFileSync(readmePath, withFigures(readFileSync(readmePath, 'utf8'), report))
+  writeFileSync(join(packageRoot(), picturePath), picture(report))
+}
+
+function readReport(path: string): Report {
+  let report: Partial<Report>
+  try {
+    report = JSON.parse(readFileSync(path, 'utf8')) as Partial<Report>
+  } catch (error) {
+    throw new RangeError(`--publish: ${path}: ${(error as Error).message}`)
+  }
+  if (!Array.isArray(report.findings)) throw new RangeError(`--publish: ${path} is no report of a run`)
+  return report as Report
+}
+
+/** The text with the figures between its marks replaced. Throws RangeError where it has no marks. */
+export function withFigures(readme: string, report: Report): string {
+  const start = readme.indexOf(startMark)
+  const end = readme.indexOf(endMark)
+  if (start === -1 || end < start) throw new RangeError(`README.md: expected ${startMark} and ${endMark}`)
+  const figures = [
+    `${factsText(report)} The loader's ceiling: ${count(report.loaderCeiling)} answers a second.`,
+    `![Charts of this table](${picturePath})`,
+    speedTable(report.findings),
+  ]
+  return `${readme.slice(0, start + startMark.length)}\n${figures.join('\n\n')}\n${readme.slice(end)}`
+}
+
+function speedTable(findings: readonly Finding[]): string {
+  const header = [
+    '',
+    'a second',
+    'p50 ms',
+    'p99 ms',
+    'p99.9 ms',
+    'CPU µs',
+    'RSS MB',
+    '× bare uWS',
+    '× anvil',
+    '',
+  ]
+  const rows = findings.map((finding) => {
+    if (isFailed(finding)) return [finding.title, ...Array<string>(8).fill('–'), `failed: ${finding.failed}`]
+    const { title, unit, own, ratios, note } = finding
+    const { bare, anvil, ...others } = ratios
+    const { p50, p99, p999 } = own.latencies ?? {}
+    const remarks = [
+      ...(unit === 'requests' ? [] : [unit]),
+      ...Object.entries(others).map(([rival, ratio]) => `${ratioText(ratio)} × ${rival}`),
+      ...(note === undefined ? [] : [note]),
+    ]
+    return [
+      title,
+      count(own.rate),
+      ...[p50, p99, p999].map((ms) => rounded(ms, 2)),
+      rounded(own.cpuMicros, 1),
+      rounded(own.residentBytes === undefined ? undefined : own.residentBytes / 1e6, 0),
+      ratioText(bare),
+      ratioText(anvil),
+      remarks.join('; '),
+    ]
+  })
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  const alignment = ['---', ...Array<string>(8).fill('--:'), '---']
+  return [header, alignment, ...rows].map(line).join('\n')
+}
+
+function rounded(value: number | undefined, digits: number): string {
+  return value === undefined ? '–' : value.toFixed(digits)
+}
+
+const margin = 24
+const titleHeight = 44
+
+/** Every chart below the other, on paper of their own, since a picture does not know the page's colours. */
+function picture(report: Report): string {
+  let y = margin / 2
+  const drawn = chartsOf(report.findings).map(({ title, height, content }: Chart) => {
+    const top = y + titleHeight
+    y = top + height
+    return (
+      `<text class="title" x="0" y="${top - 16}">${escapeText(title)}</text>` +
+      `<g transform="translate(0 ${top})">${content}</g>`
+    )
+  })
+  const [width, height] = [chartWidth + 2 * margin, y + margin]
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${-margin} 0 ${width} ${height}" width="${width}" height="${height}">
+<style>${chartStyle}</style>
+<rect class="paper" x="${-margin}" width="${width}" height="${height}"/>
+${drawn.join('\n')}
+</svg>
+`
+}
