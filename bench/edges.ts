@@ -111,7 +111,7 @@ try {
         Math.round(of('rate')).toLocaleString('en').padStart(12),
         of('cpuMicros').toFixed(1).padStart(13),
         `${of('busyCores').toFixed(2)}, ${of('loaderCores').toFixed(2)}`.padStart(25),
-        `${Math.round((server.residentBytes() ?? 0) / 2 ** 20)} MiB`.padStart(10),
+        `${Math.round((server.memory().residentBytes ?? 0) / 2 ** 20)} MiB`.padStart(10),
       ]
       console.log(columns.join(' '))
     }
