@@ -56,8 +56,10 @@ const placesCell = 2
 /** Memory of one table: 128 KiB. */
 export const meterBytes = (placesCell + 2 * places) * Int32Array.BYTES_PER_ELEMENT
 
+const originMs = performance.timeOrigin
+
 /** Milliseconds on a clock that all threads of the process share; `performance.now` alone begins with the thread. */
-const sharedClockMs = (): number => performance.timeOrigin + performance.now()
+const sharedClockMs = (): number => originMs + performance.now()
 
 export class Meter {
   readonly #cells: Int32Array

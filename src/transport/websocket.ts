@@ -6,7 +6,8 @@
  * Facts about the server beneath it: it ends a connection without a close code for text that is no UTF-8, for frames
  * that break the protocol and for messages over its own bound; an unfinished message lies in its memory, up to that
  * bound and uncounted here; its idle time counts what comes in, and ends a connection without a code as well; after
- * its drain handler it forgets a connection in which that handler left something unsent.
+ * its drain handler it forgets a connection in which that handler left something unsent; a connection that was ended
+ * is over for us once the close frame is out, and it waits 16 s at most for the client's before it drops the rest.
  */
 import uWS, {
   type HttpRequest,

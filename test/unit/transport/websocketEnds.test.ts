@@ -288,7 +288,7 @@ t.test('closing lets answers under way out, takes nothing new and says 1001', as
 })
 
 t.test('a connection that is to end is cut when its client does not read what was sent before', async (t) => {
-  const { connect, network } = await withSocketServer(t, { endMsMax: 300, socketsMax: 1 })
+  const { connect, network } = await withSocketServer(t, { endMsMax: 1_000, socketsMax: 1 })
   const client = await connect()
   client.pause()
   client.send(call('test_bytes', '["0x800000"]'))
@@ -296,9 +296,13 @@ t.test('a connection that is to end is cut when its client does not read what wa
   const since = performance.now()
   client.socket.send(Buffer.from(echo), { binary: true })
   let next: SocketClient | undefined
-  while (next === undefined) next = await connect().catch(() => undefined)
+  while (next === undefined) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    next = await connect().catch(() => undefined)
+  }
   const heldMs = performance.now() - since
-  t.ok(heldMs >= 250, `its place was kept for ${heldMs} ms, up to a sweep short of the limit`)
+  // Time counts from the sweep before; sweeps are 250 ms apart, more on a busy machine.
+  t.ok(heldMs > 400, `its place was kept for ${heldMs} ms`)
   client.resume()
   t.match(await client.closed, { code: 1006 }, 'the code that it was to end with never came')
   t.strictSame(client.received, [], 'nor the answer')
