@@ -21,7 +21,15 @@ const jobs = 2
  * Files that take longest, which are started first, so that none of them is left over when all others have ended and
  * the other cores idle.
  */
-const longFirst = ['chainMessages', 'devnet/chain', 'movingHead', 'rpc/resume', 'verifyChain', 'eth_getProof']
+const longFirst = [
+  'faults/',
+  'chainMessages',
+  'devnet/chain',
+  'eth_getProof',
+  'movingHead',
+  'rpc/resume',
+  'addInvoke',
+]
 
 function findFiles(path: string): string[] {
   if (statSync(path).isFile()) return [path]
@@ -38,7 +46,10 @@ function buildTap(): void {
 }
 
 /** The library itself would put its loaders into NODE_OPTIONS. */
-const withoutHooks = ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps']
+const nodeWords = [
+  ...['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps'],
+  ...['--import', new URL('withoutAsyncHooks.js', import.meta.url).href],
+]
 
 const files = process.argv.slice(2).flatMap(findFiles)
 if (files.length === 0) throw new Error('name test files of dist/test, or folders that hold some')
@@ -54,5 +65,5 @@ t.jobs = jobs
 t.plan(files.length)
 for (const file of files) {
   const name = relative(process.cwd(), file)
-  t.spawn('env', [...withoutHooks, file], { buffered: true }, name)
+  t.spawn('env', [...nodeWords, file], { buffered: true }, name)
 }
