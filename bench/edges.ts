@@ -6,7 +6,8 @@
  *
  * Nothing is remembered between requests. One slot costs the loader about as much as the server, so where both fill
  * the machine its rate says how the cores are split; a batch of 100 slots is nearly all the server's work and shows
- * what the edges do. CPU time per request tells what sharing itself costs, whatever the loader takes.
+ * what the edges do. A proof goes to the pool, from all edges but the first by way of the main thread: as much work
+ * as there are pool threads, whatever the edges. CPU time per request tells what sharing itself costs, whatever the loader takes.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -40,6 +41,7 @@ const works = {
       [contract, `0x${at.toString(16)}`, `0x${(at + 1).toString(16)}`],
     ]),
   ),
+  'proof, a job': rpc('eth_getProof', [contract, ['0x0'], '0xc8']),
 }
 
 interface Measure {
@@ -54,7 +56,7 @@ async function startOnAllCores(folder: string, demo: BenchNetwork, edges: number
   mkdirSync(join(home, 'networks'))
   symlinkSync(demo.folder, join(home, 'networks', demo.name))
   const config = join(home, 'tidegate.json')
-  const limits = { memoBytes: 0 }
+  const limits = { memoBytes: 0, proofCacheBytes: 0 }
   writeFileSync(
     config,
     JSON.stringify({ networks: [{ name: demo.name, genesis: demo.genesisPath }], limits }),
