@@ -21,6 +21,7 @@ export const chartStyle = `
   :root { --ink: #dde5ec; --paper: #131a21; --faint: #8a97a3; --line: #33404c; --good: #4fb3c4; --poor: #e08a66; } }
 svg { font: 12px system-ui, sans-serif; fill: var(--ink); }
 .good { fill: var(--good); } .poor { fill: var(--poor); } .faint { fill: var(--faint); } .paper { fill: var(--paper); }
+.value { paint-order: stroke; stroke: var(--paper); stroke-width: 5px; }
 .title { font-size: 16px; font-weight: 600; }
 .axis { stroke: var(--line); } .even { stroke: var(--ink); stroke-dasharray: 3 3; }`
 
@@ -105,11 +106,12 @@ function ratioBars(rows: readonly RatioRow[], scale: Scale, origin: number): str
       rowLabel(label, y) +
       `<rect class="${ratio.value >= origin ? 'good' : 'poor'}" x="${from.toFixed(1)}" y="${y + 4}" ` +
       `width="${Math.max(to - from, 1).toFixed(1)}" height="${rowHeight - 8}" rx="2"/>` +
-      `<text x="${(to + 6).toFixed(1)}" y="${y + 15}">${escapeText(ratioText(ratio))}</text>`
+      `<text class="value" x="${(to + 6).toFixed(1)}" y="${y + 15}">${escapeText(ratioText(ratio))}</text>`
     )
   })
   const even = scale.at(1)
-  return `${bars.join('')}<line class="even" x1="${even}" x2="${even}" y1="0" y2="${rows.length * rowHeight}"/>`
+  // Below the bars, whose numbers keep it off.
+  return `<line class="even" x1="${even}" x2="${even}" y1="0" y2="${rows.length * rowHeight}"/>${bars.join('')}`
 }
 
 /** Of the speed that nothing but sockets would have: there is little above it, so the bars begin at nothing. */

@@ -69,7 +69,7 @@ function toSide(rounds: readonly LoadResult[]): Side {
 
 export const readsUnderProofs: SpecialScenario = {
   name: 'reads-under-proofs',
-  title: 'cached reads while the pool has more than it can do',
+  title: 'cached reads under proofs and estimates',
   async run({ folder, settings, server: options, network }) {
     const server = await startTidegate(folder, [await network('demo')], options)
     try {

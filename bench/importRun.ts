@@ -32,7 +32,7 @@ export const importScenario: SpecialScenario = {
 
 export const readsWhileImporting: SpecialScenario = {
   name: 'reads-while-importing',
-  title: 'reads of one network while another is imported',
+  title: 'reads while another network is imported',
   async run({ folder, settings, server: options, network }) {
     const demo = await network('demo')
     const incoming = {

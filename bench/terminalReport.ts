@@ -1,7 +1,7 @@
 /** The report as a table on a terminal, row by row as it comes. */
 import { type Finding, isFailed, type Ratio, type Report, type Side, saturatedMin } from './outcome.js'
 
-const nameWidth = 50
+const nameWidth = 64
 const columns = [
   ['a second', 10],
   ['±', 6],

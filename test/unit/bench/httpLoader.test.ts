@@ -59,10 +59,16 @@ t.test('a stall counts for every question that was due in it', async (t) => {
     }
     return 'answer'
   })
-  const { answers, latencies } = await withConnections(targetOf(url), 2, (open) =>
-    askAtRate(open, 200, 1, () => 'body'),
-  )
+  const {
+    answers,
+    latencies,
+    lateness = [],
+  } = await withConnections(targetOf(url), 2, (open) => askAtRate(open, 200, 1, () => 'body'))
   t.equal(answers, 200)
+  t.ok(
+    latencies.length === lateness.length && Math.max(...lateness) > stallMs / 4,
+    'what could not be sent in the stall was sent late',
+  )
   // 200 a second for 0.4 s: 80 were due meanwhile, and waited a quarter of the stall or more but for the last 20.
   t.ok(
     latencies.filter((latency) => latency > stallMs / 4).length >= 50,
