@@ -35,7 +35,7 @@ async function takeFiles(
   let bytesTotal = 0
   for (const file of files) bytesTotal += await sizeOfFile(file)
   const importer = new ChainImporter(store, schedule)
-  const intake = new Intake(importer, store.readHead()?.number ?? 0, bytesTotal, report)
+  const intake = new Intake(importer, store, bytesTotal, report)
   for (const file of files) {
     const bytesBefore = intake.bytesRead
     const onRead = (bytes: number) => {
@@ -46,8 +46,12 @@ async function takeFiles(
       await intake.import(rlp)
       return true
     })
-    if (!isWhole) return { progress: intake.progress(), stopped: true }
+    if (!isWhole) {
+      await intake.commit()
+      return { progress: intake.progress(), stopped: true }
+    }
   }
+  await intake.commit()
   try {
     await importer.finish()
   } catch (error) {

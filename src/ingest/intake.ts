@@ -5,12 +5,17 @@
 import { setImmediate } from 'node:timers/promises'
 import { InvalidBlockError } from '../evm/executeBlock.js'
 import { OperatorError } from '../primitives/faults.js'
+import type { ChainWriter } from '../store/chainWriter.js'
 import { ChainFileError, fileBytes, readChainFile } from './chainFile.js'
 import { BadBlockError, type ChainImporter, type ImportedBlock } from './importer.js'
 import type { IngestMessage, IngestProgress } from './messages.js'
 
-/** Shortest time between two progress messages; a reader of a bar sees no more. */
-const progressMs = 100
+/**
+ * How long blocks share a transaction while they come at full speed: a flush takes 2 to 20 ms, often longer than the
+ * execution of a block. A process that dies does this work again. Also the time between two progress messages, which
+ * tell of nothing that is not on disk.
+ */
+const commitMs = 200
 /**
  * Longest time without a turn of the event loop. Execution runs on promises that never leave the loop's turn, so
  * without this a message to stop would not arrive before the file ends.
@@ -24,23 +29,38 @@ export class Intake {
   private readonly start = performance.now()
   private readonly counts = { canonical: 0, known: 0, side: 0 }
   private gas = 0n
-  private reported = this.start
+  private committed = this.start
   private turned = this.start
 
-  /** `number` is that of the head, `bytesTotal` the size of all files. */
+  private number: number
+
+  /** `bytesTotal` is the size of all files; the importer writes to the store. */
   constructor(
     readonly importer: ChainImporter,
-    private number: number,
+    private readonly store: ChainWriter,
     private readonly bytesTotal: number,
     private readonly report: (message: IngestMessage) => void,
-  ) {}
+  ) {
+    this.number = store.readHead()?.number ?? 0
+  }
 
-  /** Takes a block in, reports now and then, and gives the event loop its turns. */
+  /**
+   * Takes a block in, which is on disk only after {@link commit}, commits and reports now and then, and gives the
+   * event loop its turns. Where it throws, all blocks before are on disk.
+   */
   async import(rlp: Uint8Array): Promise<ImportedBlock> {
-    const imported = this.count(await this.importer.importBlock(rlp))
+    this.store.holdCommits()
+    let imported: ImportedBlock
+    try {
+      imported = this.count(await this.importer.importBlock(rlp))
+    } catch (error) {
+      await this.commit()
+      throw error
+    }
     const now = performance.now()
-    if (now - this.reported >= progressMs) {
-      this.reported = now
+    if (now - this.committed >= commitMs) {
+      await this.commit()
+      this.committed = performance.now()
       this.report({ type: 'progress', progress: this.progress() })
     }
     if (now - this.turned >= turnMs) {
@@ -50,8 +70,14 @@ export class Intake {
     return imported
   }
 
-  /** Takes a block in as the one that is to be the head, and reports nothing. */
+  /** Settles once all that was taken in is on disk. */
+  commit(): Promise<void> {
+    return this.store.commitHeld()
+  }
+
+  /** Takes a block in as the one that is to be the head, on disk when this settles, and reports nothing. */
   async play(rlp: Uint8Array): Promise<ImportedBlock> {
+    await this.commit()
     return this.count(await this.importer.playBlock(rlp))
   }
 

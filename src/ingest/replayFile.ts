@@ -32,8 +32,9 @@ export async function replayFile(
     // Readers come in only now, so that nobody sees the head of the last time.
     report({ type: 'opened' })
     const importer = new ChainImporter(store, schedule)
-    const intake = new Intake(importer, headOf(store).number, bytesTotal, report)
+    const intake = new Intake(importer, store, bytesTotal, report)
     await new Replay(task.replay, store, intake, report, signal).run()
+    await intake.commit()
     report({ type: 'finished', progress: intake.progress(), stopped: signal.aborted })
   } finally {
     await store.close()
@@ -117,6 +118,7 @@ class Replay {
     if (place.number > from) {
       // The file begins above block `from`, or has another branch there.
       if (head.number !== from) throw new OperatorError(`source.from: ${file} has no block ${from}`)
+      await this.intake.commit()
       this.keepPace()
       return this.playNext(rlp, place)
     }

@@ -1,14 +1,16 @@
 /**
  * The one writer of a network's store: applies bundles, unwinds them, and keeps blocks of branches that are not
- * canonical. Every call is one transaction, so a store is at a whole block whenever the process dies.
+ * canonical. Every call is one transaction, or a part of one that holds several, so a store is at a whole block
+ * whenever the process dies.
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
 import { concatBytes, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { type Deferred, defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Bundle, Change, ReplacedState } from './bundle.js'
 import { type ChainIdentity, ChainReader, type ChainStoreOptions } from './chainReader.js'
-import { commitSync, openEnvironment } from './environment.js'
+import { commitSync, openEnvironment, toStoreError } from './environment.js'
 import { historyKey, metaKeys, numberKey, openChainTables, schemaVersion } from './tables.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
 
@@ -23,6 +25,7 @@ const empty = new Uint8Array(0)
 
 export class ChainWriter extends ChainReader {
   private lock: WriterLock | undefined
+  private held: { readonly end: Deferred<void>; readonly done: Promise<void> } | undefined
 
   /**
    * Opens a store for writing, making it if there is none. Throws OperatorError when another process writes it,
@@ -47,7 +50,11 @@ export class ChainWriter extends ChainReader {
   }
 
   override async close(): Promise<void> {
-    await super.close()
+    try {
+      await this.commitHeld()
+    } finally {
+      await super.close()
+    }
     this.lock?.release()
   }
 
@@ -104,6 +111,32 @@ export class ChainWriter extends ChainReader {
   /** Keeps a block of a branch that is not canonical. */
   writeSideBlock(block: SideBlock): void {
     this.commit(() => this.writeBlock(block))
+  }
+
+  /**
+   * From here to {@link commitHeld} all writes are one transaction, with one flush. This writer sees them at once;
+   * nobody else does before the commit, and a process that dies before it leaves the store as it was.
+   */
+  holdCommits(): void {
+    if (this.held !== undefined) return
+    const end = defer<void>()
+    const done = this.environment.transactionSync(() => end.promise)
+    // Whoever commits hears of a failure.
+    done.catch(() => undefined)
+    this.held = { end, done }
+  }
+
+  /** Commits what is held, if anything, and settles when it is on disk. Rejects like any commit; nothing of it is kept then. */
+  async commitHeld(): Promise<void> {
+    const { held } = this
+    if (held === undefined) return
+    this.held = undefined
+    held.end.resolve()
+    try {
+      await held.done
+    } catch (error) {
+      throw toStoreError(error, this.path)
+    }
   }
 
   private commit(write: () => void): void {

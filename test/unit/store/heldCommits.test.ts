@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { toHash32 } from '../../../src/primitives/bytes.js'
+import { keccak256 } from '../../../src/primitives/keccak.js'
+import type { Bundle } from '../../../src/store/bundle.js'
+import { ChainReader } from '../../../src/store/chainReader.js'
+import { ChainWriter } from '../../../src/store/chainWriter.js'
+
+const mapBytes = 2 ** 26
+const identity = { chainId: '1', networkId: '1', genesisHash: '0x00', config: '{}' }
+const empty = new Uint8Array(0)
+const hashOf = (number: number) => keccak256(Uint8Array.of(number))
+
+function bundle(number: number): Bundle {
+  const parentHash = number === 0 ? toHash32(new Uint8Array(32)) : hashOf(number - 1)
+  const rows = { header: empty, body: empty, senders: empty, receipts: empty, totalDifficulty: empty }
+  return { number, hash: hashOf(number), parentHash, ...rows, accounts: [], slots: [], nodes: [], code: [] }
+}
+
+function openStore(t: Test): { path: string; writer: ChainWriter; reader: ChainReader } {
+  const path = join(t.testdir(), 'chain.mdb')
+  const writer = ChainWriter.openForWriting({ path, mapBytes })
+  writer.initialize(identity, bundle(0))
+  return { path, writer, reader: ChainReader.open({ path, mapBytes }) }
+}
+
+const headSeenBy = (reader: ChainReader) => {
+  reader.refresh()
+  return reader.readHead()?.number
+}
+
+t.test('held commits are seen by their writer alone, then by all at once', async (t) => {
+  const { writer, reader } = openStore(t)
+  writer.holdCommits()
+  writer.apply(0, [bundle(1)])
+  writer.holdCommits()
+  writer.apply(1, [bundle(2)])
+  t.equal(writer.readHead()?.number, 2)
+  t.equal(headSeenBy(reader), 0)
+  await writer.commitHeld()
+  t.equal(headSeenBy(reader), 2)
+  writer.apply(2, [bundle(3)])
+  t.equal(headSeenBy(reader), 3, 'what follows is committed at once again')
+  await reader.close()
+  await writer.close()
+})
+
+t.test('a write that fails takes nothing else of what is held with it', async (t) => {
+  const { writer, reader } = openStore(t)
+  writer.holdCommits()
+  writer.apply(0, [bundle(1)])
+  t.throws(() => writer.apply(1, [bundle(2), bundle(9)]), { message: /does not extend/ })
+  t.equal(writer.readHead()?.number, 1)
+  writer.apply(1, [bundle(2)])
+  await writer.commitHeld()
+  t.equal(headSeenBy(reader), 2)
+  await reader.close()
+  await writer.close()
+})
+
+t.test('closing commits what is held', async (t) => {
+  const { path, writer, reader } = openStore(t)
+  await reader.close()
+  writer.holdCommits()
+  writer.apply(0, [bundle(1)])
+  await writer.close()
+  const again = ChainReader.open({ path, mapBytes })
+  t.equal(again.readHead()?.number, 1)
+  await again.close()
+})
