@@ -56,16 +56,12 @@ const maxFeePerBlobGasAt = 9
 const blobHashesAt = 10
 const authorizationsAt = 9
 
-/**
- * Takes apart what stands between `start` and `end` of a body: an RLP list (legacy) or a type byte and an RLP list
- * (EIP-2718).
- */
+/** Takes one item of a body's transactions apart: a list (legacy), or a byte string of type byte and list (EIP-2718). */
 export function readTransaction(bytes: Uint8Array, { payload, start, isList }: RlpSpan): Transaction {
   const type = isList ? 0 : (bytes[payload] as number)
   const layout = layouts[type]
-  if (layout === undefined || (type === 0 && !isList)) {
+  if (layout === undefined || (type === 0 && !isList))
     throw new RangeError(`transaction type ${type} is not known`)
-  }
   const fields = rlpListSpans(bytes, rlpSpanAt(bytes, isList ? start : payload + 1))
   return { type, bytes, fields, layout }
 }

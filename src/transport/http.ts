@@ -23,7 +23,7 @@ import {
 } from './admission.js'
 import { type CorsOrigins, createCorsHeaders } from './cors.js'
 import { Exchange, type ExchangePool, ReceivingList } from './exchange.js'
-import { parsePath, parseSocketPath, redactPath } from './paths.js'
+import { type PathTarget, parsePath, parseSocketPath, redactPath } from './paths.js'
 import { RequestHead } from './requestHead.js'
 import { type ExtraHeaders, noHeaders, sendAnswer, statusLine } from './sendAnswer.js'
 import type { SocketLimits } from './socket.js'
@@ -75,6 +75,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const cors = createCorsHeaders(options.cors)
   /** Of the request at hand. */
   const head = new RequestHead()
+  /** The path seen last and what it asks for: most clients keep to one, and telling texts equal is quicker than cutting. */
+  let lastPath = ''
+  let lastTarget: PathTarget | undefined
   const idleListeners: (() => void)[] = []
   let tick = 0
 
@@ -121,7 +124,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   /** Who is to answer a POST, or why nobody does. */
   function admit(req: HttpRequest): Endpoint | Refusal {
     const path = req.getUrl()
-    const target = parsePath(path)
+    if (path !== lastPath) {
+      lastPath = path
+      lastTarget = parsePath(path)
+    }
+    const target = lastTarget
     const endpoint = target && admission.findEndpoint(target, req)
     if (endpoint === undefined) {
       if (parseSocketPath(path) !== undefined) return { answer: wrongTransport, why: 'path of WebSockets' }
