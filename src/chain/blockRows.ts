@@ -18,6 +18,8 @@ import type { TransactionPlace } from './transactionJson.js'
 export interface BlockRows {
   readonly hash: Hash32
   readonly header: Header
+  /** The header's; a number where it fits into one. */
+  readonly baseFeePerGas: number | bigint | undefined
   /** RLP list of transactions, uncles and, since Shanghai, withdrawals. */
   readonly body: Uint8Array
   /** Where transactions stand in the body: lists (legacy), or byte strings of type byte and list (EIP-2718). */
@@ -44,9 +46,13 @@ export function readBlockRows(store: ChainReader, hash: Hash32): BlockRows | und
     RlpSpan,
     RlpSpan | undefined,
   ]
+  const header = decodeHeader(headerRlp)
+  const { baseFeePerGas } = header
+  const isSmall = baseFeePerGas !== undefined && baseFeePerGas < 2 ** 48
   return {
     hash,
-    header: decodeHeader(headerRlp),
+    header,
+    baseFeePerGas: isSmall ? Number(baseFeePerGas) : baseFeePerGas,
     body,
     transactions: rlpListSpans(body, transactions),
     senders,
@@ -64,12 +70,13 @@ export function readUncleRlp(store: ChainReader, hash: Hash32, index: number): U
 }
 
 /** Where transaction `index` of a block stands. */
-export function transactionPlace({ hash, header, senders }: BlockRows, index: number): TransactionPlace {
+export function transactionPlace(rows: BlockRows, index: number): TransactionPlace {
+  const { hash, header, baseFeePerGas, senders } = rows
   return {
     blockHash: hash,
     blockNumber: header.number,
     timestamp: header.timestamp,
-    baseFeePerGas: header.baseFeePerGas,
+    baseFeePerGas,
     index,
     senders,
   }

@@ -280,7 +280,7 @@ export class Chain {
     if (rows === undefined || receipts === undefined) return undefined
     const cursor: ReceiptCursor = {
       blobGasPrice: this.blobGasPrice(rows),
-      cumulativeGasUsed: 0n,
+      cumulativeGasUsed: 0,
       logIndex: 0,
     }
     const { body, transactions } = rows

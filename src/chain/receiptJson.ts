@@ -20,7 +20,7 @@ import {
 export interface ReceiptCursor {
   /** Price of blob gas in the block, wei; undefined before Cancun. */
   readonly blobGasPrice: bigint | undefined
-  cumulativeGasUsed: bigint
+  cumulativeGasUsed: number | bigint
   logIndex: number
 }
 
@@ -67,7 +67,7 @@ export function writeReceipt(
   json.raw(name.from)
   json.hex(place.senders, sender, sender + 20)
   json.raw(name.gasUsed)
-  json.quantity(cumulativeGasUsed - cursor.cumulativeGasUsed)
+  json.quantity(difference(cumulativeGasUsed, cursor.cumulativeGasUsed))
   json.raw(name.logs)
   writeList(json, receipts, logs, (log) =>
     writeLog(json, receipts, log, members, place.timestamp, cursor.logIndex++),
@@ -87,6 +87,10 @@ export function writeReceipt(
   }
   json.raw(closeBrace)
   cursor.cumulativeGasUsed = cumulativeGasUsed
+}
+
+function difference(a: number | bigint, b: number | bigint): number | bigint {
+  return typeof a === 'number' && typeof b === 'number' ? a - b : BigInt(a) - BigInt(b)
 }
 
 /** Before Byzantium a receipt holds the state root after its transaction, since then whether it succeeded (EIP-658). */

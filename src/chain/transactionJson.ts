@@ -20,7 +20,7 @@ export interface TransactionPlace {
   readonly blockHash: Uint8Array
   readonly blockNumber: number
   readonly timestamp: number
-  readonly baseFeePerGas: bigint | undefined
+  readonly baseFeePerGas: number | bigint | undefined
   readonly index: number
   /** Rows of the block's senders: sender (20 bytes) ‖ transaction hash (32 bytes). */
   readonly senders: Uint8Array
@@ -56,16 +56,12 @@ const maxFeePerBlobGasAt = 9
 const blobHashesAt = 10
 const authorizationsAt = 9
 
-/**
- * Takes apart what stands between `start` and `end` of a body: an RLP list (legacy) or a type byte and an RLP list
- * (EIP-2718).
- */
+/** Takes one item of a body's transactions apart: a list (legacy), or a byte string of type byte and list (EIP-2718). */
 export function readTransaction(bytes: Uint8Array, { payload, start, isList }: RlpSpan): Transaction {
   const type = isList ? 0 : (bytes[payload] as number)
   const layout = layouts[type]
-  if (layout === undefined || (type === 0 && !isList)) {
+  if (layout === undefined || (type === 0 && !isList))
     throw new RangeError(`transaction type ${type} is not known`)
-  }
   const fields = rlpListSpans(bytes, rlpSpanAt(bytes, isList ? start : payload + 1))
   return { type, bytes, fields, layout }
 }
@@ -91,15 +87,22 @@ export function blobCount(transaction: Transaction): number {
 }
 
 /** Wei per gas that the sender really pays (EIP-1559); the price itself before London. */
-export function effectiveGasPrice(transaction: Transaction, baseFeePerGas: bigint | undefined): bigint {
+export function effectiveGasPrice(
+  transaction: Transaction,
+  baseFeePerGas: number | bigint | undefined,
+): number | bigint {
   const { bytes, layout } = transaction
-  const integer = (position: number): bigint => {
+  const integer = (position: number): number | bigint => {
     const { payload, end } = fieldSpan(transaction, position)
     return integerAt(bytes, payload, end)
   }
   const maxFee = integer(layout.maxFee)
   if (layout.maxPriorityFee === undefined || baseFeePerGas === undefined) return maxFee
-  const price = baseFeePerGas + integer(layout.maxPriorityFee)
+  const priorityFee = integer(layout.maxPriorityFee)
+  const price =
+    typeof baseFeePerGas === 'number' && typeof priorityFee === 'number'
+      ? baseFeePerGas + priorityFee
+      : BigInt(baseFeePerGas) + BigInt(priorityFee)
   return price < maxFee ? price : maxFee
 }
 
@@ -201,9 +204,9 @@ export function writeRecipient(json: JsonBytes, transaction: Transaction): void 
 function writeLegacyChainId(json: JsonBytes, transaction: Transaction): void {
   const { payload, end } = fieldSpan(transaction, transaction.layout.signature)
   const v = integerAt(transaction.bytes, payload, end)
-  if (v < 35n) return
+  if (v < 35) return
   json.raw(name.chainId)
-  json.quantity((v - 35n) / 2n)
+  json.quantity(typeof v === 'number' ? Math.floor((v - 35) / 2) : (v - 35n) / 2n)
 }
 
 function writeAccessList(json: JsonBytes, bytes: Uint8Array, list: RlpSpan): void {

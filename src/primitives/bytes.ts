@@ -71,13 +71,15 @@ export function bytesToBigInt(bytes: Uint8Array): bigint {
   return bytes.length === 0 ? 0n : BigInt(bytesToHex(bytes))
 }
 
-/** The same as {@link bytesToBigInt}, of what stands from `start` up to `end`. */
-export function integerAt(source: Uint8Array, start: number, end: number): bigint {
-  // Up to 6 bytes, which most amounts on chains have, a number holds them: a quarter of the time that hex takes.
+/**
+ * The big-endian integer that stands from `start` up to `end`: a number where it has at most 6 bytes, which most
+ * amounts on chains have, since each BigInt and each step with one is a call out of compiled code.
+ */
+export function integerAt(source: Uint8Array, start: number, end: number): number | bigint {
   if (end - start > 6) return bytesToBigInt(source.subarray(start, end))
   let value = 0
   for (let i = start; i < end; i++) value = value * 256 + (source[i] as number)
-  return BigInt(value)
+  return value
 }
 
 /** Big-endian bytes as a safe integer. Throws RangeError above 2^53 − 1. */

@@ -22,7 +22,7 @@ import {
 } from './admission.js'
 import { type CorsOrigins, createCorsHeaders } from './cors.js'
 import { Exchange, type ExchangePool, ReceivingList } from './exchange.js'
-import { parsePath, parseSocketPath, redactPath } from './paths.js'
+import { type PathTarget, parsePath, parseSocketPath, redactPath } from './paths.js'
 import { RequestHead } from './requestHead.js'
 import { type ExtraHeaders, noHeaders, sendAnswer, statusLine } from './sendAnswer.js'
 import type { SocketLimits } from './socket.js'
@@ -82,6 +82,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const cors = createCorsHeaders(options.cors)
   /** Of the request at hand. */
   const head = new RequestHead()
+  /** The path seen last and what it asks for: most clients keep to one, and telling texts equal is quicker than cutting. */
+  let lastPath = ''
+  let lastTarget: PathTarget | undefined
   const idleListeners: (() => void)[] = []
   let tick = 0
 
@@ -128,7 +131,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   /** Hands a POST to the one who is to answer it, or says why nobody does. */
   function take(res: HttpResponse, req: HttpRequest): Refusal | undefined {
     const path = req.getUrl()
-    const target = parsePath(path)
+    if (path !== lastPath) {
+      lastPath = path
+      lastTarget = parsePath(path)
+    }
+    const target = lastTarget
     const endpoint = target && admission.findEndpoint(target, req)
     if (endpoint === undefined) {
       if (parseSocketPath(path) !== undefined) return { answer: wrongTransport, why: 'path of WebSockets' }
