@@ -57,8 +57,8 @@ export class BlockExecutor {
       engine.prepare(journaled, ancestorHash)
       return [await runBlock(engine.vm, { block, generate, skipBlockValidation: true }), journaled]
     }
-    // A run that generates makes a second block with a second transaction trie, a tenth of the time. One that does
-    // not refuses a block at its first difference, so only bad blocks are run again, to find all of them.
+    // A run that generates makes a second block with a second transaction trie. One that does not refuses a block
+    // at its first difference, so only bad blocks are run again, to find all of them.
     const [result, journaled] = await run(false)
       .catch(() => run(true))
       .catch(asInvalid)
