@@ -1,4 +1,6 @@
-/** Resolves once `holds`, looked at after each turn of the event loop. */
+import { setTimeout } from 'node:timers/promises'
+
+/** Resolves once `holds`, looked at each millisecond: threads that have to get there need the cores. */
 export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(setImmediate)
+  while (!holds()) await setTimeout(1)
 }

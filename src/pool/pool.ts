@@ -88,7 +88,7 @@ const meanWeight = 0.1
 
 export class Pool<J extends JobTable<J>> {
   readonly #options: PoolOptions<J>
-  /** Undefined until there is something for threads to do. */
+  /** Undefined until {@link start} or the first job. */
   #piscina: Piscina | undefined
   readonly #queue: FairQueue<ClassOf<J>, Job<ClassOf<J>>>
   readonly #cells: JobCells
@@ -110,7 +110,6 @@ export class Pool<J extends JobTable<J>> {
   #closed: Promise<void> | undefined
   #drained: Deferred<void> | undefined
 
-  /** Starts no thread yet: {@link start} does. */
   constructor(options: PoolOptions<J>) {
     const { threads } = options
     this.#options = options
@@ -128,9 +127,8 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /**
-   * Starts the threads where that has not been done, and settles once they have loaded their code. The first job
-   * starts them and waits for it, some 0.5 s: they take a second of CPU and 60 MB each, which a server that is never
-   * asked for their work need not spend. They open stores when jobs ask for them, so stores may be made later.
+   * Starts the threads, and settles once they have loaded their code: 0.5 s of CPU and 60 MB each, which a server
+   * that never needs them is spared, and for which the first job waits. They open stores when jobs ask for them.
    */
   start(): Promise<void> {
     this.#started ??= this.#awaitLoading(this.#threads).then(() => {
@@ -140,13 +138,8 @@ export class Pool<J extends JobTable<J>> {
     return this.#started
   }
 
-  /** Made when they are first asked for. */
   get #threads(): Piscina {
-    this.#piscina ??= this.#makeThreads()
-    return this.#piscina
-  }
-
-  #makeThreads(): Piscina {
+    if (this.#piscina !== undefined) return this.#piscina
     const { threads, preload, stores, settings, niceness, heapBytesMax } = this.#options
     const piscina = new Piscina({
       filename: fileURLToPath(preload),
@@ -160,6 +153,7 @@ export class Pool<J extends JobTable<J>> {
     })
     piscina.on('error', (error: unknown) => this.#loseThread(undefined, 'died', error))
     piscina.on('message', ({ loaded }: ThreadLoaded) => this.#loaded.add(loaded))
+    this.#piscina = piscina
     return piscina
   }
 
@@ -229,9 +223,8 @@ export class Pool<J extends JobTable<J>> {
   }
 
   async #endThreads(): Promise<void> {
-    if (this.#piscina === undefined) return
-    await this.#awaitLoading(this.#piscina)
-    await this.#piscina.destroy()
+    if (this.#piscina !== undefined) await this.#awaitLoading(this.#piscina)
+    await this.#piscina?.destroy()
   }
 
   /**

@@ -11,16 +11,15 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { makeFolder, type Outcome, runProgram, storePathOf } from '../program.js'
+import { makeFolder, type Outcome, runHere, runProgram, storePathOf } from '../program.js'
 import { blockAt, encode } from '../rpc/demoChain.js'
-import { chainOf, importInto } from './importing.js'
+import { chainOf, importHere } from './importing.js'
 
-/** A store of some blocks, of which every test damages a copy; checking it takes half a second. */
+/** A store of some blocks, of which every test damages a copy. */
 const sound = mkdtempSync(join(tmpdir(), 'tidegate-test-'))
 process.on('exit', () => rmSync(sound, { recursive: true, force: true }))
-writeFileSync(join(sound, 'chain.rlp'), chainOf(1, 60))
-const imported = await importInto(sound, [join(sound, 'chain.rlp')])
-if (imported.status !== 0) throw new Error(imported.err)
+writeFileSync(join(sound, 'chain.rlp'), chainOf(1, 24))
+await importHere(sound, [join(sound, 'chain.rlp')])
 const original = storePathOf(sound, 'tides')
 
 /** Puts the sound store into a data folder and returns its path. */
@@ -31,8 +30,9 @@ function copyStore(dataDir: string): string {
   return path
 }
 
+/** Reading is left to a child process all the same. */
 function verifyIn(folder: string, ...flags: string[]): Promise<Outcome> {
-  return runProgram(['verify', '--data', folder, ...flags])
+  return runHere(['verify', '--data', folder, ...flags])
 }
 
 /** Sentences on standard error, status 1, and nothing that a crash leaves behind. */
@@ -52,26 +52,25 @@ t.test('one changed byte in what a block holds is found', async (t) => {
   const bytes = readFileSync(original)
   const folder = makeFolder(t)
   const path = copyStore(folder)
-  const { header, transactions } = blockAt(56)
+  const damaged = Buffer.from(bytes)
   // They stand in the store as they stand in the chain, and perhaps in pages that are free by now, too.
   for (const [what, piece] of [
-    ['a header', encode(header).subarray(20, 80)],
-    ['a transaction', transactions[0]?.bytes.subarray(30, 70) as Uint8Array],
-    ['the extra data of a header', blockAt(40).header[12] as Uint8Array],
+    ['a transaction', blockAt(8).transactions[0]?.bytes.subarray(30, 70) as Uint8Array],
+    ['the receipts root of a header', blockAt(16).header[5] as Uint8Array],
+    ['a header', encode(blockAt(20).header).subarray(20, 80)],
   ] as const) {
-    const damaged = Buffer.from(bytes)
     let count = 0
     for (let at = bytes.indexOf(piece); at !== -1; at = bytes.indexOf(piece, at + 1)) {
       damaged[at + 12] = (damaged[at + 12] as number) ^ 0x10
       count++
     }
     t.ok(count > 0, what)
-    writeFileSync(path, damaged)
-    const outcome = await verifyIn(folder, '--blocks', '0')
-    checkDamage(t, outcome, what)
-    t.match(outcome.out, /^Checked tides:[\s\S]*\d+ faults? found\.\n$/, what)
-    t.match(outcome.err, /^tidegate: block \d+: /, what)
   }
+  writeFileSync(path, damaged)
+  const outcome = await runProgram(['verify', '--data', folder, '--blocks', '0'])
+  checkDamage(t, outcome, 'changed bytes')
+  t.match(outcome.out, /^Checked tides:[\s\S]*\d+ faults? found\.\n$/)
+  for (const number of [8, 16, 20]) t.match(outcome.err, new RegExp(`^tidegate: block ${number}: `, 'm'))
 })
 
 t.test('a page of zeros or of noise anywhere never ends in a crash', async (t) => {
@@ -106,7 +105,7 @@ t.test('damage to what a page says of itself is found', async (t) => {
   // Behind a page's number stand its kind and the bounds of its free space.
   const step = Math.ceil(bytes.length / 4096 / 8)
   let found = 0
-  for (let page = 5; page < bytes.length / 4096 && found < 4; page += step) {
+  for (let page = 5; page < bytes.length / 4096 && found < 2; page += step) {
     const damaged = Buffer.from(bytes)
     damaged.fill(0xff, page * 4096 + 8, page * 4096 + 24)
     writeFileSync(path, damaged)
@@ -123,7 +122,7 @@ t.test('a store that is cut off is found', async (t) => {
   const folder = makeFolder(t)
   const path = storePathOf(folder, 'tides')
   const { size } = statSync(original)
-  for (const length of [0, 100, 4096, 8192, 20_000, Math.floor(size / 2)]) {
+  for (const length of [0, 100, 8192, Math.floor(size / 2)]) {
     copyStore(folder)
     truncateSync(path, length)
     checkDamage(t, await verifyIn(folder, '--blocks', '1'), `${length} of ${size} bytes`)
@@ -134,16 +133,8 @@ t.test('a damaged store is told at a server start, without a crash dump', async 
   const folder = makeFolder(t)
   const path = copyStore(folder)
   truncateSync(path, 100)
-  const { status, err } = await runProgram([
-    'serve',
-    '--data',
-    folder,
-    '--network',
-    'tides',
-    '--no-auth',
-    '--port',
-    '0',
-  ])
+  const flags = ['--data', folder, '--network', 'tides', '--no-auth', '--port', '0']
+  const { status, err } = await runProgram(['serve', ...flags])
   t.equal(status, 1)
   t.match(err, /^tidegate: [^\n]+\n$/)
   t.notMatch(err, /internal error/)

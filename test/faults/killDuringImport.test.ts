@@ -17,9 +17,10 @@ import {
 } from '../chainMaker.js'
 import { propertyRuns } from '../property.js'
 
-const blocks = 60
-const kills = 20
-const stops = 8
+const blocks = 40
+/** `KILLS=50` for a longer run: each takes a process that imports the chain, and a check of its store. */
+const kills = Number(process.env.KILLS ?? 6)
+const stops = Math.ceil(kills / 2)
 const mapBytes = 2 ** 30
 const threadUrl = new URL('../../src/ingest/ingestThread.js', import.meta.url).href
 
@@ -43,8 +44,7 @@ interface Chain {
   readonly made: readonly MadeBlock[]
 }
 
-async function makeChain(t: Test): Promise<Chain> {
-  const folder = t.testdir()
+async function makeChain(folder: string): Promise<Chain> {
   const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
   const plan = (number: number) => ({
     transactions: Array.from({ length: 5 }, (_, index) => ({
@@ -52,18 +52,18 @@ async function makeChain(t: Test): Promise<Chain> {
       data: storeInput(BigInt((number * 7 + index) % 40), BigInt(number % 5)),
     })),
   })
-  // Blocks 20 to 29 give way to another branch further on in the file.
+  // Blocks 14 to 23 give way to another branch further on in the file.
   const trunk = await maker.extendBy(
     maker.genesis,
-    Array.from({ length: 19 }, (_, index) => plan(index)),
+    Array.from({ length: 13 }, (_, index) => plan(index)),
   )
   const old = await maker.extendBy(
-    trunk[18] as MadeBlock,
+    trunk[12] as MadeBlock,
     Array.from({ length: 10 }, (_, index) => plan(index + 100)),
   )
   const rest = await maker.extendBy(
-    trunk[18] as MadeBlock,
-    Array.from({ length: blocks - 29 }, (_, index) => plan(index + 200)),
+    trunk[12] as MadeBlock,
+    Array.from({ length: blocks - 23 }, (_, index) => plan(index + 200)),
   )
   const made = [...trunk, ...old, ...rest]
   const file = join(folder, 'chain.rlp')
@@ -73,6 +73,10 @@ async function makeChain(t: Test): Promise<Chain> {
   writeFileSync(childPath, childSource)
   const genesis = { text: maker.genesisText, path: 'genesis.json' }
   return { task: { storePath, mapBytes, genesis, files: [file] }, storePath, childPath, made }
+}
+
+function removeStore({ storePath }: Chain): void {
+  for (const suffix of ['', '-lock']) rmSync(storePath + suffix, { force: true })
 }
 
 function startChild({ task, childPath }: Chain, stopAfterMs?: number) {
@@ -106,10 +110,12 @@ async function checkStore(t: Test, { storePath, made }: Chain): Promise<number |
   }
 }
 
+// One for both tests: it takes longer to make than to import.
+const chain = await makeChain(t.testdir())
+
 t.test(
   'a process killed at any moment of an import leaves a whole block and the import goes on',
   async (t) => {
-    const chain = await makeChain(t)
     // How long a whole import takes, so that the kills fall into it.
     const start = performance.now()
     t.equal(await startChild(chain).ended, 'opened\nfinished\n')
@@ -122,9 +128,7 @@ t.test(
     })
     const heads: (number | undefined)[] = []
     for (const [index, [share, startsOver]] of moments.entries()) {
-      if (startsOver || index === 0) {
-        for (const suffix of ['', '-lock']) rmSync(chain.storePath + suffix, { force: true })
-      }
+      if (startsOver || index === 0) removeStore(chain)
       const { child, ended } = startChild(chain)
       const timer = setTimeout(() => child.kill('SIGKILL'), share * wholeMs)
       const output = await ended
@@ -136,7 +140,7 @@ t.test(
       `killed at heads ${heads.map((head) => head ?? 'none').join(', ')}; an import takes ${Math.round(wholeMs)} ms`,
     )
     const distinct = new Set(heads)
-    t.ok(distinct.size > 2, 'the kills fell into different moments')
+    t.ok(distinct.size > 1, 'the kills fell into different moments')
     t.equal(await startChild(chain).ended, 'opened\nfinished\n')
     t.equal(await checkStore(t, chain), chain.made.at(-1)?.number)
     t.ok(statSync(chain.storePath).size > 0)
@@ -144,7 +148,7 @@ t.test(
 )
 
 t.test('an import stopped by message at any moment ends after a whole block', async (t) => {
-  const chain = await makeChain(t)
+  removeStore(chain)
   const { seed = 0 } = propertyRuns(stops)
   const moments = fc.sample(fc.nat(1500), { seed, numRuns: stops })
   for (const stopAfterMs of moments) {

@@ -12,7 +12,8 @@ import { ChainWriter } from '../../src/store/chainWriter.js'
 import { propertyRuns } from '../property.js'
 import { makeReplayedChain, type ReplayedChain } from '../replayedChain.js'
 
-const kills = 15
+/** `KILLS=50` for a longer run: each takes a process that plays the chain, and a check of its store. */
+const kills = Number(process.env.KILLS ?? 5)
 const mapBytes = 2 ** 30
 const threadUrl = new URL('../../src/ingest/ingestThread.js', import.meta.url).href
 
@@ -77,14 +78,14 @@ t.test(
   'a process killed at any moment of a replay leaves a whole block, and the next plays all',
   async (t) => {
     const chain = await makeReplayedChain(t, {
-      length: 40,
-      from: 8,
+      length: 24,
+      from: 6,
       intervalMs: 10,
       reorganisations: [
-        { after: 12, back: 4, blocks: 6 },
-        { after: 15, back: 1, blocks: 1 },
-        { after: 25, back: 6, blocks: 3 },
-        { after: 33, back: 2, blocks: 5 },
+        { after: 10, back: 4, blocks: 6 },
+        { after: 12, back: 1, blocks: 1 },
+        { after: 18, back: 6, blocks: 3 },
+        { after: 22, back: 2, blocks: 5 },
       ],
     })
     const folder = t.testdir()
@@ -101,7 +102,7 @@ t.test(
     const { openedMs, wholeMs } = await runChild(childPath, task)
     const { seed = 0 } = propertyRuns(kills)
     const moments = fc.sample(
-      fc.tuple(fc.double({ min: 0.9 * openedMs, max: wholeMs, noNaN: true }), fc.nat(5)),
+      fc.tuple(fc.double({ min: 0.9 * openedMs, max: wholeMs, noNaN: true }), fc.nat(4)),
       { seed, numRuns: kills },
     )
     const heads = new Set<string | undefined>()
@@ -114,7 +115,7 @@ t.test(
     t.comment(
       `killed at ${heads.size} heads; a replay takes ${Math.round(openedMs)} to ${Math.round(wholeMs)} ms`,
     )
-    t.ok(heads.size > 2, 'the kills fell into different moments')
+    t.ok(heads.size > 1, 'the kills fell into different moments')
     t.equal((await runChild(childPath, task)).output, whole)
     t.equal(await checkStore(t, storePath, chain), last)
   },

@@ -7,11 +7,11 @@ import { propertyRuns } from '../property.js'
 import { type RollupService, startRollup } from '../rollupService.js'
 import { type Reaction, startSequencer } from '../sequencer.js'
 
-/** `KILLS=50` for a longer run: each takes a start of the program and a second of load. */
-const kills = Number(process.env.KILLS ?? 8)
+/** `KILLS=50` for a longer run: each takes a start of the program and up to a second of load. */
+const kills = Number(process.env.KILLS ?? 4)
 const submissionsPerSecond = 200
 const senders = 50
-const killAfterMsMax = 1_500
+const killAfterMsMax = 1_000
 
 /** One in ten connections is lost, before or after the sequencer has taken the transaction. */
 const reactions: Reaction[] = Array.from({ length: 20_000 }, (_, i) =>

@@ -6,6 +6,7 @@ import { defer } from '../../src/primitives/deferred.js'
 import { type Fault, FaultError } from '../../src/primitives/faults.js'
 import { Caller } from '../../src/rpc/caller.js'
 import { openTestPool, type TestJobs } from '../poolJobs.js'
+import { until } from '../until.js'
 
 type OpenPool = ReturnType<typeof openTestPool>
 
@@ -26,11 +27,6 @@ async function faultOf(promise: Promise<unknown>): Promise<Fault | string> {
   } catch (thrown) {
     return thrown instanceof FaultError ? thrown.fault : `thrown: ${String(thrown)}`
   }
-}
-
-/** Resolves once `holds`, looked at after each turn of the event loop. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(setImmediate)
 }
 
 async function open(t: Test, options: Parameters<typeof openTestPool>[0] = {}): Promise<OpenPool> {
@@ -223,10 +219,10 @@ t.test('what a job throws reaches its caller: faults whole, defects with message
   t.strictSame(opened.losses, [], 'the thread lives on')
 })
 
-t.test('1,000 mixed jobs at once each get their own answer', async (t) => {
+t.test('300 mixed jobs at once each get their own answer', async (t) => {
   const opened = await open(t, { graceMs: 100 })
   const owner = new Caller()
-  const checks = Array.from({ length: 1_000 }, async (_, i) => {
+  const checks = Array.from({ length: 300 }, async (_, i) => {
     switch (i % 10) {
       case 0:
         return (await run(opened, 'spin', { ms: 1 })) === true
@@ -266,7 +262,7 @@ t.test('1,000 mixed jobs at once each get their own answer', async (t) => {
       }
     }
   })
-  await until(() => opened.pool.counts.finished > 100)
+  await until(() => opened.pool.counts.finished > 50)
   owner.leave()
   const answers = await Promise.all(checks)
   t.strictSame(
@@ -274,7 +270,7 @@ t.test('1,000 mixed jobs at once each get their own answer', async (t) => {
     [],
   )
   const { finished, failed, waiting, running } = opened.pool.counts
-  t.strictSame({ waiting, running, all: finished + failed }, { waiting: 0, running: 0, all: 1_000 })
+  t.strictSame({ waiting, running, all: finished + failed }, { waiting: 0, running: 0, all: 300 })
 })
 
 t.test('closing lets jobs finish that run and wait, and refuses new ones', async (t) => {
