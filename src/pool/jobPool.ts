@@ -88,6 +88,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
         timedOut: { kind: 'ExecutionTimedOut', limitSeconds: execution.timeMsMax / 1000 },
       },
     },
+    session: workerUrl('session'),
     preload: workerUrl('execute'),
     stores,
     settings: { execution } satisfies JobSettings,
