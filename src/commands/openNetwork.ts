@@ -8,6 +8,7 @@ import { Chain } from '../chain/chain.js'
 import { ChainView } from '../chain/chainView.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
 import type { NetworkConfig } from '../config.js'
+import { PlainTransfers } from '../evm/plainTransfers.js'
 import { type IngestThread, startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress } from '../ingest/messages.js'
 import type { NetworkJobs } from '../pool/jobs.js'
@@ -105,6 +106,7 @@ export async function openNetwork(config: NetworkConfig, options: OpenOptions): 
     state: new StateReader(store),
     streams: openedStreams,
     jobs: options.jobs,
+    transfers: new PlainTransfers(store, opened.schedule),
     proofs: new AnswerCache(options.proofCacheBytes, new AskedBefore()),
     execution: { gasCapBlocks: options.gasCapBlocks, marginBps: config.estimateMarginBps },
     proofKeysMax: options.proofKeysMax,
