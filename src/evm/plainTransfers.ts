@@ -16,8 +16,8 @@ import { callGas, estimateBound } from './gasBounds.js'
 import { priceMessage, startGas } from './messageChecks.js'
 
 /**
- * Longest data of a message that is answered here. A transfer without data takes 15 µs, where handing it over costs
- * the edge alone 30 µs; data is counted twice, at 2 ns a byte, so that with this much both are about alike.
+ * Longest data of a message that is answered here. A transfer without data takes 8 µs and one with this much 18 µs,
+ * most of it to count zeros; to hand it over costs the edge alone 30 µs.
  */
 const dataBytesMax = 4_096
 

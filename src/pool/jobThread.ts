@@ -16,9 +16,9 @@ export interface JobThreadEvents {
 
 /**
  * One thread of the pool as the edge sees it, from its start to its end. Piscina starts it, with one task that lasts
- * as long as the thread; jobs and replies pass it by, on a port of their own. As a Piscina task each, they cost the
- * edge 57 to 65 µs beside the work; on the port, where none of its objects, promises and events are made, 25 µs
- * (median of 5 rounds of bench/handOver.ts' smallest job).
+ * as long as the thread; jobs and replies pass it by, on a port of their own. Where every job was a task, its
+ * objects, promises and events cost the edge half of the hand-over: 57 to 65 µs of CPU a job against 30 to 36, and
+ * on a slower day of the same machine, in turns, 104 to 128 against 63 to 87.
  */
 export class JobThread {
   readonly #port: MessagePort

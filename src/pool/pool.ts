@@ -3,20 +3,22 @@
  * work, permits, deadlines, cancellation and the threads' life. Does not own the work (`state`, `evm`), nor what a
  * job is (`jobs.ts`).
  *
- * What a hand-over costs (`node dist/bench/handOver.js`, Node 20.20.2, 2 cores, 2 threads): µs from call to result,
- * in brackets the CPU of the edge. Moved is msgpack in transferred memory; idle is one job after the other, busy two
- * at a time that compute 200 µs each.
+ * What it costs to get work to a thread and its result back, by the way it crosses, each time as a Piscina task
+ * (`node dist/bench/handOver.js`, Node 20.20.2, 2 cores, 2 threads): µs from call to result, in brackets the CPU of
+ * the edge. Moved is msgpack in transferred memory; idle is one job after the other, busy two at a time that compute
+ * 200 µs each.
  *
- *     result  load     moved       clone        text   whole pool
- *     100 B   idle    42 (22)    51 (26)     92 (36)      85 (36)
- *     100 B   busy   306 (35)   280 (29)    279 (30)     345 (41)
- *     7 KB    idle   132 (52)   118 (53)    117 (50)     152 (67)
- *     7 KB    busy   371 (21)   433 (18)    585 (24)     440 (33)
- *     300 KB  idle   220 (46)   142 (77)    789 (243)    295 (56)
- *     300 KB  busy   907 (59)   745 (87)   2204 (263)   1067 (66)
+ *     result  load     moved       clone        text
+ *     100 B   idle    42 (22)    51 (26)     92 (36)
+ *     100 B   busy   306 (35)   280 (29)    279 (30)
+ *     7 KB    idle   132 (52)   118 (53)    117 (50)
+ *     7 KB    busy   371 (21)   433 (18)    585 (24)
+ *     300 KB  idle   220 (46)   142 (77)    789 (243)
+ *     300 KB  busy   907 (59)   745 (87)   2204 (263)
  *
- * So a job costs the edge 40 to 70 µs, hardly more for a large result. Moved memory and clones are alike for small
- * results; a large clone is copied once more on the edge, and text costs it four to five times as much.
+ * Moved memory and clones are alike for small results; a large clone is copied once more on the edge, and text costs
+ * it four to five times as much. A job of the pool, with its queue, timers and cell, costs the edge 30 to 36 µs
+ * beside the work for up to 7 KB; as a Piscina task it cost 57 to 65 (see jobThread.ts).
  */
 import { performance } from 'node:perf_hooks'
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
