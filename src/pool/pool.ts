@@ -16,9 +16,8 @@
  *     300 KB  idle   220 (46)   142 (77)    789 (243)
  *     300 KB  busy   907 (59)   745 (87)   2204 (263)
  *
- * Moved memory and clones are alike for small results; a large clone is copied once more on the edge, and text costs
- * it four to five times as much. A job of the pool, with its queue, timers and cell, costs the edge 30 to 36 µs
- * beside the work for up to 7 KB; as a Piscina task it cost 57 to 65 (see jobThread.ts).
+ * A large clone is copied once more on the edge, and text costs it four to five times as much. A job of the pool, on
+ * the port of jobThread.ts and with its queue, timers and cell, costs the edge 30 to 36 µs for up to 7 KB.
  */
 import { performance } from 'node:perf_hooks'
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
@@ -242,16 +241,15 @@ export class Pool<J extends JobTable<J>> {
       this.#settleWithFault(job, fault)
     }
     const signal = AbortSignal.timeout(endMsMax)
-    const unsealed = new Set(this.#running.values())
-    for (const { run } of unsealed) {
+    const unsealed = new Map(this.#running)
+    for (const { run } of unsealed.values()) {
       if (run === undefined) continue
       run.stopFault = fault
       this.#cells.stop(run.cell, run.serial)
     }
     while (unsealed.size > 0 && !signal.aborted) {
-      for (const job of unsealed) {
-        if (job.run === undefined || !this.#running.has(job.run.thread) || this.#trySeal(job))
-          unsealed.delete(job)
+      for (const [thread, job] of unsealed) {
+        if (this.#running.get(thread) !== job || this.#trySeal(job)) unsealed.delete(thread)
       }
       await setTimeoutPromise(sealRetryMs)
     }
