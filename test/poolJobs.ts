@@ -98,6 +98,7 @@ export function openTestPool(
       execute: { ...limits, ...classes?.execute },
       slots: { ...limits, ...classes?.slots },
     },
+    session: new URL('../workers/session.js', import.meta.url),
     preload: entry,
     stores: [],
     settings: undefined,

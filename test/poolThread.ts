@@ -1,7 +1,6 @@
 import { getPriority } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { threadId } from 'node:worker_threads'
-import { Piscina } from 'piscina'
 import type { JobMessage } from '../src/pool/messages.js'
 import { FaultError } from '../src/primitives/faults.js'
 import { type JobContext, jobHandler } from '../workers/jobThread.js'
@@ -24,15 +23,14 @@ function compute(ms: number): null {
 
 export const echo = handle<'echo'>((args) => args)
 
-let handedOver: Uint8Array | undefined
+let handedOver: Uint8Array<ArrayBuffer> | undefined
 const fillJob = handle<'fill'>(({ bytes, value, ms = 0 }) => {
   if (ms > 0) compute(ms)
   return new Uint8Array(bytes).fill(value)
 })
-export async function fill(message: JobMessage): Promise<unknown> {
-  const reply = await fillJob(message)
-  handedOver = (reply as { [Piscina.valueSymbol]: Uint8Array })[Piscina.valueSymbol]
-  return reply
+export async function fill(message: JobMessage): Promise<Uint8Array<ArrayBuffer>> {
+  handedOver = await fillJob(message)
+  return handedOver
 }
 export const leftBehind = handle<'leftBehind'>(() => handedOver?.byteLength ?? Number.NaN)
 

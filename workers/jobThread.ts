@@ -4,7 +4,6 @@
  */
 import { setPriority } from 'node:os'
 import { performance } from 'node:perf_hooks'
-import { parentPort, threadId } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { JobCell } from '../src/pool/jobCells.js'
 import {
@@ -13,7 +12,6 @@ import {
   encodeThrown,
   type JobMessage,
   type ThreadData,
-  type ThreadLoaded,
 } from '../src/pool/messages.js'
 import { FaultError } from '../src/primitives/faults.js'
 import { ChainReader } from '../src/store/chainReader.js'
@@ -45,11 +43,12 @@ interface OpenStore {
 // Linux keeps priorities by thread. Elsewhere this would slow the edge down with the rest of the process.
 if (process.platform === 'linux' && niceness !== 0) setPriority(niceness)
 
-parentPort?.postMessage({ loaded: threadId } satisfies ThreadLoaded)
+/** Does a job and answers with its reply in msgpack, in memory that may be handed over. Never rejects. */
+export type JobHandler = (message: JobMessage) => Promise<Uint8Array<ArrayBuffer>>
 
-/** Makes the function that Piscina calls for a job out of the job's work. */
-export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Promise<R>) {
-  return async (message: JobMessage): Promise<unknown> => {
+/** Makes the function that the session calls for a job out of the job's work. */
+export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Promise<R>): JobHandler {
+  return async (message) => {
     const { network, cell, serial, runMsMax } = message
     const endsAtMs = performance.now() + runMsMax
     const context: JobContext = {
@@ -64,9 +63,9 @@ export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Pro
       // Where a thread had to be replaced, a job may have lost its owner on the way here.
       if (jobCell.isStopped) throw new FaultError({ kind: 'RequestTimedOut' })
       const args = decodeArgs(message.args) as A
-      return move(encodeResult(await runUnlocked(() => work(args, context))))
+      return encodeResult(await runUnlocked(() => work(args, context)))
     } catch (thrown) {
-      return move(encodeThrown(thrown))
+      return encodeThrown(thrown)
     } finally {
       // A snapshot that outlives its job would show the next one an old head, and while the thread waits it would
       // keep the writer from using freed pages again.
@@ -83,11 +82,6 @@ async function runUnlocked<R>(work: () => R | Promise<R>): Promise<R> {
   } finally {
     jobCell.lock()
   }
-}
-
-/** Hands the memory itself to the edge; this thread's view of it is empty afterwards. */
-function move(bytes: Uint8Array<ArrayBuffer>): unknown {
-  return Piscina.move(bytes)
 }
 
 /** Opened once by each thread. */

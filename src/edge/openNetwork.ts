@@ -8,6 +8,7 @@ import { Chain } from '../chain/chain.js'
 import { ChainView } from '../chain/chainView.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
 import type { NetworkConfig } from '../config.js'
+import { PlainTransfers } from '../evm/plainTransfers.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import { AskedBefore } from '../primitives/askedBefore.js'
 import { OperatorError } from '../primitives/faults.js'
@@ -77,6 +78,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     state: new StateReader(store),
     streams,
     jobs: options.jobs,
+    transfers: new PlainTransfers(store, opened.schedule),
     proofs: new AnswerCache(options.proofCacheBytes, new AskedBefore()),
     execution: { gasCapBlocks: options.gasCapBlocks, marginBps: config.estimateMarginBps },
     proofKeysMax: options.proofKeysMax,

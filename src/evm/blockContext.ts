@@ -4,6 +4,7 @@ import { decodeHeader, type Header } from '../chain/header.js'
 import { buildPendingHeader } from '../chain/pendingHeader.js'
 import { bytesToBigInt, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
+import { mapKey } from '../state/stateView.js'
 import type { ChainReader } from '../store/chainReader.js'
 import type { BlockOverrides, BlockReference } from './execution.js'
 
@@ -33,8 +34,35 @@ export interface ResolvedContext {
   readonly stateRoot: Hash32
 }
 
-/** Reads the block and puts the overrides in. Throws FaultError where the block is not known. */
-export function readBlockContext(
+/** Blocks whose context is kept: the head, its pending block, and some that somebody works on. */
+const contextsMax = 8
+
+/** The contexts of one store's blocks. Of the last blocks asked for they are kept: a block's never changes. */
+export class BlockContexts {
+  private readonly kept = new Map<string, ResolvedContext>()
+
+  constructor(
+    private readonly store: ChainReader,
+    private readonly schedule: ForkSchedule,
+  ) {}
+
+  /** Reads the block and puts the overrides in. Throws FaultError where the block is not known. */
+  read(block: BlockReference, overrides?: BlockOverrides): ResolvedContext {
+    if (overrides !== undefined) return readBlockContext(this.store, this.schedule, block, overrides)
+    const key = (block.isPending ? 'p' : 'b') + mapKey(block.hash)
+    let context = this.kept.get(key)
+    if (context === undefined) {
+      // What is kept must not hold the request that the hash is a window of.
+      const own = { ...block, hash: Uint8Array.from(block.hash) }
+      context = readBlockContext(this.store, this.schedule, own, {})
+      if (this.kept.size >= contextsMax) this.kept.delete(this.kept.keys().next().value as string)
+      this.kept.set(key, context)
+    }
+    return context
+  }
+}
+
+function readBlockContext(
   store: ChainReader,
   schedule: ForkSchedule,
   { hash, isPending }: BlockReference,

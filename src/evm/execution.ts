@@ -4,16 +4,16 @@
  * Owns where a job's state, block and engine come from; the run itself is messageRun.ts.
  */
 import { type ForkName, ForkSchedule, includesFork, parseGenesisConfig } from '../chain/forks.js'
-import { type Address, equalBytes, type Hash32, hexDigits } from '../primitives/bytes.js'
+import { type Address, hexDigits } from '../primitives/bytes.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
-import { emptyCodeHash } from '../primitives/keccak.js'
-import { headState, historicalState, type StateView } from '../state/stateView.js'
-import { trieState } from '../state/trieState.js'
+import { hasCode } from '../state/account.js'
+import type { StateView } from '../state/stateView.js'
 import type { ChainReader } from '../store/chainReader.js'
 import { excludedAddresses, listAccesses } from './accessLists.js'
 import type { AccessRecorder } from './accessRecorder.js'
 import { recoverAuthorities, type SignedAuthorization } from './authorizations.js'
-import { type BlockContext, readBlockContext } from './blockContext.js'
+import { type BlockContext, BlockContexts } from './blockContext.js'
+import { openState, type Place, placeOf } from './blockState.js'
 import { CallEvm } from './callEvm.js'
 import { HotState, OverriddenState } from './callState.js'
 import { estimateGas } from './estimateGas.js'
@@ -156,20 +156,10 @@ interface Job {
   readonly balance: bigint
 }
 
-/** Where a block stands, which decides what its state is read from. */
-type Place = 'head' | 'canonical' | 'side'
-
-const openState: Readonly<
-  Record<Place, (store: ChainReader, number: number, stateRoot: Hash32) => StateView>
-> = {
-  head: (store, _, stateRoot) => headState(store, stateRoot),
-  canonical: historicalState,
-  side: (store, _, stateRoot) => trieState(store, stateRoot),
-}
-
 /** Executes messages on the states of one network's store, one job after the other. */
 export class Execution {
   private readonly schedule: ForkSchedule
+  private readonly contexts: BlockContexts
   private readonly engines = new Map<ForkName, CallEvm>()
   private readonly hot = new HotState()
   private lastJob: Promise<unknown> = Promise.resolve()
@@ -182,6 +172,7 @@ export class Execution {
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('execution needs a store with a genesis')
     this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    this.contexts = new BlockContexts(store, this.schedule)
   }
 
   /**
@@ -290,17 +281,14 @@ export class Execution {
     return turn
   }
 
-  private placeOf({ number, hash }: BlockReference): Place {
+  private placeOf(block: BlockReference): Place {
     this.store.refresh()
-    const head = this.store.readHead()
-    if (head !== undefined && equalBytes(head.hash, hash)) return 'head'
-    const canonical = this.store.readCanonicalHash(number)
-    return canonical !== undefined && equalBytes(canonical, hash) ? 'canonical' : 'side'
+    return placeOf(this.store, block)
   }
 
   private async prepare(request: ExecutionRequest, watch: JobWatch, place: Place): Promise<Job> {
-    const { block, message, stateOverrides = [], blockOverrides = {} } = request
-    const { context, stateRoot } = readBlockContext(this.store, this.schedule, block, blockOverrides)
+    const { block, message, stateOverrides = [], blockOverrides } = request
+    const { context, stateRoot } = this.contexts.read(block, blockOverrides)
     const stored = this.hot.over(openState[place](this.store, block.number, stateRoot))
     const evm = await this.engineFor(context.fork)
     const state = stateOverrides.length === 0 ? stored : new OverriddenState(stored, stateOverrides)
@@ -331,8 +319,7 @@ export class Execution {
 function isPlainTransfer({ state, precompiles, authorizations }: Job, { to }: CallMessage): boolean {
   if (to === undefined || authorizations.length > 0) return false
   if (precompiles.has(hexDigits(to))) return false
-  const account = state.account(to as Address)
-  return account === undefined || equalBytes(account.codeHash, emptyCodeHash)
+  return !hasCode(state.account(to as Address))
 }
 
 function toFault({ failure, returnData }: RunOutcome): Fault | undefined {

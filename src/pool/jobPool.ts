@@ -88,6 +88,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
         timedOut: { kind: 'ExecutionTimedOut', limitSeconds: execution.timeMsMax / 1000 },
       },
     },
+    session: workerUrl('session'),
     // The engine is by far the most that a thread may have to load. Without a chain nobody asks for it.
     preload: workerUrl(stores.length > 0 ? 'execute' : 'hash'),
     stores,

@@ -69,7 +69,7 @@ export interface NetworkJobs {
    * Runs a job on a thread of the pool. `owner` is the third argument of a method's `run`.
    * Rejects with FaultError: what the job itself found, ServerBusy where its queue is full, RequestTimedOut or
    * ExecutionTimedOut past its time; with another Error for a defect or a thread that died of it.
-   * Bytes of the result belong to the caller. Costs the edge 40 to 70 µs beside the work (see pool.ts).
+   * Bytes of the result belong to the caller. Costs the edge 30 µs and more beside the work (see pool.ts).
    */
   run<N extends JobName>(name: N, args: Jobs[N]['args'], owner: JobOwner): Promise<Jobs[N]['result']>
 }

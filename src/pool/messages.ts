@@ -3,6 +3,7 @@
  * of its own: a structured clone of a view would carry the whole buffer behind it, a request body of 5 MiB for one
  * address in it.
  */
+import type { MessagePort } from 'node:worker_threads'
 import { Packr } from 'msgpackr'
 import { type Fault, FaultError } from '../primitives/faults.js'
 
@@ -14,8 +15,20 @@ export interface StorePlace {
   readonly mapBytes: number
 }
 
+/** Where a job's work is found. */
+export interface Work {
+  /** URL of the compiled file of the thread's entry. */
+  readonly entry: string
+  /** The function that the entry exports for this job. */
+  readonly handler: string
+}
+
 /** What a thread knows from its start, as `workerData`. */
 export interface ThreadData {
+  /** Every job by its name. */
+  readonly works: Readonly<Record<string, Work>>
+  /** URL of the entry that is loaded before the first job; others when a job first needs them. */
+  readonly preload: string
   /** See {@link JobCells}. */
   readonly cells: SharedArrayBuffer
   readonly stores: readonly StorePlace[]
@@ -25,14 +38,20 @@ export interface ThreadData {
   readonly niceness: number
 }
 
-/** What a thread says once its code is loaded. */
-export interface ThreadLoaded {
-  /** The thread's id. */
-  readonly loaded: number
+/** The one task that Piscina gives a thread: to do jobs until it ends. */
+export interface SessionTask {
+  /** Jobs come in and replies go out here. */
+  readonly port: MessagePort
+  /** One word in shared memory that counts the jobs posted. */
+  readonly posted: Int32Array
 }
+
+/** What a thread says once its code is loaded. All else that it says are replies to jobs, in msgpack. */
+export type ThreadReady = 'ready'
 
 /** A job on its way to a thread. */
 export interface JobMessage {
+  readonly name: string
   readonly network: string | undefined
   /** msgpack. */
   readonly args: Uint8Array

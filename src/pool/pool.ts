@@ -1,24 +1,8 @@
 /**
  * The worker pool: heavy work on threads, so that the edge goes on answering reads. Owns the queue of each class of
- * work, permits, deadlines, cancellation and the threads' life. Does not own the work (`state`, `evm`), nor what a
- * job is (`jobs.ts`).
- *
- * What a hand-over costs (`node dist/bench/handOver.js`, Node 20.20.2, 2 cores, 2 threads): µs from call to result,
- * in brackets the CPU of the edge. Moved is msgpack in transferred memory; idle is one job after the other, busy two
- * at a time that compute 200 µs each.
- *
- *     result  load     moved       clone        text   whole pool
- *     100 B   idle    42 (22)    51 (26)     92 (36)      85 (36)
- *     100 B   busy   306 (35)   280 (29)    279 (30)     345 (41)
- *     7 KB    idle   132 (52)   118 (53)    117 (50)     152 (67)
- *     7 KB    busy   371 (21)   433 (18)    585 (24)     440 (33)
- *     300 KB  idle   220 (46)   142 (77)    789 (243)    295 (56)
- *     300 KB  busy   907 (59)   745 (87)   2204 (263)   1067 (66)
- *
- * So a job costs the edge 40 to 70 µs, hardly more for a large result. Moved memory and clones are alike for small
- * results; a large clone is copied once more on the edge, and text costs it four to five times as much.
+ * work, permits, deadlines, cancellation and the threads' life. Does not own the work (`state`, `evm`), what a job
+ * is (`jobs.ts`), nor how it crosses to a thread and what that costs (`jobThread.ts`).
  */
-import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -26,10 +10,10 @@ import { Piscina } from 'piscina'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import { type ClassShare, FairQueue } from './fairQueue.js'
-import { HardStop } from './hardStop.js'
 import { JobCells } from './jobCells.js'
 import type { JobInput, JobOwner, JobTable } from './jobs.js'
-import { decodeReply, encodeArgs, type JobMessage, type ThreadData, type ThreadLoaded } from './messages.js'
+import { JobThread, type JobThreadEvents } from './jobThread.js'
+import { decodeReply, encodeArgs, type ThreadData, type Work } from './messages.js'
 import type {
   ClassLimits,
   ClassOf,
@@ -39,15 +23,8 @@ import type {
   ThreadLoss,
 } from './poolOptions.js'
 
-/** A job's work, as Piscina finds it. */
-interface Work {
-  readonly filename: string
-  readonly name: string
-}
-
 interface Job<C extends string> {
   readonly name: string
-  readonly work: Work
   readonly class: C
   readonly network: string | undefined
   readonly args: Uint8Array<ArrayBuffer>
@@ -62,10 +39,10 @@ interface Job<C extends string> {
 
 /** A job's time on a thread. */
 interface Run {
+  readonly thread: JobThread
   readonly cell: number
   readonly serial: number
   readonly startedAtMs: number
-  readonly hardStop: HardStop
   /** Set once the job was told to stop: what its caller gets, should it not say anything itself. */
   stopFault: Fault | undefined
 }
@@ -92,15 +69,16 @@ export class Pool<J extends JobTable<J>> {
   #piscina: Piscina | undefined
   readonly #queue: FairQueue<ClassOf<J>, Job<ClassOf<J>>>
   readonly #cells: JobCells
-  readonly #works = new Map<string, Work>()
   /** Mean time that jobs of a class ran lately. */
   readonly #meanRunMs = new Map<ClassOf<J>, number>()
   readonly #permits: number
-  readonly #running = new Set<Job<ClassOf<J>>>()
-  /** Ids of threads that have loaded their code. */
-  readonly #loaded = new Set<number>()
+  readonly #running = new Map<JobThread, Job<ClassOf<J>>>()
+  readonly #threads = new Set<JobThread>()
+  /** Threads without a job. */
+  readonly #idle: JobThread[] = []
+  readonly #works: Record<string, Work> = {}
   #started: Promise<void> | undefined
-  #isReady = false
+  #isEnding = false
   #waitingBytes = 0
   #finished = 0
   #failed = 0
@@ -109,6 +87,15 @@ export class Pool<J extends JobTable<J>> {
   #threadsLost = 0
   #closed: Promise<void> | undefined
   #drained: Deferred<void> | undefined
+
+  readonly #events: JobThreadEvents = {
+    onReady: (thread) => {
+      this.#idle.push(thread)
+      this.#startNext()
+    },
+    onReply: (thread, reply) => this.#take(thread, reply),
+    onEnd: (thread, error) => this.#replace(thread, error),
+  }
 
   constructor(options: PoolOptions<J>) {
     const { threads } = options
@@ -121,40 +108,35 @@ export class Pool<J extends JobTable<J>> {
     }
     this.#queue = new FairQueue(shares)
     for (const [name, { entry, handler }] of Object.entries<JobDefinition<string>>(options.jobs)) {
-      this.#works.set(name, { filename: fileURLToPath(entry), name: handler })
+      this.#works[name] = { entry: entry.href, handler }
     }
     this.#cells = new JobCells(threads)
   }
 
   /**
    * Starts the threads, and settles once they have loaded their code: 0.5 s of CPU and 60 MB each, which a server
-   * that never needs them is spared, and for which the first job waits. They open stores when jobs ask for them.
+   * that never needs them is spared, and for which the first jobs wait. They open stores when jobs ask for them.
    */
   start(): Promise<void> {
-    this.#started ??= this.#awaitLoading(this.#threads).then(() => {
-      this.#isReady = true
-      this.#startNext()
-    })
+    this.#started ??= this.#startThreads()
     return this.#started
   }
 
-  get #threads(): Piscina {
-    if (this.#piscina !== undefined) return this.#piscina
-    const { threads, preload, stores, settings, niceness, heapBytesMax } = this.#options
-    const piscina = new Piscina({
-      filename: fileURLToPath(preload),
+  #startThreads(): Promise<void> {
+    const { threads, session, preload, stores, settings, niceness, heapBytesMax } = this.#options
+    const own = { works: this.#works, preload: preload.href, cells: this.#cells.shared }
+    this.#piscina = new Piscina({
+      filename: fileURLToPath(session),
       minThreads: threads,
       maxThreads: threads,
-      // The pool hands out no more jobs than there are threads; these wait for one that is being replaced.
+      // Each thread has one task; that of a thread being replaced waits for the new one.
       maxQueue: threads,
       recordTiming: false,
       resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heapBytesMax / 2 ** 20) },
-      workerData: { cells: this.#cells.shared, stores, settings, niceness } satisfies ThreadData,
+      workerData: { ...own, stores, settings, niceness } satisfies ThreadData,
     })
-    piscina.on('error', (error: unknown) => this.#loseThread(undefined, 'died', error))
-    piscina.on('message', ({ loaded }: ThreadLoaded) => this.#loaded.add(loaded))
-    this.#piscina = piscina
-    return piscina
+    for (let i = 0; i < threads; i++) this.#startThread(this.#piscina)
+    return this.#awaitLoading()
   }
 
   get counts(): PoolCounts {
@@ -189,7 +171,6 @@ export class Pool<J extends JobTable<J>> {
     if (this.#waitingBytes + args.length > this.#options.waitingBytesMax) return this.#refuse(className)
     const job: Job<ClassOf<J>> = {
       name,
-      work: this.#works.get(name) as Work,
       class: className,
       network: input.network,
       args,
@@ -218,28 +199,29 @@ export class Pool<J extends JobTable<J>> {
    * and ends the threads.
    */
   close(drainMsMax: number): Promise<void> {
-    this.#closed ??= this.#drain(drainMsMax).then(() => this.#endThreads())
+    this.#closed ??= this.#drain(drainMsMax)
+      .then(() => this.#awaitLoading())
+      .then(() => {
+        this.#isEnding = true
+        return this.#piscina?.destroy()
+      })
     return this.#closed
-  }
-
-  async #endThreads(): Promise<void> {
-    if (this.#piscina !== undefined) await this.#awaitLoading(this.#piscina)
-    await this.#piscina?.destroy()
   }
 
   /**
    * Waits until every thread has loaded its code, or failed to. To end a thread while it loads lmdb ends the whole
-   * process ("FATAL ERROR: Error::ThrowAsJavaScriptException"), so until then no job is handed out that may have to
-   * be aborted, and no thread is ended.
+   * process ("FATAL ERROR: Error::ThrowAsJavaScriptException"), so jobs, which may have to be ended, go to threads
+   * that have loaded, and closing waits for the others.
    */
-  async #awaitLoading(piscina: Piscina): Promise<void> {
-    const signal = AbortSignal.timeout(loadMsMax)
-    const isLoading = () =>
-      piscina.threads.some(({ threadId }) => threadId > 0 && !this.#loaded.has(threadId))
-    while (isLoading() && !signal.aborted) {
-      // An error event is a thread less to wait for; it is reported elsewhere.
-      await once(piscina, 'message', { signal }).catch(() => undefined)
-    }
+  async #awaitLoading(): Promise<void> {
+    const late = new AbortController()
+    const loaded = Promise.all([...this.#threads].map((thread) => thread.loaded))
+    await Promise.race([loaded, setTimeoutPromise(loadMsMax, undefined, late)])
+    late.abort()
+  }
+
+  #startThread(piscina: Piscina): void {
+    this.#threads.add(new JobThread(piscina, this.#events))
   }
 
   async #drain(drainMsMax: number): Promise<void> {
@@ -254,15 +236,15 @@ export class Pool<J extends JobTable<J>> {
       this.#settleWithFault(job, fault)
     }
     const signal = AbortSignal.timeout(endMsMax)
-    const unsealed = new Set(this.#running)
-    for (const { run } of unsealed) {
+    const unsealed = new Map(this.#running)
+    for (const { run } of unsealed.values()) {
       if (run === undefined) continue
       run.stopFault = fault
       this.#cells.stop(run.cell, run.serial)
     }
     while (unsealed.size > 0 && !signal.aborted) {
-      for (const job of unsealed) {
-        if (!this.#running.has(job) || this.#trySeal(job)) unsealed.delete(job)
+      for (const [thread, job] of unsealed) {
+        if (this.#running.get(thread) !== job || this.#trySeal(job)) unsealed.delete(thread)
       }
       await setTimeoutPromise(sealRetryMs)
     }
@@ -277,40 +259,52 @@ export class Pool<J extends JobTable<J>> {
   }
 
   #startNext(): void {
-    while (this.#isReady && this.#running.size < this.#options.threads) {
+    while (this.#idle.length > 0) {
       const job = this.#queue.take()
       if (job === undefined) return
       this.#leaveQueue(job)
-      this.#start(job)
+      this.#start(job, this.#idle.pop() as JobThread)
     }
   }
 
-  #start(job: Job<ClassOf<J>>): void {
+  #start(job: Job<ClassOf<J>>, thread: JobThread): void {
     const { runMsMax, deadlineMsMax, timedOut } = this.#options.classes[job.class]
     const { cell, serial } = this.#cells.take()
     const startedAtMs = performance.now()
     const leftMs = job.arrivedAtMs + deadlineMsMax - startedAtMs
-    const run: Run = { cell, serial, startedAtMs, hardStop: new HardStop(), stopFault: undefined }
+    const run: Run = { thread, cell, serial, startedAtMs, stopFault: undefined }
     job.run = run
-    this.#running.add(job)
+    this.#running.set(thread, job)
     job.timer =
       leftMs < runMsMax
         ? setTimeout(() => this.#stop(job, run, { kind: 'RequestTimedOut' }), leftMs)
         : setTimeout(() => this.#stop(job, run, timedOut), runMsMax)
-    const { network, args } = job
-    const message: JobMessage = { network, args, cell, serial, runMsMax: Math.min(runMsMax, leftMs) }
-    this.#threads.run(message, { ...job.work, signal: run.hardStop }).then(
-      (reply: Uint8Array) => {
-        this.#leaveThread(job, run)
-        this.#settle(job, reply)
-      },
-      (error: unknown) => {
-        this.#leaveThread(job, run)
-        if (run.stopFault !== undefined) return this.#settleWithFault(job, run.stopFault)
-        this.#loseThread(job.name, 'died', error)
-        this.#fail(job, error instanceof Error ? error : new Error(String(error)))
-      },
-    )
+    const { name, network, args } = job
+    thread.post({ name, network, args, cell, serial, runMsMax: Math.min(runMsMax, leftMs) })
+  }
+
+  /** A job's reply. */
+  #take(thread: JobThread, reply: Uint8Array): void {
+    const job = this.#running.get(thread)
+    if (job === undefined) throw new Error('a thread without a job replied')
+    this.#idle.push(thread)
+    this.#leaveThread(job, thread)
+    this.#settle(job, reply)
+  }
+
+  /** A thread is gone, and with it the job that it had; another takes its place. */
+  #replace(thread: JobThread, error: Error): void {
+    const at = this.#idle.indexOf(thread)
+    if (at >= 0) this.#idle.splice(at, 1)
+    this.#threads.delete(thread)
+    // One that does not get as far as to load its code would end again and again.
+    if (!this.#isEnding && thread.isReady && this.#piscina) this.#startThread(this.#piscina)
+    const job = this.#running.get(thread)
+    if (job !== undefined) this.#leaveThread(job, thread)
+    const fault = job?.run?.stopFault
+    if (job !== undefined && fault !== undefined) return this.#settleWithFault(job, fault)
+    if (!this.#isEnding) this.#loseThread(job?.name, 'died', error)
+    if (job !== undefined) this.#fail(job, error)
   }
 
   #leaveQueue(job: Job<ClassOf<J>>): void {
@@ -318,11 +312,11 @@ export class Pool<J extends JobTable<J>> {
     this.#waitingBytes -= job.args.length
   }
 
-  #leaveThread(job: Job<ClassOf<J>>, run: Run): void {
+  #leaveThread(job: Job<ClassOf<J>>, thread: JobThread): void {
     clearTimeout(job.timer)
     job.owner?.forget(job.cancel)
-    this.#cells.release(run.cell)
-    this.#running.delete(job)
+    if (job.run !== undefined) this.#cells.release(job.run.cell)
+    this.#running.delete(thread)
     this.#queue.release(job.class)
     this.#startNext()
     if (this.#running.size === 0) this.#drained?.resolve()
@@ -385,7 +379,7 @@ export class Pool<J extends JobTable<J>> {
       return
     }
     this.#loseThread(job.name, 'stopped', undefined)
-    run.hardStop.end()
+    run.thread.end()
   }
 
   /** Whether the job's thread may be ended, because it can no longer go into lmdb. */

@@ -36,6 +36,8 @@ export interface PoolOptions<J extends JobTable<J>> {
   readonly threads: number
   readonly jobs: { readonly [N in keyof J]: JobDefinition<J[N]['class']> }
   readonly classes: { readonly [C in ClassOf<J>]: ClassLimits }
+  /** Compiled file of the entry with which threads run (workers/session.ts). */
+  readonly session: URL
   /** The entry that threads load when they start; others when a job first needs them. */
   readonly preload: URL
   readonly stores: readonly StorePlace[]

@@ -1,14 +1,10 @@
-/** From the arguments of a method to an execution job and back. The one place where methods hand messages over. */
+/** From the arguments of a method to what an execution job works on. */
 import type { BlockId } from '../chain/blockId.js'
 import type { AccountOverride, BlockOverrides, ExecutionRequest } from '../evm/execution.js'
-import type { Jobs } from '../pool/jobs.js'
 import { FaultError } from '../primitives/faults.js'
-import type { Caller } from './caller.js'
 import type { CallObject } from './callParams.js'
 import type { Network } from './network.js'
 import { stateBlock } from './stateBlock.js'
-
-type ExecutionJob = 'call' | 'estimate' | 'accessList'
 
 /** What a method was asked to execute. */
 export interface ExecutionCall {
@@ -22,22 +18,16 @@ export interface ExecutionCall {
   readonly marginBps?: number
 }
 
-/**
- * Runs a message on the pool. Throws and rejects with FaultError: an unknown block, another chain's id, and what
- * the job finds.
- */
-export function runExecution<N extends ExecutionJob>(
-  network: Network,
-  name: N,
+/** The job that a call asks for. Throws FaultError: an unknown block, another chain's id. */
+export function executionRequest(
+  { chain, execution }: Network,
   { call, block, stateOverrides, blockOverrides, gasDefault, marginBps }: ExecutionCall,
-  caller: Caller,
-): Promise<Jobs[N]['result']> {
-  const { chain } = network
+): ExecutionRequest {
   checkChainId(call.chainId, BigInt(chain.identity.chainId))
   const { number, hash, isPending } = stateBlock(chain, block, 1)
   // Specification, section 8: the cap follows the current block.
-  const gasMax = chain.head.header.gasLimit * BigInt(network.execution.gasCapBlocks)
-  const request: ExecutionRequest = {
+  const gasMax = chain.head.header.gasLimit * BigInt(execution.gasCapBlocks)
+  return {
     block: { number, hash, isPending },
     message: call.message,
     gasDefault: gasDefault ?? gasMax,
@@ -46,7 +36,6 @@ export function runExecution<N extends ExecutionJob>(
     ...(blockOverrides === undefined ? {} : { blockOverrides }),
     ...(marginBps === undefined ? {} : { marginBps }),
   }
-  return network.jobs.run(name, request, caller)
 }
 
 function checkChainId(have: bigint | undefined, want: bigint): void {

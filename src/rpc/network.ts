@@ -2,6 +2,7 @@ import type { AnswerCache } from '../chain/answerCache.js'
 import type { Head } from '../chain/chain.js'
 import type { ChainView } from '../chain/chainView.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
+import type { PlainTransfers } from '../evm/plainTransfers.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { StateReader } from '../state/stateReader.js'
 import type { StorageLayout } from '../state/storageLayout.js'
@@ -25,6 +26,8 @@ export interface Network extends RpcNetwork {
   /** Its heads and logs, for subscribers. */
   readonly streams: NetworkStreams
   readonly jobs: NetworkJobs
+  /** Messages that need no job. */
+  readonly transfers: PlainTransfers
   /** Proofs of the last blocks, by everything that they depend on. */
   readonly proofs: AnswerCache
   readonly execution: ExecutionSettings

@@ -1,4 +1,4 @@
-import { bytesToBigInt, type Hash32, toHash32, toMinimalBytes } from '../primitives/bytes.js'
+import { bytesToBigInt, equalBytes, type Hash32, toHash32, toMinimalBytes } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../primitives/rlp.js'
 
@@ -17,6 +17,11 @@ export const emptyAccount: Account = {
   balance: 0n,
   storageRoot: emptyTrieRoot,
   codeHash: emptyCodeHash,
+}
+
+/** Whether a message to the account runs anything; a delegation (EIP-7702) is code too. */
+export function hasCode(account: Account | undefined): boolean {
+  return account !== undefined && !equalBytes(account.codeHash, emptyCodeHash)
 }
 
 /** Reads an account's RLP. Throws RlpError or RangeError for anything else. */

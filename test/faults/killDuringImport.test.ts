@@ -19,8 +19,8 @@ import { propertyRuns } from '../property.js'
 
 const blocks = 40
 /** `KILLS=50` for a longer run: each takes a process that imports the chain, and a check of its store. */
-const kills = Number(process.env.KILLS ?? 6)
-const stops = Math.ceil(kills / 2)
+const kills = Number(process.env.KILLS ?? 20)
+const stops = Math.ceil(kills / 7)
 const mapBytes = 2 ** 30
 const threadUrl = new URL('../../src/ingest/ingestThread.js', import.meta.url).href
 

@@ -2,7 +2,7 @@ import type { BlockId } from '../../chain/blockId.js'
 import { bytesToHex } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { blockOverrides, callObject, stateOverrides } from '../callParams.js'
-import { runExecution } from '../executionJob.js'
+import { executionRequest } from '../executionJob.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { blockId, optional } from '../params.js'
@@ -24,10 +24,12 @@ export const eth_call = defineMethod({
   cost: 'job',
   price: 100,
   memo: 'head',
-  async run(network: Network, [call, block, stateOverrides, blockOverrides], caller) {
-    const request = { call, block, stateOverrides, blockOverrides }
-    const { failure, returnData } = await runExecution(network, 'call', request, caller)
-    if (failure !== undefined) throw new FaultError(failure)
-    return `"${bytesToHex(returnData)}"`
+  run(network: Network, [call, block, stateOverrides, blockOverrides], caller) {
+    const request = executionRequest(network, { call, block, stateOverrides, blockOverrides })
+    if (network.transfers.call(request)) return '"0x"'
+    return network.jobs.run('call', request, caller).then(({ failure, returnData }) => {
+      if (failure !== undefined) throw new FaultError(failure)
+      return `"${bytesToHex(returnData)}"`
+    })
   },
 })

@@ -1,7 +1,7 @@
 import type { BlockId } from '../../chain/blockId.js'
 import { bytesToHex, toQuantity } from '../../primitives/bytes.js'
 import { callObject, stateOverrides } from '../callParams.js'
-import { runExecution } from '../executionJob.js'
+import { executionRequest } from '../executionJob.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { blockId, optional } from '../params.js'
@@ -23,8 +23,8 @@ export const eth_createAccessList = defineMethod({
   price: 100,
   memo: 'head',
   async run(network: Network, [call, block, stateOverrides], caller) {
-    const request = { call, block, stateOverrides }
-    const { accessList, gasUsed, failure } = await runExecution(network, 'accessList', request, caller)
+    const request = executionRequest(network, { call, block, stateOverrides })
+    const { accessList, gasUsed, failure } = await network.jobs.run('accessList', request, caller)
     return JSON.stringify({
       accessList: accessList.map(({ address, storageKeys }) => ({
         address: bytesToHex(address),

@@ -1,7 +1,7 @@
 import type { BlockId } from '../../chain/blockId.js'
 import { toQuantity } from '../../primitives/bytes.js'
 import { callObject, stateOverrides } from '../callParams.js'
-import { runExecution } from '../executionJob.js'
+import { executionRequest } from '../executionJob.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { blockId, optional } from '../params.js'
@@ -15,12 +15,13 @@ export const eth_estimateGas = defineMethod({
   cost: 'job',
   price: 100,
   memo: 'head',
-  async run(network: Network, [call, block, stateOverrides], caller) {
+  run(network: Network, [call, block, stateOverrides], caller) {
     // The pending block has the gas limit of the head.
     const gasDefault = network.chain.head.header.gasLimit
     const { marginBps } = network.execution
-    const request = { call, block, stateOverrides, gasDefault, marginBps }
-    const { gas } = await runExecution(network, 'estimate', request, caller)
-    return `"${toQuantity(gas)}"`
+    const request = executionRequest(network, { call, block, stateOverrides, gasDefault, marginBps })
+    const gas = network.transfers.estimate(request)
+    if (gas !== undefined) return `"${toQuantity(gas)}"`
+    return network.jobs.run('estimate', request, caller).then(({ gas }) => `"${toQuantity(gas)}"`)
   },
 })

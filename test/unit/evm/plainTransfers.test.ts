@@ -1,0 +1,109 @@
+/** Messages answered without an engine beside the same messages executed. */
+import { isDeepStrictEqual } from 'node:util'
+import t from 'tap'
+import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
+import type { CallMessage, ExecutionRequest } from '../../../src/evm/execution.js'
+import { PlainTransfers } from '../../../src/evm/plainTransfers.js'
+import { FaultError } from '../../../src/primitives/faults.js'
+import { Dice, propertyRuns } from '../../property.js'
+import { storedMessages } from '../../storedMessages.js'
+import { addressOf, demoExecution, demoHead, demoStore, goOn, requestOf } from './demoExecution.js'
+
+const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(demoStore.readIdentity()?.config ?? '')))
+const transfers = new PlainTransfers(demoStore, schedule)
+
+t.teardown(() => demoStore.close())
+
+/** What `work` comes to, faults included. */
+async function settled(work: () => unknown): Promise<unknown> {
+  try {
+    return await work()
+  } catch (thrown) {
+    if (thrown instanceof FaultError) return thrown.fault
+    throw thrown
+  }
+}
+
+/** Blocks and accounts of the demo chain, with and without code. */
+const messages = [...storedMessages(demoStore)]
+const accounts = [
+  ...new Set(messages.flatMap(({ message: { from, to } }) => [from, to])),
+  addressOf(1),
+  undefined,
+]
+
+t.test('faults and results are those of execution, for all fees, values, data and blocks', async (t) => {
+  const { numRuns, seed } = propertyRuns(150)
+  const dice = new Dice(seed as number)
+  const oneOf = <T>(...choices: readonly T[]): T => choices[dice.throw(choices.length)] as T
+  const different: unknown[] = []
+  let answered = 0
+  let refused = 0
+  for (let i = 0; i < (numRuns as number); i++) {
+    const { header, parentHash } = oneOf(...messages)
+    const block = oneOf(
+      { ...demoHead, isPending: false },
+      { ...demoHead, isPending: true },
+      { number: header.number - 1, hash: parentHash, isPending: false },
+    )
+    const members = {
+      from: oneOf(...accounts),
+      to: oneOf(...accounts),
+      gas: oneOf(undefined, undefined, 0n, 20_999n, 21_000n, 21_100n, 10n ** 9n),
+      gasPrice: oneOf(undefined, undefined, 0n, 1n, 10n ** 11n),
+      maxFeePerGas: oneOf(undefined, undefined, undefined, 10n ** 11n),
+      data: new Uint8Array(oneOf(0, 0, 1, 33, 4_096, 4_097)).fill(dice.throw(2)),
+      value: oneOf(0n, 1n, 10n ** 18n, 2n ** 200n),
+    }
+    if (members.gasPrice !== undefined) members.maxFeePerGas = undefined
+    const known = Object.entries(members).filter(([, member]) => member !== undefined)
+    const message = Object.fromEntries(known) as unknown as CallMessage
+    const { stateOverrides, ...request } = requestOf(message, [], { block })
+    const gas = await settled(() => transfers.estimate(request))
+    if (gas !== undefined) {
+      answered++
+      if (typeof gas !== 'bigint') refused++
+      const executed = await settled(() => demoExecution.estimate(request, goOn).then((outcome) => outcome))
+      const expected = typeof gas === 'bigint' ? { gas, runs: 0 } : gas
+      if (!isDeepStrictEqual(executed, expected)) different.push({ i, message, block, gas, executed })
+    }
+    const isNothing = await settled(() => transfers.call(request))
+    if (isNothing !== false) {
+      const executed = await settled(async () => {
+        const { returnData, failure } = await demoExecution.call(request, goOn)
+        return returnData.length === 0 && failure === undefined
+      })
+      if (!isDeepStrictEqual(executed, isNothing)) different.push({ i, message, block, isNothing, executed })
+    }
+  }
+  t.strictSame(different, [])
+  t.ok(answered > 20 && refused > 3, `${answered} answered, ${refused} of them with a fault`)
+})
+
+t.test('what may run is left to execution', async (t) => {
+  const plain: Partial<CallMessage> = { to: addressOf(1) }
+  const { stateOverrides, ...request } = requestOf(plain)
+  t.equal(transfers.estimate(request), 21_000n)
+  t.equal(transfers.call(request), true)
+  const withCode = messages.find(({ logs }) => logs.length > 0)?.message.to as Uint8Array
+  const precompiled = new Uint8Array(20)
+  precompiled[18] = 1
+  const authorization = { chainId: 1n, address: addressOf(2), nonce: 0n, yParity: 0, r: 1n, s: 1n }
+  const others: Readonly<Record<string, ExecutionRequest>> = {
+    'a creation': requestOf({}, undefined),
+    code: { ...request, message: { ...request.message, to: withCode } },
+    'a precompiled contract': { ...request, message: { ...request.message, to: precompiled } },
+    'an authorization': { ...request, message: { ...request.message, authorizationList: [authorization] } },
+    'an override of state': {
+      ...request,
+      stateOverrides: [{ address: addressOf(1), code: Uint8Array.of(0) }],
+    },
+    'an override of the block': { ...request, blockOverrides: { number: 1n } },
+    'long data': { ...request, message: { ...request.message, data: new Uint8Array(4_097) } },
+    'a block beside the chain': { ...request, block: { ...request.block, hash: new Uint8Array(32) } },
+  }
+  for (const [what, other] of Object.entries(others)) {
+    t.equal(transfers.estimate(other), undefined, what)
+    t.equal(transfers.call(other), false, what)
+  }
+})
