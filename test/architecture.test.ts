@@ -30,6 +30,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'rollup',
     'pool',
     'streams',
+    'evm',
     'chain',
     'state',
     'store',

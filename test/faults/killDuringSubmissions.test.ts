@@ -11,7 +11,8 @@ import { type Reaction, startSequencer } from '../sequencer.js'
 const kills = Number(process.env.KILLS ?? 4)
 const submissionsPerSecond = 200
 const senders = 50
-const killAfterMsMax = 1_000
+/** Time for a few answers at least, also where the machine does other things. */
+const [killAfterMsMin, killAfterMsMax] = [250, 1_000]
 
 /** One in ten connections is lost, before or after the sequencer has taken the transaction. */
 const reactions: Reaction[] = Array.from({ length: 20_000 }, (_, i) =>
@@ -74,7 +75,10 @@ async function states(service: RollupService, answered: readonly Answered[]): Pr
 
 t.test('an answered hash survives kill -9, and reaches the sequencer once', async (t) => {
   const { seed = 0 } = propertyRuns(kills)
-  const moments = fc.sample(fc.nat(killAfterMsMax), { seed, numRuns: kills })
+  const moments = fc.sample(fc.integer({ min: killAfterMsMin, max: killAfterMsMax }), {
+    seed,
+    numRuns: kills,
+  })
   const sequencer = await startSequencer(t)
   await sequencer.order({ kind: 'react', next: reactions })
   const folder = makeFolder(t)
@@ -114,7 +118,7 @@ t.test('an answered hash survives kill -9, and reaches the sequencer once', asyn
   })
   const health = (await (await fetch(`${last.origin}/health`)).json()) as Health
   t.equal(health.networks.roll?.settled, new Set(accepted.map(({ key }) => key)).size, 'one row each')
-  t.ok(answered.length > kills * 10, `${answered.length} submissions were answered`)
+  t.ok(answered.length > kills * 5, `${answered.length} submissions were answered`)
   t.comment(`${kills} kills, ${serial} submissions, ${answered.length} answered, ${accepted.length} accepted`)
 })
 
