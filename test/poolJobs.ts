@@ -5,7 +5,7 @@ import type { ClassLimits, JobDefinition, PoolOptions, ThreadLoss } from '../src
 import type { Fault } from '../src/primitives/faults.js'
 
 export interface TestJobs {
-  /** Gives its argument back. */
+  /** Gives its argument back. Short. */
   readonly echo: { readonly class: 'proof'; readonly args: unknown; readonly result: unknown }
   /** That many bytes, all the same, after computing for `ms`. */
   readonly fill: {
@@ -32,6 +32,8 @@ export interface TestJobs {
     readonly args: { readonly ms: number }
     readonly result: null
   }
+  /** As `stubborn`, and counts as short whatever `ms` is. */
+  readonly linger: { readonly class: 'proof'; readonly args: { readonly ms: number }; readonly result: null }
   /** Number of the head of the job's network. */
   readonly readHead: { readonly class: 'proof'; readonly args: null; readonly result: number }
   /** Reads and walks the network's store for `ms` and never asks whether to stop. */
@@ -78,12 +80,13 @@ export function openTestPool(
   const pool = new Pool<TestJobs>({
     threads: 2,
     jobs: {
-      echo: job('proof', 'echo'),
+      echo: { ...job('proof', 'echo'), isShort: () => true },
       fill: job('proof', 'fill'),
       leftBehind: job('proof', 'leftBehind'),
       whoAmI: job('proof', 'whoAmI'),
       spin: job('execute', 'spin'),
       stubborn: job('execute', 'stubborn'),
+      linger: { ...job('proof', 'stubborn'), isShort: () => true },
       readHead: job('proof', 'readHead'),
       readStubbornly: job('execute', 'readStubbornly'),
       exit: job('execute', 'exit'),

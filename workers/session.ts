@@ -1,5 +1,5 @@
 /**
- * Entry of every thread of the pool: waits for jobs, hands each to the entry that does it, and sends the reply. Owns
+ * Entry of every thread of the pool: waits for jobs, hands each to the entry that does it, and sends the replies. Owns
  * the thread's port and loop; what is done around a job is jobThread.ts, the work the other entries'.
  */
 import { receiveMessageOnPort } from 'node:worker_threads'
@@ -27,15 +27,22 @@ export async function runSession({ port, posted }: SessionTask): Promise<never> 
   await import(preload)
   port.postMessage('ready' satisfies ThreadReady)
   let seen = 0
-  for (let done = 1; ; ) {
+  for (let done = 0; ; ) {
     Atomics.wait(posted, 0, seen)
     seen = Atomics.load(posted, 0)
     for (;;) {
       const received = receiveMessageOnPort(port)
       if (received === undefined) break
-      const reply = await doJob(received.message as JobMessage)
-      port.postMessage(reply, [reply.buffer])
-      if (done++ % jobsPerTurn === 0) await new Promise(setImmediate)
+      const replies: Uint8Array<ArrayBuffer>[] = []
+      for (const message of received.message as readonly JobMessage[]) replies.push(await doJob(message))
+      port.postMessage(
+        replies,
+        replies.map(({ buffer }) => buffer),
+      )
+      done += replies.length
+      if (done < jobsPerTurn) continue
+      done = 0
+      await new Promise(setImmediate)
     }
   }
 }

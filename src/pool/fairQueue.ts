@@ -34,7 +34,7 @@ export class FairQueue<C extends string, T> {
     return name === undefined ? this.#waiting : this.#lane(name).waiting.size
   }
 
-  /** Items of a class that were taken and are not released yet. */
+  /** Permits of a class that were taken and are not released yet. */
   out(name: C): number {
     return this.#lane(name).out
   }
@@ -74,6 +74,16 @@ export class FairQueue<C extends string, T> {
       return item
     }
     return undefined
+  }
+
+  /** The next item of a class, under the permit of one taken before; undefined where none waits or it does not fit. */
+  takeBeside(name: C, fits: (item: T) => boolean): T | undefined {
+    const { waiting } = this.#lane(name)
+    const item = waiting.values().next().value
+    if (item === undefined || !fits(item)) return undefined
+    waiting.delete(item)
+    this.#waiting--
+    return item
   }
 
   /** Takes out all that waits, without permits. */

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { JobLimits } from '../evm/jobWatch.js'
+import type { ProofRequest } from '../state/proof.js'
 import type { JobClass, Jobs, NetworkJobs } from './jobs.js'
 import type { StorePlace } from './messages.js'
 import { Pool } from './pool.js'
@@ -55,6 +56,13 @@ const waitingBytesMax = 64 * 2 ** 20
 /** A job that asks whether to stop does so within milliseconds; a thread that takes this long does not ask. */
 const graceMs = 1_000
 
+/** Keys of a proof that counts as short: 0.2 ms. Most have one to five. */
+const shortProofKeysMax = 16
+
+function isShortProof({ keys }: ProofRequest): boolean {
+  return keys.length <= shortProofKeysMax
+}
+
 function job<C extends JobClass>(className: C, file: string, handler: string): JobDefinition<C> {
   return { class: className, entry: workerUrl(file), handler }
 }
@@ -70,7 +78,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
   return new Pool<Jobs>({
     threads: limits.threads ?? threadsDefault(),
     jobs: {
-      prove: job('proof', 'prove', 'prove'),
+      prove: { ...job('proof', 'prove', 'prove'), isShort: isShortProof },
       call: job('execute', 'execute', 'call'),
       estimate: job('execute', 'execute', 'estimate'),
       accessList: job('execute', 'execute', 'accessList'),

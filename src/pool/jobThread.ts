@@ -27,8 +27,8 @@ import type { JobMessage, SessionTask, ThreadReady } from './messages.js'
 export interface JobThreadEvents {
   /** Its code is loaded and it waits for jobs. */
   onReady(thread: JobThread): void
-  /** The reply to the job that it was given last. */
-  onReply(thread: JobThread, reply: Uint8Array): void
+  /** The replies to the jobs that it was given last, in their order. */
+  onReplies(thread: JobThread, replies: readonly Uint8Array[]): void
   /** It runs no more, by {@link JobThread.end} or for an `error` of its own. */
   onEnd(thread: JobThread, error: Error): void
 }
@@ -50,8 +50,8 @@ export class JobThread {
   constructor(piscina: Piscina, events: JobThreadEvents) {
     const { port1, port2 } = new MessageChannel()
     this.#port = port1
-    port1.on('message', (message: Uint8Array | ThreadReady) => {
-      if (message !== 'ready') return events.onReply(this, message)
+    port1.on('message', (message: readonly Uint8Array[] | ThreadReady) => {
+      if (message !== 'ready') return events.onReplies(this, message)
       this.#isReady = true
       this.#loaded.resolve()
       events.onReady(this)
@@ -75,9 +75,9 @@ export class JobThread {
     return this.#loaded.promise
   }
 
-  /** Hands a job over; the one before has to be answered. */
-  post(message: JobMessage): void {
-    this.#port.postMessage(message)
+  /** Hands jobs over; those before have to be answered. */
+  post(messages: readonly JobMessage[]): void {
+    this.#port.postMessage(messages)
     Atomics.add(this.#posted, 0, 1)
     Atomics.notify(this.#posted, 0, 1)
   }

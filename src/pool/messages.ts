@@ -46,7 +46,7 @@ export interface SessionTask {
   readonly posted: Int32Array
 }
 
-/** What a thread says once its code is loaded. All else that it says are replies to jobs, in msgpack. */
+/** What a thread says once its code is loaded. All else that it says are lists of replies to jobs, in msgpack. */
 export type ThreadReady = 'ready'
 
 /** A job on its way to a thread. */

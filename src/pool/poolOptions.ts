@@ -19,6 +19,11 @@ export interface JobDefinition<C extends string> {
   readonly entry: URL
   /** The function that the entry exports for this job. */
   readonly handler: string
+  /**
+   * Whether a job with these arguments takes a fraction of a millisecond, so that others of its class may be handed
+   * over with it and wait for it. Without this none does.
+   */
+  readonly isShort?: (args: never) => boolean
 }
 
 /** The classes of a table's jobs. */

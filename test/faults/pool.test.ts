@@ -175,6 +175,45 @@ t.test('a running job whose owner goes stops by itself and keeps its thread', as
   t.match(opened.pool.counts, { cancelled: 1, threadsLost: 0 })
 })
 
+t.test('short jobs that wait are handed over together, and each is its own', async (t) => {
+  const opened = await open(t)
+  const owner = new Caller()
+  const before = run(opened, 'linger', { ms: 20 })
+  const together = Array.from({ length: 9 }, (_, i) => run(opened, 'echo', i, i === 5 ? owner : undefined))
+  t.match(opened.pool.counts, { waiting: 9, running: 1 }, 'the other thread is left to other classes')
+  await before
+  t.match(opened.pool.counts, { waiting: 1, running: 8 })
+  owner.leave()
+  const outcomes = await Promise.all(together.map((job) => job.catch(() => faultOf(job))))
+  // Whether it had its turn before its owner went is a race.
+  t.ok(outcomes[5] === 5 || isDeepStrictEqual(outcomes[5], { kind: 'RequestTimedOut' }))
+  t.strictSame(outcomes.toSpliced(5, 1), [0, 1, 2, 3, 4, 6, 7, 8])
+  t.match(opened.pool.counts, { waiting: 0, running: 0, threadsLost: 0 })
+})
+
+t.test('a thread leaves short jobs that wait to others that may take them', async (t) => {
+  const opened = await open(t, { threads: 3 })
+  const before = run(opened, 'linger', { ms: 20 })
+  const longer = run(opened, 'linger', { ms: 200 })
+  const waiting = Array.from({ length: 7 }, (_, i) => run(opened, 'echo', i))
+  await before
+  t.match(opened.pool.counts, { waiting: 3, running: 5 })
+  await ended(longer, ...waiting)
+})
+
+t.test('what was handed over with a job that would not stop may be asked again', async (t) => {
+  const opened = await open(t, { graceMs: 20, classes: { proof: { runMsMax: 60 } } })
+  const before = run(opened, 'linger', { ms: 20 })
+  const culprit = run(opened, 'linger', { ms: 60_000 })
+  const together = [1, 2].map((value) => run(opened, 'echo', value))
+  await before
+  t.match(opened.pool.counts, { waiting: 0, running: 3 })
+  t.match(await faultOf(culprit), { kind: 'ExecutionTimedOut' })
+  for (const job of together) t.match(await faultOf(job), { kind: /ExecutionTimedOut|ServerBusy/ })
+  t.match(opened.losses, [{ job: 'linger', why: 'stopped' }])
+  t.equal(await run(opened, 'echo', 3), 3)
+})
+
 t.test('a running job that ignores that its owner has gone loses its thread', async (t) => {
   const opened = await open(t, { graceMs: 50 })
   const owner = new Caller()

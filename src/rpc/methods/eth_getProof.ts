@@ -1,4 +1,5 @@
 import type { BlockId } from '../../chain/blockId.js'
+import { equalBytes } from '../../primitives/bytes.js'
 import type { ProofRequest } from '../../state/proof.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
@@ -17,9 +18,12 @@ export const eth_getProof = defineMethod({
   cost: 'job',
   price: ([, keys]) => 50 + 3 * keys.length,
   memo: 'head',
-  run({ chain, state, jobs, proofs, proofKeysMax }: Network, [account, written, id], caller) {
+  run({ chain, head, state, jobs, proofs, proofKeysMax }: Network, [account, written, id], caller) {
     const keys = storageKeys(proofKeysMax).decode(written, 1)
-    const stateRoot = state.stateRootAfter(stateBlock(chain, id, 2))
+    const block = stateBlock(chain, id, 2)
+    // Most ask at the head, whose header need not be read.
+    const isHead = equalBytes(block.hash, head.hash)
+    const stateRoot = isHead ? head.header.stateRoot : state.stateRootAfter(block)
     const args: ProofRequest = { stateRoot, address: account, keys }
     const cacheKey = proofCacheKey(args)
     const held = proofs.read(cacheKey)

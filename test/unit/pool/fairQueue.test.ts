@@ -41,6 +41,27 @@ t.test('a class without a permit left is passed over, and goes on once one is re
   t.strictSame(takeAll(queue), ['a2'])
 })
 
+t.test('items that are taken beside another share its permit', async (t) => {
+  const queue = openQueue({ permits: 2 })
+  for (const item of ['a1', 'a2', 'a3', 'b1']) queue.add('a', item)
+  t.equal(queue.take(), 'a1')
+  t.equal(
+    queue.takeBeside('a', () => false),
+    undefined,
+  )
+  const isOfA = (item: string) => item.startsWith('a')
+  const beside = [1, 2, 3].map(() => queue.takeBeside('a', isOfA))
+  t.strictSame(beside, ['a2', 'a3', undefined], 'an item that does not fit is not passed over')
+  t.equal(queue.out('a'), 1)
+  t.equal(queue.waiting(), 1)
+  t.equal(queue.waiting('a'), 1)
+  queue.release('a')
+  t.equal(
+    queue.takeBeside('b', () => true),
+    undefined,
+  )
+})
+
 t.test('a full class takes no more, others do', async (t) => {
   const queue = openQueue({ waitingMax: 2 })
   queue.add('a', 'a1')

@@ -6,7 +6,7 @@ import { FaultError } from '../../../src/primitives/faults.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../../src/primitives/keccak.js'
 import { encodeRlp } from '../../../src/primitives/rlp.js'
 import { encodeAccount } from '../../../src/state/account.js'
-import { buildProofJson, TrieWalk } from '../../../src/state/proof.js'
+import { buildProofJson, TrieWalk, UpperNodes } from '../../../src/state/proof.js'
 import { type TrieChange, updateTrie } from '../../../src/state/trie.js'
 import { type ProofAnswer, verifyAnswer, verifyNodes } from '../../proofOracle.js'
 import { propertyRuns } from '../../property.js'
@@ -202,6 +202,25 @@ t.test('each node is read once, however many keys share it', async (t) => {
   t.equal(new Set(state.reads).size, state.reads.length)
   t.equal(answer.storageProof.length, 512)
   t.strictSame(answer.storageProof.slice(0, 256), answer.storageProof.slice(256))
+})
+
+t.test('proofs that share their upper nodes are what each alone is, whatever state comes next', async (t) => {
+  const changes: TrieChange[] = [[keccak256(address(7)), undefined]]
+  const roots = [stateRoot, state.update(stateRoot, changes), emptyTrieRoot]
+  const upper = new UpperNodes()
+  const keys = [0, 1, 255].map((each) => ({ slot: slot(each), writtenBytes: 32 }))
+  for (const root of [...roots, ...roots]) {
+    for (let i = 0; i < 210; i++) {
+      const request = { stateRoot: root, address: address(i), keys }
+      const shared = buildProofJson(state.read, request, upper)
+      if (Buffer.compare(shared, buildProofJson(state.read, request)) !== 0) t.fail(`account ${i}`)
+    }
+  }
+  state.reads = []
+  // No two of these have the same storage.
+  for (let i = 0; i < 50; i++) buildProofJson(state.read, { stateRoot, address: address(i), keys: [] }, upper)
+  const repeated = state.reads.length - new Set(state.reads).size
+  t.equal(repeated, 0, 'no node near the root is read twice')
 })
 
 t.test('the state without accounts has an empty proof', async (t) => {
