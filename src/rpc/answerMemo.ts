@@ -3,12 +3,13 @@
  * bytes, in two generations: a hit is one Map read; when the young generation is full it becomes the old one, and
  * what is still asked for moves back. Only what was asked before is remembered. Owns no knowledge of what may be remembered.
  *
- * A question is looked up in the request's own bytes: hashed four at a time and compared with those kept, 130 bytes
- * take 0.15 µs. Making a string of them, which the Map then hashes, takes 0.5 µs.
+ * A question is looked up where it stands in the request: its bytes, four at a time, are hashed and laid beside those
+ * kept. That takes 0.2 µs for the 160 bytes of a slot's; comparing bytes one by one takes 0.5 µs, and so does making a
+ * string of them for the Map to hash.
  */
 import { randomInt } from 'node:crypto'
 import { AskedBefore } from '../primitives/askedBefore.js'
-import type { Question } from './envelope.js'
+import { knownBytesMax, type Question } from './envelope.js'
 import type { Json } from './method.js'
 import { resultInTail, resultTail } from './outcome.js'
 
@@ -22,12 +23,14 @@ export interface Remembered {
 }
 
 interface Entry extends Remembered {
-  /** The question's text. */
-  readonly question: Uint8Array
-  readonly idAt: number
+  /** The question, as {@link readWords} lays it out. */
+  readonly words: Int32Array
+  /** Bytes before the id, and after it: two questions with the same words differ in these. */
+  readonly headBytes: number
+  readonly restBytes: number
 }
 
-/** What an entry costs beside its question and result: three byte arrays, a small object and a Map slot, rounded up. */
+/** What an entry costs beside its question and result: two arrays, a small object and a Map slot, rounded up. */
 const entryOverheadBytes = 512
 
 export class AnswerMemo {
@@ -58,14 +61,13 @@ export class AnswerMemo {
       this.#clear(headGeneration)
       return undefined
     }
-    const hash = hashBytes(bytes, idEnd, end, hashBytes(bytes, start, idStart, hashSeed))
+    const hash = readWords(bytes, idEnd, end, readWords(bytes, start, idStart, startWords()))
     const young = this.#young.get(hash)
     const entry = young ?? this.#old.get(hash)
     if (entry === undefined) return undefined
-    const { question, idAt } = entry
-    if (idAt !== idStart - start || question.length - idAt !== end - idEnd) return undefined
-    if (!hasBytes(bytes, start, question, 0, idAt)) return undefined
-    if (!hasBytes(bytes, idEnd, question, idAt, question.length)) return undefined
+    if (entry.headBytes !== idStart - start || entry.restBytes !== end - idEnd) return undefined
+    const { words: kept } = entry
+    for (let i = 0; i < kept.length; i++) if (kept[i] !== words[i]) return undefined
     if (young === undefined) {
       this.#old.delete(hash)
       this.#insert(hash, entry)
@@ -77,14 +79,19 @@ export class AnswerMemo {
   write({ text, idAt }: Question, json: Json, price: number, headGeneration: number): void {
     if (headGeneration !== this.#headGeneration || !this.#asked.ask(text)) return
     if (json.length > this.#generationBytesMax / 4) return
+    const bytes = Buffer.from(text, 'latin1')
+    const hash = readWords(bytes, idAt, bytes.length, readWords(bytes, 0, idAt, startWords()))
     const tail = resultTail(json)
-    const question = new Uint8Array(Buffer.from(text, 'latin1'))
-    // Text is kept as text too: answers of a batch are joined from it.
-    const kept = typeof json === 'string' ? flatText(json) : resultInTail(tail)
-    const entry = { question, idAt, json: kept, tail, price }
-    if (entryBytes(entry) > this.#generationBytesMax / 4) return
-    const hash = hashBytes(question, idAt, question.length, hashBytes(question, 0, idAt, hashSeed))
-    this.#insert(hash, entry)
+    const entry: Entry = {
+      words: words.slice(0, wordCount),
+      headBytes: idAt,
+      restBytes: bytes.length - idAt,
+      // Text is kept as text too: answers of a batch are joined from it.
+      json: typeof json === 'string' ? flatText(json) : resultInTail(tail),
+      tail,
+      price,
+    }
+    if (entryBytes(entry) <= this.#generationBytesMax / 4) this.#insert(hash, entry)
   }
 
   #insert(hash: number, entry: Entry): void {
@@ -107,41 +114,49 @@ export class AnswerMemo {
   }
 }
 
-function entryBytes({ question, json, tail }: Entry): number {
-  return entryOverheadBytes + question.length + tail.length + (typeof json === 'string' ? json.length : 0)
+function entryBytes({ words, json, tail }: Entry): number {
+  return entryOverheadBytes + words.byteLength + tail.length + (typeof json === 'string' ? json.length : 0)
 }
 
-/** So that nobody outside can make up a question whose hash is another's, and keep that one from being remembered. */
-const hashSeed = randomInt(2 ** 32)
+/** The question at hand: each four bytes are one word, and so are the last ones of a part, up to three, each. */
+const words = new Int32Array(knownBytesMax)
+let wordCount = 0
 
-/** The body of MurmurHash3 (32 bits); at the end up to three bytes singly. The result is a small integer to V8. */
-function hashBytes(bytes: Uint8Array, start: number, end: number, seed: number): number {
-  let hash = seed
+/** So that nobody outside can make up a question with the hash of another, which then is not remembered. */
+const hashSeed = randomInt(2 ** 31)
+
+/** Begins a question; returns the hash of nothing. */
+function startWords(): number {
+  wordCount = 0
+  return hashSeed
+}
+
+/** Adds a part of the question to {@link words}, and to the hash of what is there, which it returns. */
+function readWords(bytes: Uint8Array, start: number, end: number, hashBefore: number): number {
+  let hash = hashBefore
+  let count = wordCount
   let at = start
   for (; at + 4 <= end; at += 4) {
-    hash = mixed(
-      hash,
+    const word =
       (bytes[at] as number) |
-        ((bytes[at + 1] as number) << 8) |
-        ((bytes[at + 2] as number) << 16) |
-        ((bytes[at + 3] as number) << 24),
-    )
+      ((bytes[at + 1] as number) << 8) |
+      ((bytes[at + 2] as number) << 16) |
+      ((bytes[at + 3] as number) << 24)
+    words[count++] = word
+    hash = mixed(hash, word)
   }
-  for (; at < end; at++) hash = mixed(hash, bytes[at] as number)
+  for (; at < end; at++) {
+    const word = bytes[at] as number
+    words[count++] = word
+    hash = mixed(hash, word)
+  }
+  wordCount = count
   return hash
 }
 
+/** Turned before it is multiplied, because a product carries upwards only. */
 function mixed(hash: number, word: number): number {
-  const spread = Math.imul(word, 0xcc9e2d51)
-  const turned = hash ^ Math.imul((spread << 15) | (spread >>> 17), 0x1b873593)
-  return (Math.imul((turned << 13) | (turned >>> 19), 5) + 0xe6546b64) | 0
-}
-
-/** Whether `bytes` hold from `at` on what `expected` holds between `from` and `to`. There are as many bytes. */
-function hasBytes(bytes: Uint8Array, at: number, expected: Uint8Array, from: number, to: number): boolean {
-  const shift = at - from
-  for (let i = from; i < to; i++) if (bytes[i + shift] !== expected[i]) return false
-  return true
+  return Math.imul(((hash << 13) | (hash >>> 19)) ^ word, 0x9e3779b1)
 }
 
 /**

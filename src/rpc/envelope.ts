@@ -56,7 +56,7 @@ export type Lookup<Known> = (
 const methodLengthMax = 2048
 
 /** Longest call that may be known. A proof of ten slots has about 900 bytes; longer questions seldom repeat. */
-const knownBytesMax = 1_024
+export const knownBytesMax = 1_024
 
 const openBracket = 0x5b
 const closeBracket = 0x5d

@@ -101,12 +101,19 @@ function writeText(target: Buffer, text: string, offset: number): number {
 const longBytesMin = 32 * 1024
 
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)
+/** The same memory. A part of it takes 60 ns to make, and of a Buffer, whose own constructor is called, 140 ns. */
+let scratchBytes = plainView(scratch)
 
 /** The body as one piece, valid until the next call: uWebSockets.js copies or sends it before `end` returns. */
 export function wholeBody(body: AnswerBody): string | Uint8Array {
   if (typeof body === 'string') return body
   const bytesMax = roomFor(body)
-  return join(body, bytesMax > scratchBytesMax ? Buffer.allocUnsafe(bytesMax) : growScratch(bytesMax))
+  if (bytesMax > scratchBytesMax) {
+    const target = Buffer.allocUnsafe(bytesMax)
+    return target.subarray(0, join(body, target))
+  }
+  if (bytesMax > scratch.length) growScratch(bytesMax)
+  return scratchBytes.subarray(0, join(body, scratch))
 }
 
 /** The body in pieces that stay what they are: long ones themselves, and joined what stands between them. */
@@ -115,7 +122,10 @@ export function lastingPieces(body: AnswerBody): Uint8Array[] {
   const pieces: Uint8Array[] = []
   let short: (string | Uint8Array)[] = []
   const joinShort = (): void => {
-    if (short.length > 0) pieces.push(join(short, Buffer.allocUnsafe(roomFor(short))))
+    if (short.length > 0) {
+      const target = Buffer.allocUnsafe(roomFor(short))
+      pieces.push(target.subarray(0, join(short, target)))
+    }
     short = []
   }
   for (const piece of body) {
@@ -138,8 +148,8 @@ function roomFor(pieces: Pieces): number {
   return bytes
 }
 
-/** Writes the pieces to the beginning of `target` and returns that part of it. */
-function join(pieces: Pieces, target: Buffer): Uint8Array {
+/** Writes the pieces to the beginning of `target` and returns how many bytes they take. */
+function join(pieces: Pieces, target: Buffer): number {
   let length = 0
   for (const piece of pieces) {
     if (typeof piece === 'string') length = writeText(target, piece, length)
@@ -148,11 +158,14 @@ function join(pieces: Pieces, target: Buffer): Uint8Array {
       length += piece.length
     }
   }
-  // `subarray` of a Buffer calls the Buffer's constructor, which takes three times as long.
-  return new Uint8Array(target.buffer, target.byteOffset, length)
+  return length
 }
 
-function growScratch(bytes: number): Buffer {
-  if (bytes > scratch.length) scratch = Buffer.allocUnsafeSlow(Math.min(bytes * 2, scratchBytesMax))
-  return scratch
+function growScratch(bytes: number): void {
+  scratch = Buffer.allocUnsafeSlow(Math.min(bytes * 2, scratchBytesMax))
+  scratchBytes = plainView(scratch)
+}
+
+function plainView({ buffer, byteOffset, length }: Buffer): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, length)
 }
