@@ -61,11 +61,18 @@ export class AnswerMemo {
       this.#clear(headGeneration)
       return undefined
     }
-    const hash = readWords(bytes, idEnd, end, readWords(bytes, start, idStart, startWords()))
+    const headBytes = idStart - start
+    const restBytes = end - idEnd
+    const hash = readWords(
+      bytes,
+      idEnd,
+      end,
+      readWords(bytes, start, idStart, beginWords(headBytes, restBytes)),
+    )
     const young = this.#young.get(hash)
     const entry = young ?? this.#old.get(hash)
     if (entry === undefined) return undefined
-    if (entry.headBytes !== idStart - start || entry.restBytes !== end - idEnd) return undefined
+    if (entry.headBytes !== headBytes || entry.restBytes !== restBytes) return undefined
     const { words: kept } = entry
     for (let i = 0; i < kept.length; i++) if (kept[i] !== words[i]) return undefined
     if (young === undefined) {
@@ -80,12 +87,13 @@ export class AnswerMemo {
     if (headGeneration !== this.#headGeneration || !this.#asked.ask(text)) return
     if (json.length > this.#generationBytesMax / 4) return
     const bytes = Buffer.from(text, 'latin1')
-    const hash = readWords(bytes, idAt, bytes.length, readWords(bytes, 0, idAt, startWords()))
+    const restBytes = bytes.length - idAt
+    const hash = readWords(bytes, idAt, bytes.length, readWords(bytes, 0, idAt, beginWords(idAt, restBytes)))
     const tail = resultTail(json)
     const entry: Entry = {
       words: words.slice(0, wordCount),
       headBytes: idAt,
-      restBytes: bytes.length - idAt,
+      restBytes,
       // Text is kept as text too: answers of a batch are joined from it.
       json: typeof json === 'string' ? flatText(json) : resultInTail(tail),
       tail,
@@ -125,10 +133,10 @@ let wordCount = 0
 /** So that nobody outside can make up a question with the hash of another, which then is not remembered. */
 const hashSeed = randomInt(2 ** 31)
 
-/** Begins a question; returns the hash of nothing. */
-function startWords(): number {
+/** Begins a question with so many bytes before its id and after it; returns their hash. */
+function beginWords(headBytes: number, restBytes: number): number {
   wordCount = 0
-  return hashSeed
+  return mixed(mixed(hashSeed, headBytes), restBytes)
 }
 
 /** Adds a part of the question to {@link words}, and to the hash of what is there, which it returns. */

@@ -97,7 +97,10 @@ function writeText(target: Buffer, text: string, offset: number): number {
   return offset + target.write(text, offset, 'utf8')
 }
 
-/** From this length on a piece is sent by itself: copying it would cost more than a further call of the system. */
+/**
+ * From this length on a piece is sent by itself, although that takes a further call of the system: joined with what
+ * stands around it into memory of its own, a block of 174 KB took four times the CPU (200 µs instead of 50).
+ */
 const longBytesMin = 32 * 1024
 
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)
