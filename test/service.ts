@@ -81,7 +81,8 @@ export async function startService(
   const post: Service['post'] = async (path, body, headers = {}) => {
     const response = await fetch(origin + path, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
+      // A kept connection may be one that the server closed while this process was too busy to see it.
+      headers: { 'content-type': 'application/json', connection: 'close', ...headers },
       body,
     })
     const block = response.headers.get('tidegate-block')

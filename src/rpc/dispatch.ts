@@ -13,9 +13,9 @@ import { AnswerMemo, type Remembered } from './answerMemo.js'
 import { BatchAnswer } from './batchAnswer.js'
 import { Caller } from './caller.js'
 import { Deadline } from './deadline.js'
-import { type Call, parseRequest } from './envelope.js'
+import { type Call, type Lookup, parseRequest, type Question } from './envelope.js'
 import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
-import { Failure, type Outcome, renderOutcome, singleAnswer } from './outcome.js'
+import { Failure, type Outcome, renderOutcome, repeatedAnswer, singleAnswer } from './outcome.js'
 import { priceOf, unitsMin } from './price.js'
 import { RequestBasis } from './requestBasis.js'
 import { type DefectLog, renderErrorAnswer, thrownToWireError } from './wireErrors.js'
@@ -78,7 +78,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #limits: DispatchLimits
   readonly #log: DefectLog
   readonly #memo: AnswerMemo
-  readonly #lookup: (key: string) => Remembered | undefined
+  readonly #lookup: Lookup<Remembered>
   /** The head's {@link #blockText}, made once for each head. */
   #named: N | undefined
   #name: string | undefined
@@ -94,7 +94,8 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     this.#limits = limits
     this.#log = log
     this.#memo = new AnswerMemo(limits.memoBytesMax, views.current.head.generation)
-    this.#lookup = (key) => this.#memo.read(key, views.current.head.generation)
+    this.#lookup = (bytes, start, idStart, idEnd, end) =>
+      this.#memo.read(bytes, start, idStart, idEnd, end, views.current.head.generation)
   }
 
   handle(body: Uint8Array, caller: Caller = new Caller(), at?: string): Answer | Promise<Answer> {
@@ -135,8 +136,12 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
 
   #single(call: Member, basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
     if (call.kind === 'known') {
-      const outcome = repeat(call.known, caller)
-      return singleAnswer(call.id, undefined, outcome, this.#blockText(basis.arrived))
+      const { known, id } = call
+      const refusal = unpaid(caller, known.price)
+      const block = this.#blockText(basis.arrived)
+      return refusal === undefined
+        ? repeatedAnswer(id, known.tail, block)
+        : singleAnswer(id, undefined, refusal, block)
     }
     const outcome = this.#start(call, basis, caller)
     const finish = (settled: Outcome): Answer => {
@@ -232,13 +237,13 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       if (result instanceof Promise) {
         return result.then(
           (json) => {
-            this.#remember(method, call.key, json, price, network)
+            this.#remember(method, call.question, json, price, network)
             return json
           },
           (thrown) => this.#failure(thrown, method.name),
         )
       }
-      this.#remember(method, call.key, result, price, network)
+      this.#remember(method, call.question, result, price, network)
       return result
     } catch (thrown) {
       const failure = this.#failure(thrown, method.name)
@@ -246,12 +251,12 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
-  #remember(method: Method<N>, key: string | undefined, json: Json, price: number, network: N): void {
-    if (method.memo === 'never' || key === undefined) return
+  #remember(method: Method<N>, question: Question | undefined, json: Json, price: number, network: N): void {
+    if (method.memo === 'never' || question === undefined) return
     // What does not exist now may exist in a moment without a new head (a block that arrives by its hash).
     if (isNull(json)) return
     // A former head and a pinned block are views of their own.
-    if (network === this.#views.current) this.#memo.write(key, json, price, network.head.generation)
+    if (network === this.#views.current) this.#memo.write(question, json, price, network.head.generation)
   }
 
   #failure(thrown: unknown, where: string): Failure {

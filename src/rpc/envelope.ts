@@ -24,33 +24,51 @@ export type Call<Known> =
       readonly params: unknown
       /** The block that the call is pinned to, as it was written; undefined where it names none. */
       readonly at: unknown
-      /** The call's text without its id; undefined for a call that is long or was read the general way. */
-      readonly key: string | undefined
+      /** Undefined for a call that is long or was read the general way. */
+      readonly question: Question | undefined
     }
+
+/** What a call asks: its text without its id; of a call that begins as most do, what follows the id alone. */
+export interface Question {
+  /** ASCII. */
+  readonly text: string
+  /** Where the id was cut out. */
+  readonly idAt: number
+}
 
 export type Request<Known> =
   | { readonly kind: 'single'; readonly call: Call<Known> }
   | { readonly kind: 'batch'; readonly calls: readonly Call<Known>[] }
 
-/** What is known for a call's key: its text without the id. */
-export type Lookup<Known> = (key: string) => Known | undefined
+/**
+ * What is known for the question whose text stands in `bytes` between `start` and `idStart` and between `idEnd` and
+ * `end`, as for the {@link Question} of that text that was cut there.
+ */
+export type Lookup<Known> = (
+  bytes: Uint8Array,
+  start: number,
+  idStart: number,
+  idEnd: number,
+  end: number,
+) => Known | undefined
 
 /** Longest method name; a longer one is no request. The longest real ones have about 45 characters. */
 const methodLengthMax = 2048
 
-/** Longest call that has a key. A proof of ten slots has about 900 bytes; longer questions seldom repeat. */
-const keyedBytesMax = 1_024
+/** Longest call that may be known. A proof of ten slots has about 900 bytes; longer questions seldom repeat. */
+export const knownBytesMax = 1_024
 
 const openBracket = 0x5b
 const closeBracket = 0x5d
 const openBrace = 0x7b
 const comma = 0x2c
+const digitZero = 0x30
 
 const spans = createCallSpans()
 
 /**
- * Reads a request body; nothing of it is kept. `batchMax` counts calls. `lookup` must know only keys that this
- * function gave out before.
+ * Reads a request body; nothing of it is kept. `batchMax` counts calls. `lookup` must know only
+ * questions that this function gave out before.
  * Throws FaultError: ParseError, EmptyBatch, BatchTooLarge.
  */
 export function parseRequest<Known>(
@@ -58,33 +76,35 @@ export function parseRequest<Known>(
   batchMax: number,
   lookup: Lookup<Known>,
 ): Request<Known> {
-  const bytes = asBuffer(body)
-  const start = skipSpace(bytes, 0)
-  if (bytes[start] === openBrace) {
-    const call = fastCall(new BodyText(bytes, true), start, bytes.length, lookup)
+  const start = skipSpace(body, 0)
+  if (body[start] === openBrace) {
+    const call = fastCall(new BodyText(body, true), start, body.length, lookup)
     if (call !== undefined) return { kind: 'single', call }
   }
-  const text = new BodyText(bytes, isAscii(bytes))
-  if (!text.ascii && !isUtf8(bytes)) throw parseFault()
-  if (bytes[start] === openBracket) {
+  const text = new BodyText(body, isAscii(body))
+  if (!text.ascii && !isUtf8(body)) throw parseFault()
+  if (body[start] === openBracket) {
     return { kind: 'batch', calls: parseBatch(text, start + 1, batchMax, lookup) }
   }
-  return { kind: 'single', call: generalCall(text, 0, bytes.length) }
+  return { kind: 'single', call: generalCall(text, 0, body.length) }
 }
 
-/** Text of a body by byte offsets: cut from one string where bytes are characters, decoded piece by piece else. */
+/**
+ * Text of a body by byte offsets: cut from one string where bytes are characters, decoded piece by piece else.
+ * That string is made when it is first needed, and for questions that are known never.
+ */
 class BodyText {
-  readonly #whole: string
+  #whole: string | undefined
 
   constructor(
-    readonly bytes: Buffer,
+    readonly bytes: Uint8Array,
     readonly ascii: boolean,
-  ) {
-    this.#whole = ascii ? bytes.toString('latin1') : ''
-  }
+  ) {}
 
   slice(start: number, end: number): string {
-    return this.ascii ? this.#whole.slice(start, end) : this.bytes.toString('utf8', start, end)
+    if (!this.ascii) return asBuffer(this.bytes).toString('utf8', start, end)
+    this.#whole ??= asBuffer(this.bytes).toString('latin1')
+    return this.#whole.slice(start, end)
   }
 }
 
@@ -92,7 +112,7 @@ class BodyText {
  * The call that fills the text between `start` and `end`, if it is of the common form. Undefined for any other, for
  * bad JSON inside params, and for a name that is too long.
  *
- * Its text may have been read as Latin-1: what the scan accepts, and so every key, is ASCII.
+ * Its text may have been read as Latin-1: what the scan accepts, and so every question, is ASCII.
  */
 function fastCall<Known>(
   text: BodyText,
@@ -101,36 +121,50 @@ function fastCall<Known>(
   lookup: Lookup<Known>,
 ): Call<Known> | undefined {
   const { bytes } = text
-  const isKeyed = end - start <= keyedBytesMax
-  if (isKeyed && guessId(bytes, start, end, spans)) {
-    const known = lookup(keyOf(text, start, end))
-    if (known !== undefined) return { kind: 'known', id: text.slice(spans.idStart, spans.idEnd), known }
+  const mayBeKnown = end - start <= knownBytesMax
+  if (mayBeKnown && guessId(bytes, start, end, spans)) {
+    const known = lookup(bytes, questionStart(start), spans.idStart, spans.idEnd, end)
+    if (known !== undefined) return { kind: 'known', id: idText(text, spans.idStart, spans.idEnd), known }
   }
   const scanEnd = scanCall(bytes, start, spans)
   if (scanEnd === -1 || (scanEnd !== end && skipSpace(bytes, scanEnd) !== end)) return undefined
   const { idStart, idEnd, methodStart, methodEnd, paramsStart, paramsEnd } = spans
   if (methodEnd - methodStart > methodLengthMax) return undefined
   const id = text.slice(idStart, idEnd)
-  const key = isKeyed ? keyOf(text, start, end) : undefined
-  const known = key === undefined ? undefined : lookup(key)
-  if (known !== undefined) return { kind: 'known', id, known }
+  let question: Question | undefined
+  if (mayBeKnown) {
+    const from = questionStart(start)
+    const known = lookup(bytes, from, idStart, idEnd, end)
+    if (known !== undefined) return { kind: 'known', id, known }
+    question = { text: text.slice(from, idStart) + text.slice(idEnd, end), idAt: idStart - from }
+  }
   try {
     const params: unknown = paramsEnd === 0 ? undefined : JSON.parse(text.slice(paramsStart, paramsEnd))
-    return { kind: 'call', id, method: text.slice(methodStart, methodEnd), params, at: undefined, key }
+    return { kind: 'call', id, method: text.slice(methodStart, methodEnd), params, at: undefined, question }
   } catch {
     return undefined
   }
 }
 
-/**
- * The call's text with its id, which the spans hold, cut out; of the most usual head and tail nothing is left.
- * No two calls share one: only the cut leaves a member without a value, and whether a brace begins and ends a key
- * tells which part it lacks.
- */
-function keyOf(text: BodyText, start: number, end: number): string {
-  const { idStart, idEnd, hasUsualHead } = spans
-  if (hasUsualHead) return text.slice(idEnd, end)
-  return idEnd + 1 === end ? text.slice(start, idStart) : text.slice(start, idStart) + text.slice(idEnd, end)
+/** Where the question begins of the call at `start` that was looked at last: the most usual head is left out. */
+function questionStart(start: number): number {
+  return spans.hasUsualHead ? spans.idStart : start
+}
+
+/** Most digits of an id that is read as a number. */
+const idDigitsMax = 9
+
+/** An id that {@link guessId} found, as text. */
+function idText(text: BodyText, start: number, end: number): string {
+  if (end - start > idDigitsMax) return text.slice(start, end)
+  let value = 0
+  for (let at = start; at < end; at++) {
+    const digit = (text.bytes[at] as number) - digitZero
+    // A quote or a sign, which both come before the digits.
+    if (digit < 0) return text.slice(start, end)
+    value = value * 10 + digit
+  }
+  return String(value)
 }
 
 /** Reads the members of a batch, from the offset after its opening bracket. */
@@ -155,7 +189,7 @@ function parseBatch<Known>(
  * Start and end offsets of a batch's members, in turn. Counting comes before parsing, because JSON.parse of
  * 280,000 small calls holds the event loop for 112 ms, and passing over 1,000 of them takes a fraction of one.
  */
-function memberBounds(bytes: Buffer, start: number, batchMax: number): number[] {
+function memberBounds(bytes: Uint8Array, start: number, batchMax: number): number[] {
   const bounds: number[] = []
   let i = skipSpace(bytes, start)
   if (bytes[i] !== closeBracket) {
@@ -192,13 +226,13 @@ function generalCall(text: BodyText, start: number, end: number): Call<never> {
   let idText: string | undefined
   if (hasId) {
     // The value JSON.parse made of an id may have lost digits or escapes, so it is echoed from the text.
-    const span = memberSpan(text.bytes, skipSpace(text.bytes, start), 'id')
+    const span = memberSpan(asBuffer(text.bytes), skipSpace(text.bytes, start), 'id')
     if (span !== undefined) idText = text.slice(span.start, span.end)
   }
   if (jsonrpc !== '2.0' || typeof method !== 'string' || method.length > methodLengthMax) {
     return { kind: 'invalid', id: idText ?? 'null' }
   }
-  return { kind: 'call', id: idText, method, params, at, key: undefined }
+  return { kind: 'call', id: idText, method, params, at, question: undefined }
 }
 
 function parseFault(): FaultError {

@@ -31,6 +31,29 @@ export function renderOutcome(id: string, at: string | undefined, outcome: Outco
     : [`{"jsonrpc":"2.0","id":${id},${pin}"result":`, outcome, '}']
 }
 
+const tailHead = Buffer.from(',"result":')
+const tailEnd = Buffer.from('}')
+
+/** What follows the id in the body that answers a call with this result, as UTF-8 bytes. */
+export function resultTail(json: Json): Uint8Array {
+  const result = typeof json === 'string' ? Buffer.from(json) : json
+  const tail = new Uint8Array(tailHead.length + result.length + tailEnd.length)
+  tail.set(tailHead)
+  tail.set(result, tailHead.length)
+  tail.set(tailEnd, tailHead.length + result.length)
+  return tail
+}
+
+/** The result in a {@link resultTail}. */
+export function resultInTail(tail: Uint8Array): Uint8Array {
+  return tail.subarray(tailHead.length, -tailEnd.length)
+}
+
+/** As {@link singleAnswer}, for a result of which the {@link resultTail} is at hand. */
+export function repeatedAnswer(id: string, tail: Uint8Array, block: string | undefined): Answer {
+  return { status: 200, body: ['{"jsonrpc":"2.0","id":', id, tail], retryAfterMs: undefined, block }
+}
+
 /**
  * The answer to a single call, made from the block that `block` names. `id` is undefined for a notification, which
  * gets no answer whatever came of it.

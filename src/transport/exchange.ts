@@ -116,7 +116,7 @@ export class Exchange extends Caller {
     this.#bytes += chunk.byteLength
     if (this.#bytes > this.pool.bodyBytesMax) this.#send(this.pool.tooLong(this.#bytes), true)
     else if (!isLast) this.#keep(chunk)
-    else if (this.#chunks === undefined) this.#answer(Buffer.from(chunk))
+    else if (this.#chunks === undefined) this.#answer(new Uint8Array(chunk))
     else this.#answer(Buffer.concat([...this.#chunks, new Uint8Array(chunk)], this.#bytes))
   }
 
