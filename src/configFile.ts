@@ -87,7 +87,7 @@ const limitsShape = {
   proofKeysMax: integer(1, 100_000).default(1_024),
   /** Proofs kept in memory, over all networks: 4,600 of an account and 3 slots, at 7 KB each. */
   proofCacheBytes: integer(0).default(32 * MiB),
-  /** Answers remembered by the words of their question until the head moves, of each network: 80,000 of 100 bytes each. */
+  /** Answers remembered by the words of their question until the head moves, of each network: 28,000 of 100 bytes each. */
   memoBytes: integer(0).default(32 * MiB),
   /** Time for one call, estimate or access list to execute, with all its runs. geth's limit. */
   executionMsMax: integer(10).default(5_000),

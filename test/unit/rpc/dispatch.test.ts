@@ -218,12 +218,14 @@ t.test('a null, a fault and an impure result are never repeated', async (t) => {
 })
 
 t.test('a full memory forgets old questions and keeps answering right', async (t) => {
-  const { ask, network } = createTestEndpoint({ memoBytesMax: 4096 })
+  const { ask, network } = createTestEndpoint({ memoBytesMax: 16_384 })
   for (let round = 0; round < 3; round++) {
     for (let i = 0; i < 100; i++) t.equal(ask(call('test_echo', `[${i}]`)), result(`[${i},null]`))
   }
   t.ok(network.runs > 100)
   network.runs = 0
+  t.equal(ask(call('test_echo', '[99]')), result('[99,null]'))
+  t.equal(network.runs, 0, 'what was asked last is remembered')
   t.equal(ask(call('test_bytes', '["0x1000"]')).length, ask(call('test_bytes', '["0x1000"]')).length)
   t.equal(network.runs, 2, 'an answer that would push out everything else is not kept')
 })
