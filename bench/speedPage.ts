@@ -106,6 +106,7 @@ function picture(report: Report): string {
   })
   const [width, height] = [chartWidth + 2 * margin, y + margin]
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${-margin} 0 ${width} ${height}" width="${width}" height="${height}">
+<title>Speed of Tidegate beside a bare server and anvil</title>
 <style>${chartStyle}</style>
 <rect class="paper" x="${-margin}" width="${width}" height="${height}"/>
 ${drawn.join('\n')}
