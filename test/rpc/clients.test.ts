@@ -217,6 +217,8 @@ t.test("viem's questions over HTTP are answered", together, async (t) => {
 t.test("ethers' WebSocketProvider is told of each head and log", together, async (t) => {
   const added = stepsOf(chain).filter(({ removed }) => !removed)
   const provider = new WebSocketProvider(`${service.origin.replace('http', 'ws')}/tides/ws`)
+  // ethers throws into the void where an event comes before it knows the network.
+  await provider.getNetwork()
   const numbers: number[] = []
   const logs: string[] = []
   const contractLogs: string[] = []
