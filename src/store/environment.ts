@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { OperatorError } from '../primitives/faults.js'
@@ -32,8 +32,9 @@ export interface EnvironmentOptions {
 
 /**
  * Opens an LMDB environment, creating its folder when writing. `overlappingSync` is off: with it a commit whose
- * flush failed stays visible to readers, without it the write is rejected and invisible. Throws OperatorError
- * where the file is missing, unreadable or not LMDB's.
+ * flush failed stays visible to readers, without it the write is rejected and invisible. `eventTurnBatching` is off:
+ * it rejects a promise that nobody holds when a commit fails, which ends the process. Throws OperatorError where the
+ * file is missing, unreadable or not LMDB's.
  */
 export function openEnvironment({
   path,
@@ -51,6 +52,7 @@ export function openEnvironment({
       maxReaders: readersMax,
       maxDbs: tablesMax,
       overlappingSync: false,
+      eventTurnBatching: false,
       encoding: 'binary',
       keyEncoding: 'binary',
       cache: false,
@@ -84,7 +86,10 @@ export function commitSync<T>(environment: RootDatabase, path: string, write: ()
   }
 }
 
-/** What a failed commit comes to: an OperatorError where the disk or the map is full, else the error itself. */
+/** Free bytes below which a disk counts as full: the write that found it so took what there was. */
+const fullBelowBytes = 2 ** 20
+
+/** What a failed commit comes to: an OperatorError where the disk or the map is at fault, else the error itself. */
 export function toStoreError(error: unknown, path: string): Error {
   const text = errorText(error)
   if (/MDB_MAP_FULL/.test(text)) {
@@ -92,10 +97,20 @@ export function toStoreError(error: unknown, path: string): Error {
       `the store ${path} has reached its map size; raise "store.mapBytes" and start again`,
     )
   }
-  if (/ENOSPC|No space left/i.test(text)) {
+  // A write that the end of the disk cut short is an input/output error to LMDB.
+  const isWriteError = /EIO|Input\/output error/i.test(text)
+  if (/ENOSPC|No space left/i.test(text) || (isWriteError && freeBytes(path) < fullBelowBytes)) {
     return new OperatorError(`the disk that holds ${path} is full; free some space and start again`)
   }
+  if (isWriteError) {
+    return new OperatorError(`the disk that holds ${path} failed a write (${text}); check that disk`)
+  }
   return error instanceof Error ? error : new Error(text)
+}
+
+function freeBytes(path: string): number {
+  const { bavail, bsize } = statfsSync(path)
+  return bavail * bsize
 }
 
 export function errorText(error: unknown): string {

@@ -64,12 +64,22 @@ export class GroupCommit {
           }
         })
       } catch (error) {
-        for (const { outcome } of group) outcome.reject(toStoreError(error, this.#path))
+        const cause = toStoreError(await causeOf(error), this.#path)
+        for (const { outcome } of group) outcome.reject(cause)
         continue
       }
       for (const settle of settlers) settle()
     }
     // At once, for whatever arrives from here on has to start anew.
     this.#isRunning = false
+  }
+}
+
+/** lmdb-js rejects with an error that holds a promise, which is rejected with what happened. */
+async function causeOf(error: unknown): Promise<unknown> {
+  try {
+    return (await (error as { commitError?: Promise<never> }).commitError) ?? error
+  } catch (cause) {
+    return cause
   }
 }
