@@ -19,6 +19,7 @@ import {
   includesFork,
 } from '../chain/forks.js'
 import { type Hash32, padLeft } from '../primitives/bytes.js'
+import { keccak256 } from '../primitives/keccak.js'
 import { emptyState } from '../state/stateView.js'
 import { ecrecover } from './ecrecover.js'
 import { JournaledState } from './journaledState.js'
@@ -62,7 +63,7 @@ export function createRules(schedule: ForkSchedule, fork: ForkName): Common {
     chain: chainConfig(schedule),
     hardfork: fork,
     params: Object.fromEntries(blobValues(schedule.config.blobSchedule)),
-    customCrypto: kzg === undefined ? { ecrecover } : { ecrecover, kzg },
+    customCrypto: { ecrecover, keccak256, ...(kzg && { kzg }) },
   })
 }
 

@@ -1,9 +1,14 @@
-import { keccak_256 } from '@noble/hashes/sha3.js'
+import { createKeccak } from 'hash-wasm'
 import { type Hash32, hexToBytes, toHash32 } from './bytes.js'
 
-/** Keccak-256 (the padding of the original submission, not FIPS 202). About 5 µs for short inputs. */
+const hasher = await createKeccak(256)
+
+/**
+ * Keccak-256 (the padding of the original submission, not FIPS 202). About 1 µs for up to 135 bytes, 0.5 µs for each
+ * 136 more: in WebAssembly, which has integers of 64 bits, it takes a seventh of the time that it takes in JavaScript.
+ */
 export function keccak256(bytes: Uint8Array): Hash32 {
-  return keccak_256(bytes) as Uint8Array as Hash32
+  return hasher.init().update(bytes).digest('binary') as Hash32
 }
 
 /** Keccak-256 of no bytes: the code hash of an account without code. */

@@ -19,7 +19,7 @@ export interface MappingSlotsRequest {
   readonly keys: readonly MappingPath[]
 }
 
-/** Slot of one entry. 5 µs for each mapping on the way, more for a `string` key beyond 100 bytes. */
+/** Slot of one entry. 1 µs for each mapping on the way, more for a `string` key beyond 100 bytes. */
 export function mappingSlot(slot: Uint8Array, path: MappingPath): Hash32 {
   let entry = slot
   for (const key of path) entry = keccak256(concatBytes(key, entry))

@@ -77,7 +77,7 @@ function renderProof(
     const { slot, writtenBytes } = keys[i] as ProofKey
     // go-ethereum repeats a key written with 32 bytes as a hash and any other as a quantity.
     const key = writtenBytes === 32 ? bytesToHex(slot) : bytesToQuantity(slot)
-    const { nodes, value } = storage.prove(slotKey(slot))
+    const { nodes, value } = storage.prove(keccak256(slot))
     json.text(`${i === 0 ? '' : ','}{"key":"${key}","value":"${readSlotValue(value)}","proof":[`)
     writeNodes(nodes)
     json.text(']}')
@@ -130,19 +130,6 @@ function readSlotValue(rlp: Uint8Array | undefined): string {
   if (rlp === undefined) return '0x0'
   const { payload, end } = rlpSpanAt(rlp, 0)
   return bytesToQuantity(rlp.subarray(payload, end))
-}
-
-/** Compilers number a contract's variables from zero, so most slots that are asked for are below this. */
-const smallSlots = 256
-
-const smallSlotKeys: (Hash32 | undefined)[] = new Array(smallSlots).fill(undefined)
-
-/** The key of a slot in its trie. Hashes of small slots are kept: each takes 6 µs, as long as four reads of nodes. */
-function slotKey(slot: Hash32): Hash32 {
-  for (let i = 0; i < 31; i++) if (slot[i] !== 0) return keccak256(slot)
-  const number = slot[31] as number
-  smallSlotKeys[number] ??= keccak256(slot)
-  return smallSlotKeys[number]
 }
 
 /** Nibbles of a key, which is always a hash. */
