@@ -3,12 +3,12 @@
  * import. What counts is the p99 beside that of the same reads on an idle server. To tell what the pool does from
  * what any busy machine does, reads are also measured beside processes that only turn.
  */
-import { fork, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { setTimeout } from 'node:timers/promises'
 import { threadsDefault } from '../src/pool/jobPool.js'
-import { slots } from './demoFacts.js'
-import { askAtRate, type LoadResult, targetOf, withConnections } from './httpLoader.js'
+import { addressOf, calldata, slots, word } from './demoFacts.js'
+import { askAtRate, type LoadResult, saturate, targetOf, warmUp, withConnections } from './httpLoader.js'
 import type { Outcome, Ratio, Side } from './outcome.js'
 import { rpc } from './rpc.js'
 import { onServerCore, type ServerProcess } from './serverProcess.js'
@@ -19,6 +19,10 @@ import { startTidegate } from './tidegateServer.js'
 /** Far below what the server can answer, so that an idle one has no queues. */
 const readsPerSecond = 2_000
 const connections = 32
+/** What keeps the pool busy: each asks again at once. */
+const heavyConnections = 16
+/** The queue of the pool is full long before. */
+const loadedBeforeSeconds = 0.2
 /** The default of `limits.poolNiceness`. */
 const niceness = 10
 
@@ -76,7 +80,11 @@ export const readsUnderProofs: SpecialScenario = {
       const busy: LoadResult[] = []
       const idle: LoadResult[] = []
       const spun: LoadResult[] = []
-      await readAtRate(server, settings.warmUpSeconds)
+      await withConnections(targetOf(server.said), heavyConnections, (open) => {
+        const questions = heavyQuestions()
+        return warmUp(open, settings.warmUpSecondsMax, () => questions.next().value)
+      })
+      await readAtRate(server, settings.seconds)
       for (let round = 0; round < settings.rounds; round++) {
         idle.push(await readAtRate(server, settings.seconds))
         spun.push(await besideSpinners(server, settings.seconds))
@@ -108,14 +116,24 @@ async function besideSpinners(server: ServerProcess, seconds: number): Promise<L
   }
 }
 
-async function underPoolLoad(server: ServerProcess, seconds: number): Promise<LoadResult> {
-  const loader = fork(fileURLToPath(new URL('./poolLoad.js', import.meta.url)), [server.said])
-  try {
-    // Its first message says that the load is on.
-    await once(loader, 'message')
-    return await readAtRate(server, seconds)
-  } finally {
-    loader.kill()
-    await once(loader, 'exit')
+/** In one process with the reads: another one on the loader's core would take it for milliseconds at a time. */
+function underPoolLoad(server: ServerProcess, seconds: number): Promise<LoadResult> {
+  const questions = heavyQuestions()
+  return withConnections(targetOf(server.said), heavyConnections, async (open) => {
+    const load = saturate(open, loadedBeforeSeconds + seconds, () => questions.next().value)
+    await setTimeout(loadedBeforeSeconds * 1000)
+    const reads = await readAtRate(server, seconds)
+    await load
+    return reads
+  })
+}
+
+/** Every other question a proof with 3 keys never asked before, or an estimate of a token transfer. */
+function* heavyQuestions(): Generator<string, never> {
+  const [token, from, to] = [addressOf('Tide'), addressOf('bea'), addressOf('cal')]
+  for (let serial = Date.now() * 100; ; serial += 6) {
+    yield rpc('eth_getProof', [token, [word(serial), word(serial + 1), word(serial + 2)], 'latest'])
+    const data = calldata('transfer(address,uint256)', [to, 1 + (serial % 1_000_000)])
+    yield rpc('eth_estimateGas', [{ from, to: token, data }])
   }
 }

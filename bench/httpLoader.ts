@@ -60,6 +60,11 @@ export class HttpConnection {
   #isClosed = false
   readonly #headStart: string
 
+  /** Whether it can be asked no more. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   private constructor(
     private readonly socket: Socket,
     target: Target,
@@ -199,6 +204,29 @@ export async function saturate(
   return { answers: latencies.length, seconds: (performance.now() - startedAtMs) / 1000, latencies }
 }
 
+/** Length of a piece of a warm-up, and how many of them without a gain of some percent end it. */
+const pieceSeconds = 0.5
+const flatPieces = 3
+const gainMin = 1.03
+
+/**
+ * Saturates until the rate no longer rises, for at most `secondsMax`: compilers that work while code runs take from
+ * one second, for code that is asked often, to half a minute.
+ */
+export async function warmUp(
+  connections: readonly HttpConnection[],
+  secondsMax: number,
+  next: NextBody,
+): Promise<void> {
+  let best = 0
+  let flat = 0
+  for (let seconds = 0; seconds < secondsMax && flat < flatPieces; seconds += pieceSeconds) {
+    const { answers } = await saturate(connections, Math.min(pieceSeconds, secondsMax), next)
+    flat = answers > best * gainMin ? 0 : flat + 1
+    best = Math.max(best, answers)
+  }
+}
+
 /**
  * Asks `rate` times a second for `seconds`, whatever the answers do. Each latency counts from the moment at which
  * its question was due, so that a stall counts for all that would have come in it (no coordinated omission).
@@ -212,6 +240,7 @@ export async function askAtRate(
   const total = Math.max(1, Math.floor(rate * seconds))
   const latencies: number[] = []
   const lateness: number[] = []
+  // In turn, so that none is idle for so long that the server closes it.
   const free = [...connections]
   const startedAtMs = performance.now()
   let due = 0
@@ -222,7 +251,7 @@ export async function askAtRate(
       if (dueAtMs > now) break
       due++
       lateness.push(performance.now() - dueAtMs)
-      const connection = free.pop() as HttpConnection
+      const connection = free.shift() as HttpConnection
       connection.ask(next(), () => {
         latencies.push(performance.now() - dueAtMs)
         free.push(connection)
@@ -230,6 +259,8 @@ export async function askAtRate(
     }
     // Timers are a millisecond coarse; the loader has a core of its own to wait on.
     await new Promise(setImmediate)
+    // Whoever opened the connections knows why, and has given up.
+    if (connections.some(({ isClosed }) => isClosed)) break
   }
   return { answers: total, seconds: (performance.now() - startedAtMs) / 1000, latencies, lateness }
 }

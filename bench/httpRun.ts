@@ -15,6 +15,7 @@ import {
   saturate,
   type Target,
   targetOf,
+  warmUp,
   withConnections,
 } from './httpLoader.js'
 import { compareSides, type Outcome, type Side } from './outcome.js'
@@ -28,7 +29,8 @@ export interface RunSettings {
   readonly withLatencies: boolean
   readonly rounds: number
   readonly seconds: number
-  readonly warmUpSeconds: number
+  /** At most; a warm-up ends when the rate no longer rises. */
+  readonly warmUpSecondsMax: number
   readonly connections: number
   readonly loader: 'own' | 'autocannon'
 }
@@ -60,6 +62,7 @@ export async function measureHttp(
   try {
     const rivals = anvil === undefined || scenario.anvil === 'none' ? [bare] : [bare, anvil]
     const tracks = [own, ...rivals].map((contestant) => new Track(scenario, contestant, settings))
+    for (const track of tracks) await track.warmUp()
     await inTurns(tracks, settings.rounds, (track) => track.saturate())
     const [ownTrack, bareTrack] = tracks as [Track, Track]
     const common = Math.min(ownTrack.rate, bareTrack.rate)
@@ -90,13 +93,12 @@ export async function measureHttp(
   }
 }
 
-/** Each in turn, another first in each round, after a warm-up. */
+/** Each in turn, another first in each round. */
 async function inTurns(
   tracks: readonly Track[],
   rounds: number,
   run: (track: Track) => Promise<void>,
 ): Promise<void> {
-  for (const track of tracks) await track.warmUp()
   for (let round = 0; round < rounds; round++) {
     for (let at = 0; at < tracks.length; at++) await run(tracks[(at + round) % tracks.length] as Track)
   }
@@ -130,8 +132,8 @@ class Track {
   }
 
   async warmUp(): Promise<void> {
-    const { connections, warmUpSeconds } = this.settings
-    await withConnections(this.#target, connections, (open) => saturate(open, warmUpSeconds, this.#next))
+    const { connections, warmUpSecondsMax } = this.settings
+    await withConnections(this.#target, connections, (open) => warmUp(open, warmUpSecondsMax, this.#next))
   }
 
   async saturate(): Promise<void> {

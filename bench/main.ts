@@ -25,6 +25,9 @@ import { findShortfalls, parseTargets, scenariosOf, shortfallTable, type Target 
 import { findingLine, footLines, headLine } from './terminalReport.js'
 import { startTidegate, withoutCaches } from './tidegateServer.js'
 
+/** The engine is compiled after half a minute of estimates at most; what cannot settle on a noisy machine goes on. */
+const warmUpSecondsMax = 20
+
 const specialScenarios: readonly SpecialScenario[] = [
   readsUnderProofs,
   readsWhileImporting,
@@ -85,7 +88,7 @@ async function run(
 ): Promise<Report> {
   const settings: RunSettings = {
     ...options,
-    warmUpSeconds: Math.min(1, options.seconds),
+    warmUpSecondsMax: options.isQuick && !options.isCheck ? options.seconds : warmUpSecondsMax,
     withLatencies: !options.isCheck,
   }
   const networks = new Networks(options)

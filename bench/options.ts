@@ -39,7 +39,7 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
   --rounds N, --seconds N          rounds of each server (5), and how long one takes (2)
   --connections N                  at the same time (64)
   --accounts N                     accounts of the network that proofs are of (1,000,000)
-  --slots N                        slots of the largest network read from (1,000,000); 10,000,000 take 15 minutes
+  --slots N                        slots of the largest network read from (1,000,000); 10,000,000 take half an hour
                                    to make, once
   --loader own|autocannon          who makes the load (own); autocannon reaches about half as much
   --limit NAME=N                   a member of the server's limits, for example poolNiceness=0; may be repeated

@@ -241,8 +241,8 @@ export class CallEvm extends EVM {
     for (const opcode of logOpcodes) {
       this.before(opcode, ({ stack }) => this.attached?.watch.hold(recordBytes + Number(stack.peek(2)[1])))
     }
-    // A kilobyte hashed takes as long as 100 instructions, a kilobyte copied as long as one.
-    this.before(0x20, ({ stack }) => this.takeSteps(Number(stack.peek(2)[1]) / 10))
+    // A kilobyte hashed takes as long as 10 instructions, a kilobyte copied as long as one.
+    this.before(0x20, ({ stack }) => this.takeSteps(Number(stack.peek(2)[1]) / 100))
     for (const opcode of [0x37, 0x39, 0x3e, 0x5e]) {
       this.before(opcode, ({ stack }) => this.takeSteps(Number(stack.peek(3)[2]) / 1_000))
     }

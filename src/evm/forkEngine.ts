@@ -1,6 +1,7 @@
 import {
   type ChainConfig,
   Common,
+  type Hardfork,
   type HardforkConfig,
   type HardforkTransitionConfig,
   type ParamsDict,
@@ -40,10 +41,14 @@ let kzg: KZG | undefined
 
 /**
  * Rules fixed at one fork. @ethereumjs copies its rules for every header and transaction it parses and merges the
- * same parameters into each copy, 0.5 ms a time; nothing here changes after construction, so one object serves all.
+ * same parameters into each copy, 0.5 ms a time, and looks through lists for the answers to its many questions;
+ * nothing here changes after construction, so one object serves all, and each question is answered once.
  */
 class FixedRules extends Common {
-  private readonly merged = new Set<ParamsDict>()
+  // Not there yet while the library constructs its part.
+  private readonly merged? = new Set<ParamsDict>()
+  private readonly activations? = new Map<number, boolean>()
+  private readonly orders? = new Map<string | Hardfork, boolean>()
 
   override copy(): Common {
     return this
@@ -53,6 +58,22 @@ class FixedRules extends Common {
     if (this.merged?.has(params)) return
     super.updateParams(params)
     this.merged?.add(params)
+  }
+
+  override isActivatedEIP(eip: number): boolean {
+    const known = this.activations?.get(eip)
+    if (known !== undefined) return known
+    const isActivated = super.isActivatedEIP(eip)
+    this.activations?.set(eip, isActivated)
+    return isActivated
+  }
+
+  override gteHardfork(fork: string | Hardfork): boolean {
+    const known = this.orders?.get(fork)
+    if (known !== undefined) return known
+    const isReached = super.gteHardfork(fork)
+    this.orders?.set(fork, isReached)
+    return isReached
   }
 }
 

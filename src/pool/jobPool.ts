@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
 import type { JobLimits } from '../evm/jobWatch.js'
 import type { ProofRequest } from '../state/proof.js'
 import type { JobClass, Jobs, NetworkJobs } from './jobs.js'
@@ -71,8 +72,13 @@ function workerUrl(file: string): URL {
   return new URL(`../../workers/${file}.js`, import.meta.url)
 }
 
-/** Makes the pool of the service. */
+/**
+ * Makes the pool of the service. From here on each thread of the process collects its young garbage by itself: V8's
+ * helpers for that have the edge's priority, whoever's garbage it is. At 2,000 cached reads a second, the pool
+ * saturated and all of it on one core, p99 is 4.3 ms without them and 5.9 ms with them.
+ */
 export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): Pool<Jobs> {
+  setFlagsFromString('--no-parallel-scavenge')
   const { waitingMax, deadlineMsMax, execution } = limits
   const shared = { deadlineMsMax, runMsMax: deadlineMsMax, timedOut: { kind: 'RequestTimedOut' } } as const
   return new Pool<Jobs>({

@@ -10,7 +10,7 @@ import type { Caller } from './caller.js'
 import type { Param } from './method.js'
 import { invalidArgument, required, typeName } from './params.js'
 
-/** Keys of one call: 60 ms of hashing, spread over the pool. */
+/** Keys of one call: 20 ms of work, spread over the pool. */
 export const mappingKeysMax = 10_000
 
 /** Mappings in mappings; nobody nests deeper, and a call's work stays in proportion to its keys. */
@@ -18,14 +18,14 @@ const levelsMax = 16
 
 /**
  * Rounds of Keccak-256 up to which slots are computed on the calling thread. Measured with bench/handOver.ts, µs
- * from call to result, in brackets CPU of the calling thread: 16 keys cost 95 (82) here and 154 (28) by the pool,
- * 32 keys 191 (154) and 421 (57), 64 keys 388 (328) and 516 (58). Up to 16 the answer is sooner here even while no
- * other job waits, and it holds others up for less than 0.1 ms.
+ * from call to result, in brackets CPU of the calling thread: 32 keys cost 77 (65) here and 268 (108) by the pool,
+ * 64 keys 150 (128) and 341 (146), 128 keys 297 (200) and 573 (165). Up to 64 a hand-over costs the calling thread
+ * more than the work, which holds others up for 0.15 ms.
  */
-const inlineRoundsMax = 16
+const inlineRoundsMax = 64
 
 /** Keys of one job: about 6 ms, so that several threads share a large call and none keeps others waiting. */
-const keysPerJob = 1_000
+const keysPerJob = 3_000
 
 /** Bytes that one round of Keccak-256 absorbs. */
 const roundBytes = 136
