@@ -7,7 +7,7 @@ import { arch, cpus, platform, tmpdir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { packageRoot } from '../src/config.js'
 import { startAnvil } from './anvil.js'
-import { type BenchNetwork, demoNetwork, syntheticNetwork } from './benchData.js'
+import { type BenchNetwork, demoNetwork, readThrough, syntheticNetwork } from './benchData.js'
 import { readsUnderProofs } from './disturbedReads.js'
 import { newHeads } from './fanOut.js'
 import { htmlReport } from './htmlReport.js'
@@ -173,6 +173,7 @@ async function measureAllHttp(
       anvil = { name: 'anvil', url: `http://127.0.0.1:${process.said}/`, process }
     }
     for (const scenario of scenarios) {
+      if (endpoint === undefined) await readThrough(await network(scenario.network))
       tell(await attempt(scenario, () => measureHttp(scenario, ownOf(scenario), anvil, settings, folder)))
     }
   } finally {
