@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { devnetFolder } from './benchData.js'
 import { latencyComparison, readAtRate } from './disturbedReads.js'
 import type { LoadResult } from './httpLoader.js'
-import { onServerCore } from './serverProcess.js'
+import { onAllCores } from './serverProcess.js'
 import type { SpecialScenario } from './specialScenario.js'
 import { median, spread } from './statistics.js'
 import { startTidegate } from './tidegateServer.js'
@@ -18,7 +18,7 @@ export const importScenario: SpecialScenario = {
     const program = fileURLToPath(new URL('./importSpeed.js', import.meta.url))
     const rounds = isQuick ? 1 : settings.rounds
     const command = [process.execPath, program, join(folder, 'chain.mdb'), String(rounds)]
-    const [file = '', ...args] = onServerCore(command)
+    const [file = '', ...args] = onAllCores(command)
     const { importRates, evmRates } = JSON.parse(execFileSync(file, args, { encoding: 'utf8' })) as {
       importRates: number[]
       evmRates: number[]

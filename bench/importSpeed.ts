@@ -6,7 +6,8 @@
  *
  * STORE is the chain.mdb of an imported demo chain. "The EVM alone" runs the transactions, on the same engine, and
  * nothing else: blocks are parsed and senders known before, all state that they read is in memory, no trie is built,
- * no root compared, nothing written. The import begins with the bytes of the chain file and ends with the last flush.
+ * no root compared, nothing written. The import begins with the bytes of the chain file and ends with the last flush;
+ * it may use all cores, as it does for whoever imports.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,21 +19,19 @@ import { type ForkName, ForkSchedule, parseGenesisConfig } from '../src/chain/fo
 import { decodeHeader } from '../src/chain/header.js'
 import { createForkEngine, type ForkEngine } from '../src/evm/forkEngine.js'
 import { JournaledState } from '../src/evm/journaledState.js'
-import { readChainFile } from '../src/ingest/chainFile.js'
-import { parseGenesis } from '../src/ingest/genesis.js'
-import { ChainImporter } from '../src/ingest/importer.js'
-import { Intake } from '../src/ingest/intake.js'
+import { importFiles } from '../src/ingest/importFiles.js'
+import type { IngestMessage, IngestTask } from '../src/ingest/messages.js'
 import { type Address, bytesToBigInt, type Hash32 } from '../src/primitives/bytes.js'
 import { emptyTrieRoot } from '../src/primitives/keccak.js'
 import { decodeRlpList, rlpList } from '../src/primitives/rlp.js'
 import type { Account } from '../src/state/account.js'
 import { historicalState, mapKey, type StateView } from '../src/state/stateView.js'
 import { ChainReader } from '../src/store/chainReader.js'
-import { ChainWriter } from '../src/store/chainWriter.js'
 import { devnetFolder } from './benchData.js'
 
 const [storePath = '', rounds = '1'] = process.argv.slice(2)
 const chainPath = join(devnetFolder, 'chain.rlp')
+const genesisPath = join(devnetFolder, 'genesis.json')
 
 interface Run {
   readonly seconds: number
@@ -87,22 +86,22 @@ function remembered<T>(known: Map<string, T>, key: string, read: () => T): T {
 /** Seconds and gas of an import into a new store. */
 async function importOnce(): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-import-'))
-  const store = ChainWriter.openForWriting({ path: join(folder, 'chain.mdb') })
   try {
-    const genesis = parseGenesis(readFileSync(join(devnetFolder, 'genesis.json'), 'utf8'))
-    store.initialize(genesis.identity, genesis.bundle)
-    const importer = new ChainImporter(store, genesis.schedule)
-    let gas = 0n
-    const startedAtMs = performance.now()
-    const intake = new Intake(importer, store, 0, () => undefined)
-    for await (const { rlp } of readChainFile(chainPath, () => undefined)) {
-      gas += (await intake.import(rlp)).gasUsed
+    const task: IngestTask = {
+      storePath: join(folder, 'chain.mdb'),
+      mapBytes: 2 ** 34,
+      genesis: { text: readFileSync(genesisPath, 'utf8'), path: genesisPath },
+      files: [chainPath],
     }
-    await intake.commit()
-    await importer.finish()
-    return { seconds: (performance.now() - startedAtMs) / 1000, gas }
+    let run: Run = { seconds: 0, gas: 0n }
+    const take = (message: IngestMessage) => {
+      if (message.type !== 'finished') return
+      const { elapsedMs, gas } = message.progress
+      run = { seconds: elapsedMs / 1000, gas: BigInt(gas) }
+    }
+    await importFiles(task, take, () => false)
+    return run
   } finally {
-    await store.close()
     rmSync(folder, { recursive: true, force: true })
   }
 }

@@ -61,6 +61,11 @@ export function onServerCore(command: readonly string[]): readonly string[] {
   return isPinned ? ['taskset', '-c', serverCore, ...command] : command
 }
 
+/** A command line that runs `command` on any core, though the loader, which starts it, keeps to one. */
+export function onAllCores(command: readonly string[]): readonly string[] {
+  return isPinned ? ['taskset', '-c', `0-${cores - 1}`, ...command] : command
+}
+
 /** Starts `command` on the servers' core and waits for a line of its output that matches `ready`. */
 export function startServer(
   command: readonly string[],

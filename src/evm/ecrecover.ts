@@ -12,18 +12,26 @@ let secp256k1: typeof import('tiny-secp256k1') | undefined
 
 /** The key, 64 bytes (x ‖ y). Throws as the library's own does where there is none, because then that is asked. */
 export const ecrecover: typeof portableEcrecover = (hash, v, r, s, chainId) =>
-  recover(hash, calculateSigRecovery(v, chainId), r, s) ?? portableEcrecover(hash, v, r, s, chainId)
+  recoverKey(hash, calculateSigRecovery(v, chainId), r, s) ?? portableEcrecover(hash, v, r, s, chainId)
 
-function recover(hash: Uint8Array, recovery: bigint, r: Uint8Array, s: Uint8Array): Uint8Array | undefined {
-  if (recovery !== 0n && recovery !== 1n) return undefined
+/**
+ * The key, 64 bytes (x ‖ y), or undefined where there is none. `parity` is that of the y of the signature's point.
+ */
+export function recoverKey(
+  hash: Uint8Array,
+  parity: bigint,
+  r: Uint8Array,
+  s: Uint8Array,
+): Uint8Array | undefined {
+  if (parity !== 0n && parity !== 1n) return undefined
   secp256k1 ??= require('tiny-secp256k1') as typeof import('tiny-secp256k1')
   try {
     const signature = new Uint8Array(64)
     signature.set(padLeft(r, 32), 0)
     signature.set(padLeft(s, 32), 32)
-    return secp256k1.recover(hash, signature, recovery === 0n ? 0 : 1, false)?.subarray(1)
+    return secp256k1.recover(hash, signature, parity === 0n ? 0 : 1, false)?.subarray(1)
   } catch {
-    // Not a signature; its words for that are not those that callers expect.
+    // Not a signature; the library's words for that are not those that callers expect.
     return undefined
   }
 }

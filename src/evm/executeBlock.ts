@@ -11,6 +11,7 @@ import type { RlpItem } from '../primitives/rlp.js'
 import type { StateView } from '../state/stateView.js'
 import { type AncestorHash, createForkEngine, type ForkEngine } from './forkEngine.js'
 import { JournaledState, type StateChanges } from './journaledState.js'
+import type { RecoveredKeys } from './recoveredKeys.js'
 
 export interface ExecutedBlock {
   readonly changes: StateChanges
@@ -36,7 +37,11 @@ type BlockItems = Parameters<typeof createBlockFromBytesArray>[0]
 export class BlockExecutor {
   private readonly engines = new Map<ForkName, ForkEngine>()
 
-  constructor(private readonly schedule: ForkSchedule) {}
+  /** Keys that are held there are not recovered again. */
+  constructor(
+    private readonly schedule: ForkSchedule,
+    private readonly keys: RecoveredKeys,
+  ) {}
 
   /**
    * Runs a block's system calls, transactions, rewards and withdrawals on `state`, the state after its parent.
@@ -83,7 +88,7 @@ export class BlockExecutor {
   private async engineFor(fork: ForkName): Promise<ForkEngine> {
     let engine = this.engines.get(fork)
     if (engine === undefined) {
-      engine = await createForkEngine(this.schedule, fork)
+      engine = await createForkEngine(this.schedule, fork, this.keys.ecrecover)
       this.engines.set(fork, engine)
     }
     return engine

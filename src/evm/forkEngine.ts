@@ -78,19 +78,23 @@ class FixedRules extends Common {
 }
 
 /** The rules of `fork` in the library's terms. The first with blobs loads the KZG setup. */
-export function createRules(schedule: ForkSchedule, fork: ForkName): Common {
+export function createRules(schedule: ForkSchedule, fork: ForkName, recover = ecrecover): Common {
   if (includesFork(fork, 'cancun')) kzg ??= new KZG(trustedSetup)
   return new FixedRules({
     chain: chainConfig(schedule),
     hardfork: fork,
     params: Object.fromEntries(blobValues(schedule.config.blobSchedule)),
-    customCrypto: { ecrecover, keccak256, ...(kzg && { kzg }) },
+    customCrypto: { ecrecover: recover, keccak256, ...(kzg && { kzg }) },
   })
 }
 
 /** Makes the VM for `fork`. About 100 ms, more for the first with blobs. */
-export async function createForkEngine(schedule: ForkSchedule, fork: ForkName): Promise<ForkEngine> {
-  const common = createRules(schedule, fork)
+export async function createForkEngine(
+  schedule: ForkSchedule,
+  fork: ForkName,
+  recover = ecrecover,
+): Promise<ForkEngine> {
+  const common = createRules(schedule, fork, recover)
   const state = new JournaledState(emptyState)
   let ancestorHash: AncestorHash = () => undefined
   const blockchain = {

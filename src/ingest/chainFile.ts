@@ -29,7 +29,7 @@ const readBytes = 1024 * 1024
  */
 export async function* readChainFile(
   path: string,
-  onRead: (bytes: number) => void,
+  onRead: (bytes: number) => void = () => undefined,
 ): AsyncGenerator<FileBlock> {
   const packed = await isGzip(path)
   let taken = 0

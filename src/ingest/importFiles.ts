@@ -1,7 +1,9 @@
 import type { ForkSchedule } from '../chain/forks.js'
 import type { ChainWriter } from '../store/chainWriter.js'
+import { readChainFile } from './chainFile.js'
 import { ChainImporter } from './importer.js'
 import { asFileFault, Intake, sizeOfFile, visitBlocks } from './intake.js'
+import { withKeysAhead } from './keysAhead.js'
 import type { IngestMessage, IngestProgress, IngestTask } from './messages.js'
 import { openTaskStore } from './taskStore.js'
 
@@ -41,8 +43,10 @@ async function takeFiles(
     const onRead = (bytes: number) => {
       intake.bytesRead = bytesBefore + bytes
     }
-    const isWhole = await visitBlocks(file, onRead, async (rlp) => {
+    const blocks = withKeysAhead(readChainFile(file, onRead), store)
+    const isWhole = await visitBlocks(file, blocks, async ({ rlp, takeKeys }) => {
       if (shouldStop()) return false
+      if (takeKeys !== undefined) importer.keys.hold(await takeKeys())
       await intake.import(rlp)
       return true
     })

@@ -5,6 +5,7 @@
 import type { ForkName, ForkSchedule } from '../chain/forks.js'
 import { decodeHeader, type Header, headerFromItems, headerHash } from '../chain/header.js'
 import { BlockExecutor, type ExecutedBlock, InvalidBlockError } from '../evm/executeBlock.js'
+import { RecoveredKeys } from '../evm/recoveredKeys.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toMinimalBytes } from '../primitives/bytes.js'
 import {
   decodeRlpList,
@@ -69,6 +70,8 @@ interface Candidate {
 }
 
 export class ChainImporter {
+  /** Keys of the block that comes next, if somebody recovered them ahead. */
+  readonly keys = new RecoveredKeys()
   private readonly executor: BlockExecutor
   private readonly branchBlocksMax: number
   private last: StoredHead | undefined
@@ -78,7 +81,7 @@ export class ChainImporter {
     private readonly schedule: ForkSchedule,
     options: ImporterOptions = {},
   ) {
-    this.executor = new BlockExecutor(schedule)
+    this.executor = new BlockExecutor(schedule, this.keys)
     this.branchBlocksMax = options.branchBlocksMax ?? branchBlocksMaxDefault
   }
 

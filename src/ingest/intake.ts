@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import { InvalidBlockError } from '../evm/executeBlock.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ChainWriter } from '../store/chainWriter.js'
-import { ChainFileError, fileBytes, readChainFile } from './chainFile.js'
+import { ChainFileError, type FileBlock, fileBytes } from './chainFile.js'
 import { BadBlockError, type ChainImporter, type ImportedBlock } from './importer.js'
 import type { IngestMessage, IngestProgress } from './messages.js'
 
@@ -113,20 +113,20 @@ export async function sizeOfFile(file: string): Promise<number> {
 }
 
 /**
- * Hands the blocks of a file to `visit`, one after the other, until it says false; resolves to whether it never did.
- * `onRead` is that of {@link readChainFile}. Throws OperatorError, naming file and byte, for a file that is damaged
- * and for the block that `visit` finds bad.
+ * Hands `blocks`, which are those of a file, to `visit`, one after the other, until it says false; resolves to whether
+ * it never did. Throws OperatorError, naming file and byte, for a file that is damaged and for the block that `visit`
+ * finds bad.
  */
-export async function visitBlocks(
+export async function visitBlocks<B extends FileBlock>(
   file: string,
-  onRead: (bytes: number) => void,
-  visit: (rlp: Uint8Array) => Promise<boolean>,
+  blocks: AsyncIterable<B>,
+  visit: (block: B) => Promise<boolean>,
 ): Promise<boolean> {
   let offset = 0
   try {
-    for await (const block of readChainFile(file, onRead)) {
+    for await (const block of blocks) {
       offset = block.offset
-      if (!(await visit(block.rlp))) return false
+      if (!(await visit(block))) return false
     }
     return true
   } catch (error) {

@@ -7,6 +7,7 @@ import { bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../primitive
 import { OperatorError } from '../primitives/faults.js'
 import type { StoredHead } from '../store/chainReader.js'
 import type { ChainWriter } from '../store/chainWriter.js'
+import { readChainFile } from './chainFile.js'
 import { type BlockPlace, ChainImporter, readBlockPlace } from './importer.js'
 import { Intake, sizeOfFile, visitBlocks } from './intake.js'
 import type { IngestMessage, ReplayPlan, ReplayStep, ReplayTask } from './messages.js'
@@ -44,14 +45,10 @@ export async function replayFile(
 /** Blocks above `from` must not be taken back where the file has no others to put in their place. */
 async function checkStart({ file, from }: ReplayPlan): Promise<void> {
   let first = 0
-  await visitBlocks(
-    file,
-    () => undefined,
-    async (rlp) => {
-      first = readBlockPlace(rlp).number
-      return false
-    },
-  )
+  await visitBlocks(file, readChainFile(file), async ({ rlp }) => {
+    first = readBlockPlace(rlp).number
+    return false
+  })
   if (first > from + 1) {
     throw new OperatorError(
       `source.from: ${file} begins with block ${first}, so it cannot be played from block ${from} on`,
@@ -99,7 +96,7 @@ class Replay {
     const onRead = (bytes: number) => {
       this.intake.bytesRead = bytes
     }
-    const isWhole = await visitBlocks(file, onRead, async (rlp) => {
+    const isWhole = await visitBlocks(file, readChainFile(file, onRead), async ({ rlp }) => {
       this.last = readBlockPlace(rlp)
       return this.pace === undefined ? this.hurry(rlp, this.last) : this.playNext(rlp, this.last)
     })
@@ -164,16 +161,12 @@ class Replay {
       throw misfit(index, 'after', why)
     }
     let last: BlockPlace | undefined
-    const isWhole = await visitBlocks(
-      file,
-      () => undefined,
-      async (rlp) => {
-        const block = readBlockPlace(rlp)
-        if (last === undefined) this.checkBranch(block, after - back, step, index)
-        last = block
-        return this.play(rlp)
-      },
-    )
+    const isWhole = await visitBlocks(file, readChainFile(file), async ({ rlp }) => {
+      const block = readBlockPlace(rlp)
+      if (last === undefined) this.checkBranch(block, after - back, step, index)
+      last = block
+      return this.play(rlp)
+    })
     if (!isWhole || last === undefined) return false
     if (!this.isHead(last)) {
       const why = `total difficulty ${this.difficultyOf(last.hash)} of its last block ${last.number} does not exceed`
@@ -214,22 +207,18 @@ async function checkScript(script: readonly ReplayStep[]): Promise<void> {
   for (const [index, { after, back, file }] of script.entries()) {
     let last: BlockPlace | undefined
     const begin = after - back + 1
-    await visitBlocks(
-      file,
-      () => undefined,
-      async (rlp) => {
-        const block = readBlockPlace(rlp)
-        if (last === undefined && block.number !== begin) {
-          const why = `${file} begins with block ${block.number}; in place of ${back} up to ${after} it has to be ${begin}`
-          throw misfit(index, 'file', why)
-        }
-        if (last !== undefined && !equalBytes(block.parentHash, last.hash)) {
-          throw misfit(index, 'file', `in ${file} block ${block.number} does not follow on ${last.number}`)
-        }
-        last = block
-        return true
-      },
-    )
+    await visitBlocks(file, readChainFile(file), async ({ rlp }) => {
+      const block = readBlockPlace(rlp)
+      if (last === undefined && block.number !== begin) {
+        const why = `${file} begins with block ${block.number}; in place of ${back} up to ${after} it has to be ${begin}`
+        throw misfit(index, 'file', why)
+      }
+      if (last !== undefined && !equalBytes(block.parentHash, last.hash)) {
+        throw misfit(index, 'file', `in ${file} block ${block.number} does not follow on ${last.number}`)
+      }
+      last = block
+      return true
+    })
   }
 }
 

@@ -1,0 +1,105 @@
+/**
+ * Public keys of a block's transactions, recovered ahead of its execution and by whoever has time: recovery takes
+ * longer than a plain transfer. Owns how they are found from the block's RLP alone, the bytes in which they cross
+ * threads, and how the engine finds them. The rules for signatures stay the engine's: a key is only found by
+ * everything that was signed and the whole signature, so what is wrong here is recovered again there.
+ */
+import { calculateSigRecovery } from '@ethereumjs/util'
+import { bytesToBigInt, concatBytes, padLeft, toMinimalBytes } from '../primitives/bytes.js'
+import { keccak256 } from '../primitives/keccak.js'
+import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../primitives/rlp.js'
+import { mapKey } from '../state/stateView.js'
+import { ecrecover, recoverKey } from './ecrecover.js'
+
+/** Signed hash (32 bytes) ‖ parity of y (1) ‖ r (32) ‖ s (32), as a Map key. */
+const signatureBytes = 97
+/** Followed by the key (x ‖ y). */
+const recordBytes = signatureBytes + 64
+
+interface Signature {
+  readonly signedHash: Uint8Array
+  readonly parity: bigint
+  readonly r: Uint8Array
+  readonly s: Uint8Array
+}
+
+/** Keys of the block that is being executed. */
+export class RecoveredKeys {
+  private keys = new Map<string, Uint8Array>()
+
+  /** `recover` is for signatures that are not held. */
+  constructor(private readonly recover: typeof ecrecover = ecrecover) {}
+
+  /** Takes what {@link recoverKeys} found of one block, in place of the block before. */
+  hold(records: Uint8Array): void {
+    this.keys = new Map()
+    for (let at = 0; at < records.length; at += recordBytes) {
+      const keyAt = at + signatureBytes
+      this.keys.set(mapKey(records.subarray(at, keyAt)), records.subarray(keyAt, at + recordBytes))
+    }
+  }
+
+  /** As {@link ecrecover}. */
+  readonly ecrecover: typeof ecrecover = (hash, v, r, s, chainId) => {
+    if (this.keys.size > 0) {
+      const parity = calculateSigRecovery(v, chainId)
+      const signature = encodeSignature({ signedHash: hash, parity, r, s })
+      const key = signature && this.keys.get(mapKey(signature))
+      if (key !== undefined) return key
+    }
+    return this.recover(hash, v, r, s, chainId)
+  }
+}
+
+/**
+ * Recovers the keys of a block's transactions, the block given as RLP, one after the other, 0.25 ms each, until all
+ * are found or `shouldStop` says so. What is no transaction, or signed by nobody, is left out.
+ */
+export function recoverKeys(block: Uint8Array, shouldStop: () => boolean): Uint8Array<ArrayBuffer> {
+  const records: Uint8Array[] = []
+  for (const transaction of transactionsOf(block)) {
+    if (shouldStop()) break
+    const signature = signatureOf(transaction)
+    if (signature === undefined) continue
+    const encoded = encodeSignature(signature)
+    const key = recoverKey(signature.signedHash, signature.parity, signature.r, signature.s)
+    if (encoded !== undefined && key !== undefined) records.push(encoded, key)
+  }
+  return concatBytes(...records)
+}
+
+function transactionsOf(block: Uint8Array): readonly RlpItem[] {
+  try {
+    return rlpList(decodeRlpList(block)[1])
+  } catch {
+    return []
+  }
+}
+
+/** What was signed and with what: EIP-155 for untyped transactions, EIP-2718 and those after it for typed ones. */
+function signatureOf(transaction: RlpItem): Signature | undefined {
+  try {
+    const isTyped = transaction instanceof Uint8Array
+    const fields = isTyped ? decodeRlpList(transaction.subarray(1)) : transaction
+    const [v, r, s] = fields.slice(-3).map(rlpBytes) as [Uint8Array, Uint8Array, Uint8Array]
+    const unsigned = fields.slice(0, -3)
+    const value = bytesToBigInt(v)
+    if (isTyped) {
+      const signedHash = keccak256(concatBytes(transaction.subarray(0, 1), encodeRlp(unsigned)))
+      return { signedHash, parity: value, r, s }
+    }
+    if (value < 35n) return { signedHash: keccak256(encodeRlp(unsigned)), parity: value - 27n, r, s }
+    const chainId = toMinimalBytes((value - 35n) / 2n)
+    const nothing = new Uint8Array(0)
+    const signedHash = keccak256(encodeRlp([...unsigned, chainId, nothing, nothing]))
+    return { signedHash, parity: (value - 35n) % 2n, r, s }
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined for what no key can be recovered from. */
+function encodeSignature({ signedHash, parity, r, s }: Signature): Uint8Array<ArrayBuffer> | undefined {
+  if ((parity !== 0n && parity !== 1n) || r.length > 32 || s.length > 32) return undefined
+  return concatBytes(signedHash, Uint8Array.of(Number(parity)), padLeft(r, 32), padLeft(s, 32))
+}

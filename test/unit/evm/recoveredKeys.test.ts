@@ -1,0 +1,143 @@
+import { join } from 'node:path'
+import { createBlockFromRLP } from '@ethereumjs/block'
+import { type CustomCrypto, createCommonFromGethGenesis } from '@ethereumjs/common'
+import { RLP } from '@ethereumjs/rlp'
+import t from 'tap'
+import { packageRoot } from '../../../src/config.js'
+import { ecrecover } from '../../../src/evm/ecrecover.js'
+import { RecoveredKeys, recoverKeys } from '../../../src/evm/recoveredKeys.js'
+import { readChainFile } from '../../../src/ingest/chainFile.js'
+import { bytesToHex } from '../../../src/primitives/bytes.js'
+import { ChainMaker, frontierConfig, mergedConfig, testGenesis } from '../../chainMaker.js'
+
+const never = () => false
+const recordBytes = 161
+
+/** Keys that count how often they are asked what they do not hold. */
+function countingKeys() {
+  const count = { misses: 0 }
+  const keys = new RecoveredKeys((...signature) => {
+    count.misses++
+    return ecrecover(...signature)
+  })
+  return { keys, count }
+}
+
+type GethGenesis = Parameters<typeof createCommonFromGethGenesis>[0]
+
+/** Senders of a block's transactions by the library, which asks `ecrecover`, or its own where there is none. */
+function sendersOf(rlp: Uint8Array, genesis: GethGenesis, customCrypto: CustomCrypto = {}): string[] {
+  const common = createCommonFromGethGenesis(genesis, { chain: 'test', customCrypto })
+  const options = { common, setHardfork: true, skipConsensusFormatValidation: true }
+  const { transactions } = createBlockFromRLP(rlp, options)
+  return transactions.map((transaction) => transaction.getSenderAddress().toString())
+}
+
+t.test('keys recovered ahead are all that the engine asks for, and the senders its own', async (t) => {
+  const plan = {
+    transactions: [
+      { to: `0x${'a1'.repeat(20)}` },
+      { to: `0x${'a2'.repeat(20)}`, type: 1 as const, from: 1 },
+      { to: `0x${'a3'.repeat(20)}`, type: 2 as const, from: 2 },
+    ],
+  }
+  for (const config of [frontierConfig(), mergedConfig()]) {
+    const isMerged = config.pragueTime !== undefined
+    const genesis = testGenesis(config, isMerged ? { difficulty: '0x0' } : {})
+    const maker = await ChainMaker.create(genesis)
+    const transactions = isMerged ? plan.transactions : plan.transactions.slice(0, 1)
+    const { rlp } = await maker.extend(maker.genesis, { transactions })
+    const { keys, count } = countingKeys()
+    const records = recoverKeys(rlp, never)
+    t.equal(records.length, transactions.length * recordBytes)
+    keys.hold(records)
+    t.strictSame(sendersOf(rlp, genesis, keys), sendersOf(rlp, genesis))
+    t.equal(count.misses, 0)
+    keys.hold(new Uint8Array(0))
+    t.strictSame(sendersOf(rlp, genesis, keys), sendersOf(rlp, genesis))
+    t.equal(count.misses, transactions.length, 'keys of the block before are gone')
+  }
+})
+
+t.test('every transaction of the demo chain, of all five types, has its key', async (t) => {
+  const types = new Set<number>()
+  let transactions = 0
+  for await (const { rlp } of readChainFile(join(packageRoot(), 'data/devnet/chain.rlp'))) {
+    const [, body] = RLP.decode(rlp) as [unknown, (Uint8Array | unknown[])[]]
+    for (const transaction of body) types.add(transaction instanceof Uint8Array ? (transaction[0] ?? -1) : 0)
+    transactions += body.length
+    t.equal(recoverKeys(rlp, never).length, body.length * recordBytes)
+  }
+  t.strictSame([...types].sort(), [0, 1, 2, 3, 4])
+  t.ok(transactions > 900, `${transactions} transactions`)
+})
+
+t.test('it stops where it is told to, with what it has', async (t) => {
+  const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
+  const transactions = Array.from({ length: 5 }, () => ({ to: `0x${'a1'.repeat(20)}` }))
+  const { rlp } = await maker.extend(maker.genesis, { transactions })
+  const whole = recoverKeys(rlp, never)
+  let asked = 0
+  t.strictSame(
+    recoverKeys(rlp, () => ++asked > 2),
+    whole.slice(0, 2 * recordBytes),
+  )
+})
+
+t.test('what is no block or no signature yields no keys and no error', async (t) => {
+  const word = new Uint8Array(32).fill(7)
+  const untyped = (...signature: (Uint8Array | number)[]) => [
+    1,
+    1,
+    21_000,
+    word.slice(12),
+    0,
+    '0x',
+    ...signature,
+  ]
+  const bodies = {
+    nothing: [],
+    'bytes that are no transaction': [Uint8Array.of(2, 0xff)],
+    'an empty list': [[]],
+    'a parity of 2': [untyped(29, word, word)],
+    'a long r': [untyped(27, new Uint8Array(33).fill(7), word)],
+    'r of zero': [untyped(27, 0, word)],
+    'a list for s': [[...untyped(27, word), [word]]],
+  }
+  for (const [name, body] of Object.entries(bodies)) {
+    t.equal(recoverKeys(RLP.encode([[], body as never, []]), never).length, 0, name)
+  }
+  for (const rlp of [new Uint8Array(0), Uint8Array.of(0xc1), RLP.encode([[]])]) {
+    t.equal(recoverKeys(rlp, never).length, 0, bytesToHex(rlp))
+  }
+})
+
+t.test('a held key answers for its own signature alone', async (t) => {
+  const maker = await ChainMaker.create(testGenesis(frontierConfig()))
+  const { rlp } = await maker.extend(maker.genesis, { transactions: [{ to: `0x${'a1'.repeat(20)}` }] })
+  const records = recoverKeys(rlp, never)
+  const [hash, r, s] = [records.slice(0, 32), records.slice(33, 65), records.slice(65, 97)]
+  const v = 27n + BigInt(records[32] as number)
+  const { keys, count } = countingKeys()
+  keys.hold(records)
+  t.strictSame(keys.ecrecover(hash, v, r, s), records.slice(97))
+  t.equal(count.misses, 0)
+  const other = (bytes: Uint8Array) => bytes.map((byte, at) => (at === 31 ? byte ^ 1 : byte))
+  for (const [name, signature] of Object.entries({
+    hash: [other(hash), v, r, s],
+    parity: [hash, 55n - v, r, s],
+    s: [hash, v, r, other(s)],
+  } as Record<string, [Uint8Array, bigint, Uint8Array, Uint8Array]>)) {
+    t.strictSame(outcome(keys.ecrecover, signature), outcome(ecrecover, signature), name)
+  }
+  t.equal(count.misses, 3)
+  t.throws(() => keys.ecrecover(hash, 29n, r, s), 'no parity at all is refused as ever')
+})
+
+function outcome(recover: typeof ecrecover, signature: [Uint8Array, bigint, Uint8Array, Uint8Array]): string {
+  try {
+    return bytesToHex(recover(...signature))
+  } catch (error) {
+    return (error as Error).message
+  }
+}
