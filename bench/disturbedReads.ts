@@ -8,7 +8,16 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { threadsDefault } from '../src/pool/jobPool.js'
 import { addressOf, calldata, slots, word } from './demoFacts.js'
-import { askAtRate, type LoadResult, saturate, targetOf, warmUp, withConnections } from './httpLoader.js'
+import {
+  askAtRate,
+  type HttpConnection,
+  type LoadResult,
+  type NextBody,
+  saturate,
+  targetOf,
+  warmUp,
+  withConnections,
+} from './httpLoader.js'
 import type { Outcome, Ratio, Side } from './outcome.js'
 import { rpc } from './rpc.js'
 import { onServerCore, type ServerProcess } from './serverProcess.js'
@@ -80,10 +89,9 @@ export const readsUnderProofs: SpecialScenario = {
       const busy: LoadResult[] = []
       const idle: LoadResult[] = []
       const spun: LoadResult[] = []
-      await withConnections(targetOf(server.said), heavyConnections, (open) => {
-        const questions = heavyQuestions()
-        return warmUp(open, settings.warmUpSecondsMax, () => questions.next().value)
-      })
+      await withHeavyLoad(server, (open, next) =>
+        warmUp(open, settings.warmUpSecondsMax, next, () => server.pageFaults()),
+      )
       await readAtRate(server, settings.seconds)
       for (let round = 0; round < settings.rounds; round++) {
         idle.push(await readAtRate(server, settings.seconds))
@@ -118,14 +126,24 @@ async function besideSpinners(server: ServerProcess, seconds: number): Promise<L
 
 /** In one process with the reads: another one on the loader's core would take it for milliseconds at a time. */
 function underPoolLoad(server: ServerProcess, seconds: number): Promise<LoadResult> {
-  const questions = heavyQuestions()
-  return withConnections(targetOf(server.said), heavyConnections, async (open) => {
-    const load = saturate(open, loadedBeforeSeconds + seconds, () => questions.next().value)
+  return withHeavyLoad(server, async (open, next) => {
+    const load = saturate(open, loadedBeforeSeconds + seconds, next)
     await setTimeout(loadedBeforeSeconds * 1000)
     const reads = await readAtRate(server, seconds)
     await load
     return reads
   })
+}
+
+/** Opens what keeps the pool busy, for `load`. */
+function withHeavyLoad<T>(
+  server: ServerProcess,
+  load: (connections: readonly HttpConnection[], next: NextBody) => Promise<T>,
+): Promise<T> {
+  const questions = heavyQuestions()
+  return withConnections(targetOf(server.said), heavyConnections, (open) =>
+    load(open, () => questions.next().value),
+  )
 }
 
 /** Every other question a proof with 3 keys never asked before, or an estimate of a token transfer. */

@@ -207,23 +207,33 @@ export async function saturate(
 /** Length of a piece of a warm-up, and how many of them without a gain of some percent end it. */
 const pieceSeconds = 0.5
 const flatPieces = 3
-const gainMin = 1.03
+const rateGainMin = 1.03
+/** Pages are mapped ever more slowly, as ever fewer are left. Below one in so many answers they no longer matter. */
+const faultsGainMin = 1.1
+const faultsMatterMin = 1 / 50
 
 /**
- * Saturates until the rate no longer rises, for at most `secondsMax`: compilers that work while code runs take from
- * one second, for code that is asked often, to half a minute.
+ * Saturates until the rate no longer rises, and the page faults of an answer no longer fall, for at most `secondsMax`.
+ * Compilers that work while code runs take from one second, for code that is asked often, to half a minute; so does
+ * mapping a large store, 16 pages a fault, into a server that has just begun.
  */
 export async function warmUp(
   connections: readonly HttpConnection[],
   secondsMax: number,
   next: NextBody,
+  pageFaults: () => number | undefined,
 ): Promise<void> {
   let best = 0
+  let leastFaults = Number.POSITIVE_INFINITY
   let flat = 0
   for (let seconds = 0; seconds < secondsMax && flat < flatPieces; seconds += pieceSeconds) {
+    const before = pageFaults() ?? 0
     const { answers } = await saturate(connections, Math.min(pieceSeconds, secondsMax), next)
-    flat = answers > best * gainMin ? 0 : flat + 1
+    const faults = Math.max(((pageFaults() ?? 0) - before) / answers, faultsMatterMin)
+    const isGain = answers > best * rateGainMin || faults * faultsGainMin < leastFaults
+    flat = isGain ? 0 : flat + 1
     best = Math.max(best, answers)
+    leastFaults = Math.min(leastFaults, faults)
   }
 }
 

@@ -29,7 +29,7 @@ export interface RunSettings {
   readonly withLatencies: boolean
   readonly rounds: number
   readonly seconds: number
-  /** At most; a warm-up ends when the rate no longer rises. */
+  /** At most; a warm-up ends when nothing gets better any more. */
   readonly warmUpSecondsMax: number
   readonly connections: number
   readonly loader: 'own' | 'autocannon'
@@ -133,7 +133,9 @@ class Track {
 
   async warmUp(): Promise<void> {
     const { connections, warmUpSecondsMax } = this.settings
-    await withConnections(this.#target, connections, (open) => warmUp(open, warmUpSecondsMax, this.#next))
+    await withConnections(this.#target, connections, (open) =>
+      warmUp(open, warmUpSecondsMax, this.#next, () => this.contestant.process?.pageFaults()),
+    )
   }
 
   async saturate(): Promise<void> {

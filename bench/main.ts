@@ -25,8 +25,8 @@ import { findShortfalls, parseTargets, scenariosOf, shortfallTable, type Target 
 import { findingLine, footLines, headLine } from './terminalReport.js'
 import { startTidegate, withoutCaches } from './tidegateServer.js'
 
-/** The engine is compiled after half a minute of estimates at most; what cannot settle on a noisy machine goes on. */
-const warmUpSecondsMax = 20
+/** A store of 10,000,000 slots is mapped, and the engine compiled, in 40 s; a noisy machine may never settle. */
+const warmUpSecondsMax = 60
 
 const specialScenarios: readonly SpecialScenario[] = [
   readsUnderProofs,

@@ -25,6 +25,8 @@ export interface ServerProcess {
   cpuSeconds(): number | undefined
   /** The same of its main thread alone. */
   mainThreadSeconds(): number | undefined
+  /** Pages that it has had mapped so far; undefined where the system does not tell. */
+  pageFaults(): number | undefined
   /** Its memory now; nothing where the system does not tell. */
   memory(): Memory
   stop(): Promise<void>
@@ -99,6 +101,7 @@ export function startServer(
         cpuSeconds: () => cpuSeconds(`/proc/${pid}/stat`),
         // A process' first thread has its number.
         mainThreadSeconds: () => cpuSeconds(`/proc/${pid}/task/${pid}/stat`),
+        pageFaults: () => pageFaults(`/proc/${pid}/stat`),
         memory: () => memoryOf(pid),
         stop: () => stop(child),
       })
@@ -115,10 +118,21 @@ async function stop(child: ChildProcess): Promise<void> {
 
 /** Seconds of CPU that a process or thread has taken, by its `stat` file; undefined without `/proc`. */
 function cpuSeconds(path: string): number | undefined {
+  const fields = statFields(path)
+  return fields && (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+}
+
+/** Minor and major faults of a process, by its `stat` file. */
+function pageFaults(path: string): number | undefined {
+  const fields = statFields(path)
+  return fields && Number(fields[7]) + Number(fields[9])
+}
+
+/** What follows the name of the program, which may hold anything. */
+function statFields(path: string): readonly string[] | undefined {
   try {
     const stat = readFileSync(path, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   } catch {
     return undefined
   }

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import t from 'tap'
-import { askAtRate, saturate, targetOf, withConnections } from '../../../bench/httpLoader.js'
+import { askAtRate, saturate, targetOf, warmUp, withConnections } from '../../../bench/httpLoader.js'
 
 async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -92,4 +92,28 @@ t.test('an error status, a broken answer and a closed connection end the run wit
   await t.rejects(run(`http://127.0.0.1:${port}`), { message: 'the server closed a connection' })
   await t.rejects(run('http://127.0.0.1:1'), { code: 'ECONNREFUSED' })
   t.throws(() => targetOf('ftp://x'), { message: /expected an http URL/ })
+})
+
+t.test('a warm-up lasts as long as the page faults of an answer fall', async (t) => {
+  const url = await answering(() => '{"result":"0x1"}')
+  for (const falling of [true, false]) {
+    let answers = 0
+    let faults = 0
+    let readings = 0
+    const next = () => {
+      answers++
+      return '{}'
+    }
+    // Twice in each piece: before and after. Faults of an answer halve from piece to piece, or never change.
+    const pageFaults = () => {
+      const perAnswer = falling ? 4 / 2 ** Math.floor(readings / 2) : 1
+      if (readings++ % 2 === 1) faults += answers * perAnswer
+      answers = 0
+      return faults
+    }
+    await withConnections(targetOf(url), 2, (open) => warmUp(open, 30, next, pageFaults))
+    const pieces = readings / 2
+    if (falling) t.ok(pieces > 7, `${pieces} pieces, until faults no longer matter`)
+    else t.ok(pieces < 30, `${pieces} pieces, not to the end where nothing falls`)
+  }
 })
