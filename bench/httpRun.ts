@@ -47,11 +47,18 @@ const latencyLoad = 0.5
 /** Different answers that the bare server repeats where questions vary. */
 const sampledAnswers = 64
 
+/** Servers beside the measured one, where they take part. */
+export interface Rivals {
+  readonly anvil?: Contestant | undefined
+  /** The measured server again, as the scenario's `beside` asks it. */
+  readonly beside?: Contestant | undefined
+}
+
 /** Throws where an answer is an error or null, where anvil's answer differs, or where a connection fails. */
 export async function measureHttp(
   scenario: Scenario,
   own: Contestant,
-  anvil: Contestant | undefined,
+  { anvil, beside }: Rivals,
   settings: RunSettings,
   folder: string,
 ): Promise<Outcome> {
@@ -60,8 +67,14 @@ export async function measureHttp(
   const bareProcess = await startBare(folder, answers)
   const bare = { name: 'bare', url: `http://127.0.0.1:${bareProcess.said}/`, process: bareProcess }
   try {
-    const rivals = anvil === undefined || scenario.anvil === 'none' ? [bare] : [bare, anvil]
-    const tracks = [own, ...rivals].map((contestant) => new Track(scenario, contestant, settings))
+    const tracks = [own, bare].map((contestant) => new Track(scenario.question, contestant, settings))
+    if (anvil !== undefined && scenario.anvil !== 'none') {
+      const question = scenario.anvil === 'same' ? scenario.question : scenario.anvil
+      tracks.push(new Track(question, anvil, settings))
+    }
+    if (beside !== undefined && scenario.beside !== undefined) {
+      tracks.push(new Track(scenario.beside.question, beside, settings))
+    }
     for (const track of tracks) await track.warmUp()
     await inTurns(tracks, settings.rounds, (track) => track.saturate())
     const [ownTrack, bareTrack] = tracks as [Track, Track]
@@ -115,13 +128,11 @@ class Track {
   #latencyRate: number | undefined
 
   constructor(
-    scenario: Scenario,
+    question: Scenario['question'],
     readonly contestant: Contestant,
     private readonly settings: RunSettings,
   ) {
     this.#target = targetOf(contestant.url)
-    const question =
-      contestant.name === 'anvil' && typeof scenario.anvil === 'function' ? scenario.anvil : scenario.question
     let n = 0
     this.#next = () => question(n++)
   }

@@ -15,13 +15,13 @@ import { type Contestant, measureHttp, type RunSettings, saturateUrl, startBare 
 import { importScenario, readsWhileImporting } from './importRun.js'
 import { memory } from './memoryRun.js'
 import { type BenchOptions, helpText, parseOptions } from './options.js'
-import { compareOutcomes, type Finding, isFailed, type Outcome, type Report } from './outcome.js'
+import { type Finding, isFailed, type Outcome, type Report } from './outcome.js'
 import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './scenarios.js'
 import { cores, isPinned, pinLoader, type ServerProcess } from './serverProcess.js'
 import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { publish } from './speedPage.js'
 import { submissions } from './submissionRun.js'
-import { findShortfalls, parseTargets, scenariosOf, shortfallTable, type Target } from './targets.js'
+import { findShortfalls, parseTargets, shortfallTable, type Target } from './targets.js'
 import { findingLine, footLines, headLine } from './terminalReport.js'
 import { startTidegate, withoutCaches } from './tidegateServer.js'
 
@@ -73,9 +73,9 @@ async function main(options: BenchOptions): Promise<number> {
   }
 }
 
-/** Which scenarios are asked for, by name. A check takes those with targets, and what these are compared with. */
+/** Which scenarios are asked for, by name. A check takes those with targets. */
 function chosenNames(options: BenchOptions, targets: readonly Target[]): (name: string) => boolean {
-  const targeted = new Set(targets.flatMap(scenariosOf))
+  const targeted = new Set(targets.map(({ scenario }) => scenario))
   return (name) =>
     (options.only.length === 0 || options.only.some((part) => name.includes(part))) &&
     (!options.isCheck || targeted.has(name))
@@ -101,7 +101,7 @@ async function run(
     throw new RangeError(`--only: no scenario ${options.url === undefined ? '' : 'of --url '}has such a name`)
   }
   // Made before the loader is pinned, so that all cores take part.
-  for (const { network } of http) if (options.url === undefined) await networks.get(network)
+  for (const name of networksOf(http)) if (options.url === undefined) await networks.get(name)
   if (special.length > 0) await networks.get('demo')
   pinLoader()
   const loaderCeiling = await measureCeiling(folder, settings)
@@ -129,9 +129,15 @@ async function run(
     const { name, title } = scenario
     tell(await attempt(scenario, async () => ({ name, title, ...(await scenario.run(context)) })))
   }
-  const report = { startedAt, machine, settings: about, loaderCeiling, findings: withGrowth(findings) }
+  const report = { startedAt, machine, settings: about, loaderCeiling, findings }
   console.log(footLines(report).join('\n'))
   return report
+}
+
+/** The networks that scenarios ask, but for the demo chain. */
+function networksOf(scenarios: readonly Scenario[]): string[] {
+  const names = scenarios.flatMap(({ network, beside }) => [network, ...(beside ? [beside.network] : [])])
+  return [...new Set(names)].filter((name) => name !== 'demo')
 }
 
 /** Of every thread one profile, written when the server ends. */
@@ -156,8 +162,7 @@ async function measureAllHttp(
     let ownOf = (_scenario: Scenario): Contestant => ({ name: 'endpoint', url: endpoint as string })
     let anvil: Contestant | undefined
     if (endpoint === undefined) {
-      const names = new Set<string>(['demo', ...scenarios.map(({ network }) => network)])
-      const served = await Promise.all([...names].map(network))
+      const served = await Promise.all(['demo', ...networksOf(scenarios)].map(network))
       const usual = await started(startTidegate(folder, served, server))
       const uncached = await started(
         startTidegate(folder, served, { ...server, limits: { ...server.limits, ...withoutCaches } }),
@@ -173,8 +178,11 @@ async function measureAllHttp(
       anvil = { name: 'anvil', url: `http://127.0.0.1:${process.said}/`, process }
     }
     for (const scenario of scenarios) {
-      if (endpoint === undefined) await readThrough(await network(scenario.network))
-      tell(await attempt(scenario, () => measureHttp(scenario, ownOf(scenario), anvil, settings, folder)))
+      if (endpoint === undefined)
+        for (const name of networksOf([scenario])) await readThrough(await network(name))
+      const beside = scenario.beside && { ...ownOf(scenario.beside), name: scenario.beside.name }
+      const measure = () => measureHttp(scenario, ownOf(scenario), { anvil, beside }, settings, folder)
+      tell(await attempt(scenario, measure))
     }
   } finally {
     for (const server of servers) await server.stop()
@@ -207,16 +215,6 @@ async function measureCeiling(folder: string, settings: RunSettings): Promise<nu
   } finally {
     await bare.stop()
   }
-}
-
-/** Adds to the larger networks how they compare with the smallest one. */
-function withGrowth(findings: readonly Finding[]): Finding[] {
-  const small = findings.find(({ name }) => name === 'slots-1k')
-  return findings.map((finding) => {
-    const isLarger = finding.name === 'slots-100k' || finding.name === 'slots-large'
-    if (!isLarger || isFailed(finding) || small === undefined || isFailed(small)) return finding
-    return { ...finding, ratios: { ...finding.ratios, 'slots-1k': compareOutcomes(finding, small) } }
-  })
 }
 
 function facts(options: BenchOptions) {

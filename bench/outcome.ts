@@ -73,16 +73,6 @@ export function compareSides(own: Side, rival: Side): Ratio {
   return { value: rival.cpuMicros / own.cpuMicros, by: 'cpu' }
 }
 
-/**
- * Two scenarios on the same server. They were measured at different times, so each is taken as a multiple of the bare
- * server that was measured with it; what the machine did meanwhile to both cancels out.
- */
-export function compareOutcomes(mine: Outcome, other: Outcome): Ratio {
-  const [a, b] = [mine.ratios.bare, other.ratios.bare]
-  if (a === undefined || b === undefined || a.by !== b.by) return compareSides(mine.own, other.own)
-  return { value: a.value / b.value, by: a.by }
-}
-
 export function isFailed(finding: Finding): finding is Failed {
   return 'failed' in finding
 }

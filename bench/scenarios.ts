@@ -38,6 +38,8 @@ export interface Scenario {
    * does not hold that much state. `none`: anvil has nothing to answer this with.
    */
   readonly anvil: 'same' | 'none' | ((n: number) => string)
+  /** Asked of the same server, in turns with it, to be compared with. */
+  readonly beside?: Scenario
 }
 
 /** Sizes of the networks; all but two are fixed. */
@@ -81,11 +83,16 @@ function many(
   return { name, title, network: 'demo', variety: 'many', question, anvil: 'same', ...more }
 }
 
-function randomSlots(network: NetworkName, title: string, sizes: Sizes): Scenario {
+function randomSlots(
+  network: NetworkName,
+  title: string,
+  sizes: Sizes,
+  more: Partial<Scenario> = {},
+): Scenario {
   const count = slotsOf(network, sizes)
   const question = (n: number) => rpc('eth_getStorageAt', [vault, vaultSlotHex(scatter(n) % count), 'latest'])
   // Without caches, or the small network would be answered from what was asked before.
-  return { name: network, title, network, variety: 'many', question, isUncached: true, anvil: 'none' }
+  return many(network, title, question, { network, isUncached: true, anvil: 'none', ...more })
 }
 
 function estimate(call: { readonly to: string; readonly data?: string; readonly value?: string }): string {
@@ -141,15 +148,16 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
   const fullBody = rpc('eth_getBlockByNumber', [full, true])
   const receiptsBody = rpc('eth_getBlockReceipts', [full])
   const count = (value: number) => value.toLocaleString('en')
+  const fewSlots = randomSlots('slots-1k', 'random slots of 1,000', sizes)
   return [
     one(
       'slot-cached',
       'storage slot, cached',
       rpc('eth_getStorageAt', [cached.address, cached.slot, 'latest']),
     ),
-    randomSlots('slots-1k', 'random slots of 1,000', sizes),
-    randomSlots('slots-100k', 'random slots of 100,000', sizes),
-    randomSlots('slots-large', `random slots of ${count(sizes.largeSlots)}`, sizes),
+    fewSlots,
+    randomSlots('slots-100k', 'random slots of 100,000', sizes, { beside: fewSlots }),
+    randomSlots('slots-large', `random slots of ${count(sizes.largeSlots)}`, sizes, { beside: fewSlots }),
     one('block', 'block by hash, no transactions', rpc('eth_getBlockByHash', [smallBlock.hash, false])),
     one('block-full', 'block, 200 full transactions', fullBody),
     one('receipts', 'receipts of that block', receiptsBody),

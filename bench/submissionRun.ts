@@ -36,13 +36,7 @@ export const submissions: SpecialScenario = {
     })
     try {
       const url = new URL('/rollup', server.said).href
-      return await measureHttp(
-        submission,
-        { name: 'tidegate', url, process: server },
-        undefined,
-        settings,
-        folder,
-      )
+      return await measureHttp(submission, { name: 'tidegate', url, process: server }, {}, settings, folder)
     } finally {
       await server.stop()
     }

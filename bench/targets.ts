@@ -60,11 +60,6 @@ function isPositive(value: unknown): value is number {
   return typeof value === 'number' && value > 0
 }
 
-/** The scenarios that a target's check has to run. */
-export function scenariosOf(target: Target): string[] {
-  return 'rival' in target ? [target.scenario, target.rival] : [target.scenario]
-}
-
 /** Every target that a report does not reach; what was not measured is not reached. */
 export function findShortfalls(report: Report, targets: readonly Target[]): Shortfall[] {
   return targets.flatMap((target) => {

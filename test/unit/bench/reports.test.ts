@@ -4,13 +4,7 @@ import t from 'tap'
 import { logScale } from '../../../bench/charts.js'
 import { htmlReport } from '../../../bench/htmlReport.js'
 import { parseOptions } from '../../../bench/options.js'
-import {
-  compareOutcomes,
-  compareSides,
-  type Finding,
-  type Outcome,
-  type Report,
-} from '../../../bench/outcome.js'
+import { compareSides, type Finding, type Outcome, type Report } from '../../../bench/outcome.js'
 import { httpScenarios } from '../../../bench/scenarios.js'
 import { withFigures } from '../../../bench/speedPage.js'
 import { findShortfalls, parseTargets, shortfallTable } from '../../../bench/targets.js'
@@ -49,13 +43,6 @@ t.test(
     t.same(compareSides({ rate: 50, rateSpread: 0 }, rival), { value: 0.5, by: 'rate' })
   },
 )
-
-t.test('scenarios measured at different times are compared as multiples of the bare server', async (t) => {
-  const slower = { ...measured, ratios: { bare: { value: 0.6, by: 'cpu' } as const } }
-  t.same(compareOutcomes(slower, measured), { value: 0.6 / 0.9, by: 'cpu' })
-  const byRate = { ...measured, ratios: { bare: { value: 0.6, by: 'rate' } as const } }
-  t.same(compareOutcomes(byRate, measured), { value: 1, by: 'cpu' })
-})
 
 t.test('targets that are missed or not measured are told, others are not', async (t) => {
   const targets = parseTargets(
