@@ -1,6 +1,6 @@
 /**
  * Measures one scenario over HTTP: the server and its rivals in turns, round after round, first saturated, then at a
- * fixed rate. Medians over the rounds are what counts.
+ * fixed rate. Medians over the rounds are what counts, and of ratios the median of those within each round.
  */
 
 import { writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ import {
   warmUp,
   withConnections,
 } from './httpLoader.js'
-import { compareSides, type Outcome, type Side } from './outcome.js'
+import { compareSides, type Outcome, type Round, type Side } from './outcome.js'
 import { askBody, resultsOf } from './rpc.js'
 import type { Scenario } from './scenarios.js'
 import { type ServerProcess, startServer } from './serverProcess.js'
@@ -121,9 +121,8 @@ async function inTurns(
 class Track {
   readonly #target: Target
   readonly #next: NextBody
-  readonly #rates: number[] = []
-  readonly #cpuMicros: number[] = []
-  readonly #busy: number[] = []
+  readonly #rounds: Round[] = []
+  readonly #busy: (number | undefined)[] = []
   readonly #latencies: number[][] = []
   #latencyRate: number | undefined
 
@@ -139,7 +138,7 @@ class Track {
 
   /** Median answers a second under saturation. */
   get rate(): number {
-    return median(this.#rates) ?? 0
+    return median(this.#rounds.map(({ rate }) => rate)) ?? 0
   }
 
   async warmUp(): Promise<void> {
@@ -154,10 +153,10 @@ class Track {
     const before = process?.cpuSeconds()
     const result = await saturateUrl(url, this.settings, this.settings.seconds, this.#next)
     const after = process?.cpuSeconds()
-    this.#rates.push(result.answers / result.seconds)
-    if (before === undefined || after === undefined) return
-    this.#cpuMicros.push(((after - before) * 1e6) / result.answers)
-    this.#busy.push((after - before) / result.seconds)
+    const rate = result.answers / result.seconds
+    const cpuSeconds = before === undefined || after === undefined ? undefined : after - before
+    this.#rounds.push({ rate, cpuMicros: cpuSeconds && (cpuSeconds * 1e6) / result.answers })
+    this.#busy.push(cpuSeconds && cpuSeconds / result.seconds)
   }
 
   async askAtRate(rate: number): Promise<void> {
@@ -175,9 +174,10 @@ class Track {
     // One round of a slow scenario has too few answers for the rarer percentiles; all of them together may not.
     const all = latenciesOf(this.#latencies.flat())
     return {
+      rounds: this.#rounds,
       rate: this.rate,
-      rateSpread: spread(this.#rates),
-      cpuMicros: median(this.#cpuMicros),
+      rateSpread: spread(this.#rounds.map(({ rate }) => rate)),
+      cpuMicros: median(this.#rounds.map(({ cpuMicros }) => cpuMicros)),
       busy: median(this.#busy),
       ...this.contestant.process?.memory(),
       latencies: {

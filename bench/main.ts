@@ -63,14 +63,11 @@ class Networks {
 async function main(options: BenchOptions): Promise<number> {
   const targets = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-bench-'))
-  try {
-    const report = await run(options, chosenNames(options, targets), folder)
-    writeReports(report, options.out ?? join(packageRoot(), 'bench/results'))
-    if (options.isCheck) return check(report, options, targets)
-    return report.findings.some(isFailed) ? 1 : 0
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const report = await run(options, chosenNames(options, targets), folder)
+  writeReports(report, options.out ?? join(packageRoot(), 'bench/results'))
+  if (options.isCheck) return check(report, options, targets)
+  return report.findings.some(isFailed) ? 1 : 0
 }
 
 /** Which scenarios are asked for, by name. A check takes those with targets. */
@@ -256,6 +253,13 @@ function check(report: Report, options: BenchOptions, targets: readonly Target[]
   return 1
 }
 
+// By default a signal ends a process without its `exit` event, and servers and files would stay.
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  process.once(signal, () => process.exit(code))
+}
 try {
   const options = parseOptions(process.argv.slice(2))
   if (options.isHelp) console.log(helpText)

@@ -36,7 +36,7 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
                                    what needs other networks, or a server without caches, is left out
   --only NAME[,NAME]               scenarios whose name contains one of these
   --quick                          short rounds and small networks: a first look, not a measurement
-  --rounds N, --seconds N          rounds of each server (5), and how long one takes (2)
+  --rounds N, --seconds N          rounds of each server (7), and how long one takes (1)
   --connections N                  at the same time (64)
   --accounts N                     accounts of the network that proofs are of (1,000,000)
   --slots N                        slots of the largest network read from (1,000,000); 10,000,000 take half an hour
@@ -52,11 +52,11 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
 Networks are made once and kept in TIDEGATE_BENCH_CACHE, or else in tidegate-bench under the user's cache folder.
 `
 
-/** Settings that a whole run, a quick one and a check differ in. */
+/** Settings that a whole run, a quick one and a check differ in. Many short rounds tell more than few long ones. */
 const modes = {
-  whole: { rounds: 5, seconds: 2, accounts: 1_000_000, slots: 1_000_000 },
+  whole: { rounds: 7, seconds: 1, accounts: 1_000_000, slots: 1_000_000 },
   quick: { rounds: 3, seconds: 0.5, accounts: 100_000, slots: 100_000 },
-  check: { rounds: 3, seconds: 1, accounts: 1_000_000, slots: 1_000_000 },
+  check: { rounds: 5, seconds: 0.6, accounts: 1_000_000, slots: 1_000_000 },
 } as const
 
 /** Throws RangeError that names the flag at fault. */

@@ -1,9 +1,17 @@
 /** What a run finds out, as it stands in the JSON report. */
 import type { Memory } from './serverProcess.js'
-import type { Latencies } from './statistics.js'
+import { type Latencies, median } from './statistics.js'
+
+/** What one server did in one round under saturation; members as in {@link Side}. */
+export interface Round {
+  readonly rate: number
+  readonly cpuMicros?: number | undefined
+}
 
 /** One server under one scenario: medians over the rounds. */
 export interface Side extends Memory {
+  /** In their order; those of two servers that stand at the same place were taken one right after the other. */
+  readonly rounds?: readonly Round[]
   /** Answers a second under saturation; of work that is no requests, units of {@link Outcome.unit} a second. */
   readonly rate: number
   /** Distance between the extremes of the rounds' rates, as a share of the median. */
@@ -63,14 +71,19 @@ export const saturatedMin = 0.9
 
 /**
  * Where both servers were saturated, their rates say which is faster. Where the loader was the limit, rates say
- * nothing and CPU time per answer decides; without knowledge of it, rates have to do.
+ * nothing and CPU time per answer decides; without knowledge of it, rates have to do. Sides that took turns are
+ * compared round by round, and the median counts: what a busy machine does for a second it does to both.
  */
 export function compareSides(own: Side, rival: Side): Ratio {
   const isSaturated = (own.busy ?? 0) >= saturatedMin && (rival.busy ?? 0) >= saturatedMin
-  if (isSaturated || own.cpuMicros === undefined || rival.cpuMicros === undefined) {
-    return { value: own.rate / rival.rate, by: 'rate' }
-  }
-  return { value: rival.cpuMicros / own.cpuMicros, by: 'cpu' }
+  const byRate = isSaturated || own.cpuMicros === undefined || rival.cpuMicros === undefined
+  const compare = (a: Round, b: Round): number =>
+    byRate ? a.rate / b.rate : (b.cpuMicros as number) / (a.cpuMicros as number)
+  const pairs = own.rounds?.flatMap((round, at) => {
+    const other = rival.rounds?.[at]
+    return other === undefined ? [] : [compare(round, other)]
+  })
+  return { value: median(pairs ?? []) ?? compare(own, rival), by: byRate ? 'rate' : 'cpu' }
 }
 
 export function isFailed(finding: Finding): finding is Failed {

@@ -68,6 +68,12 @@ export function onAllCores(command: readonly string[]): readonly string[] {
   return isPinned ? ['taskset', '-c', `0-${cores - 1}`, ...command] : command
 }
 
+/** Those that run. Whatever ends the measuring process ends them too: they would serve for ever. */
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 /** Starts `command` on the servers' core and waits for a line of its output that matches `ready`. */
 export function startServer(
   command: readonly string[],
@@ -76,6 +82,8 @@ export function startServer(
 ): Promise<ServerProcess> {
   const [program = '', ...args] = onServerCore(command)
   const child: ChildProcess = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
   return new Promise((resolve, reject) => {
     let errors = ''
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -88,13 +96,15 @@ export function startServer(
     }
     const timer = setTimeout(() => end(`was not ready within ${readyMsMax / 1000} s`), readyMsMax)
     child.on('error', (error) => end(error.message))
-    child.on('exit', (code, signal) => end(`ended with ${code ?? signal}`))
+    const onEarlyExit = (code: number | null, signal: NodeJS.Signals | null) =>
+      end(`ended with ${code ?? signal}`)
+    child.on('exit', onEarlyExit)
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
       const said = ready.exec(line)?.[1]
       const { pid } = child
       if (said === undefined || pid === undefined) return
       clearTimeout(timer)
-      child.removeAllListeners('exit')
+      child.off('exit', onEarlyExit)
       resolve({
         pid,
         said,

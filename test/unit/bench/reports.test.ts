@@ -44,6 +44,19 @@ t.test(
   },
 )
 
+t.test('of sides that took turns the median of their rounds counts', async (t) => {
+  const side = (rates: readonly number[], busy: number) => {
+    const rounds = rates.map((rate) => ({ rate, cpuMicros: 1000 / rate }))
+    return { rounds, rate: rates[1] as number, rateSpread: 1, cpuMicros: 1000 / (rates[1] as number), busy }
+  }
+  // The machine was slow in the first round, for both.
+  const own = side([10, 40, 90], 1)
+  const rival = side([20, 50, 100], 1)
+  t.same(compareSides(own, rival), { value: 0.8, by: 'rate' })
+  t.same(compareSides({ ...own, busy: 0.5 }, rival), { value: 0.8, by: 'cpu' })
+  t.same(compareSides(side([10, 90, 40], 1), side([20, 100, 80], 1)), { value: 0.5, by: 'rate' })
+})
+
 t.test('targets that are missed or not measured are told, others are not', async (t) => {
   const targets = parseTargets(
     JSON.stringify([
