@@ -27,9 +27,10 @@ export interface BenchOptions {
 
 export const helpText = `Measures Tidegate beside a bare uWebSockets.js server that answers the same bytes.
 
-  npm run bench -- [flags]         everything, in 21 minutes: a table here, JSON and an HTML page under bench/results
-  npm run bench:check              a short run beside anvil, in 4 minutes; exits 1 where it falls short of
-                                   bench/targets.json
+  npm run bench -- [flags]         everything, in half an hour with anvil: a table here, JSON and an HTML page under
+                                   bench/results
+  npm run bench:check              a short run beside anvil, in 6 minutes once its networks are made; exits 1 where
+                                   it falls short of bench/targets.json
 
   --against anvil                  also the same questions to anvil holding the same chain; answers are compared first
   --url URL                        measure this endpoint, holding the demo chain, instead of a server of our own;
