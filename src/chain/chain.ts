@@ -17,7 +17,7 @@ import { blobBaseFee } from './feeMarket.js'
 import { ForkSchedule, parseGenesisConfig } from './forks.js'
 import { decodeHeader, encodeHeader, type Header, headerHash } from './header.js'
 import { headJson } from './headJson.js'
-import { type BlockLog, blockLogs } from './logJson.js'
+import { type BlockLog, blockLogs, blockMembers } from './logJson.js'
 import { buildPendingHeader } from './pendingHeader.js'
 import { type ReceiptCursor, writeReceipt } from './receiptJson.js'
 import { readTransaction, writeList, writeTransaction } from './transactionJson.js'
@@ -279,6 +279,7 @@ export class Chain {
     const receipts = this.store.readReceipts(hash)
     if (rows === undefined || receipts === undefined) return undefined
     const cursor: ReceiptCursor = {
+      block: blockMembers(rows),
       blobGasPrice: this.blobGasPrice(rows),
       cumulativeGasUsed: 0,
       logIndex: 0,

@@ -1,4 +1,5 @@
 /** Logs as JSON-RPC shows them, from their consensus encoding. Field set and spelling follow go-ethereum. */
+import { bytesToHex, toQuantity } from '../primitives/bytes.js'
 import { ascii, JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 import { type BlockRows, transactionPlace } from './blockRows.js'
@@ -10,32 +11,35 @@ export interface BlockLog extends LogKeys {
   readonly json: string
 }
 
-const name = memberNames(
-  'blockHash',
-  'blockTimestamp',
-  'data',
-  'logIndex',
-  'topics',
-  'transactionHash',
-  'transactionIndex',
-)
+const name = memberNames('data', 'topics', 'transactionIndex')
 const firstName = ascii('{"address":')
-const placeName = ascii('"blockNumber":')
 const comma = ascii(',')
 const notRemoved = ascii(',"removed":false}')
 
+/** What the logs and receipts of a block all say, with the names of the members that follow. */
+export interface BlockMembers {
+  readonly numberAndHashName: Uint8Array
+  readonly blockHash: Uint8Array
+  readonly timestampAndIndexName: Uint8Array
+}
+
+export function blockMembers({ hash, header }: BlockRows): BlockMembers {
+  return {
+    numberAndHashName: ascii(`"blockNumber":"${toQuantity(header.number)}","transactionHash":`),
+    blockHash: ascii(`,"blockHash":"${bytesToHex(hash)}"`),
+    timestampAndIndexName: ascii(`,"blockTimestamp":"${toQuantity(header.timestamp)}","logIndex":`),
+  }
+}
+
 /** Writes the members of a log or receipt that say which transaction it is of, without braces. */
-export function writePlaceMembers(json: JsonBytes, place: TransactionPlace): Written {
+export function writePlaceMembers(json: JsonBytes, place: TransactionPlace, block: BlockMembers): Written {
   const start = json.length
   const hashAt = place.index * 52 + 20
-  json.raw(placeName)
-  json.quantity(place.blockNumber)
-  json.raw(name.transactionHash)
+  json.raw(block.numberAndHashName)
   json.hex(place.senders, hashAt, hashAt + 32)
   json.raw(name.transactionIndex)
   json.quantity(place.index)
-  json.raw(name.blockHash)
-  json.hex(place.blockHash)
+  json.raw(block.blockHash)
   return { start, end: json.length }
 }
 
@@ -54,7 +58,7 @@ export function writeLog(
   receipts: Uint8Array,
   log: RlpSpan,
   members: Written,
-  timestamp: number,
+  block: BlockMembers,
   index: number,
 ): void {
   const [address, topics, data] = readLog(receipts, log)
@@ -66,9 +70,7 @@ export function writeLog(
   json.hex(receipts, data.payload, data.end)
   json.raw(comma)
   json.again(members.start, members.end)
-  json.raw(name.blockTimestamp)
-  json.quantity(timestamp)
-  json.raw(name.logIndex)
+  json.raw(block.timestampAndIndexName)
   json.quantity(index)
   json.raw(notRemoved)
 }
@@ -95,16 +97,17 @@ const logBytesExpected = 2_048
 export function blockLogs(rows: BlockRows, receipts: Uint8Array): BlockLog[] {
   const found: BlockLog[] = []
   const json = new JsonBytes(logBytesExpected)
+  const block = blockMembers(rows)
   for (const [index, receipt] of rlpListSpans(receipts, rlpSpanAt(receipts, 0)).entries()) {
     const [, , , logs] = readReceipt(receipts, receipt)
     const place = transactionPlace(rows, index)
     json.clear()
-    const members = writePlaceMembers(json, place)
+    const members = writePlaceMembers(json, place, block)
     for (const log of rlpListSpans(receipts, logs)) {
       const [address, topics] = readLog(receipts, log)
       const keyOf = ({ payload, end }: RlpSpan) => bytesKey(receipts.subarray(payload, end))
       const start = json.length
-      writeLog(json, receipts, log, members, place.timestamp, found.length)
+      writeLog(json, receipts, log, members, block, found.length)
       found.push({
         address: keyOf(address),
         topics: rlpListSpans(receipts, topics).map(keyOf),

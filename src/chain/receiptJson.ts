@@ -4,7 +4,7 @@ import { ascii, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { encodeRlp, type RlpSpan } from '../primitives/rlp.js'
 import { gasPerBlob } from './feeMarket.js'
-import { readReceipt, writeLog, writePlaceMembers } from './logJson.js'
+import { type BlockMembers, readReceipt, writeLog, writePlaceMembers } from './logJson.js'
 import {
   blobCount,
   effectiveGasPrice,
@@ -18,6 +18,7 @@ import {
 
 /** What a block's receipts have in common, and the counters that run through them. */
 export interface ReceiptCursor {
+  readonly block: BlockMembers
   /** Price of blob gas in the block, wei; undefined before Cancun. */
   readonly blobGasPrice: bigint | undefined
   cumulativeGasUsed: number | bigint
@@ -41,7 +42,7 @@ const name = memberNames(
 )
 const openBrace = ascii('{')
 const closeBrace = ascii('}')
-const nullText = ascii('null')
+const noContractThenGasName = ascii(',"contractAddress":null,"cumulativeGasUsed":')
 
 /** Writes the receipt object of the specification; moves `cursor` past it. `receipt` is an item of the store's row. */
 export function writeReceipt(
@@ -56,11 +57,12 @@ export function writeReceipt(
   const cumulativeGasUsed = integerAt(receipts, cumulative.payload, cumulative.end)
   const sender = place.index * 52
   json.raw(openBrace)
-  const members = writePlaceMembers(json, place)
-  json.raw(name.contractAddress)
-  if (isCreation(transaction)) json.hex(createdAddress(transaction, place))
-  else json.raw(nullText)
-  json.raw(name.cumulativeGasUsed)
+  const members = writePlaceMembers(json, place, cursor.block)
+  if (isCreation(transaction)) {
+    json.raw(name.contractAddress)
+    json.hex(createdAddress(transaction, place))
+    json.raw(name.cumulativeGasUsed)
+  } else json.raw(noContractThenGasName)
   json.quantity(cumulativeGasUsed)
   json.raw(name.effectiveGasPrice)
   json.quantity(effectiveGasPrice(transaction, place.baseFeePerGas))
@@ -70,7 +72,7 @@ export function writeReceipt(
   json.quantity(difference(cumulativeGasUsed, cursor.cumulativeGasUsed))
   json.raw(name.logs)
   writeList(json, receipts, logs, (log) =>
-    writeLog(json, receipts, log, members, place.timestamp, cursor.logIndex++),
+    writeLog(json, receipts, log, members, cursor.block, cursor.logIndex++),
   )
   json.raw(name.logsBloom)
   json.sparseHex(receipts, bloom.payload, bloom.end)

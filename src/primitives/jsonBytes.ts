@@ -108,6 +108,14 @@ export class JsonBytes {
     const to = from + (end - start) * 2
     this.#bytes.fill(zero, from, to)
     for (let i = start; i < end; i++) {
+      // Zeros are passed over four at a time; bytes beyond the array count as such.
+      if (
+        ((source[i] as number) | (source[i + 1] ?? 0) | (source[i + 2] ?? 0) | (source[i + 3] ?? 0)) ===
+        0
+      ) {
+        i += 3
+        continue
+      }
       const byte = source[i] as number
       if (byte !== 0) this.#view.setUint16(from + (i - start) * 2, digitPairs[byte] as number, true)
     }
