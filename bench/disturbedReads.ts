@@ -20,7 +20,7 @@ import {
 } from './httpLoader.js'
 import type { Outcome, Ratio, Side } from './outcome.js'
 import { rpc } from './rpc.js'
-import { onServerCore, type ServerProcess } from './serverProcess.js'
+import { endWithThisProcess, onServerCore, type ServerProcess } from './serverProcess.js'
 import type { SpecialScenario } from './specialScenario.js'
 import { latenciesOf, median } from './statistics.js'
 import { startTidegate } from './tidegateServer.js'
@@ -113,7 +113,7 @@ async function besideSpinners(server: ServerProcess, seconds: number): Promise<L
   const turn = `require("node:os").setPriority(${niceness});process.send("turning");for(;;);`
   const [file = '', ...args] = onServerCore([process.execPath, '-e', turn])
   const spinners = Array.from({ length: threadsDefault() }, () =>
-    spawn(file, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+    endWithThisProcess(spawn(file, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })),
   )
   try {
     await Promise.all(spinners.map((spinner) => once(spinner, 'message')))

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { devnetFolder } from './benchData.js'
 import type { FanOutResult } from './fanOutLoader.js'
 import type { Outcome, Side } from './outcome.js'
-import type { ServerProcess } from './serverProcess.js'
+import { endWithThisProcess, type ServerProcess } from './serverProcess.js'
 import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { latenciesOf } from './statistics.js'
 import { startTidegate } from './tidegateServer.js'
@@ -39,7 +39,7 @@ async function fanOut(context: RunContext, sockets: number): Promise<Omit<Outcom
     const program = fileURLToPath(new URL('./fanOutLoader.js', import.meta.url))
     const url = new URL('/live/ws', server.said)
     url.protocol = 'ws:'
-    const loader = fork(program, [url.href, String(sockets), String(heads)])
+    const loader = endWithThisProcess(fork(program, [url.href, String(sockets), String(heads)]))
     const [first] = (await once(loader, 'message')) as [{ refused?: string }]
     if (first.refused !== undefined) {
       throw new Error(`no WebSocket with newHeads at ${url.pathname}: ${first.refused}`)

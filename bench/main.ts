@@ -253,13 +253,6 @@ function check(report: Report, options: BenchOptions, targets: readonly Target[]
   return 1
 }
 
-// By default a signal ends a process without its `exit` event, and servers and files would stay.
-for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const) {
-  process.once(signal, () => process.exit(code))
-}
 try {
   const options = parseOptions(process.argv.slice(2))
   if (options.isHelp) console.log(helpText)

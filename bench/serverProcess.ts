@@ -68,11 +68,24 @@ export function onAllCores(command: readonly string[]): readonly string[] {
   return isPinned ? ['taskset', '-c', `0-${cores - 1}`, ...command] : command
 }
 
-/** Those that run. Whatever ends the measuring process ends them too: they would serve for ever. */
 const running = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
+// By default a signal ends a process without its `exit` event.
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  process.once(signal, () => process.exit(code))
+}
+
+/** Has whatever ends this process end `child` too, which would run for ever. Returns it. */
+export function endWithThisProcess<C extends ChildProcess>(child: C): C {
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  return child
+}
 
 /** Starts `command` on the servers' core and waits for a line of its output that matches `ready`. */
 export function startServer(
@@ -81,9 +94,7 @@ export function startServer(
   readyMsMax = 120_000,
 ): Promise<ServerProcess> {
   const [program = '', ...args] = onServerCore(command)
-  const child: ChildProcess = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  running.add(child)
-  child.once('exit', () => running.delete(child))
+  const child = endWithThisProcess(spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] }))
   return new Promise((resolve, reject) => {
     let errors = ''
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
