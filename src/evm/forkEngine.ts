@@ -77,7 +77,7 @@ class FixedRules extends Common {
   }
 }
 
-/** The rules of `fork` in the library's terms. The first with blobs loads the KZG setup. */
+/** The rules of `fork` in the library's terms; `recover` finds public keys. The first with blobs loads the KZG setup. */
 export function createRules(schedule: ForkSchedule, fork: ForkName, recover = ecrecover): Common {
   if (includesFork(fork, 'cancun')) kzg ??= new KZG(trustedSetup)
   return new FixedRules({
@@ -88,7 +88,7 @@ export function createRules(schedule: ForkSchedule, fork: ForkName, recover = ec
   })
 }
 
-/** Makes the VM for `fork`. About 100 ms, more for the first with blobs. */
+/** Makes the VM for `fork`; `recover` finds public keys. About 100 ms, more for the first with blobs. */
 export async function createForkEngine(
   schedule: ForkSchedule,
   fork: ForkName,

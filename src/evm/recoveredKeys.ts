@@ -11,7 +11,7 @@ import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../pr
 import { mapKey } from '../state/stateView.js'
 import { ecrecover, recoverKey } from './ecrecover.js'
 
-/** Signed hash (32 bytes) ‖ parity of y (1) ‖ r (32) ‖ s (32), as a Map key. */
+/** A signature and what it signs: signed hash (32 bytes) ‖ parity of y (1) ‖ r (32) ‖ s (32). */
 const signatureBytes = 97
 /** Followed by the key (x ‖ y). */
 const recordBytes = signatureBytes + 64

@@ -59,10 +59,8 @@ export async function* withKeysAhead(
           const { value, done } = await blocks.next()
           if (done === true) isRead = true
           else {
-            ahead.push({
-              ...value,
-              takeKeys: isKnown(value.rlp, store) ? undefined : recovery?.recover(value.rlp),
-            })
+            const isWanted = recovery !== undefined && !isKnown(value.rlp, store)
+            ahead.push({ ...value, takeKeys: isWanted ? recovery.recover(value.rlp) : undefined })
             bytesAhead += value.rlp.length
           }
         } catch (error) {
