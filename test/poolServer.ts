@@ -57,7 +57,7 @@ export async function servePool(
     routes: [
       { name: 'test', endpoint: dispatcher.endpoint({ current, pinned: () => undefined }), hosts: [] },
     ],
-    authorize: () => ({ ok: true }),
+    authorize: () => ({ ok: false, reason: 'no key is asked for' }),
     noAuth: true,
     limits: { ...wideHttpLimits, closeMsMax: 100 },
     socketLimits: wideSocketLimits,

@@ -25,9 +25,6 @@ export interface KeyAllowance {
   charge(units: number): number
 }
 
-/** Stands for everybody where no key is asked for. */
-export const anonymousId = '000000000000'
-
 /**
  * Buckets that are not full at the same time: more than keys are remembered. Beyond, the fullest bucket near a
  * newcomer's place is forgotten, and its key begins with a full one.

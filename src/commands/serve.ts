@@ -123,10 +123,10 @@ function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Job
       deadlineMsMax: limits.requestMsMax,
       execution: { timeMsMax: limits.executionMsMax, memoryBytesMax: limits.executionMemoryBytesMax },
     },
-    onThreadLost({ job, why, error }: ThreadLoss) {
+    onThreadLost({ job, keyId, why, error }: ThreadLoss) {
       const cause = error instanceof Error ? redactKeys(error.stack ?? error.message) : undefined
       log.error(
-        { job, cause },
+        { job, key: keyId, cause },
         why === 'stopped' ? 'a job did not stop; its thread was ended' : 'a pool thread died',
       )
     },

@@ -10,9 +10,10 @@
 import type { Logger } from 'pino'
 import { type KeyRing, refusalTexts } from '../access/keyRing.js'
 import { redactKeys } from '../access/keyText.js'
-import { anonymousId, type Meter } from '../access/meter.js'
+import type { Meter } from '../access/meter.js'
 import type { Config } from '../config.js'
 import type { NetworkJobs } from '../pool/jobs.js'
+import { anonymousId } from '../rpc/caller.js'
 import { createDispatcher, type DispatchLimits } from '../rpc/dispatch.js'
 import type { Network } from '../rpc/network.js'
 import { methods } from '../rpc/registry.js'
@@ -94,9 +95,14 @@ function share(bytes: number, parts: number): number {
 function createServer(options: EdgeOptions, networks: readonly OpenNetwork[]): HttpServer {
   const { config, rollups, ring, meter, log, shared } = options
   const { limits } = config
-  const logDefect = ({ id, where, error }: Defect) =>
+  const logDefect = ({ id, where, keyId, error }: Defect) =>
     log.error(
-      { id, where, stack: redactKeys(error instanceof Error ? (error.stack ?? '') : String(error)) },
+      {
+        id,
+        where,
+        key: keyId,
+        stack: redactKeys(error instanceof Error ? (error.stack ?? '') : String(error)),
+      },
       'internal error',
     )
   const server: HttpServerOptions = {

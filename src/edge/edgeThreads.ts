@@ -77,6 +77,8 @@ export function startEdgeThreads(
   }
 }
 
+type EdgeCall = Extract<EdgeMessage, { type: 'call' }>
+
 function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => boolean): EdgeThread {
   const worker = new Worker(threadUrl, { workerData: data })
   const listening = defer<void>()
@@ -84,8 +86,8 @@ function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => bo
   listening.promise.catch(() => undefined)
   /** Who waits for the calls under way. */
   const callers = new Map<number, Caller>()
-  const answer = async (serial: number, name: CallName, args: Uint8Array): Promise<void> => {
-    const caller = new Caller()
+  const answer = async ({ serial, name, args, keyId }: EdgeCall): Promise<void> => {
+    const caller = new Caller(undefined, keyId === undefined ? undefined : { key: { id: keyId } })
     callers.set(serial, caller)
     const reply = await Promise.resolve()
       .then(() => handlers[name](decodeArgs(args) as never, caller))
@@ -104,7 +106,7 @@ function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => bo
         if (message.stack !== undefined) failure.stack = message.stack
         return
       case 'call':
-        return void answer(message.serial, message.name, message.args)
+        return void answer(message)
       case 'cancel':
         return callers.get(message.serial)?.leave()
     }

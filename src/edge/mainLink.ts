@@ -58,7 +58,7 @@ export class MainLink {
     this.#pending.set(serial, { outcome, owner, cancel })
     owner?.onGone(cancel)
     const encoded = encodeArgs(args)
-    this.send({ type: 'call', serial, name, args: encoded }, [encoded.buffer])
+    this.send({ type: 'call', serial, name, args: encoded, keyId: owner?.keyId }, [encoded.buffer])
     return outcome.promise
   }
 

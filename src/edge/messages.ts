@@ -39,6 +39,8 @@ export type EdgeMessage =
       readonly serial: number
       readonly name: CallName
       readonly args: Uint8Array<ArrayBuffer>
+      /** Whoever waits; undefined for a call that is nobody's. */
+      readonly keyId: string | undefined
     }
   /** Whoever waits for a call is gone. Its reply comes all the same. */
   | { readonly type: 'cancel'; readonly serial: number }

@@ -57,6 +57,8 @@ export interface JobInput<A> {
 
 /** Whoever a job is done for. Once they are gone, their jobs are cancelled. */
 export interface JobOwner {
+  /** Of the caller's API key, by which work is shared out. */
+  readonly keyId: string
   readonly isGone: boolean
   /** Calls `listener` once, when the owner goes. */
   onGone(listener: () => void): void

@@ -306,7 +306,7 @@ export class Pool<J extends JobTable<J>> {
     this.#leaveThread(jobs, thread)
     // With a job that had to be stopped goes what was handed over with it.
     const isStopped = jobs.some(({ run }) => run?.stopFault !== undefined)
-    if (!isStopped && !this.#isEnding) this.#loseThread(jobs[0]?.name, 'died', error)
+    if (!isStopped && !this.#isEnding) this.#loseThread(jobs[0], 'died', error)
     for (const job of jobs) {
       if (isStopped) this.#settleWithFault(job, job.run?.stopFault ?? busy)
       else this.#fail(job, error)
@@ -384,7 +384,7 @@ export class Pool<J extends JobTable<J>> {
       job.timer = setTimeout(() => this.#end(job, run, fault), sealRetryMs)
       return
     }
-    this.#loseThread(job.name, 'stopped', undefined)
+    this.#loseThread(job, 'stopped', undefined)
     run.thread.end()
   }
 
@@ -393,8 +393,8 @@ export class Pool<J extends JobTable<J>> {
     return run !== undefined && this.#cells.seal(run.cell, run.serial)
   }
 
-  #loseThread(job: string | undefined, why: ThreadLoss['why'], error: unknown): void {
+  #loseThread(job: Job<ClassOf<J>> | undefined, why: ThreadLoss['why'], error: unknown): void {
     this.#threadsLost++
-    this.#options.onThreadLost({ job, why, error })
+    this.#options.onThreadLost({ job: job?.name, keyId: job?.owner?.keyId, why, error })
   }
 }

@@ -32,6 +32,8 @@ export type ClassOf<J extends JobTable<J>> = J[keyof J]['class']
 /** Something the operator should know. `job` is undefined for a thread that had none. */
 export interface ThreadLoss {
   readonly job: string | undefined
+  /** Whose job it was; undefined where it was nobody's. */
+  readonly keyId: string | undefined
   /** `stopped`: the pool ended the thread because its job would not stop. `died`: it ended by itself. */
   readonly why: 'stopped' | 'died'
   readonly error: unknown

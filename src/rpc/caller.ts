@@ -8,6 +8,19 @@ export interface Allowance {
   charge(units: number): number
 }
 
+/** Who asks: metering, the pool and logs tell callers apart by their key. */
+export interface Identity {
+  /** Its id has 12 hex digits; see `access/keyRing.ts`. */
+  readonly key: { readonly id: string }
+  /** What each call is charged to; undefined for a caller who may ask as much as they like. */
+  readonly allowance?: Allowance | undefined
+}
+
+/** The id that everybody shares where no key is asked for. */
+export const anonymousId = '000000000000'
+
+const anonymous: Identity = { key: { id: anonymousId } }
+
 /**
  * Whoever waits for the answer to one request, whatever transport it came by. A transport makes one for each
  * request (or is one: it costs four fields) and says once when nobody waits any more.
@@ -17,14 +30,15 @@ export class Caller implements JobOwner {
   /** Made by the first job of the request; answers that need no job never allocate it. */
   #listeners: Set<() => void> | undefined
 
-  /**
-   * `subscriber` is the connection's, where the transport can carry events. Each call of the request is charged to
-   * `allowance`; undefined for a caller who may ask as much as they like.
-   */
+  /** `subscriber` is the connection's, where the transport can carry events. */
   constructor(
     readonly subscriber: Subscriber | undefined = undefined,
-    readonly allowance: Allowance | undefined = undefined,
+    readonly identity: Identity = anonymous,
   ) {}
+
+  get keyId(): string {
+    return this.identity.key.id
+  }
 
   /** Nobody waits any more: the client went away, or its answer is sent. */
   get isGone(): boolean {

@@ -108,7 +108,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
         ? this.#single(request.call, basis, caller)
         : this.#batch(request.calls, basis, caller)
     } catch (thrown) {
-      const failure = this.#failure(thrown, 'request')
+      const failure = this.#failure(thrown, 'request', caller.keyId)
       return singleAnswer('null', undefined, unpaid(caller, unitsMin) ?? failure, this.#headText())
     }
   }
@@ -240,13 +240,13 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
             this.#remember(method, call.question, json, price, network)
             return json
           },
-          (thrown) => this.#failure(thrown, method.name),
+          (thrown) => this.#failure(thrown, method.name, caller.keyId),
         )
       }
       this.#remember(method, call.question, result, price, network)
       return result
     } catch (thrown) {
-      const failure = this.#failure(thrown, method.name)
+      const failure = this.#failure(thrown, method.name, caller.keyId)
       return isPaid ? failure : (unpaid(caller, unitsMin) ?? failure)
     }
   }
@@ -259,9 +259,9 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     if (network === this.#views.current) this.#memo.write(question, json, price, network.head.generation)
   }
 
-  #failure(thrown: unknown, where: string): Failure {
+  #failure(thrown: unknown, where: string, keyId?: string): Failure {
     return new Failure(
-      thrownToWireError(thrown, where, this.#log),
+      thrownToWireError(thrown, where, this.#log, keyId),
       thrown instanceof FaultError ? thrown.fault : undefined,
     )
   }
@@ -292,7 +292,7 @@ const busy = Failure.of({ kind: 'ServerBusy', retryAfterMs: 1000 })
 const knowsNothing = (): Remembered | undefined => undefined
 
 /** Charges for a call: undefined where it is paid or nothing is counted, else why it is not begun. */
-function unpaid({ allowance }: Caller, units: number): Failure | undefined {
+function unpaid({ identity: { allowance } }: Caller, units: number): Failure | undefined {
   if (allowance === undefined) return undefined
   const retryAfterMs = allowance.charge(units)
   if (retryAfterMs === 0) return undefined

@@ -19,6 +19,8 @@ export interface Defect {
   readonly id: string
   /** Where it came up: a method's name, or a stage of the request path. */
   readonly where: string
+  /** The caller's; undefined where no call is at hand. */
+  readonly keyId: string | undefined
   readonly error: unknown
 }
 
@@ -195,11 +197,11 @@ export function faultToHttpStatus(fault: Fault): { status: number; retryAfterMs:
  * Any thrown value as an `error` member. What is not a fault is a defect: the caller gets `internal error` and a
  * short id, the log gets the same id and the value itself, so that no stack, path or key leaves the process.
  */
-export function thrownToWireError(thrown: unknown, where: string, log: DefectLog): WireError {
+export function thrownToWireError(thrown: unknown, where: string, log: DefectLog, keyId?: string): WireError {
   if (thrown instanceof FaultError) return faultToWireError(thrown.fault)
   // 8 random bytes: no two defects of a log share an id, and a caller can still read it out.
   const id = randomBytes(8).toString('hex')
-  log({ id, where, error: thrown })
+  log({ id, where, keyId, error: thrown })
   return { code: -32603, message: 'internal error', data: { id } }
 }
 

@@ -5,7 +5,7 @@
 import type { HttpRequest } from 'uWebSockets.js'
 import type { Fault } from '../primitives/faults.js'
 import type { Answer } from '../rpc/answer.js'
-import type { Allowance } from '../rpc/caller.js'
+import { type Allowance, anonymousId, type Identity } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
 import { faultToWireError, renderErrorAnswer } from '../rpc/wireErrors.js'
 import type { PathTarget } from './paths.js'
@@ -20,10 +20,8 @@ export interface Route {
 
 export type Authorization = Allowed | { readonly ok: false; readonly reason: string }
 
-export interface Allowed {
+export interface Allowed extends Identity {
   readonly ok: true
-  /** What each call is charged to; absent where nothing is counted. */
-  readonly allowance?: Allowance | undefined
 }
 
 /** A request turned away before it reached an endpoint. `path` shows no key. */
@@ -62,7 +60,7 @@ export class Admission {
   /** Throws RangeError when a name is taken. */
   constructor(options: AdmissionOptions) {
     this.#options = options
-    this.#anonymous = { ok: true, allowance: options.anonymousAllowance }
+    this.#anonymous = { ok: true, key: { id: anonymousId }, allowance: options.anonymousAllowance }
     this.#default = options.routes[0]?.endpoint
     for (const { name, endpoint, hosts } of options.routes) {
       if (reservedNames.has(name) || this.#networks.has(name)) {

@@ -4,7 +4,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import type { Answer, AnswerBody } from '../rpc/answer.js'
-import { type Allowance, Caller } from '../rpc/caller.js'
+import { Caller, type Identity } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
 import { type ExtraHeaders, lastingPieces, wholeBody, writeHead } from './sendAnswer.js'
 import type { Total } from './totals.js'
@@ -91,12 +91,12 @@ export class Exchange extends Caller {
     res: HttpResponse,
     readonly pool: ExchangePool,
     readonly endpoint: Endpoint,
-    allowance: Allowance | undefined,
+    identity: Identity,
     readonly headers: ExtraHeaders,
     readonly startTick: number,
     readonly at: string,
   ) {
-    super(undefined, allowance)
+    super(undefined, identity)
     this.#res = res
     pool.open++
     pool.receiving.add(this)

@@ -146,7 +146,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const admitted = admission.admitKey(target?.key, keyForm)
     if ('why' in admitted) return admitted
     if (!isJsonContentType(head.contentType)) return { answer: wrongContentType, why: 'content type' }
-    new Exchange(res, pool, endpoint, admitted.allowance, cors.answer(head.origin), tick, head.at)
+    new Exchange(res, pool, endpoint, admitted, cors.answer(head.origin), tick, head.at)
     return undefined
   }
 

@@ -10,7 +10,7 @@
 import type { WebSocket } from 'uWebSockets.js'
 import type { Fault } from '../primitives/faults.js'
 import type { AnswerBody } from '../rpc/answer.js'
-import { type Allowance, Caller } from '../rpc/caller.js'
+import { Caller, type Identity } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
 import type { EventSink } from '../streams/eventSink.js'
 import { Subscriber, type SubscriptionLimits } from '../streams/subscriber.js'
@@ -57,8 +57,7 @@ export interface SocketData {
   readonly endpoint: Endpoint
   /** Undefined where keys are not asked for. */
   readonly key: string | undefined
-  /** What its calls are charged to; undefined where nothing is counted. */
-  readonly allowance: Allowance | undefined
+  readonly identity: Identity
   socket: Socket | undefined
 }
 
@@ -81,7 +80,7 @@ const busy: Fault = { kind: 'ServerBusy', retryAfterMs: 1000 }
 
 export class Socket implements EventSink {
   readonly key: string | undefined
-  readonly allowance: Allowance | undefined
+  readonly identity: Identity
   readonly #ws: WebSocket<SocketData>
   readonly #endpoint: Endpoint
   readonly #pool: SocketPool
@@ -104,9 +103,9 @@ export class Socket implements EventSink {
   /** Takes `ws` over, whose data has to name its endpoint; call it in the open handler. */
   constructor(ws: WebSocket<SocketData>, pool: SocketPool) {
     this.#ws = ws
-    const { endpoint, key, allowance } = ws.getUserData()
+    const { endpoint, key, identity } = ws.getUserData()
     this.key = key
-    this.allowance = allowance
+    this.identity = identity
     this.#endpoint = endpoint
     this.#pool = pool
     this.#heardMs = pool.nowMs
@@ -313,7 +312,7 @@ class MessageCaller extends Caller {
   #isReserved = false
 
   constructor(socket: Socket, bytes: number) {
-    super(socket.subscriber, socket.allowance)
+    super(socket.subscriber, socket.identity)
     this.#socket = socket
     this.#bytes = bytes
   }

@@ -161,7 +161,7 @@ export class WebSocketServer implements SocketPool {
     if ('why' in admitted) return admitted
     if (!cors.allows(req.getHeader('origin'))) return foreignOrigin
     const key = noAuth ? undefined : target.key
-    return this.#countIn(key) ?? { endpoint, key, allowance: admitted.allowance, socket: undefined }
+    return this.#countIn(key) ?? { endpoint, key, identity: admitted, socket: undefined }
   }
 
   /**

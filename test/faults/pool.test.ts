@@ -222,13 +222,13 @@ t.test('what was handed over with a job that would not stop may be asked again',
 
 t.test('a running job that ignores that its owner has gone loses its thread', async (t) => {
   const opened = await open(t, { graceMs: 50 })
-  const owner = new Caller()
+  const owner = new Caller(undefined, { key: { id: '0123456789ab' } })
   const others = Array.from({ length: 20 }, (_, i) => run(opened, 'echo', i))
   const stubborn = run(opened, 'stubborn', { ms: 60_000 }, owner)
   await run(opened, 'work', { ms: 50 })
   owner.leave()
   t.match(await faultOf(stubborn), { kind: 'RequestTimedOut' })
-  t.match(opened.losses, [{ job: 'stubborn', why: 'stopped' }])
+  t.match(opened.losses, [{ job: 'stubborn', keyId: '0123456789ab', why: 'stopped' }])
   t.strictSame(
     await Promise.all(others),
     Array.from({ length: 20 }, (_, i) => i),

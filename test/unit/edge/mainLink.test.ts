@@ -66,6 +66,18 @@ t.test('a call is answered, or fails as it failed over there', async (t) => {
   t.strictSame(await first, { proof: 7 })
 })
 
+t.test('a call says whose it is', async (t) => {
+  const { main, link } = connect(t)
+  const caller = new Caller(undefined, { key: { id: '0123456789ab' } })
+  link
+    .jobsOf('demo')
+    .run('prove', {} as never, caller)
+    .catch(() => undefined)
+  t.match(await nextMessage(main), { type: 'call', name: 'job', keyId: '0123456789ab' })
+  link.call('health', ['demo']).catch(() => undefined)
+  t.match(await nextMessage(main), { type: 'call', name: 'health', keyId: undefined })
+})
+
 t.test('a call whose caller goes is cancelled, and one of a caller who is gone never made', async (t) => {
   const { main, link } = connect(t)
   const caller = new Caller()

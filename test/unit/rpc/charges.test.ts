@@ -20,9 +20,10 @@ function createMetered(): Metered {
   const made = createTestEndpoint()
   const clock = { ms: 1_000 }
   const meter = new Meter({ unitsPerSecond: 10, unitsBurst: 100 }, undefined, () => clock.ms)
-  const allowance = meter.allowanceOf('0123456789ab')
+  const id = '0123456789ab'
+  const identity = { key: { id }, allowance: meter.allowanceOf(id) }
   const pay: Metered['pay'] = async (body, at) =>
-    bodyText(await made.endpoint.handle(Buffer.from(body), new Caller(undefined, allowance), at))
+    bodyText(await made.endpoint.handle(Buffer.from(body), new Caller(undefined, identity), at))
   return { ...made, clock, pay }
 }
 
@@ -131,7 +132,12 @@ t.test('a call that finds no room to wait in is not charged', async (t) => {
     },
   }
   t.match(
-    bodyText(await endpoint.handle(Buffer.from(call('test_job')), new Crowded(undefined, allowance))),
+    bodyText(
+      await endpoint.handle(
+        Buffer.from(call('test_job')),
+        new Crowded(undefined, { key: { id: '0' }, allowance }),
+      ),
+    ),
     'busy',
   )
   t.strictSame(charged, [])

@@ -155,6 +155,14 @@ export const testMethods = [
     run: (_view: TestView, _args, { subscriber }) => String(subscriber !== undefined),
   }),
   defineMethod({
+    name: 'test_keyId',
+    params: [],
+    cost: 'inline',
+    price: 1,
+    memo: 'never',
+    run: (_view: TestView, _args, { keyId }) => JSON.stringify(keyId),
+  }),
+  defineMethod({
     name: 'test_fault',
     params: [],
     cost: 'inline',

@@ -2,9 +2,10 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { KeyRing, refusalTexts, revokeKey } from '../../../src/access/keyRing.js'
-import { anonymousId, Meter } from '../../../src/access/meter.js'
+import { Meter } from '../../../src/access/meter.js'
 import { computeInvokeHash } from '../../../src/rollup/invokeHash.js'
 import { invokeLimitsDefault } from '../../../src/rollup/invokeTransaction.js'
+import { anonymousId } from '../../../src/rpc/caller.js'
 import { createDispatcher } from '../../../src/rpc/dispatch.js'
 import type { RollupNetwork } from '../../../src/rpc/rollupNetwork.js'
 import { prefixRollupMethods } from '../../../src/rpc/rollupRegistry.js'
@@ -139,9 +140,31 @@ t.test('without keys everybody spends from one bucket', async (t) => {
   t.match(await client.ask(dear), 'limit exceeded')
 })
 
+t.test('methods and the log are told whose call it is, by the id of the key', async (t) => {
+  const { post, connect, keys, defects } = await withMeteredServer(t)
+  for (const { id, text } of keys) {
+    t.match(await (await post(`/v3/${text}`, call('test_keyId'))).text(), `"result":"${id}"`)
+    const client = await connect(`/ws/v3/${text}`)
+    t.match(await client.ask(call('test_keyId')), `"result":"${id}"`)
+    await client.ask(call('test_defect'))
+    await post(`/v3/${text}`, `[${call('test_defect')}]`)
+  }
+  t.strictSame(
+    defects.map(({ keyId }) => keyId),
+    keys.flatMap(({ id }) => [id, id]),
+  )
+})
+
+t.test('where no key is asked for, all are anonymous', async (t) => {
+  const { post, connect } = await withMeteredServer(t, { noAuth: true })
+  const asked = call('test_keyId')
+  t.match(await (await post('/', asked)).text(), `"result":"${anonymousId}"`)
+  t.match(await (await connect('/ws/v3/some')).ask(asked), `"result":"${anonymousId}"`)
+})
+
 t.test('without a meter nothing is counted', async (t) => {
   const { post, connect } = await withMeteredServer(t, {
-    authorize: () => ({ ok: true }),
+    authorize: (id) => ({ ok: true, key: { id } }),
     anonymousAllowance: undefined,
   })
   const batch = `[${Array(1_000).fill(dear).join()}]`

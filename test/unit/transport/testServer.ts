@@ -19,6 +19,7 @@ export interface TestServer extends TestEndpoint {
 }
 
 export const goodKey = 'good-key'
+export const goodKeyId = '0123456789ab'
 
 export const call = (method: string, params = '[]', id = '1') =>
   `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
@@ -42,7 +43,8 @@ export async function startTestServer(
       { name: 'testnet', endpoint: endpoint.endpoint, hosts: [] },
       { name: 'other', endpoint: other.endpoint, hosts: ['Other.example'] },
     ],
-    authorize: (key) => (key === goodKey ? { ok: true } : { ok: false, reason: 'unknown API key' }),
+    authorize: (key) =>
+      key === goodKey ? { ok: true, key: { id: goodKeyId } } : { ok: false, reason: 'unknown API key' },
     noAuth: false,
     limits: { ...wideHttpLimits, ...limits },
     socketLimits: { ...wideSocketLimits, ...socketLimits },

@@ -80,7 +80,7 @@ t.test('a full server and a key with too many connections are refused until one 
   const { connect, refused } = await withSocketServer(
     t,
     { socketsMax: 3, socketsPerKeyMax: 2 },
-    { authorize: () => ({ ok: true }) },
+    { authorize: (id) => ({ ok: true, key: { id } }) },
   )
   const first = await connect('/ws/v3/a')
   await connect('/ws/v3/a')

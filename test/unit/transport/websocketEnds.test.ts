@@ -46,7 +46,9 @@ t.test('a revoked key ends its open connections with 1008 within a second, and n
     {},
     {
       authorize: (key) =>
-        key === 'bad' && isRevoked ? { ok: false, reason: 'this API key has been revoked' } : { ok: true },
+        key === 'bad' && isRevoked
+          ? { ok: false, reason: 'this API key has been revoked' }
+          : { ok: true, key: { id: key } },
     },
   )
   const clients = [await connect('/ws/v3/bad'), await connect('/other/ws/v3/bad')]
