@@ -14,7 +14,7 @@ import {
 } from '@ethereumjs/evm'
 import { Account } from '@ethereumjs/util'
 import { type ForkName, includesFork } from '../chain/forks.js'
-import { type Hash32, padLeft, toMinimalBytes } from '../primitives/bytes.js'
+import { bytesToBigInt, type Hash32, padLeft, toMinimalBytes } from '../primitives/bytes.js'
 import { emptyState } from '../state/stateView.js'
 import type { AccessRecorder } from './accessRecorder.js'
 import { type OpcodeEntry, type OpcodeHandler, type RunState, runFrame } from './frameLoop.js'
@@ -28,7 +28,8 @@ import {
 import type { JobWatch } from './jobWatch.js'
 import { JournaledState } from './journaledState.js'
 import { useMemoryGas } from './memoryGas.js'
-import { modexp } from './modexp.js'
+import { modexp, modexpNumber } from './modexp.js'
+import { burnt, PrecompileError } from './precompileFailures.js'
 import { expectedPrecompileMs } from './precompileTimes.js'
 
 type RunCallOptions = Parameters<EVM['runCall']>[0]
@@ -52,7 +53,6 @@ const recordBytes = 300
 const frameSteps = 64
 
 const gasOpcode = 0x5a
-const modexpNumber = 5
 const callOpcodes = [0xf1, 0xf2, 0xf4, 0xfa] as const
 const createOpcodes = [0xf0, 0xf5] as const
 const logOpcodes = [0xa0, 0xa1, 0xa2, 0xa3, 0xa4] as const
@@ -143,17 +143,37 @@ export class CallEvm extends EVM {
     return result
   }
 
-  protected override runPrecompile(
+  protected override async runPrecompile(
     run: PrecompileFunc,
     data: Uint8Array,
     gasLimit: bigint,
-  ): Promise<ExecResult> | ExecResult {
+  ): Promise<ExecResult> {
     const { watch } = this.attachments
     const number = this.precompileNumbers.get(run) ?? 0
     watch.look()
     if (number === modexpNumber) return modexp(data, gasLimit, this.fork, watch)
+    if (gasLimit < this.gasBeforeLook(number, data)) return burnt(gasLimit)
     watch.refuseLongerThan(expectedPrecompileMs(number, data, gasLimit))
-    return super.runPrecompile(run, data, gasLimit)
+    const result = await super.runPrecompile(run, data, gasLimit)
+    const error: string | undefined = result.exceptionError?.error
+    if (error === undefined || error === EVMError.errorMessages.OUT_OF_GAS) return result
+    return { ...result, exceptionError: new PrecompileError(number, data) }
+  }
+
+  /** Gas of contracts of which the library looks at the input before it charges for it. */
+  private gasBeforeLook(number: number, data: Uint8Array): bigint {
+    const pairs = (itemBytes: number): bigint => BigInt(Math.floor(data.length / itemBytes))
+    const { common } = this
+    switch (number) {
+      case 0x08:
+        return common.param('bn254PairingGas') + pairs(192) * common.param('bn254PairingWordGas')
+      case 0x09:
+        return data.length === 213 ? bytesToBigInt(data.subarray(0, 4)) : 0n
+      case 0x0f:
+        return common.param('bls12381PairingBaseGas') + pairs(384) * common.param('bls12381PairingPerPairGas')
+      default:
+        return 0n
+    }
   }
 
   /** As the library does it, in its own loop's place {@link runFrame}, and without copying the frame's state. */

@@ -16,6 +16,7 @@ import type { GasNeed } from './gasRecorder.js'
 import type { JobWatch } from './jobWatch.js'
 import { JournaledState } from './journaledState.js'
 import type { PricedMessage } from './messageChecks.js'
+import { PrecompileError } from './precompileFailures.js'
 
 /** What a run takes beside the message. */
 export interface RunInput {
@@ -91,7 +92,7 @@ export async function runMessage(priced: PricedMessage, input: RunInput): Promis
     blobVersionedHashes: (message.blobVersionedHashes ?? []).map(bytesToHex),
     skipNonceIncrement: true,
   })
-  return toOutcome(priced, result, refund, gas?.need, evm.opcodeTable)
+  return toOutcome(priced, result, refund, gas?.need, input)
 }
 
 function toOutcome(
@@ -99,13 +100,13 @@ function toOutcome(
   { execResult }: EVMResult,
   authorizationRefund: bigint,
   need: GasNeed | undefined,
-  table: readonly OpcodeEntry[],
+  { evm, watch }: RunInput,
 ): RunOutcome {
   const spent = intrinsicGas + execResult.executionGasUsed
   const refundMax = spent / (includesFork(context.fork, 'london') ? 5n : 2n)
   const refund = authorizationRefund + (execResult.gasRefund ?? 0n)
   const afterRefund = spent - (refund < refundMax ? refund : refundMax)
-  const failure = toFailure(execResult, table)
+  const failure = toFailure(execResult, evm.opcodeTable, watch)
   return {
     failure,
     returnData: execResult.returnValue,
@@ -127,8 +128,10 @@ const failureTexts: ReadonlyMap<string, string> = new Map([
 function toFailure(
   { exceptionError, runState }: EVMResult['execResult'],
   table: readonly OpcodeEntry[],
+  watch: JobWatch,
 ): Failure | undefined {
   if (exceptionError === undefined) return undefined
+  if (exceptionError instanceof PrecompileError) return { kind: 'other', why: exceptionError.why(watch) }
   const error: string = exceptionError.error
   if (error === EVMError.errorMessages.REVERT) return { kind: 'reverted' }
   if (error === EVMError.errorMessages.OUT_OF_GAS) return { kind: 'outOfGas' }

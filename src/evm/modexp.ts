@@ -4,10 +4,14 @@
  * a block of such calls would take a quarter of an hour. This one reads the exponent byte by byte and counts steps
  * of the watch.
  */
-import { EVMError, type ExecResult } from '@ethereumjs/evm'
+import type { ExecResult } from '@ethereumjs/evm'
 import { type ForkName, includesFork } from '../chain/forks.js'
 import { bytesToBigInt, padLeft, toMinimalBytes } from '../primitives/bytes.js'
 import type { JobWatch } from './jobWatch.js'
+import { burnt, PrecompileError } from './precompileFailures.js'
+
+/** Its address. */
+export const modexpNumber = 5
 
 /** Longest operand since Osaka (EIP-7823). */
 const operandBytesMax = 1_024n
@@ -21,12 +25,14 @@ export function modexp(
 ): ExecResult {
   const word = (at: number): bigint => bytesToBigInt(readPadded(data, BigInt(at), 32))
   const [baseLength, exponentLength, modulusLength] = [word(0), word(32), word(64)]
-  const longest = max(baseLength, max(exponentLength, modulusLength))
-  if (includesFork(fork, 'osaka') && longest > operandBytesMax) return burnt(gasLimit)
   const exponentAt = 96n + baseLength
   const head = readPadded(data, exponentAt, exponentLength < 32n ? Number(exponentLength) : 32)
   const gasUsed = modexpGas(max(baseLength, modulusLength), exponentLength, bytesToBigInt(head), fork)
   if (gasUsed > gasLimit) return burnt(gasLimit)
+  const longest = max(baseLength, max(exponentLength, modulusLength))
+  if (includesFork(fork, 'osaka') && longest > operandBytesMax) {
+    return burnt(gasLimit, new PrecompileError(modexpNumber, data))
+  }
   if (modulusLength === 0n) return { executionGasUsed: gasUsed, returnValue: new Uint8Array(0) }
   const modulusAt = exponentAt + exponentLength
   const modulus = bytesToBigInt(readPadded(data, modulusAt, Number(modulusLength)))
@@ -34,12 +40,6 @@ export function modexp(
   const power =
     modulus === 0n ? 0n : powerOf(base % modulus, data, exponentAt, exponentLength, modulus, watch)
   return { executionGasUsed: gasUsed, returnValue: padLeft(toMinimalBytes(power), Number(modulusLength)) }
-}
-
-/** It fails, and all its gas is gone. */
-function burnt(gasLimit: bigint): ExecResult {
-  const exceptionError = new EVMError(EVMError.errorMessages.OUT_OF_GAS)
-  return { executionGasUsed: gasLimit, returnValue: new Uint8Array(0), exceptionError }
 }
 
 /** `exponentHead`: the first 32 bytes of the exponent, or all of it. */

@@ -51,7 +51,10 @@ t.test('too little gas fails before anything is computed', async (t) => {
 
 t.test('operands longer than 1,024 bytes fail from Osaka on', async (t) => {
   const data = encode(new Uint8Array(1_025), Uint8Array.of(1), Uint8Array.of(7))
-  t.match(modexp(data, 10n ** 9n, 'osaka', watch()), outOfGas)
+  t.match(modexp(data, 10n ** 9n, 'osaka', watch()), {
+    executionGasUsed: 10n ** 9n,
+    exceptionError: { error: 'precompile failed' },
+  })
   t.equal(modexp(data, 10n ** 9n, 'prague', watch()).exceptionError, undefined)
 })
 
