@@ -11,7 +11,7 @@ import type {
   CallMessage,
   SlotOverride,
 } from '../evm/execution.js'
-import { equalBytes, hexToBytes } from '../primitives/bytes.js'
+import { hexToBytes } from '../primitives/bytes.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Param } from './method.js'
@@ -25,12 +25,9 @@ export interface CallObject {
   readonly chainId: bigint | undefined
 }
 
-const quantity64: Decoder<bigint> = quantity().decode
-const quantity256: Decoder<bigint> = quantity({ bits: 256 }).decode
-/** Types of transactions that exist: legacy and EIP-2930, 1559, 4844, 7702. */
-const typeMax = 4n
-
-/** The call object of a message. */
+const quantity64 = orZero(quantity().decode)
+const quantity256 = orZero(quantity({ bits: 256 }).decode)
+/** The call object of a message. Its `type` is ignored: it follows from the other members. */
 export const callObject: Param<CallObject> = {
   required: true,
   fallback: undefined,
@@ -45,13 +42,12 @@ export const callObject: Param<CallObject> = {
       ...members.read('maxPriorityFeePerGas', quantity256),
       ...members.read('maxFeePerBlobGas', quantity256),
       value: members.get('value', quantity256) ?? 0n,
-      data: readData(members),
+      data: members.get('input', hexBytes) ?? members.get('data', hexBytes) ?? new Uint8Array(0),
       ...members.read('nonce', quantity64),
       ...members.read('accessList', listOf(accessListEntry, 'an access list')),
       ...members.read('blobVersionedHashes', listOf(hash32.decode, 'a list of hashes')),
       ...members.read('authorizationList', listOf(authorization, 'a list of authorizations')),
     }
-    members.get('type', decodeType)
     const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = message
     if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
       throw refused('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
@@ -68,7 +64,7 @@ export const stateOverrides: Param<readonly AccountOverride[]> = {
     const overrides = new Map<string, AccountOverride>()
     for (const [key, account] of objectEntries(value, index, 'state overrides')) {
       const at = address.decode(key, index)
-      overrides.set(key.toLowerCase(), accountOverride(at, account, index))
+      overrides.set(key.toLowerCase(), accountOverride(at, account ?? {}, index))
     }
     return [...overrides.values()]
   },
@@ -104,6 +100,8 @@ class Members {
     value: unknown,
     private readonly index: number,
     what: string,
+    /** go-ethereum's name of the type, for types with members that have to be there. */
+    private readonly typeName = '',
   ) {
     this.members = new Map(objectEntries(value, index, what))
   }
@@ -132,7 +130,7 @@ class Members {
   /** A member that has to be there. */
   need<T>(name: string, decode: Decoder<T>): T {
     const value = this.get(name, decode)
-    if (value === undefined) throw invalidArgument(this.index, `missing required field '${name}'`)
+    if (value === undefined) throw missingField(this.index, name, this.typeName)
     return value
   }
 }
@@ -144,10 +142,17 @@ function objectEntries(value: unknown, index: number, what: string): [string, un
   return Object.entries(value)
 }
 
-/** The same fault, with the member before it. */
+const missing = 'missing required field'
+
+function missingField(index: number, name: string, typeName: string): FaultError {
+  return invalidArgument(index, `${missing} '${name}' for ${typeName}`)
+}
+
+/** The same fault, with the member before it. A missing field has the name of its type and no member around it. */
 function atMember(error: unknown, name: string): unknown {
   if (!(error instanceof FaultError) || error.fault.kind !== 'InvalidArgument') return error
   const { index, why } = error.fault
+  if (why.startsWith(missing)) return error
   return invalidArgument(index, `${name}: ${why}`)
 }
 
@@ -158,45 +163,34 @@ function listOf<T>(decode: Decoder<T>, what: string): Decoder<readonly T[]> {
   }
 }
 
+/** An empty string is zero, as in go-ethereum's objects. */
+function orZero(decode: Decoder<bigint>): Decoder<bigint> {
+  return (value, index) => (value === '' ? 0n : decode(value, index))
+}
+
 const bytesPattern = /^0[xX](?:[0-9a-fA-F]{2})*$/
 
-/** Bytes of any length as `0x` and two digits each. */
+/** Bytes of any length as `0x` and two digits each, or an empty string for none. */
 const hexBytes: Decoder<Uint8Array> = (value, index) => {
   if (typeof value !== 'string') throw invalidArgument(index, `want a hex string, got ${typeof value}`)
+  if (value === '') return new Uint8Array(0)
   if (bytesPattern.test(value)) return hexToBytes(value.slice(2))
-  if (value === '') throw invalidArgument(index, 'empty hex string')
   if (!/^0[xX]/.test(value)) throw invalidArgument(index, 'hex string without 0x prefix')
   throw invalidArgument(index, value.length % 2 === 1 ? 'hex string of odd length' : 'invalid hex string')
 }
 
-function readData(members: Members): Uint8Array {
-  const data = members.get('data', hexBytes)
-  const input = members.get('input', hexBytes)
-  if (data !== undefined && input !== undefined && !equalBytes(data, input)) {
-    throw refused(
-      'both "data" and "input" are set and not equal. Please use "input" to pass transaction call data',
-    )
-  }
-  return input ?? data ?? new Uint8Array(0)
-}
-
-function decodeType(value: unknown, index: number): bigint {
-  const type = quantity64(value, index)
-  if (type > typeMax) throw refused('transaction type not supported')
-  return type
-}
-
 function accessListEntry(value: unknown, index: number): AccessListEntry {
-  const members = new Members(value, index, 'an entry of an access list')
+  const members = new Members(value, index, 'an entry of an access list', 'AccessTuple')
   return {
     address: members.need('address', address.decode),
-    storageKeys: members.get('storageKeys', listOf(hash32.decode, 'a list of storage keys')) ?? [],
+    storageKeys: members.need('storageKeys', listOf(hash32.decode, 'a list of storage keys')),
   }
 }
 
 function authorization(value: unknown, index: number): Authorization {
-  const members = new Members(value, index, 'an authorization')
-  const parity = members.get('yParity', quantity64) ?? members.need('v', quantity64)
+  const members = new Members(value, index, 'an authorization', 'SetCodeAuthorization')
+  const parity =
+    members.get('yParity', quantity64) ?? members.get('v', quantity64) ?? members.need('yParity', quantity64)
   return {
     chainId: members.need('chainId', quantity256),
     address: members.need('address', address.decode),

@@ -53,12 +53,6 @@ const refusals: readonly Refusal[] = [
   ],
   ['data that is not hex', [{ to, input: '0xzz' }], -32602, 'invalid argument 0: input: invalid hex string'],
   [
-    'data unlike input',
-    [{ to, data: '0x01', input: '0x02' }],
-    -32000,
-    'both "data" and "input" are set and not equal. Please use "input" to pass transaction call data',
-  ],
-  [
     'two ways of paying',
     [{ to, gasPrice: '0x1', maxFeePerGas: '0x1' }],
     -32000,
@@ -82,7 +76,6 @@ const refusals: readonly Refusal[] = [
     -32000,
     "chainId does not match node's (have=1, want=8433)",
   ],
-  ['an unknown type', [{ to, type: '0x9' }], -32000, 'transaction type not supported'],
   [
     'blobs without recipient',
     [{ data: '0x00', blobVersionedHashes: [hash] }],
@@ -106,7 +99,19 @@ const refusals: readonly Refusal[] = [
     'an entry without address',
     [{ to, accessList: [{ storageKeys: [] }] }],
     -32602,
-    "invalid argument 0: accessList: missing required field 'address'",
+    "invalid argument 0: missing required field 'address' for AccessTuple",
+  ],
+  [
+    'an entry without keys',
+    [{ to, accessList: [{ address: to }] }],
+    -32602,
+    "invalid argument 0: missing required field 'storageKeys' for AccessTuple",
+  ],
+  [
+    'an authorization without parity',
+    [{ to, authorizationList: [{ chainId: '0x0', address: to, nonce: '0x0', r: '0x1', s: '0x1' }] }],
+    -32602,
+    "invalid argument 0: missing required field 'yParity' for SetCodeAuthorization",
   ],
   [
     'an empty authorization list',
@@ -124,6 +129,26 @@ const refusals: readonly Refusal[] = [
     /^cannot specify both BlockHash/,
   ],
 ]
+
+/** Members that say nothing about what is executed, and what stands in for them. */
+const ignored: readonly (readonly [what: string, call: object])[] = [
+  ...['0x02', '0x9', 'junk', '', 5, -1.5, true, [], {}, null].map(
+    (type) => [`the type ${JSON.stringify(type)}`, { type }] as const,
+  ),
+  ['empty strings for zeros', { value: '', gasPrice: '', nonce: '', data: '' }],
+  ['data beside input', { data: '0x01', input: '0x' }],
+  ['members that nobody knows', { gasPrices: 5, sidecar: [] }],
+]
+
+/** Asks `method` for calls of nobody whose members are ignored; all have to be answered like the bare call. */
+export async function checkIgnoredMembers(t: Test, service: Service, method: string): Promise<void> {
+  const bare = await service.call(method, [{ to }])
+  t.equal(bare.error, undefined)
+  for (const [what, call] of ignored) {
+    t.same((await service.call(method, [{ to, ...call }])).result, bare.result, what)
+  }
+  t.same((await service.call(method, [{ to }, 'latest', { [to]: null }])).result, bare.result, 'no override')
+}
 
 /** Asks `method` every refused call. */
 export async function checkCallRefusals(t: Test, service: Service, method: string): Promise<void> {

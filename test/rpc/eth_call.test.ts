@@ -7,7 +7,7 @@ import { packageRoot } from '../../src/config.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
 import { startService } from '../service.js'
 import { makeAuthority } from './authorizing.js'
-import { checkCallRefusals } from './callRefusals.js'
+import { checkCallRefusals, checkIgnoredMembers } from './callRefusals.js'
 
 const sights = JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as Sights
 const service = await startService()
@@ -46,6 +46,12 @@ t.test('the block may be left out, named by tag, hash or object', async (t) => {
   for (const block of ['latest', 'pending', `0x${number.toString(16)}`, hash, { blockHash: hash }, null]) {
     t.equal((await ask(call, block)).result, result, JSON.stringify(block))
   }
+})
+
+t.test('where both are given, input is the data', async (t) => {
+  // Returns its calldata.
+  t.equal((await run('365f5f37365ff3', { data: '0x01', input: '0x0203' })).result, '0x0203')
+  t.equal((await run('365f5f37365ff3', { data: '0x01', input: null })).result, '0x01')
 })
 
 t.test('where nothing is, nothing is returned', async (t) => {
@@ -181,6 +187,8 @@ t.test('overrides that are none are refused', async (t) => {
     message: 'too many arguments, want at most 4',
   })
 })
+
+t.test('members that mean nothing are ignored', (t) => checkIgnoredMembers(t, service, 'eth_call'))
 
 t.test('calls that cannot be executed are refused', (t) => checkCallRefusals(t, service, 'eth_call'))
 

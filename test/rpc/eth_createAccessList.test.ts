@@ -6,7 +6,7 @@ import type { Sights } from '../../data/devnet/sights.js'
 import { packageRoot } from '../../src/config.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
 import { startService } from '../service.js'
-import { checkCallRefusals } from './callRefusals.js'
+import { checkCallRefusals, checkIgnoredMembers } from './callRefusals.js'
 
 const sights = JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as Sights
 const service = await startService()
@@ -52,6 +52,10 @@ t.test('code and slots may be overridden, and nobody has to be able to pay', asy
     message: 'too many arguments, want at most 3',
   })
 })
+
+t.test('members that mean nothing are ignored', (t) =>
+  checkIgnoredMembers(t, service, 'eth_createAccessList'),
+)
 
 t.test('calls that cannot be executed are refused', (t) =>
   checkCallRefusals(t, service, 'eth_createAccessList'),

@@ -7,7 +7,7 @@ import { packageRoot } from '../../src/config.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
 import { startService } from '../service.js'
 import { makeAuthority } from './authorizing.js'
-import { checkCallRefusals } from './callRefusals.js'
+import { checkCallRefusals, checkIgnoredMembers } from './callRefusals.js'
 
 const sights = JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as Sights
 const service = await startService()
@@ -86,6 +86,8 @@ t.test('without gas the pending block bounds it, as far as a transaction may go'
     message: `gas required exceeds allowance (${16_777_216})`,
   })
 })
+
+t.test('members that mean nothing are ignored', (t) => checkIgnoredMembers(t, service, 'eth_estimateGas'))
 
 t.test('calls that cannot be executed are refused', (t) => checkCallRefusals(t, service, 'eth_estimateGas'))
 
