@@ -7,8 +7,8 @@ import type { Pool } from '../pool/pool.js'
 import { UsageError } from '../primitives/faults.js'
 import type { Felt } from '../rollup/felt.js'
 import type { InvokeTransaction } from '../rollup/invokeTransaction.js'
-import { findSharedPort } from '../transport/http.js'
 import { allotTotals } from '../transport/totals.js'
+import type { Transport } from '../transport/wire.js'
 import type { NetworkSource } from './networkSource.js'
 import type { OpenRollup } from './openRollup.js'
 import { clientVersion } from './version.js'
@@ -24,7 +24,7 @@ interface Sole {
 }
 
 /** Undefined for an edge that is alone. Throws UsageError where there can only be one, OperatorError where the port is taken. */
-export async function shareBetweenEdges(config: Config): Promise<Shared | undefined> {
+export async function shareBetweenEdges(config: Config, transport: Transport): Promise<Shared | undefined> {
   const { edges } = config
   if (edges === 1) return undefined
   if (process.platform !== 'linux') {
@@ -32,7 +32,7 @@ export async function shareBetweenEdges(config: Config): Promise<Shared | undefi
       `${edges} edges need Linux, whose kernel spreads connections over threads that listen on one port; leave "edges" at 1 here`,
     )
   }
-  return { port: await findSharedPort(config), totals: allotTotals(config.limits.socketsMax) }
+  return { port: await transport.findSharedPort(config), totals: allotTotals(config.limits.socketsMax) }
 }
 
 /** Starts the edges beside the main thread's, and connects them with what there is once. */

@@ -15,6 +15,7 @@ import type { Jobs } from '../pool/jobs.js'
 import type { Pool } from '../pool/pool.js'
 import type { ThreadLoss } from '../pool/poolOptions.js'
 import { NodeStore } from '../store/nodeStore.js'
+import { loadTransport } from '../transport/loadTransport.js'
 import { sharedTotals } from '../transport/totals.js'
 import type { Io } from './commandLine.js'
 import { createProgressView } from './importProgress.js'
@@ -33,6 +34,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
   // First of all, because a fault in these files is the operator's and nothing has been started yet.
   const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
+  const transport = await loadTransport()
   const access = openAccess(config)
   const pool = openPool(config, log)
   const sources: NetworkSource[] = []
@@ -46,13 +48,14 @@ export async function serve(config: Config, io: Io): Promise<number> {
       rollups.push(openRollup(rollup, { ...options, log: say }))
     }
     await startSources(config, sources, log, io)
-    const shared = await shareBetweenEdges(config)
+    const shared = await shareBetweenEdges(config, transport)
     edge = await openEdge({
       config,
       clientVersion,
       ring: access.ring,
       meter: access.meter,
       log,
+      transport,
       rollups,
       layouts,
       feedOf: (network) => sources.find(({ name }) => name === network),

@@ -22,6 +22,7 @@ import { prefixRollupMethods } from '../rpc/rollupRegistry.js'
 import type { Defect } from '../rpc/wireErrors.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../transport/http.js'
 import type { ServerTotals } from '../transport/totals.js'
+import type { Transport } from '../transport/wire.js'
 import type { ChainFeed } from './chainFeed.js'
 import type { EdgeRollup } from './edgeRollup.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
@@ -40,6 +41,7 @@ export interface EdgeOptions {
   /** Undefined where nothing is counted. */
   readonly meter: Meter | undefined
   readonly log: Logger
+  readonly transport: Transport
   readonly rollups: readonly EdgeRollup[]
   /** By network; see {@link readNetworkLayouts}. */
   readonly layouts: ReadonlyMap<string, Network['layouts']>
@@ -106,6 +108,7 @@ function createServer(options: EdgeOptions, networks: readonly OpenNetwork[]): H
       'internal error',
     )
   const server: HttpServerOptions = {
+    transport: options.transport,
     host: config.host,
     port: shared?.port ?? config.port,
     ...(shared && { totals: shared.totals }),

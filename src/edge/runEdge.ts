@@ -7,6 +7,7 @@ import { defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import { NodeStore } from '../store/nodeStore.js'
 import type { HttpServer } from '../transport/http.js'
+import { loadTransport } from '../transport/loadTransport.js'
 import { sharedTotals } from '../transport/totals.js'
 import { openEdge } from './edge.js'
 import { chainIdOf, rollupNetworkOf } from './edgeRollup.js'
@@ -79,6 +80,7 @@ async function openRooms(
     ring: KeyRing.open(store, config.node, { meter }),
     meter,
     log,
+    transport: await loadTransport(),
     rollups,
     layouts,
     feedOf: (network) => link.feedOf(network),

@@ -2,7 +2,6 @@
  * Who may ask whom, whatever transport a request came by: networks by path and by host name, keys, and what may be
  * spent on them. Owns what a refusal says. Does not own keys themselves (it asks `authorize`) nor the shapes of paths (paths.ts).
  */
-import type { HttpRequest } from 'uWebSockets.js'
 import type { Fault } from '../primitives/faults.js'
 import type { Answer } from '../rpc/answer.js'
 import { type Allowance, anonymousId, type Identity } from '../rpc/caller.js'
@@ -71,11 +70,11 @@ export class Admission {
     }
   }
 
-  /** The network of a path, or of the request's Host where the path names none. */
-  findEndpoint(target: PathTarget, req: HttpRequest): Endpoint | undefined {
+  /** The network of a path, or of the request's Host header where the path names none. */
+  findEndpoint(target: PathTarget, host: string): Endpoint | undefined {
     if (target.network !== undefined) return this.#networks.get(target.network)
     if (this.#hosts.size === 0) return this.#default
-    return this.#hosts.get(hostName(req.getHeader('host'))) ?? this.#default
+    return this.#hosts.get(hostName(host)) ?? this.#default
   }
 
   /** Whether the key of a path may ask, or why not. `form` is the path that a key belongs into. */

@@ -1,5 +1,4 @@
-import type { ExtraHeaders } from './sendAnswer.js'
-import { noHeaders } from './sendAnswer.js'
+import { type ExtraHeaders, noHeaders } from './wire.js'
 
 /** Web origins whose pages may read answers: all, or those listed as `scheme://host[:port]`. */
 export type CorsOrigins = '*' | readonly string[]

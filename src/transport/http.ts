@@ -1,14 +1,8 @@
 /**
- * JSON-RPC over HTTP on uWebSockets.js. Owns methods, headers, limits of what comes in and the life of the listening
- * socket, which WebSockets share (websocket.ts). Does not own who may ask (admission.ts), calls (it asks an endpoint)
- * or configuration.
- *
- * Facts about the server beneath it: requests are answered in order on one connection, and a request that arrives
- * while an earlier one of the same connection waits for a job or sends a long answer ends that connection.
- * `Expect: 100-continue` gets no interim answer; clients send the body after their own short wait.
+ * JSON-RPC over HTTP. Owns methods, headers, limits of what comes in and the life of the listening socket, which
+ * WebSockets share (websocket.ts). Does not own who may ask (admission.ts), calls (it asks an endpoint), configuration,
+ * or the library that speaks HTTP (wire.ts).
  */
-import uWS, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js'
-import { OperatorError } from '../primitives/faults.js'
 import type { Answer } from '../rpc/answer.js'
 import { type DefectLog, thrownToWireError } from '../rpc/wireErrors.js'
 import {
@@ -23,11 +17,11 @@ import {
 import { type CorsOrigins, createCorsHeaders } from './cors.js'
 import { Exchange, type ExchangePool, ReceivingList } from './exchange.js'
 import { type PathTarget, parsePath, parseSocketPath, redactPath } from './paths.js'
-import { RequestHead } from './requestHead.js'
-import { type ExtraHeaders, noHeaders, sendAnswer, statusLine } from './sendAnswer.js'
+import type { RequestHead } from './requestHead.js'
 import type { SocketLimits } from './socket.js'
 import { localTotals, type ServerTotals } from './totals.js'
 import { WebSocketServer } from './websocket.js'
+import { type ExtraHeaders, noHeaders, type Reply, type Transport } from './wire.js'
 
 export interface HttpLimits {
   /** Bytes of one request body. go-ethereum's default: 5 MiB. */
@@ -41,19 +35,20 @@ export interface HttpLimits {
 }
 
 export interface HttpServerOptions extends AdmissionOptions {
+  readonly transport: Transport
   readonly host: string
   /** 0 for any free port. */
   readonly port: number
   /**
    * Present where the server is one of several edges that listen on the same port: what they count together. The
-   * port is one of {@link findSharedPort} then.
+   * port is one of {@link Transport.findSharedPort} then.
    */
   readonly totals?: ServerTotals
   readonly limits: HttpLimits
   readonly socketLimits: SocketLimits
   readonly cors: CorsOrigins
   /**
-   * Refuse requests with more than one Content-Length. The server beneath believes the first; a proxy in front that
+   * Refuse requests with more than one Content-Length. uWebSockets.js believes the first; a proxy in front that
    * believes another could be made to pass on hidden requests. nginx, HAProxy, Envoy and Go's proxies refuse such
    * requests themselves.
    */
@@ -80,8 +75,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { limits, totals = localTotals() } = options
   const admission = new Admission(options)
   const cors = createCorsHeaders(options.cors)
-  /** Of the request at hand. */
-  const head = new RequestHead()
   /** The path seen last and what it asks for: most clients keep to one, and telling texts equal is quicker than cutting. */
   let lastPath = ''
   let lastTarget: PathTarget | undefined
@@ -104,39 +97,34 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   }
 
   /** Answers without taking the body in. What is left of it is read past, unless it is long or its length in doubt. */
-  function reject(res: HttpResponse, req: HttpRequest, refusal: Refusal, extra: ExtraHeaders = []): void {
+  function reject(head: RequestHead, reply: Reply, refusal: Refusal, extra: ExtraHeaders = []): void {
     const { answer, why } = refusal
-    options.logRejection?.({ status: answer.status, path: redactPath(req.getUrl()), why })
+    options.logRejection?.({ status: answer.status, path: redactPath(head.path), why })
     const upgrade = answer === wrongTransport ? upgradeHeader : noHeaders
     const headers = [...cors.answer(head.origin), ...extra, ...upgrade]
-    const endless = answer.status === 413 || req.getHeader('transfer-encoding') !== ''
-    sendAnswer(res, answer, headers, endless || pool.isClosing)
+    const endless = answer.status === 413 || head.transferEncoding !== ''
+    reply.send(answer, headers, endless || pool.isClosing)
   }
 
   /**
    * Where such a body ends is in doubt, so nothing after it may run. While this answer waits, a further request of
    * the connection ends it; had the answer gone out already, one in the same packet would run.
    */
-  function refuseRepeatedLength(res: HttpResponse, req: HttpRequest): void {
-    options.logRejection?.({ status: 400, path: redactPath(req.getUrl()), why: 'repeated Content-Length' })
-    let isOver = false
-    res.onAborted(() => {
-      isOver = true
-    })
-    setImmediate(() => {
-      if (!isOver) res.cork(() => sendAnswer(res, repeatedLength, noHeaders, true))
-    })
+  function refuseRepeatedLength(head: RequestHead, reply: Reply): void {
+    options.logRejection?.({ status: 400, path: redactPath(head.path), why: 'repeated Content-Length' })
+    reply.wait()
+    setImmediate(() => reply.send(repeatedLength, noHeaders, true))
   }
 
   /** Hands a POST to the one who is to answer it, or says why nobody does. */
-  function take(res: HttpResponse, req: HttpRequest): Refusal | undefined {
-    const path = req.getUrl()
+  function take(head: RequestHead, reply: Reply): Refusal | undefined {
+    const { path } = head
     if (path !== lastPath) {
       lastPath = path
       lastTarget = parsePath(path)
     }
     const target = lastTarget
-    const endpoint = target && admission.findEndpoint(target, req)
+    const endpoint = target && admission.findEndpoint(target, head.host)
     if (endpoint === undefined) {
       if (parseSocketPath(path) !== undefined) return { answer: wrongTransport, why: 'path of WebSockets' }
       return target === undefined ? { answer: notFound, why: 'unknown path' } : unknownNetwork
@@ -146,66 +134,43 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const admitted = admission.admitKey(target?.key, keyForm)
     if ('why' in admitted) return admitted
     if (!isJsonContentType(head.contentType)) return { answer: wrongContentType, why: 'content type' }
-    new Exchange(res, pool, endpoint, admitted, cors.answer(head.origin), tick, head.at)
+    new Exchange(reply, pool, endpoint, admitted, cors.answer(head.origin), tick, head.at)
     return undefined
   }
 
-  function onPost(res: HttpResponse, req: HttpRequest): void {
-    const refused = take(res, req)
-    if (refused !== undefined) reject(res, req, refused)
-  }
-
-  function onOptions(res: HttpResponse): void {
-    res.writeStatus(statusLine(204))
-    for (const [name, value] of cors.preflight(head.origin)) res.writeHeader(name, value)
-    // Without arguments: given a length or undefined, this binary leaves the response open and then aborts.
-    res.endWithoutBody()
-  }
-
-  function onHealth(res: HttpResponse): void {
+  function onHealth(head: RequestHead, reply: Reply): void {
     const headers = cors.answer(head.origin)
     const send = (health: object) => {
       const answer: Answer = { status: 200, body: JSON.stringify(health), retryAfterMs: undefined }
-      sendAnswer(res, answer, headers, pool.isClosing)
+      reply.send(answer, headers, pool.isClosing)
     }
     const health = options.health()
     if (!(health instanceof Promise)) return send(health)
-    let isOver = false
-    res.onAborted(() => {
-      isOver = true
-    })
-    void health.then((found) => {
-      if (!isOver) res.cork(() => send(found))
-    })
+    reply.wait()
+    void health.then(send)
   }
 
-  function onOther(res: HttpResponse, req: HttpRequest): void {
-    const path = req.getUrl()
+  function onOther(head: RequestHead, reply: Reply): void {
+    const { path } = head
     const isSocketPath = parseSocketPath(path) !== undefined
     const isKnown = path === '/health' || parsePath(path) !== undefined
     const answer = isSocketPath ? wrongTransport : isKnown ? wrongMethod : notFound
     const allow: ExtraHeaders =
       answer !== wrongMethod ? [] : [['allow', path === '/health' ? 'GET, OPTIONS' : 'POST, OPTIONS']]
-    if (req.getMethod() !== 'head') {
-      reject(res, req, { answer, why: 'method' }, allow)
-      return
-    }
-    // An answer to HEAD has no body.
-    res.writeStatus(statusLine(answer.status))
-    for (const [name, value] of allow) res.writeHeader(name, value)
-    res.endWithoutBody()
+    reject(head, reply, { answer, why: 'method' }, allow)
   }
 
-  /** Reads the head before a handler runs, and refuses repeated lengths where that is asked for. */
-  function headed(handle: (res: HttpResponse, req: HttpRequest) => void): typeof handle {
-    return (res, req) => {
-      head.read(req)
-      if (options.refuseRepeatedLength && head.contentLengths > 1) refuseRepeatedLength(res, req)
-      else handle(res, req)
-    }
+  function onRequest(head: RequestHead, reply: Reply): void {
+    const { method, path } = head
+    if (options.refuseRepeatedLength && head.contentLengths > 1) refuseRepeatedLength(head, reply)
+    else if (method === 'POST' && path !== '/health') {
+      const refused = take(head, reply)
+      if (refused !== undefined) reject(head, reply, refused)
+    } else if (method === 'GET' && path === '/health') onHealth(head, reply)
+    else if (method === 'OPTIONS') reply.send(noContent, cors.preflight(head.origin), pool.isClosing)
+    else onOther(head, reply)
   }
 
-  const app = uWS.App()
   const sockets = new WebSocketServer({
     admission,
     cors,
@@ -216,99 +181,47 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     defect: (error) => void thrownToWireError(error, 'websocket', options.logDefect),
     logRejection: options.logRejection,
   })
-  sockets.attach(app)
-  app.post('/health', headed(onOther))
-  app.post('/*', headed(onPost))
-  app.get('/health', headed(onHealth))
-  app.options('/*', headed(onOptions))
-  app.any('/*', headed(onOther))
-
-  let listenSocket: us_listen_socket | undefined
+  const { messageBytesMax, idleMsMax } = options.socketLimits
+  const wire = options.transport.createWire(
+    { onRequest, onUpgrade: (head) => sockets.admit(head) },
+    { headMsMax: limits.bodyMsMax, messageBytesMax, idleMsMax },
+  )
+  let isListening = false
   let sweep: NodeJS.Timeout | undefined
 
   return {
     async listen() {
-      const socket = await bind(app, options, options.totals === undefined ? exclusivePort : sharedPort)
-      listenSocket = socket
+      const port = await wire.listen(options, options.totals !== undefined)
+      isListening = true
+      sockets.start()
       sweep = setInterval(() => {
         tick++
         pool.receiving.closeBefore(tick - sweepsPerBodyLimit)
       }, limits.bodyMsMax / sweepsPerBodyLimit)
       // A timer alone is no reason for the process to live on.
       sweep.unref()
-      return uWS.us_socket_local_port(socket)
+      return port
     },
     async close() {
-      if (listenSocket === undefined) return
+      if (!isListening) return
+      isListening = false
       pool.isClosing = true
-      uWS.us_listen_socket_close(listenSocket)
-      listenSocket = undefined
+      wire.stopListening()
       const idle = new Promise<void>((resolve) => {
         if (pool.open === 0) resolve()
         else idleListeners.push(resolve)
       })
       await within(limits.closeMsMax, Promise.all([idle, sockets.close()]))
       clearInterval(sweep)
-      app.close()
+      wire.close()
     },
     abandon() {
-      listenSocket = undefined
+      isListening = false
       pool.isClosing = true
       clearInterval(sweep)
-      app.close()
+      wire.close()
     },
   }
-}
-
-/** The overload that the package's types leave out: a host with options. */
-interface AppWithListenOptions {
-  listen(
-    host: string,
-    port: number,
-    options: uWS.ListenOptions,
-    callback: (socket: us_listen_socket | false) => void,
-  ): void
-}
-
-interface Address {
-  readonly host: string
-  readonly port: number
-}
-
-/** `LIBUS_LISTEN_EXCLUSIVE_PORT`: without it two processes started by mistake would share the port's connections. */
-const exclusivePort = 1 as uWS.ListenOptions
-/** `LIBUS_LISTEN_DEFAULT`: with SO_REUSEPORT, by which the kernel spreads connections over all who listen so. */
-const sharedPort = 0 as uWS.ListenOptions
-
-/**
- * The port on which several edges may listen next. It is taken alone for a moment: that finds a free one for 0, which
- * uWebSockets.js does not share, and another process that listens on it. Throws OperatorError for that one.
- */
-export async function findSharedPort(address: Address): Promise<number> {
-  const app = uWS.App()
-  try {
-    return uWS.us_socket_local_port(await bind(app, address, exclusivePort))
-  } finally {
-    app.close()
-  }
-}
-
-function bind(
-  app: uWS.TemplatedApp,
-  { host, port }: Address,
-  listenOptions: uWS.ListenOptions,
-): Promise<us_listen_socket> {
-  return new Promise((resolve, reject) => {
-    const listener = app as unknown as AppWithListenOptions
-    listener.listen(host, port, listenOptions, (socket) => {
-      if (socket !== false) return resolve(socket)
-      reject(
-        new OperatorError(
-          `Cannot listen on ${host}:${port}: choose another address or port, or stop the process that uses it.`,
-        ),
-      )
-    })
-  })
 }
 
 /** Waits for `promise`, but no longer than `ms`. */
@@ -327,6 +240,8 @@ const wrongTransport = refusal(426, -32600, 'this path is for WebSockets: connec
 const upgradeHeader: ExtraHeaders = [['upgrade', 'websocket']]
 const wrongMethod = refusal(405, -32600, 'method not allowed: send JSON-RPC requests with POST')
 const wrongContentType = refusal(415, -32600, 'invalid content type, only application/json is supported')
+/** To a preflight. */
+const noContent: Answer = { status: 204, body: '', retryAfterMs: undefined }
 const repeatedLength = refusal(400, -32600, 'more than one content length')
 
 const jsonContentTypePattern = /^\s*application\/json\s*(?:;|$)/i

@@ -7,15 +7,14 @@
  * unsent answers its messages wait, beyond `callsMax` they are answered `server busy`, and with more than
  * `unsentBytesMax` unsent the connection ends.
  */
-import type { WebSocket } from 'uWebSockets.js'
 import type { Fault } from '../primitives/faults.js'
 import type { AnswerBody } from '../rpc/answer.js'
 import { Caller, type Identity } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
 import type { EventSink } from '../streams/eventSink.js'
 import { Subscriber, type SubscriptionLimits } from '../streams/subscriber.js'
-import { wholeBody } from './sendAnswer.js'
 import type { Total } from './totals.js'
+import type { SocketHandler, SocketWire } from './wire.js'
 
 export interface SocketLimits {
   /** Bytes of one message. */
@@ -52,13 +51,12 @@ export interface SocketPool {
   defect(error: unknown): void
 }
 
-/** What uWebSockets.js keeps for a connection. */
+/** Who a connection belongs to, and who answers. */
 export interface SocketData {
   readonly endpoint: Endpoint
   /** Undefined where keys are not asked for. */
   readonly key: string | undefined
   readonly identity: Identity
-  socket: Socket | undefined
 }
 
 /** Why a connection ends. RFC 6455, section 7.4.1, and 1013 of the registry that it founds. */
@@ -78,10 +76,10 @@ const heldAboveBytes = 1024 * 1024
 
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: 1000 }
 
-export class Socket implements EventSink {
+export class Socket implements EventSink, SocketHandler {
   readonly key: string | undefined
   readonly identity: Identity
-  readonly #ws: WebSocket<SocketData>
+  readonly #wire: SocketWire
   readonly #endpoint: Endpoint
   readonly #pool: SocketPool
   readonly subscriber: Subscriber
@@ -100,10 +98,9 @@ export class Socket implements EventSink {
   #ending: { readonly code: number; readonly reason: string; readonly sinceMs: number } | undefined
   #isOver = false
 
-  /** Takes `ws` over, whose data has to name its endpoint; call it in the open handler. */
-  constructor(ws: WebSocket<SocketData>, pool: SocketPool) {
-    this.#ws = ws
-    const { endpoint, key, identity } = ws.getUserData()
+  /** Takes `wire` over. */
+  constructor(wire: SocketWire, { endpoint, key, identity }: SocketData, pool: SocketPool) {
+    this.#wire = wire
     this.key = key
     this.identity = identity
     this.#endpoint = endpoint
@@ -117,20 +114,19 @@ export class Socket implements EventSink {
     return this.#isOpen ? this.#unsentBytes : 0
   }
 
-  /** A message has come in; `message` is read before the call returns. */
-  onMessage(message: ArrayBuffer, isBinary: boolean): void {
+  /** A message has come in; `body` is read before the call returns. */
+  onMessage(body: Uint8Array, isBinary: boolean): void {
     const { messageBytesMax } = this.#pool.limits
     this.onHeard()
     if (!this.#isOpen) return
     if (isBinary) return this.close(closeCodes.unsupportedData, 'only text messages are understood')
-    if (message.byteLength > messageBytesMax) {
-      return this.close(closeCodes.tooBig, `message too big (${message.byteLength}>${messageBytesMax})`)
+    if (body.length > messageBytesMax) {
+      return this.close(closeCodes.tooBig, `message too big (${body.length}>${messageBytesMax})`)
     }
     // What is asked during the drain is not begun; close code 1001 tells so.
     if (this.#isDraining) return
-    const body = new Uint8Array(message)
     if (this.#held.length === 0 && this.#unsentBytes <= heldAboveBytes) this.#answer(body)
-    else if (!this.#hold(body)) this.#hand(wholeBody(this.#endpoint.refuse(body, busy).body))
+    else if (!this.#hold(body)) this.#hand(this.#endpoint.refuse(body, busy).body)
   }
 
   /** The client has shown that it is there. */
@@ -162,12 +158,12 @@ export class Socket implements EventSink {
     const { limits, nowMs } = this.#pool
     if (this.#isOver) return
     if (this.#ending !== undefined) {
-      if (nowMs - this.#ending.sinceMs >= limits.endMsMax) this.#ws.close()
+      if (nowMs - this.#ending.sinceMs >= limits.endMsMax) this.#wire.cut()
     } else if (nowMs - this.#heardMs >= limits.idleMsMax) {
       this.close(closeCodes.policy, `nothing heard for ${limits.idleMsMax / 1000} s, not even a pong`)
     } else if (nowMs - this.#pingedMs >= limits.pingMs) {
       this.#pingedMs = nowMs
-      this.#ws.ping()
+      this.#wire.ping()
     }
   }
 
@@ -189,8 +185,8 @@ export class Socket implements EventSink {
     if (!this.#isOpen) return
     this.#ending = { code, reason, sinceMs: this.#pool.nowMs }
     this.#letGo()
-    if (this.#unsentBytes === 0) this.#ws.end(code, reason)
-    else if (this.#pool.bytes.value > this.#pool.limits.bufferedBytesMax) this.#ws.close()
+    if (this.#unsentBytes === 0) this.#wire.end(code, reason)
+    else if (this.#pool.bytes.value > this.#pool.limits.bufferedBytesMax) this.#wire.cut()
   }
 
   /** Whether a call of a message may wait. {@link MessageCaller} alone asks. */
@@ -226,7 +222,7 @@ export class Socket implements EventSink {
   #drained(): void {
     this.#countUnsent()
     if (this.#ending !== undefined) {
-      if (this.#unsentBytes === 0) this.#ws.end(this.#ending.code, this.#ending.reason)
+      if (this.#unsentBytes === 0) this.#wire.end(this.#ending.code, this.#ending.reason)
       return
     }
     while (this.#held.length > 0 && this.#unsentBytes <= heldAboveBytes) {
@@ -249,7 +245,7 @@ export class Socket implements EventSink {
   #hold(body: Uint8Array): boolean {
     if (this.#callsWaiting + this.#held.length >= this.#pool.limits.callsMax) return false
     if (!this.reserve(body.length)) return false
-    // uWebSockets.js takes the message's memory back when the handler returns.
+    // Its memory is another's again when the handler returns.
     this.#held.push(body.slice())
     return true
   }
@@ -263,36 +259,36 @@ export class Socket implements EventSink {
         .then(({ body }) => this.#finish(caller, body))
         .catch((error) => {
           this.#pool.defect(error)
-          if (!this.#isOver) this.#ws.close()
+          if (!this.#isOver) this.#wire.cut()
         })
     } else this.#finish(caller, answer.body)
   }
 
   #finish(caller: MessageCaller, body: AnswerBody): void {
     this.#callers.delete(caller)
-    if (this.#isOpen) this.#hand(wholeBody(body))
+    if (this.#isOpen) this.#hand(body)
     // After the answer, because subscriptions that it tells of begin to send now.
     caller.leave()
     this.#endIfDrained()
   }
 
   /** Hands a message over; what the connection cannot take now waits in the server's memory. */
-  #hand(message: string | Uint8Array): void {
+  #hand(message: AnswerBody | Uint8Array): void {
     if (!this.#isOpen || message.length === 0) return
     const { unsentBytesMax, bufferedBytesMax } = this.#pool.limits
     if (this.#unsentBytes > unsentBytesMax) {
       return this.close(closeCodes.tryLater, `more than ${unsentBytesMax} bytes wait to be read; read faster`)
     }
-    this.#ws.send(message, false, false)
+    this.#wire.send(message)
     this.#countUnsent()
     // Where all hold too much together, those go that hold more than their share.
     const { bytes, count } = this.#pool
     if (this.#unsentBytes === 0 || bytes.value <= bufferedBytesMax) return
-    if (this.#unsentBytes > bufferedBytesMax / count.value) this.#ws.close()
+    if (this.#unsentBytes > bufferedBytesMax / count.value) this.#wire.cut()
   }
 
   #countUnsent(): void {
-    const unsentBytes = this.#ws.getBufferedAmount()
+    const unsentBytes = this.#wire.unsentBytes
     if (unsentBytes === this.#unsentBytes) return
     this.#pool.bytes.add(unsentBytes - this.#unsentBytes)
     this.#unsentBytes = unsentBytes

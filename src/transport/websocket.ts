@@ -2,20 +2,8 @@
  * JSON-RPC over WebSockets, on the port of the HTTP server. Owns upgrades and their refusals, the number of
  * connections, and the sweep that pings, finds silent clients and ends the sockets of revoked keys. Does not own what
  * happens on one connection (socket.ts) nor who may ask (admission.ts).
- *
- * Facts about the server beneath it: it ends a connection without a close code for text that is no UTF-8, for frames
- * that break the protocol and for messages over its own bound; an unfinished message lies in its memory, up to that
- * bound and uncounted here; its idle time counts what comes in, and ends a connection without a code as well; after
- * its drain handler it forgets a connection in which that handler left something unsent; a connection that was ended
- * is over for us once the close frame is out, and it waits 16 s at most for the client's before it drops the rest.
  */
-import uWS, {
-  type HttpRequest,
-  type HttpResponse,
-  type TemplatedApp,
-  type us_socket_context_t,
-  type WebSocket,
-} from 'uWebSockets.js'
+import type { Answer } from '../rpc/answer.js'
 import {
   type Admission,
   type Authorization,
@@ -27,9 +15,10 @@ import {
 } from './admission.js'
 import type { CorsHeaders } from './cors.js'
 import { parseSocketPath, redactPath } from './paths.js'
-import { noHeaders, sendAnswer } from './sendAnswer.js'
+import type { RequestHead } from './requestHead.js'
 import { closeCodes, Socket, type SocketData, type SocketLimits, type SocketPool } from './socket.js'
 import type { ServerTotals, Total } from './totals.js'
+import type { SocketPlace, SocketWire } from './wire.js'
 
 export interface WebSocketServerOptions {
   readonly admission: Admission
@@ -49,13 +38,6 @@ export interface WebSocketServerOptions {
  * as long again: half a second in all.
  */
 const sweepMs = 250
-
-/** The idle times that uWebSockets.js accepts. */
-const deadSecondsMin = 8
-const deadSecondsMax = 960
-
-/** Messages are read up to this many times the limit, so that the client can be told that they are too long. */
-const tooBigFactor = 2
 
 const keyForm = '/ws/v3/<key>'
 const notFound: Refusal = {
@@ -80,7 +62,7 @@ export class WebSocketServer implements SocketPool {
   /** Connections by their key. */
   readonly #sockets = new Map<string | undefined, Set<Socket>>()
   /** Of this edge. */
-  #open = 0
+  #openSockets = 0
   #isClosing = false
   #onIdle = () => {}
   #sweeper: NodeJS.Timeout | undefined
@@ -92,25 +74,7 @@ export class WebSocketServer implements SocketPool {
     this.count = options.totals.sockets
   }
 
-  /** Adds its route, which leaves requests that want no WebSocket to the routes after it. */
-  attach(app: TemplatedApp): void {
-    const { messageBytesMax, idleMsMax } = this.limits
-    app.ws<SocketData>('/*', {
-      compression: uWS.DISABLED,
-      maxPayloadLength: Math.min(messageBytesMax * tooBigFactor, 2 ** 32 - 1),
-      // No bound: it would drop messages without a word.
-      maxBackpressure: 0,
-      // After our own sweep, which can say why.
-      idleTimeout: Math.min(Math.ceil(idleMsMax / 1000) + deadSecondsMin, deadSecondsMax),
-      sendPingsAutomatically: false,
-      upgrade: (res, req, context) => this.#upgrade(res, req, context),
-      open: (ws) => this.#onOpen(ws),
-      message: (ws, message, isBinary) => ws.getUserData().socket?.onMessage(message, isBinary),
-      drain: (ws) => ws.getUserData().socket?.onDrain(),
-      ping: (ws) => ws.getUserData().socket?.onHeard(),
-      pong: (ws) => ws.getUserData().socket?.onHeard(),
-      close: (ws) => ws.getUserData().socket?.onClose(),
-    })
+  start(): void {
     this.#sweeper = setInterval(() => this.#sweep(), sweepMs)
     // A timer alone is no reason for the process to live on.
     this.#sweeper.unref()
@@ -123,8 +87,17 @@ export class WebSocketServer implements SocketPool {
       this.#onIdle = resolve
     })
     for (const sockets of this.#sockets.values()) for (const socket of sockets) socket.drain()
-    if (this.#open > 0) await idle
+    if (this.#openSockets > 0) await idle
     clearInterval(this.#sweeper)
+  }
+
+  /** A place for a connection that wants to open, or the answer that refuses it. */
+  admit(head: RequestHead): SocketPlace | Answer {
+    const place = this.#place(head)
+    if (!('why' in place)) return place
+    const { answer, why } = place
+    this.#options.logRejection?.({ status: answer.status, path: redactPath(head.path), why })
+    return answer
   }
 
   gone(socket: Socket): void {
@@ -132,36 +105,29 @@ export class WebSocketServer implements SocketPool {
     if (sockets?.delete(socket) !== true) return
     if (sockets.size === 0) this.#sockets.delete(socket.key)
     this.#uncount(socket.key)
-    if (--this.#open === 0) this.#onIdle()
+    if (--this.#openSockets === 0) this.#onIdle()
   }
 
   defect(error: unknown): void {
     this.#options.defect(error)
   }
 
-  #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
-    const admitted = this.#admit(req)
-    if ('why' in admitted) {
-      const { answer, why } = admitted
-      this.#options.logRejection?.({ status: answer.status, path: redactPath(req.getUrl()), why })
-      sendAnswer(res, answer, noHeaders, true)
-      return
-    }
-    // Neither a subprotocol nor an extension is offered.
-    res.upgrade<SocketData>(admitted, req.getHeader('sec-websocket-key'), '', '', context)
-  }
-
-  #admit(req: HttpRequest): SocketData | Refusal {
+  #place(head: RequestHead): SocketPlace | Refusal {
     const { admission, noAuth, cors } = this.#options
-    const target = parseSocketPath(req.getUrl())
+    const target = parseSocketPath(head.path)
     if (target === undefined) return notFound
-    const endpoint = admission.findEndpoint(target, req)
+    const endpoint = admission.findEndpoint(target, head.host)
     if (endpoint === undefined) return unknownNetwork
     const admitted = admission.admitKey(target.key, keyForm)
     if ('why' in admitted) return admitted
-    if (!cors.allows(req.getHeader('origin'))) return foreignOrigin
+    if (!cors.allows(head.origin)) return foreignOrigin
     const key = noAuth ? undefined : target.key
-    return this.#countIn(key) ?? { endpoint, key, identity: admitted, socket: undefined }
+    return (
+      this.#countIn(key) ?? {
+        open: (wire) => this.#open(wire, { endpoint, key, identity: admitted }),
+        giveBack: () => this.#uncount(key),
+      }
+    )
   }
 
   /**
@@ -190,14 +156,13 @@ export class WebSocketServer implements SocketPool {
     if (key !== undefined) addOfKey(key, -1)
   }
 
-  #onOpen(ws: WebSocket<SocketData>): void {
-    const data = ws.getUserData()
-    const socket = new Socket(ws, this)
-    data.socket = socket
+  #open(wire: SocketWire, data: SocketData): Socket {
+    const socket = new Socket(wire, data, this)
     const sockets = this.#sockets.get(data.key)
     if (sockets === undefined) this.#sockets.set(data.key, new Set([socket]))
     else sockets.add(socket)
-    this.#open++
+    this.#openSockets++
+    return socket
   }
 
   #sweep(): void {

@@ -5,6 +5,7 @@ import {
   type HttpServer,
   type HttpServerOptions,
 } from '../../../src/transport/http.js'
+import { loadTransport } from '../../../src/transport/loadTransport.js'
 import type { SocketLimits } from '../../../src/transport/socket.js'
 import { wideHttpLimits, wideSocketLimits } from '../../serverLimits.js'
 import { createTestEndpoint, type TestEndpoint } from '../rpc/testMethods.js'
@@ -37,6 +38,7 @@ export async function startTestServer(
   other.network.runs = 1000
   const rejections: Rejection[] = []
   const server = createHttpServer({
+    transport: await loadTransport(),
     host: '127.0.0.1',
     port: 0,
     routes: [

@@ -1,0 +1,22 @@
+const reasons: ReadonlyMap<number, string> = new Map([
+  [200, 'OK'],
+  [204, 'No Content'],
+  [400, 'Bad Request'],
+  [401, 'Unauthorized'],
+  [403, 'Forbidden'],
+  [404, 'Not Found'],
+  [405, 'Method Not Allowed'],
+  [413, 'Content Too Large'],
+  [415, 'Unsupported Media Type'],
+  [426, 'Upgrade Required'],
+  [429, 'Too Many Requests'],
+  [500, 'Internal Server Error'],
+  [503, 'Service Unavailable'],
+])
+
+/** The words of a status, as RFC 9110 has them. Throws RangeError for one this server never sends. */
+export function statusReason(status: number): string {
+  const reason = reasons.get(status)
+  if (reason === undefined) throw new RangeError(`no reason phrase for status ${status}`)
+  return reason
+}

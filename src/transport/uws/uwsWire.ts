@@ -1,0 +1,158 @@
+/**
+ * HTTP and WebSockets on uWebSockets.js. Owns its routes, its settings and the listening socket.
+ *
+ * Facts about the library: requests are answered in order on one connection, and a request that arrives while an
+ * earlier one of the same connection waits for a job or sends a long answer ends that connection. `Expect:
+ * 100-continue` gets no interim answer; clients send the body after their own short wait.
+ *
+ * A WebSocket ends without a close code for text that is no UTF-8, for frames that break the protocol and for messages
+ * over the library's own bound; an unfinished message lies in its memory, up to that bound and uncounted here; its idle
+ * time counts what comes in, and ends a connection without a code as well; after its drain handler it forgets a
+ * connection in which that handler left something unsent; a connection that was ended is over for us once the close
+ * frame is out, and it waits 16 s at most for the client's before it drops the rest.
+ */
+import uWS, {
+  type HttpRequest,
+  type HttpResponse,
+  type TemplatedApp,
+  type us_listen_socket,
+  type us_socket_context_t,
+} from 'uWebSockets.js'
+import { RequestHead } from '../requestHead.js'
+import {
+  type Address,
+  cannotListen,
+  noHeaders,
+  type Transport,
+  type Wire,
+  type WireHandlers,
+  type WireLimits,
+} from '../wire.js'
+import { UwsReply } from './uwsReply.js'
+import { UwsSocket, type UwsSocketData } from './uwsSocket.js'
+
+/** The idle times that the library accepts. */
+const deadSecondsMin = 8
+const deadSecondsMax = 960
+
+/** Messages are read up to this many times the limit, so that the client can be told that they are too long. */
+const tooBigFactor = 2
+
+export const uwsTransport: Transport = {
+  name: 'uws',
+  async findSharedPort(address) {
+    const app = uWS.App()
+    try {
+      return uWS.us_socket_local_port(await bind(app, address, exclusivePort))
+    } finally {
+      app.close()
+    }
+  },
+  createWire: (handlers, limits) => new UwsWire(handlers, limits),
+}
+
+class UwsWire implements Wire {
+  readonly #app = uWS.App()
+  /** Of the request at hand. */
+  readonly #head = new RequestHead()
+  readonly #handlers: WireHandlers
+  #listenSocket: us_listen_socket | undefined
+
+  constructor(handlers: WireHandlers, { messageBytesMax, idleMsMax }: WireLimits) {
+    this.#handlers = handlers
+    // Leaves requests that want no WebSocket to the routes after it.
+    this.#app.ws<UwsSocketData>('/*', {
+      compression: uWS.DISABLED,
+      maxPayloadLength: Math.min(messageBytesMax * tooBigFactor, 2 ** 32 - 1),
+      // No bound: it would drop messages without a word.
+      maxBackpressure: 0,
+      // After our own sweep, which can say why.
+      idleTimeout: Math.min(Math.ceil(idleMsMax / 1000) + deadSecondsMin, deadSecondsMax),
+      sendPingsAutomatically: false,
+      upgrade: (res, req, context) => this.#onUpgrade(res, req, context),
+      open(ws) {
+        const data = ws.getUserData()
+        data.handler = data.place.open(new UwsSocket(ws))
+      },
+      message: (ws, message, isBinary) =>
+        ws.getUserData().handler?.onMessage(new Uint8Array(message), isBinary),
+      drain: (ws) => ws.getUserData().handler?.onDrain(),
+      ping: (ws) => ws.getUserData().handler?.onHeard(),
+      pong: (ws) => ws.getUserData().handler?.onHeard(),
+      close: (ws) => ws.getUserData().handler?.onClose(),
+    })
+    this.#app.post('/*', (res, req) => this.#onRequest(res, req, 'POST'))
+    this.#app.any('/*', (res, req) => this.#onRequest(res, req, req.getMethod().toUpperCase()))
+  }
+
+  async listen(address: Address, isShared: boolean): Promise<number> {
+    this.#listenSocket = await bind(this.#app, address, isShared ? sharedPort : exclusivePort)
+    return uWS.us_socket_local_port(this.#listenSocket)
+  }
+
+  stopListening(): void {
+    if (this.#listenSocket !== undefined) uWS.us_listen_socket_close(this.#listenSocket)
+    this.#listenSocket = undefined
+  }
+
+  close(): void {
+    this.#listenSocket = undefined
+    this.#app.close()
+  }
+
+  #read(req: HttpRequest, method: string): RequestHead {
+    const head = this.#head
+    head.begin(method, req.getUrl())
+    req.forEach(head.take)
+    return head
+  }
+
+  #onRequest(res: HttpResponse, req: HttpRequest, method: string): void {
+    const head = this.#read(req, method)
+    const reply = new UwsReply(res, method === 'HEAD')
+    this.#handlers.onRequest(head, reply)
+    reply.handled()
+  }
+
+  #onUpgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
+    const place = this.#handlers.onUpgrade(this.#read(req, 'GET'))
+    if ('body' in place) return new UwsReply(res, false).send(place, noHeaders, true)
+    // Neither a subprotocol nor an extension is offered.
+    res.upgrade<UwsSocketData>(
+      { place, handler: undefined },
+      req.getHeader('sec-websocket-key'),
+      '',
+      '',
+      context,
+    )
+  }
+}
+
+/** The overload that the package's types leave out: a host with options. */
+interface AppWithListenOptions {
+  listen(
+    host: string,
+    port: number,
+    options: uWS.ListenOptions,
+    callback: (socket: us_listen_socket | false) => void,
+  ): void
+}
+
+/** `LIBUS_LISTEN_EXCLUSIVE_PORT`: without it two processes started by mistake would share the port's connections. */
+const exclusivePort = 1 as uWS.ListenOptions
+/** `LIBUS_LISTEN_DEFAULT`: with SO_REUSEPORT, by which the kernel spreads connections over all who listen so. */
+const sharedPort = 0 as uWS.ListenOptions
+
+function bind(
+  app: TemplatedApp,
+  { host, port }: Address,
+  listenOptions: uWS.ListenOptions,
+): Promise<us_listen_socket> {
+  return new Promise((resolve, reject) => {
+    const listener = app as unknown as AppWithListenOptions
+    listener.listen(host, port, listenOptions, (socket) => {
+      if (socket !== false) return resolve(socket)
+      reject(cannotListen({ host, port }))
+    })
+  })
+}
