@@ -32,6 +32,8 @@ const upstreamShape = {
   waitMs: integer(0, 600_000).default(timeoutMsDefault),
   /** Transactions given to the sequencer at the same time: at 0.2 s each, 300 a second. */
   inFlightMax: integer(1, 1_000).default(64),
+  /** Answers to one transaction that nobody understands before it is given up: 8 of them take some 10 s. */
+  unknownAnswersMax: integer(1, 1_000).default(8),
 }
 
 const queueShape = {

@@ -24,7 +24,14 @@ export type Reaction =
       readonly message: string
     }
   /** Anything else. */
-  | { readonly kind: 'status'; readonly status: number; readonly body: string }
+  | ({ readonly kind: 'status' } & RawAnswer)
+
+/** An answer as it goes over the wire. */
+export interface RawAnswer {
+  readonly status: number
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+}
 
 export interface Arrival {
   /** `sender/nonce/calldata`. */
@@ -32,18 +39,24 @@ export interface Arrival {
   readonly reaction: Reaction['kind']
   readonly form: 'rpc' | 'gateway'
   readonly transaction: unknown
+  /** By the clock of the sequencer's thread, in ms. */
+  readonly atMs: number
 }
 
 export interface SequencerReport {
   readonly arrivals: readonly Arrival[]
-  readonly accepted: readonly { readonly key: string; readonly hash: string | undefined }[]
+  readonly accepted: readonly { readonly key: string; readonly hash: string }[]
+  /** Hashes whose status was asked for. */
+  readonly asked: readonly string[]
 }
 
 export type SequencerOrder =
   /** Reactions to the next transactions, and to all after them. */
   | { readonly kind: 'react'; readonly next?: readonly Reaction[]; readonly always?: Reaction }
-  /** Compute hashes for this chain id, a felt. It costs some 10 ms each. */
+  /** Compute hashes for this chain id, a felt, by code of others. It costs some 10 ms each. */
   | { readonly kind: 'hash'; readonly chainId: string }
+  /** Answers to the next questions for a status. After them the truth. */
+  | { readonly kind: 'say'; readonly next: readonly RawAnswer[] }
   /** Call what is known an invalid nonce, as for a transaction that has been executed. */
   | { readonly kind: 'forget'; readonly forgets: boolean }
   | { readonly kind: 'stop' }

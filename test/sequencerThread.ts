@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import { hash as starknetHash } from 'starknet'
-import type { Arrival, Reaction, SequencerOrder, SequencerReport } from './sequencer.js'
+import { asciiToFelt } from '../src/rollup/felt.js'
+import { computeInvokeHash, toHashedFields } from '../src/rollup/invokeHash.js'
+import { invokeLimitsDefault, parseInvokeTransaction } from '../src/rollup/invokeTransaction.js'
+import type { Arrival, RawAnswer, Reaction, SequencerOrder, SequencerReport } from './sequencer.js'
 
 interface Invoke {
   readonly version: '0x3'
@@ -24,8 +27,10 @@ const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
 
 const arrivals: Arrival[] = []
-/** Accepted transactions, by what identifies them, with their hashes where they are computed. */
-const accepted = new Map<string, string | undefined>()
+/** Accepted transactions, by what identifies them, with their hashes. */
+const accepted = new Map<string, string>()
+const asked: string[] = []
+let said: RawAnswer[] = []
 let next: Reaction[] = []
 let always: Reaction = { kind: 'accept' }
 let chainId: string | undefined
@@ -49,6 +54,9 @@ async function obey(order: SequencerOrder): Promise<SequencerReport | undefined>
     case 'hash':
       chainId = order.chainId
       return undefined
+    case 'say':
+      said = [...order.next]
+      return undefined
     case 'forget':
       forgets = order.forgets
       return undefined
@@ -63,7 +71,7 @@ async function obey(order: SequencerOrder): Promise<SequencerReport | undefined>
       await new Promise((resolve) => server.once('listening', resolve))
       return undefined
     case 'report':
-      return { arrivals, accepted: [...accepted].map(([key, hash]) => ({ key, hash })) }
+      return { arrivals, accepted: [...accepted].map(([key, hash]) => ({ key, hash })), asked }
   }
 }
 
@@ -80,17 +88,21 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   let text = ''
   for await (const chunk of request) text += chunk
   const url = new URL(request.url ?? '/', 'http://sequencer')
+  const isKnown = (hash: string) => {
+    asked.push(hash)
+    return [...accepted.values()].includes(hash)
+  }
   if (url.pathname === '/feeder_gateway/get_transaction_status') {
-    const isKnown = [...accepted.values()].includes(url.searchParams.get('transactionHash') ?? '')
-    return send(response, 200, { tx_status: isKnown ? 'ACCEPTED_ON_L2' : 'NOT_RECEIVED' })
+    const status = isKnown(url.searchParams.get('transactionHash') ?? '') ? 'ACCEPTED_ON_L2' : 'NOT_RECEIVED'
+    return sendRaw(response, said.shift()) ? undefined : send(response, 200, { tx_status: status })
   }
   const body = JSON.parse(text)
   if (url.pathname === '/gateway/add_transaction') return take(response, body, 'gateway', 1)
   if (body.method.endsWith('_getTransactionStatus')) {
-    const isKnown = [...accepted.values()].includes(body.params.transaction_hash)
-    const outcome = isKnown
+    const outcome = isKnown(body.params.transaction_hash)
       ? { result: { finality_status: 'ACCEPTED_ON_L2' } }
       : { error: { code: 29, message: 'Transaction hash not found' } }
+    if (sendRaw(response, said.shift())) return
     return send(response, 200, { jsonrpc: '2.0', id: body.id, ...outcome })
   }
   return take(response, body.params.invoke_transaction, 'rpc', body.id)
@@ -104,17 +116,14 @@ async function take(
 ): Promise<void> {
   const reaction = next.shift() ?? always
   const key = `${tx.sender_address}/${tx.nonce}/${tx.calldata.join(',')}`
-  arrivals.push({ key, reaction: reaction.kind, form, transaction: tx })
+  arrivals.push({ key, reaction: reaction.kind, form, transaction: tx, atMs: performance.now() })
   const refuse = (code: number, message: string, data?: unknown) =>
     form === 'rpc'
       ? send(response, 200, { jsonrpc: '2.0', id, error: { code, message, data } })
       : send(response, 400, { code: gatewayNames[code], message })
   if (reaction.kind === 'dropBefore') return void response.destroy()
   if (reaction.kind === 'stall') await setTimeout(reaction.ms)
-  if (reaction.kind === 'status') {
-    response.statusCode = reaction.status
-    return void response.end(reaction.body)
-  }
+  if (reaction.kind === 'status') return void sendRaw(response, reaction)
   if (reaction.kind === 'error') return refuse(reaction.code, reaction.message, reaction.data)
   if (reaction.kind === 'gatewayError') return send(response, reaction.status, reaction)
   if (accepted.has(key)) {
@@ -122,7 +131,7 @@ async function take(
       ? refuse(52, 'Invalid transaction nonce')
       : refuse(59, 'A transaction with the same hash already exists in the mempool')
   }
-  const hash = chainId === undefined ? undefined : hashOf(tx, chainId)
+  const hash = chainId === undefined ? ownHashOf(tx) : hashOf(tx, chainId)
   accepted.set(key, hash)
   if (reaction.kind === 'dropAfter') return void response.destroy()
   if (form === 'gateway') {
@@ -134,6 +143,12 @@ async function take(
 const gatewayNames: Readonly<Record<number, string>> = {
   52: 'StarknetErrorCode.INVALID_TRANSACTION_NONCE',
   59: 'StarknetErrorCode.DUPLICATED_TRANSACTION',
+}
+
+/** By the code of this project, for SN_SEPOLIA, where the hash is not what is tested; of the form `rpc` alone. */
+function ownHashOf(tx: Invoke): string {
+  const fields = toHashedFields(parseInvokeTransaction(tx, invokeLimitsDefault))
+  return computeInvokeHash({ chainId: asciiToFelt('SN_SEPOLIA'), fields })
 }
 
 /** By starknet.js, so that both sides do not share a mistake. */
@@ -164,6 +179,14 @@ function hashOf(tx: Invoke, chain: string): string {
     paymasterData: tx.paymaster_data,
     ...(tx.proof_facts && { proofFacts: tx.proof_facts }),
   })
+}
+
+/** False where there is nothing to send. */
+function sendRaw(response: ServerResponse, raw: RawAnswer | undefined): boolean {
+  if (raw === undefined) return false
+  response.writeHead(raw.status, raw.headers)
+  response.end(raw.body)
+  return true
 }
 
 function send(response: ServerResponse, status: number, value: unknown): void {

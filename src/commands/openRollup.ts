@@ -44,6 +44,7 @@ export function openRollup(config: RollupConfig, { store, jobs, log }: OpenRollu
         queue,
         client: createSequencerClient({ ...upstream, prefix: upstream.prefix ?? config.prefix }),
         inFlightMax: upstream.inFlightMax,
+        unknownAnswersMax: upstream.unknownAnswersMax,
         log,
       })
     let sweeping: Promise<void> | undefined

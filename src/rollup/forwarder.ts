@@ -3,14 +3,17 @@
  * nonce, until the sequencer has said a word on each. Owns order, rate and repetition.
  */
 import type { Felt } from './felt.js'
-import type { Delivery, SequencerClient } from './sequencerClient.js'
-import type { Outgoing, SubmissionQueue } from './submissionQueue.js'
+import type { SequencerClient } from './sequencerClient.js'
+import type { Unanswered } from './sequencerExchange.js'
+import type { Outgoing, Rejection, SubmissionQueue } from './submissionQueue.js'
 
 export interface ForwarderOptions {
   readonly queue: SubmissionQueue
   readonly client: SequencerClient
   /** Transactions given to the sequencer at the same time. */
   readonly inFlightMax: number
+  /** Answers to one transaction that `sequencerErrors.ts` does not know before they count as a refusal. */
+  readonly unknownAnswersMax: number
   /** Something that the operator should know, in one sentence. Said at changes, not at every attempt. */
   readonly log: (message: string) => void
 }
@@ -22,10 +25,37 @@ const backoffMsMax = 30_000
 /** Attempts in vain, one after the other, that mean more than single connections lost: then all deliveries pause. */
 const silencesMax = 3
 
+/** What attempts at the first transaction of a sender came to, as long as it is not settled. */
+interface Standing {
+  failures: number
+  unknownAnswers: number
+  /** The sequencer said that it took the transaction under another hash. */
+  isMistaken: boolean
+  /** It did not say whether it has it. */
+  isUnsure: boolean
+}
+
+function newStanding(): Standing {
+  return { failures: 0, unknownAnswers: 0, isMistaken: false, isUnsure: false }
+}
+
+/**
+ * What an attempt came to: the transaction is settled (`rejection` undefined: accepted), the sequencer said no word,
+ * or one that settles nothing.
+ */
+type Outcome =
+  | { readonly kind: 'settled'; readonly rejection: Rejection | undefined }
+  | Unanswered
+  | { readonly kind: 'unsettled'; readonly retryAfterMs?: number | undefined }
+
+const accepted: Outcome = { kind: 'settled', rejection: undefined }
+const unsettled: Outcome = { kind: 'unsettled' }
+
 export class Forwarder {
   readonly #queue: SubmissionQueue
   readonly #client: SequencerClient
   readonly #inFlightMax: number
+  readonly #unknownAnswersMax: number
   readonly #log: (message: string) => void
   readonly #unlisten: () => void
   /** Senders that have something to send, in turn. */
@@ -34,21 +64,22 @@ export class Forwarder {
   readonly #busy = new Set<Felt>()
   /** Busy senders that got another transaction meanwhile. */
   readonly #renewed = new Set<Felt>()
-  /** Attempts in vain, of the first transaction of a sender. */
-  readonly #failures = new Map<Felt, number>()
+  readonly #standings = new Map<Felt, Standing>()
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #running = new Set<Promise<void>>()
   /** Attempts in vain since the sequencer last said a word, on whatever transaction, and pauses for them. */
   #silences = 0
   #pauses = 0
-  #isPaused = false
+  /** Ends the pause of all deliveries, at that time of `performance.now()`. */
+  #resuming: { readonly timer: NodeJS.Timeout; readonly atMs: number } | undefined
   #isStopped = false
 
   /** Starts with what the queue holds. */
-  constructor({ queue, client, inFlightMax, log }: ForwarderOptions) {
+  constructor({ queue, client, inFlightMax, unknownAnswersMax, log }: ForwarderOptions) {
     this.#queue = queue
     this.#client = client
     this.#inFlightMax = inFlightMax
+    this.#unknownAnswersMax = unknownAnswersMax
     this.#log = log
     this.#ready = queue.waitingSenders()
     this.#unlisten = queue.onStatus(({ sender, state }) => {
@@ -71,12 +102,13 @@ export class Forwarder {
     this.#unlisten()
     this.#client.close()
     for (const timer of this.#timers) clearTimeout(timer)
+    clearTimeout(this.#resuming?.timer)
     await Promise.allSettled(this.#running)
   }
 
   /** Begins as many deliveries as may be: one at a time while the sequencer is silent. */
   #pump(): void {
-    while (!this.#isStopped && !this.#isPaused) {
+    while (!this.#isStopped && this.#resuming === undefined) {
       if (this.#running.size >= (this.#pauses === 0 ? this.#inFlightMax : 1)) return
       const sender = this.#ready.values().next().value
       if (sender === undefined) return
@@ -103,40 +135,73 @@ export class Forwarder {
     this.#renewed.delete(sender)
     const outgoing = await this.#queue.beginSending(sender)
     if (outgoing === undefined) {
-      this.#failures.delete(sender)
+      this.#standings.delete(sender)
       this.#busy.delete(sender)
       if (this.#renewed.delete(sender)) this.#ready.add(sender)
       return undefined
     }
-    const { hash } = outgoing
-    const delivery = await this.#submit(outgoing)
-    if (delivery.kind === 'unanswered') {
-      await this.#queue.endSending(hash, {
-        isUndelivered: delivery.isUndelivered && !outgoing.wasSent,
-      })
-      return this.#isStopped ? undefined : this.#backOff(sender, delivery.why)
+    const standing = this.#standings.get(sender) ?? newStanding()
+    this.#standings.set(sender, standing)
+    const { hash, wasSent } = outgoing
+    const outcome = await this.#attempt(outgoing, standing)
+    if (outcome.kind === 'settled') {
+      this.#standings.delete(sender)
+      await this.#queue.settle(hash, outcome.rejection)
+      return undefined
     }
-    this.#noteAnswer(sender)
-    if (delivery.kind === 'accepted') {
-      if (delivery.hash !== undefined && BigInt(delivery.hash) !== BigInt(hash)) {
-        this.#log(`the sequencer knows ${hash} as ${delivery.hash}; check the chain id of the network`)
-      }
-      await this.#queue.settle(hash, undefined)
-    } else {
-      await this.#queue.settle(hash, delivery.rejection)
-    }
-    return undefined
+    const isUndelivered = outcome.kind === 'unanswered' && outcome.isUndelivered && !wasSent
+    await this.#queue.endSending(hash, { isUndelivered })
+    return this.#isStopped ? undefined : this.#backOff(standing, outcome)
   }
 
-  /** A refusal after an attempt without an answer may mean that the transaction has been executed since. */
-  async #submit({ hash, body, wasSent }: Outgoing): Promise<Delivery> {
-    const delivery = await this.#client.submit(body)
-    if (delivery.kind !== 'rejected' || !wasSent) return delivery
-    const isThere = await this.#client.hasTransaction(hash)
-    if (isThere === undefined) {
-      return { kind: 'unanswered', why: 'no answer about an earlier attempt', isUndelivered: false }
+  async #attempt({ hash, body, wasSent }: Outgoing, standing: Standing): Promise<Outcome> {
+    const delivery = await this.#client.submit(hash, body)
+    if (delivery.kind === 'unanswered') return delivery
+    this.#noteAnswer()
+    switch (delivery.kind) {
+      case 'accepted':
+        return accepted
+      case 'known':
+        // Whoever took it under another hash may mean that one.
+        return standing.isMistaken ? this.#ask(hash, undefined, standing) : accepted
+      case 'mistaken':
+        if (!standing.isMistaken) {
+          this.#log(`the sequencer knows ${hash} as ${delivery.hash}; check the chain id of the network`)
+        }
+        standing.isMistaken = true
+        return this.#ask(hash, undefined, standing)
+      case 'final':
+        // After an attempt without an answer the transaction may have been executed since.
+        if (wasSent) return this.#ask(hash, delivery.rejection, standing)
+        return { kind: 'settled', rejection: delivery.rejection }
+      case 'asked':
+        return this.#ask(hash, delivery.rejection, standing)
+      case 'unknown':
+        return this.#judgeUnknown(hash, delivery.rejection, standing)
     }
-    return isThere ? { kind: 'accepted', hash: undefined } : delivery
+  }
+
+  /** A transaction whose answers nobody understands is given up some time, for its sender's next ones wait behind it. */
+  #judgeUnknown(hash: Felt, rejection: Rejection, standing: Standing): Outcome | Promise<Outcome> {
+    const count = ++standing.unknownAnswers
+    this.#log(
+      `unknown answer ${count} of ${this.#unknownAnswersMax} of the sequencer to ${hash}: ${rejection.text}`,
+    )
+    return count < this.#unknownAnswersMax ? unsettled : this.#ask(hash, rejection, standing)
+  }
+
+  /** Whatever was said counts as whether the sequencer has the transaction. `rejection` is for where it has not. */
+  async #ask(hash: Felt, rejection: Rejection | undefined, standing: Standing): Promise<Outcome> {
+    const presence = await this.#client.find(hash)
+    if (presence.kind === 'unanswered') {
+      if (!standing.isUnsure) {
+        this.#log(`the sequencer does not say whether it has ${hash} (${presence.why}); asking on`)
+      }
+      standing.isUnsure = true
+      return { kind: 'unsettled', retryAfterMs: presence.retryAfterMs }
+    }
+    if (presence.kind === 'there') return accepted
+    return rejection === undefined ? unsettled : { kind: 'settled', rejection }
   }
 
   #release(sender: Felt): void {
@@ -145,28 +210,39 @@ export class Forwarder {
     this.#pump()
   }
 
-  #noteAnswer(sender: Felt): void {
-    this.#failures.delete(sender)
+  #noteAnswer(): void {
     if (this.#pauses > 0) this.#log('the sequencer answers again')
     this.#pauses = 0
     this.#silences = 0
   }
 
-  /** Notes an attempt in vain, pauses all deliveries where it is one of several, and returns how long this sender has to wait. */
-  #backOff(sender: Felt, why: string): number {
-    const failures = (this.#failures.get(sender) ?? 0) + 1
-    this.#failures.set(sender, failures)
+  /** Pauses all deliveries where the sequencer is silent or asks for it, and returns how long this sender has to wait. */
+  #backOff(standing: Standing, outcome: Exclude<Outcome, { kind: 'settled' }>): number {
+    standing.failures++
+    if (outcome.kind === 'unanswered') this.#noteSilence(outcome.why)
+    if (outcome.retryAfterMs !== undefined) this.#pause(outcome.retryAfterMs)
+    return backoffMs(standing.failures)
+  }
+
+  #noteSilence(why: string): void {
     this.#silences++
-    if (!this.#isPaused && this.#silences >= silencesMax) {
-      if (this.#pauses === 0) this.#log(`the sequencer does not answer (${why}); trying on`)
-      this.#isPaused = true
-      this.#pauses++
-      this.#after(backoffMs(this.#pauses), () => {
-        this.#isPaused = false
-        this.#pump()
-      })
-    }
-    return backoffMs(failures)
+    if (this.#resuming !== undefined || this.#silences < silencesMax) return
+    if (this.#pauses === 0) this.#log(`the sequencer does not answer (${why}); trying on`)
+    this.#pauses++
+    this.#pause(backoffMs(this.#pauses))
+  }
+
+  /** Begins no delivery for `ms`, or longer where that was said before. */
+  #pause(ms: number): void {
+    const atMs = performance.now() + ms
+    if (this.#isStopped || (this.#resuming !== undefined && this.#resuming.atMs >= atMs)) return
+    clearTimeout(this.#resuming?.timer)
+    const timer = setTimeout(() => {
+      this.#resuming = undefined
+      this.#pump()
+    }, ms)
+    timer.unref()
+    this.#resuming = { timer, atMs }
   }
 
   #after(ms: number, action: () => void): void {

@@ -1,12 +1,18 @@
 /**
  * Talking to a sequencer over HTTP, in either of its forms: JSON-RPC (`PREFIX_addInvokeTransaction`) or a gateway
  * (`POST …/gateway/add_transaction`, whose transactions are written a little differently). Owns what is sent and how an
- * answer is understood; when to send is decided in `forwarder.ts`.
+ * answer is understood, together with `sequencerErrors.ts`; when to send is decided in `forwarder.ts`.
  */
-import type { Rejection } from '../store/submissions.js'
-import type { Felt } from './felt.js'
+import { type Felt, hexToFelt } from './felt.js'
 import type { AvailabilityMode, InvokeTransaction } from './invokeTransaction.js'
-import { codeToRejection, isKnownName, nameToRejection } from './sequencerErrors.js'
+import { codeToMeaning, type Meaning, nameToMeaning, unknownAnswer } from './sequencerErrors.js'
+import {
+  type Answer,
+  createExchange,
+  type Exchange,
+  type Unanswered,
+  unanswered,
+} from './sequencerExchange.js'
 
 export interface SequencerOptions {
   /** Of the JSON-RPC endpoint; of a gateway, up to `/gateway`. */
@@ -20,66 +26,55 @@ export interface SequencerOptions {
 
 /** What came of handing over a transaction. */
 export type Delivery =
-  /** Taken, now or before. `hash` is the sequencer's, where it says one. */
-  | { readonly kind: 'accepted'; readonly hash: string | undefined }
-  | { readonly kind: 'rejected'; readonly rejection: Rejection }
-  /** No word. `isUndelivered`: the sequencer cannot have got it. */
-  | { readonly kind: 'unanswered'; readonly why: string; readonly isUndelivered: boolean }
+  /** Taken, under the hash that it has here. */
+  | { readonly kind: 'accepted' }
+  /** Taken, the sequencer says, as `hash`, which is another transaction's. */
+  | { readonly kind: 'mistaken'; readonly hash: Felt }
+  | Exclude<Meaning, { readonly kind: 'transient' }>
+  | Unanswered
+
+/** Whether the sequencer has a transaction and did not reject it. Unanswered: it does not say. */
+export type Presence = { readonly kind: 'there' } | { readonly kind: 'absent' } | Unanswered
 
 export interface SequencerClient {
   /** Hands a transaction over. `body` is its canonical JSON. Never rejects. */
-  submit(body: string): Promise<Delivery>
-  /** Whether the sequencer has a transaction and did not reject it; undefined where it cannot be asked. Never rejects. */
-  hasTransaction(hash: Felt): Promise<boolean | undefined>
+  submit(hash: Felt, body: string): Promise<Delivery>
+  /** Never rejects. */
+  find(hash: Felt): Promise<Presence>
   /** Ends all requests under way. */
   close(): void
 }
 
-/** Longest answer that is read: an error with the trace of a validation; anything longer is no sequencer's. */
-const answerBytesMax = 2 ** 20
-
 export function createSequencerClient(options: SequencerOptions): SequencerClient {
   const closing = new AbortController()
-  const exchange = (url: string, body?: string) => askOnce(url, body, options.timeoutMs, closing.signal)
+  const exchange = createExchange(options.timeoutMs, closing.signal)
   const form = options.form === 'rpc' ? rpcForm(options, exchange) : gatewayForm(options, exchange)
   return { ...form, close: () => closing.abort() }
 }
 
-interface Exchanged {
-  readonly status: number
-  /** Undefined where the answer is not JSON. */
-  readonly json: unknown
-}
-
-/** Resolves to an answer, or to why there is none. */
-type Exchange = (url: string, body?: string) => Promise<Exchanged | Unanswered>
-type Unanswered = Extract<Delivery, { readonly kind: 'unanswered' }>
 type Form = Omit<SequencerClient, 'close'>
 
 function rpcForm({ url, prefix }: SequencerOptions, exchange: Exchange): Form {
   const request = (method: string, params: string) =>
     exchange(url, `{"jsonrpc":"2.0","id":1,"method":"${prefix}_${method}","params":${params}}`)
   return {
-    async submit(body) {
+    async submit(hash, body) {
       const answer = await request('addInvokeTransaction', `{"invoke_transaction":${body}}`)
-      if ('kind' in answer) return answer
+      if (answer.kind === 'unanswered') return answer
       const { result, error } = members(answer.json)
-      if (result !== undefined) return { kind: 'accepted', hash: text(members(result).transaction_hash) }
+      if (!isPresent(error)) return readAcceptance(members(result).transaction_hash, hash, answer)
+      if (isPresent(result)) return unknownAnswer('both a result and an error')
       const { code, message, data } = members(error)
-      if (code === 59) return { kind: 'accepted', hash: undefined }
-      const rejection =
-        codeToRejection(code, text(message) ?? '', data) ??
-        // Parameters that this service has checked and the sequencer does not take: trying again would not help.
-        (code === -32602 ? { code: 63, text: text(message) } : undefined)
-      if (rejection !== undefined) return { kind: 'rejected', rejection }
-      return unanswered(error === undefined ? `HTTP status ${answer.status}` : `${code} ${message}`)
+      return toDelivery(codeToMeaning(code, text(message) ?? '', data), answer)
     },
-    async hasTransaction(hash) {
+    async find(hash) {
       const answer = await request('getTransactionStatus', `{"transaction_hash":"${hash}"}`)
-      if ('kind' in answer) return undefined
+      if (answer.kind === 'unanswered') return answer
       const { result, error } = members(answer.json)
-      if (result !== undefined) return members(result).finality_status !== 'REJECTED'
-      return error === undefined ? undefined : false
+      if (!isPresent(error)) return readPresence(members(result).finality_status, answer)
+      const { code, message } = members(error)
+      if (code === 29 && !isPresent(result)) return { kind: 'absent' }
+      return withoutWord(answer, `${code}: ${text(message)}`)
     },
   }
 }
@@ -88,27 +83,60 @@ function gatewayForm({ url }: SequencerOptions, exchange: Exchange): Form {
   const base = url.replace(/\/+$/, '')
   const feeder = base.replace(/\/gateway$/, '/feeder_gateway')
   return {
-    async submit(body) {
+    async submit(hash, body) {
       const transaction = toGatewayForm(JSON.parse(body) as InvokeTransaction)
       const answer = await exchange(`${base}/add_transaction`, JSON.stringify(transaction))
-      if ('kind' in answer) return answer
-      const { status, json } = answer
-      const { code, message = '', transaction_hash: hash } = members(json)
-      if (status === 200 && code === 'TRANSACTION_RECEIVED') return { kind: 'accepted', hash: text(hash) }
-      // Only names are a word on the transaction; a server in trouble answers 5xx with anything.
-      if (typeof code !== 'string' || (!isKnownName(code) && (status === 429 || status >= 500))) {
-        return unanswered(`HTTP status ${status}`)
-      }
-      const rejection = nameToRejection(code, String(message))
-      return rejection.code === 59 ? { kind: 'accepted', hash: undefined } : { kind: 'rejected', rejection }
+      if (answer.kind === 'unanswered') return answer
+      const { code, message, transaction_hash: taken } = members(answer.json)
+      if (code === 'TRANSACTION_RECEIVED') return readAcceptance(taken, hash, answer)
+      if (typeof code !== 'string') return readAcceptance(undefined, hash, answer)
+      return toDelivery(nameToMeaning(code, text(message) ?? ''), answer)
     },
-    async hasTransaction(hash) {
+    async find(hash) {
       const answer = await exchange(`${feeder}/get_transaction_status?transactionHash=${hash}`)
-      if ('kind' in answer || answer.status >= 500) return undefined
-      const { tx_status: status } = members(answer.json)
-      return typeof status === 'string' && status !== 'NOT_RECEIVED' && status !== 'REJECTED'
+      if (answer.kind === 'unanswered') return answer
+      return readPresence(members(answer.json).tx_status, answer)
     },
   }
+}
+
+/** An answer that holds no error. Only with our hash, and under a status of success, is it an acceptance. */
+function readAcceptance(taken: unknown, hash: Felt, answer: Answer): Delivery {
+  const { status } = answer
+  // Of the request alone, and in no words of the interface.
+  if (status >= 400 && status < 500) return unknownAnswer(`HTTP status ${status}`)
+  const known = hexToFelt(text(taken) ?? '')
+  if (status >= 300 || known === undefined) return withoutWord(answer, 'neither hash nor error')
+  return known === hash ? { kind: 'accepted' } : { kind: 'mistaken', hash: known }
+}
+
+function toDelivery(meaning: Meaning, answer: Answer): Delivery {
+  return meaning.kind === 'transient' ? withoutWord(answer, meaning.text) : meaning
+}
+
+function withoutWord({ status, retryAfterMs }: Answer, what: string): Unanswered {
+  return { ...unanswered(`HTTP status ${status}, ${what}`), retryAfterMs }
+}
+
+/** Finality statuses by which a sequencer has a transaction, and by which it does not, in either form. */
+const thereStatuses: ReadonlySet<unknown> = new Set([
+  'RECEIVED',
+  'CANDIDATE',
+  'PENDING',
+  'PRE_CONFIRMED',
+  'ACCEPTED_ON_L2',
+  'ACCEPTED_ON_L1',
+  // The gateway's word for executed and reverted: its nonce is used and its fee paid.
+  'REVERTED',
+])
+const absentStatuses: ReadonlySet<unknown> = new Set(['NOT_RECEIVED', 'REJECTED'])
+
+function readPresence(finality: unknown, answer: Answer): Presence {
+  if (answer.status < 300) {
+    if (thereStatuses.has(finality)) return { kind: 'there' }
+    if (absentStatuses.has(finality)) return { kind: 'absent' }
+  }
+  return withoutWord(answer, `transaction status ${text(finality) ?? 'missing'}`)
 }
 
 /** The gateway's way of writing a transaction (names of starkware's `DeprecatedGatewayInvokeTransactionV3`). */
@@ -126,62 +154,14 @@ function toGatewayForm(transaction: InvokeTransaction): Record<string, unknown> 
   }
 }
 
-async function askOnce(
-  url: string,
-  body: string | undefined,
-  timeoutMs: number,
-  closing: AbortSignal,
-): Promise<Exchanged | Unanswered> {
-  const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)])
-  try {
-    const response = await fetch(url, {
-      ...(body !== undefined && { method: 'POST', body }),
-      headers: { 'content-type': 'application/json' },
-      redirect: 'manual',
-      signal,
-    })
-    return { status: response.status, json: await readJson(response) }
-  } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : (error as Error)
-    const { code } = cause as NodeJS.ErrnoException
-    if (signal.aborted && !closing.aborted) return unanswered(`no answer within ${timeoutMs} ms`)
-    return unanswered(code ?? cause.message, undelivered.has(code ?? ''))
-  }
-}
-
-/** Failures before a connection stood. */
-const undelivered: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
-
-function unanswered(why: string, isUndelivered = false): Unanswered {
-  return { kind: 'unanswered', why, isUndelivered }
-}
-
-async function readJson(response: Response): Promise<unknown> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  if (response.body === null) return undefined
-  for await (const chunk of response.body) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    if (bytes > answerBytesMax) return undefined
-  }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
-  } catch {
-    return undefined
-  }
-}
-
 /** The members of an object; none for anything else. */
 function members(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}
+
+/** JSON-RPC 1.0 writes null for the member that is not there. */
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null
 }
 
 function text(value: unknown): string | undefined {

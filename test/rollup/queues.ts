@@ -28,8 +28,14 @@ export interface OpenQueue {
   submit(written: unknown): Promise<Felt>
   /** Waits for a state. */
   reaches(hash: Felt, state: string): Promise<void>
-  forward(options: Partial<SequencerOptions> & { readonly url: string }): Forwarder
+  forward(options: ForwardOptions): Forwarder
   close(): Promise<void>
+}
+
+type ForwardOptions = Partial<SequencerOptions> & {
+  readonly url: string
+  readonly inFlightMax?: number
+  readonly unknownAnswersMax?: number
 }
 
 interface OpenQueueOptions {
@@ -71,13 +77,20 @@ export function openQueue(
     async reaches(hash, state) {
       await waitFor(`${hash} to be ${state}`, () => queue.readRow(hash)?.state === state)
     },
-    forward(options) {
+    forward({ inFlightMax = 8, unknownAnswersMax = 3, ...options }) {
       const client = createSequencerClient({ form: 'rpc', prefix: 'rollupx', timeoutMs: 5_000, ...options })
-      forwarder = new Forwarder({ queue, client, inFlightMax: 8, log: (message) => logged.push(message) })
+      const log = (message: string) => logged.push(message)
+      forwarder = new Forwarder({ queue, client, inFlightMax, unknownAnswersMax, log })
       return forwarder
     },
     close,
   }
+}
+
+/** The hash of what a caller would write. */
+export function hashOf(written: unknown): Felt {
+  const transaction = parseInvokeTransaction(written, invokeLimitsDefault)
+  return computeInvokeHash({ chainId, fields: toHashedFields(transaction) })
 }
 
 /** What a refused submission rejects with. */

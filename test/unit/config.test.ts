@@ -159,6 +159,7 @@ t.test('a rollup network stands beside the others, with its defaults', async (t)
         timeoutMs: 10_000,
         waitMs: 10_000,
         inFlightMax: 64,
+        unknownAnswersMax: 8,
       },
       calldataMax: 5_000,
       signatureMax: 4_000,
