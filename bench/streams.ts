@@ -15,6 +15,9 @@ import { LogFilter } from '../src/chain/logFilter.js'
 import { hexToBytes, toAddress, toHash32 } from '../src/primitives/bytes.js'
 import { NetworkStreams } from '../src/streams/networkStreams.js'
 import { Subscriber } from '../src/streams/subscriber.js'
+import { SubscriberPool } from '../src/streams/subscriberPool.js'
+import { localTotals } from '../src/transport/totals.js'
+import { wideSubscriptionLimits } from '../test/serverLimits.js'
 import { type ChosenLog, ForkingChain } from '../test/unit/streams/forkingChain.js'
 
 const { values: options } = parseArgs({
@@ -27,7 +30,7 @@ const subscribers = Number(options.subscribers)
 const heads = Number(options.heads)
 
 const delivery = { policy: 'close', queueBytes: 2 ** 20 } as const
-const limits = { subscriptionsMax: 1024, queueBytesDefault: 2 ** 20, queueBytesMax: 2 ** 24 }
+const pool = new SubscriberPool(wideSubscriptionLimits, localTotals())
 const token = `0x${'aa'.repeat(20)}`
 const word = (n: number) => `0x${n.toString(16).padStart(64, '0')}`
 
@@ -74,7 +77,7 @@ async function measure({ name, filterOf, logs }: Scenario): Promise<void> {
   }
   for (let index = 0; index < subscribers; index++) {
     const request = { delivery, filter: filterOf(index), from: undefined }
-    streams.subscribe(new Subscriber(sink, limits), request).start()
+    streams.subscribe(new Subscriber(sink, undefined, pool), request).start()
   }
   const samples: number[] = []
   let cpuMicros = 0

@@ -43,6 +43,8 @@ const requestMsDefault = 30_000
 const bufferedBodyBytesDefault = 256 * MiB
 const socketPingMsDefault = 30_000
 const socketIdleMsDefault = 120_000
+/** One subscription with the longest filter. */
+const subscriptionBytesMin = 102_000
 const subscriptionQueueBytesDefault = MiB
 const subscriptionQueueBytesMaxDefault = 16 * MiB
 
@@ -113,6 +115,12 @@ const limitsShape = {
   socketIdleMsMax: integer(100).default(socketIdleMsDefault),
   /** Subscriptions of one WebSocket: a page that watches a thousand contracts has one each. */
   subscriptionsMax: integer(1, 100_000).default(1_024),
+  /** Memory of the subscriptions of one WebSocket: all it may have, with 20 addresses each; or 40 of 1,000 each. */
+  socketSubscriptionBytesMax: integer(subscriptionBytesMin).default(4 * MiB),
+  /** The same of one key: eight full WebSockets, and a quarter of all, so that others find room as well. */
+  keySubscriptionBytesMax: integer(subscriptionBytesMin).default(32 * MiB),
+  /** The same of all WebSockets: 67,000 without a filter, or 1,300,000 addresses, in a heap of 2 GB beside the rest. */
+  subscriptionBytesMax: integer(subscriptionBytesMin).default(128 * MiB),
   /** Events that may wait for a slow reader, per subscription that names no bound: 500 heads, or 1,500 transfers. */
   subscriptionQueueBytes: integer(0, GiB).default(subscriptionQueueBytesDefault),
   /** The largest bound that a subscription may name. */

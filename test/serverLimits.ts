@@ -1,4 +1,5 @@
 import type { DispatchLimits } from '../src/rpc/dispatch.js'
+import type { SubscriptionLimits } from '../src/streams/subscriberPool.js'
 import type { HttpLimits } from '../src/transport/http.js'
 import type { SocketLimits } from '../src/transport/socket.js'
 
@@ -17,6 +18,15 @@ export const wideDispatchLimits: DispatchLimits = {
   memoBytesMax: 32 * 2 ** 20,
 }
 
+export const wideSubscriptionLimits: SubscriptionLimits = {
+  subscriptionsMax: 1_024,
+  bytesMax: 4 * 2 ** 20,
+  bytesPerKeyMax: 32 * 2 ** 20,
+  bytesInAllMax: 128 * 2 ** 20,
+  queueBytesDefault: 2 ** 20,
+  queueBytesMax: 16 * 2 ** 20,
+}
+
 export const wideSocketLimits: SocketLimits = {
   messageBytesMax: 32 * 2 ** 20,
   callsMax: 256,
@@ -27,5 +37,5 @@ export const wideSocketLimits: SocketLimits = {
   pingMs: 30_000,
   idleMsMax: 120_000,
   endMsMax: 30_000,
-  subscriptions: { subscriptionsMax: 1_024, queueBytesDefault: 2 ** 20, queueBytesMax: 16 * 2 ** 20 },
+  subscriptions: wideSubscriptionLimits,
 }

@@ -20,53 +20,138 @@ export function bytesKey(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
 }
 
-/** Criteria made ready to be compared. Two that want the same logs in the same words have the same {@link name}. */
+/** Bytes of an address and of a topic. */
+const addressBytes = 20
+const topicBytes = 32
+
+/**
+ * Criteria made ready to be compared, as one string: an object for each address would take more memory than the
+ * address many times over.
+ */
 export class LogFilter {
-  readonly addresses: ReadonlySet<string>
-  readonly topics: readonly ReadonlySet<string>[]
+  /**
+   * How many keys may stand at each place, and the keys of each place, sorted. Two filters that want the same logs
+   * in the same words have the same name.
+   */
   readonly name: string
-  /** Of each restricted place, the bloom bits of what may stand there. */
-  readonly #blooms: readonly (readonly BloomBits[])[]
+  /** Keys that may stand at each place, the address first; 0 where anything may. */
+  readonly #counts: readonly number[]
+  /** Where the keys begin in the name. */
+  readonly #start: number
+  /** The three bits of each key in a bloom, in the order of the name; undefined until a bloom is looked at. */
+  #bloomBits: Uint16Array | undefined
 
   constructor({ addresses, topics }: LogCriteria) {
-    this.addresses = new Set(addresses.map(bytesKey))
-    this.topics = topics.map((alternatives) => new Set(alternatives.map(bytesKey)))
-    // Keys of one place have one length, so their counts alone separate them.
-    const places = [this.addresses, ...this.topics].map((keys) => [...keys].sort())
-    this.name = places.map((keys) => `${keys.length}:${keys.join('')}`).join()
-    this.#blooms = [addresses, ...topics]
-      .filter((alternatives) => alternatives.length > 0)
-      .map((alternatives) => alternatives.map(bloomBits))
+    const places = [addresses, ...topics].map((keys) => [...new Set(keys.map(bytesKey))].sort())
+    this.#counts = places.map(({ length }) => length)
+    const counts = `${this.#counts.join()}:`
+    this.#start = counts.length
+    // Joined at once, because a string put together from pieces keeps them.
+    this.name = [counts, ...places.flat()].join('')
   }
 
-  matches(log: LogKeys): boolean {
-    if (this.addresses.size > 0 && !this.addresses.has(log.address)) return false
-    if (this.topics.length > log.topics.length) return false
-    return this.topics.every(
-      (alternatives, position) => alternatives.size === 0 || alternatives.has(log.topics[position] as string),
-    )
+  /** Keys that may stand at each place, the address first and then the topics; 0 where anything may. */
+  get counts(): readonly number[] {
+    return this.#counts
+  }
+
+  /** Addresses and topics in all. */
+  get size(): number {
+    return this.#counts.reduce((sum, count) => sum + count, 0)
+  }
+
+  /** Calls `visit` with every key that may stand at `place`: 0 for the address, 1 to 4 for the topics. */
+  visitKeys(place: number, visit: (key: string) => void): void {
+    const width = widthAt(place)
+    const start = this.#startOf(place)
+    const end = start + (this.#counts[place] ?? 0) * width
+    for (let at = start; at < end; at += width) visit(this.name.slice(at, at + width))
+  }
+
+  matches({ address, topics }: LogKeys): boolean {
+    if (this.#counts.length - 1 > topics.length || !this.#allows(0, address)) return false
+    for (let place = 1; place < this.#counts.length; place++) {
+      if (!this.#allows(place, topics[place - 1] as string)) return false
+    }
+    return true
   }
 
   /** Whether a block with this bloom (256 bytes) can hold a log that matches; false is certain. */
   mayMatch(bloom: Uint8Array): boolean {
     // Every log sets bits, so an empty bloom says that there is none.
-    if (this.#blooms.length === 0) return bloom.some((byte) => byte !== 0)
-    return this.#blooms.every((alternatives) => alternatives.some((bits) => hasBits(bloom, bits)))
+    if (bloom.every((byte) => byte === 0)) return false
+    this.#bloomBits ??= this.#computeBloomBits()
+    let first = 0
+    for (const count of this.#counts) {
+      if (count > 0 && !hasOneOf(bloom, this.#bloomBits, first, count)) return false
+      first += count
+    }
+    return true
+  }
+
+  #startOf(place: number): number {
+    let start = this.#start
+    for (let before = 0; before < place; before++) start += (this.#counts[before] ?? 0) * widthAt(before)
+    return start
+  }
+
+  /** Whether `key` may stand at `place`. */
+  #allows(place: number, key: string): boolean {
+    const count = this.#counts[place] as number
+    if (count === 0) return true
+    const width = widthAt(place)
+    const start = this.#startOf(place)
+    let low = 0
+    let high = count
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const order = this.#compareAt(start + middle * width, key)
+      if (order === 0) return true
+      if (order < 0) low = middle + 1
+      else high = middle
+    }
+    return false
+  }
+
+  /** Below, equal to or above zero, as the key that stands at `at` comes before, is or comes after `key`. */
+  #compareAt(at: number, key: string): number {
+    for (let i = 0; i < key.length; i++) {
+      const difference = this.name.charCodeAt(at + i) - key.charCodeAt(i)
+      if (difference !== 0) return difference
+    }
+    return 0
+  }
+
+  #computeBloomBits(): Uint16Array {
+    const bits = new Uint16Array(3 * this.size)
+    let at = 0
+    for (let place = 0; place < this.#counts.length; place++) {
+      this.visitKeys(place, (key) => {
+        // Yellow paper 4.3.1, M3:2048.
+        const hash = keccak256(Buffer.from(key, 'latin1'))
+        for (const pair of [0, 2, 4]) {
+          bits[at++] = (((hash[pair] as number) << 8) | (hash[pair + 1] as number)) & 2047
+        }
+      })
+    }
+    return bits
   }
 }
 
-/** Three bits of a bloom, each as its byte and its mask. */
-type BloomBits = readonly { readonly byte: number; readonly mask: number }[]
-
-/** Yellow paper 4.3.1, M3:2048. */
-function bloomBits(value: Uint8Array): BloomBits {
-  const hash = keccak256(value)
-  return [0, 2, 4].map((at) => {
-    const bit = (((hash[at] as number) << 8) | (hash[at + 1] as number)) & 2047
-    return { byte: 255 - (bit >> 3), mask: 1 << (bit & 7) }
-  })
+/** Bytes of what stands at a place. */
+function widthAt(place: number): number {
+  return place === 0 ? addressBytes : topicBytes
 }
 
-function hasBits(bloom: Uint8Array, bits: BloomBits): boolean {
-  return bits.every(({ byte, mask }) => ((bloom[byte] as number) & mask) !== 0)
+/** Whether a bloom has all bits of one of `count` keys, whose bits stand in `bits` from key `first` on. */
+function hasOneOf(bloom: Uint8Array, bits: Uint16Array, first: number, count: number): boolean {
+  for (let at = 3 * first; at < 3 * (first + count); at += 3) {
+    if (hasBit(bloom, bits[at]) && hasBit(bloom, bits[at + 1]) && hasBit(bloom, bits[at + 2])) return true
+  }
+  return false
+}
+
+function hasBit(bloom: Uint8Array, bit: number | undefined): boolean {
+  const index = bit as number
+  return ((bloom[255 - (index >> 3)] as number) & (1 << (index & 7))) !== 0
 }

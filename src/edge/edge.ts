@@ -139,6 +139,9 @@ function createServer(options: EdgeOptions, networks: readonly OpenNetwork[]): H
       endMsMax,
       subscriptions: {
         subscriptionsMax: limits.subscriptionsMax,
+        bytesMax: limits.socketSubscriptionBytesMax,
+        bytesPerKeyMax: limits.keySubscriptionBytesMax,
+        bytesInAllMax: limits.subscriptionBytesMax,
         queueBytesDefault: limits.subscriptionQueueBytes,
         queueBytesMax: limits.subscriptionQueueBytesMax,
       },

@@ -12,6 +12,8 @@ export type Fault =
   /** `why` is undefined for a name that means nothing. */
   | { readonly kind: 'SubscriptionNotFound'; readonly name: string; readonly why?: string }
   | { readonly kind: 'TooManySubscriptions'; readonly max: number }
+  /** `whose` subscriptions would take more than `max` bytes: those of a connection, an API key or the server. */
+  | { readonly kind: 'TooMuchSubscriptionMemory'; readonly whose: string; readonly max: number }
   /** `index` counts arguments from 0. */
   | { readonly kind: 'MissingArgument'; readonly index: number }
   | { readonly kind: 'InvalidArgument'; readonly index: number; readonly why: string }

@@ -22,7 +22,7 @@ export function decodeLogCriteria(rawAddress: unknown, rawTopics: unknown, index
     throw invalidArgument(index, `topics: want at most ${topicsMax} positions, got ${positions.length}`)
   }
   const topics = positions.map(toList)
-  const count = topics.reduce((sum, alternatives) => sum + alternatives.length, addresses.length)
+  const count = countLogKeys(rawAddress, rawTopics)
   if (count > alternativesMax) {
     throw invalidArgument(index, `too many addresses and topics (max ${alternativesMax}, got ${count})`)
   }
@@ -30,6 +30,12 @@ export function decodeLogCriteria(rawAddress: unknown, rawTopics: unknown, index
     addresses: addresses.map((each) => address.decode(each, index)),
     topics: topics.map((alternatives) => decodeTopics(alternatives, index)),
   }
+}
+
+/** Addresses and topics of a filter that nobody has looked at yet. */
+export function countLogKeys(rawAddress: unknown, rawTopics: unknown): number {
+  const positions = Array.isArray(rawTopics) ? rawTopics : []
+  return positions.reduce((sum, each) => sum + toList(each).length, toList(rawAddress).length)
 }
 
 function toList(value: unknown): readonly unknown[] {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Felt } from '../rollup/felt.js'
 import type { SubmissionDesk } from '../rollup/submissionDesk.js'
 import type { OwnedSubscription, Subscriber } from '../streams/subscriber.js'
+import { subscriptionBytes } from '../streams/subscriberPool.js'
 import { renderStatus } from './transactionStatus.js'
 
 /**
@@ -11,6 +12,7 @@ import { renderStatus } from './transactionStatus.js'
 export class StatusSubscription implements OwnedSubscription {
   /** 16 random bytes, as of other subscriptions. */
   readonly id = `0x${randomBytes(16).toString('hex')}`
+  readonly bytes = subscriptionBytes
   readonly #unlisten: () => void
   #told: string | undefined
   #isStarted = false

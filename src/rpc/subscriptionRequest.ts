@@ -2,9 +2,9 @@
 import { LogFilter } from '../chain/logFilter.js'
 import { FaultError } from '../primitives/faults.js'
 import type { ChainRequest } from '../streams/networkStreams.js'
-import type { SubscriptionLimits } from '../streams/subscriber.js'
+import type { SubscriptionLimits } from '../streams/subscriberPool.js'
 import { type Delivery, type Policy, policies } from '../streams/subscription.js'
-import { decodeLogCriteria } from './logCriteria.js'
+import { countLogKeys, decodeLogCriteria } from './logCriteria.js'
 import { blockId, invalidArgument, text, typeName } from './params.js'
 
 export type SubscriptionRequest =
@@ -56,6 +56,13 @@ export function decodeSubscription(
     default:
       throw new FaultError({ kind: 'SubscriptionNotFound', name: quotable(name) })
   }
+}
+
+/** Addresses and topics that a request asks for, whatever else is in it. */
+export function countKeysOf([, rawOptions]: readonly unknown[]): number {
+  if (typeof rawOptions !== 'object' || rawOptions === null) return 0
+  const { address, topics } = rawOptions as Options
+  return countLogKeys(address, topics)
 }
 
 function toOptions(value: unknown, members: readonly string[]): Options {

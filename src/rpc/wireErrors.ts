@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { bytesToHex } from '../primitives/bytes.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
 import { type Fault, FaultError, type InvokeRefusalCode } from '../primitives/faults.js'
+import { filterKeyBytes, subscriptionBytes } from '../streams/subscriberPool.js'
 
 /** The `error` member of an answer. */
 export interface WireError {
@@ -49,6 +50,12 @@ export function faultToWireError(fault: Fault): WireError {
       return {
         code: -32005,
         message: `limit exceeded: at most ${fault.max} subscriptions on one connection`,
+        data: { limit: fault.max },
+      }
+    case 'TooMuchSubscriptionMemory':
+      return {
+        code: -32005,
+        message: `limit exceeded: the subscriptions of ${fault.whose} may take ${fault.max} bytes, ${subscriptionBytes} each and ${filterKeyBytes} for each address and topic of a filter; end some, or ask for fewer addresses and topics`,
         data: { limit: fault.max },
       }
     case 'MissingArgument':

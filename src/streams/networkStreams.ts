@@ -18,6 +18,7 @@ import { BlockEvents } from './blockEvents.js'
 import { EventMessage } from './eventMessage.js'
 import { FilterIndex } from './filterIndex.js'
 import type { Subscriber } from './subscriber.js'
+import { filterKeyBytes, subscriptionBytes } from './subscriberPool.js'
 import { type Delivery, Subscription } from './subscription.js'
 
 /** Time that events take of the event loop in one go, so that answers to others go out in between. */
@@ -93,13 +94,12 @@ export class NetworkStreams {
     this.#stopListening = chain.onHead(() => this.#onHead())
   }
 
-  /** Throws FaultError: too many subscriptions, or a block from which nothing can be replayed. */
+  /** Throws FaultError: too many subscriptions, or too large ones, or a block from which nothing can be replayed. */
   subscribe(subscriber: Subscriber, request: ChainRequest): OpenedStream {
     const cursor = request.from === undefined ? this.#cursor : this.#cursorAt(request.from, request)
-    const subscription: Subscription = new Subscription(subscriber, request.delivery, {
-      onIdle: () => this.#onIdle(follower),
-      onEnd: () => this.#forget(follower),
-    })
+    const events = { onIdle: () => this.#onIdle(follower), onEnd: () => this.#forget(follower) }
+    const bytes = subscriptionBytes + (request.filter?.size ?? 0) * filterKeyBytes
+    const subscription = new Subscription(subscriber, request.delivery, events, bytes)
     const follower: Follower = { request, subscription, cursor, isLive: false }
     subscriber.add(subscription)
     return { id: subscription.id, start: () => this.#schedule(follower) }
@@ -107,10 +107,8 @@ export class NetworkStreams {
 
   /** Whether the source is behind, at every change. Throws FaultError: too many subscriptions. */
   subscribeSyncing(subscriber: Subscriber, delivery: Delivery): OpenedStream {
-    const subscription: Subscription = new Subscription(subscriber, delivery, {
-      onIdle: () => undefined,
-      onEnd: () => this.#syncing.delete(subscription),
-    })
+    const events = { onIdle: () => undefined, onEnd: () => this.#syncing.delete(subscription) }
+    const subscription: Subscription = new Subscription(subscriber, delivery, events, subscriptionBytes)
     subscriber.add(subscription)
     const start = () => {
       if (!subscription.isEnded) this.#syncing.add(subscription)

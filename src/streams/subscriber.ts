@@ -1,23 +1,16 @@
 import { FaultError } from '../primitives/faults.js'
 import type { EventSink } from './eventSink.js'
+import { type SubscriberPool, type SubscriptionLimits, tooMuch } from './subscriberPool.js'
 
 /** A subscription as its connection sees it. */
 export interface OwnedSubscription {
   readonly id: string
+  /** Memory that it takes, as it is counted against {@link SubscriptionLimits}. */
+  readonly bytes: number
   /** There is room again, after {@link Subscriber.resumeLater}. */
   resume(): void
   /** Sends nothing more. */
   end(): void
-}
-
-/** What one connection may ask for. */
-export interface SubscriptionLimits {
-  /** Subscriptions of one connection at the same time. */
-  readonly subscriptionsMax: number
-  /** Bytes of events that may wait for a slow reader, per subscription, where the client names no other bound. */
-  readonly queueBytesDefault: number
-  /** The largest bound that a client may name. */
-  readonly queueBytesMax: number
 }
 
 /**
@@ -36,16 +29,34 @@ export class Subscriber {
   readonly #subscriptions = new Map<string, OwnedSubscription>()
   /** Those that have something to send and no room for it, in the order in which they get their next turn. */
   readonly #behind = new Set<OwnedSubscription>()
+  readonly #key: string | undefined
+  readonly #pool: SubscriberPool
+  /** Memory of {@link #subscriptions}. */
+  #bytes = 0
   #isClosed = false
 
+  /** `key` is whose connection this is, undefined where keys are not asked for. */
   constructor(
     readonly sink: EventSink,
-    readonly limits: SubscriptionLimits,
-  ) {}
+    key: string | undefined,
+    pool: SubscriberPool,
+  ) {
+    this.#key = key
+    this.#pool = pool
+  }
+
+  get limits(): SubscriptionLimits {
+    return this.#pool.limits
+  }
+
+  /** The connection is gone, and nothing is to be sent any more. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
 
   /** Whether an event may be handed over now. */
   get hasRoom(): boolean {
-    return this.sink.bufferedBytes <= unsentBytesMax
+    return !this.#isClosed && this.sink.bufferedBytes <= unsentBytesMax
   }
 
   /** The socket has sent some of what it held (uWebSockets.js: `drain`). */
@@ -58,33 +69,52 @@ export class Subscriber {
     }
   }
 
-  /** The connection is gone: every subscription ends. Further calls do nothing. */
+  /** The connection is gone: nothing is sent any more, and every subscription ends soon. Further calls do nothing. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    for (const subscription of this.#subscriptions.values()) subscription.end()
-    this.#subscriptions.clear()
     this.#behind.clear()
+    if (this.#subscriptions.size > 0) this.#pool.endLater(this.#endAll())
+  }
+
+  *#endAll(): Generator<number, void> {
+    for (const subscription of this.#subscriptions.values()) {
+      this.#end(subscription)
+      yield subscription.bytes
+    }
+  }
+
+  #end(subscription: OwnedSubscription): void {
+    this.#subscriptions.delete(subscription.id)
+    subscription.end()
+    this.#bytes -= subscription.bytes
+    this.#pool.giveBack(this.#key, subscription.bytes)
   }
 
   /** Ends a subscription of this connection; false where it has none of that id. */
   unsubscribe(id: string): boolean {
     const subscription = this.#subscriptions.get(id)
     if (subscription === undefined) return false
-    this.#subscriptions.delete(id)
     this.#behind.delete(subscription)
-    subscription.end()
+    this.#end(subscription)
     return true
   }
 
-  /** Owns `subscription` from now on: ends it with the connection. Throws FaultError where there are too many. */
+  /**
+   * Owns `subscription` from now on: ends it with the connection. Throws FaultError where there are too many, or take
+   * too much memory.
+   */
   add(subscription: OwnedSubscription): void {
-    const { subscriptionsMax } = this.limits
+    const { subscriptionsMax, bytesMax } = this.limits
+    const { bytes } = subscription
+    if (this.#isClosed) return subscription.end()
     if (this.#subscriptions.size >= subscriptionsMax) {
       throw new FaultError({ kind: 'TooManySubscriptions', max: subscriptionsMax })
     }
-    if (this.#isClosed) subscription.end()
-    else this.#subscriptions.set(subscription.id, subscription)
+    if (this.#bytes + bytes > bytesMax) throw tooMuch('this connection', bytesMax)
+    this.#pool.take(this.#key, bytes)
+    this.#bytes += bytes
+    this.#subscriptions.set(subscription.id, subscription)
   }
 
   /** Calls `subscription.resume()` when the socket has sent some of what it held. */

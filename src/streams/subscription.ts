@@ -51,10 +51,12 @@ export class Subscription {
   #last: EventMessage | undefined
   #isEnded = false
 
+  /** `bytes` is the memory that it takes, with all that its source keeps for it. */
   constructor(
     private readonly subscriber: Subscriber,
     private readonly delivery: Delivery,
     private readonly events: SubscriptionEvents,
+    readonly bytes: number,
   ) {
     const digits = randomBytes(idDigits / 2).toString('hex')
     this.id = `0x${digits}`
@@ -62,7 +64,7 @@ export class Subscription {
   }
 
   get isEnded(): boolean {
-    return this.#isEnded
+    return this.#isEnded || this.subscriber.isClosed
   }
 
   /** Whether the next event would go out at once. */
@@ -77,14 +79,14 @@ export class Subscription {
 
   /** Hands an event over, now or when the reader is there. */
   deliver(message: EventMessage): void {
-    if (this.#isEnded) return
+    if (this.isEnded) return
     if (this.hasRoom) this.#send(message)
     else this.#enqueue(message)
   }
 
   /** Sends what waits, as far as there is room. */
   resume(): void {
-    if (this.#isEnded) return
+    if (this.isEnded) return
     while (this.#first < this.#waiting.length) {
       if (!this.subscriber.hasRoom) {
         this.subscriber.resumeLater(this)
@@ -92,7 +94,7 @@ export class Subscription {
       }
       this.#send(this.#shift())
       // A sink may end the connection in the midst of a send.
-      if (this.#isEnded) return
+      if (this.isEnded) return
     }
     this.events.onIdle()
   }

@@ -23,9 +23,9 @@ export class KeyedCounts {
   readonly #words: Int32Array
   readonly #mask: number
 
-  /** `memory` from `offset` on is for these counts alone, and all zero before the first thread uses it. */
-  constructor(memory: SharedArrayBuffer, offset: number) {
-    this.#words = new Int32Array(memory, offset)
+  /** `bytes` of `memory` from `offset` on are for these counts alone, and all zero before the first thread uses them. */
+  constructor(memory: SharedArrayBuffer, offset: number, bytes = memory.byteLength - offset) {
+    this.#words = new Int32Array(memory, offset, bytes / Int32Array.BYTES_PER_ELEMENT)
     this.#mask = (this.#words.length - headWords) / entryWords - 1
   }
 

@@ -12,7 +12,8 @@ import type { AnswerBody } from '../rpc/answer.js'
 import { Caller, type Identity } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
 import type { EventSink } from '../streams/eventSink.js'
-import { Subscriber, type SubscriptionLimits } from '../streams/subscriber.js'
+import { Subscriber } from '../streams/subscriber.js'
+import type { SubscriberPool, SubscriptionLimits } from '../streams/subscriberPool.js'
 import type { Total } from './totals.js'
 import type { SocketHandler, SocketWire } from './wire.js'
 
@@ -43,6 +44,7 @@ export interface SocketPool {
   readonly bytes: Total
   /** Sockets that {@link bytes} belong to. */
   readonly count: Total
+  readonly subscribers: SubscriberPool
   /** Time of the last sweep. */
   readonly nowMs: number
   /** A socket is over. */
@@ -107,7 +109,7 @@ export class Socket implements EventSink, SocketHandler {
     this.#pool = pool
     this.#heardMs = pool.nowMs
     this.#pingedMs = pool.nowMs
-    this.subscriber = new Subscriber(this, pool.limits.subscriptions)
+    this.subscriber = new Subscriber(this, key, pool.subscribers)
   }
 
   get bufferedBytes(): number {

@@ -3,6 +3,7 @@
  * of several edges counts together with the others, in memory that they share, so that a limit means the same however
  * the connections spread. Owns the counts; each limit is looked at where something is about to be counted.
  */
+import type { SubscriptionTotals } from '../streams/subscriberPool.js'
 import { KeyedCounts } from './keyedCounts.js'
 
 /** A number that grows and shrinks. */
@@ -12,15 +13,19 @@ export interface Total {
   add(change: number): number
 }
 
-export interface ServerTotals {
+export interface ServerTotals extends SubscriptionTotals {
   /** Bytes of bodies still arriving. */
   readonly bodyBytes: Total
   /** Unsent bytes and waiting messages of WebSockets. */
   readonly socketBytes: Total
   readonly sockets: Total
+  readonly subscriptionBytes: Total
   /** Adds to the WebSockets of one key and returns their new number. */
   addOfKey(key: string, change: number): number
 }
+
+/** Adds to a count of one key and returns it. */
+type AddOfKey = (key: string, change: number) => number
 
 class LocalTotal implements Total {
   value = 0
@@ -52,35 +57,48 @@ class SharedTotal implements Total {
 
 /** Of a server that is alone. */
 export function localTotals(): ServerTotals {
-  const ofKeys = new Map<string, number>()
   return {
     bodyBytes: new LocalTotal(),
     socketBytes: new LocalTotal(),
     sockets: new LocalTotal(),
-    addOfKey(key, change) {
-      const count = (ofKeys.get(key) ?? 0) + change
-      if (count === 0) ofKeys.delete(key)
-      else ofKeys.set(key, count)
-      return count
-    },
+    subscriptionBytes: new LocalTotal(),
+    addOfKey: localCounts(),
+    addSubscriptionBytesOfKey: localCounts(),
   }
 }
 
-const sharedWords = 3
+function localCounts(): AddOfKey {
+  const ofKeys = new Map<string, number>()
+  return (key, change) => {
+    const count = (ofKeys.get(key) ?? 0) + change
+    if (count === 0) ofKeys.delete(key)
+    else ofKeys.set(key, count)
+    return count
+  }
+}
+
+const sharedWords = 4
 
 /** Memory for the totals of edges that serve at most `socketsMax` WebSockets together. */
 export function allotTotals(socketsMax: number): SharedArrayBuffer {
-  return new SharedArrayBuffer(sharedWords * 8 + KeyedCounts.bytesFor(socketsMax))
+  return new SharedArrayBuffer(sharedWords * 8 + 2 * KeyedCounts.bytesFor(socketsMax))
 }
 
 /** The totals of one of several edges, in the memory that {@link allotTotals} made for all. */
 export function sharedTotals(memory: SharedArrayBuffer): ServerTotals {
   const words = new BigInt64Array(memory, 0, sharedWords)
-  const ofKeys = new KeyedCounts(memory, sharedWords * 8)
+  const firstBytes = sharedWords * 8
+  const tableBytes = (memory.byteLength - firstBytes) / 2
+  const sharedCounts = (table: number): AddOfKey => {
+    const counts = new KeyedCounts(memory, firstBytes + table * tableBytes, tableBytes)
+    return (key, change) => counts.add(key, change)
+  }
   return {
     bodyBytes: new SharedTotal(words, 0),
     socketBytes: new SharedTotal(words, 1),
     sockets: new SharedTotal(words, 2),
-    addOfKey: (key, change) => ofKeys.add(key, change),
+    subscriptionBytes: new SharedTotal(words, 3),
+    addOfKey: sharedCounts(0),
+    addSubscriptionBytesOfKey: sharedCounts(1),
   }
 }

@@ -4,6 +4,7 @@
  * happens on one connection (socket.ts) nor who may ask (admission.ts).
  */
 import type { Answer } from '../rpc/answer.js'
+import { SubscriberPool } from '../streams/subscriberPool.js'
 import {
   type Admission,
   type Authorization,
@@ -57,6 +58,7 @@ export class WebSocketServer implements SocketPool {
   readonly limits: SocketLimits
   readonly bytes: Total
   readonly count: Total
+  readonly subscribers: SubscriberPool
   nowMs = performance.now()
   readonly #options: WebSocketServerOptions
   /** Connections by their key. */
@@ -72,6 +74,7 @@ export class WebSocketServer implements SocketPool {
     this.limits = options.limits
     this.bytes = options.totals.socketBytes
     this.count = options.totals.sockets
+    this.subscribers = new SubscriberPool(options.limits.subscriptions, options.totals)
   }
 
   start(): void {

@@ -2,7 +2,7 @@ import { FaultError } from '../../primitives/faults.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { anything, optional } from '../params.js'
-import { decodeSubscription } from '../subscriptionRequest.js'
+import { countKeysOf, decodeSubscription } from '../subscriptionRequest.js'
 
 /**
  * Subscribes the caller's connection to `newHeads`, `logs` or `syncing` and answers the id under which events come,
@@ -16,7 +16,8 @@ export const eth_subscribe = defineMethod({
   // What may stand second depends on what stands first; and without a connection neither matters.
   params: [optional(anything, undefined), optional(anything, undefined)],
   cost: 'inline',
-  price: 10,
+  // An address or topic takes 10 µs to read, to find a place in the index and to leave it again.
+  price: (args) => 10 + countKeysOf(args),
   memo: 'never',
   run({ streams }: Network, args, caller) {
     const { subscriber } = caller

@@ -25,14 +25,13 @@ function readPrices(): Map<string, string> {
 }
 
 /** What a call costs whose list, wherever it stands, has so many items. */
-function listPrice({ price, params }: Method<never>, items: number): number {
-  return priceOf(
-    price,
-    params.map(() => Array(items).fill('0x1')),
-  )
+function listPrice({ name, price, params }: Method<never>, items: number): number {
+  const list = Array(items).fill('0x1')
+  return priceOf(price, name === 'eth_subscribe' ? ['logs', { address: list }] : params.map(() => list))
 }
 
-const pricePattern = /^(\d+)(?:, and (\d+) for each key|; with full transactions (\d+))?$/
+const pricePattern =
+  /^(\d+)(?:, and (\d+) for each (?:key|address and topic)|; with full transactions (\d+))?$/
 
 t.test('every method stands in the table of prices, with what it costs', async (t) => {
   const table = readPrices()

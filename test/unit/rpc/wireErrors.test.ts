@@ -32,6 +32,12 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     'limit exceeded: at most 1024 subscriptions on one connection',
     { limit: 1024 },
   ],
+  TooMuchSubscriptionMemory: [
+    { kind: 'TooMuchSubscriptionMemory', whose: 'this API key', max: 200_000 },
+    -32005,
+    'limit exceeded: the subscriptions of this API key may take 200000 bytes, 2000 each and 100 for each address and topic of a filter; end some, or ask for fewer addresses and topics',
+    { limit: 200_000 },
+  ],
   MissingArgument: [{ kind: 'MissingArgument', index: 2 }, -32602, 'missing value for required argument 2'],
   InvalidArgument: [
     { kind: 'InvalidArgument', index: 0, why: 'it is odd' },

@@ -3,14 +3,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Caller } from '../../../src/rpc/caller.js'
 import type { Endpoint } from '../../../src/rpc/dispatch.js'
 import type { EventSink } from '../../../src/streams/eventSink.js'
-import { Subscriber, type SubscriptionLimits } from '../../../src/streams/subscriber.js'
+import { Subscriber } from '../../../src/streams/subscriber.js'
+import { SubscriberPool } from '../../../src/streams/subscriberPool.js'
+import { localTotals } from '../../../src/transport/totals.js'
+import { wideSubscriptionLimits } from '../../serverLimits.js'
 import { bodyText } from '../rpc/testMethods.js'
 
-export const limits: SubscriptionLimits = {
-  subscriptionsMax: 1_024,
-  queueBytesDefault: 2 ** 20,
-  queueBytesMax: 2 ** 24,
-}
+export const limits = wideSubscriptionLimits
 
 // biome-ignore lint/suspicious/noExplicitAny: events are whatever came over the wire
 export type Event = any
@@ -27,8 +26,10 @@ export class TestClient implements EventSink {
   constructor(
     private readonly endpoint: Endpoint,
     subscriptionLimits = limits,
+    pool = new SubscriberPool(subscriptionLimits, localTotals()),
+    key?: string,
   ) {
-    this.subscriber = new Subscriber(this, subscriptionLimits)
+    this.subscriber = new Subscriber(this, key, pool)
   }
 
   get bufferedBytes(): number {
