@@ -149,12 +149,12 @@ export class Forwarder {
       await this.#queue.settle(hash, outcome.rejection)
       return undefined
     }
-    const isUndelivered = outcome.kind === 'unanswered' && outcome.isUndelivered && !wasSent
-    await this.#queue.endSending(hash, { isUndelivered })
+    if (outcome.kind === 'unanswered' && outcome.isUndelivered && !wasSent) await this.#queue.takeBack(hash)
     return this.#isStopped ? undefined : this.#backOff(standing, outcome)
   }
 
-  async #attempt({ hash, body, wasSent }: Outgoing, standing: Standing): Promise<Outcome> {
+  async #attempt({ hash, body, wasSent, expiry }: Outgoing, standing: Standing): Promise<Outcome> {
+    if (expiry !== undefined) return this.#ask(hash, expiry, standing)
     const delivery = await this.#client.submit(hash, body)
     if (delivery.kind === 'unanswered') return delivery
     this.#noteAnswer()

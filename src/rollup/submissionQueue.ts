@@ -57,6 +57,8 @@ export interface Outgoing {
   readonly body: string
   /** The sequencer may have it already, from an attempt before. */
   readonly wasSent: boolean
+  /** Its time is over: unless the sequencer has it, it is to be settled with this. */
+  readonly expiry: Rejection | undefined
 }
 
 /** Sizes of the queue. */
@@ -82,8 +84,6 @@ export class SubmissionQueue extends SubmissionDesk {
   /** In the order of arrival. */
   readonly #waiting = new Map<Felt, Waiting>()
   readonly #listeners = new Set<(change: StatusChange) => void>()
-  /** Given to the sequencer at this moment. */
-  readonly #sending = new Set<Felt>()
   /** Of what waits, decisions under way included. */
   #count = 0
   #bytes = 0
@@ -168,14 +168,14 @@ export class SubmissionQueue extends SubmissionDesk {
       const row = hash && this.#store.readRow(hash)
       const body = hash && this.#store.readBody(hash)
       if (row === undefined || body === undefined) return undefined
-      const change = row.state === 'SENT' ? undefined : this.#moveRow(row, 'SENT')
-      this.#sending.add(row.hash as Felt)
+      const wasSent = row.state === 'SENT'
       return {
-        change,
+        change: wasSent ? undefined : this.#moveRow(row, 'SENT'),
         outgoing: {
           hash: row.hash as Felt,
           body: Buffer.from(body).toString(),
-          wasSent: row.state === 'SENT',
+          wasSent,
+          expiry: wasSent && this.#isOld(row, Date.now()) ? this.#expiry : undefined,
         },
       }
     })
@@ -183,10 +183,8 @@ export class SubmissionQueue extends SubmissionDesk {
     return found?.outgoing
   }
 
-  /** Ends an attempt that came to no word of the sequencer. `isUndelivered`: no attempt can have reached it. */
-  async endSending(hash: Felt, { isUndelivered }: { readonly isUndelivered: boolean }): Promise<void> {
-    this.#sending.delete(hash)
-    if (!isUndelivered) return
+  /** Marks a transaction as RECEIVED again, after the one attempt at it, which cannot have reached the sequencer. */
+  async takeBack(hash: Felt): Promise<void> {
     const change = await this.#store.write(() => {
       const row = this.#store.readRow(hash)
       return row?.state === 'SENT' ? this.#moveRow(row, 'RECEIVED') : undefined
@@ -195,26 +193,24 @@ export class SubmissionQueue extends SubmissionDesk {
   }
 
   /** Settles a transaction; nothing happens where it is settled already. `rejection` undefined: accepted. */
-  async settle(hash: Felt, rejection: Rejection | undefined): Promise<void> {
-    const state = rejection === undefined ? 'ACCEPTED' : 'REJECTED'
-    const change = await this.#store.write(() => {
-      const row = this.#store.readRow(hash)
-      return row === undefined || isSettled(row.state) ? undefined : this.#settleRow(row, state, rejection)
-    })
-    this.#sending.delete(hash)
-    if (change !== undefined) this.#publish([change])
+  settle(hash: Felt, rejection: Rejection | undefined): Promise<void> {
+    return this.#settleIf(hash, rejection, ({ state }) => !isSettled(state))
   }
 
-  /** Rejects what has waited too long and removes what was kept long enough. To be called now and then. */
+  /**
+   * Rejects what has waited too long and removes what was kept long enough. To be called now and then. What is SENT
+   * the sequencer may have, so it is left to whoever can ask it (see {@link Outgoing.expiry}).
+   */
   async sweep(now = Date.now()): Promise<void> {
-    const { waitingMsMax, retentionMs, settledMax } = this.#options.limits
+    const { retentionMs, settledMax } = this.#options.limits
     const expired: Felt[] = []
-    for (const [hash, { receivedAtMs }] of this.#waiting) {
-      if (receivedAtMs > now - waitingMsMax) break
-      if (!this.#sending.has(hash)) expired.push(hash)
+    for (const [hash, waiting] of this.#waiting) {
+      if (!this.#isOld(waiting, now)) break
+      expired.push(hash)
     }
-    const text = `expired: no word of the sequencer within ${Math.round(waitingMsMax / 1000)} s`
-    await Promise.all(expired.map((hash) => this.settle(hash, { code: undefined, text })))
+    // Looked at again inside the write, which a sending may have come before.
+    const mayExpire = (row: SubmissionRow) => row.state === 'RECEIVED' && this.#isOld(row, now)
+    await Promise.all(expired.map((hash) => this.#settleIf(hash, this.#expiry, mayExpire)))
     const prune = (beforeMs: number, limit: number): Promise<number> =>
       this.#store.write(() => {
         const hashes = this.#store.readSettledBefore(beforeMs, limit)
@@ -268,6 +264,28 @@ export class SubmissionQueue extends SubmissionDesk {
     if (this.#bytes + bytes > waitingBytesMax) {
       throw full(`${this.#bytes} bytes of transactions wait for the sequencer`)
     }
+  }
+
+  #isOld({ receivedAtMs }: { readonly receivedAtMs: number }, now: number): boolean {
+    return receivedAtMs <= now - this.#options.limits.waitingMsMax
+  }
+
+  get #expiry(): Rejection {
+    const seconds = Math.round(this.#options.limits.waitingMsMax / 1000)
+    return { code: undefined, text: `expired: no word of the sequencer within ${seconds} s` }
+  }
+
+  async #settleIf(
+    hash: Felt,
+    rejection: Rejection | undefined,
+    condition: (row: SubmissionRow) => boolean,
+  ): Promise<void> {
+    const state = rejection === undefined ? 'ACCEPTED' : 'REJECTED'
+    const change = await this.#store.write(() => {
+      const row = this.#store.readRow(hash)
+      return row !== undefined && condition(row) ? this.#settleRow(row, state, rejection) : undefined
+    })
+    if (change !== undefined) this.#publish([change])
   }
 
   #moveRow(row: SubmissionRow, state: SubmissionState): StatusChange {

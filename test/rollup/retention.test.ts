@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
+import type { Felt } from '../../src/rollup/felt.js'
 import { makeTransaction } from '../invokeTransactions.js'
+import { waitFor } from '../program.js'
+import { startSequencer } from '../sequencer.js'
 import { openQueue, refusal } from './queues.js'
 
 t.test('what waits too long is rejected, what was kept long enough goes', async (t) => {
@@ -70,4 +73,45 @@ t.test('a store of another chain is refused under the same name', async (t) => {
     message: /chain id is 0x1 now/,
   })
   await store.close()
+})
+
+t.test('expiry does not overtake a sending that was begun before', async (t) => {
+  const { queue, submit } = openQueue(t, t.testdir(), { limits: { waitingMsMax: 60_000 } })
+  const hash = await submit(makeTransaction(1, 0))
+  const [outgoing] = await Promise.all([queue.beginSending('0x1' as Felt), queue.sweep(Date.now() + 61_000)])
+  t.equal(outgoing?.hash, hash)
+  t.equal(queue.readRow(hash)?.state, 'SENT')
+})
+
+t.test('what the sequencer may have expires only if it does not have it', async (t) => {
+  const sequencer = await startSequencer(t)
+  const url = `${sequencer.origin}/rpc`
+  for (const [sender, lost, end] of [
+    [1, 'dropAfter', 'ACCEPTED'],
+    [2, 'dropBefore', 'REJECTED'],
+  ] as const) {
+    const { queue, submit, reaches, forward } = openQueue(t, t.testdir(), { limits: { waitingMsMax: 1 } })
+    await sequencer.order({
+      kind: 'react',
+      next: [{ kind: lost }],
+      always: { kind: 'status', status: 503, body: '' },
+    })
+    // Nobody knows as long as nobody says.
+    await sequencer.order({
+      kind: 'say',
+      next: [
+        { status: 503, body: '' },
+        { status: 200, body: '{"error":{"code":-32603}}' },
+      ],
+    })
+    const hash = await submit(makeTransaction(sender, 0))
+    forward({ url })
+    await waitFor('it to be asked for', async () => {
+      await queue.sweep()
+      return (await sequencer.report()).asked.filter((each) => each === hash).length >= 2
+    })
+    await reaches(hash, end)
+    const text = 'expired: no word of the sequencer within 0 s'
+    t.strictSame(queue.readRow(hash)?.rejection, end === 'ACCEPTED' ? undefined : { code: undefined, text })
+  }
 })
