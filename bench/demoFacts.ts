@@ -22,7 +22,7 @@ interface Sights {
   readonly contracts: readonly Named[]
   readonly slots: readonly { readonly address: string; readonly slot: string }[]
   readonly blocks: readonly Block[]
-  readonly head: { readonly number: number }
+  readonly head: { readonly number: number; readonly stateRoot: string }
 }
 
 const sights = JSON.parse(readFileSync(join(devnetFolder, 'sights.json'), 'utf8')) as Sights
@@ -40,6 +40,7 @@ export function addressOf(name: string): string {
 
 export const slots = sights.slots
 export const headNumber = sights.head.number
+export const headStateRoot = sights.head.stateRoot
 export const fullBlock = found(
   'block of 200',
   sights.blocks.find(({ transactions }) => transactions >= 200),

@@ -1,7 +1,7 @@
 /** The report as one HTML page that needs nothing else: charts in SVG, every number in a table below them. */
 import { type Chart, chartStyle, chartsOf, chartWidth, escapeText } from './charts.js'
 import { type Finding, isFailed, type Report, type Side } from './outcome.js'
-import { count, ratioText } from './terminalReport.js'
+import { count, phaseLines, ratioText } from './terminalReport.js'
 
 export function htmlReport(report: Report): string {
   return `<!doctype html>
@@ -18,7 +18,7 @@ ${chartsOf(report.findings).map(figure).join('\n')}
 request, because the loader and not the server was the limit; the loader reaches ${count(report.loaderCeiling)} answers a
 second. RSS counts the mapped pages of the stores, which are the system's file cache; own is without these.</p>
 ${table(report.findings)}
-</html>
+${report.findings.map(phases).join('')}</html>
 `
 }
 
@@ -28,7 +28,7 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto
 h1, h2 { line-height: 1.2; }
 h2 { margin: 2.5rem 0 .6rem; font-size: 1.2rem; }
 svg { display: block; width: 100%; height: auto; }
-.scroll { overflow-x: auto; }
+.scroll, pre { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap; font-size: 13px; }
 td, th { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid var(--line); }
 td:first-child, th:first-child { text-align: left; }
@@ -39,6 +39,11 @@ tr.rival td { color: var(--faint); border-bottom-style: dotted; }`
 function figure({ title, height, content }: Chart): string {
   return `<h2>${escapeText(title)}</h2>
 <svg viewBox="0 0 ${chartWidth} ${height}" role="img" aria-label="${escapeText(title)}">${content}</svg>`
+}
+
+function phases(finding: Finding): string {
+  const lines = phaseLines(finding)
+  return lines.length === 0 ? '' : `<pre>${escapeText(lines.join('\n'))}</pre>\n`
 }
 
 const headings = [

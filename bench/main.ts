@@ -14,6 +14,7 @@ import { htmlReport } from './htmlReport.js'
 import { type Contestant, measureHttp, type RunSettings, saturateUrl, startBare } from './httpRun.js'
 import { importScenario, readsWhileImporting } from './importRun.js'
 import { memory } from './memoryRun.js'
+import { neighbours } from './neighbours.js'
 import { type BenchOptions, helpText, parseOptions } from './options.js'
 import { type Finding, isFailed, type Outcome, type Report } from './outcome.js'
 import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './scenarios.js'
@@ -22,7 +23,7 @@ import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { publish } from './speedPage.js'
 import { submissions } from './submissionRun.js'
 import { findShortfalls, parseTargets, shortfallTable, type Target } from './targets.js'
-import { findingLine, footLines, headLine } from './terminalReport.js'
+import { findingLine, footLines, headLine, phaseLines } from './terminalReport.js'
 import { startTidegate, withoutCaches } from './tidegateServer.js'
 
 /** A store of 10,000,000 slots is mapped, and the engine compiled, in 40 s; a noisy machine may never settle. */
@@ -36,6 +37,7 @@ const specialScenarios: readonly SpecialScenario[] = [
   newHeads(1_000),
   newHeads(5_000),
   submissions,
+  neighbours,
 ]
 
 /** The networks of one run, each made or found at its first use. */
@@ -105,7 +107,7 @@ async function run(
   const findings: Finding[] = []
   const tell = (finding: Finding) => {
     findings.push(finding)
-    console.log(findingLine(finding))
+    console.log([findingLine(finding), ...phaseLines(finding)].join('\n'))
   }
   const { machine, about } = facts(options)
   console.log(

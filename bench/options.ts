@@ -29,7 +29,7 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
 
   npm run bench -- [flags]         everything, in half an hour with anvil: a table here, JSON and an HTML page under
                                    bench/results
-  npm run bench:check              a short run beside anvil, in 6 minutes once its networks are made; exits 1 where
+  npm run bench:check              a short run beside anvil, in 9 minutes once its networks are made; exits 1 where
                                    it falls short of bench/targets.json
 
   --against anvil                  also the same questions to anvil holding the same chain; answers are compared first

@@ -35,6 +35,35 @@ export interface Ratio {
   readonly by: 'rate' | 'cpu' | 'p99'
 }
 
+/** How often what was told: a status, an error code, how a connection ended. */
+export type Told = Readonly<Record<string, number>>
+
+/** One kind of question in one phase. */
+export interface Served {
+  readonly asked: number
+  readonly latencies: Latencies
+  readonly longestMs: number
+  /** The 99th percentile of how long after they were due questions were sent, ms. */
+  readonly sentAfterDueMs: number | undefined
+  readonly failed: number
+  /** Why. */
+  readonly failures: Told
+}
+
+/** Victims alone, or beside one attack or several. */
+export interface Phase {
+  readonly title: string
+  readonly reads: Served
+  readonly proofs: Served
+  /** Of the server while the phase lasted. */
+  readonly peakResidentBytes: number | undefined
+  readonly hasServerEnded: boolean
+  /** From the end of the attack until victims were served as if alone; undefined where that took too long. */
+  readonly recoverySeconds: number | undefined
+  /** What the attackers were told, of all of them. */
+  readonly told: Told
+}
+
 export interface Outcome {
   readonly name: string
   readonly title: string
@@ -46,6 +75,10 @@ export interface Outcome {
   readonly rivals: Readonly<Record<string, Side>>
   readonly ratios: Readonly<Record<string, Ratio>>
   readonly note?: string | undefined
+  /** Where every question has to come to a right answer: how many did not. */
+  readonly failures?: number
+  /** Parts of the scenario, in their order. */
+  readonly phases?: readonly Phase[]
 }
 
 /** A scenario that could not be measured, and why. */

@@ -29,6 +29,8 @@ export interface ServerProcess {
   pageFaults(): number | undefined
   /** Its memory now; nothing where the system does not tell. */
   memory(): Memory
+  /** Whether it has ended, by whatever. */
+  hasEnded(): boolean
   stop(): Promise<void>
 }
 
@@ -124,14 +126,19 @@ export function startServer(
         mainThreadSeconds: () => cpuSeconds(`/proc/${pid}/task/${pid}/stat`),
         pageFaults: () => pageFaults(`/proc/${pid}/stat`),
         memory: () => memoryOf(pid),
+        hasEnded: () => hasEnded(child),
         stop: () => stop(child),
       })
     })
   })
 }
 
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
+}
+
 async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
+  if (hasEnded(child)) return
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
   await ended

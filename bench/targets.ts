@@ -11,6 +11,8 @@ interface RatioTarget {
   readonly rival: string
   /** How many times better than the rival, at least. */
   readonly min: number
+  /** Of a p99: so many ms more than the rival's are enough as well. */
+  readonly orMsMore?: number
 }
 
 interface MemoryTarget {
@@ -19,7 +21,13 @@ interface MemoryTarget {
   readonly maxMB: number
 }
 
-export type Target = RatioTarget | MemoryTarget
+interface FailuresTarget {
+  readonly scenario: string
+  /** Questions without a right answer, at most. */
+  readonly maxFailures: number
+}
+
+export type Target = RatioTarget | MemoryTarget | FailuresTarget
 
 export interface Shortfall {
   readonly target: Target
@@ -37,8 +45,8 @@ export function parseTargets(text: string): Target[] {
     const target = parseTarget(entry)
     if (target === undefined) {
       throw new RangeError(
-        `targets[${at}]: expected scenario, rival and a positive min, or scenario and a positive maxMB, ` +
-          `got ${JSON.stringify(entry)}`,
+        `targets[${at}]: expected scenario and either rival and a positive min, perhaps with orMsMore, or a ` +
+          `positive maxMB, or maxFailures; got ${JSON.stringify(entry)}`,
       )
     }
     const id = `${target.scenario} ${measureOf(target)}`
@@ -48,12 +56,24 @@ export function parseTargets(text: string): Target[] {
   })
 }
 
-function parseTarget(entry: Partial<RatioTarget & MemoryTarget> | unknown): Target | undefined {
-  const { scenario, rival, min, maxMB } = (entry ?? {}) as Partial<RatioTarget & MemoryTarget>
+function parseTarget(entry: unknown): Target | undefined {
+  const { scenario, ...measure } = (entry ?? {}) as Partial<RatioTarget & MemoryTarget & FailuresTarget>
   if (typeof scenario !== 'string') return undefined
-  if (typeof rival === 'string' && isPositive(min) && maxMB === undefined) return { scenario, rival, min }
-  if (isPositive(maxMB) && rival === undefined && min === undefined) return { scenario, maxMB }
-  return undefined
+  const { rival, min, orMsMore, maxMB, maxFailures } = measure
+  switch (Object.keys(measure).sort().join()) {
+    case 'min,rival':
+      return typeof rival === 'string' && isPositive(min) ? { scenario, rival, min } : undefined
+    case 'min,orMsMore,rival':
+      return typeof rival === 'string' && isPositive(min) && isPositive(orMsMore)
+        ? { scenario, rival, min, orMsMore }
+        : undefined
+    case 'maxMB':
+      return isPositive(maxMB) ? { scenario, maxMB } : undefined
+    case 'maxFailures':
+      return isPositive(maxFailures) || maxFailures === 0 ? { scenario, maxFailures } : undefined
+    default:
+      return undefined
+  }
 }
 
 function isPositive(value: unknown): value is number {
@@ -67,17 +87,25 @@ export function findShortfalls(report: Report, targets: readonly Target[]): Shor
     if (finding === undefined || isFailed(finding)) {
       return [{ target, measured: undefined, why: finding?.failed ?? 'not part of this run' }]
     }
-    const shortfall = 'rival' in target ? ratioShortfall(target, finding) : memoryShortfall(target, finding)
+    const shortfall = shortfallOf(target, finding)
     return shortfall === undefined ? [] : [shortfall]
   })
 }
 
-function ratioShortfall(target: RatioTarget, { ratios }: Outcome): Shortfall | undefined {
+function shortfallOf(target: Target, outcome: Outcome): Shortfall | undefined {
+  if ('rival' in target) return ratioShortfall(target, outcome)
+  return 'maxMB' in target ? memoryShortfall(target, outcome) : failuresShortfall(target, outcome)
+}
+
+function ratioShortfall(target: RatioTarget, { ratios, own, rivals }: Outcome): Shortfall | undefined {
   const ratio = ratios[target.rival]
   if (ratio === undefined) {
     return { target, measured: undefined, why: `no comparison with ${target.rival} in this run` }
   }
   if (ratio.value >= target.min) return undefined
+  const [p99, rivalP99] = [own.latencies?.p99, rivals[target.rival]?.latencies?.p99]
+  const isNear = p99 !== undefined && rivalP99 !== undefined && p99 - rivalP99 <= (target.orMsMore ?? 0)
+  if (isNear && ratio.by === 'p99') return undefined
   const short = ((1 - ratio.value / target.min) * 100).toFixed(0)
   return { target, measured: ratio.value, why: `${short} % short, by ${ratio.by}` }
 }
@@ -92,8 +120,22 @@ function memoryShortfall(target: MemoryTarget, { own }: Outcome): Shortfall | un
   return { target, measured, why: `${((measured / target.maxMB - 1) * 100).toFixed(0)} % over` }
 }
 
+function failuresShortfall(target: FailuresTarget, { failures }: Outcome): Shortfall | undefined {
+  if (failures === undefined) return { target, measured: undefined, why: 'it does not count failures' }
+  if (failures <= target.maxFailures) return undefined
+  return { target, measured: failures, why: `${failures - target.maxFailures} too many` }
+}
+
 function measureOf(target: Target): string {
-  return 'rival' in target ? target.rival : 'RSS MB'
+  if ('rival' in target) return target.rival
+  return 'maxMB' in target ? 'RSS MB' : 'failures'
+}
+
+function boundOf(target: Target): string {
+  if ('rival' in target) {
+    return `≥ ${target.min}${target.orMsMore === undefined ? '' : ` or ≤ ${target.orMsMore} ms more`}`
+  }
+  return `≤ ${'maxMB' in target ? target.maxMB : target.maxFailures}`
 }
 
 /** The shortfalls as a table for a terminal. */
@@ -101,7 +143,7 @@ export function shortfallTable(shortfalls: readonly Shortfall[]): string {
   const rows = shortfalls.map(({ target, measured, why }) => [
     target.scenario,
     measureOf(target),
-    'rival' in target ? `≥ ${target.min}` : `≤ ${target.maxMB}`,
+    boundOf(target),
     measured === undefined ? '–' : measured.toFixed(2),
     why,
   ])

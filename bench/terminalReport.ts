@@ -1,4 +1,5 @@
 /** The report as a table on a terminal, row by row as it comes. */
+import { phaseTable } from './neighboursPhases.js'
 import { type Finding, isFailed, type Ratio, type Report, type Side, saturatedMin } from './outcome.js'
 
 const nameWidth = 64
@@ -32,6 +33,11 @@ export function findingLine(finding: Finding): string {
   const row =
     name + cells.map((cell, at) => cell.padStart((columns[at] as (typeof columns)[number])[1])).join('')
   return remarks === '' ? row : `${row}  ${remarks}`
+}
+
+/** The parts of a scenario, as a table of their own below its row. */
+export function phaseLines(finding: Finding): string[] {
+  return isFailed(finding) || finding.phases === undefined ? [] : ['', ...phaseTable(finding.phases), '']
 }
 
 /** What stands below the table. */

@@ -8,7 +8,7 @@ import { compareSides, type Finding, type Outcome, type Report } from '../../../
 import { httpScenarios } from '../../../bench/scenarios.js'
 import { withFigures } from '../../../bench/speedPage.js'
 import { findShortfalls, parseTargets, shortfallTable } from '../../../bench/targets.js'
-import { findingLine, headLine } from '../../../bench/terminalReport.js'
+import { findingLine, headLine, phaseLines } from '../../../bench/terminalReport.js'
 import { packageRoot } from '../../../src/config.js'
 
 const latencies = { p50: 0.2, p975: 0.4, p99: 0.61, p999: undefined }
@@ -90,6 +90,49 @@ t.test('memory has a bound of its own', async (t) => {
   t.match(unknown, [{ measured: undefined, why: /does not tell/ }])
 })
 
+t.test('a p99 may be so many milliseconds more than the rival has, whatever their ratio', async (t) => {
+  const finding = (p99: number): Finding => ({
+    ...measured,
+    own: { ...measured.own, latencies: { ...latencies, p99 } },
+    rivals: { idle: { rate: 1, rateSpread: 0, latencies: { ...latencies, p99: 10 } } },
+    ratios: { idle: { value: 10 / p99, by: 'p99' } },
+  })
+  const short = (p99: number, target: string) =>
+    findShortfalls({ ...report, findings: [finding(p99)] }, parseTargets(`[${target}]`))
+  const target = '{"scenario":"slot-cached","rival":"idle","min":0.5,"orMsMore":50}'
+  t.same(short(20, target), [])
+  t.same(short(60, target), [])
+  t.match(shortfallTable(short(61, target)), /idle +≥ 0\.5 or ≤ 50 ms more +0\.16 +67 % short, by p99/)
+  t.equal(short(60, '{"scenario":"slot-cached","rival":"idle","min":0.5}').length, 1)
+  const long = finding(200)
+  const idle = { rate: 1, rateSpread: 0, latencies: { ...latencies, p99: 120 } }
+  const slowIdle = { ...long, rivals: { idle }, ratios: { idle: { value: 0.6, by: 'p99' as const } } }
+  t.same(findShortfalls({ ...report, findings: [slowIdle] }, parseTargets(`[${target}]`)), [])
+})
+
+t.test('failures are counted against a bound, which may be none', async (t) => {
+  const short = (failures: number | undefined) => {
+    const finding = failures === undefined ? measured : { ...measured, failures }
+    const targets = parseTargets('[{"scenario":"slot-cached","maxFailures":0}]')
+    return findShortfalls({ ...report, findings: [finding] }, targets)
+  }
+  t.same(short(0), [])
+  t.match(shortfallTable(short(3)), /slot-cached +failures +≤ 0 +3\.00 +3 too many/)
+  t.match(short(undefined), [{ measured: undefined, why: /does not count/ }])
+})
+
+t.test('phases stand below the row of their scenario and on the page', async (t) => {
+  const served = { asked: 9, latencies, longestMs: 1, sentAfterDueMs: 0.1, failed: 0, failures: {} }
+  const phase = { reads: served, proofs: served, peakResidentBytes: 2e8, hasServerEnded: false }
+  const finding: Finding = {
+    ...measured,
+    phases: [{ ...phase, title: '<idle>', recoverySeconds: 0, told: {} }],
+  }
+  t.same(phaseLines(measured), [])
+  t.match(phaseLines(finding).join('\n'), /^<idle> +0\.20 +0\.61 +1\.0 /m)
+  t.match(htmlReport({ ...report, findings: [finding] }), /<pre>[^<]*&lt;idle>/)
+})
+
 t.test('faulty targets are refused with their place', async (t) => {
   t.throws(() => parseTargets('{}'), { message: 'targets: expected an array' })
   t.throws(() => parseTargets('[{"scenario":"a","rival":"b","min":0}]'), { message: /^targets\[0\]/ })
@@ -97,6 +140,17 @@ t.test('faulty targets are refused with their place', async (t) => {
   t.throws(() => parseTargets('[{"scenario":"a","rival":"b","min":1,"maxMB":1}]'), {
     message: /^targets\[0\]/,
   })
+  const mixed = [
+    '"rival":"b","min":1,"maxFailures":1',
+    '"maxFailures":-1',
+    '"maxMB":0',
+    '"rival":"b","min":1,"orMsMore":0',
+    '"rival":"b","orMsMore":1',
+    '"maxMB":1,"more":1',
+  ]
+  for (const measure of mixed) {
+    t.throws(() => parseTargets(`[{"scenario":"a",${measure}}]`), { message: /^targets\[0\]/ })
+  }
   const twice = '{"scenario":"a","rival":"b","min":1}'
   t.throws(() => parseTargets(`[${twice},${twice}]`), { message: /^targets\[1\]: a b is there twice/ })
 })
@@ -104,7 +158,14 @@ t.test('faulty targets are refused with their place', async (t) => {
 t.test('every target that ships names a scenario', async (t) => {
   const targets = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))
   const http = httpScenarios({ accounts: 10, largeSlots: 10 }).map(({ name }) => name)
-  const known = new Set([...http, 'import', 'memory', 'reads-under-proofs', 'reads-while-importing'])
+  const known = new Set([
+    ...http,
+    'import',
+    'memory',
+    'neighbours',
+    'reads-under-proofs',
+    'reads-while-importing',
+  ])
   t.ok(targets.length > 0)
   for (const { scenario } of targets) t.ok(known.has(scenario), scenario)
 })

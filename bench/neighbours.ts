@@ -1,0 +1,182 @@
+/**
+ * Whether one caller can make a server slow or wrong for others: five victims with a key each ask for cached reads and
+ * new proofs, first alone, then beside one attack after the other, then beside all of them. The server has every limit
+ * at its default. What counts is the p99 of the reads in the worst phase beside the same while idle, and that no
+ * question of a victim fails.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { targetOf, warmUp, withConnections } from './httpLoader.js'
+import { type Attack, attacks } from './neighboursAttacks.js'
+import { outcomeOf, phaseOf, servedOf } from './neighboursPhases.js'
+import { Tally } from './neighboursTally.js'
+import { Victims } from './neighboursVictims.js'
+import type { Phase, Told } from './outcome.js'
+import { endWithThisProcess, type Memory } from './serverProcess.js'
+import type { RunContext, SpecialScenario } from './specialScenario.js'
+import { startTidegate, type TidegateProcess } from './tidegateServer.js'
+
+const victimCount = 5
+/** At least: an execution may take 5 s, and its caller is to be told so within the attack. */
+const phaseSecondsMin = 6
+const memorySampleMs = 50
+/** A read that takes no longer than this, or than the longest while idle, is one of a calm server. */
+const calmMs = 50
+/** Victims ask for so long to see whether the server is calm, and for so long at most. */
+const lookSeconds = 0.2
+const recoverySecondsMax = 60
+/** For an attacker to start, and to report after its end, on a core that others use. */
+const attackerMsMax = 60_000
+
+export const neighbours: SpecialScenario = {
+  name: 'neighbours',
+  title: 'reads and proofs beside attackers',
+  async run(context) {
+    const seconds = Math.max(phaseSecondsMin, context.settings.rounds * context.settings.seconds)
+    const stage = new Stage(context, seconds)
+    try {
+      await stage.open()
+      const idle = await stage.play('idle', [])
+      const attacked: Phase[] = []
+      for (const attack of attacks) attacked.push(await stage.play(attack.title, [attack]))
+      const together = attacks.filter(({ isAlone }) => isAlone !== true)
+      attacked.push(await stage.play('all at the same time', together))
+      return outcomeOf([idle, ...attacked], victimCount, stage.memory())
+    } finally {
+      await stage.close()
+    }
+  },
+}
+
+/** A server, its victims, and its attackers phase by phase. */
+class Stage {
+  #server: TidegateProcess | undefined
+  #victims: Victims | undefined
+  #idleLongestMs = 0
+
+  constructor(
+    private readonly context: RunContext,
+    private readonly seconds: number,
+  ) {}
+
+  /** Starts a server, in place of one that has ended. */
+  async open(): Promise<void> {
+    const { folder, settings, server: options, network } = this.context
+    const keyNames = [
+      ...Array.from({ length: victimCount }, (_, at) => `victim ${at + 1}`),
+      ...attacks.map(({ name }) => `attacker ${name}`),
+    ]
+    await this.close()
+    const server = await startTidegate(folder, [await network('demo')], { ...options, keyNames })
+    this.#server = server
+    this.#victims = new Victims(server.keyedUrls.slice(0, victimCount))
+    await this.#victims.learn()
+    const next = this.#victims.questions()
+    await withConnections(targetOf(server.keyedUrls[0] as string), settings.connections, (open) =>
+      warmUp(open, settings.warmUpSecondsMax, next, () => server.pageFaults()),
+    )
+  }
+
+  /** The victims beside these attacks. */
+  async play(title: string, together: readonly Attack[]): Promise<Phase> {
+    if (this.#current.hasEnded()) await this.open()
+    const server = this.#current
+    const victims = this.#victims as Victims
+    const attackers = await Promise.all(together.map((attack) => this.#startAttacker(attack)))
+    let peakResidentBytes = server.memory().residentBytes
+    const sampler = setInterval(() => {
+      const { residentBytes } = server.memory()
+      if (residentBytes !== undefined) peakResidentBytes = Math.max(peakResidentBytes ?? 0, residentBytes)
+    }, memorySampleMs)
+    try {
+      const [heard, ...reports] = await Promise.all([
+        victims.ask(this.seconds),
+        ...attackers.map((attacker) => attack(attacker, this.seconds)),
+      ])
+      if (together.length === 0) this.#idleLongestMs = servedOf(heard.reads).longestMs
+      const recoverySeconds = together.length === 0 ? 0 : await this.#recover()
+      return phaseOf(title, heard, {
+        peakResidentBytes,
+        hasServerEnded: server.hasEnded(),
+        recoverySeconds,
+        told: sumOf(reports),
+      })
+    } finally {
+      clearInterval(sampler)
+      for (const attacker of attackers) attacker.kill('SIGKILL')
+    }
+  }
+
+  /** Of the last server, now. */
+  memory(): Memory {
+    return this.#current.memory()
+  }
+
+  async close(): Promise<void> {
+    this.#victims?.close()
+    await this.#server?.stop()
+  }
+
+  get #current(): TidegateProcess {
+    if (this.#server === undefined) throw new Error('there is no server')
+    return this.#server
+  }
+
+  /** Resolves once the attacker is ready to begin. */
+  async #startAttacker(attack: Attack): Promise<ChildProcess> {
+    const program = fileURLToPath(new URL('./neighboursAttacker.js', import.meta.url))
+    const url = this.#current.keyedUrls[victimCount + attacks.indexOf(attack)] as string
+    const attacker = endWithThisProcess(fork(program, [attack.name, url]))
+    await messageOf(attacker, attackerMsMax)
+    return attacker
+  }
+
+  /** Seconds until a look at the server shows it calm; undefined where that takes too long, or it has ended. */
+  async #recover(): Promise<number | undefined> {
+    const sinceMs = performance.now()
+    const calm = Math.max(calmMs, this.#idleLongestMs)
+    for (;;) {
+      const seconds = (performance.now() - sinceMs) / 1_000
+      if (seconds > recoverySecondsMax || this.#current.hasEnded()) return undefined
+      const { reads, proofs } = await (this.#victims as Victims).ask(lookSeconds)
+      const isCalm = [reads, proofs].every(
+        ({ latencies, failures }) =>
+          Object.keys(failures).length === 0 && latencies.every((latency) => latency <= calm),
+      )
+      if (isCalm) return seconds
+    }
+  }
+}
+
+/** Has an attacker begin; resolves to what it was told. */
+async function attack(attacker: ChildProcess, seconds: number): Promise<Told> {
+  attacker.send(seconds * 1_000)
+  return (await messageOf(attacker, seconds * 1_000 + attackerMsMax)) as Told
+}
+
+/** The next message of a process. Rejects where it ends first, or is silent for so long. */
+async function messageOf(child: ChildProcess, msMax: number): Promise<unknown> {
+  const over = new AbortController()
+  const { signal } = over
+  try {
+    return await Promise.race([
+      once(child, 'message', { signal }).then(([message]) => message as unknown),
+      once(child, 'exit', { signal }).then(([code, by]) => {
+        throw new Error(`an attacker ended with ${code ?? by}`)
+      }),
+      setTimeout(msMax, undefined, { signal }).then(() => {
+        throw new Error(`an attacker said nothing for ${msMax / 1_000} s`)
+      }),
+    ])
+  } finally {
+    over.abort()
+  }
+}
+
+function sumOf(reports: readonly Told[]): Told {
+  const tally = new Tally()
+  for (const report of reports) for (const [what, count] of Object.entries(report)) tally.add(what, count)
+  return tally.counts()
+}
