@@ -72,7 +72,7 @@ const columns = [
   ['p99', 8],
   ['longest', 9],
   ['late', 7],
-  ['failed', 8],
+  ['failed', 12],
   ['RSS MB', 8],
   ['calm s', 8],
 ] as const

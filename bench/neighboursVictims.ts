@@ -62,7 +62,8 @@ export class Victims {
     this.#victims = urls.map((url) => ({
       url,
       reads: new Agent({ keepAlive: true, maxSockets: 1 }),
-      proofs: new Agent({ keepAlive: true, maxSockets: proofConnections }),
+      // In turn, so that none is idle for so long that the server closes it.
+      proofs: new Agent({ keepAlive: true, maxSockets: proofConnections, scheduling: 'fifo' }),
     }))
   }
 
