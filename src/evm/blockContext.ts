@@ -19,7 +19,7 @@ export interface BlockContext {
   readonly gasLimit: bigint
   /** 20 bytes. */
   readonly coinbase: Uint8Array
-  /** Wei; undefined before London. */
+  /** Wei; undefined where neither the block nor an override has one. A block has it whatever fork overrides choose. */
   readonly baseFee: bigint | undefined
   /** Wei; undefined before Cancun. */
   readonly blobBaseFee: bigint | undefined
@@ -77,7 +77,10 @@ function readBlockContext(
   const number = overrides.number ?? BigInt(header.number)
   const timestamp = overrides.time ?? BigInt(header.timestamp)
   const isMerged = header.difficulty === 0n || schedule.isMerged(parentTotal)
-  const fork = schedule.forkAt(toForkInteger(number), toForkInteger(timestamp), isMerged)
+  const ownFork = schedule.forkAt(header.number, header.timestamp, isMerged)
+  const fork = forkOf(schedule, number, timestamp, isMerged, overrides) ?? ownFork
+  const baseFee = overrides.baseFeePerGas ?? header.baseFeePerGas
+  const blobBaseFee = overrides.blobBaseFee ?? blobPrice(header, schedule, ownFork)
   return {
     stateRoot: header.stateRoot,
     context: {
@@ -88,15 +91,30 @@ function readBlockContext(
       prevRandao: overrides.prevRandao ?? header.mixHash,
       gasLimit: overrides.gasLimit ?? header.gasLimit,
       coinbase: overrides.feeRecipient ?? header.miner,
-      baseFee: includesFork(fork, 'london')
-        ? (overrides.baseFeePerGas ?? header.baseFeePerGas ?? 0n)
-        : undefined,
-      blobBaseFee: includesFork(fork, 'cancun')
-        ? (overrides.blobBaseFee ?? blobPrice(header, schedule, fork))
-        : undefined,
+      baseFee,
+      blobBaseFee: includesFork(fork, 'cancun') ? blobBaseFee : undefined,
       ancestorHash: ancestorsOf(store, header, isPending ? undefined : hash),
     },
   }
+}
+
+/**
+ * The fork that overrides choose, as in go-ethereum: no fork since the Merge holds below London's number, and a block
+ * that is given randomness has merged. Undefined where they choose none.
+ */
+function forkOf(
+  schedule: ForkSchedule,
+  number: bigint,
+  timestamp: bigint,
+  isMerged: boolean,
+  overrides: BlockOverrides,
+): ForkName | undefined {
+  const { number: chosen, time, prevRandao } = overrides
+  if (chosen === undefined && time === undefined && prevRandao === undefined) return undefined
+  const at = [toForkInteger(number), toForkInteger(timestamp)] as const
+  const byNumber = schedule.forkAt(...at, false)
+  const hasMerged = isMerged || prevRandao !== undefined
+  return hasMerged && includesFork(byNumber, 'london') ? schedule.forkAt(...at, true) : byNumber
 }
 
 function totalDifficulty(store: ChainReader, hash: Hash32): bigint {

@@ -45,13 +45,14 @@ const versionedHashVersion = 1
 /** Checks everything but gas limit and balance. Throws FaultError. */
 export function priceMessage(message: CallMessage, block: BlockContext): PricedMessage {
   const sender = message.from ?? zeroAddress
-  // Before London there is no other price than gasPrice.
+  // A block without a base fee knows no other price than gasPrice.
   const hasMarket = block.baseFee !== undefined
   const feeCap = message.gasPrice ?? (hasMarket ? message.maxFeePerGas : undefined) ?? 0n
   const tip = message.gasPrice ?? (hasMarket ? message.maxPriorityFeePerGas : undefined) ?? 0n
   const isFree = feeCap === 0n && tip === 0n
   const baseFee = isFree && block.baseFee !== undefined ? 0n : block.baseFee
-  if (!isFree && baseFee !== undefined) checkFees(sender, feeCap, tip, baseFee)
+  if (!isFree && baseFee !== undefined && includesFork(block.fork, 'london'))
+    checkFees(sender, feeCap, tip, baseFee)
   const blobs = BigInt(message.blobVersionedHashes?.length ?? 0)
   const blobFeeCap = message.maxFeePerBlobGas ?? 0n
   const blobBaseFee =

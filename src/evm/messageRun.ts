@@ -181,7 +181,8 @@ function evmBlock({ context }: PricedMessage): EvmBlock {
       prevRandao,
       gasLimit,
       coinbase: new EvmAddress(coinbase),
-      ...(baseFee === undefined ? {} : { baseFeePerGas: baseFee }),
+      // Overrides may choose a fork with the instruction for a block without the fee.
+      baseFeePerGas: baseFee ?? 0n,
       getBlobGasPrice: () => blobBaseFee,
     },
   }

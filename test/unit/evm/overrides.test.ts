@@ -1,6 +1,7 @@
 /** Messages on a state and in a block that their caller has changed. */
 import t from 'tap'
-import type { AccountOverride } from '../../../src/evm/execution.js'
+import { type ForkName, ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
+import type { AccountOverride, BlockOverrides } from '../../../src/evm/execution.js'
 import { bytesToBigInt, bytesToHex, hexToBytes, padLeft } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { assemble } from './assembly.js'
@@ -11,11 +12,14 @@ import {
   demoStore,
   faultOf,
   goOn,
+  type Message,
   requestOf,
   resultOf,
   topOf,
   word,
 } from './demoExecution.js'
+
+const demoForks = new ForkSchedule(parseGenesisConfig(JSON.parse(demoStore.readIdentity()?.config ?? '{}')))
 
 t.test('overrides of the block', async (t) => {
   const at = (blockOverrides: object) => ({ blockOverrides })
@@ -114,3 +118,52 @@ t.test('a precompiled contract can be moved', async (t) => {
     },
   )
 })
+
+t.test('a number below a fork chooses the rules before it, also after the Merge', async (t) => {
+  const { config } = demoForks
+  const before = (fork: ForkName): BlockOverrides => ({ number: BigInt(config.blocks.get(fork) ?? 0) - 1n })
+  const ask = async (code: Uint8Array, blockOverrides: BlockOverrides, message: Message = {}) => {
+    const request = requestOf(
+      { to: contract, gas: 100_000n, from: addressOf(2), ...message },
+      [
+        { address: contract, code },
+        { address: addressOf(2), balance: 10n ** 24n },
+      ],
+      { blockOverrides },
+    )
+    const { failure, returnData } = await demoExecution.call(request, goOn)
+    return failure ?? bytesToBigInt(returnData)
+  }
+  const undefinedIn = async (code: Uint8Array, fork: ForkName) => {
+    const below = before(fork)
+    t.match(await ask(code, below), { why: /^invalid opcode/ }, `before ${fork}`)
+    t.type(await ask(code, { number: (below.number ?? 0n) + 1n }), 'bigint', fork)
+  }
+  await undefinedIn(topOf('BASEFEE'), 'london')
+  await undefinedIn(topOf('CHAINID'), 'istanbul')
+  await undefinedIn(topOf('RETURNDATASIZE'), 'byzantium')
+  // Forks by time are later than those by number.
+  t.match(await ask(hexToBytes('5f'), before('london')), { why: /^invalid opcode/ })
+  t.match(await ask(hexToBytes('5f'), { time: BigInt(config.times.get('shanghai') ?? 0) - 1n }), {
+    why: /^invalid opcode/,
+  })
+  t.type(await ask(topOf('BASEFEE'), { time: 0n }), 'bigint')
+  // What was randomness is difficulty, which is zero in a block after the Merge.
+  t.equal(await ask(topOf('PREVRANDAO'), before('london')), 0n)
+  t.equal(await ask(topOf('PREVRANDAO'), { ...before('london'), difficulty: 9n }), 9n)
+})
+
+t.test(
+  'fees are checked from London on, and the price follows from the base fee that the block has',
+  async (t) => {
+    const from = addressOf(2)
+    const low: Message = { from, maxFeePerGas: 5n, maxPriorityFeePerGas: 7n }
+    const rich = { address: from, balance: 10n ** 24n }
+    const at = (number: bigint) => ({ blockOverrides: { number } })
+    const london = BigInt(demoForks.config.blocks.get('london') ?? 0)
+    t.equal(await resultOf(topOf('GASPRICE'), low, [rich], at(london - 1n)), 5n)
+    t.equal(await resultOf(topOf('GASPRICE'), { from, gasPrice: 5n }, [rich], at(london - 1n)), 5n)
+    const fault = await faultOf(resultOf(topOf('GASPRICE'), low, [rich], at(london)))
+    t.match(fault, { why: /max priority fee per gas higher than max fee per gas/ })
+  },
+)
