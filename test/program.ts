@@ -27,10 +27,13 @@ export interface Run {
 }
 
 /** Starts `tidegate` with these words, standard streams as pipes. */
-export function startProgram(words: readonly string[], options: { readonly cwd?: string } = {}): Run {
+export function startProgram(
+  words: readonly string[],
+  { cwd, env }: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
+): Run {
   const child = spawn(process.execPath, [main, ...words], {
-    ...options,
-    env: { ...process.env, TIDEGATE_DEBUG: '' },
+    cwd,
+    env: { ...process.env, TIDEGATE_DEBUG: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const said = { out: '', err: '' }

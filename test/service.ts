@@ -27,6 +27,8 @@ export interface Service {
   readonly origin: string
   /** What it has printed on standard output so far, by lines. */
   readonly lines: readonly string[]
+  /** What it has printed on standard error so far. */
+  readonly said: { readonly err: string }
   readonly process: ChildProcess
   /** Sends a body to a path and returns status, text and the block that the answer says it was made from. */
   post(
@@ -61,14 +63,16 @@ export const spendingBatch = JSON.stringify(
 /** Starts `tidegate serve` and resolves once it listens. Rejects with what it said where it does not. */
 export async function startService(
   flags: readonly string[] = ['--config', fixtureConfig, '--no-auth'],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Service> {
   const child = spawn(process.execPath, [program, 'serve', '--port', '0', ...flags], {
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const lines: string[] = []
-  let said = ''
+  const said = { err: '' }
   child.stderr.on('data', (chunk) => {
-    said += chunk
+    said.err += chunk
   })
   const origin = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
@@ -76,7 +80,7 @@ export async function startService(
       const found = /listens on (http:\/\/\S+)/.exec(line)?.[1]
       if (found !== undefined) resolve(found)
     })
-    child.on('exit', (status) => reject(new Error(`serve ended with status ${status}: ${said}`)))
+    child.on('exit', (status) => reject(new Error(`serve ended with status ${status}: ${said.err}`)))
   })
   const post: Service['post'] = async (path, body, headers = {}) => {
     const response = await fetch(origin + path, {
@@ -91,6 +95,7 @@ export async function startService(
   return {
     origin,
     lines,
+    said,
     process: child,
     post,
     async call(method, params = []) {

@@ -4,6 +4,7 @@ import { importFiles } from '../src/ingest/importFiles.js'
 import type { IngestCommand, IngestMessage, IngestTask, ReplayTask } from '../src/ingest/messages.js'
 import { replayFile } from '../src/ingest/replayFile.js'
 import { OperatorError } from '../src/primitives/faults.js'
+import { StoreError } from '../src/store/environment.js'
 
 const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
@@ -14,13 +15,16 @@ port.on('message', (command: IngestCommand) => {
 })
 const report = (message: IngestMessage): void => port.postMessage(message)
 
+let isBroken = false
 try {
   const task = workerData as IngestTask | ReplayTask
   if ('replay' in task) await replayFile(task, report, stop.signal)
   else await importFiles(task, report, () => stop.signal.aborted)
 } catch (error) {
-  const isDefect = !(error instanceof OperatorError)
+  isBroken = error instanceof StoreError && error.isLasting
+  const fault = isBroken ? 'store' : error instanceof OperatorError ? 'operator' : 'defect'
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
-  report({ type: 'failed', message, isDefect, ...(stack === undefined ? {} : { stack }) })
+  report({ type: 'failed', fault, message, ...(stack === undefined ? {} : { stack }) })
 }
-port.close()
+// A thread that ends closes its stores, which may take the process with it where one is broken; so it stays.
+if (!isBroken) port.close()

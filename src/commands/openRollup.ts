@@ -61,7 +61,11 @@ export function openRollup(config: RollupConfig, { store, jobs, log }: OpenRollu
       name,
       network: rollupNetworkOf(config, queue, jobs),
       queue,
-      health: () => ({ ...queue.counts(), ...(forwarder && { sequencerAnswers: forwarder.isAnswered }) }),
+      health: () => ({
+        ...queue.counts(),
+        isStoring: store.isStoring,
+        ...(forwarder && { sequencerAnswers: forwarder.isAnswered }),
+      }),
       async close() {
         clearInterval(sweep)
         await forwarder?.stop()

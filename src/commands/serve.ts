@@ -14,6 +14,8 @@ import { jobsOfNetwork, openJobPool } from '../pool/jobPool.js'
 import type { Jobs } from '../pool/jobs.js'
 import type { Pool } from '../pool/pool.js'
 import type { ThreadLoss } from '../pool/poolOptions.js'
+import { defer } from '../primitives/deferred.js'
+import { StoreError } from '../store/environment.js'
 import { NodeStore } from '../store/nodeStore.js'
 import { loadTransport } from '../transport/loadTransport.js'
 import { sharedTotals } from '../transport/totals.js'
@@ -35,7 +37,15 @@ export async function serve(config: Config, io: Io): Promise<number> {
   // First of all, because a fault in these files is the operator's and nothing has been started yet.
   const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
   const transport = await loadTransport()
-  const access = openAccess(config)
+  const halted = defer<number>()
+  let isBroken = false
+  const onStoreFailure = (failure: StoreError) => {
+    log.error(failure.isLasting ? `${failure.message}; stopping` : failure.message)
+    if (!failure.isLasting) return
+    isBroken = true
+    halted.resolve(1)
+  }
+  const access = openAccess(config, onStoreFailure)
   const pool = openPool(config, log)
   const sources: NetworkSource[] = []
   const rollups: OpenRollup[] = []
@@ -47,7 +57,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
       const say = (message: string) => log.warn({ network: rollup.name }, message)
       rollups.push(openRollup(rollup, { ...options, log: say }))
     }
-    await startSources(config, sources, log, io)
+    await startSources(config, sources, { log, onStoreFailure }, io)
     const shared = await shareBetweenEdges(config, transport)
     edge = await openEdge({
       config,
@@ -84,19 +94,27 @@ export async function serve(config: Config, io: Io): Promise<number> {
       log.error({ stack: error.stack }, 'an edge met a defect; stopping, to be started anew')
       return 1
     })
-    return await Promise.race(lost === undefined ? [stopped] : [stopped, lost])
+    return await Promise.race([stopped, halted.promise, ...(lost === undefined ? [] : [lost])])
   } finally {
     await Promise.all([edge?.server.close(), others?.close()])
     await Promise.all(rollups.map((rollup) => rollup.close()))
     await pool.close(poolCloseMsMax)
     await Promise.all(sources.map((source) => source.close()))
-    await edge?.close()
-    await access.store.close()
+    // A store that is broken is not closed.
+    if (!isBroken) {
+      await edge?.close()
+      await access.store.close()
+    }
   }
 }
 
 /** Starts the source of every network that has one, and resolves once all stores can be opened. */
-async function startSources(config: Config, sources: NetworkSource[], log: Logger, io: Io): Promise<void> {
+async function startSources(
+  config: Config,
+  sources: NetworkSource[],
+  { log, onStoreFailure }: { readonly log: Logger; readonly onStoreFailure: (failure: StoreError) => void },
+  io: Io,
+): Promise<void> {
   for (const network of config.networks) {
     const { name } = network
     const view = createProgressView(name, process.stderr, io.out)
@@ -107,6 +125,7 @@ async function startSources(config: Config, sources: NetworkSource[], log: Logge
     void source.caughtUp.then(view.clear, view.clear)
     source.ingested.catch((error: Error) => {
       log.error({ network: name }, `the source ended: ${error.message}`)
+      if (error instanceof StoreError && error.isLasting) onStoreFailure(error)
     })
   }
 }
@@ -145,8 +164,8 @@ interface Access {
   readonly demo: DemoAccess
 }
 
-function openAccess(config: Config): Access {
-  const store = NodeStore.open({ path: config.node.store, mapBytes: config.mapBytes })
+function openAccess(config: Config, onFailure: (failure: StoreError) => void): Access {
+  const store = NodeStore.open({ path: config.node.store, mapBytes: config.mapBytes, onFailure })
   const { keyRates } = config
   const meterMemory = keyRates && new SharedArrayBuffer(meterBytes)
   const meter = keyRates && new Meter(keyRates, meterMemory)

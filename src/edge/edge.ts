@@ -19,12 +19,12 @@ import type { Network } from '../rpc/network.js'
 import { methods } from '../rpc/registry.js'
 import type { RollupNetwork } from '../rpc/rollupNetwork.js'
 import { prefixRollupMethods } from '../rpc/rollupRegistry.js'
-import type { Defect } from '../rpc/wireErrors.js'
+import { type DefectLog, thrownToWireError } from '../rpc/wireErrors.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../transport/http.js'
 import type { ServerTotals } from '../transport/totals.js'
 import type { Transport } from '../transport/wire.js'
 import type { ChainFeed } from './chainFeed.js'
-import type { EdgeRollup } from './edgeRollup.js'
+import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
 
 /** How long answers under way may take once the server is asked to stop: as long as any request may. */
@@ -62,6 +62,7 @@ export interface Edge {
 export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const { config } = options
   const networks: OpenNetwork[] = []
+  const logDefect = defectLog(options.log)
   const close = async () => {
     await Promise.all(networks.map((network) => network.close()))
   }
@@ -79,13 +80,21 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
           gasCapBlocks: config.limits.executionGasBlocks,
           layouts: options.layouts.get(network.name) ?? new Map(),
           feed: options.feedOf(network.name),
+          reportDefect: (error) => void thrownToWireError(error, `head of ${network.name}`, logDefect),
         }),
       )
     }
-    return { networks, server: createServer(options, networks), close }
+    return { networks, server: createServer(options, networks, logDefect), close }
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+function defectLog(log: Logger): DefectLog {
+  return ({ id, where, keyId, error }) => {
+    const stack = redactKeys(error instanceof Error ? (error.stack ?? '') : String(error))
+    log.error({ id, where, key: keyId, stack }, 'internal error')
   }
 }
 
@@ -94,19 +103,13 @@ function share(bytes: number, parts: number): number {
   return Math.floor(bytes / parts)
 }
 
-function createServer(options: EdgeOptions, networks: readonly OpenNetwork[]): HttpServer {
+function createServer(
+  options: EdgeOptions,
+  networks: readonly OpenNetwork[],
+  logDefect: DefectLog,
+): HttpServer {
   const { config, rollups, ring, meter, log, shared } = options
   const { limits } = config
-  const logDefect = ({ id, where, keyId, error }: Defect) =>
-    log.error(
-      {
-        id,
-        where,
-        key: keyId,
-        stack: redactKeys(error instanceof Error ? (error.stack ?? '') : String(error)),
-      },
-      'internal error',
-    )
   const server: HttpServerOptions = {
     transport: options.transport,
     host: config.host,
@@ -158,7 +161,7 @@ function createServer(options: EdgeOptions, networks: readonly OpenNetwork[]): H
 function createRoutes(
   { config, rollups }: EdgeOptions,
   networks: readonly OpenNetwork[],
-  logDefect: (defect: Defect) => void,
+  logDefect: DefectLog,
 ): HttpServerOptions['routes'] {
   const { limits } = config
   const dispatchLimits: DispatchLimits = {
@@ -196,15 +199,16 @@ function readHealth(
   networks: readonly OpenNetwork[],
   rollups: readonly EdgeRollup[],
 ): object | Promise<object> {
-  const ofNetworks = networks.map(({ name, current }) => [
+  const ofNetworks = networks.map(({ name, current, isReadable }) => [
     name,
-    { head: current.head.number, syncing: current.syncing !== undefined },
+    { head: current.head.number, syncing: current.syncing !== undefined, ...(!isReadable && { isReadable }) },
   ])
+  const areReadable = networks.every(({ isReadable }) => isReadable)
   const ofRollups = rollups.map((rollup) => rollup.health())
-  const render = (found: readonly unknown[]) => ({
-    status: 'ok',
+  const render = (found: readonly RollupHealth[]) => ({
+    status: areReadable && found.every(({ isStoring }) => isStoring) ? 'ok' : 'failing',
     networks: Object.fromEntries([...ofNetworks, ...rollups.map(({ name }, index) => [name, found[index]])]),
   })
   const isElsewhere = ofRollups.some((health) => health instanceof Promise)
-  return isElsewhere ? Promise.all(ofRollups).then(render) : render(ofRollups)
+  return isElsewhere ? Promise.all(ofRollups).then(render) : render(ofRollups as readonly RollupHealth[])
 }

@@ -2,14 +2,23 @@ import type { RollupConfig } from '../config.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import { asciiToFelt, type Felt, hexToFelt } from '../rollup/felt.js'
 import type { SubmissionDesk } from '../rollup/submissionDesk.js'
+import type { QueueCounts } from '../rollup/submissionQueue.js'
 import type { RollupNetwork } from '../rpc/rollupNetwork.js'
 
 /** A rollup network as one edge serves it. */
 export interface EdgeRollup {
   readonly name: string
   readonly network: RollupNetwork
-  /** As `/health` shows it. */
-  health(): unknown
+  /** A promise on an edge that does not have the queue. */
+  health(): RollupHealth | Promise<RollupHealth>
+}
+
+/** A rollup network in `/health`. */
+export interface RollupHealth extends QueueCounts {
+  /** Whether the last submissions could be stored. */
+  readonly isStoring: boolean
+  /** Whether the sequencer said a word last time it was asked; absent without a sequencer. */
+  readonly sequencerAnswers?: boolean
 }
 
 export function chainIdOf({ chainId }: RollupConfig): Felt {

@@ -11,6 +11,7 @@ import type { NetworkConfig } from '../config.js'
 import { PlainTransfers } from '../evm/plainTransfers.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import { AskedBefore } from '../primitives/askedBefore.js'
+import { contained } from '../primitives/contained.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { NetworkViews } from '../rpc/method.js'
 import type { Network } from '../rpc/network.js'
@@ -27,6 +28,8 @@ const pollMs = 250
 
 export interface OpenNetwork extends NetworkViews<Network> {
   readonly name: string
+  /** Whether the newest head could be read. */
+  readonly isReadable: boolean
   /** Closes the store. */
   close(): Promise<void>
 }
@@ -45,6 +48,8 @@ export interface OpenOptions {
   readonly layouts: Network['layouts']
   /** Undefined for a network without a source. */
   readonly feed: ChainFeed | undefined
+  /** Hears of what goes wrong where nobody waits. */
+  readonly reportDefect: (error: unknown) => void
 }
 
 /** Opens a network whose source, if any, has opened the store; throws OperatorError where that is not usable. */
@@ -60,18 +65,27 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
   checkIdentity(config, opened)
   const streams = new NetworkStreams(opened, { replayBlocksMax: options.replayBlocksMax })
   let syncing: SyncProgress | undefined
-  const unlisten = options.feed?.listen((behind) => {
+  let isReadable = true
+  // Where the newest block cannot be read, the network stays at the one before.
+  const refresh = () => {
+    isReadable = false
     opened.refreshHead()
-    // While blocks that are known already pass by, the source stands behind the head.
-    const currentBlock = opened.head.number
-    syncing = behind && {
-      startingBlock: behind.startingBlock,
-      currentBlock,
-      highestBlock: Math.max(behind.number, currentBlock),
-    }
-    streams.reportSyncing(syncing)
-  })
-  const poll = setInterval(() => opened.refreshHead(), pollMs)
+    isReadable = true
+  }
+  const unlisten = options.feed?.listen(
+    contained(options.reportDefect, (behind) => {
+      refresh()
+      // While blocks that are known already pass by, the source stands behind the head.
+      const currentBlock = opened.head.number
+      syncing = behind && {
+        startingBlock: behind.startingBlock,
+        currentBlock,
+        highestBlock: Math.max(behind.number, currentBlock),
+      }
+      streams.reportSyncing(syncing)
+    }),
+  )
+  const poll = setInterval(contained(options.reportDefect, refresh), pollMs)
   poll.unref()
   const shared = {
     name: config.name,
@@ -100,6 +114,9 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     get current() {
       if (current.head !== opened.head) current = viewOf(new ChainView(opened, opened.head, false))
       return current
+    },
+    get isReadable() {
+      return isReadable
     },
     pinned(hash) {
       const head = opened.readHeadAt(hash)

@@ -10,7 +10,7 @@ import type { HttpServer } from '../transport/http.js'
 import { loadTransport } from '../transport/loadTransport.js'
 import { sharedTotals } from '../transport/totals.js'
 import { openEdge } from './edge.js'
-import { chainIdOf, rollupNetworkOf } from './edgeRollup.js'
+import { chainIdOf, type RollupHealth, rollupNetworkOf } from './edgeRollup.js'
 import { MainLink } from './mainLink.js'
 import type { EdgeData } from './messages.js'
 import { RelayedDesk } from './relayedDesk.js'
@@ -69,7 +69,7 @@ async function openRooms(
     return {
       name,
       network: rollupNetworkOf(rollup, desk, link.jobsOf(name)),
-      health: () => link.call('health', [name]),
+      health: () => link.call('health', [name]) as Promise<RollupHealth>,
     }
   })
   const meter = config.keyRates && new Meter(config.keyRates, memory)

@@ -1,9 +1,17 @@
 import { Worker } from 'node:worker_threads'
 import { defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
+import { StoreError } from '../store/environment.js'
 import type { IngestCommand, IngestMessage, IngestProgress, IngestTask, ReplayTask } from './messages.js'
 
 const threadUrl = new URL('../../workers/ingest.js', import.meta.url)
+
+/** What a failure of the thread is on this side. */
+const faultErrors = {
+  defect: (message: string) => new Error(message),
+  operator: (message: string) => new OperatorError(message),
+  store: (message: string) => new StoreError(message, true),
+}
 
 /** A running ingest thread, the only writer of its store. */
 export interface IngestThread {
@@ -16,7 +24,7 @@ export interface IngestThread {
   readonly caughtUp: Promise<void>
   /**
    * Settles when all is taken in, or after {@link stop}. Rejects with OperatorError for what the operator can
-   * mend, with Error for a defect.
+   * mend (a lasting StoreError among them), with Error for a defect.
    */
   readonly finished: Promise<{ progress: IngestProgress; stopped: boolean }>
   /** Asks the thread to end after the block in hand, and at once while it waits; {@link finished} tells when it has. */
@@ -59,8 +67,10 @@ export function startIngest(
         outcome = message
         return
       case 'failed': {
-        const error = message.isDefect ? new Error(message.message) : new OperatorError(message.message)
+        const error = faultErrors[message.fault](message.message)
         if (message.stack !== undefined) error.stack = message.stack
+        // The thread stays then, see workers/ingest.ts, and the process ends without it.
+        if (message.fault === 'store') worker.unref()
         return fail(error)
       }
     }

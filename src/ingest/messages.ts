@@ -68,8 +68,14 @@ export type IngestMessage =
   | { readonly type: 'head' }
   /** All is taken in, or `stop` was obeyed. */
   | { readonly type: 'finished'; readonly progress: IngestProgress; readonly stopped: boolean }
-  /** Nothing more will come. `isDefect` tells a fault of the program from one that the operator can mend. */
-  | { readonly type: 'failed'; readonly message: string; readonly isDefect: boolean; readonly stack?: string }
+  /** Nothing more will come. */
+  | {
+      readonly type: 'failed'
+      /** A fault of the program, one that the operator can mend, or a store that is broken for this process. */
+      readonly fault: 'defect' | 'operator' | 'store'
+      readonly message: string
+      readonly stack?: string
+    }
 
 /** To the ingest thread: stop after the block in hand. */
 export type IngestCommand = { readonly type: 'stop' }

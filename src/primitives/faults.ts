@@ -68,6 +68,8 @@ export type Fault =
   | { readonly kind: 'TransactionHashNotFound' }
   /** Too many transactions wait for the sequencer. `what` says how many or how much. */
   | { readonly kind: 'SubmissionsFull'; readonly what: string; readonly retryAfterMs: number }
+  /** The disk did not take it. Nothing of it is kept. */
+  | { readonly kind: 'NotStored'; readonly retryAfterMs: number }
 
 /** Reasons to refuse a rollup transaction, by their codes on the wire; `rpc/wireErrors.ts` has their meanings. */
 export const invokeRefusalCodes = [52, 53, 54, 55, 58, 59, 61, 63, 64, 65, 69] as const
@@ -76,8 +78,12 @@ export type InvokeRefusalCode = (typeof invokeRefusalCodes)[number]
 /** Thrown wherever a {@link Fault} is found; dispatch turns it into the error member of an answer. */
 export class FaultError extends Error {
   override readonly name = 'FaultError'
-  constructor(readonly fault: Fault) {
-    super(fault.kind)
+  /** `message` is for the operator alone. */
+  constructor(
+    readonly fault: Fault,
+    message: string = fault.kind,
+  ) {
+    super(message)
   }
 }
 

@@ -162,6 +162,12 @@ export function faultToWireError(fault: Fault): WireError {
         message: `server busy: ${fault.what}; this transaction was not taken`,
         data: { retryAfterMs: fault.retryAfterMs },
       }
+    case 'NotStored':
+      return {
+        code: -32000,
+        message: 'this transaction could not be stored; send it again later',
+        data: { retryAfterMs: fault.retryAfterMs },
+      }
   }
 }
 
@@ -192,6 +198,7 @@ export function faultToHttpStatus(fault: Fault): { status: number; retryAfterMs:
       return { status: 429, retryAfterMs: fault.retryAfterMs }
     case 'ServerBusy':
     case 'SubmissionsFull':
+    case 'NotStored':
       return { status: 503, retryAfterMs: fault.retryAfterMs }
     case 'Unauthorized':
       return { status: 401, retryAfterMs: undefined }

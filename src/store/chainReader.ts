@@ -7,7 +7,7 @@ import { unpack } from 'msgpackr'
 import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ReplacedState } from './bundle.js'
-import { openEnvironment, type Table } from './environment.js'
+import { closeEnvironment, openEnvironment, type Table } from './environment.js'
 import {
   type ChainTables,
   historyKey,
@@ -64,7 +64,7 @@ export class ChainReader {
   }
 
   close(): Promise<void> {
-    return this.environment.close()
+    return closeEnvironment(this.environment)
   }
 
   /** Lets reads that follow in this turn of the event loop see what other threads committed meanwhile. */

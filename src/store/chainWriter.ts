@@ -10,7 +10,7 @@ import { type Deferred, defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Bundle, Change, ReplacedState } from './bundle.js'
 import { type ChainIdentity, ChainReader, type ChainStoreOptions } from './chainReader.js'
-import { commitSync, openEnvironment, toStoreError } from './environment.js'
+import { assertRoom, commitSync, openEnvironment, toStoreError } from './environment.js'
 import { historyKey, metaKeys, numberKey, openChainTables, schemaVersion } from './tables.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
 
@@ -119,6 +119,7 @@ export class ChainWriter extends ChainReader {
    */
   holdCommits(): void {
     if (this.held !== undefined) return
+    assertRoom(this.path)
     const end = defer<void>()
     const done = this.environment.transactionSync(() => end.promise)
     // Whoever commits hears of a failure.
@@ -135,7 +136,7 @@ export class ChainWriter extends ChainReader {
     try {
       await held.done
     } catch (error) {
-      throw toStoreError(error, this.path)
+      throw toStoreError(error, this.environment, this.path) ?? error
     }
   }
 

@@ -2,7 +2,7 @@ import { mkdirSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { OperatorError } from '../primitives/faults.js'
-import { assertLmdbFile } from './lmdbFile.js'
+import { assertLmdbFile, makeLockFile } from './lmdbFile.js'
 
 /** A table: byte keys in ascending byte order → byte values. */
 export type Table = Database<Uint8Array, Uint8Array>
@@ -34,7 +34,7 @@ export interface EnvironmentOptions {
  * Opens an LMDB environment, creating its folder when writing. `overlappingSync` is off: with it a commit whose
  * flush failed stays visible to readers, without it the write is rejected and invisible. `eventTurnBatching` is off:
  * it rejects a promise that nobody holds when a commit fails, which ends the process. Throws OperatorError where the
- * file is missing, unreadable or not LMDB's.
+ * file is missing, unreadable, cut short or not LMDB's, and where a writer finds the disk full.
  */
 export function openEnvironment({
   path,
@@ -43,7 +43,11 @@ export function openEnvironment({
 }: EnvironmentOptions): RootDatabase {
   assertLmdbFile(path)
   try {
-    if (!readOnly) mkdirSync(dirname(path), { recursive: true })
+    if (!readOnly) {
+      mkdirSync(dirname(path), { recursive: true })
+      assertRoom(path)
+    }
+    makeLockFile(path)
     return open({
       path,
       noSubdir: true,
@@ -58,6 +62,7 @@ export function openEnvironment({
       cache: false,
     })
   } catch (error) {
+    if (error instanceof OperatorError) throw error
     throw new OperatorError(
       `cannot open the store ${path}: ${errorText(error)}; check the path, its permissions and the free disk space`,
     )
@@ -75,42 +80,87 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
 }
 
 /**
- * Runs `write` in one transaction and returns once it is on disk. If it throws, nothing of it remains. A full
- * disk or map becomes an OperatorError that says so.
+ * A commit that failed; nothing of it is stored. Where that `isLasting`, the environment is of no use any more: after
+ * a failed write of its meta page LMDB refuses even reads, in every thread of the process, and lmdb neither settles
+ * later writes nor closes. It cannot be opened anew either while a thread has it open. So the process ends, and the
+ * next one gets on with the store as it was before that commit.
  */
-export function commitSync<T>(environment: RootDatabase, path: string, write: () => T): T {
-  try {
-    return environment.transactionSync(write)
-  } catch (error) {
-    throw toStoreError(error, path)
+export class StoreError extends OperatorError {
+  override readonly name = 'StoreError'
+  constructor(
+    message: string,
+    readonly isLasting: boolean,
+  ) {
+    super(message)
   }
 }
 
-/** Free bytes below which a disk counts as full: the write that found it so took what there was. */
-const fullBelowBytes = 2 ** 20
+const broken = new WeakSet<RootDatabase>()
 
-/** What a failed commit comes to: an OperatorError where the disk or the map is at fault, else the error itself. */
-export function toStoreError(error: unknown, path: string): Error {
+/**
+ * Runs `write` in one transaction and returns once it is on disk. If it throws, nothing of it remains. Throws
+ * StoreError where the transaction could not be written.
+ */
+export function commitSync<T>(environment: RootDatabase, path: string, write: () => T): T {
+  assertRoom(path)
+  try {
+    return environment.transactionSync(write)
+  } catch (error) {
+    throw toStoreError(error, environment, path) ?? error
+  }
+}
+
+/** Closes an environment; one that is broken is left to the end of the process. */
+export async function closeEnvironment(environment: RootDatabase): Promise<void> {
+  if (!broken.has(environment)) await environment.close()
+}
+
+/**
+ * Free bytes without which nothing is written: more than one transaction takes. A disk must not be found full in the
+ * middle of one, because lmdb 3.5.6 answers a failed write of a page with a message that is longer than the memory
+ * that it takes for it (`last_error` in mdb.c), and what then happens in the process is open.
+ */
+export const freeBytesMin = 64 * 2 ** 20
+
+/** Throws StoreError, which does not last, where the disk is full. Costs 5 µs; call it before a transaction begins. */
+export function assertRoom(path: string): void {
+  const { bavail, bsize } = statfsSync(dirname(path))
+  if (bavail * bsize < freeBytesMin) throw fullDisk(path, false)
+}
+
+function fullDisk(path: string, isLasting: boolean): StoreError {
+  const message = `the disk that holds ${path} is full; free some space, ${freeBytesMin / 2 ** 20} MiB at least, and start again`
+  return new StoreError(message, isLasting)
+}
+
+/** What a failed commit comes to; undefined where it is not the store that is at fault. */
+export function toStoreError(
+  error: unknown,
+  environment: RootDatabase,
+  path: string,
+): StoreError | undefined {
   const text = errorText(error)
   if (/MDB_MAP_FULL/.test(text)) {
-    return new OperatorError(
+    return new StoreError(
       `the store ${path} has reached its map size; raise "store.mapBytes" and start again`,
+      false,
     )
   }
   // A write that the end of the disk cut short is an input/output error to LMDB.
   const isWriteError = /EIO|Input\/output error/i.test(text)
-  if (/ENOSPC|No space left/i.test(text) || (isWriteError && freeBytes(path) < fullBelowBytes)) {
-    return new OperatorError(`the disk that holds ${path} is full; free some space and start again`)
+  if (/ENOSPC|EDQUOT|No space left|quota exceeded/i.test(text)) {
+    broken.add(environment)
+    return fullDisk(path, true)
   }
-  if (isWriteError) {
-    return new OperatorError(`the disk that holds ${path} failed a write (${text}); check that disk`)
-  }
-  return error instanceof Error ? error : new Error(text)
-}
-
-function freeBytes(path: string): number {
-  const { bavail, bsize } = statfsSync(path)
-  return bavail * bsize
+  const isDamaged = /MDB_(CORRUPTED|PAGE_NOTFOUND)/.test(text)
+  if (!isWriteError && !isDamaged && !/MDB_PANIC/.test(text)) return undefined
+  broken.add(environment)
+  return new StoreError(
+    isDamaged
+      ? `the store ${path} is damaged (${text}); restore a copy, or make it anew`
+      : `the disk that holds ${path} failed a write (${text.split(':')[0]}); check that disk`,
+    true,
+  )
 }
 
 export function errorText(error: unknown): string {

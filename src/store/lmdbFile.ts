@@ -1,39 +1,121 @@
 /**
- * Whether a file can be handed to LMDB. Its opener reads the first page without checking it and ends the whole
- * process with a segmentation fault on a file of something else, so the check comes first.
+ * Whether a file can be handed to LMDB, which believes what it maps: a file of something else, or one that ends before
+ * the pages that it names, ends the whole process with a signal. So the checks come first. They read two pages;
+ * damage inside of pages is found by `tidegate verify` alone.
  */
-import { closeSync, openSync, readSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  linkSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { OperatorError } from '../primitives/faults.js'
 
 /** Two meta pages of the smallest page size; every LMDB file that is not empty has them. */
 const fileBytesMin = 8192
 
-/** In lmdb-js's page layout the first meta page carries LMDB's magic number here, in the machine's byte order. */
+/**
+ * Offsets in a meta page of lmdb-js's layout: LMDB's magic number, the size of pages, the first page of its list of
+ * free pages and of its list of tables, the last page, and the number of the transaction. In the machine's byte order.
+ */
 const magicOffset = 24
-const magic = 0xbeefc0de
+const pageBytesOffset = 48
+const rootOffsets = [88, 136]
+const lastPageOffset = 144
+const transactionOffset = 152
+const metaBytes = 160
 
-/** Throws OperatorError unless `path` is absent, empty (LMDB then makes a store) or begins as an LMDB file does. */
+const magic = 0xbeefc0de
+/** Root of a tree that is empty. */
+const noPage = 2n ** 64n - 1n
+
+const walkPath = fileURLToPath(new URL('./walkStore.js', import.meta.url))
+
+/**
+ * Throws OperatorError unless `path` is absent, empty (LMDB then makes a store) or begins as an LMDB file does and is
+ * as long as it says. It may be shorter where its last pages are free. Whether they are is found out by another
+ * process, which reads everything and may be ended by it; that takes as long as reading the file.
+ */
 export function assertLmdbFile(path: string): void {
+  const found = inspect(path)
+  if (found === 'whole') return
+  if (found === 'foreign') {
+    throw new OperatorError(
+      `${path} is not a store of Tidegate, or is damaged; check --data, or move that file away`,
+    )
+  }
+  if (found === 'cut' || spawnSync(process.execPath, [walkPath, path], { stdio: 'ignore' }).status !== 0) {
+    throw new OperatorError(
+      `the store ${path} is damaged: its end is missing; restore a copy, or move that file away and make it anew`,
+    )
+  }
+}
+
+/** `short`: perhaps it lacks nothing but free pages. `cut`: it lacks a page that it needs. */
+function inspect(path: string): 'whole' | 'foreign' | 'short' | 'cut' {
   let file: number
   try {
     file = openSync(path, 'r')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'whole'
     throw new OperatorError(`cannot open the store ${path}; check that it is a file and that you may read it`)
   }
   try {
-    const start = Buffer.alloc(fileBytesMin)
-    const bytes = readSync(file, start, 0, fileBytesMin, 0)
-    if (bytes === 0) return
-    const found = [start.readUInt32LE(magicOffset), start.readUInt32BE(magicOffset)]
-    if (bytes === fileBytesMin && found.includes(magic)) return
-    throw new OperatorError(
-      `${path} is not a store of Tidegate, or is damaged; check --data, or move that file away`,
-    )
-  } catch (error) {
-    if (error instanceof OperatorError) throw error
+    const { size } = fstatSync(file)
+    if (size === 0) return 'whole'
+    const first = readMeta(file, 0)
+    const isForeign = ![first.readUInt32LE(magicOffset), first.readUInt32BE(magicOffset)].includes(magic)
+    if (size < fileBytesMin || isForeign) return 'foreign'
+    // A store from a machine of the other byte order is told by LMDB.
+    if (first.readUInt32LE(magicOffset) !== magic) return 'whole'
+    const pageBytes = first.readUInt32LE(pageBytesOffset)
+    const second = readMeta(file, pageBytes)
+    const isSecond = second.readBigUInt64LE(transactionOffset) > first.readBigUInt64LE(transactionOffset)
+    const meta = isSecond ? second : first
+    const pages = BigInt(Math.floor(size / pageBytes))
+    const roots = rootOffsets.map((offset) => meta.readBigUInt64LE(offset))
+    if (roots.some((root) => root !== noPage && root >= pages)) return 'cut'
+    return meta.readBigUInt64LE(lastPageOffset) < pages ? 'whole' : 'short'
+  } catch {
     throw new OperatorError(`cannot read the store ${path}; check that it is a file and that you may read it`)
   } finally {
     closeSync(file)
+  }
+}
+
+/** Zeros where the file ends before. */
+function readMeta(file: number, offset: number): Buffer {
+  const page = Buffer.alloc(metaBytes)
+  readSync(file, page, 0, metaBytes, offset)
+  return page
+}
+
+/** A table of 1,024 readers, 64 bytes each, and what LMDB keeps beside it. */
+const lockFileBytes = 68 * 1024
+
+/**
+ * Makes the lock file of a store where there is none. LMDB would make one without room on the disk behind it, which
+ * ends the process when a reader takes its place in it once the disk is full. Throws Error where there is no room.
+ */
+export function makeLockFile(storePath: string): void {
+  const path = `${storePath}-lock`
+  if (existsSync(path)) return
+  const draft = `${path}.${process.pid}-${performance.now()}`
+  try {
+    writeFileSync(draft, new Uint8Array(lockFileBytes), { flag: 'wx' })
+    // Another process may have been first; its file is the one then.
+    linkSync(draft, path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // A folder that may not be written is told by LMDB, if it minds.
+    if (code !== 'EEXIST' && code !== 'EROFS' && code !== 'EACCES') throw error
+  } finally {
+    rmSync(draft, { force: true })
   }
 }

@@ -19,7 +19,15 @@ import { dirname } from 'node:path'
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
 import { OperatorError } from '../primitives/faults.js'
-import { commitSync, errorText, openEnvironment, openTable, type Table } from './environment.js'
+import {
+  closeEnvironment,
+  commitSync,
+  errorText,
+  openEnvironment,
+  openTable,
+  type StoreError,
+  type Table,
+} from './environment.js'
 import { GroupCommit } from './groupCommit.js'
 import { openSubmissionTables, Submissions, submissionTableNames } from './submissions.js'
 
@@ -50,6 +58,8 @@ export interface NodeStoreOptions {
   readonly path: string
   readonly readOnly?: boolean
   readonly mapBytes?: number
+  /** Hears of submissions that are not stored; see {@link GroupCommit}. */
+  readonly onFailure?: (failure: StoreError) => void
 }
 
 /** Bytes of a digest that name a key; two keys never share them. */
@@ -70,7 +80,12 @@ export class NodeStore {
    * Opens the store, making it unless `readOnly`. Throws OperatorError where it is missing, belongs to something
    * else or was written by a newer Tidegate.
    */
-  static open({ path, readOnly = false, mapBytes }: NodeStoreOptions): NodeStore {
+  static open({
+    path,
+    readOnly = false,
+    mapBytes,
+    onFailure = () => undefined,
+  }: NodeStoreOptions): NodeStore {
     if (readOnly && !existsSync(path)) {
       throw new OperatorError(`there is no node store at ${path}; check --data`)
     }
@@ -89,7 +104,7 @@ export class NodeStore {
         meta,
         keys,
         keyNames,
-        new GroupCommit(environment, path),
+        new GroupCommit(environment, path, onFailure),
       )
       store.assertSchema(readOnly)
       return store
@@ -187,9 +202,14 @@ export class NodeStore {
     return new Submissions(network, this.environment, tables, this.commits)
   }
 
+  /** Whether the last submissions were stored. */
+  get isStoring(): boolean {
+    return this.commits.isStoring
+  }
+
   async close(): Promise<void> {
     await this.commits.idle()
-    await this.environment.close()
+    await closeEnvironment(this.environment)
   }
 
   private assertSchema(readOnly: boolean): void {

@@ -57,6 +57,7 @@ t.test(
       gasCapBlocks: limits.executionGasBlocks,
       layouts: new Map(),
       feed: undefined,
+      reportDefect: (error) => t.fail(String(error)),
     })
     t.teardown(async () => {
       await pool.close(0)

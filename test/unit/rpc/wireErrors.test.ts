@@ -143,6 +143,12 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     'server busy: 3 transactions wait for the sequencer; this transaction was not taken',
     { retryAfterMs: 1000 },
   ],
+  NotStored: [
+    { kind: 'NotStored', retryAfterMs: 1000 },
+    -32000,
+    'this transaction could not be stored; send it again later',
+    { retryAfterMs: 1000 },
+  ],
 }
 
 t.test('every fault has its code and wording', async (t) => {
@@ -169,6 +175,7 @@ t.test('only limits and access change the HTTP status of a single answer', async
   t.equal(faultToHttpStatus({ kind: 'HeaderNotFound' }).status, 200)
   t.equal(faultToHttpStatus({ kind: 'InvokeRefused', code: 59, text: undefined }).status, 200)
   t.equal(faultToHttpStatus({ kind: 'SubmissionsFull', what: 'x', retryAfterMs: 9 }).status, 503)
+  t.equal(faultToHttpStatus({ kind: 'NotStored', retryAfterMs: 9 }).status, 503)
 })
 
 t.test('a defect shows an id and nothing else, and the log gets both', async (t) => {

@@ -327,7 +327,7 @@ t.test('a full disk is named and keeps the store whole', (t) =>
     const path = join(folder, 'chain.mdb')
     const store = ChainWriter.openForWriting({ path, mapBytes })
     store.initialize(identity, makeBundle(0, zeroHash))
-    const reached = fillUp(t, store, { name: 'OperatorError', message: /is full; free some space/ })
+    const reached = fillUp(t, store, { name: 'StoreError', message: /is full; free some space/ })
     resize(8192)
     const bundle = makeBundle(reached.number + 1, reached.hash, 20_000)
     store.apply(reached.number, [bundle])

@@ -1,0 +1,105 @@
+/** A disk that fails a write takes the process along, in order; what was answered before is there for the next one. */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { packageRoot } from '../../src/config.js'
+import { openTaskStore } from '../../src/ingest/taskStore.js'
+import { type Failing, makeFailingDisk } from '../failingDisk.js'
+import { makeTransaction } from '../invokeTransactions.js'
+import { makeFolder, runProgram, storePathOf, writeInto } from '../program.js'
+import { type Service, startService } from '../service.js'
+
+const devnet = join(packageRoot(), 'data/devnet')
+const genesis = join(devnet, 'genesis.json')
+const chain = join(devnet, 'chain.rlp')
+
+/** The status with which a service ends by itself, and what it said. */
+async function endOf({ process, said }: Service): Promise<{ status: number | null; err: string }> {
+  if (process.exitCode === null) await once(process, 'close')
+  return { status: process.exitCode, err: said.err }
+}
+
+const submission = (nonce: number) =>
+  JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'rollupx_addInvokeTransaction',
+    params: { invoke_transaction: makeTransaction(1, nonce) },
+  })
+
+const cases: readonly { readonly failing: Failing; readonly edges: number }[] = [
+  { failing: 'meta', edges: 1 },
+  { failing: 'meta', edges: 2 },
+  { failing: 'sync', edges: 1 },
+]
+
+for (const { failing, edges } of cases) {
+  t.test(`submissions, failing: ${failing}, edges: ${edges}`, async (t) => {
+    const folder = makeFolder(t)
+    const disk = makeFailingDisk(t, join(folder, 'data/node/node.mdb'))
+    if (disk === undefined) return
+    const networks = [{ name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' }]
+    const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', logLevel: 'error', edges, networks })
+    const service = await startService(['--config', config, '--no-auth'], disk.env)
+    t.teardown(() => service.stop())
+    const before = await service.post('/', submission(0))
+    const { transaction_hash: hash } = JSON.parse(before.text).result
+    disk.fail(failing)
+    const { status: code, text } = await service.post('/', submission(1))
+    t.equal(code, 503)
+    t.match(JSON.parse(text).error, {
+      code: -32000,
+      message: 'this transaction could not be stored; send it again later',
+      data: { retryAfterMs: Number },
+    })
+    const { status, err } = await endOf(service)
+    t.equal(status, 1)
+    const sentences = err.match(
+      /the disk that holds \S+node\.mdb failed a write \([^"]*\); check that disk; stopping/g,
+    )
+    t.equal(sentences?.length, 1, err)
+    disk.mend()
+    const next = await startService(['--config', config, '--no-auth'])
+    t.teardown(() => next.stop())
+    const { result } = await next.call('rollupx_getTransactionStatus', [hash])
+    t.equal(result?.queue_status, 'RECEIVED', 'what was answered is kept')
+    const health = (await (await fetch(`${next.origin}/health`)).json()) as Record<string, unknown>
+    t.match(health, { status: 'ok', networks: { roll: { waiting: 1, isStoring: true } } })
+  })
+}
+
+t.test('blocks that a source brings', async (t) => {
+  const folder = makeFolder(t)
+  const disk = makeFailingDisk(t, storePathOf(join(folder, 'data'), 'tides'))
+  if (disk === undefined) return
+  const source = { type: 'replay', file: chain, from: 200, intervalMs: 50 }
+  const networks = [{ name: 'tides', genesis, source }]
+  const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', logLevel: 'error', networks })
+  const service = await startService(['--config', config, '--no-auth'], disk.env)
+  t.teardown(() => service.stop())
+  disk.fail('meta')
+  const { status, err } = await endOf(service)
+  t.equal(status, 1)
+  t.match(err, /the disk that holds \S+chain\.mdb failed a write \([^"]*\); check that disk; stopping/)
+})
+
+t.test('an import', async (t) => {
+  const folder = makeFolder(t)
+  const storePath = storePathOf(folder, 'tides')
+  const disk = makeFailingDisk(t, storePath)
+  if (disk === undefined) return
+  const words = ['import', '--network', 'tides', '--data', folder, '--genesis', genesis]
+  const task = {
+    storePath,
+    mapBytes: 2 ** 30,
+    genesis: { text: readFileSync(genesis, 'utf8'), path: genesis },
+  }
+  await (await openTaskStore(task)).store.close()
+  disk.fail('meta')
+  const { status, err } = await runProgram([...words, chain], { env: disk.env })
+  t.equal(status, 1)
+  t.match(err, /^tidegate: the disk that holds \S+chain\.mdb failed a write \(.*\); check that disk$/m)
+  disk.mend()
+  t.match(await runProgram([...words, chain]), { status: 0 })
+})

@@ -1,0 +1,82 @@
+/** Files that LMDB would end the process on, or with a signal: each is a sentence instead. */
+import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { packageRoot } from '../../../src/config.js'
+import { ChainReader } from '../../../src/store/chainReader.js'
+import { ChainWriter } from '../../../src/store/chainWriter.js'
+import { freeBytesMin, openEnvironment, openTable } from '../../../src/store/environment.js'
+import { NodeStore } from '../../../src/store/nodeStore.js'
+import { copyDemoStore, makeFolder, runProgram, storePathOf, writeInto } from '../../program.js'
+import { onSmallDisk } from '../../smallDisk.js'
+
+const mapBytes = 2 ** 30
+const pageBytes = 4096
+const genesis = join(packageRoot(), 'data/devnet/genesis.json')
+
+t.test('a store whose end is missing is refused, by whatever command', async (t) => {
+  const folder = makeFolder(t)
+  const path = copyDemoStore(folder, 'demo')
+  const whole = statSync(path).size
+  const message = /chain\.mdb is damaged: its end is missing; restore a copy/
+  for (const bytes of [whole - 1, whole - pageBytes, Math.floor(whole / 2), 3 * pageBytes, 2 * pageBytes]) {
+    truncateSync(copyDemoStore(folder, 'demo'), bytes)
+    t.throws(() => ChainReader.open({ path, mapBytes }), { name: 'OperatorError', message }, `${bytes} bytes`)
+    t.throws(() => ChainWriter.openForWriting({ path, mapBytes }), { name: 'OperatorError', message })
+  }
+  const config = writeInto(folder, 'tidegate.json', { dataDir: '.', networks: [{ name: 'demo', genesis }] })
+  const { status, err } = await runProgram(['serve', '--config', config, '--port', '0'])
+  t.equal(status, 1, err)
+  t.match(err, message)
+})
+
+t.test('a store that lacks nothing but free pages at its end is opened', async (t) => {
+  const path = join(makeFolder(t), 'store.mdb')
+  let environment = openEnvironment({ path, readOnly: false, mapBytes })
+  let table = openTable(environment, 'rows')
+  table?.putSync(Uint8Array.of(1), new Uint8Array(100_000).fill(1))
+  table?.putSync(Uint8Array.of(2), new Uint8Array(100_000).fill(2))
+  table?.removeSync(Uint8Array.of(2))
+  // Without readers that might still want them.
+  await environment.close()
+  environment = openEnvironment({ path, readOnly: false, mapBytes })
+  table = openTable(environment, 'rows')
+  // What is written next takes the first of the pages that the second row left.
+  for (let round = 0; round < 10; round++) table?.putSync(Uint8Array.of(3), Uint8Array.of(round))
+  await environment.close()
+  const file = readFileSync(path)
+  const end = file.lastIndexOf(new Uint8Array(pageBytes).fill(2))
+  t.ok(end > 100_000 && end < file.length - pageBytes, `${end} of ${file.length} bytes are kept`)
+  writeFileSync(path, file.subarray(0, end - (end % pageBytes)))
+  const again = openEnvironment({ path, readOnly: true, mapBytes })
+  t.equal(openTable(again, 'rows')?.get(Uint8Array.of(1))?.length, 100_000)
+  t.strictSame(openTable(again, 'rows')?.get(Uint8Array.of(3)), Buffer.of(9))
+  await again.close()
+})
+
+t.test('no store is made on a full disk, and none is written there', (t) =>
+  onSmallDisk(t, 0, async ({ folder, resize }) => {
+    const path = join(folder, 'node.mdb')
+    const full = { name: 'StoreError', message: /the disk that holds .* is full; free some space, 64 MiB/ }
+    writeInto(folder, 'ballast', new Uint8Array(pageBytes))
+    t.throws(() => NodeStore.open({ path, mapBytes }), full)
+    t.throws(() => ChainWriter.openForWriting({ path: join(folder, 'chain.mdb'), mapBytes }), full)
+    resize(1024)
+    await NodeStore.open({ path, mapBytes }).close()
+    resize(0)
+    t.throws(() => NodeStore.open({ path, mapBytes }), full)
+    const reader = NodeStore.open({ path, mapBytes, readOnly: true })
+    t.equal(reader.hasKeys(), false, 'what is stored can be read')
+    await reader.close()
+  }),
+)
+
+t.test('readers take their places in a lock file that has room on the disk', async (t) => {
+  const folder = makeFolder(t)
+  const path = storePathOf(folder, 'demo')
+  copyFileSync(copyDemoStore(folder, 'other'), copyDemoStore(folder, 'demo'))
+  await ChainReader.open({ path, mapBytes }).close()
+  const { size, blocks } = statSync(`${path}-lock`)
+  t.ok(blocks * 512 >= size, `${blocks} blocks for ${size} bytes`)
+  t.ok(freeBytesMin > size)
+})
