@@ -166,6 +166,8 @@ function createRoutes(
   const { limits } = config
   const dispatchLimits: DispatchLimits = {
     batchCallsMax: limits.batchCallsMax,
+    // What one call may be is the same on both transports; a longer message is a batch.
+    callBytesMax: limits.bodyBytesMax,
     batchBytesMax: limits.batchAnswerBytesMax,
     requestMsMax: limits.requestMsMax,
     memoBytesMax: share(limits.memoBytes, config.edges),

@@ -4,7 +4,8 @@
  */
 export type Fault =
   | { readonly kind: 'ParseError' }
-  | { readonly kind: 'InvalidRequest' }
+  /** `why` says which bound of a request was crossed. */
+  | { readonly kind: 'InvalidRequest'; readonly why?: string }
   | { readonly kind: 'EmptyBatch' }
   | { readonly kind: 'BatchTooLarge' }
   | { readonly kind: 'MethodNotFound'; readonly method: string }

@@ -13,7 +13,7 @@ import { AnswerMemo, type Remembered } from './answerMemo.js'
 import { BatchAnswer } from './batchAnswer.js'
 import { Caller } from './caller.js'
 import { Deadline } from './deadline.js'
-import { type Call, type Lookup, parseRequest, type Question } from './envelope.js'
+import { type Call, type Lookup, type Question, RequestReader, readUsualCall } from './envelope.js'
 import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
 import { Failure, type Outcome, renderOutcome, repeatedAnswer, singleAnswer } from './outcome.js'
 import { priceOf, unitsMin } from './price.js'
@@ -23,6 +23,8 @@ import { type DefectLog, renderErrorAnswer, thrownToWireError } from './wireErro
 export interface DispatchLimits {
   /** Calls of one batch. go-ethereum's default: 1,000. */
   readonly batchCallsMax: number
+  /** Bytes of one call, however long the message in which it comes. */
+  readonly callBytesMax: number
   /** Bytes of the answer to one batch. go-ethereum's default: 25,000,000. */
   readonly batchBytesMax: number
   /** From the arrival of a request to the last answer of a job it waits for. */
@@ -48,7 +50,10 @@ export interface Endpoint {
    * then stand for that block, and for calls with a member `at` of their own for the block that this names.
    */
   handle(body: Uint8Array, caller?: Caller, at?: string): Answer | Promise<Answer>
-  /** Answers each call of a request body with `fault` and runs none. Otherwise as {@link handle}. */
+  /**
+   * Answers each call of a request body with `fault` and runs none. Otherwise as {@link handle}. A body of more than
+   * a MiB is not read: `fault` is the one answer to it, with no id.
+   */
   refuse(body: Uint8Array, fault: Fault): Answer
 }
 
@@ -71,6 +76,9 @@ type MethodCall = Extract<Member, { kind: 'call' }>
 
 /** Calls of one batch that wait for a job at the same time: enough to keep the pool busy, too few to fill its queue. */
 const batchJobsMax = 8
+
+/** A request that is refused is read for its ids alone; what a longer one costs is what refusing is to save. */
+const refusedBytesMax = 2 ** 20
 
 class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #views: NetworkViews<N>
@@ -103,10 +111,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const basis = new RequestBasis(this.#views, at)
       // What is remembered holds for the head and its tags, and not for a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : knowsNothing
-      const request = parseRequest(body, this.#limits.batchCallsMax, lookup)
-      return request.kind === 'single'
-        ? this.#single(request.call, basis, caller)
-        : this.#batch(request.calls, basis, caller)
+      const usual = readUsualCall(body, lookup)
+      if (usual !== undefined) return this.#single(usual, basis, caller)
+      const { isBatch, calls } = this.#readCalls(body, lookup)
+      return isBatch ? this.#batch(calls, basis, caller) : this.#single(calls[0] as Member, basis, caller)
     } catch (thrown) {
       const failure = this.#failure(thrown, 'request', caller.keyId)
       return singleAnswer('null', undefined, unpaid(caller, unitsMin) ?? failure, this.#headText())
@@ -115,13 +123,14 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
 
   refuse(body: Uint8Array, fault: Fault): Answer {
     try {
-      const request = parseRequest(body, this.#limits.batchCallsMax, knowsNothing)
       const refused = Failure.of(fault)
+      if (body.length > refusedBytesMax) return singleAnswer('null', undefined, refused, this.#headText())
+      const { isBatch, calls } = this.#readCalls(body, knowsNothing)
       const outcomeOf = ({ kind }: Member) => (kind === 'invalid' ? invalidRequest : refused)
-      if (request.kind === 'single') {
-        return singleAnswer(request.call.id, undefined, outcomeOf(request.call), this.#headText())
+      if (!isBatch) {
+        const call = calls[0] as Member
+        return singleAnswer(call.id, undefined, outcomeOf(call), this.#headText())
       }
-      const { calls } = request
       const answer = new BatchAnswer(calls.length, this.#limits.batchBytesMax)
       for (const [place, call] of calls.entries()) {
         if (call.id !== undefined) {
@@ -132,6 +141,14 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     } catch (thrown) {
       return singleAnswer('null', undefined, this.#failure(thrown, 'request'), this.#headText())
     }
+  }
+
+  #readCalls(body: Uint8Array, lookup: Lookup<Remembered>): { isBatch: boolean; calls: Member[] } {
+    const reader = new RequestReader<Remembered>(body, this.#limits)
+    while (!reader.pass());
+    const calls: Member[] = []
+    while (reader.left > 0) calls.push(reader.read(lookup))
+    return { isBatch: reader.isBatch, calls }
   }
 
   #single(call: Member, basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {

@@ -7,8 +7,8 @@
  */
 import { isAscii, isUtf8 } from 'node:buffer'
 import { asBuffer } from '../primitives/bytes.js'
-import { FaultError } from '../primitives/faults.js'
-import { createCallSpans, guessId, memberSpan, scanCall, skipSpace, skipValue } from './scan.js'
+import { type BodyLimits, BodyScan, parseFault, valuesMax } from './bodyScan.js'
+import { createCallSpans, guessId, memberSpan, scanCall, skipSpace } from './scan.js'
 
 /** One member of a request. */
 export type Call<Known> =
@@ -36,10 +36,6 @@ export interface Question {
   readonly idAt: number
 }
 
-export type Request<Known> =
-  | { readonly kind: 'single'; readonly call: Call<Known> }
-  | { readonly kind: 'batch'; readonly calls: readonly Call<Known>[] }
-
 /**
  * What is known for the question whose text stands in `bytes` between `start` and `idStart` and between `idEnd` and
  * `end`, as for the {@link Question} of that text that was cut there.
@@ -58,35 +54,81 @@ const methodLengthMax = 2048
 /** Longest call that may be known. A proof of ten slots has about 900 bytes; longer questions seldom repeat. */
 export const knownBytesMax = 1_024
 
-const openBracket = 0x5b
-const closeBracket = 0x5d
+/**
+ * Longest text whose params are taken out before they are parsed: in so few bytes there are no more values than may
+ * be. A longer one is passed over first (bodyScan.ts) and parsed whole.
+ */
+const fastBytesMax = valuesMax
+
+/** Longest body of which one string is made: each further MiB takes a millisecond at once. */
+const wholeTextBytesMax = 1024 * 1024
+
 const openBrace = 0x7b
-const comma = 0x2c
 const digitZero = 0x30
 
 const spans = createCallSpans()
 
 /**
- * Reads a request body; nothing of it is kept. `batchMax` counts calls. `lookup` must know only
- * questions that this function gave out before.
- * Throws FaultError: ParseError, EmptyBatch, BatchTooLarge.
+ * Reads a body that is a single call of the common form, as most are; nothing of it is kept. Undefined for any other:
+ * {@link RequestReader} reads it. `lookup` must know only questions that this function and the reader gave out before.
  */
-export function parseRequest<Known>(
-  body: Uint8Array,
-  batchMax: number,
-  lookup: Lookup<Known>,
-): Request<Known> {
+export function readUsualCall<Known>(body: Uint8Array, lookup: Lookup<Known>): Call<Known> | undefined {
+  if (body.length > fastBytesMax) return undefined
   const start = skipSpace(body, 0)
-  if (body[start] === openBrace) {
-    const call = fastCall(new BodyText(body, true), start, body.length, lookup)
-    if (call !== undefined) return { kind: 'single', call }
+  return body[start] === openBrace
+    ? fastCall(new BodyText(body, true), start, body.length, lookup)
+    : undefined
+}
+
+/**
+ * Reads any body in parts none of which takes long: first {@link pass} until it returns true, then {@link read} each
+ * call. The body is read where it lies; who goes on in another turn calls {@link keep} before.
+ */
+export class RequestReader<Known> {
+  readonly #scan: BodyScan
+  #text: BodyText
+  #isKept = false
+  #read = 0
+
+  /** Throws FaultError: ParseError. */
+  constructor(body: Uint8Array, limits: BodyLimits) {
+    this.#scan = new BodyScan(limits)
+    this.#text = new BodyText(body, isAscii(body))
+    if (!this.#text.ascii && !isUtf8(body)) throw parseFault()
   }
-  const text = new BodyText(body, isAscii(body))
-  if (!text.ascii && !isUtf8(body)) throw parseFault()
-  if (body[start] === openBracket) {
-    return { kind: 'batch', calls: parseBatch(text, start + 1, batchMax, lookup) }
+
+  /**
+   * Passes over the next part of the body; true once the end is reached.
+   * Throws FaultError: ParseError, EmptyBatch, BatchTooLarge, and InvalidRequest where a bound of bodyScan.ts is crossed.
+   */
+  pass(): boolean {
+    return this.#scan.pass(this.#text.bytes)
   }
-  return { kind: 'single', call: generalCall(text, 0, body.length) }
+
+  get isBatch(): boolean {
+    return this.#scan.isBatch
+  }
+
+  /** Calls that are still to be read. */
+  get left(): number {
+    return this.#scan.bounds.length / 2 - this.#read
+  }
+
+  /** Reads the next call. Throws FaultError: ParseError. */
+  read(lookup: Lookup<Known>): Call<Known> {
+    const { bounds } = this.#scan
+    const from = bounds[this.#read * 2] as number
+    const to = bounds[this.#read * 2 + 1] as number
+    this.#read++
+    return fastCall(this.#text, from, to, lookup) ?? generalCall(this.#text, from, to)
+  }
+
+  /** Makes the reader independent of the body's memory. */
+  keep(): void {
+    if (this.#isKept) return
+    this.#isKept = true
+    this.#text = new BodyText(new Uint8Array(this.#text.bytes), this.#text.ascii)
+  }
 }
 
 /**
@@ -103,6 +145,7 @@ class BodyText {
 
   slice(start: number, end: number): string {
     if (!this.ascii) return asBuffer(this.bytes).toString('utf8', start, end)
+    if (this.bytes.length > wholeTextBytesMax) return asBuffer(this.bytes).toString('latin1', start, end)
     this.#whole ??= asBuffer(this.bytes).toString('latin1')
     return this.#whole.slice(start, end)
   }
@@ -121,6 +164,7 @@ function fastCall<Known>(
   lookup: Lookup<Known>,
 ): Call<Known> | undefined {
   const { bytes } = text
+  if (end - start > fastBytesMax) return undefined
   const mayBeKnown = end - start <= knownBytesMax
   if (mayBeKnown && guessId(bytes, start, end, spans)) {
     const known = lookup(bytes, questionStart(start), spans.idStart, spans.idEnd, end)
@@ -167,47 +211,6 @@ function idText(text: BodyText, start: number, end: number): string {
   return String(value)
 }
 
-/** Reads the members of a batch, from the offset after its opening bracket. */
-function parseBatch<Known>(
-  text: BodyText,
-  start: number,
-  batchMax: number,
-  lookup: Lookup<Known>,
-): Call<Known>[] {
-  const bounds = memberBounds(text.bytes, start, batchMax)
-  if (bounds.length === 0) throw new FaultError({ kind: 'EmptyBatch' })
-  const calls: Call<Known>[] = []
-  for (let i = 0; i < bounds.length; i += 2) {
-    const from = bounds[i] as number
-    const to = bounds[i + 1] as number
-    calls.push(fastCall(text, from, to, lookup) ?? generalCall(text, from, to))
-  }
-  return calls
-}
-
-/**
- * Start and end offsets of a batch's members, in turn. Counting comes before parsing, because JSON.parse of
- * 280,000 small calls holds the event loop for 112 ms, and passing over 1,000 of them takes a fraction of one.
- */
-function memberBounds(bytes: Uint8Array, start: number, batchMax: number): number[] {
-  const bounds: number[] = []
-  let i = skipSpace(bytes, start)
-  if (bytes[i] !== closeBracket) {
-    for (;;) {
-      const end = skipValue(bytes, i)
-      if (end < 0) throw parseFault()
-      if (bounds.length === batchMax * 2) throw new FaultError({ kind: 'BatchTooLarge' })
-      bounds.push(i, end)
-      i = skipSpace(bytes, end)
-      if (bytes[i] === closeBracket) break
-      if (bytes[i] !== comma) throw parseFault()
-      i = skipSpace(bytes, i + 1)
-    }
-  }
-  if (skipSpace(bytes, i + 1) !== bytes.length) throw parseFault()
-  return bounds
-}
-
 /** Any JSON value as a call. Throws ParseError when it is not JSON. */
 function generalCall(text: BodyText, start: number, end: number): Call<never> {
   let value: unknown
@@ -233,8 +236,4 @@ function generalCall(text: BodyText, start: number, end: number): Call<never> {
     return { kind: 'invalid', id: idText ?? 'null' }
   }
   return { kind: 'call', id: idText, method, params, at, question: undefined }
-}
-
-function parseFault(): FaultError {
-  return new FaultError({ kind: 'ParseError' })
 }

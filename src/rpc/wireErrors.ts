@@ -33,7 +33,10 @@ export function faultToWireError(fault: Fault): WireError {
     case 'ParseError':
       return { code: -32700, message: 'parse error' }
     case 'InvalidRequest':
-      return { code: -32600, message: 'invalid request' }
+      return {
+        code: -32600,
+        message: fault.why === undefined ? 'invalid request' : `invalid request: ${fault.why}`,
+      }
     case 'EmptyBatch':
       return { code: -32600, message: 'empty batch' }
     case 'BatchTooLarge':

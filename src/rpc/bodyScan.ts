@@ -1,0 +1,154 @@
+/**
+ * Passes over a request body before a value is made of it: bounds what JSON.parse is given and finds where the
+ * members of a batch stand. It goes in parts and recurses nowhere, so that no body holds the thread.
+ */
+import { FaultError } from '../primitives/faults.js'
+import { nestingMax, skipSpace } from './scan.js'
+
+/**
+ * Values and names of one body, counted by the signs before and between them. JSON.parse takes 0.1 to 0.7 µs for each
+ * (names of which no two are equal are the dearest), so 30 ms for these. A body of 5 MiB holds 76,000 storage slots.
+ */
+export const valuesMax = 100_000
+
+/** Bytes that are passed over at a time: a quarter of a millisecond. */
+const partBytes = 256 * 1024
+
+const quote = 0x22
+const backslash = 0x5c
+const comma = 0x2c
+const colon = 0x3a
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
+export interface BodyLimits {
+  /** Calls of one batch. */
+  readonly batchCallsMax: number
+  /** Bytes of one call. */
+  readonly callBytesMax: number
+}
+
+export class BodyScan {
+  /** Offsets of the members' starts and ends, in turn: of a batch, or of a single call as its one member. */
+  readonly bounds: number[] = []
+  /** Undefined before the first sign. */
+  #isBatch: boolean | undefined
+  readonly #limits: BodyLimits
+  #at = 0
+  #nesting = 0
+  #values = 0
+  #isInString = false
+  #isOver = false
+  /** Where the member at hand starts. */
+  #start = 0
+
+  constructor(limits: BodyLimits) {
+    this.#limits = limits
+  }
+
+  /** The body is an array. Known once {@link pass} has returned true. */
+  get isBatch(): boolean {
+    return this.#isBatch === true
+  }
+
+  /**
+   * Passes over the next part of `bytes`, the same body at each call; true once all is passed. If then every member
+   * is JSON, so is the body; a body that is none need not be noticed before.
+   * Throws FaultError: ParseError, EmptyBatch, BatchTooLarge, InvalidRequest that says which bound was crossed.
+   */
+  pass(bytes: Uint8Array): boolean {
+    const end = Math.min(this.#at + partBytes, bytes.length)
+    if (this.#isBatch === undefined) {
+      this.#at = skipSpace(bytes, this.#at, end)
+      if (this.#at < end) {
+        this.#isBatch = bytes[this.#at] === openBracket
+        this.#start = this.#isBatch ? this.#at + 1 : this.#at
+      }
+    }
+    if (this.#at < end && !this.#isOver) this.#passSigns(bytes, end)
+    if (this.#isOver) {
+      this.#at = skipSpace(bytes, this.#at, end)
+      if (this.#at < end) throw parseFault()
+    }
+    if (this.#values > valuesMax) {
+      throw invalid(`more than ${valuesMax} values; ask in several requests`)
+    }
+    if (!this.#isOver) this.#checkLength(Math.min(this.#at, bytes.length))
+    if (this.#at < bytes.length) return false
+    if (!this.#isBatch) this.bounds.push(this.#start, bytes.length)
+    else if (!this.#isOver) throw parseFault()
+    else if (this.bounds.length === 0) throw new FaultError({ kind: 'EmptyBatch' })
+    return true
+  }
+
+  /** From {@link #at} to `end`, or to the sign that ends a batch. */
+  #passSigns(bytes: Uint8Array, end: number): void {
+    const isBatch = this.#isBatch
+    let at = this.#at
+    let nesting = this.#nesting
+    let values = this.#values
+    if (this.#isInString) at = this.#passString(bytes, at, end)
+    for (; at < end; at++) {
+      const byte = bytes[at]
+      if (byte === quote) at = this.#passString(bytes, at + 1, end) - 1
+      else if (byte === comma) {
+        values++
+        if (nesting === 1 && isBatch) this.#endMember(bytes, at)
+      } else if (byte === colon) values++
+      else if (byte === openBracket || byte === openBrace) {
+        values++
+        if (++nesting > nestingMax) throw invalid(`arrays and objects nest deeper than ${nestingMax}`)
+      } else if ((byte === closeBracket || byte === closeBrace) && --nesting === 0 && isBatch) {
+        this.#endMember(bytes, at++)
+        this.#isOver = true
+        break
+      }
+    }
+    this.#at = at
+    this.#nesting = nesting
+    this.#values = values
+  }
+
+  /** From inside a string to its end, or to `end`, or past it by a letter that is escaped. */
+  #passString(bytes: Uint8Array, start: number, end: number): number {
+    let at = start
+    while (at < end) {
+      const byte = bytes[at++]
+      if (byte === backslash) at++
+      else if (byte === quote) {
+        this.#isInString = false
+        return at
+      }
+    }
+    this.#isInString = true
+    return at
+  }
+
+  /** `end` is the offset of the sign that ends the member at hand: a comma, or what closes the batch. */
+  #endMember(bytes: Uint8Array, end: number): void {
+    this.#checkLength(end)
+    const isLast = bytes[end] !== comma
+    if (isLast && bytes[end] !== closeBracket) throw parseFault()
+    const start = skipSpace(bytes, this.#start, end)
+    this.#start = end + 1
+    if (start === end && isLast && this.bounds.length === 0) return
+    if (this.bounds.length === this.#limits.batchCallsMax * 2) throw new FaultError({ kind: 'BatchTooLarge' })
+    this.bounds.push(start, end)
+  }
+
+  /** The member at hand reaches at least to `end`. */
+  #checkLength(end: number): void {
+    const { callBytesMax } = this.#limits
+    if (end - this.#start > callBytesMax) throw invalid(`a call of more than ${callBytesMax} bytes`)
+  }
+}
+
+function invalid(why: string): FaultError {
+  return new FaultError({ kind: 'InvalidRequest', why })
+}
+
+export function parseFault(): FaultError {
+  return new FaultError({ kind: 'ParseError' })
+}
