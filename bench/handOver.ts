@@ -18,8 +18,12 @@ import { Piscina } from 'piscina'
 import { jobsOfNetwork, openJobPool } from '../src/pool/jobPool.js'
 import { decodeReply } from '../src/pool/messages.js'
 import { asciiToFelt, toFelt } from '../src/rollup/felt.js'
-import { computeInvokeHash, toHashedFields } from '../src/rollup/invokeHash.js'
-import { invokeLimitsDefault, parseInvokeTransaction } from '../src/rollup/invokeTransaction.js'
+import { computeInvokeHash } from '../src/rollup/invokeHash.js'
+import {
+  invokeLimitsDefault,
+  parseInvokeTransaction,
+  toHashedFields,
+} from '../src/rollup/invokeTransaction.js'
 import { Caller } from '../src/rpc/caller.js'
 import { computeMappingSlots, type MappingSlotsRequest } from '../src/state/mappingSlots.js'
 import { makeTransaction } from '../test/invokeTransactions.js'

@@ -5,8 +5,12 @@ import { setTimeout } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import { hash as starknetHash } from 'starknet'
 import { asciiToFelt } from '../src/rollup/felt.js'
-import { computeInvokeHash, toHashedFields } from '../src/rollup/invokeHash.js'
-import { invokeLimitsDefault, parseInvokeTransaction } from '../src/rollup/invokeTransaction.js'
+import { computeInvokeHash } from '../src/rollup/invokeHash.js'
+import {
+  invokeLimitsDefault,
+  parseInvokeTransaction,
+  toHashedFields,
+} from '../src/rollup/invokeTransaction.js'
 import type { Arrival, RawAnswer, Reaction, SequencerOrder, SequencerReport } from './sequencer.js'
 
 interface Invoke {

@@ -2,6 +2,7 @@
 import type { RollupConfig } from '../config.js'
 import { chainIdOf, type EdgeRollup, rollupNetworkOf } from '../edge/edgeRollup.js'
 import type { NetworkJobs } from '../pool/jobs.js'
+import type { Felt } from '../rollup/felt.js'
 import { Forwarder } from '../rollup/forwarder.js'
 import { createSequencerClient } from '../rollup/sequencerClient.js'
 import { SubmissionQueue } from '../rollup/submissionQueue.js'
@@ -28,8 +29,11 @@ export function openRollup(config: RollupConfig, { store, jobs, log }: OpenRollu
   const { name, upstream, queue: limits, idempotent } = config
   const lock = lockForWriting(config.lockPath)
   try {
-    const queue = new SubmissionQueue(store.openSubmissions(name, chainIdOf(config)), {
+    const chainId = chainIdOf(config)
+    const queue = new SubmissionQueue(store.openSubmissions(name, chainId), {
       idempotent,
+      computeHash: async (fields, waiter) =>
+        (await jobs.run('invokeHash', { chainId, fields }, waiter)) as Felt,
       limits: {
         waitingMax: limits.transactionsMax,
         waitingBytesMax: limits.bytesMax,
@@ -59,7 +63,7 @@ export function openRollup(config: RollupConfig, { store, jobs, log }: OpenRollu
     sweep.unref()
     return {
       name,
-      network: rollupNetworkOf(config, queue, jobs),
+      network: rollupNetworkOf(config, queue),
       queue,
       health: () => ({
         ...queue.counts(),

@@ -5,7 +5,6 @@ import type { EdgeData } from '../edge/messages.js'
 import type { JobInput, JobName, JobOwner, Jobs } from '../pool/jobs.js'
 import type { Pool } from '../pool/pool.js'
 import { UsageError } from '../primitives/faults.js'
-import type { Felt } from '../rollup/felt.js'
 import type { InvokeTransaction } from '../rollup/invokeTransaction.js'
 import { allotTotals } from '../transport/totals.js'
 import type { Transport } from '../transport/wire.js'
@@ -52,8 +51,8 @@ export function startOtherEdges(
     {
       job: ([name, network, args]: [JobName, string, JobInput<never>['args']], owner: JobOwner) =>
         pool.run(name, { network, args }, owner),
-      submit: ([name, transaction, hash]: [string, InvokeTransaction, Felt]) =>
-        rollupOf(name).queue.submit(transaction, hash),
+      submit: ([name, transaction]: [string, InvokeTransaction], owner: JobOwner) =>
+        rollupOf(name).queue.submit(transaction, owner),
       health: ([name]: [string]) => rollupOf(name).health(),
     },
   )

@@ -1,5 +1,4 @@
 import type { RollupConfig } from '../config.js'
-import type { NetworkJobs } from '../pool/jobs.js'
 import { asciiToFelt, type Felt, hexToFelt } from '../rollup/felt.js'
 import type { SubmissionDesk } from '../rollup/submissionDesk.js'
 import type { QueueCounts } from '../rollup/submissionQueue.js'
@@ -26,11 +25,7 @@ export function chainIdOf({ chainId }: RollupConfig): Felt {
 }
 
 /** What methods see of a rollup network. */
-export function rollupNetworkOf(
-  config: RollupConfig,
-  queue: SubmissionDesk,
-  jobs: NetworkJobs,
-): RollupNetwork {
+export function rollupNetworkOf(config: RollupConfig, queue: SubmissionDesk): RollupNetwork {
   const { name, prefix, calldataMax, signatureMax, upstream } = config
   return {
     name,
@@ -39,7 +34,6 @@ export function rollupNetworkOf(
     chainId: chainIdOf(config),
     prefix,
     queue,
-    jobs,
     invokeLimits: { calldataMax, signatureMax },
     verdictMsMax: upstream?.mode === 'wait' ? upstream.waitMs : undefined,
   }

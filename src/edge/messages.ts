@@ -23,7 +23,7 @@ export interface EdgeData {
  * What an edge asks of what there is once in the process.
  *
  *   job     [job, network, its arguments] → its result
- *   submit  [rollup, transaction, its hash] → nothing, once it is on disk
+ *   submit  [rollup, transaction] → its hash, once it is on disk
  *   health  [rollup] → as `/health` shows it
  */
 export type CallName = 'job' | 'submit' | 'health'

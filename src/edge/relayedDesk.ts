@@ -1,3 +1,4 @@
+import type { JobOwner } from '../pool/jobs.js'
 import type { Felt } from '../rollup/felt.js'
 import type { InvokeTransaction } from '../rollup/invokeTransaction.js'
 import { type StatusChange, SubmissionDesk } from '../rollup/submissionDesk.js'
@@ -16,7 +17,7 @@ export class RelayedDesk extends SubmissionDesk {
     link.onStatus(rollup, (change: StatusChange) => this.tellOf(change))
   }
 
-  override async submit(transaction: InvokeTransaction, hash: Felt): Promise<void> {
-    await this.#link.call('submit', [this.#rollup, transaction, hash])
+  override async submit(transaction: InvokeTransaction, submitter: JobOwner): Promise<Felt> {
+    return (await this.#link.call('submit', [this.#rollup, transaction], submitter)) as Felt
   }
 }

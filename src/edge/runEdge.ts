@@ -68,7 +68,7 @@ async function openRooms(
     const desk = new RelayedDesk(name, store.openSubmissions(name, chainIdOf(rollup)), link)
     return {
       name,
-      network: rollupNetworkOf(rollup, desk, link.jobsOf(name)),
+      network: rollupNetworkOf(rollup, desk),
       health: () => link.call('health', [name]) as Promise<RollupHealth>,
     }
   })

@@ -1,20 +1,12 @@
 /** The hash of an invoke transaction, version 3, by which it is known everywhere. Signature and proof do not enter it. */
 import { asciiToFelt, type Felt, toFelt } from './felt.js'
-import type { AvailabilityMode, InvokeTransaction, ResourceBound } from './invokeTransaction.js'
+import type { AvailabilityMode, HashedFields, ResourceBound } from './invokeTransaction.js'
 import { hashList } from './poseidon.js'
-
-/** What the hash of a transaction depends on. */
-export type HashedFields = Omit<InvokeTransaction, 'type' | 'signature' | 'proof'>
 
 /** What a thread is asked to hash. */
 export interface InvokeHashRequest {
   readonly chainId: Felt
   readonly fields: HashedFields
-}
-
-/** The part of a transaction that has to be handed to whoever hashes it. */
-export function toHashedFields({ signature, proof, type, ...fields }: InvokeTransaction): HashedFields {
-  return fields
 }
 
 /**

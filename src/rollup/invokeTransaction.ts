@@ -42,6 +42,14 @@ export interface InvokeTransaction {
   readonly proof?: string
 }
 
+/** What the hash of a transaction depends on. */
+export type HashedFields = Omit<InvokeTransaction, 'type' | 'signature' | 'proof'>
+
+/** The part of a transaction that has to be handed to whoever hashes it. */
+export function toHashedFields({ signature, proof, type, ...fields }: InvokeTransaction): HashedFields {
+  return fields
+}
+
 /** Versions as they are written: 3, and 2^128 + 3 for a transaction that is only simulated. */
 export const invokeVersion = '0x3' as Felt
 export const queryVersion = '0x100000000000000000000000000000003' as Felt

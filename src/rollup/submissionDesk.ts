@@ -1,6 +1,7 @@
 import { FaultError, type InvokeRefusalCode } from '../primitives/faults.js'
 import type { Rejection, SubmissionRow, SubmissionState, Submissions } from '../store/submissions.js'
 import type { Felt } from './felt.js'
+import type { HashWaiter } from './invokeHashes.js'
 import { type InvokeTransaction, queryVersion } from './invokeTransaction.js'
 
 export interface StatusChange {
@@ -24,10 +25,11 @@ export abstract class SubmissionDesk {
   }
 
   /**
-   * Takes an acceptable transaction; it is on disk when this resolves. Rejects with FaultError: InvokeRefused where a rule is
-   * against it, SubmissionsFull where there is no room. `hash` is the transaction's.
+   * Takes an acceptable transaction and resolves to its hash; it is on disk then. Rejects with FaultError: InvokeRefused
+   * where a rule is against it, SubmissionsFull where there is no room, and what its hash could not be computed for,
+   * such as ServerBusy. Where `submitter` goes before it is hashed, it may not be taken.
    */
-  abstract submit(transaction: InvokeTransaction, hash: Felt): Promise<void>
+  abstract submit(transaction: InvokeTransaction, submitter: HashWaiter): Promise<Felt>
 
   /** Throws FaultError InvokeRefused for a transaction that no sequencer could take, whatever its hash. */
   assertAcceptable(transaction: InvokeTransaction): void {

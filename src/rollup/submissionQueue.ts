@@ -18,6 +18,7 @@ import {
   type Submissions,
 } from '../store/submissions.js'
 import type { Felt } from './felt.js'
+import { type ComputeHash, type HashWaiter, InvokeHashes } from './invokeHashes.js'
 import type { InvokeTransaction } from './invokeTransaction.js'
 import { refused, type StatusChange, SubmissionDesk } from './submissionDesk.js'
 
@@ -41,6 +42,7 @@ export interface QueueOptions {
   readonly limits: QueueLimits
   /** Whether a hash that is known already is simply answered again, instead of refused with 59. */
   readonly idempotent: boolean
+  readonly computeHash: ComputeHash
 }
 
 /** A transaction that waits for the sequencer's word, as far as it is kept in memory. */
@@ -81,6 +83,7 @@ const pruneMax = 200
 export class SubmissionQueue extends SubmissionDesk {
   readonly #store: Submissions
   readonly #options: QueueOptions
+  readonly #hashes: InvokeHashes
   /** In the order of arrival. */
   readonly #waiting = new Map<Felt, Waiting>()
   readonly #listeners = new Set<(change: StatusChange) => void>()
@@ -94,57 +97,17 @@ export class SubmissionQueue extends SubmissionDesk {
     super(store)
     this.#store = store
     this.#options = options
+    this.#hashes = new InvokeHashes(options.computeHash)
     for (const row of store.readUnsettled()) this.#addWaiting(row)
     this.#count = this.#waiting.size
     for (const { bytes } of this.#waiting.values()) this.#bytes += bytes
     this.#settled = store.countSettled()
   }
 
-  override async submit(transaction: InvokeTransaction, hash: Felt): Promise<void> {
-    const body = Buffer.from(JSON.stringify(transaction))
-    const now = Date.now()
-    const row: SubmissionRow = {
-      hash,
-      state: 'RECEIVED',
-      sender: transaction.sender_address,
-      nonce: transaction.nonce,
-      receivedAtMs: now,
-      changedAtMs: now,
-      bodyBytes: body.length,
-      rejection: undefined,
-    }
-    const changes: StatusChange[] = []
-    let isCounted = false
-    let wasKept = false
-    try {
-      await this.#store.write(() => {
-        const known = this.#store.readRow(hash)
-        if (known !== undefined && known.state !== 'REJECTED') {
-          if (this.#options.idempotent) return
-          throw refused(59)
-        }
-        const rival = this.#findRival(transaction)
-        if (rival === undefined) this.#assertRoom(body.length)
-        else
-          changes.push(this.#settleRow(rival, 'REJECTED', { code: undefined, text: `replaced by ${hash}` }))
-        wasKept = known !== undefined
-        this.#store.put(row, body)
-        changes.push(toChange(row))
-        isCounted = true
-        this.#count++
-        this.#bytes += body.length
-      })
-    } catch (error) {
-      // What was counted was not stored: the commit failed.
-      if (isCounted) {
-        this.#count--
-        this.#bytes -= body.length
-      }
-      throw error
-    }
-    if (wasKept) this.#settled--
-    if (isCounted) this.#addWaiting(row)
-    this.#publish(changes)
+  override async submit(transaction: InvokeTransaction, submitter: HashWaiter): Promise<Felt> {
+    const hash = await this.#hashes.hashOf(transaction, submitter)
+    await this.#take(transaction, hash)
+    return hash
   }
 
   /** Calls `listener` with every change that is on disk from now on; returns the function that ends that. */
@@ -237,6 +200,54 @@ export class SubmissionQueue extends SubmissionDesk {
       oldestWaitingMs: oldest === undefined ? 0 : Math.max(0, now - oldest.receivedAtMs),
       settled: this.#settled,
     }
+  }
+
+  /** A duplicate is answered, too, when what was written before it is on disk. */
+  async #take(transaction: InvokeTransaction, hash: Felt): Promise<void> {
+    const body = Buffer.from(JSON.stringify(transaction))
+    const now = Date.now()
+    const row: SubmissionRow = {
+      hash,
+      state: 'RECEIVED',
+      sender: transaction.sender_address,
+      nonce: transaction.nonce,
+      receivedAtMs: now,
+      changedAtMs: now,
+      bodyBytes: body.length,
+      rejection: undefined,
+    }
+    const changes: StatusChange[] = []
+    let isCounted = false
+    let wasKept = false
+    try {
+      await this.#store.write(() => {
+        const known = this.#store.readRow(hash)
+        if (known !== undefined && known.state !== 'REJECTED') {
+          if (this.#options.idempotent) return
+          throw refused(59)
+        }
+        const rival = this.#findRival(transaction)
+        if (rival === undefined) this.#assertRoom(body.length)
+        else
+          changes.push(this.#settleRow(rival, 'REJECTED', { code: undefined, text: `replaced by ${hash}` }))
+        wasKept = known !== undefined
+        this.#store.put(row, body)
+        changes.push(toChange(row))
+        isCounted = true
+        this.#count++
+        this.#bytes += body.length
+      })
+    } catch (error) {
+      // What was counted was not stored: the commit failed.
+      if (isCounted) {
+        this.#count--
+        this.#bytes -= body.length
+      }
+      throw error
+    }
+    if (wasKept) this.#settled--
+    if (isCounted) this.#addWaiting(row)
+    this.#publish(changes)
   }
 
   /** The waiting transaction that `newcomer` replaces. Throws FaultError where one is in its way. */

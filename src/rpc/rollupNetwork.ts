@@ -1,4 +1,3 @@
-import type { NetworkJobs } from '../pool/jobs.js'
 import type { Felt } from '../rollup/felt.js'
 import type { InvokeLimits } from '../rollup/invokeTransaction.js'
 import type { SubmissionDesk } from '../rollup/submissionDesk.js'
@@ -10,7 +9,6 @@ export interface RollupNetwork extends RpcNetwork {
   /** Of the network's methods; while one runs, the prefix by which it was called. */
   readonly prefix: string
   readonly queue: SubmissionDesk
-  readonly jobs: NetworkJobs
   readonly invokeLimits: InvokeLimits
   /** How long an answer to a submission waits for the sequencer's verdict; undefined where it does not. */
   readonly verdictMsMax: number | undefined

@@ -4,10 +4,16 @@ import type { Test } from 'tap'
 import { FaultError, type InvokeRefusalCode } from '../../src/primitives/faults.js'
 import { asciiToFelt, type Felt } from '../../src/rollup/felt.js'
 import { Forwarder } from '../../src/rollup/forwarder.js'
-import { computeInvokeHash, toHashedFields } from '../../src/rollup/invokeHash.js'
-import { invokeLimitsDefault, parseInvokeTransaction } from '../../src/rollup/invokeTransaction.js'
+import { computeInvokeHash } from '../../src/rollup/invokeHash.js'
+import {
+  type HashedFields,
+  invokeLimitsDefault,
+  parseInvokeTransaction,
+  toHashedFields,
+} from '../../src/rollup/invokeTransaction.js'
 import { createSequencerClient, type SequencerOptions } from '../../src/rollup/sequencerClient.js'
 import { type QueueOptions, SubmissionQueue } from '../../src/rollup/submissionQueue.js'
+import { Caller } from '../../src/rpc/caller.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
 import { waitFor } from '../program.js'
 
@@ -24,8 +30,10 @@ export const limitsOfTests: QueueOptions['limits'] = {
 export interface OpenQueue {
   readonly queue: SubmissionQueue
   readonly logged: string[]
+  /** What had to be hashed. */
+  readonly hashed: readonly HashedFields[]
   /** Submits what a caller would write, and returns its hash. */
-  submit(written: unknown): Promise<Felt>
+  submit(written: unknown, submitter?: Caller): Promise<Felt>
   /** Waits for a state. */
   reaches(hash: Felt, state: string): Promise<void>
   forward(options: ForwardOptions): Forwarder
@@ -48,9 +56,15 @@ export function openQueue(
   folder: string,
   { limits = {}, idempotent = false }: OpenQueueOptions = {},
 ): OpenQueue {
+  const hashed: HashedFields[] = []
   const store = NodeStore.open({ path: join(folder, 'node.mdb'), mapBytes: 2 ** 30 })
   const queue = new SubmissionQueue(store.openSubmissions('roll', chainId), {
     idempotent,
+    // On the threads of the pool it is the same function.
+    computeHash: async (fields) => {
+      hashed.push(fields)
+      return computeInvokeHash({ chainId, fields })
+    },
     limits: { ...limitsOfTests, ...limits },
   })
   const logged: string[] = []
@@ -67,12 +81,11 @@ export function openQueue(
   return {
     queue,
     logged,
-    async submit(written) {
+    hashed,
+    async submit(written, submitter = new Caller()) {
       const transaction = parseInvokeTransaction(written, invokeLimitsDefault)
       queue.assertAcceptable(transaction)
-      const hash = computeInvokeHash({ chainId, fields: toHashedFields(transaction) })
-      await queue.submit(transaction, hash)
-      return hash
+      return queue.submit(transaction, submitter)
     },
     async reaches(hash, state) {
       await waitFor(`${hash} to be ${state}`, () => queue.readRow(hash)?.state === state)

@@ -20,7 +20,6 @@ export function connect(
     chainId,
     prefix: prefixes[0] ?? '',
     queue,
-    jobs: { run: () => Promise.reject(new Error('subscriptions need no job')) },
     invokeLimits: { calldataMax: 1, signatureMax: 1 },
     verdictMsMax: undefined,
   }

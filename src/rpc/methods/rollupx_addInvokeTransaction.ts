@@ -1,6 +1,4 @@
 import { FaultError, type InvokeRefusalCode } from '../../primitives/faults.js'
-import type { Felt } from '../../rollup/felt.js'
-import { toHashedFields } from '../../rollup/invokeHash.js'
 import type { Rejection } from '../../rollup/submissionQueue.js'
 import { waitForVerdict } from '../../rollup/verdict.js'
 import { defineMethod } from '../method.js'
@@ -12,7 +10,8 @@ import { decodeTransaction, writtenTransaction } from '../rollupParams.js'
  * has accepted or rejected it (specification, sections 2 and 4). Where the network waits for the verdict, a rejection
  * in time is the answer instead.
  *
- * Hashing goes to the pool: it takes 2 ms for an ordinary transaction, and the hand-over costs the edge 0.1 ms.
+ * Hashing goes to the pool: it takes 2 ms for an ordinary transaction, and the hand-over costs the edge 0.1 ms. A
+ * transaction that was hashed lately is not hashed again.
  *
  * @example
  * rollupx_addInvokeTransaction({"invoke_transaction": {"type": "INVOKE", "version": "0x3", "nonce": "0x7", …}})
@@ -24,12 +23,10 @@ export const rollupx_addInvokeTransaction = defineMethod({
   cost: 'job',
   price: 200,
   memo: 'never',
-  async run({ chainId, queue, jobs, invokeLimits, verdictMsMax }: RollupNetwork, [written], caller) {
+  async run({ queue, invokeLimits, verdictMsMax }: RollupNetwork, [written], caller) {
     const transaction = decodeTransaction(written, invokeLimits, 0)
     queue.assertAcceptable(transaction)
-    const fields = toHashedFields(transaction)
-    const hash = (await jobs.run('invokeHash', { chainId, fields }, caller)) as Felt
-    await queue.submit(transaction, hash)
+    const hash = await queue.submit(transaction, caller)
     if (verdictMsMax !== undefined) {
       const verdict = await waitForVerdict(queue, hash, verdictMsMax, caller)
       if (verdict?.rejection !== undefined) throw rejectionToFault(verdict.rejection)

@@ -3,8 +3,12 @@ import fc from 'fast-check'
 import { constants, hash, type ResourceBoundsBN } from 'starknet'
 import t from 'tap'
 import { asciiToFelt, toFelt } from '../../../src/rollup/felt.js'
-import { computeInvokeHash, toHashedFields } from '../../../src/rollup/invokeHash.js'
-import { invokeLimitsDefault, parseInvokeTransaction } from '../../../src/rollup/invokeTransaction.js'
+import { computeInvokeHash } from '../../../src/rollup/invokeHash.js'
+import {
+  invokeLimitsDefault,
+  parseInvokeTransaction,
+  toHashedFields,
+} from '../../../src/rollup/invokeTransaction.js'
 import { hashList } from '../../../src/rollup/poseidon.js'
 import {
   feltArbitrary,

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { KeyRing, refusalTexts, revokeKey } from '../../../src/access/keyRing.js'
 import { Meter } from '../../../src/access/meter.js'
-import { computeInvokeHash } from '../../../src/rollup/invokeHash.js'
 import { invokeLimitsDefault } from '../../../src/rollup/invokeTransaction.js'
 import { anonymousId } from '../../../src/rpc/caller.js'
 import { createDispatcher } from '../../../src/rpc/dispatch.js'
@@ -180,8 +179,6 @@ t.test('calls to a rollup network are paid as well', async (t) => {
     chainId,
     prefix: 'rollupx',
     queue,
-    // Hashing is the only job here; on the pool's threads it is the same function.
-    jobs: { run: async (_name, args) => computeInvokeHash(args as never) as never },
     invokeLimits: invokeLimitsDefault,
     verdictMsMax: undefined,
   }
