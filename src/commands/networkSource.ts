@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { NetworkConfig } from '../config.js'
-import { type ChainFeed, RelayedFeed } from '../edge/chainFeed.js'
+import { type Behind, type ChainFeed, RelayedFeed, upToDate } from '../edge/chainFeed.js'
 import { startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress } from '../ingest/messages.js'
 
@@ -29,20 +29,26 @@ export function startSource(
   const store = { storePath, mapBytes, genesis }
   const task = source.type === 'file' ? { ...store, files: [source.path] } : { ...store, replay: source }
   const feed = new RelayedFeed()
-  const onCurrent = () => feed.tell(undefined)
-  let startingBlock: number | undefined
+  const onCurrent = () => {
+    behind = undefined
+    feed.tell(upToDate)
+  }
+  let behind: Behind | undefined
   const ingest = startIngest(
     task,
     (progress) => {
       const { number } = progress
-      startingBlock ??= number
-      feed.tell({ startingBlock, number })
+      behind = { startingBlock: behind?.startingBlock ?? number, number }
+      feed.tell({ behind, hasFailed: false })
       onProgress(progress)
     },
     onCurrent,
   )
   const caughtUp = ingest.caughtUp.then(onCurrent)
-  const ingested = ingest.finished.then(() => undefined).finally(onCurrent)
+  const ingested = ingest.finished.then(onCurrent, (error) => {
+    feed.tell({ behind, hasFailed: true })
+    throw error
+  })
   // Reported by whoever waits for them; until then they must not count as unhandled.
   caughtUp.catch(() => undefined)
   ingested.catch(() => undefined)

@@ -57,7 +57,7 @@ export function startOtherEdges(
     },
   )
   for (const source of sources) {
-    source.listen((behind) => threads.tell({ type: 'moved', network: source.name, behind }))
+    source.listen((state) => threads.tell({ type: 'moved', network: source.name, state }))
   }
   for (const { name, queue } of rollups) {
     queue.onStatus((change) => threads.tell({ type: 'status', rollup: name, change }))

@@ -6,13 +6,24 @@ export interface Behind {
   readonly number: number
 }
 
-export type FeedListener = (behind: Behind | undefined) => void
+/** What is to be known of a source. */
+export interface SourceState {
+  /** Undefined where the source is not behind; of one that failed, where it stood then. */
+  readonly behind: Behind | undefined
+  /** It ended with an error, and brings no further blocks: the chain may have gone on without them. */
+  readonly hasFailed: boolean
+}
+
+/** Of a source that delivers in time, or has delivered all it has. */
+export const upToDate: SourceState = { behind: undefined, hasFailed: false }
+
+export type FeedListener = (state: SourceState) => void
 
 /** What a network hears of its source, on whatever thread that is. */
 export interface ChainFeed {
   /**
-   * Calls `listener` each time the store may have a new head, with where the source stands or undefined where it is
-   * not behind; at once, if it is. Returns a function that ends it.
+   * Calls `listener` each time the store may have a new head, with the state of the source; at once, if that is not
+   * up to date. Returns a function that ends it.
    */
   listen(listener: FeedListener): () => void
 }
@@ -20,16 +31,17 @@ export interface ChainFeed {
 /** A feed that is told what to pass on. */
 export class RelayedFeed implements ChainFeed {
   readonly #listeners = new Set<FeedListener>()
-  #behind: Behind | undefined
+  #state = upToDate
 
   listen(listener: FeedListener): () => void {
     this.#listeners.add(listener)
-    if (this.#behind !== undefined) listener(this.#behind)
+    const { behind, hasFailed } = this.#state
+    if (hasFailed || behind !== undefined) listener(this.#state)
     return () => this.#listeners.delete(listener)
   }
 
-  tell(behind: Behind | undefined): void {
-    this.#behind = behind
-    for (const listener of this.#listeners) listener(behind)
+  tell(state: SourceState): void {
+    this.#state = state
+    for (const listener of this.#listeners) listener(state)
   }
 }

@@ -201,14 +201,19 @@ function readHealth(
   networks: readonly OpenNetwork[],
   rollups: readonly EdgeRollup[],
 ): object | Promise<object> {
-  const ofNetworks = networks.map(({ name, current, isReadable }) => [
+  const ofNetworks = networks.map(({ name, current, isReadable, hasSourceFailed }) => [
     name,
-    { head: current.head.number, syncing: current.syncing !== undefined, ...(!isReadable && { isReadable }) },
+    {
+      head: current.head.number,
+      syncing: current.syncing !== undefined,
+      ...(!isReadable && { isReadable }),
+      ...(hasSourceFailed && { source: 'failed' }),
+    },
   ])
-  const areReadable = networks.every(({ isReadable }) => isReadable)
+  const areWell = networks.every(({ isReadable, hasSourceFailed }) => isReadable && !hasSourceFailed)
   const ofRollups = rollups.map((rollup) => rollup.health())
   const render = (found: readonly RollupHealth[]) => ({
-    status: areReadable && found.every(({ isStoring }) => isStoring) ? 'ok' : 'failing',
+    status: areWell && found.every(({ isStoring }) => isStoring) ? 'ok' : 'failing',
     networks: Object.fromEntries([...ofNetworks, ...rollups.map(({ name }, index) => [name, found[index]])]),
   })
   const isElsewhere = ofRollups.some((health) => health instanceof Promise)

@@ -72,7 +72,7 @@ export class MainLink {
   }
 
   #take(command: EdgeCommand): void {
-    if (command.type === 'moved') this.feedOf(command.network).tell(command.behind)
+    if (command.type === 'moved') this.feedOf(command.network).tell(command.state)
     else if (command.type === 'status') this.#statusListeners.get(command.rollup)?.(command.change)
     else if (command.type === 'reply') this.#settle(command.serial, command.reply)
   }

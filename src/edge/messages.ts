@@ -1,7 +1,7 @@
 /** What passes between the main thread, edge 0, and the threads of the other edges. */
 import type { Config } from '../config.js'
 import type { StatusChange } from '../rollup/submissionDesk.js'
-import type { Behind } from './chainFeed.js'
+import type { SourceState } from './chainFeed.js'
 
 /** What an edge's thread knows from its start, as `workerData`. */
 export interface EdgeData {
@@ -48,8 +48,8 @@ export type EdgeMessage =
 /** To an edge's thread. */
 export type EdgeCommand =
   | { readonly type: 'reply'; readonly serial: number; readonly reply: Uint8Array<ArrayBuffer> }
-  /** The store of a network may have a new head. */
-  | { readonly type: 'moved'; readonly network: string; readonly behind: Behind | undefined }
+  /** The store of a network may have a new head, or the state of its source changed. */
+  | { readonly type: 'moved'; readonly network: string; readonly state: SourceState }
   /** A submitted transaction came to a state; it is on disk. */
   | { readonly type: 'status'; readonly rollup: string; readonly change: StatusChange }
   /** Take no new connections, answer what is under way, close everything and end. */

@@ -18,7 +18,7 @@ import type { Network } from '../rpc/network.js'
 import { StateReader } from '../state/stateReader.js'
 import { ChainReader } from '../store/chainReader.js'
 import { NetworkStreams } from '../streams/networkStreams.js'
-import type { ChainFeed } from './chainFeed.js'
+import type { ChainFeed, SourceState } from './chainFeed.js'
 
 /**
  * How often a network looks whether another process has written new blocks. Costs one read, 2 µs, and is faster
@@ -30,6 +30,8 @@ export interface OpenNetwork extends NetworkViews<Network> {
   readonly name: string
   /** Whether the newest head could be read. */
   readonly isReadable: boolean
+  /** Its source ended with an error: there will be no further blocks. */
+  readonly hasSourceFailed: boolean
   /** Closes the store. */
   close(): Promise<void>
 }
@@ -66,6 +68,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
   const streams = new NetworkStreams(opened, { replayBlocksMax: options.replayBlocksMax })
   let syncing: SyncProgress | undefined
   let isReadable = true
+  let hasFailed = false
   // Where the newest block cannot be read, the network stays at the one before.
   const refresh = () => {
     isReadable = false
@@ -73,16 +76,14 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     isReadable = true
   }
   const unlisten = options.feed?.listen(
-    contained(options.reportDefect, (behind) => {
-      refresh()
-      // While blocks that are known already pass by, the source stands behind the head.
-      const currentBlock = opened.head.number
-      syncing = behind && {
-        startingBlock: behind.startingBlock,
-        currentBlock,
-        highestBlock: Math.max(behind.number, currentBlock),
+    contained(options.reportDefect, (state) => {
+      hasFailed = state.hasFailed
+      try {
+        refresh()
+      } finally {
+        syncing = syncProgress(state, opened.head.number)
+        streams.reportSyncing(syncing)
       }
-      streams.reportSyncing(syncing)
     }),
   )
   const poll = setInterval(contained(options.reportDefect, refresh), pollMs)
@@ -111,6 +112,9 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
   let current = viewOf(new ChainView(opened, opened.head, false))
   return {
     name: config.name,
+    get hasSourceFailed() {
+      return hasFailed
+    },
     get current() {
       if (current.head !== opened.head) current = viewOf(new ChainView(opened, opened.head, false))
       return current
@@ -128,6 +132,17 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
       streams.close()
       await store.close()
     },
+  }
+}
+
+/** What `eth_syncing` says. A network whose source failed is not in sync: nobody knows how far the chain has gone on. */
+function syncProgress({ behind, hasFailed }: SourceState, currentBlock: number): SyncProgress | undefined {
+  if (behind === undefined && !hasFailed) return undefined
+  return {
+    startingBlock: behind?.startingBlock ?? currentBlock,
+    currentBlock,
+    // While blocks that are known already pass by, the source stands behind the head.
+    highestBlock: Math.max(behind?.number ?? 0, currentBlock),
   }
 }
 

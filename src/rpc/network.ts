@@ -35,7 +35,7 @@ export interface Network extends RpcNetwork {
   readonly proofKeysMax: number
   /** Layouts of contracts by their address, lower-case hex. */
   readonly layouts: ReadonlyMap<string, StorageLayout>
-  /** Undefined once the source has delivered all it has, and for a network without one. */
+  /** Undefined once the source has delivered all it has, and for a network without one; never where it failed. */
   readonly syncing: SyncProgress | undefined
   /** As `net_version` answers. */
   readonly networkId: string

@@ -1,10 +1,14 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { makeFolder, waitFor, writeInto } from '../program.js'
+import { makeReplayedChain } from '../replayedChain.js'
 import { type Service, startService } from '../service.js'
+import { SocketClient } from '../socketClient.js'
 import { blockAt, blockBytes, genesisPath } from './demoChain.js'
 import { checkRefusals } from './questions.js'
 
 const method = 'eth_syncing'
+const asked = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] })
 
 /** Where the source ends: some seconds of execution. */
 const sourceHead = blockAt(60)
@@ -19,9 +23,12 @@ async function startSyncing(folder: string): Promise<Service> {
   return startService(['--config', config, '--no-auth'])
 }
 
-async function healthOf({ origin }: Service): Promise<{ head: number; syncing: boolean }> {
-  const health = JSON.parse(await (await fetch(`${origin}/health`)).text())
-  return health.networks.tides
+async function wholeHealthOf({ origin }: Service) {
+  return JSON.parse(await (await fetch(`${origin}/health`, { headers: { connection: 'close' } })).text())
+}
+
+async function healthOf(service: Service): Promise<{ head: number; syncing: boolean }> {
+  return (await wholeHealthOf(service)).networks.tides
 }
 
 t.test('a network without a source, or whose source is done, is not syncing', async (t) => {
@@ -72,4 +79,73 @@ t.test('a network shows how far its source is, until that is done, also after a 
   }
   t.strictSame(await healthOf(service), { head: sourceHead.number, syncing: false })
   t.equal((await service.call('eth_getBlockByNumber', ['latest', false])).result.hash, sourceHead.hash)
+})
+
+t.test('a network whose source failed says so, and is not in sync, also after a restart', async (t) => {
+  const folder = makeFolder(t)
+  const goodBlocks = 10
+  // A block whose parent is missing follows the good ones.
+  const bytes = [...blockBytes.slice(0, goodBlocks), blockBytes[goodBlocks + 1] as Uint8Array]
+  writeInto(folder, 'chain.rlp', Buffer.concat(bytes))
+  const config = writeInto(folder, 'tidegate.json', {
+    dataDir: 'data',
+    networks: [
+      { name: 'tides', genesis: genesisPath, source: { type: 'file', path: 'chain.rlp' } },
+      { name: 'still', genesis: genesisPath, source: { type: 'file', path: 'one.rlp' } },
+    ],
+  })
+  writeInto(folder, 'one.rlp', Buffer.from(blockBytes[0] as Uint8Array))
+  for (const start of ['first', 'second']) {
+    const service = await startService(['--config', config, '--no-auth'])
+    t.teardown(() => service.stop())
+    await waitFor('the end of both sources', async () => {
+      const { status, networks } = await wholeHealthOf(service)
+      return status !== 'ok' && !networks.still.syncing
+    })
+    t.strictSame(
+      await wholeHealthOf(service),
+      {
+        status: 'failing',
+        networks: {
+          tides: { head: goodBlocks, syncing: true, source: 'failed' },
+          still: { head: 1, syncing: false },
+        },
+      },
+      `${start} start`,
+    )
+    const head = `0x${goodBlocks.toString(16)}`
+    t.match((await service.call(method)).result, { currentBlock: head, highestBlock: head })
+    t.equal((await service.call('eth_blockNumber')).result, head, 'what is stored is served')
+    t.equal(await service.stop(), 0)
+  }
+})
+
+t.test('a source that fails when all were up to date takes them out of sync, on every edge', async (t) => {
+  const edges = process.platform === 'linux' ? 2 : 1
+  const chain = await makeReplayedChain(t, { length: 8, from: 2, intervalMs: 500 })
+  const chainFile = readFileSync(chain.plan.file)
+  chainFile.fill(0, chainFile.length - 20)
+  writeFileSync(chain.plan.file, chainFile)
+  const config = JSON.parse(readFileSync(chain.configPath, 'utf8'))
+  writeFileSync(chain.configPath, JSON.stringify({ ...config, edges }))
+  const service = await chain.start()
+  t.teardown(() => service.stop())
+  const url = `${service.origin.replace('http', 'ws')}/ws`
+  // Twenty connections come to one edge alone once in half a million times.
+  const clients = await Promise.all(Array.from({ length: 20 }, () => SocketClient.connect(url)))
+  for (const client of clients) {
+    t.teardown(() => client.cut())
+    const subscribe = { jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['syncing'] }
+    t.match(await client.ask(JSON.stringify(subscribe)), /"result":"0x/)
+  }
+  for (const client of clients) {
+    let event = ''
+    do event = (await client.next()) ?? 'the end'
+    while (event.includes('"result":false'))
+    t.match(JSON.parse(event), { params: { result: { syncing: true, status: { currentBlock: '0x7' } } } })
+    t.match(JSON.parse((await client.ask(asked)) ?? ''), { result: { highestBlock: '0x7' } })
+  }
+  for (let look = 0; look < 20; look++) {
+    t.match(await wholeHealthOf(service), { status: 'failing' })
+  }
 })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { MessagePort } from 'node:worker_threads'
 import t, { type Test } from 'tap'
-import type { Behind } from '../../../src/edge/chainFeed.js'
+import { type SourceState, upToDate } from '../../../src/edge/chainFeed.js'
 import { MainLink } from '../../../src/edge/mainLink.js'
 import type { EdgeCommand, EdgeMessage } from '../../../src/edge/messages.js'
 import { decodeArgs, encodeResult, encodeThrown } from '../../../src/pool/messages.js'
@@ -29,25 +29,27 @@ const faultOf = (thrown: unknown) => thrown instanceof FaultError && thrown.faul
 
 t.test('where a source stands is told at once, and to whoever listens later', async (t) => {
   const { link, say } = connect(t)
-  const behind = { startingBlock: 3, number: 5 }
-  const early: (Behind | undefined)[] = []
-  const late: (Behind | undefined)[] = []
+  const state = { behind: { startingBlock: 3, number: 5 }, hasFailed: false }
+  const early: SourceState[] = []
+  const late: SourceState[] = []
   const heard = new Promise<void>((resolve) => {
     link.feedOf('demo').listen((found) => {
       early.push(found)
       resolve()
     })
   })
-  say({ type: 'moved', network: 'other', behind: undefined })
-  say({ type: 'moved', network: 'demo', behind })
+  say({ type: 'moved', network: 'other', state: upToDate })
+  say({ type: 'moved', network: 'demo', state })
   await heard
   const unlisten = link.feedOf('demo').listen((found) => late.push(found))
-  t.strictSame([early, late], [[behind], [behind]])
+  t.strictSame([early, late], [[state], [state]])
   unlisten()
-  const again = new Promise((resolve) => link.feedOf('demo').listen((found) => found ?? resolve(found)))
-  say({ type: 'moved', network: 'demo', behind: undefined })
+  const again = new Promise((resolve) =>
+    link.feedOf('demo').listen((found) => found.behind ?? resolve(found)),
+  )
+  say({ type: 'moved', network: 'demo', state: upToDate })
   await again
-  t.strictSame([early, late], [[behind, undefined], [behind]])
+  t.strictSame([early, late], [[state, upToDate], [state]])
 })
 
 t.test('a call is answered, or fails as it failed over there', async (t) => {
