@@ -1,7 +1,7 @@
 /** The report as one HTML page that needs nothing else: charts in SVG, every number in a table below them. */
 import { type Chart, chartStyle, chartsOf, chartWidth, escapeText } from './charts.js'
 import { type Finding, isFailed, type Report, type Side } from './outcome.js'
-import { count, phaseLines, ratioText } from './terminalReport.js'
+import { count, detailLines, ratioText } from './terminalReport.js'
 
 export function htmlReport(report: Report): string {
   return `<!doctype html>
@@ -18,7 +18,7 @@ ${chartsOf(report.findings).map(figure).join('\n')}
 request, because the loader and not the server was the limit; the loader reaches ${count(report.loaderCeiling)} answers a
 second. RSS counts the mapped pages of the stores, which are the system's file cache; own is without these.</p>
 ${table(report.findings)}
-${report.findings.map(phases).join('')}</html>
+${report.findings.map(details).join('')}</html>
 `
 }
 
@@ -41,8 +41,8 @@ function figure({ title, height, content }: Chart): string {
 <svg viewBox="0 0 ${chartWidth} ${height}" role="img" aria-label="${escapeText(title)}">${content}</svg>`
 }
 
-function phases(finding: Finding): string {
-  const lines = phaseLines(finding)
+function details(finding: Finding): string {
+  const lines = detailLines(finding)
   return lines.length === 0 ? '' : `<pre>${escapeText(lines.join('\n'))}</pre>\n`
 }
 

@@ -17,13 +17,14 @@ import { memory } from './memoryRun.js'
 import { neighbours } from './neighbours.js'
 import { type BenchOptions, helpText, parseOptions } from './options.js'
 import { type Finding, isFailed, type Outcome, type Report } from './outcome.js'
+import { prices } from './prices.js'
 import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './scenarios.js'
 import { cores, isPinned, pinLoader, type ServerProcess } from './serverProcess.js'
 import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { publish } from './speedPage.js'
 import { submissions } from './submissionRun.js'
 import { findShortfalls, parseTargets, shortfallTable, type Target } from './targets.js'
-import { findingLine, footLines, headLine, phaseLines } from './terminalReport.js'
+import { detailLines, findingLine, footLines, headLine } from './terminalReport.js'
 import { startTidegate, withoutCaches } from './tidegateServer.js'
 
 /** A store of 10,000,000 slots is mapped, and the engine compiled, in 40 s; a noisy machine may never settle. */
@@ -38,6 +39,7 @@ const specialScenarios: readonly SpecialScenario[] = [
   newHeads(5_000),
   submissions,
   neighbours,
+  prices,
 ]
 
 /** The networks of one run, each made or found at its first use. */
@@ -107,7 +109,7 @@ async function run(
   const findings: Finding[] = []
   const tell = (finding: Finding) => {
     findings.push(finding)
-    console.log([findingLine(finding), ...phaseLines(finding)].join('\n'))
+    console.log([findingLine(finding), ...detailLines(finding)].join('\n'))
   }
   const { machine, about } = facts(options)
   console.log(

@@ -64,6 +64,16 @@ export interface Phase {
   readonly told: Told
 }
 
+/** A kind of call, what it was charged and what it took. */
+export interface PricedCall {
+  readonly name: string
+  readonly answers: number
+  /** Charged for one. */
+  readonly units: number
+  /** Of the server, all threads together, for one; undefined where the system does not tell. */
+  readonly cpuMicros: number | undefined
+}
+
 export interface Outcome {
   readonly name: string
   readonly title: string
@@ -79,6 +89,8 @@ export interface Outcome {
   readonly failures?: number
   /** Parts of the scenario, in their order. */
   readonly phases?: readonly Phase[]
+  /** Calls beside their prices. */
+  readonly calls?: readonly PricedCall[]
 }
 
 /** A scenario that could not be measured, and why. */

@@ -1,6 +1,7 @@
 /** The report as a table on a terminal, row by row as it comes. */
 import { phaseTable } from './neighboursPhases.js'
 import { type Finding, isFailed, type Ratio, type Report, type Side, saturatedMin } from './outcome.js'
+import { pricesTable } from './pricesTable.js'
 
 const nameWidth = 64
 const columns = [
@@ -35,9 +36,12 @@ export function findingLine(finding: Finding): string {
   return remarks === '' ? row : `${row}  ${remarks}`
 }
 
-/** The parts of a scenario, as a table of their own below its row. */
-export function phaseLines(finding: Finding): string[] {
-  return isFailed(finding) || finding.phases === undefined ? [] : ['', ...phaseTable(finding.phases), '']
+/** What a scenario tells beside its row, as a table of its own. */
+export function detailLines(finding: Finding): string[] {
+  if (isFailed(finding)) return []
+  const { phases, calls } = finding
+  const lines = [...(phases ? phaseTable(phases) : []), ...(calls ? pricesTable(calls) : [])]
+  return lines.length === 0 ? [] : ['', ...lines, '']
 }
 
 /** What stands below the table. */

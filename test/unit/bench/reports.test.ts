@@ -8,7 +8,7 @@ import { compareSides, type Finding, type Outcome, type Report } from '../../../
 import { httpScenarios } from '../../../bench/scenarios.js'
 import { withFigures } from '../../../bench/speedPage.js'
 import { findShortfalls, parseTargets, shortfallTable } from '../../../bench/targets.js'
-import { findingLine, headLine, phaseLines } from '../../../bench/terminalReport.js'
+import { detailLines, findingLine, headLine } from '../../../bench/terminalReport.js'
 import { packageRoot } from '../../../src/config.js'
 
 const latencies = { p50: 0.2, p975: 0.4, p99: 0.61, p999: undefined }
@@ -128,8 +128,8 @@ t.test('phases stand below the row of their scenario and on the page', async (t)
     ...measured,
     phases: [{ ...phase, title: '<idle>', recoverySeconds: 0, told: {} }],
   }
-  t.same(phaseLines(measured), [])
-  t.match(phaseLines(finding).join('\n'), /^<idle> +0\.20 +0\.61 +1\.0 /m)
+  t.same(detailLines(measured), [])
+  t.match(detailLines(finding).join('\n'), /^<idle> +0\.20 +0\.61 +1\.0 /m)
   t.match(htmlReport({ ...report, findings: [finding] }), /<pre>[^<]*&lt;idle>/)
 })
 

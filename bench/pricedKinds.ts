@@ -1,0 +1,99 @@
+/** The calls whose prices are compared: what users ask, and what a caller would ask to get the most for a unit. */
+import {
+  addressOf,
+  blockTag,
+  calldata,
+  fullBlock,
+  headNumber,
+  slots,
+  smallBlock,
+  uncleBlock,
+  word,
+} from './demoFacts.js'
+import { bomb, code, precompileBombs, precompileLoop } from './neighboursBombs.js'
+import { bodyBytesMax, hardTexts } from './neighboursProbes.js'
+import { rpc } from './rpc.js'
+import { scatter } from './scatter.js'
+
+export interface PricedKind {
+  readonly name: string
+  /** Body of the n-th question, one call. */
+  question(n: number): string
+  /** It takes seconds. */
+  readonly isLong?: boolean
+}
+
+const tide = addressOf('Tide')
+const [bea, cal] = [addressOf('bea'), addressOf('cal')]
+const full = blockTag(fullBlock.number)
+/** Rounds of a loop of about a million gas. */
+const loopRounds = 12_000
+
+function someBlock(n: number): string {
+  return blockTag(1 + (scatter(n) % headNumber))
+}
+
+function tokenTransfer(n: number): object {
+  return { from: bea, to: tide, data: calldata('transfer(address,uint256)', [cal, n + 1]) }
+}
+
+function words(n: number, count: number): string[] {
+  return Array.from({ length: count }, (_, at) => word(n * count + at))
+}
+
+function precompile(contract: string): (n: number) => string {
+  const found = precompileBombs.find(({ name }) => name === contract)
+  if (found === undefined) throw new RangeError(`there is no bomb for ${contract}`)
+  const data = found.data(found.sizeMax)
+  return (n) => bomb(n, precompileLoop(found.address), data)
+}
+
+function asked(name: string, params: (n: number) => readonly unknown[], what = ''): PricedKind {
+  return { name: what === '' ? name : `${name}, ${what}`, question: (n) => rpc(name, params(n)) }
+}
+
+/** The first is what a unit is: a read that is answered from memory. */
+export const pricedKinds: readonly PricedKind[] = [
+  asked('eth_blockNumber', () => []),
+  asked('eth_getStorageAt', (n) => {
+    const { address, slot } = slots[n % slots.length] as (typeof slots)[number]
+    return [address, slot, someBlock(n)]
+  }),
+  asked('eth_getTransactionByBlockNumberAndIndex', (n) => [full, blockTag(n % fullBlock.transactions)]),
+  asked('eth_getUncleByBlockNumberAndIndex', () => [blockTag(uncleBlock.number), '0x0']),
+  asked('eth_getBlockByHash', () => [smallBlock.hash, false], 'small'),
+  asked('eth_getBlockByNumber', () => [full, false], '200 hashes'),
+  asked('eth_getBlockByNumber', () => [full, true], '200 transactions'),
+  asked('eth_getBlockReceipts', () => [full], '200'),
+  asked('eth_call', (n) => [tokenTransfer(n)], 'token transfer'),
+  asked('eth_estimateGas', (n) => [tokenTransfer(n)], 'token transfer'),
+  asked('eth_createAccessList', (n) => [tokenTransfer(n)], 'token transfer'),
+  asked(
+    'eth_call',
+    (n) => [{ to: addressOf('Burner'), data: calldata('burn(uint256)', [loopRounds]), nonce: blockTag(n) }],
+    'a million gas',
+  ),
+  { name: 'eth_call, endless loop', question: (n) => bomb(n, code.loop), isLong: true },
+  { name: 'eth_call, memory of frames', question: (n) => bomb(n, code.memoryOfFrames), isLong: true },
+  { name: 'eth_call, answer of 10 MiB', question: (n) => bomb(n, code.answer) },
+  { name: 'eth_call, modexp', question: precompile('modexp'), isLong: true },
+  { name: 'eth_call, bn254 pairing', question: precompile('bn254 pairing'), isLong: true },
+  { name: 'eth_call, calldata of 2.5 MiB', question: (n) => bomb(n, '0x00', '00'.repeat(2.4 * 2 ** 20)) },
+  asked('eth_getProof', (n) => [tide, words(n, 1), 'latest'], '1 key'),
+  asked('eth_getProof', (n) => [tide, words(n, 1_024), 'latest'], '1,024 keys'),
+  asked('tidegate_getMappingSlot', (n) => [words(n, 1), '0x3'], '1 key'),
+  asked('tidegate_getMappingSlot', (n) => [words(n, 10_000), '0x3'], '10,000 keys'),
+  asked(
+    'tidegate_getMappingSlot',
+    (n) => [words(n, 5_000).map((key) => Array<string>(15).fill(key)), '0x3'],
+    '5,000 of 15 levels',
+  ),
+  asked('tidegate_getStorageByKeys', (n) => [tide, '0x3', words(n, 1), 'latest'], '1 key'),
+  asked('tidegate_getStorageByKeys', (n) => [tide, '0x3', words(n, 10_000), someBlock(n)], '10,000 keys'),
+  { name: 'no call, 2 bytes', question: () => '{}' },
+  ...hardTexts(bodyBytesMax).flatMap((build, at) => {
+    // Of those that are hard to read, the nested lists, the list of objects, and the long list of parameters.
+    const name = { 0: 'nested lists', 2: 'a list of objects in a list', 6: 'a million parameters' }[at]
+    return name === undefined ? [] : [{ name: `no call, ${name}, 5 MiB`, question: build as () => string }]
+  }),
+]

@@ -1,0 +1,86 @@
+/**
+ * What a caller gets for its units: CPU time of the server for each kind of call, over all threads, beside what the
+ * call was charged. The charge is seen from outside: a key's bucket is spent to its end after the load, and what was
+ * in it no more was charged. Nothing is remembered between calls, as prices suppose.
+ */
+import { saturate, targetOf, withConnections } from './httpLoader.js'
+import type { PricedCall } from './outcome.js'
+import { type PricedKind, pricedKinds } from './pricedKinds.js'
+import { pricesOutcome } from './pricesTable.js'
+import { askBody, batch } from './rpc.js'
+import type { SpecialScenario } from './specialScenario.js'
+import { startTidegate, type TidegateProcess, withoutCaches } from './tidegateServer.js'
+
+/** Limits of the server: a bucket that no kind empties within its time, at the lowest rate; and nothing remembered. */
+export const priceLimits = { ...withoutCaches, keyUnitsPerSecond: 1, keyUnitsBurst: 1_000_000 } as const
+
+/** A call that is charged, and refused for its arguments before it does any work. */
+const refused = ['eth_getProof', [`0x${'0'.repeat(40)}`, ['none']]] as const
+/** Charged calls that take next to no work, a thousand of them: coarse ones, and for the rest what is no call. */
+const spending = [
+  { body: batch(Array.from({ length: 1_000 }, () => refused)), units: 53 },
+  { body: `[${'{},'.repeat(999)}{}]`, units: 1 },
+] as const
+const spendingCalls = 1_000
+const limitExceeded = /"error":\{"code":-32005,/g
+
+/** Enough for two threads, and few enough that none is refused as busy; of calls that take seconds, one a thread. */
+const [connectionsUsual, connectionsOfLong] = [8, 2]
+
+export const prices: SpecialScenario = {
+  name: 'prices',
+  title: 'CPU time for a unit, by what is asked',
+  async run({ folder, settings, server: options, network }) {
+    const limits = { ...options.limits, ...priceLimits }
+    const keyNames = pricedKinds.map(({ name }) => name)
+    const server = await startTidegate(folder, [await network('demo')], { ...options, limits, keyNames })
+    try {
+      const calls: PricedCall[] = []
+      for (const [at, kind] of pricedKinds.entries()) {
+        calls.push(await measurePrice(server, server.keyedUrls[at] as string, kind, settings.seconds))
+      }
+      const outcome = pricesOutcome(calls)
+      return { ...outcome, own: { ...outcome.own, ...server.memory() } }
+    } finally {
+      await server.stop()
+    }
+  },
+}
+
+/** What a kind of call is charged and takes, asked with a key of its own of a server with {@link priceLimits}. */
+export async function measurePrice(
+  server: TidegateProcess,
+  url: string,
+  { name, question, isLong }: PricedKind,
+  seconds: number,
+): Promise<PricedCall> {
+  let n = 0
+  const next = () => question(n++)
+  const connections = isLong === true ? connectionsOfLong : connectionsUsual
+  const ask = () => withConnections(targetOf(url), connections, (open) => saturate(open, seconds, next))
+  // A full bucket would not fill, and the time would tell nothing.
+  const { body, units } = spending[0]
+  await askBody(url, body)
+  const sinceMs = performance.now()
+  const warmUp = await ask()
+  const before = server.cpuSeconds()
+  const { answers } = await ask()
+  const after = server.cpuSeconds()
+  const filled = (priceLimits.keyUnitsPerSecond * (performance.now() - sinceMs)) / 1_000
+  const charged = priceLimits.keyUnitsBurst - spendingCalls * units + filled - (await spendAll(url))
+  const cpuMicros =
+    before === undefined || after === undefined ? undefined : ((after - before) * 1e6) / answers
+  return { name, answers, units: charged / (answers + warmUp.answers), cpuMicros }
+}
+
+/** Spends what a key has left, and tells how much that was. */
+async function spendAll(url: string): Promise<number> {
+  let spent = 0
+  for (const { body, units } of spending) {
+    for (let unpaid = 0; unpaid === 0; ) {
+      unpaid = (await askBody(url, body)).match(limitExceeded)?.length ?? 0
+      spent += (spendingCalls - unpaid) * units
+    }
+  }
+  return spent
+}

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { pricedKinds } from '../../../bench/pricedKinds.js'
+import { measurePrice, priceLimits } from '../../../bench/prices.js'
+import { pricesOutcome, pricesTable } from '../../../bench/pricesTable.js'
+import { startTidegate } from '../../../bench/tidegateServer.js'
+import { packageRoot } from '../../../src/config.js'
+import { fixtureDir } from '../../service.js'
+
+t.test('a key is charged as the price table says, seen from outside', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-prices-'))
+  const demo = {
+    name: 'demo',
+    folder: join(fixtureDir, 'networks/demo'),
+    genesisPath: join(packageRoot(), 'data/devnet/genesis.json'),
+  }
+  const expected = { eth_blockNumber: 1, 'eth_getBlockByNumber, 200 transactions': 50, 'no call, 2 bytes': 1 }
+  const names = Object.keys(expected)
+  const server = await startTidegate(folder, [demo], { limits: priceLimits, keyNames: names })
+  t.teardown(async () => {
+    await server.stop()
+    rmSync(folder, { recursive: true })
+  })
+  for (const [at, [name, price]] of Object.entries(expected).entries()) {
+    const kind = pricedKinds.find((each) => each.name === name) as (typeof pricedKinds)[number]
+    const { answers, units } = await measurePrice(server, server.keyedUrls[at] as string, kind, 0.3)
+    // What fills the bucket while it is spent, a unit a second, is not seen.
+    t.ok(answers > 0 && Math.abs(units - price) < 0.05 * price + 5 / answers, `${name}: ${units}`)
+  }
+})
+
+t.test('kinds of calls have names of their own, and their questions are ASCII', async (t) => {
+  t.equal(new Set(pricedKinds.map(({ name }) => name)).size, pricedKinds.length)
+  for (const { name, question } of pricedKinds) t.notMatch(question(1), /[^ -~]/, name)
+})
+
+t.test('the call that takes most for a unit counts', async (t) => {
+  const calls = [
+    { name: 'read', answers: 100, units: 1, cpuMicros: 10 },
+    { name: 'loop', answers: 2, units: 100, cpuMicros: 40_000 },
+    { name: 'proof', answers: 9, units: 50, cpuMicros: 250 },
+  ]
+  t.match(pricesOutcome(calls), {
+    own: { rate: 2_500, cpuMicros: 400 },
+    ratios: { unit: { value: 0.025, by: 'cpu' } },
+    note: 'the most for a unit: loop',
+  })
+  const unknown = calls.map((call) => ({ ...call, cpuMicros: undefined }))
+  t.same(pricesOutcome(unknown).ratios, {})
+  t.match(pricesTable(calls).join('\n'), /^loop +2 +100 +40000 +400 +40\.0$/m)
+  t.match(pricesTable(unknown).join('\n'), /^loop +2 +100 +– +– +–$/m)
+})
