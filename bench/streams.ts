@@ -62,7 +62,9 @@ for (const scenario of scenarios) await measure(scenario)
 async function measure({ name, filterOf, logs }: Scenario): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-bench-'))
   const forks = ForkingChain.openIn(folder)
-  const streams = new NetworkStreams(forks.chain, { replayBlocksMax: 10_000 })
+  const streams = new NetworkStreams(forks.chain, { replayBlocksMax: 10_000 }, (error) => {
+    throw error
+  })
   let events = 0
   let bytes = 0
   const sink = {

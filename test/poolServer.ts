@@ -60,6 +60,7 @@ export async function servePool(
       { name: 'test', endpoint: dispatcher.endpoint({ current, pinned: () => undefined }), hosts: [] },
     ],
     authorize: () => ({ ok: false, reason: 'no key is asked for' }),
+    changedKeys: () => [],
     noAuth: true,
     limits: { ...wideHttpLimits, closeMsMax: 100 },
     socketLimits: wideSocketLimits,

@@ -62,9 +62,10 @@ export function readBlockRows(store: ChainReader, hash: Hash32): BlockRows | und
   }
 }
 
-/** RLP of uncle `index` of a block; undefined for an unknown block or an index beyond its last. */
+/** RLP of uncle `index` of a block; undefined for an unknown block or an index beyond its last. Throws as above. */
 export function readUncleRlp(store: ChainReader, hash: Hash32, index: number): Uint8Array | undefined {
   const body = store.readBody(hash)
+  if (body === undefined && store.hasHeader(hash)) throw new Error('a block without body')
   const uncle = body && rlpList(decodeRlpList(body)[1])[index]
   return uncle && encodeRlp(uncle)
 }

@@ -221,7 +221,9 @@ export class Chain {
       const canonical = this.store.readCanonicalHash(header.number)
       if (canonical !== undefined && equalBytes(canonical, hash)) {
         const found = this.store.readCanonicalHash(number)
-        return found && { number, hash: found, isPending: false }
+        // Every block below the head is there, so that this is no answer of null.
+        if (found === undefined || !this.store.hasHeader(found)) throw new Error(`block ${number} is missing`)
+        return { number, hash: found, isPending: false }
       }
       hash = header.parentHash
       const parent = this.store.readHeader(hash)
@@ -277,7 +279,12 @@ export class Chain {
   private renderReceipts(hash: Hash32): Uint8Array | undefined {
     const rows = readBlockRows(this.store, hash)
     const receipts = this.store.readReceipts(hash)
-    if (rows === undefined || receipts === undefined) return undefined
+    if (rows === undefined) return undefined
+    if (receipts === undefined) {
+      const canonical = this.store.readCanonicalHash(rows.header.number)
+      if (canonical === undefined || !equalBytes(canonical, hash)) return undefined
+      throw new Error(`the receipts of block ${rows.header.number} are missing`)
+    }
     const cursor: ReceiptCursor = {
       block: blockMembers(rows),
       blobGasPrice: this.blobGasPrice(rows),

@@ -51,6 +51,15 @@ export async function serve(config: Config, io: Io): Promise<number> {
   const rollups: OpenRollup[] = []
   let edge: Edge | undefined
   let others: EdgeThreads | undefined
+  // What nothing has contained leaves behind what nobody knows. The server goes first: uWebSockets.js aborts a process
+  // that ends amid its callbacks.
+  const onDefect = (error: unknown) => {
+    const stack = redactKeys(error instanceof Error ? (error.stack ?? '') : String(error))
+    log.fatal({ stack }, 'a defect that nothing contains; ending, to be started anew')
+    edge?.server.abandon()
+    process.exit(1)
+  }
+  process.once('uncaughtException', onDefect)
   try {
     for (const rollup of config.rollups) {
       const options = { store: access.store, jobs: jobsOfNetwork(pool, rollup.name) }
@@ -97,6 +106,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
     return await Promise.race([stopped, halted.promise, ...(lost === undefined ? [] : [lost])])
   } finally {
     await Promise.all([edge?.server.close(), others?.close()])
+    process.off('uncaughtException', onDefect)
     await Promise.all(rollups.map((rollup) => rollup.close()))
     await pool.close(poolCloseMsMax)
     await Promise.all(sources.map((source) => source.close()))

@@ -110,6 +110,7 @@ function createServer(
 ): HttpServer {
   const { config, rollups, ring, meter, log, shared } = options
   const { limits } = config
+  let seenGeneration = ring.seenGeneration
   const server: HttpServerOptions = {
     transport: options.transport,
     host: config.host,
@@ -121,6 +122,11 @@ function createServer(
       return result.ok
         ? result
         : { ok: false, reason: refusalTexts[result.why].replace(/^unauthorized: /, '') }
+    },
+    changedKeys() {
+      const { generation, ids } = ring.readChanges(seenGeneration)
+      seenGeneration = generation
+      return ids
     },
     noAuth: !config.auth,
     anonymousAllowance: meter?.allowanceOf(anonymousId),

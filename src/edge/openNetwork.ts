@@ -65,7 +65,11 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     answerCacheBytes: options.answerCacheBytes,
   })
   checkIdentity(config, opened)
-  const streams = new NetworkStreams(opened, { replayBlocksMax: options.replayBlocksMax })
+  const streams = new NetworkStreams(
+    opened,
+    { replayBlocksMax: options.replayBlocksMax },
+    options.reportDefect,
+  )
   let syncing: SyncProgress | undefined
   let isReadable = true
   let hasFailed = false

@@ -7,6 +7,8 @@
  *   meta      'kind' → 'tidegate-node'
  *             'schema' → number
  *             'keyGeneration' → number, raised by every write to `keys`
+ *             'keyChanges' → [the generation that it was written with, first bytes of the digests of the keys that were
+ *             written last, the newest at the end]
  *             'pepperMark' → 32 bytes by which a foreign pepper is told
  *             'rollupChain:NETWORK' → chain id of the transactions that are kept for a network
  *   keys      digest (32 bytes) → [name, createdAtMs, revokedAtMs or null]
@@ -61,6 +63,15 @@ export interface NodeStoreOptions {
   /** Hears of submissions that are not stored; see {@link GroupCommit}. */
   readonly onFailure?: (failure: StoreError) => void
 }
+
+/** Keys that were changed since a generation; `prefixes` is undefined where they are too many to be known. */
+export interface KeyChanges {
+  readonly generation: number
+  readonly prefixes: readonly Uint8Array[] | undefined
+}
+
+/** Changes that are kept: more than happen, at a flush each, between two looks of a process. They take 6 KB. */
+const keyChangesMax = 1_000
 
 /** Bytes of a digest that name a key; two keys never share them. */
 export const digestPrefixBytes = 6
@@ -120,6 +131,24 @@ export class NodeStore {
     return this.readMeta<number>('keyGeneration') ?? 0
   }
 
+  /** What changed after a generation. As quick as {@link readKeyGeneration} where nothing has. */
+  readKeyChanges(since: number): KeyChanges {
+    const generation = this.readKeyGeneration()
+    if (generation === since) return { generation, prefixes: [] }
+    const [last, prefixes] = this.readMeta<[number, Uint8Array]>('keyChanges') ?? [0, new Uint8Array(0)]
+    const count = generation - since
+    const isKnown = last === generation && count > 0 && count * digestPrefixBytes <= prefixes.length
+    if (!isKnown) return { generation, prefixes: undefined }
+    const start = prefixes.length - count * digestPrefixBytes
+    return {
+      generation,
+      prefixes: Array.from({ length: count }, (_, index) => {
+        const at = start + index * digestPrefixBytes
+        return prefixes.slice(at, at + digestPrefixBytes)
+      }),
+    }
+  }
+
   /** The key with this digest, as of now in any process. */
   readKey(digest: Uint8Array): KeyRow | undefined {
     this.renewReads()
@@ -150,7 +179,7 @@ export class NodeStore {
       if (this.findByPrefix(row.digest.subarray(0, digestPrefixBytes))) return 'digestPrefixTaken'
       this.keys.putSync(row.digest, encodeKey(row))
       this.keyNames.putSync(nameToKey(row.name), row.digest)
-      this.raiseGeneration()
+      this.raiseGeneration(row.digest)
       return 'written'
     })
   }
@@ -165,7 +194,7 @@ export class NodeStore {
       if (!row || row.revokedAtMs !== undefined) return row
       this.keys.putSync(row.digest, encodeKey({ ...row, revokedAtMs }))
       this.keyNames.removeSync(nameToKey(row.name))
-      this.raiseGeneration()
+      this.raiseGeneration(row.digest)
       return row
     })
   }
@@ -238,8 +267,16 @@ export class NodeStore {
     return undefined
   }
 
-  private raiseGeneration(): void {
-    this.putMeta('keyGeneration', (this.readMeta<number>('keyGeneration') ?? 0) + 1)
+  private raiseGeneration(changed: Uint8Array): void {
+    const before = this.readMeta<number>('keyGeneration') ?? 0
+    const [last, prefixes] = this.readMeta<[number, Uint8Array]>('keyChanges') ?? [0, new Uint8Array(0)]
+    // A version that kept no changes may have raised the generation since.
+    const kept = last === before ? prefixes.subarray(-(keyChangesMax - 1) * digestPrefixBytes) : []
+    this.putMeta('keyGeneration', before + 1)
+    this.putMeta('keyChanges', [
+      before + 1,
+      Buffer.from([...kept, ...changed.subarray(0, digestPrefixBytes)]),
+    ])
   }
 
   private readMeta<T>(name: string): T | undefined {

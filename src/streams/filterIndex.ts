@@ -39,6 +39,10 @@ export class FilterIndex<T> {
     return this.#groups.size === 0
   }
 
+  *members(): Generator<T> {
+    for (const group of this.#groups.values()) yield* group.members
+  }
+
   add(filter: LogFilter, member: T): void {
     const known = this.#groups.get(filter.name)
     if (known !== undefined) {

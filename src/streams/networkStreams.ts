@@ -85,10 +85,13 @@ export class NetworkStreams {
   #nextTurn: NodeJS.Immediate | undefined
   #isSyncing = false
   readonly #stopListening: () => void
+  readonly #reportDefect: (error: unknown) => void
 
-  constructor(chain: Chain, limits: StreamLimits) {
+  /** `reportDefect` hears why events could not be told. */
+  constructor(chain: Chain, limits: StreamLimits, reportDefect: (error: unknown) => void) {
     this.#chain = chain
     this.#limits = limits
+    this.#reportDefect = reportDefect
     this.#events = new BlockEvents(chain)
     this.#cursor = chain.head
     this.#stopListening = chain.onHead(() => this.#onHead())
@@ -225,13 +228,25 @@ export class NetworkStreams {
   /** Whether the live ones have heard of everything. */
   #continueWalk(end: number): boolean {
     while (this.#walk !== undefined) {
-      if (this.#walk.next().done) {
+      if (this.#isWalkDone(this.#walk)) {
         this.#walk = undefined
         for (const follower of this.#ahead) this.#replaying.add(follower)
         this.#ahead.clear()
       } else if (performance.now() >= end) return false
     }
     return true
+  }
+
+  /** Goes on with a walk. A step that cannot be told is the end of all who were to hear of it. */
+  #isWalkDone(walk: Generator<void, void>): boolean {
+    try {
+      return walk.next().done === true
+    } catch (error) {
+      this.#reportDefect(error)
+      for (const { subscription } of [...this.#heads, ...this.#logs.members()]) subscription.fail()
+      this.#cursor = this.#chain.head
+      return true
+    }
   }
 
   /** Tells the live followers of every step up to the head, and yields now and then. */
@@ -274,8 +289,19 @@ export class NetworkStreams {
     }
   }
 
-  /** Takes some of a follower's own steps. Whether it has more to take, and room for them. */
+  /** As {@link #takeSteps}; a step that cannot be told is the end of the follower. */
   #replay(follower: Follower): boolean {
+    try {
+      return this.#takeSteps(follower)
+    } catch (error) {
+      this.#reportDefect(error)
+      follower.subscription.fail()
+      return false
+    }
+  }
+
+  /** Takes some of a follower's own steps. Whether it has more to take, and room for them. */
+  #takeSteps(follower: Follower): boolean {
     const { subscription, request } = follower
     for (let blocks = 0; blocks < blocksPerReplay; blocks++) {
       if (subscription.isEnded || this.#join(follower)) return false

@@ -28,6 +28,10 @@ export interface SubscriptionEvents {
 /** WebSocket close code "try again later" (IANA registry of RFC 6455). */
 const tryAgainLater = 1013
 
+/** WebSocket close code of RFC 6455 for a server that cannot do what was asked. */
+const internalError = 1011
+const failureReason = 'internal error: the next event could not be read; resume with fromBlock'
+
 /** Text of the close frame, which has room for 123 bytes. */
 const slowReaderReason =
   'slow reader: events exceed queueBytes; resume with fromBlock, or choose another policy'
@@ -97,6 +101,11 @@ export class Subscription {
       if (this.isEnded) return
     }
     this.events.onIdle()
+  }
+
+  /** Ends the connection, because an event for it cannot be made and a gap would be silent. */
+  fail(): void {
+    if (!this.isEnded) this.subscriber.end(internalError, failureReason)
   }
 
   /** Sends nothing more. Called by the {@link Subscriber}. */

@@ -6,7 +6,7 @@ import type { Fault } from '../primitives/faults.js'
 import type { Answer } from '../rpc/answer.js'
 import { type Allowance, anonymousId, type Identity } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
-import { faultToWireError, renderErrorAnswer } from '../rpc/wireErrors.js'
+import { type DefectLog, faultToWireError, renderErrorAnswer, thrownToWireError } from '../rpc/wireErrors.js'
 import type { PathTarget } from './paths.js'
 
 /** A network under its own path `/<name>/v3/<key>`. */
@@ -39,8 +39,14 @@ export interface Refusal {
 export interface AdmissionOptions {
   /** The first is the default network. Names `v3`, `ws` and `health` are taken. */
   readonly routes: readonly Route[]
-  /** Says whether a key may ask. `reason` completes `unauthorized: …` and must not hold the key. */
+  /** Says whether a key may ask; throws where the keys cannot be read. `reason` completes `unauthorized: …` and must not hold the key. */
   authorize(key: string): Authorization
+  /**
+   * Ids of the keys that were changed since it was asked last, undefined where any may have been. Throws where the keys
+   * cannot be read.
+   */
+  changedKeys(): readonly string[] | undefined
+  readonly logDefect: DefectLog
   /** No key is asked for, and one in the path is not looked at. */
   readonly noAuth: boolean
   /** What everybody spends from together where no key is asked for; absent where nothing is counted. */
@@ -80,7 +86,13 @@ export class Admission {
   /** Whether the key of a path may ask, or why not. `form` is the path that a key belongs into. */
   admitKey(key: string | undefined, form: string): Allowed | Refusal {
     if (this.#options.noAuth) return this.#anonymous
-    const authorization = key === undefined ? keyMissing(form) : this.#options.authorize(key)
+    let authorization: Authorization
+    try {
+      authorization = key === undefined ? keyMissing(form) : this.#options.authorize(key)
+    } catch (error) {
+      const body = renderErrorAnswer('null', thrownToWireError(error, 'API key', this.#options.logDefect))
+      return { answer: { status: 500, body, retryAfterMs: undefined }, why: 'the key could not be read' }
+    }
     if (authorization.ok) return authorization
     const why = authorization.reason
     return { answer: refusalOfFault(401, { kind: 'Unauthorized', why }), why }

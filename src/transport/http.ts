@@ -4,7 +4,7 @@
  * or the library that speaks HTTP (wire.ts).
  */
 import type { Answer } from '../rpc/answer.js'
-import { type DefectLog, thrownToWireError } from '../rpc/wireErrors.js'
+import { thrownToWireError } from '../rpc/wireErrors.js'
 import {
   Admission,
   type AdmissionOptions,
@@ -55,7 +55,6 @@ export interface HttpServerOptions extends AdmissionOptions {
   readonly refuseRepeatedLength: boolean
   /** The body of `GET /health`; it must be quick and neither throw nor reject. */
   health(): object | Promise<object>
-  readonly logDefect: DefectLog
   logRejection?(rejection: Rejection): void
 }
 
@@ -175,6 +174,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     admission,
     cors,
     authorize: options.authorize,
+    changedKeys: options.changedKeys,
     noAuth: options.noAuth,
     limits: options.socketLimits,
     totals,

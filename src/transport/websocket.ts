@@ -3,6 +3,8 @@
  * connections, and the sweep that pings, finds silent clients and ends the sockets of revoked keys. Does not own what
  * happens on one connection (socket.ts) nor who may ask (admission.ts).
  */
+
+import { contained } from '../primitives/contained.js'
 import type { Answer } from '../rpc/answer.js'
 import { SubscriberPool } from '../streams/subscriberPool.js'
 import {
@@ -25,6 +27,7 @@ export interface WebSocketServerOptions {
   readonly admission: Admission
   /** As the HTTP server's. */
   authorize(key: string): Authorization
+  changedKeys(): readonly string[] | undefined
   readonly noAuth: boolean
   readonly cors: CorsHeaders
   readonly limits: SocketLimits
@@ -78,7 +81,12 @@ export class WebSocketServer implements SocketPool {
   }
 
   start(): void {
-    this.#sweeper = setInterval(() => this.#sweep(), sweepMs)
+    const endRevoked = contained(this.#options.defect, () => this.#endRevoked())
+    const sweep = contained(this.#options.defect, () => this.#sweep())
+    this.#sweeper = setInterval(() => {
+      endRevoked()
+      sweep()
+    }, sweepMs)
     // A timer alone is no reason for the process to live on.
     this.#sweeper.unref()
   }
@@ -165,19 +173,40 @@ export class WebSocketServer implements SocketPool {
     if (sockets === undefined) this.#sockets.set(data.key, new Set([socket]))
     else sockets.add(socket)
     this.#openSockets++
+    // The change may have come between the look at the key and this.
+    if (data.key !== undefined) this.#endIfRevoked(data.key)
     return socket
   }
 
   #sweep(): void {
     this.nowMs = performance.now()
-    for (const [key, sockets] of this.#sockets) {
-      const authorization = key === undefined ? undefined : this.#options.authorize(key)
-      for (const socket of sockets) {
-        if (authorization?.ok === false) {
-          socket.close(closeCodes.policy, `unauthorized: ${authorization.reason}`)
-        }
-        socket.sweep()
+    for (const sockets of this.#sockets.values()) for (const socket of sockets) socket.sweep()
+  }
+
+  /**
+   * Ends the sockets of keys that were revoked. Only keys that were changed are asked for: those in use may be more
+   * than the key ring remembers, and each that it does not costs 10 µs.
+   */
+  #endRevoked(): void {
+    const changed = this.#options.changedKeys()
+    if (changed?.length === 0) return
+    const ids = changed && new Set(changed)
+    for (const [key, [first]] of this.#sockets) {
+      if (key === undefined || first === undefined || ids?.has(first.identity.key.id) === false) continue
+      this.#endIfRevoked(key)
+    }
+  }
+
+  #endIfRevoked(key: string): void {
+    try {
+      const authorization = this.#options.authorize(key)
+      if (authorization.ok) return
+      for (const socket of this.#sockets.get(key) ?? []) {
+        socket.close(closeCodes.policy, `unauthorized: ${authorization.reason}`)
       }
+    } catch (error) {
+      // What cannot be read of one key is no matter of the others.
+      this.defect(error)
     }
   }
 }

@@ -44,7 +44,7 @@ function openDemo() {
     finalizedLag: 0,
     answerCacheBytes: 2 ** 24,
   })
-  const streams = new NetworkStreams(chain, { replayBlocksMax: 10_000 })
+  const streams = new NetworkStreams(chain, { replayBlocksMax: 10_000 }, (error) => t.fail(String(error)))
   t.teardown(() => streams.close())
   return { chain, client: new TestClient(endpointOver(chain, streams)) }
 }

@@ -276,3 +276,38 @@ t.test('guesses with a right checksum drive no valid key out', async (t) => {
   t.equal(ring.authorize(text), before)
   t.equal(listKeys(store).length, 1)
 })
+
+t.test('a change of one key leaves the others remembered, and says which it was', (t) => {
+  const { ring, store, pass } = openRig(t)
+  const [one, other] = [ring.createKey('one'), ring.createKey('other')]
+  pass(1_000)
+  const start = ring.readChanges(0)
+  t.strictSame(start.ids, [one.key.id, other.key.id])
+  const remembered = ring.authorize(one.text)
+  t.ok(ring.authorize(other.text).ok)
+  revokeKey(store, other.key.id)
+  t.strictSame(ring.readChanges(start.generation).ids, [other.key.id])
+  t.equal(ring.authorize(one.text), remembered, 'not made anew')
+  t.equal(why(ring.authorize(other.text)), 'revoked', 'no later than the change is told')
+  const end = ring.readChanges(start.generation)
+  t.strictSame(ring.readChanges(end.generation), { generation: end.generation, ids: [] })
+  t.equal(ring.readChanges(end.generation + 1).ids, undefined, 'a store that was put back')
+  t.end()
+})
+
+t.test('more changes than are kept may have been of any key', (t) => {
+  const { ring, store } = openRig(t)
+  const { text } = ring.createKey('stays')
+  const start = ring.readChanges(0).generation
+  const digestOf = (number: number) => createHmac('sha256', 'x').update(String(number)).digest()
+  const before = ring.authorize(text)
+  for (let number = 0; number < 1_001; number++) {
+    const row = { digest: digestOf(number), name: `key ${number}`, createdAtMs: 0, revokedAtMs: undefined }
+    t.equal(store.writeKey(row), 'written') || t.bailout('no key was written')
+  }
+  t.equal(ring.readChanges(start).ids, undefined)
+  t.equal(ring.readChanges(start + 1).ids?.length, 1_000)
+  t.not(ring.authorize(text), before, 'forgotten and found again')
+  t.equal(why(ring.authorize(text)), 'ok')
+  t.end()
+})

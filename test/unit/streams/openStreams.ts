@@ -17,7 +17,7 @@ export interface OpenStreams {
 /** Streams over a chain that a test grows, with the two methods before them. */
 export function openStreams(t: Test, replayBlocksMax = 10_000): OpenStreams {
   const forks = ForkingChain.open(t)
-  const streams = new NetworkStreams(forks.chain, { replayBlocksMax })
+  const streams = new NetworkStreams(forks.chain, { replayBlocksMax }, (error) => t.fail(String(error)))
   t.teardown(() => streams.close())
   return { forks, streams, endpoint: endpointOver(forks.chain, streams) }
 }

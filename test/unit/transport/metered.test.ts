@@ -198,3 +198,36 @@ t.test('calls to a rollup network are paid as well', async (t) => {
   t.match(await ask(call('rollupx_chainId')), { result: chainId })
   t.match(await ask(call('rollupx_chainId')), { error: { code: -32005 } })
 })
+
+t.test('of all keys that are connected only those that were changed are looked at again', async (t) => {
+  const folder = t.testdir()
+  const store = NodeStore.open({ path: join(folder, 'node.mdb'), mapBytes: 2 ** 30 })
+  t.teardown(() => store.close())
+  const paths = { pepper: join(folder, 'pepper'), demoKey: join(folder, 'demo-key') }
+  const ring = KeyRing.open(store, paths)
+  const [kept, revoked] = [ring.createKey('kept'), ring.createKey('revoked')]
+  const asked: string[] = []
+  let seen = ring.readChanges(0).generation
+  const { connect } = await withSocketServer(
+    t,
+    {},
+    {
+      authorize(key) {
+        asked.push(key)
+        const result = ring.authorize(key)
+        return result.ok ? result : { ok: false, reason: refusalTexts[result.why] }
+      },
+      changedKeys() {
+        const { generation, ids } = ring.readChanges(seen)
+        seen = generation
+        return ids
+      },
+    },
+  )
+  const clients = [await connect(`/ws/v3/${kept.text}`), await connect(`/ws/v3/${revoked.text}`)]
+  const before = asked.length
+  revokeKey(store, revoked.key.id)
+  t.match(await clients[1]?.closed, { code: 1008 })
+  t.strictSame(asked.slice(before), [revoked.text])
+  t.ok(clients[0]?.socket.readyState === 1, 'the other is still there')
+})

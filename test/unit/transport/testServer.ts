@@ -47,6 +47,7 @@ export async function startTestServer(
     ],
     authorize: (key) =>
       key === goodKey ? { ok: true, key: { id: goodKeyId } } : { ok: false, reason: 'unknown API key' },
+    changedKeys: () => undefined,
     noAuth: false,
     limits: { ...wideHttpLimits, ...limits },
     socketLimits: { ...wideSocketLimits, ...socketLimits },
