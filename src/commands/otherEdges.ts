@@ -31,7 +31,10 @@ export async function shareBetweenEdges(config: Config, transport: Transport): P
       `${edges} edges need Linux, whose kernel spreads connections over threads that listen on one port; leave "edges" at 1 here`,
     )
   }
-  return { port: await transport.findSharedPort(config), totals: allotTotals(config.limits.socketsMax) }
+  return {
+    port: await transport.findSharedPort(config),
+    totals: allotTotals(config.limits.socketsMax, edges),
+  }
 }
 
 /** Starts the edges beside the main thread's, and connects them with what there is once. */

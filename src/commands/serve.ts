@@ -79,7 +79,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
       layouts,
       feedOf: (network) => sources.find(({ name }) => name === network),
       jobsOf: (network) => jobsOfNetwork(pool, network),
-      shared: shared && { port: shared.port, totals: sharedTotals(shared.totals) },
+      shared: shared && { port: shared.port, totals: sharedTotals(shared.totals, config.edges, 0) },
     })
     const port = await edge.server.listen()
     others =

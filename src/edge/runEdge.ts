@@ -85,7 +85,7 @@ async function openRooms(
     layouts,
     feedOf: (network) => link.feedOf(network),
     jobsOf: (network) => link.jobsOf(network),
-    shared: { port, totals: sharedTotals(totals) },
+    shared: { port, totals: sharedTotals(totals, config.edges, index) },
   })
   return { edge, store }
 }

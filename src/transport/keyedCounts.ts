@@ -1,105 +1,94 @@
 import { createHash } from 'node:crypto'
 
-/** Words before the entries: the lock. Two, so that entries are aligned. */
-const headWords = 2
+/** An entry: 64 bits that stand for the key, zero where none has ever been there, and its count. */
+const entryWords = 3
 
-/** An entry: 64 bits that stand for the key, its count (0: the entry is free), and one word unused. */
-const entryWords = 4
-
-/** Entries in all, however many are asked for: 32 MiB. */
+/** Entries of one table, however many are asked for: 24 MiB. */
 const entriesMax = 2 ** 21
 
-const free = 0
-const locked = 1
-/** Locked, and somebody sleeps until it is not. */
-const awaited = 2
+/** Entries that are looked at for a key. At most half of all are in use, so a free one is found much sooner. */
+const stepsMax = 64
+
+/** Where the counts lie, and who counts. */
+export interface CountsPlace {
+  readonly offset: number
+  /** Of {@link KeyedCounts.bytesFor}. */
+  readonly bytes: number
+  /** Threads that count, and the number of this one, from 0. */
+  readonly threads: number
+  readonly thread: number
+}
 
 /**
- * A count for each of many keys, in memory that threads share: a table with open addressing and linear probing, under
- * a lock that is held for less than a microsecond. Keys whose count is zero take no room. A key is told by 64 bits of
- * its SHA-256, which no two keys that exist have in common.
+ * A count for each of many keys, over all threads that share the memory. Each thread has a table that it alone writes:
+ * what it counted itself. A key's count is the sum over all tables, so nobody waits for anybody, and a thread may die
+ * anywhere. Tables have open addressing and linear probing; an entry whose count is zero may be taken by another key.
+ * A key is told by 64 bits of its SHA-256, which no two keys that exist have in common.
  */
 export class KeyedCounts {
-  readonly #words: Int32Array
+  readonly #tables: readonly Int32Array[]
+  readonly #own: Int32Array
   readonly #mask: number
 
-  /** `bytes` of `memory` from `offset` on are for these counts alone, and all zero before the first thread uses them. */
-  constructor(memory: SharedArrayBuffer, offset: number, bytes = memory.byteLength - offset) {
-    this.#words = new Int32Array(memory, offset, bytes / Int32Array.BYTES_PER_ELEMENT)
-    this.#mask = (this.#words.length - headWords) / entryWords - 1
+  /** The memory is for these counts alone, and all zero before the first thread uses it. */
+  constructor(memory: SharedArrayBuffer, { offset, bytes, threads, thread }: CountsPlace) {
+    const words = bytes / threads / Int32Array.BYTES_PER_ELEMENT
+    const tableOf = (index: number) => new Int32Array(memory, offset + (index * bytes) / threads, words)
+    this.#tables = Array.from({ length: threads }, (_, index) => tableOf(index))
+    this.#own = tableOf(thread)
+    this.#mask = words / entryWords - 1
   }
 
-  /** Bytes for so many keys that have a count at the same time; half of the entries stay free for short walks. */
-  static bytesFor(keysMax: number): number {
+  /** Bytes for so many keys that have a count at the same time. */
+  static bytesFor(keysMax: number, threads: number): number {
     const entries = Math.min(2 ** Math.ceil(Math.log2(Math.max(keysMax, 1) * 2)), entriesMax)
-    return (headWords + entries * entryWords) * Int32Array.BYTES_PER_ELEMENT
+    return threads * entries * entryWords * Int32Array.BYTES_PER_ELEMENT
   }
 
-  /** Adds to a key's count, which never goes below zero, and returns it; Infinity where there is no room for the key. */
+  /**
+   * Adds to what this thread has counted of a key, which never goes below zero, and returns the count of all threads;
+   * Infinity where there is no room for the key. Of two threads that add at the same time, one at least gets a sum
+   * that holds both.
+   */
   add(key: string, change: number): number {
     const digest = createHash('sha256').update(key).digest()
     const high = digest.readInt32LE(0)
     const low = digest.readInt32LE(4)
-    this.#lock()
-    try {
-      const entry = this.#find(high, low)
-      if (entry === undefined) return Number.POSITIVE_INFINITY
-      const count = this.#count(entry) + change
-      this.#put(entry, high, low, count)
-      if (count === 0) this.#free(entry)
-      return count
-    } finally {
-      this.#unlock()
+    const at = this.#claim(high, low)
+    if (at === undefined) return Number.POSITIVE_INFINITY
+    Atomics.add(this.#own, at + 2, change)
+    let sum = 0
+    for (const table of this.#tables) sum += this.#read(table, high, low)
+    return sum
+  }
+
+  /** Where this thread counts a key. */
+  #claim(high: number, low: number): number | undefined {
+    const own = this.#own
+    let free: number | undefined
+    for (let step = 0; step < stepsMax && step <= this.#mask; step++) {
+      const at = ((low + step) & this.#mask) * entryWords
+      if (own[at] === high && own[at + 1] === low) return at
+      if (own[at + 2] !== 0) continue
+      free ??= at
+      if (own[at] === 0 && own[at + 1] === 0) break
     }
+    if (free === undefined) return undefined
+    Atomics.store(own, free, high)
+    Atomics.store(own, free + 1, low)
+    return free
   }
 
-  /** The entry of a key, or the free one where it belongs. */
-  #find(high: number, low: number): number | undefined {
-    for (let step = 0; step <= this.#mask; step++) {
-      const entry = (low + step) & this.#mask
-      if (this.#count(entry) === 0) return entry
-      const at = headWords + entry * entryWords
-      if (this.#words[at] === high && this.#words[at + 1] === low) return entry
+  /** What the thread of a table has counted of a key. That thread may give an idle entry to another key meanwhile. */
+  #read(table: Int32Array, high: number, low: number): number {
+    const isOfKey = (at: number) => Atomics.load(table, at) === high && Atomics.load(table, at + 1) === low
+    for (let step = 0; step < stepsMax && step <= this.#mask; step++) {
+      const at = ((low + step) & this.#mask) * entryWords
+      if (isOfKey(at)) {
+        const count = Atomics.load(table, at + 2)
+        if (isOfKey(at)) return count
+      } else if (Atomics.load(table, at) === 0 && Atomics.load(table, at + 1) === 0) return 0
     }
-    return undefined
-  }
-
-  /** Closes the gap that an entry leaves: a walk ends at a free entry, so what it would no longer reach moves up. */
-  #free(entry: number): void {
-    let gap = entry
-    for (let step = 1; step <= this.#mask; step++) {
-      const next = (entry + step) & this.#mask
-      const count = this.#count(next)
-      if (count === 0) return
-      const at = headWords + next * entryWords
-      const [high, low] = [this.#words[at] as number, this.#words[at + 1] as number]
-      const stepsFromHome = (next - low) & this.#mask
-      const stepsFromGap = (next - gap) & this.#mask
-      if (stepsFromHome < stepsFromGap) continue
-      this.#put(gap, high, low, count)
-      this.#put(next, 0, 0, 0)
-      gap = next
-    }
-  }
-
-  #count(entry: number): number {
-    return this.#words[headWords + entry * entryWords + 2] as number
-  }
-
-  #put(entry: number, high: number, low: number, count: number): void {
-    const at = headWords + entry * entryWords
-    this.#words[at] = high
-    this.#words[at + 1] = low
-    this.#words[at + 2] = count
-  }
-
-  /** The atomic operations on the lock also order what is read and written between them. */
-  #lock(): void {
-    if (Atomics.compareExchange(this.#words, 0, free, locked) === free) return
-    while (Atomics.exchange(this.#words, 0, awaited) !== free) Atomics.wait(this.#words, 0, awaited)
-  }
-
-  #unlock(): void {
-    if (Atomics.exchange(this.#words, 0, free) === awaited) Atomics.notify(this.#words, 0, 1)
+    return 0
   }
 }

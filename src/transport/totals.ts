@@ -79,18 +79,19 @@ function localCounts(): AddOfKey {
 
 const sharedWords = 4
 
-/** Memory for the totals of edges that serve at most `socketsMax` WebSockets together. */
-export function allotTotals(socketsMax: number): SharedArrayBuffer {
-  return new SharedArrayBuffer(sharedWords * 8 + 2 * KeyedCounts.bytesFor(socketsMax))
+/** Memory for the totals of `edges` that serve at most `socketsMax` WebSockets together. */
+export function allotTotals(socketsMax: number, edges: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(sharedWords * 8 + 2 * KeyedCounts.bytesFor(socketsMax, edges))
 }
 
-/** The totals of one of several edges, in the memory that {@link allotTotals} made for all. */
-export function sharedTotals(memory: SharedArrayBuffer): ServerTotals {
+/** The totals of the edge of this number, from 0, in the memory that {@link allotTotals} made for all. */
+export function sharedTotals(memory: SharedArrayBuffer, edges: number, edge: number): ServerTotals {
   const words = new BigInt64Array(memory, 0, sharedWords)
   const firstBytes = sharedWords * 8
-  const tableBytes = (memory.byteLength - firstBytes) / 2
-  const sharedCounts = (table: number): AddOfKey => {
-    const counts = new KeyedCounts(memory, firstBytes + table * tableBytes, tableBytes)
+  const bytes = (memory.byteLength - firstBytes) / 2
+  const sharedCounts = (index: number): AddOfKey => {
+    const place = { offset: firstBytes + index * bytes, bytes, threads: edges, thread: edge }
+    const counts = new KeyedCounts(memory, place)
     return (key, change) => counts.add(key, change)
   }
   return {
