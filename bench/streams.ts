@@ -78,7 +78,7 @@ async function measure({ name, filterOf, logs }: Scenario): Promise<void> {
     },
   }
   for (let index = 0; index < subscribers; index++) {
-    const request = { delivery, filter: filterOf(index), from: undefined }
+    const request = { delivery, filter: filterOf(index), from: undefined, within: undefined }
     streams.subscribe(new Subscriber(sink, undefined, pool), request).start()
   }
   const samples: number[] = []

@@ -12,6 +12,11 @@ export type Fault =
   | { readonly kind: 'NotificationsNotSupported' }
   /** `why` is undefined for a name that means nothing. */
   | { readonly kind: 'SubscriptionNotFound'; readonly name: string; readonly why?: string }
+  /** An id of no subscription of this connection. */
+  | { readonly kind: 'SubscriptionIdNotFound' }
+  /** First and last block of a range that is none. */
+  | { readonly kind: 'InvalidBlockRange' }
+  | { readonly kind: 'PendingLogsNotSupported' }
   | { readonly kind: 'TooManySubscriptions'; readonly max: number }
   /** `whose` subscriptions would take more than `max` bytes: those of a connection, an API key or the server. */
   | { readonly kind: 'TooMuchSubscriptionMemory'; readonly whose: string; readonly max: number }

@@ -1,4 +1,5 @@
 /** What a client asks of `eth_subscribe`, from its parameters. Owns kinds and options; knows nothing of delivery. */
+import type { BlockId } from '../chain/blockId.js'
 import { LogFilter } from '../chain/logFilter.js'
 import { FaultError } from '../primitives/faults.js'
 import type { ChainRequest } from '../streams/networkStreams.js'
@@ -14,13 +15,15 @@ export type SubscriptionRequest =
 const kindName = text('a subscription name')
 const anyBlockId = blockId({ acceptsHash: true })
 
+const latest = 'latest'
+
 /** Index of the options among the arguments. */
 const optionsIndex = 1
 
 type Options = Readonly<Record<string, unknown>>
 
 const deliveryMembers = ['fromBlock', 'policy', 'queueBytes']
-const logMembers = ['address', 'topics', ...deliveryMembers]
+const logMembers = ['address', 'topics', 'toBlock', ...deliveryMembers]
 
 /** Throws FaultError for anything that is no subscription of this service. */
 export function decodeSubscription(
@@ -34,7 +37,8 @@ export function decodeSubscription(
     case 'newHeads': {
       const options = toOptions(rawOptions, deliveryMembers)
       const delivery = decodeDelivery(options, limits)
-      return { kind: 'chain', request: { delivery, filter: undefined, from: decodeFrom(options) } }
+      const from = decodeBlock(options.fromBlock)
+      return { kind: 'chain', request: { delivery, filter: undefined, from, within: undefined } }
     }
     case 'logs': {
       const options = toOptions(rawOptions, logMembers)
@@ -43,7 +47,7 @@ export function decodeSubscription(
         throw invalidArgument(optionsIndex, 'policy: "conflate" keeps the newest head; logs have none')
       }
       const filter = new LogFilter(decodeLogCriteria(options.address, options.topics, optionsIndex))
-      return { kind: 'chain', request: { delivery, filter, from: decodeFrom(options) } }
+      return { kind: 'chain', request: { delivery, filter, ...decodeBlocks(options) } }
     }
     case 'syncing':
       return { kind: 'syncing', delivery: decodeDelivery(toOptions(rawOptions, []), limits) }
@@ -79,10 +83,31 @@ function toOptions(value: unknown, members: readonly string[]): Options {
   return value as Options
 }
 
-function decodeFrom({ fromBlock }: Options): ChainRequest['from'] {
-  return fromBlock === undefined || fromBlock === null
-    ? undefined
-    : anyBlockId.decode(fromBlock, optionsIndex)
+function decodeBlock(value: unknown): BlockId | undefined {
+  return value === undefined || value === null ? undefined : anyBlockId.decode(value, optionsIndex)
+}
+
+/**
+ * From where logs are sent. `fromBlock` alone is this service's and begins in the past. With `toBlock` both are
+ * go-ethereum's: nothing is sent again, and of the blocks to come those count whose number lies between the two.
+ */
+function decodeBlocks({ fromBlock, toBlock }: Options): Pick<ChainRequest, 'from' | 'within'> {
+  const [from, to] = [decodeBlock(fromBlock), decodeBlock(toBlock)]
+  if (to === undefined) return { from, within: undefined }
+  const [first, last] = [from === undefined ? latest : boundOf(from), boundOf(to)]
+  const isOpen = last === latest
+  if (isOpen && first === latest) return { from: undefined, within: undefined }
+  if (first === latest || (!isOpen && last < first)) throw new FaultError({ kind: 'InvalidBlockRange' })
+  return { from: undefined, within: { first, last: isOpen ? Number.POSITIVE_INFINITY : last } }
+}
+
+/** Throws FaultError for a block that bounds no subscription in go-ethereum. */
+function boundOf(id: BlockId): number | typeof latest {
+  if (id.kind === 'number') return id.number
+  const tag = id.kind === 'tag' ? id.tag : undefined
+  if (tag === latest) return latest
+  if (tag === 'earliest') return 0
+  throw new FaultError({ kind: tag === 'pending' ? 'PendingLogsNotSupported' : 'InvalidBlockRange' })
 }
 
 function decodeDelivery({ policy, queueBytes }: Options, limits: SubscriptionLimits): Delivery {

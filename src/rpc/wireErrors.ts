@@ -49,6 +49,12 @@ export function faultToWireError(fault: Fault): WireError {
       const why = fault.why === undefined ? '' : `: ${fault.why}`
       return { code: -32601, message: `no ${quote(fault.name)} subscription in eth namespace${why}` }
     }
+    case 'SubscriptionIdNotFound':
+      return { code: -32000, message: 'subscription not found' }
+    case 'InvalidBlockRange':
+      return { code: -32602, message: 'invalid block range params' }
+    case 'PendingLogsNotSupported':
+      return { code: -32602, message: 'pending logs are not supported' }
     case 'TooManySubscriptions':
       return {
         code: -32005,

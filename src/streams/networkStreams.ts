@@ -48,6 +48,14 @@ export interface ChainRequest {
    * on; then removed heads are not told, as in go-ethereum.
    */
   readonly from: BlockId | undefined
+  /** Numbers of the blocks whose logs count; undefined for all. Heads are not asked for their number. */
+  readonly within: BlockRange | undefined
+}
+
+/** First and last block. */
+export interface BlockRange {
+  readonly first: number
+  readonly last: number
 }
 
 /** A subscription that is made and sends nothing yet. */
@@ -281,7 +289,9 @@ export class NetworkStreams {
     for (const { keys, message } of this.#events.logs(step)) {
       // Collected first, so that the walk may pause in the midst of them.
       const followers: Follower[] = []
-      this.#logs.visitMatches(keys, (follower) => followers.push(follower))
+      this.#logs.visitMatches(keys, (follower) => {
+        if (isWithin(follower.request, step)) followers.push(follower)
+      })
       for (const follower of followers) {
         follower.subscription.deliver(message)
         if (++events % eventsPerLook === 0) yield
@@ -326,6 +336,7 @@ export class NetworkStreams {
       if (hears(request, step)) yield this.#events.head(step)
       return
     }
+    if (!isWithin(request, step)) return
     const header = this.#chain.readHeader(step.hash)
     if (header === undefined || !filter.mayMatch(header.logsBloom)) return
     for (const { keys, message } of this.#events.logs(step)) if (filter.matches(keys)) yield message
@@ -344,6 +355,10 @@ export class NetworkStreams {
 
 function hears({ filter, from }: ChainRequest, step: ChainStep): boolean {
   return step.kind === 'added' || filter !== undefined || from !== undefined
+}
+
+function isWithin({ within }: ChainRequest, { number }: ChainStep): boolean {
+  return within === undefined || (number >= within.first && number <= within.last)
 }
 
 function isSame(a: { number: number; hash: Hash32 }, b: { number: number; hash: Hash32 }): boolean {

@@ -5,7 +5,7 @@ import { anything, optional, text } from '../params.js'
 
 const subscriptionId = text('a subscription id')
 
-/** Ends a subscription of the caller's connection; false where it has none of that id. */
+/** Ends a subscription of the caller's connection; a fault where it has none of that id, as in go-ethereum. */
 export const eth_unsubscribe = defineMethod({
   name: 'eth_unsubscribe',
   params: [optional(anything, undefined)],
@@ -15,6 +15,8 @@ export const eth_unsubscribe = defineMethod({
   run(_network: Network, [id], { subscriber }) {
     if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })
     if (id === undefined) throw new FaultError({ kind: 'MissingArgument', index: 0 })
-    return String(subscriber.unsubscribe(subscriptionId.decode(id, 0)))
+    const isEnded = subscriber.unsubscribe(subscriptionId.decode(id, 0))
+    if (!isEnded) throw new FaultError({ kind: 'SubscriptionIdNotFound' })
+    return 'true'
   },
 })

@@ -26,6 +26,9 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32601,
     'no "new\\"Heads" subscription in eth namespace',
   ],
+  SubscriptionIdNotFound: [{ kind: 'SubscriptionIdNotFound' }, -32000, 'subscription not found'],
+  InvalidBlockRange: [{ kind: 'InvalidBlockRange' }, -32602, 'invalid block range params'],
+  PendingLogsNotSupported: [{ kind: 'PendingLogsNotSupported' }, -32602, 'pending logs are not supported'],
   TooManySubscriptions: [
     { kind: 'TooManySubscriptions', max: 1024 },
     -32005,

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { until } from '../../until.js'
 import { type ForkBlock, growFrom, makeBlock } from './forkingChain.js'
 import { openStreams } from './openStreams.js'
 import { type Event, limits, settle, TestClient } from './testClient.js'
@@ -47,7 +48,12 @@ t.test('no event overtakes the answer of its own request, however long that take
   const { forks, streams, endpoint } = openStreams(t)
   const client = new TestClient(endpoint)
   const delivery = { policy: 'close', queueBytes: 1000 } as const
-  const early = streams.subscribe(client.subscriber, { delivery, filter: undefined, from: undefined })
+  const early = streams.subscribe(client.subscriber, {
+    delivery,
+    filter: undefined,
+    from: undefined,
+    within: undefined,
+  })
   const blocks = forks.extend([], [])
   client.call('eth_unsubscribe', ['0x1'])
   await settle()
@@ -168,11 +174,12 @@ t.test('an ended subscription is silent, and an id of another connection is not 
   const { forks, endpoint } = openStreams(t)
   const [client, other] = [new TestClient(endpoint), new TestClient(endpoint)]
   const ids = [client.subscribe('newHeads'), client.subscribe('logs'), client.subscribe('newHeads')]
-  t.equal(other.call('eth_unsubscribe', [ids[0]]).result, false)
+  const notFound = { code: -32000, message: 'subscription not found' }
+  t.strictSame(other.call('eth_unsubscribe', [ids[0]]).error, notFound)
   forks.extend([byAlice])
   await settle()
   t.equal(client.call('eth_unsubscribe', [ids[0]]).result, true)
-  t.equal(client.call('eth_unsubscribe', [ids[0]]).result, false)
+  t.strictSame(client.call('eth_unsubscribe', [ids[0]]).error, notFound)
   t.equal(client.call('eth_unsubscribe', [ids[1]]).result, true)
   forks.extend([byAlice])
   await settle()
@@ -185,7 +192,7 @@ t.test('an ended subscription is silent, and an id of another connection is not 
   forks.extend([byAlice])
   await settle()
   t.equal(client.sent.length, before)
-  t.match(client.call('eth_unsubscribe', ['nonsense']), { result: false })
+  t.strictSame(client.call('eth_unsubscribe', ['nonsense']).error, notFound)
   t.match(client.call('eth_unsubscribe', [5]), {
     error: { code: -32602, message: 'invalid argument 0: want a subscription id, got number' },
   })
@@ -224,6 +231,38 @@ t.test('syncing says when the source falls behind and when it is done', async (t
   streams.reportSyncing(undefined)
   const status = { startingBlock: '0x1', currentBlock: '0xa', highestBlock: '0x1a' }
   t.strictSame(client.results(id), [{ syncing: true, status }, false])
+})
+
+t.test('a range of blocks with an end is go-ethereum’s: nothing is sent again, bounds hold', async (t) => {
+  const { forks, endpoint } = openStreams(t)
+  forks.extend([byAlice], [byAlice])
+  const client = new TestClient(endpoint)
+  const subscribe = (range: object) => client.subscribe('logs', range)
+  // go-ethereum's own client asks for logs from now on with these words.
+  const open = [
+    subscribe({ fromBlock: '0x0', toBlock: 'latest' }),
+    subscribe({ fromBlock: 'earliest', toBlock: 'latest' }),
+    subscribe({ fromBlock: 'latest', toBlock: 'latest' }),
+    subscribe({ toBlock: 'latest' }),
+    subscribe({ fromBlock: null, toBlock: null }),
+  ]
+  const bounded = [
+    subscribe({ fromBlock: '0x4', toBlock: 'latest' }),
+    subscribe({ fromBlock: '0x0', toBlock: '0x3' }),
+    subscribe({ fromBlock: '0x4', toBlock: '0x4' }),
+    subscribe({ fromBlock: '0x1', toBlock: '0x2' }),
+  ]
+  await settle()
+  t.equal(client.sent.length, open.length + bounded.length, 'nothing but ids')
+  forks.extend([byAlice], [byAlice], [byAlice])
+  await until(() => client.results(open[4] ?? '').length === 3)
+  const numbers = (id: string) => client.results(id).map(({ blockNumber }) => Number(blockNumber))
+  for (const id of open) t.strictSame(numbers(id), [3, 4, 5])
+  t.strictSame(bounded.map(numbers), [[4, 5], [3], [4], []])
+  t.strictSame(
+    client.events(bounded[0] ?? '').map(({ seq }) => seq),
+    [1, 2],
+  )
 })
 
 t.test('what is no subscription is refused with a reason', async (t) => {
@@ -269,6 +308,23 @@ t.test('what is no subscription is refused with a reason', async (t) => {
           'invalid argument 1: queueBytes: want an integer from 0 to 16777216',
         ] as const,
     ),
+    ...[
+      { fromBlock: 'latest', toBlock: '0x5' },
+      { fromBlock: '0x6', toBlock: '0x5' },
+      { toBlock: '0x5' },
+      { fromBlock: 'finalized', toBlock: 'latest' },
+      { fromBlock: '0x0', toBlock: 'safe' },
+      { fromBlock: { blockHash: topic }, toBlock: 'latest' },
+    ].map((range) => [['logs', range], -32602, 'invalid block range params'] as const),
+    ...[
+      { fromBlock: 'pending', toBlock: 'latest' },
+      { fromBlock: '0x0', toBlock: 'pending' },
+    ].map((range) => [['logs', range], -32602, 'pending logs are not supported'] as const),
+    [
+      ['newHeads', { toBlock: 'latest' }],
+      -32602,
+      'invalid argument 1: unknown option "toBlock"; it takes fromBlock, policy, queueBytes',
+    ],
     [['newHeads', { fromBlock: 'newest' }], -32602, 'invalid argument 1: hex string without 0x prefix'],
     [['newHeads', { fromBlock: 3 }], -32602, 'invalid argument 1: want a block number or tag, got number'],
     [
