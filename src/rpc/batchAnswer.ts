@@ -5,7 +5,7 @@ export class BatchAnswer {
   readonly #bytesMax: number
   /** By the place of their call; undefined for a notification and for what is not there yet. */
   readonly #bodies: (AnswerBody | undefined)[]
-  /** Bytes of each result, zero for an error. */
+  /** Bytes of each result, zero for an error; that of a notification counts, and is not sent. */
   readonly #resultBytes: Uint32Array
   #bytes = 0
 
@@ -29,6 +29,12 @@ export class BatchAnswer {
     this.#bytes += bytes
   }
 
+  /** Counts the result of a notification: it was made, which costs memory and time as any other does. */
+  countUnsent(place: number, bytes: number): void {
+    this.#resultBytes[place] = bytes
+    this.#bytes += bytes
+  }
+
   /** Puts an error answer in its place. Every call gets its answer, so errors fit always; each has some hundred bytes. */
   putError(place: number, body: string): void {
     this.#bodies[place] = body
@@ -46,7 +52,10 @@ export class BatchAnswer {
     let bytes = 0
     let isOver = false
     for (const [place, body] of this.#bodies.entries()) {
-      if (body === undefined) continue
+      if (body === undefined) {
+        bytes += this.#resultBytes[place] as number
+        continue
+      }
       text += text === '' && pieces.length === 0 ? '[' : ','
       let fitting = body
       if (isFull) {

@@ -341,7 +341,10 @@ function putOutcome<N extends RpcNetwork>(
   basis: RequestBasis<N>,
   outcome: Outcome,
 ): void {
-  if (call.id === undefined) return
+  if (call.id === undefined) {
+    if (!(outcome instanceof Failure)) answer.countUnsent(place, outcome.length)
+    return
+  }
   const at = basis.hashOf(pinOf(call))
   if (outcome instanceof Failure) answer.putError(place, renderErrorAnswer(call.id, outcome.error, at))
   else answer.putResult(place, renderOutcome(call.id, at, outcome))

@@ -12,6 +12,7 @@ const entry = fc.oneof(
   { weight: 6, arbitrary: body.map((result) => ({ result })) },
   { weight: 1, arbitrary: fc.constant({ error: '"error"' }) },
   { weight: 1, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: fc.nat(100).map((unsent) => ({ unsent })) },
 )
 const tooLarge = (place: number) => `"${place} is too large"`
 const textOf = (part: string | (string | Buffer)[]) => bodyText({ body: part })
@@ -34,6 +35,7 @@ t.test(
             const given = entries[place]
             if (given === undefined) continue
             if ('error' in given) answer.putError(place, given.error)
+            else if ('unsent' in given) answer.countUnsent(place, given.unsent)
             else answer.putResult(place, given.result)
           }
           const parts: string[] = []
@@ -41,6 +43,10 @@ t.test(
           let isOver = false
           for (const [place, given] of entries.entries()) {
             if (given === undefined) continue
+            if ('unsent' in given) {
+              bytes += given.unsent
+              continue
+            }
             let text = 'error' in given ? given.error : textOf(given.result)
             if ('result' in given) {
               isOver ||= bytes + Buffer.byteLength(text) + 1 > bytesMax

@@ -138,6 +138,19 @@ t.test('calls whose answers no longer fit into a batch are told so', async (t) =
   t.equal(network.runs, 2, 'nothing runs after the first that does not fit')
 })
 
+t.test('what calls without an id come to counts towards the size of the answer', async (t) => {
+  const { ask, network } = createTestEndpoint({ batchBytesMax: 250 })
+  const silent = '{"jsonrpc":"2.0","method":"test_bytes","params":["0x64"]}'
+  t.equal(ask(`[${Array(10).fill(silent).join()}]`), '')
+  t.equal(network.runs, 2, 'nothing runs once it is too much')
+  const loud = (id: number) => call('test_bytes', '["0x1"]', String(id))
+  t.match(JSON.parse(ask(`[${loud(1)},${silent},${loud(2)},${silent},${loud(3)}]`)), [
+    { id: 1, result: 'é' },
+    { id: 2, error: { code: -32003 } },
+    { id: 3, error: { code: -32003 } },
+  ])
+})
+
 t.test('a result is repeated from the second time it is asked for until the head changes', async (t) => {
   const { ask, network } = createTestEndpoint()
   const body = call('test_echo', '["x"]')
