@@ -58,7 +58,7 @@ const limitsShape = {
    */
   keyUnitsPerSecond: integer(1, 1_000_000).optional(),
   /** Units that a key may spend at once: at least the dearest call, and {@link burstSeconds} of its rate where absent. */
-  keyUnitsBurst: integer(unitsMax, 2 ** 30).optional(),
+  keyUnitsBurst: integer(unitsMax, 1_000_000_000).optional(),
   /** Body of one HTTP request. geth's limit, to which tools size their batches. */
   bodyBytesMax: integer(KiB, GiB).default(bodyBytesDefault),
   /** Time for a body to arrive. geth's read deadline; the largest body fits in it at 1.4 Mbit/s. */

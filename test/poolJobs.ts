@@ -26,6 +26,12 @@ export interface TestJobs {
     readonly args: { readonly ms: number }
     readonly result: boolean
   }
+  /** Computes for `ms`, as executions do: throws ExecutionTimedOut where it is asked to stop. */
+  readonly execute: {
+    readonly class: 'turns'
+    readonly args: { readonly ms: number }
+    readonly result: null
+  }
   /** Computes for `ms` and never asks whether to stop. */
   readonly stubborn: {
     readonly class: 'execute'
@@ -85,6 +91,7 @@ export function openTestPool(
       leftBehind: job('proof', 'leftBehind'),
       whoAmI: job('proof', 'whoAmI'),
       spin: job('execute', 'spin'),
+      execute: job('turns', 'execute'),
       stubborn: job('execute', 'stubborn'),
       linger: { ...job('proof', 'stubborn'), isShort: () => true },
       readHead: job('proof', 'readHead'),
@@ -100,6 +107,7 @@ export function openTestPool(
       proof: { ...limits, ...classes?.proof },
       execute: { ...limits, ...classes?.execute },
       slots: { ...limits, ...classes?.slots },
+      turns: { ...limits, turnMs: 20, ...classes?.turns },
     },
     session: new URL('../workers/session.js', import.meta.url),
     preload: entry,

@@ -42,6 +42,14 @@ export const spin = handle<'spin'>(({ ms }, { shouldStop }) => {
   return true
 })
 
+export const execute = handle<'execute'>(({ ms }, { shouldStop }) => {
+  const endsAtMs = performance.now() + ms
+  while (performance.now() < endsAtMs) {
+    if (shouldStop()) throw new FaultError({ kind: 'ExecutionTimedOut', limitSeconds: 30 })
+  }
+  return null
+})
+
 export const stubborn = handle<'stubborn'>(({ ms }) => compute(ms))
 export const work = handle<'work'>(({ ms }) => compute(ms))
 

@@ -2,22 +2,28 @@
  * Entry of every thread of the pool: waits for jobs, hands each to the entry that does it, and sends the replies. Owns
  * the thread's port and loop; what is done around a job is jobThread.ts, the work the other entries'.
  */
+import { performance } from 'node:perf_hooks'
 import { receiveMessageOnPort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import {
   encodeThrown,
   type JobMessage,
+  type JobReplies,
   type SessionTask,
   type ThreadData,
   type ThreadReady,
 } from '../src/pool/messages.js'
 import type { JobHandler } from './jobThread.js'
+import { readThreadCpuMs } from './threadCpu.js'
 
 /**
  * Jobs after which the thread's event loop has a turn, which costs some 10 µs. Jobs alone never give it one, and
  * each read of lmdb leaves a timer of 200 bytes behind that only a turn takes away.
  */
 const jobsPerTurn = 64
+
+/** Below this a job's time is taken for its CPU: reading the CPU costs 3 µs and is exact to what the kernel has booked. */
+const exactMsMin = 2
 
 const { works, preload } = Piscina.workerData as ThreadData
 const handlers = new Map<string, JobHandler>()
@@ -33,13 +39,9 @@ export async function runSession({ port, posted }: SessionTask): Promise<never> 
     for (;;) {
       const received = receiveMessageOnPort(port)
       if (received === undefined) break
-      const replies: Uint8Array<ArrayBuffer>[] = []
-      for (const message of received.message as readonly JobMessage[]) replies.push(await doJob(message))
-      port.postMessage(
-        replies,
-        replies.map(({ buffer }) => buffer),
-      )
-      done += replies.length
+      const jobs = received.message as readonly JobMessage[]
+      port.postMessage(...(await doJobs(jobs)))
+      done += jobs.length
       if (done < jobsPerTurn) continue
       done = 0
       await new Promise(setImmediate)
@@ -47,21 +49,41 @@ export async function runSession({ port, posted }: SessionTask): Promise<never> 
   }
 }
 
-async function doJob(message: JobMessage): Promise<Uint8Array<ArrayBuffer>> {
-  try {
+/** What to post in reply, and what of it is handed over. */
+async function doJobs(jobs: readonly JobMessage[]): Promise<[JobReplies, ArrayBuffer[]]> {
+  const replies: Uint8Array<ArrayBuffer>[] = []
+  const ranMs: number[] = []
+  const cpuMs: number[] = []
+  let cpuBeforeMs = readThreadCpuMs()
+  for (const message of jobs) {
     const handler = handlers.get(message.name) ?? (await loadHandler(message.name))
-    return await handler(message)
-  } catch (thrown) {
-    return encodeThrown(thrown)
+    const startedAtMs = performance.now()
+    replies.push(await handler(message).catch(encodeThrown))
+    const took = performance.now() - startedAtMs
+    ranMs.push(took)
+    if (took < exactMsMin || cpuBeforeMs === undefined) {
+      cpuMs.push(took)
+      if (cpuBeforeMs !== undefined) cpuBeforeMs += took
+    } else {
+      const cpuAfterMs = readThreadCpuMs() ?? 0
+      cpuMs.push(Math.min(took, Math.max(cpuAfterMs - cpuBeforeMs, 0)))
+      cpuBeforeMs = cpuAfterMs
+    }
   }
+  return [{ replies, ranMs, cpuMs }, replies.map(({ buffer }) => buffer)]
 }
 
+/** The handler of a job; one that answers with why there is none. */
 async function loadHandler(name: string): Promise<JobHandler> {
-  const work = works[name]
-  if (work === undefined) throw new Error(`the pool knows no job ${name}`)
-  const entry = (await import(work.entry)) as Readonly<Record<string, JobHandler>>
-  const handler = entry[work.handler]
-  if (handler === undefined) throw new Error(`${work.entry} exports no ${work.handler}`)
-  handlers.set(name, handler)
-  return handler
+  try {
+    const work = works[name]
+    if (work === undefined) throw new Error(`the pool knows no job ${name}`)
+    const entry = (await import(work.entry)) as Readonly<Record<string, JobHandler>>
+    const handler = entry[work.handler]
+    if (handler === undefined) throw new Error(`${work.entry} exports no ${work.handler}`)
+    handlers.set(name, handler)
+    return handler
+  } catch (thrown) {
+    return async () => encodeThrown(thrown)
+  }
 }

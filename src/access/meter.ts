@@ -23,6 +23,11 @@ export interface KeyAllowance {
    * they will be there if nothing else is spent.
    */
   charge(units: number): number
+  /**
+   * Takes `units`, whatever is left. The bucket may go below empty by what flows into it in {@link debtSecondsMax};
+   * more is forgiven.
+   */
+  owe(units: number): void
 }
 
 /**
@@ -40,8 +45,18 @@ const probesMax = 16
  */
 const eraTicks = 2 ** 30
 
-/** The largest bucket: what was spent in one era is there again in the next but one. */
-export const burstMax = eraTicks
+/**
+ * How long a debt delays the next call at most. A minute is what users of hosted services know as the window of their
+ * limits, and longer than any request: a call that takes all of its time is paid for where a key may spend a tenth of
+ * a core, and where it may spend less, such calls come once a minute.
+ */
+export const debtSecondsMax = 60
+
+/** The most that flows into a bucket. */
+export const unitsPerSecondMax = 1_000_000
+
+/** The largest bucket. It and the largest debt are less than an era, so what was spent in one is there in the next but one. */
+export const burstMax = 1_000_000_000
 
 /**
  * The table: cell 0 → number of the era; cells 2 + 2 × place and 3 + 2 × place → mark of the key whose bucket it is
@@ -71,6 +86,9 @@ export class Meter {
     clockMs = sharedClockMs,
   ) {
     if (unitsBurst > burstMax) throw new RangeError(`a burst has at most ${burstMax} units`)
+    if (unitsPerSecond > unitsPerSecondMax) {
+      throw new RangeError(`at most ${unitsPerSecondMax} units flow in a second`)
+    }
     this.#cells = new Int32Array(memory, 0, meterBytes / Int32Array.BYTES_PER_ELEMENT)
     this.#unitsPerSecond = unitsPerSecond
     this.#burst = unitsBurst
@@ -88,16 +106,15 @@ export class Meter {
     return {
       unitsPerSecond: this.#unitsPerSecond,
       charge: (units) => this.#charge(home, mark, units),
+      owe: (units) => this.#owe(home, mark, units),
     }
   }
 
   #charge(home: number, mark: number, units: number): number {
     const cells = this.#cells
     const nowMs = this.#clockMs()
-    const ticks = Math.floor((nowMs * this.#unitsPerSecond) / 1000)
-    const era = Math.floor(ticks / eraTicks)
+    const ticks = this.#ticksAt(nowMs)
     const now = ticks | 0
-    if (era > Atomics.load(cells, eraCell)) this.#beginEra(era, now)
     const cell = this.#find(home, mark, now) + 1
     for (;;) {
       const fullAt = Atomics.load(cells, cell)
@@ -109,6 +126,26 @@ export class Meter {
       }
       if (Atomics.compareExchange(cells, cell, fullAt, (now + spent) | 0) === fullAt) return 0
     }
+  }
+
+  #owe(home: number, mark: number, units: number): void {
+    const cells = this.#cells
+    const now = this.#ticksAt(this.#clockMs()) | 0
+    const spentMax = this.#burst + debtSecondsMax * this.#unitsPerSecond
+    const cell = this.#find(home, mark, now) + 1
+    for (;;) {
+      const fullAt = Atomics.load(cells, cell)
+      const spent = Math.min(Math.max((fullAt - now) | 0, 0) + units, spentMax)
+      if (Atomics.compareExchange(cells, cell, fullAt, (now + spent) | 0) === fullAt) return
+    }
+  }
+
+  /** The time in ticks, of which the table holds 32 bits. */
+  #ticksAt(nowMs: number): number {
+    const ticks = Math.floor((nowMs * this.#unitsPerSecond) / 1000)
+    const era = Math.floor(ticks / eraTicks)
+    if (era > Atomics.load(this.#cells, eraCell)) this.#beginEra(era, ticks | 0)
+    return ticks
   }
 
   /**

@@ -79,6 +79,15 @@ export function startEdgeThreads(
 
 type EdgeCall = Extract<EdgeMessage, { type: 'call' }>
 
+/** Stands for a caller of another edge, where what the work took is charged. */
+class RelayedCaller extends Caller {
+  cpuMs = 0
+
+  override ran(cpuMs: number): void {
+    this.cpuMs += cpuMs
+  }
+}
+
 function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => boolean): EdgeThread {
   const worker = new Worker(threadUrl, { workerData: data })
   const listening = defer<void>()
@@ -87,14 +96,15 @@ function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => bo
   /** Who waits for the calls under way. */
   const callers = new Map<number, Caller>()
   const answer = async ({ serial, name, args, keyId }: EdgeCall): Promise<void> => {
-    const caller = new Caller(undefined, keyId === undefined ? undefined : { key: { id: keyId } })
+    const caller = new RelayedCaller(undefined, keyId === undefined ? undefined : { key: { id: keyId } })
     callers.set(serial, caller)
     const reply = await Promise.resolve()
       .then(() => handlers[name](decodeArgs(args) as never, caller))
       .then(encodeResult)
       .catch(encodeThrown)
     callers.delete(serial)
-    worker.postMessage({ type: 'reply', serial, reply } satisfies EdgeCommand, [reply.buffer])
+    const { cpuMs } = caller
+    worker.postMessage({ type: 'reply', serial, reply, cpuMs } satisfies EdgeCommand, [reply.buffer])
   }
   let failure: Error | undefined
   worker.on('message', (message: EdgeMessage) => {

@@ -74,14 +74,15 @@ export class MainLink {
   #take(command: EdgeCommand): void {
     if (command.type === 'moved') this.feedOf(command.network).tell(command.state)
     else if (command.type === 'status') this.#statusListeners.get(command.rollup)?.(command.change)
-    else if (command.type === 'reply') this.#settle(command.serial, command.reply)
+    else if (command.type === 'reply') this.#settle(command)
   }
 
-  #settle(serial: number, reply: Uint8Array): void {
+  #settle({ serial, reply, cpuMs }: Extract<EdgeCommand, { type: 'reply' }>): void {
     const pending = this.#pending.get(serial)
     if (pending === undefined) return
     this.#pending.delete(serial)
     pending.owner?.forget(pending.cancel)
+    pending.owner?.ran(cpuMs)
     try {
       pending.outcome.resolve(decodeReply(reply))
     } catch (thrown) {

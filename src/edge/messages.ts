@@ -47,7 +47,13 @@ export type EdgeMessage =
 
 /** To an edge's thread. */
 export type EdgeCommand =
-  | { readonly type: 'reply'; readonly serial: number; readonly reply: Uint8Array<ArrayBuffer> }
+  | {
+      readonly type: 'reply'
+      readonly serial: number
+      readonly reply: Uint8Array<ArrayBuffer>
+      /** What the pool took for it. */
+      readonly cpuMs: number
+    }
   /** The store of a network may have a new head, or the state of its source changed. */
   | { readonly type: 'moved'; readonly network: string; readonly state: SourceState }
   /** A submitted transaction came to a state; it is on disk. */

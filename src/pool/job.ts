@@ -1,23 +1,19 @@
-import type { Deferred } from '../primitives/deferred.js'
-import type { Fault } from '../primitives/faults.js'
+import { type Deferred, defer } from '../primitives/deferred.js'
+import { type Fault, FaultError } from '../primitives/faults.js'
+import type { Queued } from './fairQueue.js'
 import type { JobOwner } from './jobs.js'
 import type { JobThread } from './jobThread.js'
+import { decodeReply } from './messages.js'
 
-/** A job on its way through the pool. */
-export interface Job<C extends string> {
+/** What a job is from its arrival on. */
+interface JobStart<C extends string> {
   readonly name: string
   readonly class: C
   readonly network: string | undefined
   readonly args: Uint8Array<ArrayBuffer>
-  readonly arrivedAtMs: number
   /** See `JobDefinition.isShort`. */
   readonly isShort: boolean
-  readonly outcome: Deferred<unknown>
   readonly owner: JobOwner | undefined
-  readonly cancel: () => void
-  timer: NodeJS.Timeout | undefined
-  run: Run | undefined
-  isSettled: boolean
 }
 
 /** A job's time on a thread. */
@@ -28,4 +24,98 @@ export interface Run {
   readonly startedAtMs: number
   /** Set once the job was told to stop: what its caller gets, should it not say anything itself. */
   stopFault: Fault | undefined
+  /** Its turn is over: it goes on as long as nobody else should have the thread. */
+  isOverTurn: boolean
+  /** It was told to stop for the sake of others, to begin anew later. */
+  isInterrupted: boolean
+}
+
+/** A job on its way through the pool. Owns what its caller is told, once. */
+export class Job<C extends string> implements Queued<C>, JobStart<C> {
+  readonly name: string
+  readonly class: C
+  readonly network: string | undefined
+  readonly args: Uint8Array<ArrayBuffer>
+  readonly isShort: boolean
+  readonly owner: JobOwner | undefined
+  readonly arrivedAtMs = performance.now()
+  readonly outcome: Deferred<unknown> = defer<unknown>()
+  isLong = false
+  /** Turns on a thread that it has had. */
+  turns = 0
+  isSettled = false
+  run: Run | undefined
+  /** The next moment at which something is done about it. */
+  timer: NodeJS.Timeout | undefined
+  turnTimer: NodeJS.Timeout | undefined
+
+  constructor(
+    { name, class: className, network, args, isShort, owner }: JobStart<C>,
+    /** Called when its owner goes. */
+    readonly cancel: () => void,
+  ) {
+    this.name = name
+    this.class = className
+    this.network = network
+    this.args = args
+    this.isShort = isShort
+    this.owner = owner
+  }
+
+  /** Jobs of nobody in particular are as one key's. */
+  get keyId(): string {
+    return this.owner?.keyId ?? ''
+  }
+
+  get bytes(): number {
+    return this.args.length
+  }
+
+  /** Nothing more happens to it in its present state. */
+  rest(): void {
+    clearTimeout(this.timer)
+    clearTimeout(this.turnTimer)
+    this.owner?.forget(this.cancel)
+  }
+
+  /** Tells the caller what a thread replied; whether that was a result, undefined where the caller knows already. */
+  settle(reply: Uint8Array): boolean | undefined {
+    if (this.isSettled) return undefined
+    this.isSettled = true
+    try {
+      this.outcome.resolve(decodeReply(reply))
+      return true
+    } catch (thrown) {
+      // One that was stopped before it began knows no better.
+      const stopFault = faultOf(thrown)?.kind === 'RequestTimedOut' ? this.run?.stopFault : undefined
+      this.outcome.reject(stopFault ? new FaultError(stopFault) : (thrown as Error))
+      return false
+    }
+  }
+
+  /** Tells the caller of a failure; false where the caller knows something already. */
+  fail(error: Error): boolean {
+    if (this.isSettled) return false
+    this.isSettled = true
+    this.rest()
+    this.outcome.reject(error)
+    return true
+  }
+
+  /** Whether a reply says no more than that the job was interrupted. */
+  wasInterrupted(reply: Uint8Array): boolean {
+    if (this.isSettled || this.run === undefined) return false
+    if (!this.run.isInterrupted || this.run.stopFault !== undefined) return false
+    try {
+      decodeReply(reply)
+      return false
+    } catch (thrown) {
+      const kind = faultOf(thrown)?.kind
+      return kind === 'RequestTimedOut' || kind === 'ExecutionTimedOut'
+    }
+  }
+}
+
+function faultOf(thrown: unknown): Fault | undefined {
+  return thrown instanceof FaultError ? thrown.fault : undefined
 }

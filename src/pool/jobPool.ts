@@ -57,6 +57,12 @@ const waitingBytesMax = 64 * 2 ** 20
 /** A job that asks whether to stop does so within milliseconds; a thread that takes this long does not ask. */
 const graceMs = 1_000
 
+/**
+ * How long an execution has a thread before others come first; see pool.ts. Nearly every call and estimate ends within
+ * it, and who waits for it hardly notices.
+ */
+const turnMs = 50
+
 /** Keys of a proof that counts as short: 0.2 ms. Most have one to five. */
 const shortProofKeysMax = 16
 
@@ -98,6 +104,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       execute: {
         deadlineMsMax,
         waitingMax: waitingMax.execute,
+        turnMs,
         runMsMax: execution.timeMsMax,
         timedOut: { kind: 'ExecutionTimedOut', limitSeconds: execution.timeMsMax / 1000 },
       },

@@ -21,14 +21,14 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
 import { defer } from '../primitives/deferred.js'
 import { HardStop } from './hardStop.js'
-import type { JobMessage, SessionTask, ThreadReady } from './messages.js'
+import type { JobMessage, JobReplies, SessionTask, ThreadReady } from './messages.js'
 
 /** What a thread tells the pool. */
 export interface JobThreadEvents {
   /** Its code is loaded and it waits for jobs. */
   onReady(thread: JobThread): void
   /** The replies to the jobs that it was given last, in their order. */
-  onReplies(thread: JobThread, replies: readonly Uint8Array[]): void
+  onReplies(thread: JobThread, replies: JobReplies): void
   /** It runs no more, by {@link JobThread.end} or for an `error` of its own. */
   onEnd(thread: JobThread, error: Error): void
 }
@@ -50,7 +50,7 @@ export class JobThread {
   constructor(piscina: Piscina, events: JobThreadEvents) {
     const { port1, port2 } = new MessageChannel()
     this.#port = port1
-    port1.on('message', (message: readonly Uint8Array[] | ThreadReady) => {
+    port1.on('message', (message: JobReplies | ThreadReady) => {
       if (message !== 'ready') return events.onReplies(this, message)
       this.#isReady = true
       this.#loaded.resolve()

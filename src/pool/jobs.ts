@@ -57,12 +57,14 @@ export interface JobInput<A> {
 
 /** Whoever a job is done for. Once they are gone, their jobs are cancelled. */
 export interface JobOwner {
-  /** Of the caller's API key, by which work is shared out. */
+  /** Of the caller's API key, by which threads are shared out. */
   readonly keyId: string
   readonly isGone: boolean
   /** Calls `listener` once, when the owner goes. */
   onGone(listener: () => void): void
   forget(listener: () => void): void
+  /** A job of theirs took so much CPU of a thread. Called before its outcome is told, whether or not that is read. */
+  ran(cpuMs: number): void
 }
 
 /** The jobs of one network, as methods see them. */

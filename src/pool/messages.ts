@@ -46,7 +46,17 @@ export interface SessionTask {
   readonly posted: Int32Array
 }
 
-/** What a thread says once its code is loaded. All else that it says are lists of replies to jobs, in msgpack. */
+/** What a thread did with the jobs that it was given last, in their order. */
+export interface JobReplies {
+  /** msgpack. */
+  readonly replies: readonly Uint8Array[]
+  /** How long each had the thread. */
+  readonly ranMs: readonly number[]
+  /** How much CPU of the thread each took. */
+  readonly cpuMs: readonly number[]
+}
+
+/** What a thread says once its code is loaded. All else that it says are {@link JobReplies}. */
 export type ThreadReady = 'ready'
 
 /** A job on its way to a thread. */

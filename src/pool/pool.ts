@@ -1,20 +1,31 @@
 /**
- * The worker pool: heavy work on threads, so that the edge goes on answering reads. Owns the queue of each class of
- * work, permits, deadlines, cancellation and the threads' life. Does not own the work (`state`, `evm`), what a job
- * is (`jobs.ts`), nor how it crosses to a thread and what that costs (`jobThread.ts`).
+ * The worker pool: heavy work on threads, so that the edge goes on answering reads. Owns permits, turns, deadlines and
+ * cancellation. Does not own the order of what waits (`fairQueue.ts`), the threads' life (`threadSet.ts`), the work
+ * (`state`, `evm`), what a job is (`jobs.ts`), nor how it crosses to a thread and what that costs (`jobThread.ts`).
+ *
+ * Who gets a thread. Of each class of work without turns (proofs, slots, hashes) one thread less than there are may
+ * have jobs, so that one is always left to others. Work with turns (executions) may have all, because a thread that
+ * idles serves nobody; but a job that has had its turn is *long*, and long ones hold one thread less than there are, and
+ * of one key half of that. So with two threads one runs endless loops, if that is what is asked for, and on the other
+ * all calls that end within their turn follow each other, and proofs. Were executions kept to one thread of two, every
+ * call would wait for the loop before it, for seconds.
+ *
+ * Nothing can be known of a job before its turn is over, and a thread cannot put it aside. So a job that is over its
+ * turn goes on as long as nobody is worse off; where no place among the long ones is free, and a job waits whose key
+ * has had less than half the time, it is told to stop, and waits again, as a long one. So it is among long ones too,
+ * whose turns double each time: a job is begun anew a few times at most, and loses no more time than it takes in the
+ * end. Others wait for one turn, whatever is executed.
  */
 import { performance } from 'node:perf_hooks'
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { Piscina } from 'piscina'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import { type ClassShare, FairQueue } from './fairQueue.js'
-import type { Job, Run } from './job.js'
+import { Job, type Run } from './job.js'
 import { JobCells } from './jobCells.js'
 import type { JobInput, JobOwner, JobTable } from './jobs.js'
-import { JobThread, type JobThreadEvents } from './jobThread.js'
-import { decodeReply, encodeArgs, type JobMessage, type ThreadData, type Work } from './messages.js'
+import type { JobThread } from './jobThread.js'
+import { encodeArgs, type JobMessage, type JobReplies, type Work } from './messages.js'
 import type {
   ClassLimits,
   ClassOf,
@@ -23,6 +34,7 @@ import type {
   PoolOptions,
   ThreadLoss,
 } from './poolOptions.js'
+import { ThreadSet } from './threadSet.js'
 
 /** Hints of when to ask again stay within these, whatever the estimate: an instant, and the life of a request. */
 const retryMsMin = 100
@@ -30,9 +42,6 @@ const retryMsMax = 30_000
 
 /** For jobs that are given up for no fault of their own. */
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: retryMsMin }
-
-/** Loading takes half a second; a thread that needs longer than this will not get there. */
-const loadMsMax = 30_000
 
 /** How often the pool tries to catch a thread outside of lmdb, where it spends microseconds at a time. */
 const sealRetryMs = 5
@@ -52,22 +61,14 @@ const meanWeight = 0.1
 
 export class Pool<J extends JobTable<J>> {
   readonly #options: PoolOptions<J>
-  /** Undefined until {@link start} or the first job. */
-  #piscina: Piscina | undefined
+  readonly #threads: ThreadSet
   readonly #queue: FairQueue<ClassOf<J>, Job<ClassOf<J>>>
   readonly #cells: JobCells
   /** Mean time that jobs of a class ran lately. */
   readonly #meanRunMs = new Map<ClassOf<J>, number>()
-  readonly #permits: number
+  readonly #permits: ReadonlyMap<ClassOf<J>, number>
   /** Jobs by the thread that has them: one, or several short ones of one class under one permit. */
   readonly #running = new Map<JobThread, readonly Job<ClassOf<J>>[]>()
-  readonly #threads = new Set<JobThread>()
-  /** Threads without a job. */
-  readonly #idle: JobThread[] = []
-  readonly #works: Record<string, Work> = {}
-  #started: Promise<void> | undefined
-  #isEnding = false
-  #waitingBytes = 0
   #finished = 0
   #failed = 0
   #cancelled = 0
@@ -76,29 +77,30 @@ export class Pool<J extends JobTable<J>> {
   #closed: Promise<void> | undefined
   #drained: Deferred<void> | undefined
 
-  readonly #events: JobThreadEvents = {
-    onReady: (thread) => {
-      this.#idle.push(thread)
-      this.#startNext()
-    },
-    onReplies: (thread, replies) => this.#take(thread, replies),
-    onEnd: (thread, error) => this.#replace(thread, error),
-  }
-
   constructor(options: PoolOptions<J>) {
-    const { threads } = options
+    const { threads, session, preload, stores, settings, niceness, heapBytesMax, waitingBytesMax } = options
     this.#options = options
-    // One thread is always left to the other classes.
-    this.#permits = Math.max(1, threads - 1)
+    const someThreads = Math.max(1, threads - 1)
     const shares = new Map<ClassOf<J>, ClassShare>()
-    for (const [name, limits] of Object.entries<ClassLimits>(options.classes)) {
-      shares.set(name as ClassOf<J>, { waitingMax: limits.waitingMax, permits: this.#permits })
+    for (const [name, { waitingMax, turnMs }] of Object.entries<ClassLimits>(options.classes)) {
+      shares.set(name as ClassOf<J>, { waitingMax, permits: turnMs === undefined ? someThreads : threads })
     }
-    this.#queue = new FairQueue(shares)
-    for (const [name, { entry, handler }] of Object.entries<JobDefinition<string>>(options.jobs)) {
-      this.#works[name] = { entry: entry.href, handler }
-    }
+    this.#permits = new Map([...shares].map(([name, { permits }]) => [name, permits]))
+    this.#queue = new FairQueue(shares, { waitingBytesMax, longPermits: someThreads })
     this.#cells = new JobCells(threads * groupMax)
+    const works: Record<string, Work> = {}
+    for (const [name, { entry, handler }] of Object.entries<JobDefinition<string>>(options.jobs)) {
+      works[name] = { entry: entry.href, handler }
+    }
+    const data = { works, preload: preload.href, cells: this.#cells.shared, stores, settings, niceness }
+    this.#threads = new ThreadSet(
+      { threads, session, heapBytesMax, data },
+      {
+        onReady: () => this.#startNext(),
+        onReplies: (thread, replies) => this.#take(thread, replies),
+        onEnd: (thread, error) => this.#lose(thread, error),
+      },
+    )
   }
 
   /**
@@ -106,25 +108,7 @@ export class Pool<J extends JobTable<J>> {
    * that never needs them is spared, and for which the first jobs wait. They open stores when jobs ask for them.
    */
   start(): Promise<void> {
-    this.#started ??= this.#startThreads()
-    return this.#started
-  }
-
-  #startThreads(): Promise<void> {
-    const { threads, session, preload, stores, settings, niceness, heapBytesMax } = this.#options
-    const own = { works: this.#works, preload: preload.href, cells: this.#cells.shared }
-    this.#piscina = new Piscina({
-      filename: fileURLToPath(session),
-      minThreads: threads,
-      maxThreads: threads,
-      // Each thread has one task; that of a thread being replaced waits for the new one.
-      maxQueue: threads,
-      recordTiming: false,
-      resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heapBytesMax / 2 ** 20) },
-      workerData: { ...own, stores, settings, niceness } satisfies ThreadData,
-    })
-    for (let i = 0; i < threads; i++) this.#startThread(this.#piscina)
-    return this.#awaitLoading()
+    return this.#threads.start()
   }
 
   get counts(): PoolCounts {
@@ -143,9 +127,10 @@ export class Pool<J extends JobTable<J>> {
    * Runs a job and resolves to its result, whose bytes belong to the caller. A job whose owner goes is taken out of
    * the queue, or told to stop.
    *
-   * Rejects with FaultError: what the job itself found; ServerBusy where its queue is full or the pool is closing;
-   * RequestTimedOut past its deadline and, with nobody left to read it, when its owner is gone; its class's
-   * `timedOut` where it ran too long. Rejects with Error for a defect, or for a thread that ended under it.
+   * Rejects with FaultError: what the job itself found; ServerBusy where it finds no room in its queue, or loses it to
+   * a key that has less waiting, or the pool is closing; RequestTimedOut past its deadline and, with nobody left to
+   * read it, when its owner is gone; its class's `timedOut` where it ran too long. Rejects with Error for a defect, or
+   * for a thread that ended under it.
    */
   run<N extends keyof J & string>(
     name: N,
@@ -154,30 +139,33 @@ export class Pool<J extends JobTable<J>> {
   ): Promise<J[N]['result']> {
     const { class: className, isShort }: JobDefinition<ClassOf<J>> = this.#options.jobs[name]
     if (owner?.isGone) return Promise.reject(new FaultError({ kind: 'RequestTimedOut' }))
-    if (this.#closed !== undefined || this.#queue.isFull(className)) return this.#refuse(className)
+    const { network } = input
     const args = encodeArgs(input.args)
-    if (this.#waitingBytes + args.length > this.#options.waitingBytesMax) return this.#refuse(className)
-    const job: Job<ClassOf<J>> = {
+    const start = {
       name,
       class: className,
-      network: input.network,
+      network,
       args,
       isShort: isShort?.(input.args as never) ?? false,
-      arrivedAtMs: performance.now(),
-      outcome: defer<unknown>(),
       owner,
-      cancel: () => this.#cancel(job),
-      timer: undefined,
-      run: undefined,
-      isSettled: false,
     }
-    this.#waitingBytes += args.length
-    this.#queue.add(className, job)
-    owner?.onGone(job.cancel)
-    job.timer = setTimeout(() => this.#expire(job), this.#options.classes[className].deadlineMsMax)
-    void this.start()
-    this.#startNext()
+    const job: Job<ClassOf<J>> = new Job(start, () => this.#cancel(job))
+    if (this.#closed !== undefined) this.#refuse(job)
+    else {
+      this.#wait(job, this.#queue.add(job))
+      void this.start()
+      this.#startNext()
+      this.#shareOut()
+    }
     return job.outcome.promise
+  }
+
+  /** Sets a job's deadline, which has just begun to wait, and turns away what it left no room for. */
+  #wait(job: Job<ClassOf<J>>, dropped: readonly Job<ClassOf<J>>[]): void {
+    const leftMs = job.arrivedAtMs + this.#options.classes[job.class].deadlineMsMax - performance.now()
+    job.owner?.onGone(job.cancel)
+    job.timer = setTimeout(() => this.#expire(job), Math.max(leftMs, 0))
+    for (const each of dropped) this.#refuse(each)
   }
 
   /**
@@ -185,29 +173,8 @@ export class Pool<J extends JobTable<J>> {
    * and ends the threads.
    */
   close(drainMsMax: number): Promise<void> {
-    this.#closed ??= this.#drain(drainMsMax)
-      .then(() => this.#awaitLoading())
-      .then(() => {
-        this.#isEnding = true
-        return this.#piscina?.destroy()
-      })
+    this.#closed ??= this.#drain(drainMsMax).then(() => this.#threads.close())
     return this.#closed
-  }
-
-  /**
-   * Waits until every thread has loaded its code, or failed to. To end a thread while it loads lmdb ends the whole
-   * process ("FATAL ERROR: Error::ThrowAsJavaScriptException"), so jobs, which may have to be ended, go to threads
-   * that have loaded, and closing waits for the others.
-   */
-  async #awaitLoading(): Promise<void> {
-    const late = new AbortController()
-    const loaded = Promise.all([...this.#threads].map((thread) => thread.loaded))
-    await Promise.race([loaded, setTimeoutPromise(loadMsMax, undefined, late)])
-    late.abort()
-  }
-
-  #startThread(piscina: Piscina): void {
-    this.#threads.add(new JobThread(piscina, this.#events))
   }
 
   async #drain(drainMsMax: number): Promise<void> {
@@ -217,7 +184,6 @@ export class Pool<J extends JobTable<J>> {
     await this.#drained.promise
     clearTimeout(timer)
     for (const job of this.#queue.clear()) this.#settleWithFault(job, busy)
-    this.#waitingBytes = 0
     const signal = AbortSignal.timeout(endMsMax)
     const unsealed = new Map(this.#running)
     for (const { run } of [...unsealed.values()].flat()) {
@@ -234,21 +200,19 @@ export class Pool<J extends JobTable<J>> {
     }
   }
 
-  #refuse(className: ClassOf<J>): Promise<never> {
-    this.#refused++
-    const waiting = this.#queue.waiting(className)
-    const estimateMs = ((waiting + 1) * (this.#meanRunMs.get(className) ?? 0)) / this.#permits
+  #refuse(job: Job<ClassOf<J>>): void {
+    const waiting = this.#queue.waiting(job.class)
+    const permits = this.#permits.get(job.class) as number
+    const estimateMs = ((waiting + 1) * (this.#meanRunMs.get(job.class) ?? 0)) / permits
     const retryAfterMs = Math.round(Math.min(Math.max(estimateMs, retryMsMin), retryMsMax))
-    return Promise.reject(new FaultError({ kind: 'ServerBusy', retryAfterMs }))
+    if (job.fail(new FaultError({ kind: 'ServerBusy', retryAfterMs }))) this.#refused++
   }
 
   #startNext(): void {
-    while (this.#idle.length > 0) {
+    while (this.#threads.free > 0) {
       const job = this.#queue.take()
       if (job === undefined) return
-      const jobs = this.#gather(job)
-      for (const { args } of jobs) this.#waitingBytes -= args.length
-      this.#start(jobs, this.#idle.pop() as JobThread)
+      this.#start(this.#gather(job), this.#threads.take() as JobThread)
     }
   }
 
@@ -256,7 +220,8 @@ export class Pool<J extends JobTable<J>> {
   #gather(first: Job<ClassOf<J>>): Job<ClassOf<J>>[] {
     const jobs = [first]
     if (!first.isShort) return jobs
-    const share = Math.min(groupMax, Math.ceil((1 + this.#queue.waiting(first.class)) / this.#permits))
+    const permits = this.#permits.get(first.class) as number
+    const share = Math.min(groupMax, Math.ceil((1 + this.#queue.waiting(first.class)) / permits))
     while (jobs.length < share) {
       const next = this.#queue.takeBeside(first.class, ({ isShort }) => isShort)
       if (next === undefined) break
@@ -274,71 +239,108 @@ export class Pool<J extends JobTable<J>> {
   #startOne(job: Job<ClassOf<J>>, thread: JobThread, startedAtMs: number): JobMessage {
     const { runMsMax, deadlineMsMax, timedOut } = this.#options.classes[job.class]
     const { cell, serial } = this.#cells.take()
-    const run: Run = { thread, cell, serial, startedAtMs, stopFault: undefined }
+    const run: Run = {
+      thread,
+      cell,
+      serial,
+      startedAtMs,
+      stopFault: undefined,
+      isOverTurn: false,
+      isInterrupted: false,
+    }
     job.run = run
     const leftMs = job.arrivedAtMs + deadlineMsMax - startedAtMs
     if (runMsMax < leftMs) {
       clearTimeout(job.timer)
       job.timer = setTimeout(() => this.#stop(job, run, timedOut), runMsMax)
     }
+    this.#beginTurn(job, run)
     const { name, network, args } = job
     return { name, network, args, cell, serial, runMsMax: Math.min(runMsMax, leftMs) }
   }
 
-  /** The replies to a thread's jobs. */
-  #take(thread: JobThread, replies: readonly Uint8Array[]): void {
-    const jobs = this.#running.get(thread)
-    if (jobs === undefined) throw new Error('a thread without a job replied')
-    const ranMs = (performance.now() - (jobs[0]?.run?.startedAtMs ?? 0)) / jobs.length
-    this.#idle.push(thread)
-    this.#leaveThread(jobs, thread)
-    for (const [at, job] of jobs.entries()) this.#settle(job, replies[at] as Uint8Array, ranMs)
+  #beginTurn(job: Job<ClassOf<J>>, run: Run): void {
+    const { turnMs } = this.#options.classes[job.class]
+    if (turnMs === undefined) return
+    run.isOverTurn = false
+    const end = () => {
+      run.isOverTurn = true
+      this.#shareOut()
+    }
+    job.turnTimer = setTimeout(end, turnMs * 2 ** job.turns++)
   }
 
-  /** A thread is gone, and with it the job that it had; another takes its place. */
-  #replace(thread: JobThread, error: Error): void {
-    const at = this.#idle.indexOf(thread)
-    if (at >= 0) this.#idle.splice(at, 1)
-    this.#threads.delete(thread)
-    // One that does not get as far as to load its code would end again and again.
-    if (!this.#isEnding && thread.isReady && this.#piscina) this.#startThread(this.#piscina)
+  /** Finds jobs that are over their turn a place among the long ones, or takes their threads for whom they are due. */
+  #shareOut(): void {
+    for (const [job] of this.#running.values()) {
+      const run = job?.run
+      if (job === undefined || !run?.isOverTurn || run.isInterrupted) continue
+      if (!job.isLong && this.#queue.tryMakeLong(job)) this.#beginTurn(job, run)
+      else if (this.#queue.isOutranked(job)) {
+        run.isInterrupted = true
+        this.#cells.stop(run.cell, run.serial)
+      }
+    }
+  }
+
+  /** The replies to a thread's jobs. */
+  #take(thread: JobThread, { replies, ranMs, cpuMs }: JobReplies): void {
+    const jobs = this.#running.get(thread)
+    if (jobs === undefined) throw new Error('a thread without a job replied')
+    const again = jobs.filter((job, at) => job.wasInterrupted(replies[at] as Uint8Array))
+    this.#leaveThread(jobs, thread, ranMs, again)
+    for (const [at, job] of jobs.entries()) {
+      if (again.includes(job)) continue
+      if (!job.isSettled) job.owner?.ran(cpuMs[at] as number)
+      this.#settle(job, replies[at] as Uint8Array, ranMs[at] as number)
+    }
+  }
+
+  /** A thread is gone, and with it the job that it had. */
+  #lose(thread: JobThread, error: Error): void {
     const jobs = this.#running.get(thread) ?? []
-    this.#leaveThread(jobs, thread)
+    const ranMs = jobs.map(({ run }) => (performance.now() - (run as Run).startedAtMs) / jobs.length)
+    this.#leaveThread(jobs, thread, ranMs, [])
     // With a job that had to be stopped goes what was handed over with it.
     const isStopped = jobs.some(({ run }) => run?.stopFault !== undefined)
-    if (!isStopped && !this.#isEnding) this.#loseThread(jobs[0], 'died', error)
-    for (const job of jobs) {
+    if (!isStopped && !this.#threads.isEnding) this.#loseThread(jobs[0], 'died', error)
+    for (const [at, job] of jobs.entries()) {
+      if (!job.isSettled) job.owner?.ran(ranMs[at] as number)
       if (isStopped) this.#settleWithFault(job, job.run?.stopFault ?? busy)
       else this.#fail(job, error)
     }
   }
 
-  #leaveThread(jobs: readonly Job<ClassOf<J>>[], thread: JobThread): void {
-    for (const job of jobs) {
-      clearTimeout(job.timer)
-      job.owner?.forget(job.cancel)
+  /** Jobs are off their thread after `ranMs`; those that are to be done again wait once more. */
+  #leaveThread(
+    jobs: readonly Job<ClassOf<J>>[],
+    thread: JobThread,
+    ranMs: readonly number[],
+    again: readonly Job<ClassOf<J>>[],
+  ): void {
+    for (const [at, job] of jobs.entries()) {
+      job.rest()
       if (job.run !== undefined) this.#cells.release(job.run.cell)
+      if (!again.includes(job)) this.#queue.giveBack(job, ranMs[at] as number)
+      else {
+        job.run = undefined
+        this.#wait(job, this.#queue.putBack(job, ranMs[at] as number))
+      }
     }
     this.#running.delete(thread)
     if (jobs[0] !== undefined) this.#queue.release(jobs[0].class)
     this.#startNext()
+    this.#shareOut()
     if (this.#running.size === 0) this.#drained?.resolve()
   }
 
   #settle(job: Job<ClassOf<J>>, reply: Uint8Array, ranMs: number): void {
     const mean = this.#meanRunMs.get(job.class) ?? ranMs
     this.#meanRunMs.set(job.class, mean + (ranMs - mean) * meanWeight)
-    if (job.isSettled) return
-    job.isSettled = true
-    try {
-      job.outcome.resolve(decodeReply(reply))
-      this.#finished++
-    } catch (thrown) {
-      this.#failed++
-      // One that was stopped before it began knows no better.
-      const isMute = thrown instanceof FaultError && thrown.fault.kind === 'RequestTimedOut'
-      job.outcome.reject(isMute && job.run?.stopFault ? new FaultError(job.run.stopFault) : (thrown as Error))
-    }
+    const isResult = job.settle(reply)
+    if (isResult === undefined) return
+    if (isResult) this.#finished++
+    else this.#failed++
   }
 
   #settleWithFault(job: Job<ClassOf<J>>, fault: Fault): void {
@@ -346,21 +348,14 @@ export class Pool<J extends JobTable<J>> {
   }
 
   #fail(job: Job<ClassOf<J>>, error: Error): void {
-    if (job.isSettled) return
-    job.isSettled = true
-    clearTimeout(job.timer)
-    job.owner?.forget(job.cancel)
-    this.#failed++
-    job.outcome.reject(error)
+    if (job.fail(error)) this.#failed++
   }
 
   /** Nobody waits for the job any more, or its deadline is past. */
   #expire(job: Job<ClassOf<J>>): void {
     const fault: Fault = { kind: 'RequestTimedOut' }
     if (job.run !== undefined) return this.#stop(job, job.run, fault)
-    if (!this.#queue.remove(job.class, job)) return
-    this.#waitingBytes -= job.args.length
-    this.#settleWithFault(job, fault)
+    if (this.#queue.remove(job)) this.#settleWithFault(job, fault)
   }
 
   #cancel(job: Job<ClassOf<J>>): void {
@@ -379,6 +374,7 @@ export class Pool<J extends JobTable<J>> {
 
   /** Answers for a job that would not stop, and ends its thread as soon as that is safe. */
   #end(job: Job<ClassOf<J>>, run: Run, fault: Fault): void {
+    if (!job.isSettled) job.owner?.ran(performance.now() - run.startedAtMs)
     this.#settleWithFault(job, fault)
     if (!this.#trySeal(job)) {
       job.timer = setTimeout(() => this.#end(job, run, fault), sealRetryMs)

@@ -10,6 +10,11 @@ export interface ClassLimits extends Pick<ClassShare, 'waitingMax'> {
   /** From a job's start to its end. Past it: {@link timedOut}. */
   readonly runMsMax: number
   readonly timedOut: Fault
+  /**
+   * How long a job has its thread before it may have to leave it to others and begin anew; see pool.ts. For work that
+   * asks whether to stop and may be done twice; undefined for other work.
+   */
+  readonly turnMs?: number
 }
 
 /** Where a job's work is found. */
@@ -70,7 +75,7 @@ export interface PoolCounts {
   readonly failed: number
   /** Jobs whose owner went away first; they are counted as finished or failed too. */
   readonly cancelled: number
-  /** Jobs that were not taken, because their queue was full. */
+  /** Jobs that found no room in their queue, or lost it to others. */
   readonly refused: number
   readonly threadsLost: number
 }

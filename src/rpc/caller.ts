@@ -1,11 +1,14 @@
 import type { JobOwner } from '../pool/jobs.js'
 import type { Subscriber } from '../streams/subscriber.js'
+import { unitsPerMs } from './price.js'
 
 /** What a caller may spend; see `access/meter.ts`. */
 export interface Allowance {
   readonly unitsPerSecond: number
   /** Takes `units` and returns 0, or takes nothing and returns after how many milliseconds they will be there. */
   charge(units: number): number
+  /** Takes `units`, whatever is left: what is owed delays the next charge. */
+  owe(units: number): void
 }
 
 /** Who asks: metering, the pool and logs tell callers apart by their key. */
@@ -29,6 +32,8 @@ export class Caller implements JobOwner {
   #isGone = false
   /** Made by the first job of the request; answers that need no job never allocate it. */
   #listeners: Set<() => void> | undefined
+  /** Charged, and not used up by work that was measured. */
+  #paidUnits = 0
 
   /** `subscriber` is the connection's, where the transport can carry events. */
   constructor(
@@ -38,6 +43,26 @@ export class Caller implements JobOwner {
 
   get keyId(): string {
     return this.identity.key.id
+  }
+
+  /**
+   * Charges for a call that is about to begin: returns 0, or takes nothing and returns after how many milliseconds it
+   * could be paid.
+   */
+  charge(units: number): number {
+    const { allowance } = this.identity
+    if (allowance === undefined) return 0
+    const waitMs = allowance.charge(units)
+    if (waitMs === 0) this.#paidUnits += units
+    return waitMs
+  }
+
+  /** What the work for this request takes beyond what its calls were charged is owed. */
+  ran(cpuMs: number): void {
+    const units = Math.round(cpuMs * unitsPerMs)
+    const owed = units - this.#paidUnits
+    this.#paidUnits = Math.max(-owed, 0)
+    if (owed > 0) this.identity.allowance?.owe(owed)
   }
 
   /** Nobody waits any more: the client went away, or its answer is sent. */

@@ -309,11 +309,10 @@ const busy = Failure.of({ kind: 'ServerBusy', retryAfterMs: 1000 })
 const knowsNothing = (): Remembered | undefined => undefined
 
 /** Charges for a call: undefined where it is paid or nothing is counted, else why it is not begun. */
-function unpaid({ identity: { allowance } }: Caller, units: number): Failure | undefined {
-  if (allowance === undefined) return undefined
-  const retryAfterMs = allowance.charge(units)
+function unpaid(caller: Caller, units: number): Failure | undefined {
+  const retryAfterMs = caller.charge(units)
   if (retryAfterMs === 0) return undefined
-  const limit = allowance.unitsPerSecond
+  const limit = caller.identity.allowance?.unitsPerSecond ?? 0
   const what = `this call costs ${units} compute units, and ${limit} may be spent a second`
   return Failure.of({ kind: 'LimitExceeded', what, limit, retryAfterMs })
 }

@@ -8,6 +8,9 @@
  * any time.
  */
 
+/** Units that a millisecond of CPU costs. */
+export const unitsPerMs = 100
+
 /** Units of a call: as many for each, or as many as follow from its arguments. */
 export type Price<Args> = number | ((args: Args) => number)
 

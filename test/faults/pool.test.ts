@@ -57,7 +57,7 @@ t.test('a full queue refuses at once, with a hint that follows the work that wai
   await run(opened, 'spin', { ms: 300 })
   const owner = new Caller()
   const taken = [1, 2, 3, 4].map(() => run(opened, 'spin', { ms: 60_000 }, owner))
-  const fault = await faultOf(run(opened, 'spin', { ms: 1 }))
+  const fault = await faultOf(run(opened, 'spin', { ms: 1 }, owner))
   t.match(fault, { kind: 'ServerBusy' })
   const { retryAfterMs } = fault as Fault & { kind: 'ServerBusy' }
   t.ok(retryAfterMs >= 1_000 && retryAfterMs <= 30_000, `4 jobs of 300 ms come first: ${retryAfterMs} ms`)
@@ -172,7 +172,9 @@ t.test('a running job whose owner goes stops by itself and keeps its thread', as
   // Long enough for the other thread to be in the midst of it.
   await run(opened, 'work', { ms: 50 })
   owner.leave()
-  t.equal(await spinning, false)
+  const outcome = await spinning.catch(() => faultOf(spinning))
+  // On a slow machine it was told before it began.
+  t.ok(outcome === false || isDeepStrictEqual(outcome, { kind: 'RequestTimedOut' }))
   t.ok(performance.now() - startedAtMs < 10_000)
   t.match(opened.pool.counts, { cancelled: 1, threadsLost: 0 })
 })

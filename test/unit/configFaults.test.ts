@@ -249,7 +249,7 @@ t.test('a burst needs a rate, and room for the dearest call', async (t) => {
   )
   t.equal(
     refusal(t.testdir(), { limits: { keyUnitsPerSecond: 10, keyUnitsBurst: 24_999 } }).split('\n')[1],
-    '  limits.keyUnitsBurst: expected an integer from 25000 to 1073741824, got 24999',
+    '  limits.keyUnitsBurst: expected an integer from 25000 to 1000000000, got 24999',
   )
   t.equal(
     refusal(t.testdir(), { limits: { keyUnitsPerSecond: 0 } }).split('\n')[1],

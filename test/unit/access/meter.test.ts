@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import t from 'tap'
-import { burstMax, Meter, type MeterRates, meterBytes } from '../../../src/access/meter.js'
+import { burstMax, debtSecondsMax, Meter, type MeterRates, meterBytes } from '../../../src/access/meter.js'
 import { propertyRuns } from '../../property.js'
 
 /** Keys whose buckets have one home, so that they stand in each other's way. */
@@ -36,6 +36,13 @@ class TokenBucket {
     return units > this.burst ? this.burst : units
   }
 
+  /** Below empty, by at most what flows in a minute. */
+  owe(units: number, ms: number): void {
+    const left = this.unitsAt(ms) - BigInt(units)
+    this.#units = left < -60n * this.rate ? -60n * this.rate : left
+    this.#tick = (BigInt(ms) * this.rate) / 1000n
+  }
+
   charge(units: number, ms: number): boolean {
     const left = this.unitsAt(ms) - BigInt(units)
     if (left < 0n) return false
@@ -49,6 +56,7 @@ t.test('keys spend as from token buckets of their own, over any time', async (t)
   const step = fc.record({
     key: fc.nat(11),
     percent: fc.nat(100),
+    owes: fc.nat(4).map((nth) => nth === 0),
     // In hundredths of what fills a bucket, or of what the clock's moments reach.
     wait: fc.oneof(
       { weight: 5, arbitrary: fc.constant(['full', 0] as const) },
@@ -68,12 +76,17 @@ t.test('keys spend as from token buckets of their own, over any time', async (t)
       const { meter, clock } = openMeter({ unitsPerSecond, unitsBurst }, startMs)
       const allowances = Array.from({ length: 12 }, (_, key) => meter.allowanceOf(neighbour(key)))
       const buckets = allowances.map(() => new TokenBucket(BigInt(unitsPerSecond), BigInt(unitsBurst)))
-      for (const { wait, key, percent } of steps) {
+      for (const { wait, key, percent, owes } of steps) {
         const [what, hundredths] = wait
         const ticks = what === 'full' ? unitsBurst : 2 ** 31
         clock.ms += Math.round((ticks * hundredths * 10) / unitsPerSecond)
         const bucket = buckets[key] as TokenBucket
         const units = Math.max(1, Math.round((unitsBurst * percent) / 100))
+        if (owes) {
+          allowances[key]?.owe(units)
+          bucket.owe(units, clock.ms)
+          continue
+        }
         const waits = allowances[key]?.charge(units) as number
         if ((waits === 0) !== bucket.charge(units, clock.ms)) return false
         if (waits === 0) continue
@@ -100,6 +113,23 @@ t.test('a refused charge takes nothing, and the whole burst can be spent at once
   t.equal(meter.allowanceOf(neighbour(0)).charge(1), 100, 'an allowance asked for again is the same')
   t.equal(meter.allowanceOf(neighbour(1)).charge(100), 0, 'another key has its own')
 })
+
+t.test(
+  'a debt delays the next charge by as long as it takes to pay it back, and at most by a minute',
+  async (t) => {
+    const { meter, clock } = openMeter({ unitsPerSecond: 10, unitsBurst: 100 })
+    const allowance = meter.allowanceOf(neighbour(0))
+    allowance.owe(120)
+    t.equal(allowance.charge(5), 2_500)
+    clock.ms += 2_499
+    t.equal(allowance.charge(5), 1)
+    clock.ms += 1
+    t.equal(allowance.charge(5), 0)
+    allowance.owe(1_000_000)
+    t.equal(allowance.charge(1), debtSecondsMax * 1_000 + 100)
+    t.equal(meter.allowanceOf(neighbour(1)).charge(100), 0, 'another key owes nothing')
+  },
+)
 
 t.test('places of full buckets are given to others, and nobody gains or loses by it', async (t) => {
   const { meter, clock } = openMeter({ unitsPerSecond: 10, unitsBurst: 100 })

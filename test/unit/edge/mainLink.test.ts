@@ -62,8 +62,8 @@ t.test('a call is answered, or fails as it failed over there', async (t) => {
   const other = await nextMessage(main)
   if (other.type !== 'call') throw new Error(other.type)
   const fault = { kind: 'ServerBusy', retryAfterMs: 5 } as const
-  say({ type: 'reply', serial: other.serial, reply: encodeThrown(new FaultError(fault)) })
-  say({ type: 'reply', serial: asked.serial, reply: encodeResult({ proof: 7 }) })
+  say({ type: 'reply', serial: other.serial, reply: encodeThrown(new FaultError(fault)), cpuMs: 0 })
+  say({ type: 'reply', serial: asked.serial, reply: encodeResult({ proof: 7 }), cpuMs: 0 })
   t.strictSame(await second.catch(faultOf), fault)
   t.strictSame(await first, { proof: 7 })
 })

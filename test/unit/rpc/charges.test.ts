@@ -61,6 +61,48 @@ t.test('every call is charged its price once', async (t) => {
   }
 })
 
+t.test('what a call takes of a thread beyond its price is owed', async (t) => {
+  const deeds: [string, number][] = [
+    [call('test_work', '["0x5"]'), 30],
+    [call('test_work', '["0x1e"]'), 30],
+    [call('test_work', '["0x32"]'), 50],
+    // Of one request all is taken together.
+    [`[${call('test_work', '["0x32"]')},${call('test_dear')}]`, 60],
+    [`[${call('test_work', '["0x28"]')},${call('test_work', '["0x1e"]')}]`, 70],
+  ]
+  for (const [body, price] of deeds) {
+    const metered = createMetered()
+    await metered.pay(body)
+    t.equal(await unitsLeft(metered), 100 - price, body)
+  }
+})
+
+t.test('a debt delays the next call, the cheapest too, and says for how long', async (t) => {
+  const { pay, clock } = createMetered()
+  t.match(await pay(call('test_work', '["0x12c"]')), '"result":true')
+  t.same(JSON.parse(await pay(call('test_echo'))).error, {
+    code: -32005,
+    message: 'limit exceeded: this call costs 1 compute units, and 10 may be spent a second',
+    data: { limit: 10, retryAfterMs: 20_100 },
+  })
+  clock.ms += 20_100
+  t.match(await pay(call('test_echo')), '"result"')
+  clock.ms += 3_000
+  t.match(await pay(call('test_work', '["0xffff"]')), '"result":true')
+  t.equal(JSON.parse(await pay(call('test_echo'))).error.data.retryAfterMs, 60_100, 'a minute is the most')
+})
+
+t.test('what is answered from memory takes no thread', async (t) => {
+  const metered = createMetered()
+  metered.clock.ms = 10_000
+  const work = call('test_work', '["0x28"]')
+  for (let i = 0; i < 2; i++) await metered.pay(work)
+  t.equal(await unitsLeft(metered), 20)
+  metered.clock.ms += 3_000
+  await metered.pay(work)
+  t.equal(await unitsLeft(metered), 20, '30 have come in, and 30 were its price')
+})
+
 t.test('a remembered answer costs what it did when it was made', async (t) => {
   const metered = createMetered()
   const { pay, network } = metered
@@ -130,6 +172,7 @@ t.test('a call that finds no room to wait in is not charged', async (t) => {
       charged.push(units)
       return 0
     },
+    owe: () => t.fail('nothing ran'),
   }
   t.match(
     bodyText(

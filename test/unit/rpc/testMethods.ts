@@ -155,6 +155,20 @@ export const testMethods = [
     run: (_view: TestView, _args, { subscriber }) => String(subscriber !== undefined),
   }),
   defineMethod({
+    name: 'test_work',
+    params: [position],
+    cost: 'job',
+    price: 30,
+    memo: 'head',
+    /** Has a thread work for so many hundredths of a millisecond. */
+    run: async ({ network }: TestView, [units], caller) => {
+      network.runs++
+      await new Promise((resolve) => setImmediate(resolve))
+      caller.ran(units / 100)
+      return 'true'
+    },
+  }),
+  defineMethod({
     name: 'test_keyId',
     params: [],
     cost: 'inline',

@@ -1,0 +1,150 @@
+/** How real threads are shared out among keys: by time, with turns, whatever one of them asks for. */
+import t, { type Test } from 'tap'
+import { type Fault, FaultError } from '../../src/primitives/faults.js'
+import { Caller } from '../../src/rpc/caller.js'
+import { openTestPool, type TestJobs } from '../poolJobs.js'
+
+type OpenPool = ReturnType<typeof openTestPool>
+
+async function open(t: Test, options: Parameters<typeof openTestPool>[0] = {}): Promise<OpenPool> {
+  const opened = openTestPool(options)
+  t.teardown(() => opened.pool.close(0))
+  await opened.pool.start()
+  return opened
+}
+
+class Asker extends Caller {
+  cpuMs = 0
+  /** Jobs that were told to have run. */
+  runs = 0
+
+  constructor(
+    private readonly opened: OpenPool,
+    id: string,
+  ) {
+    super(undefined, { key: { id } })
+  }
+
+  run<N extends keyof TestJobs>(name: N, args: TestJobs[N]['args']): Promise<TestJobs[N]['result']> {
+    return this.opened.pool.run(name, { network: undefined, args }, this)
+  }
+
+  override ran(cpuMs: number): void {
+    this.cpuMs += cpuMs
+    this.runs++
+  }
+}
+
+async function faultOf(promise: Promise<unknown>): Promise<Fault | undefined> {
+  return promise.then(
+    () => undefined,
+    (thrown) => (thrown instanceof FaultError ? thrown.fault : undefined),
+  )
+}
+
+/** Longer than any test here takes: such a job ends because somebody leaves. */
+const endless = { ms: 60_000 }
+
+t.test('endless jobs hold one thread less than there are, once others come', async (t) => {
+  const opened = await open(t, { threads: 2 })
+  const attacker = new Asker(opened, 'attacker')
+  const loops = Array.from({ length: 5 }, () => faultOf(attacker.run('execute', endless)))
+  t.match(opened.pool.counts, { running: 2, waiting: 3 }, 'both threads while nobody else comes')
+  const victim = new Asker(opened, 'victim')
+  for (let i = 0; i < 20; i++) t.equal(await victim.run('execute', { ms: 1 }), null)
+  t.equal(await victim.run('echo', 'a proof'), 'a proof')
+  t.ok(opened.pool.counts.running >= 1)
+  attacker.leave()
+  t.notOk((await Promise.all(loops)).includes(undefined), 'none came to a result')
+  t.match(opened.pool.counts, { waiting: 0, running: 0, threadsLost: 0, cancelled: 5 })
+})
+
+t.test('a job that gave its thread up begins anew and comes to its result', async (t) => {
+  const opened = await open(t, { threads: 2 })
+  const attacker = new Asker(opened, 'attacker')
+  const loop = faultOf(attacker.run('execute', endless))
+  const heavy = new Asker(opened, 'heavy')
+  let isDone = false
+  const long = heavy.run('execute', { ms: 300 }).then((result) => {
+    isDone = true
+    return result
+  })
+  // Of a key each, so that none has had time before.
+  let victims = 0
+  while (!isDone && victims < 10) {
+    t.equal(await new Asker(opened, `victim${victims++}`).run('execute', { ms: 5 }), null)
+  }
+  attacker.leave()
+  t.equal(await long, null)
+  t.equal(heavy.runs, 1, 'what it did before it began anew is not charged')
+  await loop
+})
+
+t.test('one key alone is not interrupted for its own sake', async (t) => {
+  const opened = await open(t, { threads: 2 })
+  const asker = new Asker(opened, 'asker')
+  // Were each begun anew, the last would come after 8 turns on one thread.
+  const order: number[] = []
+  const jobs = Array.from({ length: 6 }, async (_, at) => {
+    await asker.run('execute', { ms: 60 })
+    order.push(at)
+  })
+  await Promise.all(jobs)
+  t.ok(order.indexOf(0) < 2 && order.indexOf(1) < 2, order.join())
+  t.equal(asker.runs, 6)
+})
+
+t.test('between two jobs of one key all others that wait are served, and none loses its place', async (t) => {
+  // A single thread, so that the order is what the queue decides.
+  const opened = await open(t, { threads: 1 })
+  const order: string[] = []
+  const attacker = new Asker(opened, 'attacker')
+  const first = attacker.run('execute', { ms: 300 }).then(() => order.push('attacker'))
+  const more = Array.from({ length: 50 }, () =>
+    attacker.run('execute', { ms: 10 }).then(() => order.push('attacker')),
+  )
+  const victims = Array.from({ length: 10 }, (_, at) => new Asker(opened, `victim${at}`))
+  const served = victims.flatMap((victim, at) => [
+    victim.run('execute', { ms: 1 }).then(() => order.push(`execute ${at}`)),
+    victim.run('echo', at).then(() => order.push(`proof ${at}`)),
+  ])
+  await Promise.all(served)
+  t.strictSame(
+    order.filter((who) => who === 'attacker').length,
+    1,
+    `only what ran already came first: ${order.slice(0, 25).join(', ')}`,
+  )
+  attacker.leave()
+  await Promise.allSettled([first, ...more])
+})
+
+t.test('a key that fills a queue loses its newest jobs to others', async (t) => {
+  const opened = await open(t, { threads: 2, classes: { turns: { waitingMax: 20 } } })
+  const attacker = new Asker(opened, 'attacker')
+  const flood = Array.from({ length: 500 }, () => faultOf(attacker.run('execute', endless)))
+  const victims = Array.from({ length: 10 }, (_, at) => new Asker(opened, `victim${at}`))
+  const served = await Promise.all(victims.map((victim) => faultOf(victim.run('execute', { ms: 1 }))))
+  t.strictSame(served, Array(10).fill(undefined))
+  attacker.leave()
+  const kinds = (await Promise.all(flood)).map((fault) => fault?.kind)
+  t.ok(kinds.filter((kind) => kind === 'ServerBusy').length >= 488, 'all but what ran and waited')
+  t.equal(kinds.includes(undefined), false)
+})
+
+t.test('what a job took of a thread is told before its outcome', async (t) => {
+  const opened = await open(t, { threads: 2, graceMs: 20 })
+  const asker = new Asker(opened, 'asker')
+  await asker.run('execute', { ms: 30 })
+  t.equal(asker.runs, 1)
+  t.ok(asker.cpuMs > 0 && asker.cpuMs < 60_000, `${asker.cpuMs} ms`)
+  await faultOf(asker.run('throwFault', { kind: 'HeaderNotFound' }))
+  t.equal(asker.runs, 2, 'for one that fails too')
+  await asker.run('exit', 1).catch(() => undefined)
+  t.equal(asker.runs, 3, 'and for one whose thread dies')
+  const stubborn = asker.run('stubborn', endless)
+  // Long enough for the other thread to be in the midst of it.
+  await new Asker(opened, 'other').run('work', { ms: 50 })
+  asker.leave()
+  await faultOf(stubborn)
+  t.equal(asker.runs, 4, 'and for one that did not stop')
+})
