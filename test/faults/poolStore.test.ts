@@ -58,8 +58,6 @@ t.test('each job sees what was committed before it began', { timeout: 120_000 },
   const store = ChainReader.open({ path: storePath })
   const { pool } = openTestPool({ stores: [{ network: 'demo', path: storePath, mapBytes: mapBytesDefault }] })
   t.teardown(async () => {
-    ingest.stop()
-    await ingest.finished
     await pool.close(0)
     await store.close()
   })
@@ -71,6 +69,9 @@ t.test('each job sees what was committed before it began', { timeout: 120_000 },
     if (head < committed) t.fail(`block ${committed} was committed, the job saw ${head}`)
     seen.add(head)
   }
+  // Here, because the folder goes before what teardown does.
+  ingest.stop()
+  await ingest.finished
 })
 
 t.test('a job that names a network the pool does not know is a defect, not a hang', async (t) => {
