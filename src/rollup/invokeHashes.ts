@@ -14,6 +14,8 @@ export interface HashWaiter {
   readonly isGone: boolean
   onGone(listener: () => void): void
   forget(listener: () => void): void
+  /** The work took so much CPU. */
+  ran(cpuMs: number): void
 }
 
 /** Computes a hash, on another thread as a rule. May give up with any error once `waiter` is gone. */
@@ -82,16 +84,24 @@ export class InvokeHashes {
   }
 }
 
-/** All who wait for one hash, as one who is gone when they all are. The work counts to the first one's key. */
+/** All who wait for one hash, as one who is gone when they all are. The work is the first one's, and its cost. */
 class Waiters implements HashWaiter {
-  readonly keyId: string
+  readonly #first: HashWaiter
   /** By what is called when they go; one may wait several times, by a batch. */
   readonly #waiting = new Map<() => void, HashWaiter>()
   readonly #listeners = new Set<() => void>()
 
   constructor(first: HashWaiter) {
-    this.keyId = first.keyId
+    this.#first = first
     this.add(first)
+  }
+
+  get keyId(): string {
+    return this.#first.keyId
+  }
+
+  ran(cpuMs: number): void {
+    this.#first.ran(cpuMs)
   }
 
   get isGone(): boolean {
