@@ -15,6 +15,7 @@ export const wideDispatchLimits: DispatchLimits = {
   batchCallsMax: 1_000,
   callBytesMax: 5 * 2 ** 20,
   batchBytesMax: 25_000_000,
+  turnMsMax: Number.POSITIVE_INFINITY,
   requestMsMax: 30_000,
   memoBytesMax: 32 * 2 ** 20,
 }

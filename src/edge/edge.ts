@@ -19,6 +19,7 @@ import type { Network } from '../rpc/network.js'
 import { methods } from '../rpc/registry.js'
 import type { RollupNetwork } from '../rpc/rollupNetwork.js'
 import { prefixRollupMethods } from '../rpc/rollupRegistry.js'
+import { turnMsDefault } from '../rpc/turns.js'
 import { type DefectLog, thrownToWireError } from '../rpc/wireErrors.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../transport/http.js'
 import type { ServerTotals } from '../transport/totals.js'
@@ -175,6 +176,7 @@ function createRoutes(
     // What one call may be is the same on both transports; a longer message is a batch.
     callBytesMax: limits.bodyBytesMax,
     batchBytesMax: limits.batchAnswerBytesMax,
+    turnMsMax: turnMsDefault,
     requestMsMax: limits.requestMsMax,
     memoBytesMax: share(limits.memoBytes, config.edges),
   }

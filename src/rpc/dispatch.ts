@@ -10,15 +10,16 @@ import { bytesToHex } from '../primitives/bytes.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import type { Answer } from './answer.js'
 import { AnswerMemo, type Remembered } from './answerMemo.js'
-import { BatchAnswer } from './batchAnswer.js'
+import { answerAll, busy, type Member, pinOf, runBatch, timedOut } from './batch.js'
 import { Caller } from './caller.js'
 import { Deadline } from './deadline.js'
-import { type Call, type Lookup, type Question, RequestReader, readUsualCall } from './envelope.js'
+import { type Lookup, type Question, RequestReader, readUsualCall } from './envelope.js'
 import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
-import { Failure, type Outcome, renderOutcome, repeatedAnswer, singleAnswer } from './outcome.js'
+import { Failure, type Outcome, repeatedAnswer, singleAnswer } from './outcome.js'
 import { priceOf, unitsMin } from './price.js'
 import { RequestBasis } from './requestBasis.js'
-import { type DefectLog, renderErrorAnswer, thrownToWireError } from './wireErrors.js'
+import { doSteps, type Steps, Turns } from './turns.js'
+import { type DefectLog, thrownToWireError } from './wireErrors.js'
 
 export interface DispatchLimits {
   /** Calls of one batch. go-ethereum's default: 1,000. */
@@ -27,6 +28,8 @@ export interface DispatchLimits {
   readonly callBytesMax: number
   /** Bytes of the answer to one batch. go-ethereum's default: 25,000,000. */
   readonly batchBytesMax: number
+  /** How long one request may hold the thread before others come in between; see turns.ts. */
+  readonly turnMsMax: number
   /** From the arrival of a request to the last answer of a job it waits for. */
   readonly requestMsMax: number
   /** Bytes of remembered results of one network. */
@@ -70,12 +73,7 @@ export function createDispatcher<N extends RpcNetwork>(options: DispatcherOption
   }
 }
 
-/** A member of a request; `known` where its answer is remembered. */
-type Member = Call<Remembered>
 type MethodCall = Extract<Member, { kind: 'call' }>
-
-/** Calls of one batch that wait for a job at the same time: enough to keep the pool busy, too few to fill its queue. */
-const batchJobsMax = 8
 
 /** A request that is refused is read for its ids alone; what a longer one costs is what refusing is to save. */
 const refusedBytesMax = 2 ** 20
@@ -113,11 +111,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const lookup = at === undefined ? this.#lookup : knowsNothing
       const usual = readUsualCall(body, lookup)
       if (usual !== undefined) return this.#single(usual, basis, caller)
-      const { isBatch, calls } = this.#readCalls(body, lookup)
-      return isBatch ? this.#batch(calls, basis, caller) : this.#single(calls[0] as Member, basis, caller)
+      const answer = doSteps(this.#answer(body, basis, caller, lookup))
+      return answer instanceof Promise ? answer.catch((thrown) => this.#refusal(thrown, caller)) : answer
     } catch (thrown) {
-      const failure = this.#failure(thrown, 'request', caller.keyId)
-      return singleAnswer('null', undefined, unpaid(caller, unitsMin) ?? failure, this.#headText())
+      return this.#refusal(thrown, caller)
     }
   }
 
@@ -125,30 +122,51 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     try {
       const refused = Failure.of(fault)
       if (body.length > refusedBytesMax) return singleAnswer('null', undefined, refused, this.#headText())
-      const { isBatch, calls } = this.#readCalls(body, knowsNothing)
+      const reader = new RequestReader<Remembered>(body, this.#limits)
+      while (!reader.pass());
+      const calls: Member[] = []
+      while (reader.left > 0) calls.push(reader.read(knowsNothing))
       const outcomeOf = ({ kind }: Member) => (kind === 'invalid' ? invalidRequest : refused)
-      if (!isBatch) {
-        const call = calls[0] as Member
-        return singleAnswer(call.id, undefined, outcomeOf(call), this.#headText())
-      }
-      const answer = new BatchAnswer(calls.length, this.#limits.batchBytesMax)
-      for (const [place, call] of calls.entries()) {
-        if (call.id !== undefined) {
-          answer.putError(place, renderErrorAnswer(call.id, outcomeOf(call).error))
-        }
-      }
-      return batchAnswer(answer, calls, this.#headText())
+      if (reader.isBatch) return this.#batchAnswer(answerAll(calls, this.#limits.batchBytesMax, outcomeOf))
+      const call = calls[0] as Member
+      return singleAnswer(call.id, undefined, outcomeOf(call), this.#headText())
     } catch (thrown) {
-      return singleAnswer('null', undefined, this.#failure(thrown, 'request'), this.#headText())
+      return this.#refusal(thrown)
     }
   }
 
-  #readCalls(body: Uint8Array, lookup: Lookup<Remembered>): { isBatch: boolean; calls: Member[] } {
-    const reader = new RequestReader<Remembered>(body, this.#limits)
-    while (!reader.pass());
-    const calls: Member[] = []
-    while (reader.left > 0) calls.push(reader.read(lookup))
-    return { isBatch: reader.isBatch, calls }
+  /** Reads a request of whatever form and answers it; yields where it has to wait. */
+  *#answer(
+    body: Uint8Array,
+    basis: RequestBasis<N>,
+    caller: Caller,
+    lookup: Lookup<Remembered>,
+  ): Steps<Answer | Promise<Answer>> {
+    const turns = new Turns(this.#limits.turnMsMax, caller)
+    try {
+      const reader = new RequestReader<Remembered>(body, this.#limits)
+      while (!reader.pass()) if (turns.isOver) yield* pauseReading(reader, turns, caller)
+      const calls: Member[] = []
+      while (reader.left > 0) {
+        // What is remembered belongs to the head, which may have moved since the last turn.
+        const isHead = basis.arrived === this.#views.current
+        calls.push(reader.read(isHead ? lookup : knowsNothing))
+        if (turns.isOverAfter(reader.bytesRead)) yield* pauseReading(reader, turns, caller)
+      }
+      if (!reader.isBatch) return this.#single(calls[0] as Member, basis, caller)
+      const answer = yield* runBatch({
+        calls,
+        basis,
+        caller,
+        turns,
+        limits: this.#limits,
+        start: (call) => this.#start(call, basis, caller),
+        fail: (thrown) => this.#failure(thrown, 'request', caller.keyId),
+      })
+      return this.#batchAnswer(answer, basis.used(undefined))
+    } finally {
+      turns.end()
+    }
   }
 
   #single(call: Member, basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
@@ -161,62 +179,24 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
         : singleAnswer(id, undefined, refusal, block)
     }
     const outcome = this.#start(call, basis, caller)
-    const finish = (settled: Outcome): Answer => {
-      const at = pinOf(call)
-      return singleAnswer(call.id, basis.hashOf(at), settled, this.#blockText(basis.used(at)))
-    }
-    if (!(outcome instanceof Promise)) return finish(outcome)
+    if (!(outcome instanceof Promise)) return this.#finish(call, basis, caller, outcome)
     const deadline = new Deadline<Outcome>(this.#limits.requestMsMax, timedOut)
     return deadline.race(outcome).then((settled) => {
       deadline.clear()
-      return finish(settled)
+      return this.#finish(call, basis, caller, settled)
     })
   }
 
-  #batch(calls: readonly Member[], basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
-    const answer = new BatchAnswer(calls.length, this.#limits.batchBytesMax)
-    for (const [place, call] of calls.entries()) {
-      const outcome = answer.isFull ? tooLarge : this.#start(call, basis, caller)
-      if (outcome instanceof Promise) return this.#awaitBatch(calls, place, outcome, answer, basis, caller)
-      putOutcome(answer, place, call, basis, outcome)
+  /** Never throws. */
+  #finish(call: Member, basis: RequestBasis<N>, caller: Caller, outcome: Outcome): Answer {
+    const at = pinOf(call)
+    const block = this.#blockText(basis.used(at))
+    try {
+      return singleAnswer(call.id, basis.hashOf(at), outcome, block)
+    } catch (thrown) {
+      // An answer may be longer than a text can be.
+      return singleAnswer(call.id, undefined, this.#failure(thrown, 'answer', caller.keyId), block)
     }
-    return batchAnswer(answer, calls, this.#blockText(basis.used(undefined)))
-  }
-
-  /**
-   * Goes on with a batch at the call `first`, whose outcome is under way. The next call is begun as soon as fewer
-   * than {@link batchJobsMax} wait, so that a long job holds up nothing but the end of the batch.
-   */
-  async #awaitBatch(
-    calls: readonly Member[],
-    first: number,
-    begun: Promise<Outcome>,
-    answer: BatchAnswer,
-    basis: RequestBasis<N>,
-    caller: Caller,
-  ): Promise<Answer> {
-    const deadline = new Deadline<Outcome>(this.#limits.requestMsMax, timedOut)
-    const waiting = new Set<Promise<void>>()
-    let outcome: Outcome | Promise<Outcome> = begun
-    for (let place = first; ; ) {
-      const call = calls[place] as Member
-      if (outcome instanceof Promise) {
-        const here = place
-        const done = deadline.race(outcome).then((settled) => {
-          waiting.delete(done)
-          putOutcome(answer, here, call, basis, settled)
-        })
-        waiting.add(done)
-        if (waiting.size === batchJobsMax) await Promise.race(waiting)
-      } else putOutcome(answer, place, call, basis, outcome)
-      // A batch whose client went away starts no further jobs; what it comes to is not sent.
-      if (++place === calls.length || caller.isGone) break
-      if (answer.isFull) outcome = tooLarge
-      else outcome = deadline.hasPassed ? timedOut : this.#start(calls[place] as Member, basis, caller)
-    }
-    await Promise.all(waiting)
-    deadline.clear()
-    return batchAnswer(answer, calls, this.#blockText(basis.used(undefined)))
   }
 
   /** Charges for a call and runs it. Never throws; the promise never rejects. */
@@ -283,8 +263,24 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     )
   }
 
+  #batchAnswer(body: Answer['body'], network: N = this.#views.current): Answer {
+    return { status: 200, body, retryAfterMs: undefined, block: this.#blockText(network) }
+  }
+
+  /** The answer to a request that came to nothing. Never throws. */
+  #refusal(thrown: unknown, caller?: Caller): Answer {
+    const failure = this.#failure(thrown, 'request', caller?.keyId)
+    const refusal = caller && unpaid(caller, unitsMin)
+    return singleAnswer('null', undefined, refusal ?? failure, this.#headText())
+  }
+
+  /** What an answer says of the head; undefined where the store cannot say it. */
   #headText(): string | undefined {
-    return this.#blockText(this.#views.current)
+    try {
+      return this.#blockText(this.#views.current)
+    } catch {
+      return undefined
+    }
   }
 
   /** What an answer says of the block it was made from: `<number> <hash>`. Undefined on a network without blocks. */
@@ -301,10 +297,6 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
 }
 
 const invalidRequest = Failure.of({ kind: 'InvalidRequest' })
-const tooLarge = Failure.of({ kind: 'ResponseTooLarge' })
-const timedOut = Failure.of({ kind: 'RequestTimedOut' })
-/** After a second most of what waits now is done: the pool's full queues hold about as much. */
-const busy = Failure.of({ kind: 'ServerBusy', retryAfterMs: 1000 })
 
 const knowsNothing = (): Remembered | undefined => undefined
 
@@ -327,29 +319,11 @@ function isNull(result: Json): boolean {
   return typeof result === 'string' ? result === 'null' : result[0] === 0x6e
 }
 
-/** The block that a call itself is pinned to, as it was written; undefined where it names none. */
-function pinOf(call: Member): unknown {
-  return call.kind === 'call' ? call.at : undefined
-}
-
-/** `call.id` is undefined for a notification, which gets no answer whatever came of it. */
-function putOutcome<N extends RpcNetwork>(
-  answer: BatchAnswer,
-  place: number,
-  call: Member,
-  basis: RequestBasis<N>,
-  outcome: Outcome,
-): void {
-  if (call.id === undefined) {
-    if (!(outcome instanceof Failure)) answer.countUnsent(place, outcome.length)
-    return
-  }
-  const at = basis.hashOf(pinOf(call))
-  if (outcome instanceof Failure) answer.putError(place, renderErrorAnswer(call.id, outcome.error, at))
-  else answer.putResult(place, renderOutcome(call.id, at, outcome))
-}
-
-function batchAnswer(answer: BatchAnswer, calls: readonly Member[], block: string | undefined): Answer {
-  const body = answer.finish((place) => renderErrorAnswer(calls[place]?.id ?? 'null', tooLarge.error))
-  return { status: 200, body, retryAfterMs: undefined, block }
+/** Lets others in while a long body is read. Throws FaultError where it cannot go on. */
+function* pauseReading(reader: RequestReader<Remembered>, turns: Turns, caller: Caller): Steps<void> {
+  if (!turns.admit()) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
+  reader.keep()
+  yield turns.next()
+  // Nobody is told.
+  if (caller.isGone) throw new FaultError({ kind: 'RequestTimedOut' })
 }

@@ -114,6 +114,12 @@ export class RequestReader<Known> {
     return this.#scan.bounds.length / 2 - this.#read
   }
 
+  /** Length of the call that was read last. */
+  get bytesRead(): number {
+    const { bounds } = this.#scan
+    return (bounds[this.#read * 2 - 1] as number) - (bounds[this.#read * 2 - 2] as number)
+  }
+
   /** Reads the next call. Throws FaultError: ParseError. */
   read(lookup: Lookup<Known>): Call<Known> {
     const { bounds } = this.#scan

@@ -124,6 +124,20 @@ export const testMethods = [
       return String(head.number)
     },
   }),
+  /** Holds the thread for so many milliseconds. */
+  defineMethod({
+    name: 'test_spin',
+    params: [anything],
+    cost: 'inline',
+    price: 1,
+    memo: 'never',
+    run: ({ network }: TestView, [ms]) => {
+      network.runs++
+      const endMs = performance.now() + Number(ms)
+      while (performance.now() < endMs);
+      return 'true'
+    },
+  }),
   defineMethod({
     name: 'test_dear',
     params: [anything],
