@@ -1,15 +1,24 @@
-/** Calls `stop` at the first Ctrl-C or SIGTERM; a second one ends the process at once. Returns a function that lets go. */
+/**
+ * Calls `stop` at the first Ctrl-C or SIGTERM. A second one ends the process at once, by that signal: `process.exit`
+ * would end every thread in order first, and aborts where one is still loading its modules. Returns a function that
+ * lets go.
+ */
 export function onInterrupt(stop: () => void): () => void {
   let asked = false
-  const listener = () => {
-    if (asked) process.exit(1)
-    asked = true
-    stop()
+  const listener = (signal: NodeJS.Signals) => {
+    if (!asked) {
+      asked = true
+      stop()
+      return
+    }
+    release()
+    process.kill(process.pid, signal)
   }
-  process.on('SIGINT', listener)
-  process.on('SIGTERM', listener)
-  return () => {
+  const release = () => {
     process.off('SIGINT', listener)
     process.off('SIGTERM', listener)
   }
+  process.on('SIGINT', listener)
+  process.on('SIGTERM', listener)
+  return release
 }

@@ -28,8 +28,8 @@ import type { ChainFeed } from './chainFeed.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
 
-/** How long answers under way may take once the server is asked to stop: as long as any request may. */
-export const closeMsMax = 30_000
+/** What answers under way may take, once the server is asked to stop, beyond the time that any request has. */
+const lastAnswersMsMax = 1_000
 
 /** How long a WebSocket that is to end waits until what was sent is read: as long as any request may take. */
 const endMsMax = 30_000
@@ -135,7 +135,7 @@ function createServer(
       bodyBytesMax: limits.bodyBytesMax,
       bufferedBytesMax: limits.bufferedBodyBytesMax,
       bodyMsMax: limits.bodyMsMax,
-      closeMsMax,
+      closeMsMax: limits.requestMsMax + lastAnswersMsMax,
     },
     socketLimits: {
       messageBytesMax: limits.socketMessageBytesMax,
