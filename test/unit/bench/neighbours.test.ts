@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -21,8 +21,10 @@ import { answerKind, Tally } from '../../../bench/neighboursTally.js'
 import { Victims, type VictimsHeard } from '../../../bench/neighboursVictims.js'
 import type { Told } from '../../../bench/outcome.js'
 import { askBody, rpc } from '../../../bench/rpc.js'
+import { parseTargets } from '../../../bench/targets.js'
 import { startTidegate, type TidegateProcess } from '../../../bench/tidegateServer.js'
 import { packageRoot } from '../../../src/config.js'
+import { defaultConfigFile } from '../../../src/configFile.js'
 import { fixtureDir } from '../../service.js'
 
 const demo = {
@@ -219,4 +221,27 @@ t.test('the worst phase counts, failures of all phases do, and each end of the s
   t.match(table, /^floods +40 +40 +20\.0 +40 +40 +40 +40 +0\.50 +0\+3 +900 +0\.0$/m)
   t.match(table, /^ {4}proofs failed: no answer × 3\n {4}told: 503 error -32005 × 1,200$/m)
   t.match(table, /^loops .*–\n {4}the server ended$/m)
+})
+
+t.test('memory beside attackers is bounded by the sum of the budgets', async (t) => {
+  const { limits } = defaultConfigFile()
+  const edge = [
+    limits.answerCacheBytes,
+    limits.proofCacheBytes,
+    limits.memoBytes,
+    limits.bufferedBodyBytesMax,
+    limits.socketBufferedBytesMax,
+    limits.subscriptionBytesMax,
+    limits.batchAnswerBytesMax,
+  ].reduce((sum, bytes) => sum + bytes)
+  // As the README's chapter on memory has it: the program itself, keys, open WebSockets, arguments of waiting jobs.
+  const fixed = 160e6 + 10_000 * 600 + limits.socketsMax * 2_500 + 64 * 2 ** 20
+  const thread = 4 * 10e6 + 4 * 2 ** 20 + limits.executionMemoryBytesMax
+  const sum = (fixed + edge + 2 * thread) / 1e6
+  const targets = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))
+  const target = targets.find((each) => each.scenario === 'neighbours' && 'maxMB' in each)
+  const { maxMB } = target as { readonly maxMB: number }
+  t.ok(Math.abs(maxMB - sum) < 10, `${maxMB} beside ${sum}`)
+  const readme = readFileSync(join(packageRoot(), 'README.md'), 'utf8')
+  t.equal(readme.split(`${maxMB.toLocaleString('en')} MB`).length - 1, 2, 'the README says so, twice')
 })
