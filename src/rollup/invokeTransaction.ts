@@ -62,7 +62,7 @@ export interface InvokeLimits {
 }
 
 /**
- * - `calldataMax`: 5,000 felts take the hash a tenth of a second; the rollup's own sequencers take as many.
+ * - `calldataMax`: 5,000 felts take the hash 30 ms; the rollup's own sequencers take as many.
  * - `signatureMax`: the sequencers' limit, too.
  */
 export const invokeLimitsDefault: InvokeLimits = { calldataMax: 5_000, signatureMax: 4_000 }

@@ -1,62 +1,98 @@
 /**
  * Poseidon as the rollup hashes with it: width 3, rate 2, 8 full and 83 partial rounds, cubes, over the field of
- * {@link fieldPrime}. Round constants come from @scure/starknet, against which the tests compare every result. Its own
- * permutation multiplies by the whole matrix and reduces after every step; this one adds and reduces only what is
- * multiplied. Measured on one core, µs for each permutation: 360 there, 175 here, some 13 of them for a
- * transaction that calls one contract.
+ * {@link fieldPrime}. The permutation is WebAssembly (`assembly/poseidon.ts`), 11 µs each; here are its constants and
+ * what crosses to it. Round constants come from @scure/starknet, against which the tests compare every result, and
+ * whose own permutation takes 270 µs; one on BigInt that reduces as rarely as can be took 120 µs.
  */
 import { poseidonSmall } from '@scure/starknet'
+import { instantiate, type WasmGlobal, type WasmMemory } from '../primitives/webAssembly.js'
 import { fieldPrime } from './felt.js'
 
-const roundConstants = poseidonSmall.roundConstants.map(([a = 0n, b = 0n, c = 0n]) => [a, b, c] as const)
-const rounds = roundConstants.length
+/** What `assembly/poseidon.ts` exports; globals are addresses. */
+interface Kernel {
+  readonly memory: WasmMemory
+  readonly constants: WasmGlobal
+  readonly state: WasmGlobal
+  readonly input: WasmGlobal
+  readonly squareOfR: WasmGlobal
+  absorb(pairs: number): void
+  squeeze(): void
+}
+
+/** As there. */
+const limbBits = 29n
+const limbMask = (1n << limbBits) - 1n
+const limbs = 9
+const montgomeryR = 1n << (limbBits * BigInt(limbs))
+const inputMax = 512
+
 const fullRoundsBefore = 4
 const fullRoundsAfter = 4
 
-/** In partial rounds two lanes only grow, by less than 2 bits a round; reducing them so often keeps them short. */
-const reduceEvery = 8
+const kernel = instantiate<Kernel>(new URL('./poseidon.wasm', import.meta.url))
+const state = elements(kernel.state, 3)
+const input = elements(kernel.input, inputMax)
+writeConstants()
 
 /** Poseidon of a list: padded with 1 and zeros to pairs, absorbed pair by pair. Items are below {@link fieldPrime}. */
 export function hashList(items: readonly bigint[]): bigint {
-  let state: readonly [bigint, bigint, bigint] = [0n, 0n, 0n]
-  const { length } = items
-  for (let at = 0; at <= length; at += 2) {
-    const first = at < length ? (items[at] as bigint) : 1n
-    const second = at + 1 < length ? (items[at + 1] as bigint) : at < length ? 1n : 0n
-    state = permute(state[0] + first, state[1] + second, state[2])
+  state.fill(0n)
+  const padded = items.length % 2 === 0 ? [...items, 1n, 0n] : [...items, 1n]
+  for (let start = 0; start < padded.length; start += inputMax) {
+    const count = Math.min(inputMax, padded.length - start)
+    for (let at = 0; at < count; at++) writeElement(input, at, padded[start + at] as bigint)
+    kernel.absorb(count / 2)
   }
-  return state[0]
+  kernel.squeeze()
+  return readElement(input)
 }
 
-/** Multiplies by [[3, 1, 1], [1, −1, 1], [1, 1, −2]] after each round, as sum + 2a, sum − 2b, sum − 3c. */
-function permute(first: bigint, second: bigint, third: bigint): readonly [bigint, bigint, bigint] {
-  let a = first
-  let b = second
-  let c = third
-  for (let round = 0; round < rounds; round++) {
-    const [forA, forB, forC] = roundConstants[round] as readonly [bigint, bigint, bigint]
-    const isFull = round < fullRoundsBefore || round >= rounds - fullRoundsAfter
-    a += forA
-    b += forB
-    c += forC
-    if (isFull) {
-      a = cube(a)
-      b = cube(b)
-    } else if (round % reduceEvery === 0) {
-      a %= fieldPrime
-      b %= fieldPrime
+/** A view of `count` elements, limb by limb. */
+function elements({ value: address }: WasmGlobal, count: number): BigInt64Array {
+  return new BigInt64Array(kernel.memory.buffer, address, count * limbs)
+}
+
+function writeElement(target: BigInt64Array, index: number, value: bigint): void {
+  let rest = value
+  for (let k = 0; k < limbs; k++) {
+    target[index * limbs + k] = rest & limbMask
+    rest >>= limbBits
+  }
+}
+
+function readElement(source: BigInt64Array): bigint {
+  let value = 0n
+  for (let k = limbs - 1; k >= 0; k--) value = (value << limbBits) + (source[k] as bigint)
+  return reduce(value)
+}
+
+/**
+ * A partial round adds a constant to its third lane alone: those of the other two, which it does not cube, go through
+ * the matrix into the constants of the next round.
+ */
+function writeConstants(): void {
+  const { roundConstants } = poseidonSmall
+  const partialRounds = roundConstants.length - fullRoundsBefore - fullRoundsAfter
+  const target = elements(kernel.constants, 3 * (fullRoundsBefore + fullRoundsAfter) + partialRounds)
+  let count = 0
+  const write = (value: bigint) => writeElement(target, count++, reduce(value * montgomeryR))
+  let [first, second, third] = [0n, 0n, 0n]
+  for (const [round, [a = 0n, b = 0n, c = 0n]] of roundConstants.entries()) {
+    first += a
+    second += b
+    third += c
+    if (round >= fullRoundsBefore && round < fullRoundsBefore + partialRounds) {
+      write(third)
+      const [carriedA, carriedB] = [reduce(first), reduce(second)]
+      first = 3n * carriedA + carriedB
+      second = carriedA - carriedB
+      third = carriedA + carriedB
+    } else {
+      for (const constant of [first, second, third]) write(constant)
+      first = second = third = 0n
     }
-    c = cube(c)
-    const sum = a + b + c
-    a = sum + 2n * a
-    b = sum - 2n * b
-    c = sum - 3n * c
   }
-  return [reduce(a), reduce(b), reduce(c)]
-}
-
-function cube(value: bigint): bigint {
-  return (((value * value) % fieldPrime) * value) % fieldPrime
+  writeElement(elements(kernel.squareOfR, 1), 0, reduce(montgomeryR * montgomeryR))
 }
 
 function reduce(value: bigint): bigint {

@@ -10,8 +10,8 @@ import { decodeTransaction, writtenTransaction } from '../rollupParams.js'
  * has accepted or rejected it (specification, sections 2 and 4). Where the network waits for the verdict, a rejection
  * in time is the answer instead.
  *
- * Hashing goes to the pool: it takes 2 ms for an ordinary transaction, and the hand-over costs the edge 0.1 ms. A
- * transaction that was hashed lately is not hashed again.
+ * Hashing goes to the pool: it takes 0.14 ms for an ordinary transaction and 30 ms for the largest. A transaction that
+ * was hashed lately is not hashed again.
  *
  * @example
  * rollupx_addInvokeTransaction({"invoke_transaction": {"type": "INVOKE", "version": "0x3", "nonce": "0x7", …}})

@@ -2,7 +2,7 @@ import { poseidonHashMany } from '@scure/starknet'
 import fc from 'fast-check'
 import { constants, hash, type ResourceBoundsBN } from 'starknet'
 import t from 'tap'
-import { asciiToFelt, toFelt } from '../../../src/rollup/felt.js'
+import { asciiToFelt, fieldPrime, toFelt } from '../../../src/rollup/felt.js'
 import { computeInvokeHash } from '../../../src/rollup/invokeHash.js'
 import {
   invokeLimitsDefault,
@@ -77,8 +77,39 @@ t.test('lists hash as with @scure/starknet', async (t) => {
     }),
     propertyRuns(50),
   )
-  const long = Array.from({ length: 301 }, (_, i) => BigInt(i) ** 30n % 2n ** 251n)
-  t.equal(hashList(long), poseidonHashMany(long))
+})
+
+t.test('every length hashes as with @scure/starknet, also where lists are taken in parts', async (t) => {
+  fc.assert(
+    fc.property(fc.array(feltArbitrary, { minLength: 80, maxLength: 80 }), (list) => {
+      for (let length = 0; length <= list.length; length++) {
+        const part = list.slice(0, length)
+        t.equal(hashList(part), poseidonHashMany([...part]), `${length} felts`)
+      }
+    }),
+    propertyRuns(1),
+  )
+  const many = Array.from({ length: 1_025 }, (_, i) => (BigInt(i) + 3n) ** 170n % fieldPrime)
+  for (const length of [510, 511, 512, 513, 1_023, 1_024, 1_025]) {
+    const part = many.slice(0, length)
+    t.equal(hashList(part), poseidonHashMany([...part]), `${length} felts`)
+  }
+})
+
+t.test('felts at the edges of limbs and of the field hash as with @scure/starknet', async (t) => {
+  const powers = Array.from({ length: 252 }, (_, bit) => 2n ** BigInt(bit))
+  const around = [0n, fieldPrime / 2n, 17n * 2n ** 192n, 2n ** 251n - 2n ** 29n, ...powers, fieldPrime]
+  const edges = around
+    .flatMap((value) => [value - 1n, value, value + 1n])
+    .filter((value) => value >= 0n && value < fieldPrime)
+  for (const [i, edge] of edges.entries()) {
+    const list = [edge, edges[(i * 7) % edges.length] as bigint]
+    t.equal(hashList(list), poseidonHashMany([...list]), String(list))
+  }
+  for (const edge of [0n, 1n, fieldPrime - 1n, 2n ** 251n, 2n ** 251n - 1n, 2n ** 232n - 1n]) {
+    const list = Array.from({ length: 41 }, () => edge)
+    t.equal(hashList(list), poseidonHashMany([...list]), `${edge} only`)
+  }
 })
 
 t.test('random transactions hash as with starknet.js', async (t) => {
