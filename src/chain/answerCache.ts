@@ -18,6 +18,8 @@ export class AnswerCache {
   ) {}
 
   /** The answer under `key`, rendered now if it is not held. Owned by the cache: never write to it. */
+  getOrRender(key: string, render: () => string | Uint8Array): Uint8Array
+  getOrRender(key: string, render: () => string | Uint8Array | undefined): Uint8Array | undefined
   getOrRender(key: string, render: () => string | Uint8Array | undefined): Uint8Array | undefined {
     const held = this.read(key)
     if (held !== undefined) return held

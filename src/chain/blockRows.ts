@@ -1,17 +1,8 @@
 import type { Hash32 } from '../primitives/bytes.js'
-import { keccak256 } from '../primitives/keccak.js'
-import {
-  decodeRlpList,
-  encodeRlp,
-  type RlpItem,
-  type RlpSpan,
-  rlpLength,
-  rlpList,
-  rlpListSpans,
-  rlpSpanAt,
-} from '../primitives/rlp.js'
+import { type RlpSpan, rlpLength, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 import type { ChainReader } from '../store/chainReader.js'
 import { decodeHeader, type Header } from './header.js'
+import { bytesKey } from './logFilter.js'
 import type { TransactionPlace } from './transactionJson.js'
 
 /** A block as the store holds it, taken apart as far as its JSON needs. */
@@ -26,9 +17,10 @@ export interface BlockRows {
   readonly transactions: readonly RlpSpan[]
   /** Sender (20 bytes) ‖ hash (32 bytes) of each transaction. */
   readonly senders: Uint8Array
-  readonly uncleHashes: readonly Hash32[]
-  /** Undefined before Shanghai. */
-  readonly withdrawals: readonly RlpItem[] | undefined
+  /** Where the headers of uncles stand in the body. */
+  readonly uncles: readonly RlpSpan[]
+  /** Where the list of withdrawals stands in the body; undefined before Shanghai. */
+  readonly withdrawals: RlpSpan | undefined
   /** RLP size of the whole block. */
   readonly size: number
 }
@@ -56,18 +48,58 @@ export function readBlockRows(store: ChainReader, hash: Hash32): BlockRows | und
     body,
     transactions: rlpListSpans(body, transactions),
     senders,
-    uncleHashes: rlpListSpans(body, uncles).map(({ start, end }) => keccak256(body.subarray(start, end))),
-    withdrawals: withdrawals && decodeRlpList(body.subarray(withdrawals.start, withdrawals.end)),
+    uncles: rlpListSpans(body, uncles),
+    withdrawals,
     size: rlpLength(headerRlp.length + bodySpan.end - bodySpan.payload),
   }
 }
 
-/** RLP of uncle `index` of a block; undefined for an unknown block or an index beyond its last. Throws as above. */
-export function readUncleRlp(store: ChainReader, hash: Hash32, index: number): Uint8Array | undefined {
-  const body = store.readBody(hash)
-  if (body === undefined && store.hasHeader(hash)) throw new Error('a block without body')
-  const uncle = body && rlpList(decodeRlpList(body)[1])[index]
-  return uncle && encodeRlp(uncle)
+/**
+ * What is kept of the blocks read last: whoever walks over the transactions of a block asks for each of them, and a
+ * page shows a block with its receipts. As much as the largest block that Osaka allows (10 MiB) takes, and some
+ * hundred ordinary ones.
+ */
+const keptBytesMax = 16 * 2 ** 20
+
+/** The span of a transaction as V8 keeps it, and all that a block without any has. */
+const spanBytes = 64
+const emptyBytes = 2_000
+
+/** The rows of blocks, read from the store and kept for a while. Keys name content, so nothing here becomes wrong. */
+export class BlockRowsReader {
+  readonly #store: ChainReader
+  /** By hash; least recently used first. */
+  readonly #kept = new Map<string, BlockRows>()
+  #keptBytes = 0
+
+  constructor(store: ChainReader) {
+    this.#store = store
+  }
+
+  /** As {@link readBlockRows}. */
+  read(hash: Hash32): BlockRows | undefined {
+    const key = bytesKey(hash)
+    const known = this.#kept.get(key)
+    const rows = known ?? readBlockRows(this.#store, hash)
+    if (rows === undefined) return undefined
+    this.#kept.delete(key)
+    this.#kept.set(key, rows)
+    if (known === undefined) this.#makeRoom(bytesOf(rows))
+    return rows
+  }
+
+  #makeRoom(bytes: number): void {
+    this.#keptBytes += bytes
+    for (const [key, rows] of this.#kept) {
+      if (this.#keptBytes <= keptBytesMax) return
+      this.#kept.delete(key)
+      this.#keptBytes -= bytesOf(rows)
+    }
+  }
+}
+
+function bytesOf({ body, senders, transactions }: BlockRows): number {
+  return emptyBytes + body.length + senders.length + transactions.length * spanBytes
 }
 
 /** Where transaction `index` of a block stands. */

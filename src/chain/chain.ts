@@ -6,12 +6,13 @@
 import { bytesToBigInt, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
-import { type RlpSpan, rlpSpanAt } from '../primitives/rlp.js'
+import { keccak256 } from '../primitives/keccak.js'
+import { decodeRlpList, type RlpSpan, rlpSpanAt } from '../primitives/rlp.js'
 import type { ChainIdentity, ChainReader } from '../store/chainReader.js'
 import { AnswerCache } from './answerCache.js'
 import type { BlockId } from './blockId.js'
 import { bareBlockSize, uncleJson, writeBlock } from './blockJson.js'
-import { type BlockRows, readBlockRows, readUncleRlp, transactionPlace } from './blockRows.js'
+import { type BlockRows, BlockRowsReader, transactionPlace } from './blockRows.js'
 import { type ChainCursor, type ChainStep, nextStep } from './chainSteps.js'
 import { blobBaseFee } from './feeMarket.js'
 import { ForkSchedule, parseGenesisConfig } from './forks.js'
@@ -56,6 +57,7 @@ export class Chain {
   readonly identity: ChainIdentity
   readonly schedule: ForkSchedule
   private readonly answers: AnswerCache
+  private readonly rows: BlockRowsReader
   /** Where answers are written one after the other. */
   private readonly json = new JsonBytes(jsonBytesExpected)
   private readonly listeners = new Set<() => void>()
@@ -71,6 +73,7 @@ export class Chain {
     this.identity = identity
     this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
     this.answers = new AnswerCache(options.answerCacheBytes)
+    this.rows = new BlockRowsReader(store)
     this.current = this.readHead(0)
   }
 
@@ -143,20 +146,12 @@ export class Chain {
    * state is the head's. `hash`, `logsBloom`, `nonce` and `number` are null.
    */
   pendingBlockJson(head: Head = this.current): Uint8Array {
-    const { header: parent, hash } = head
-    const parentTotal = this.totalDifficulty(hash) ?? 0n
-    const header = buildPendingHeader(parent, hash, this.schedule, parentTotal)
-    const totalDifficulty = parentTotal + header.difficulty
-    const withdrawals = header.withdrawalsRoot === undefined ? undefined : []
-    const size = bareBlockSize(encodeHeader(header), withdrawals !== undefined)
-    return this.render((json) =>
-      writeBlock(json, header, { hash: null, totalDifficulty, size }, () => {}, [], withdrawals),
-    )
+    return this.answers.getOrRender(`p${cacheKey(head.hash)}`, () => this.renderPendingBlock(head))
   }
 
   /** One transaction object of a known block; undefined for an index beyond its last. */
   transactionJson(hash: Hash32, index: number): Uint8Array | undefined {
-    const rows = readBlockRows(this.store, hash)
+    const rows = this.rows.read(hash)
     const span = rows?.transactions[index]
     if (rows === undefined || span === undefined) return undefined
     const transaction = readTransaction(rows.body, span)
@@ -184,7 +179,7 @@ export class Chain {
   /** The logs of a known block, canonical or not; undefined where it was never executed. */
   readLogs(hash: Hash32): BlockLog[] | undefined {
     const receipts = this.store.readReceipts(hash)
-    const rows = receipts && readBlockRows(this.store, hash)
+    const rows = receipts && this.rows.read(hash)
     return receipts && rows && blockLogs(rows, receipts)
   }
 
@@ -200,8 +195,10 @@ export class Chain {
 
   /** One uncle of a known block; undefined for an index beyond its last. */
   uncleJson(hash: Hash32, index: number): string | undefined {
-    const headerRlp = readUncleRlp(this.store, hash, index)
-    if (headerRlp === undefined) return undefined
+    const rows = this.rows.read(hash)
+    const span = rows?.uncles[index]
+    if (rows === undefined || span === undefined) return undefined
+    const headerRlp = rows.body.subarray(span.start, span.end)
     const header = decodeHeader(headerRlp)
     // An uncle's parent is an ancestor of the block that names it, so its total difficulty is known.
     const parentTotal = this.totalDifficulty(header.parentHash)
@@ -259,9 +256,12 @@ export class Chain {
   }
 
   private renderBlock(hash: Hash32, isFull: boolean): Uint8Array | undefined {
-    const rows = readBlockRows(this.store, hash)
+    const rows = this.rows.read(hash)
     if (rows === undefined) return undefined
-    const { header, body, transactions, senders, uncleHashes, withdrawals, size } = rows
+    const { header, body, transactions, senders, size } = rows
+    const uncleHashes = rows.uncles.map(({ start, end }) => keccak256(body.subarray(start, end)))
+    const withdrawals =
+      rows.withdrawals && decodeRlpList(body.subarray(rows.withdrawals.start, rows.withdrawals.end))
     const identity = { hash, totalDifficulty: this.totalDifficulty(hash), size }
     return this.render((json) => {
       const writeTransactions = (): void => {
@@ -276,8 +276,19 @@ export class Chain {
     })
   }
 
+  private renderPendingBlock({ header: parent, hash }: Head): Uint8Array {
+    const parentTotal = this.totalDifficulty(hash) ?? 0n
+    const header = buildPendingHeader(parent, hash, this.schedule, parentTotal)
+    const totalDifficulty = parentTotal + header.difficulty
+    const withdrawals = header.withdrawalsRoot === undefined ? undefined : []
+    const size = bareBlockSize(encodeHeader(header), withdrawals !== undefined)
+    return this.render((json) =>
+      writeBlock(json, header, { hash: null, totalDifficulty, size }, () => {}, [], withdrawals),
+    )
+  }
+
   private renderReceipts(hash: Hash32): Uint8Array | undefined {
-    const rows = readBlockRows(this.store, hash)
+    const rows = this.rows.read(hash)
     const receipts = this.store.readReceipts(hash)
     if (rows === undefined) return undefined
     if (receipts === undefined) {
