@@ -232,13 +232,12 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       isPaid = true
       const result = method.run(network, args, caller)
       if (result instanceof Promise) {
-        return result.then(
-          (json) => {
+        return result
+          .then((json) => {
             this.#remember(method, call.question, json, price, network)
             return json
-          },
-          (thrown) => this.#failure(thrown, method.name, caller.keyId),
-        )
+          })
+          .catch((thrown) => this.#failure(thrown, method.name, caller.keyId))
       }
       this.#remember(method, call.question, result, price, network)
       return result

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { RawClient, type RawResponse, rawPost } from '../unit/transport/rawClient.js'
 import { goodKey, startTestServer } from '../unit/transport/testServer.js'
+import { requestBody } from './requestBody.js'
 
 const seed = Number(process.env.TIDEGATE_SEED ?? Date.now() % 2 ** 31)
 const path = `/v3/${goodKey}`
@@ -13,87 +14,6 @@ const bodyRuns = 9_000
 const headRuns = 1_000
 /** Connections that ask at the same time. */
 const clients = 8
-
-const idText = fc.oneof(
-  fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }).map(String),
-  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
-  fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
-  fc.json({ maxDepth: 1 }),
-  fc.constantFrom('1.0', '1e3', '-0', '"\\u0041\\/"', 'null', 'tru', '--1', '"'),
-)
-const method = fc.oneof(
-  {
-    weight: 9,
-    arbitrary: fc.constantFrom(
-      '"test_echo"',
-      '"test_echo"',
-      '"test_bytes"',
-      '"test_fault"',
-      '"test_null"',
-      '"test_count"',
-      '"__proto__"',
-    ),
-  },
-  { weight: 1, arbitrary: fc.json({ maxDepth: 1 }) },
-)
-const params = fc.oneof(
-  { weight: 1, arbitrary: fc.json({ maxDepth: 3 }) },
-  { weight: 4, arbitrary: fc.json({ maxDepth: 2 }).map((json) => `[${json}]`) },
-  {
-    weight: 4,
-    arbitrary: fc.constantFrom(
-      '["0x1"]',
-      '["0x2"]',
-      '[]',
-      '[1,}',
-      '{"a":[}]',
-      '[[[[',
-      '[null]',
-      '["\ud800"]',
-    ),
-  },
-)
-const single = fc
-  .record({
-    id: fc.option(idText, { freq: 8 }),
-    method: fc.option(method, { freq: 20 }),
-    params: fc.option(params),
-    version: fc.constantFrom('"2.0"', '"2.0"', '"2.0"', '"2.0"', '"1.0"', '2'),
-    order: fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 }),
-    space: fc.constantFrom('', '', '', '', ' ', ' ', '\n', '\t', '\u00a0'),
-  })
-  .map(({ id, method, params, version, order, space }) => {
-    const members = [
-      `"jsonrpc":${version}`,
-      ...(id === null ? [] : [`"id":${space}${id}`]),
-      ...(method === null ? [] : [`"method"${space}:${method}`]),
-      ...(params === null ? [] : [`"params":${params}`]),
-    ]
-    return `{${order.flatMap((i) => members[i] ?? []).join(`,${space}`)}}`
-  })
-const whole = fc.oneof(
-  { weight: 6, arbitrary: single },
-  { weight: 2, arbitrary: fc.array(single, { maxLength: 5 }).map((all) => `[${all.join(',')}]`) },
-  { weight: 1, arbitrary: fc.json() },
-)
-const mutation = fc.record({
-  at: fc.nat(),
-  cut: fc.nat(6),
-  bytes: fc.oneof(
-    fc.uint8Array({ maxLength: 4 }),
-    fc.constantFrom('"', '\\', '{', '}', '[', ']', ',', ':').map((sign) => Buffer.from(sign)),
-  ),
-})
-const body = fc
-  .record({ text: whole, mutations: fc.oneof(fc.constant([]), fc.array(mutation, { maxLength: 3 })) })
-  .map(({ text, mutations }) => {
-    let bytes = Buffer.from(text)
-    for (const { at, cut, bytes: inserted } of mutations) {
-      const i = at % (bytes.length + 1)
-      bytes = Buffer.concat([bytes.subarray(0, i), inserted, bytes.subarray(i + cut)])
-    }
-    return bytes
-  })
 
 interface AnswerObject {
   jsonrpc: unknown
@@ -166,7 +86,7 @@ t.test(`${bodyRuns} malformed bodies are answered`, async (t) => {
   t.comment(`seed ${seed}; repeat with TIDEGATE_SEED=${seed}`)
   const complaints: string[] = []
   let results = 0
-  await shareOut(port, fc.sample(body, { seed, numRuns: bodyRuns }), async (client, request) => {
+  await shareOut(port, fc.sample(requestBody, { seed, numRuns: bodyRuns }), async (client, request) => {
     client.write(
       Buffer.concat([Buffer.from(rawPost(path, '', { 'content-length': String(request.length) })), request]),
     )

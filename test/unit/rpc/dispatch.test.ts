@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer'
 import t from 'tap'
 import { Caller } from '../../../src/rpc/caller.js'
 import { createDispatcher } from '../../../src/rpc/dispatch.js'
@@ -292,6 +293,51 @@ t.test('what is not done in time is answered so', async (t) => {
     [undefined, ...Array(11).fill(-32002)],
   )
   for (const job of network.jobs) job.reject(new Error('too late to matter'))
+})
+
+t.test('nothing thrown escapes: an answer longer than a text can be, a store that fails', async (t) => {
+  const { ask, askLater, network, defects } = createTestEndpoint()
+  const longest = 'x'.repeat(constants.MAX_STRING_LENGTH)
+  const defect = (id: string) => new RegExp(`"id":${id},"error":\\{"code":-32603,"message":"internal error"`)
+  for (const batch of [false, true]) {
+    const asked = batch
+      ? askLater(`[${call('test_job')},${call('test_count', '[]', '2')}]`)
+      : askLater(call('test_job'))
+    network.jobs.pop()?.resolve(longest)
+    const answer = await asked
+    t.match(answer, defect('1'))
+    if (batch) t.match(answer, /"id":2,"result":/)
+  }
+  const broken = createDispatcher({
+    methods: testMethods,
+    limits: wideDispatchLimits,
+    log: (defect) => defects.push(defect),
+  })
+  let isBroken = false
+  const endpoint = broken.endpoint({
+    get current() {
+      if (isBroken) throw new Error('the store fails')
+      return network.current
+    },
+    pinned: () => {
+      throw new Error('the store fails')
+    },
+  })
+  const pinned = `{"jsonrpc":"2.0","id":3,"method":"test_count","at":"0x${'11'.repeat(32)}"}`
+  t.match(bodyText(await endpoint.handle(Buffer.from(pinned))), defect('3'))
+  t.match(
+    bodyText(await endpoint.handle(Buffer.from(call('test_count')), undefined, 'latest')),
+    defect('null'),
+  )
+  isBroken = true
+  t.match(bodyText(await endpoint.handle(Buffer.from(call('test_count')))), defect('null'))
+  t.match(bodyText(await endpoint.handle(Buffer.from('['))), defect('null'))
+  t.equal(
+    bodyText(endpoint.refuse(Buffer.from('['), { kind: 'ServerBusy', retryAfterMs: 5 })),
+    failure(-32700, 'parse error', 'null'),
+  )
+  t.equal(defects.length, 6, 'two long answers, four failures of the store')
+  t.ok(ask(call('test_echo')))
 })
 
 t.test('two methods of one name are refused', async (t) => {
