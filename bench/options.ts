@@ -35,7 +35,8 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
   --against anvil                  also the same questions to anvil holding the same chain; answers are compared first
   --url URL                        measure this endpoint, holding the demo chain, instead of a server of our own;
                                    what needs other networks, or a server without caches, is left out
-  --only NAME[,NAME]               scenarios whose name contains one of these
+  --only NAME[,NAME]               scenarios whose name contains one of these; neighbours is what attackers do to
+                                   others, prices what a unit of a key's allowance buys
   --quick                          short rounds and small networks: a first look, not a measurement
   --rounds N, --seconds N          rounds of each server (7), and how long one takes (1)
   --connections N                  at the same time (64)
