@@ -1,4 +1,5 @@
-/** Finds the access list of a message: runs it with the list found so far until a run touches nothing new. */
+/** Finds the access list of a message: runs it with the list found so far until a run touches just that. */
+import { isDeepStrictEqual } from 'node:util'
 import { generateAddress } from '@ethereumjs/util'
 import { type Address, hexToBytes, toMinimalBytes } from '../primitives/bytes.js'
 import { mapKey, type StateView } from '../state/stateView.js'
@@ -33,36 +34,33 @@ export function excludedAddresses(
   return excluded
 }
 
-/** Entries of `given` stay in the list whether or not they are touched, as with go-ethereum. */
+/**
+ * Entries of `given` stay in the list whether or not they are touched, as with go-ethereum; but for those of excluded
+ * addresses, whose slots are found anew by every run.
+ */
 export async function listAccesses(
   given: readonly AccessListEntry[],
   excluded: ReadonlySet<string>,
   run: (accessList: readonly AccessListEntry[], accesses: AccessRecorder) => Promise<RunOutcome>,
 ): Promise<FoundAccesses> {
-  let accessList = toList(recorderOf(given, excluded))
+  let found = recorderOf(given, excluded)
   for (;;) {
+    const accessList = toList(found)
     const recorder = recorderOf(accessList, excluded)
-    const before = countOf(recorder)
     const outcome = await run(accessList, recorder)
-    if (countOf(recorder) === before) return { accessList, outcome }
-    accessList = toList(recorder)
+    if (isDeepStrictEqual(recorder.touched, found.touched)) return { accessList, outcome }
+    found = recorder
   }
 }
 
 function recorderOf(list: readonly AccessListEntry[], excluded: ReadonlySet<string>): AccessRecorder {
   const recorder = new AccessRecorder(excluded)
   for (const { address, storageKeys } of list) {
+    if (excluded.has(mapKey(address))) continue
     recorder.touchAddress(address)
     for (const slot of storageKeys) recorder.touchSlot(address, slot)
   }
   return recorder
-}
-
-/** Grows with everything that is touched for the first time. */
-function countOf({ touched }: AccessRecorder): number {
-  let count = touched.size
-  for (const slots of touched.values()) count += slots.size
-  return count
 }
 
 /** In ascending order, so that one message has one list. */

@@ -14,11 +14,19 @@ import {
 } from '@ethereumjs/evm'
 import { Account } from '@ethereumjs/util'
 import { type ForkName, includesFork } from '../chain/forks.js'
+import { initcodeBytesMax } from '../chain/intrinsicGas.js'
 import { bytesToBigInt, type Hash32, padLeft, toMinimalBytes } from '../primitives/bytes.js'
 import { emptyState } from '../state/stateView.js'
 import type { AccessRecorder } from './accessRecorder.js'
-import { type OpcodeEntry, type OpcodeHandler, type RunState, runFrame } from './frameLoop.js'
+import {
+  type Instructions,
+  type OpcodeEntry,
+  type OpcodeHandler,
+  type RunState,
+  runFrame,
+} from './frameLoop.js'
 import { type FrameEnd, GasRecorder } from './gasRecorder.js'
+import { type CallFacts, depositReason, stackBounds } from './haltReasons.js'
 import {
   type FrameMessage,
   type FrameResult,
@@ -65,11 +73,13 @@ export class CallEvm extends EVM {
   private readonly precompileNumbers = new Map<PrecompileFunc, number>()
   private readonly keeps64th: boolean
   private readonly hasSentry: boolean
+  private readonly instructions: Instructions
   private attached: RunAttachments | undefined
+  private facts: CallFacts | undefined
 
   private constructor(
     common: Common,
-    private readonly fork: ForkName,
+    readonly fork: ForkName,
     private readonly Interpreter: InterpreterClass,
   ) {
     const blockchain = {
@@ -85,6 +95,7 @@ export class CallEvm extends EVM {
     for (const [address, run] of this._precompiles) {
       this.precompileNumbers.set(run, Number.parseInt(address, 16))
     }
+    this.instructions = { table: this.opcodeTable, bounds: stackBounds(this.opcodeTable) }
     this.keeps64th = includesFork(fork, 'tangerineWhistle')
     this.hasSentry = includesFork(fork, 'istanbul')
   }
@@ -103,6 +114,11 @@ export class CallEvm extends EVM {
 
   get opcodeTable(): readonly OpcodeEntry[] {
     return this._opcodeMap as unknown as readonly OpcodeEntry[]
+  }
+
+  /** Of the last call or destruction of the outermost frame. */
+  get callFacts(): CallFacts | undefined {
+    return this.facts
   }
 
   createGasRecorder(): GasRecorder {
@@ -212,7 +228,14 @@ export class CallEvm extends EVM {
     const { _result: result, _runState: runState } = interpreter
     if (frame.selfdestruct !== undefined) result.selfdestruct = frame.selfdestruct
     if (frame.createdAddresses !== undefined) result.createdAddresses = frame.createdAddresses
-    const exceptionError = await runFrame(interpreter, frame.code, this.opcodeTable, this.common, watch)
+    let exceptionError = await runFrame(interpreter, frame.code, this.instructions, this.common, watch)
+    if (frame.isCreate === true && exceptionError === undefined) {
+      const why = depositReason(result.returnValue ?? new Uint8Array(0), runState.gasLeft, this.fork)
+      if (why !== undefined) {
+        exceptionError = new EVMError(why as EVMError['error'])
+        result.returnValue = new Uint8Array(0)
+      }
+    }
     const isRevert = exceptionError?.error === EVMError.errorMessages.REVERT
     const burns = exceptionError !== undefined && !isRevert
     const kept = exceptionError === undefined ? result : nothingKept()
@@ -232,23 +255,19 @@ export class CallEvm extends EVM {
     useMemoryGas(table)
     for (const opcode of callOpcodes) {
       this.chargeCalls(opcode, (stack, passesAll) => (passesAll ? undefined : stack.peek(1)[0]))
-      this.before(opcode, ({ stack }) => {
-        const [, address] = stack.peek(2) as [bigint, bigint]
-        this.attached?.accesses?.touchAddress(toAddressBytes(address))
-      })
+      this.beforeGas(opcode, (state) => this.touchAddress(state, state.stack.peek(2)[1] as bigint))
       this.holdFrameDuring(opcode)
     }
     for (const opcode of createOpcodes) {
       this.chargeCalls(opcode, () => undefined)
+      this.beforeGas(opcode, ({ stack }) => this.refuseInitcode(stack.peek(3)[2] as bigint))
       this.holdFrameDuring(opcode)
     }
     for (const opcode of addressOpcodes) {
-      this.before(opcode, ({ stack }) => {
-        this.attached?.accesses?.touchAddress(toAddressBytes(stack.peek(1)[0] as bigint))
-      })
+      this.beforeGas(opcode, (state) => this.touchAddress(state, state.stack.peek(1)[0] as bigint))
     }
     for (const opcode of [0x54, 0x55]) {
-      this.before(opcode, ({ stack, interpreter }) => {
+      this.beforeGas(opcode, ({ stack, interpreter }) => {
         const slot = stack.peek(1)[0] as bigint
         this.attached?.accesses?.touchSlot(interpreter.getAddress().bytes, padLeft(toMinimalBytes(slot), 32))
       })
@@ -280,6 +299,36 @@ export class CallEvm extends EVM {
     entry.opHandler = (state, common) => {
       report(state)
       return opHandler(state, common)
+    }
+  }
+
+  /** What is touched counts also where the instruction cannot be paid. */
+  private touchAddress({ interpreter, memoryWordCount }: RunState, word: bigint): void {
+    const isOutermost = interpreter._env.depth === 0
+    const accesses = this.attached?.accesses
+    if (!isOutermost && accesses === undefined) return
+    const address = toAddressBytes(word)
+    accesses?.touchAddress(address)
+    if (isOutermost) {
+      this.facts = { isCold: !this.journal.isWarmedAddress(address), memoryWords: memoryWordCount }
+    }
+  }
+
+  /** EIP-3860, as go-ethereum has it: a size that is too large cannot be paid. */
+  private refuseInitcode(length: bigint): void {
+    if (includesFork(this.fork, 'shanghai') && length > BigInt(initcodeBytesMax)) {
+      throw new EVMError(EVMError.errorMessages.OUT_OF_GAS)
+    }
+  }
+
+  /** Reports before the gas of an instruction is counted, where that depends on anything. */
+  private beforeGas(opcode: number, report: (state: RunState) => void): void {
+    const entry = this.opcodeTable[opcode] as OpcodeEntry
+    if (entry.opcodeInfo.code !== opcode || !entry.opcodeInfo.dynamicGas) return
+    const { gasHandler } = entry
+    entry.gasHandler = (state, gas, common) => {
+      report(state)
+      return gasHandler(state, gas, common)
     }
   }
 

@@ -4,7 +4,6 @@
  * otherwise the limit below is tried, and as long as it succeeds too, by another path, that path's need is next.
  * Search by halves remains for what neither settles.
  */
-import { FaultError } from '../primitives/faults.js'
 import { type PricedMessage, startGas } from './messageChecks.js'
 import type { RunOutcome } from './messageRun.js'
 
@@ -21,8 +20,8 @@ export type RunWithGas = (gasLimit: bigint) => Promise<RunOutcome>
 const pathsMax = 4
 
 /**
- * The estimate within `bound`. `onFailure` turns the outcome of a run that fails with `bound` into what is thrown.
- * Throws FaultError GasExceedsAllowance where the message cannot even start with `bound`.
+ * The estimate within `bound`, with which the message has to be able to start. `onFailure` turns the outcome of a run
+ * that fails with `bound` into what is thrown.
  */
 export async function estimateGas(
   priced: PricedMessage,
@@ -31,7 +30,6 @@ export async function estimateGas(
   onFailure: (outcome: RunOutcome) => Error,
 ): Promise<GasEstimate> {
   const least = startGas(priced)
-  if (least > bound) throw new FaultError({ kind: 'GasExceedsAllowance', allowance: bound })
   let runs = 0
   const run = (gasLimit: bigint): Promise<RunOutcome> => {
     runs++

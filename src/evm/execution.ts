@@ -3,7 +3,7 @@
  * interface behind which the engine can be replaced: plain data in and out (numbers, bigints, bytes), faults thrown.
  * Owns where a job's state, block and engine come from; the run itself is messageRun.ts.
  */
-import { type ForkName, ForkSchedule, includesFork, parseGenesisConfig } from '../chain/forks.js'
+import { type ForkName, ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
 import { type Address, hexDigits } from '../primitives/bytes.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import { hasCode } from '../state/account.js'
@@ -16,11 +16,12 @@ import { type BlockContext, BlockContexts } from './blockContext.js'
 import { openState, type Place, placeOf } from './blockState.js'
 import { CallEvm } from './callEvm.js'
 import { HotState, OverriddenState } from './callState.js'
+import { transactionHash, withFees } from './callTransaction.js'
 import { estimateGas } from './estimateGas.js'
 import { createRules } from './forkEngine.js'
-import { callGas, estimateBound } from './gasBounds.js'
+import { askedGas, type Start, startCall, startEstimate, startWithAskedGas } from './gasBounds.js'
 import { type JobLimits, JobWatch } from './jobWatch.js'
-import { type PricedMessage, priceMessage, startGas } from './messageChecks.js'
+import { checkRecipient, type PricedMessage, refusingWith, startGas } from './messageChecks.js'
 import { type MessageLog, type RunOutcome, runMessage } from './messageRun.js'
 import { movePrecompiles, type Precompiles } from './precompileMoves.js'
 import { decodeRevertReason } from './revertReason.js'
@@ -150,7 +151,8 @@ interface Job {
   readonly state: StateView
   readonly evm: CallEvm
   readonly precompiles: Precompiles
-  readonly authorizations: readonly SignedAuthorization[]
+  /** Recovers who signed the message's authorizations, once. For a message that may start: that bounds the work. */
+  readonly authorities: () => readonly SignedAuthorization[]
   readonly watch: JobWatch
   /** Wei of the sender. */
   readonly balance: bigint
@@ -182,8 +184,8 @@ export class Execution {
    */
   call(request: ExecutionRequest, shouldStop: () => boolean): Promise<CallOutcome> {
     return this.withJob(request, shouldStop, async (job) => {
-      const priced = priceMessage(request.message, job.context)
-      const outcome = await this.run(job, priced, callGas(request, priced, job.balance), false)
+      const { priced, gasLimit } = startCall(request, job.context, job.balance)
+      const outcome = await this.run(job, priced, gasLimit, false)
       const { returnData, gasUsed, logs } = outcome
       return { returnData, gasUsed, logs, failure: toFault(outcome) }
     })
@@ -195,13 +197,8 @@ export class Execution {
    */
   estimate(request: ExecutionRequest, shouldStop: () => boolean): Promise<EstimateOutcome> {
     return this.withJob(request, shouldStop, async (job) => {
-      const priced = priceMessage(request.message, job.context)
-      const bound = estimateBound(request, priced, job.balance, job.context.fork)
-      if (isPlainTransfer(job, request.message)) {
-        const gas = startGas(priced)
-        if (gas > bound) throw new FaultError({ kind: 'GasExceedsAllowance', allowance: bound })
-        return { gas, runs: 0 }
-      }
+      const { priced, gasLimit: bound } = startEstimate(request, job.context, job.balance)
+      if (isPlainTransfer(job, request.message)) return { gas: startGas(priced), runs: 0 }
       const { gas, runs } = await estimateGas(
         priced,
         bound,
@@ -221,26 +218,42 @@ export class Execution {
   /** The access list with which a message touches nothing else. Rejects as {@link call} does. */
   accessList(request: ExecutionRequest, shouldStop: () => boolean): Promise<AccessListOutcome> {
     return this.withJob(request, shouldStop, async (job) => {
-      const excluded = excludedAddresses(
-        request.message,
-        job.evm.ownPrecompiles,
-        job.authorizations,
-        job.state,
-      )
-      const { accessList, outcome } = await listAccesses(
-        request.message.accessList ?? [],
-        excluded,
-        (accessList, accesses) => {
-          const priced = priceMessage({ ...request.message, accessList }, job.context)
-          return this.run(job, priced, callGas(request, priced, job.balance), false, accesses)
-        },
-      )
+      const { context, evm, state, balance } = job
+      // As in go-ethereum, precompiled contracts stay what and where they are.
+      movePrecompiles(new Map(), request.stateOverrides ?? [])
+      const message = withFees(request.message, context)
+      checkRecipient(message)
+      const start = (accessList: readonly AccessListEntry[]): Start => {
+        const listed = { ...request, message: { ...message, accessList } }
+        return refusingWith(
+          (why) => `failed to apply transaction: ${this.hashOf(listed, state)} err: ${why}`,
+          () => startWithAskedGas(listed, context, balance),
+        )
+      }
+      const given = message.accessList ?? []
+      // Signers are only looked for where the message can pay for them.
+      if (message.authorizationList !== undefined) start(given)
+      const excluded = excludedAddresses(message, evm.ownPrecompiles, job.authorities(), state)
+      const { accessList, outcome } = await listAccesses(given, excluded, (accessList, accesses) => {
+        const { priced, gasLimit } = start(accessList)
+        return this.run({ ...job, precompiles: evm.ownPrecompiles }, priced, gasLimit, false, accesses)
+      })
       return { accessList, gasUsed: outcome.gasUsed, failure: toFault(outcome) }
     })
   }
 
+  private hashOf(request: ExecutionRequest, state: StateView): string {
+    const { message } = request
+    const sender = (message.from ?? new Uint8Array(20)) as Address
+    return transactionHash(message, {
+      chainId: this.schedule.config.chainId,
+      gasLimit: askedGas(request),
+      nonce: message.nonce ?? state.account(sender)?.nonce ?? 0n,
+    })
+  }
+
   private run(
-    { evm, state, watch, precompiles, authorizations }: Job,
+    { evm, state, watch, precompiles, authorities }: Job,
     priced: PricedMessage,
     gasLimit: bigint,
     recordsGas: boolean,
@@ -251,7 +264,7 @@ export class Execution {
       state,
       watch,
       precompiles,
-      authorizations,
+      authorizations: authorities(),
       gasLimit,
       recordsGas,
       accesses,
@@ -292,14 +305,17 @@ export class Execution {
     const stored = this.hot.over(openState[place](this.store, block.number, stateRoot))
     const evm = await this.engineFor(context.fork)
     const state = stateOverrides.length === 0 ? stored : new OverriddenState(stored, stateOverrides)
-    const authorizations = includesFork(context.fork, 'prague') ? (message.authorizationList ?? []) : []
+    let signed: readonly SignedAuthorization[] | undefined
     return {
       request,
       context,
       state,
       evm,
       precompiles: movePrecompiles(evm.ownPrecompiles, stateOverrides),
-      authorizations: recoverAuthorities(authorizations, this.schedule.config.chainId),
+      authorities: () => {
+        signed ??= recoverAuthorities(message.authorizationList ?? [], this.schedule.config.chainId, watch)
+        return signed
+      },
       watch,
       balance: state.account((message.from ?? new Uint8Array(20)) as Address)?.balance ?? 0n,
     }
@@ -316,8 +332,8 @@ export class Execution {
 }
 
 /** Whether nothing runs: the recipient has no code, is no precompiled contract, and no authorization may change it. */
-function isPlainTransfer({ state, precompiles, authorizations }: Job, { to }: CallMessage): boolean {
-  if (to === undefined || authorizations.length > 0) return false
+function isPlainTransfer({ state, precompiles }: Job, { to, authorizationList }: CallMessage): boolean {
+  if (to === undefined || authorizationList !== undefined) return false
   if (precompiles.has(hexDigits(to))) return false
   return !hasCode(state.account(to as Address))
 }
@@ -329,7 +345,6 @@ function toFault({ failure, returnData }: RunOutcome): Fault | undefined {
     case 'reverted':
       return { kind: 'ExecutionReverted', reason: decodeRevertReason(returnData), data: returnData }
     case 'outOfGas':
-      return { kind: 'ExecutionFailed', why: 'out of gas' }
     case 'other':
       return { kind: 'ExecutionFailed', why: failure.why }
   }

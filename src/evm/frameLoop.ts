@@ -5,6 +5,7 @@
 import type { Common } from '@ethereumjs/common'
 import { EVMError } from '@ethereumjs/evm'
 import { bytesToBigInt } from '../primitives/bytes.js'
+import { type StackBounds, stackReason } from './haltReasons.js'
 import type { JobWatch } from './jobWatch.js'
 
 /** The part of the library's frame state that is used here. */
@@ -31,6 +32,7 @@ export interface RunState {
 /** The library's interpreter of one frame. */
 export interface FrameInterpreter {
   readonly _runState: RunState
+  readonly _env: { readonly depth: number }
   getAddress(): { readonly bytes: Uint8Array }
   isStatic(): boolean
 }
@@ -88,18 +90,26 @@ function analyse(code: Uint8Array): Analysis {
   return analysis
 }
 
+/** The instructions of one fork. */
+export interface Instructions {
+  readonly table: readonly OpcodeEntry[]
+  readonly bounds: StackBounds
+}
+
 /**
- * Runs the frame to its end and returns what ended it: undefined for success. Errors that are not the EVM's pass
- * through (the watch, the store).
+ * Runs the frame to its end and returns what ended it: undefined for success. Where an instruction cannot be paid,
+ * the frame's state stays as it was before it. Errors that are not the EVM's pass through (the watch, the store).
  */
 export async function runFrame(
   { _runState: state }: FrameInterpreter,
   code: Uint8Array,
-  table: readonly OpcodeEntry[],
+  { table, bounds }: Instructions,
   common: Common,
   watch: JobWatch,
 ): Promise<EVMError | undefined> {
   const { jumpTargets, pushes } = analyse(code)
+  const { least, most } = bounds
+  const { stack } = state
   state.code = code
   state.validJumps = jumpTargets
   state.shouldDoJumpAnalysis = false
@@ -109,6 +119,10 @@ export async function runFrame(
       const at = state.programCounter
       const opcode = code[at] as number
       state.opCode = opcode
+      const { length } = stack
+      if (length < (least[opcode] as number) || length > (most[opcode] as number)) {
+        throw new EVMError(stackReason(bounds, opcode, length) as EVMError['error'])
+      }
       const entry = table[opcode] as OpcodeEntry
       const info = entry.opcodeInfo
       let gas = info.feeBigInt
@@ -117,10 +131,7 @@ export async function runFrame(
         gas = typeof charged === 'bigint' ? charged : await charged
       } else if (info.isInvalid) throw new EVMError(EVMError.errorMessages.INVALID_OPCODE)
       const gasLeft = state.gasLeft - gas
-      if (gasLeft < 0n) {
-        state.gasLeft = 0n
-        throw new EVMError(EVMError.errorMessages.OUT_OF_GAS)
-      }
+      if (gasLeft < 0n) throw new EVMError(EVMError.errorMessages.OUT_OF_GAS)
       state.gasLeft = gasLeft
       state.programCounter = at + 1
       if (opcode >= push1 && opcode <= push32) {
@@ -130,7 +141,7 @@ export async function runFrame(
           value = readPush(code, at + 1, end)
           if (pushes !== undefined) pushes[at] = value
         }
-        state.stack.push(value)
+        stack.push(value)
         state.programCounter = end
       } else if (info.isAsync) await entry.opHandler(state, common)
       else entry.opHandler(state, common)

@@ -1,43 +1,83 @@
-/** How much gas a message may have: what it asks for, what a caller may ask for, what its sender can pay for. */
-import { type ForkName, includesFork } from '../chain/forks.js'
+/**
+ * How much gas a message may have: what it asks for, what a caller may ask for, what its sender can pay for. Owns what
+ * is checked before a call and before an estimate, in go-ethereum's order and with its words around the reasons.
+ */
+import { includesFork } from '../chain/forks.js'
 import { transactionGasMax } from '../chain/intrinsicGas.js'
+import { FaultError } from '../primitives/faults.js'
+import type { BlockContext } from './blockContext.js'
 import type { ExecutionRequest } from './execution.js'
-import { affordableGas, checkGasLimit, type PricedMessage, startGas } from './messageChecks.js'
+import {
+  affordableForEstimate,
+  affordableGas,
+  checkFloor,
+  checkFunds,
+  checkGasLimit,
+  checkRecipient,
+  type PricedMessage,
+  priceMessage,
+  refusingWith,
+  startGas,
+} from './messageChecks.js'
+
+/** A message that may start, with the gas that it may have. */
+export interface Start {
+  readonly priced: PricedMessage
+  readonly gasLimit: bigint
+}
 
 /** Less than the cheapest transaction is taken as no gas at all, as go-ethereum does when it estimates. */
 const plausibleGasMin = 21_000n
 
-/**
- * Gas limit of a call: what it asks for up to the cap, else the default as far as the sender's balance reaches.
- * Throws FaultError where the message cannot start with it.
- */
-export function callGas(
-  { message, gasDefault, gasMax }: ExecutionRequest,
-  priced: PricedMessage,
-  balance: bigint,
-): bigint {
-  let gasLimit = min(message.gas ?? gasDefault, gasMax)
-  if (message.gas === undefined) {
-    const affordable = affordableGas(priced, balance)
-    const least = startGas(priced)
-    if (affordable !== undefined) gasLimit = min(gasLimit, affordable < least ? least : affordable)
-  }
-  checkGasLimit(priced, gasLimit, balance)
-  return gasLimit
+/** Gas that a call asks for, up to the cap. */
+export function askedGas({ message, gasDefault, gasMax }: ExecutionRequest): bigint {
+  return min(message.gas ?? gasDefault, gasMax)
 }
 
-/** Most gas that an estimate may come to. Throws FaultError InsufficientFunds. */
-export function estimateBound(
-  { message, gasDefault, gasMax }: ExecutionRequest,
-  priced: PricedMessage,
-  balance: bigint,
-  fork: ForkName,
-): bigint {
+/** Checks a call. Throws FaultError MessageRefused where it cannot start. */
+export function startCall(request: ExecutionRequest, context: BlockContext, balance: bigint): Start {
+  checkRecipient(request.message)
+  return refusingWith(
+    (why) => `err: ${why} (supplied gas ${askedGas(request)})`,
+    () => startWithAskedGas(request, context, balance),
+  )
+}
+
+/**
+ * Checks a message with what it asks for up to the cap, else with the default as far as the sender's balance reaches.
+ * Throws FaultError MessageRefused with nothing around the reason.
+ */
+export function startWithAskedGas(request: ExecutionRequest, context: BlockContext, balance: bigint): Start {
+  const priced = priceMessage(request.message, context)
+  let gasLimit = askedGas(request)
+  const affordable = request.message.gas === undefined ? affordableGas(priced, balance) : undefined
+  if (affordable !== undefined && affordable >= startGas(priced)) gasLimit = min(gasLimit, affordable)
+  checkGasLimit(priced, gasLimit, balance)
+  return { priced, gasLimit }
+}
+
+/**
+ * Checks a message whose gas is to be estimated, and says the most that it may come to. Throws FaultError
+ * MessageRefused where it cannot start, and GasExceedsAllowance where only more gas would help.
+ */
+export function startEstimate(request: ExecutionRequest, context: BlockContext, balance: bigint): Start {
+  const { message, gasDefault, gasMax } = request
+  checkRecipient(message)
   const { gas } = message
-  let bound = min(gas !== undefined && gas >= plausibleGasMin ? gas : gasDefault, gasMax)
-  if (includesFork(fork, 'osaka')) bound = min(bound, transactionGasMax)
-  const affordable = affordableGas(priced, balance)
-  return affordable === undefined ? bound : min(bound, affordable)
+  let bound = gas !== undefined && gas >= plausibleGasMin ? gas : gasDefault
+  if (includesFork(context.fork, 'osaka')) bound = min(bound, transactionGasMax)
+  bound = min(bound, affordableForEstimate(message, context, balance) ?? bound)
+  bound = min(bound, gasMax)
+  return refusingWith(
+    (why) => `failed with ${bound} gas: ${why}`,
+    () => {
+      const priced = priceMessage(message, context)
+      checkFunds(priced, bound, balance)
+      if (bound < priced.intrinsicGas) throw new FaultError({ kind: 'GasExceedsAllowance', allowance: bound })
+      checkFloor(priced, bound)
+      return { priced, gasLimit: bound }
+    },
+  )
 }
 
 function min(a: bigint, b: bigint): bigint {

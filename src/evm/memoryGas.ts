@@ -63,11 +63,13 @@ const handlers: ReadonlyMap<number, GasHandler> = new Map<number, GasHandler>([
   [
     0x3e, // RETURNDATACOPY
     (state, gas, common) => {
+      const cost = copy(state, gas, common) as bigint
       const [, offset, length] = state.stack.peek(3) as [bigint, bigint, bigint]
-      if (offset + length > BigInt(state.returnBytes.length)) {
+      // What cannot be paid fails for that.
+      if (state.gasLeft >= cost && offset + length > BigInt(state.returnBytes.length)) {
         throw new EVMError(returnDataOutOfBounds as EVMError['error'])
       }
-      return copy(state, gas, common)
+      return cost
     },
   ],
   [0x51, word], // MLOAD

@@ -5,7 +5,7 @@
  */
 
 import { gasPerBlob } from '../chain/feeMarket.js'
-import { includesFork } from '../chain/forks.js'
+import { type ForkName, includesFork } from '../chain/forks.js'
 import {
   calldataFloorGas,
   initcodeBytesMax,
@@ -13,7 +13,7 @@ import {
   type TransactionShape,
 } from '../chain/intrinsicGas.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
-import { type Fault, FaultError } from '../primitives/faults.js'
+import { FaultError } from '../primitives/faults.js'
 import type { BlockContext } from './blockContext.js'
 import type { CallMessage } from './execution.js'
 
@@ -42,23 +42,53 @@ const zeroAddress = new Uint8Array(20)
 const blobsPerTransactionMax = 6
 const versionedHashVersion = 1
 
-/** Checks everything but gas limit and balance. Throws FaultError. */
+/**
+ * Does `check` and puts what go-ethereum puts around the reason of a refusal, which depends on who asks: `words` makes
+ * the whole text of it.
+ */
+export function refusingWith<T>(words: (why: string) => string, check: () => T): T {
+  try {
+    return check()
+  } catch (error) {
+    if (!(error instanceof FaultError) || error.fault.kind !== 'MessageRefused') throw error
+    throw refused(words(error.fault.why))
+  }
+}
+
+/** Refuses creations that cannot be written as a transaction. Throws FaultError MessageRefused, as all below. */
+export function checkRecipient({ to, blobVersionedHashes, authorizationList }: CallMessage): void {
+  if (to !== undefined) return
+  if (blobVersionedHashes !== undefined) throw refused('blob transaction of type create')
+  if (authorizationList !== undefined) {
+    throw refused('EIP-7702 transaction cannot be used to create contract')
+  }
+}
+
+/** Wei per gas that the sender must be able to pay. A block without a base fee knows no other price than gasPrice. */
+export function feeCapOf({ gasPrice, maxFeePerGas }: CallMessage, { baseFee }: BlockContext): bigint {
+  return gasPrice ?? (baseFee === undefined ? undefined : maxFeePerGas) ?? 0n
+}
+
+/** Checks everything but gas limit and balance. */
 export function priceMessage(message: CallMessage, block: BlockContext): PricedMessage {
   const sender = message.from ?? zeroAddress
-  // A block without a base fee knows no other price than gasPrice.
+  const feeCap = feeCapOf(message, block)
   const hasMarket = block.baseFee !== undefined
-  const feeCap = message.gasPrice ?? (hasMarket ? message.maxFeePerGas : undefined) ?? 0n
   const tip = message.gasPrice ?? (hasMarket ? message.maxPriorityFeePerGas : undefined) ?? 0n
   const isFree = feeCap === 0n && tip === 0n
   const baseFee = isFree && block.baseFee !== undefined ? 0n : block.baseFee
-  if (!isFree && baseFee !== undefined && includesFork(block.fork, 'london'))
+  if (!isFree && baseFee !== undefined && includesFork(block.fork, 'london')) {
     checkFees(sender, feeCap, tip, baseFee)
+  }
+  if (message.accessList !== undefined && !includesFork(block.fork, 'berlin')) {
+    throw unsupported('access list', sender)
+  }
   const blobs = BigInt(message.blobVersionedHashes?.length ?? 0)
   const blobFeeCap = message.maxFeePerBlobGas ?? 0n
   const blobBaseFee =
     blobs > 0n && blobFeeCap === 0n && block.blobBaseFee !== undefined ? 0n : block.blobBaseFee
   checkBlobs(message, block, sender, blobFeeCap)
-  checkAuthorizations(message, sender)
+  checkAuthorizations(message, block.fork, sender)
   const shape = messageShape(message)
   if (shape.isCreation && includesFork(block.fork, 'shanghai') && shape.data.length > initcodeBytesMax) {
     throw refused(`max initcode size exceeded: code size ${shape.data.length} limit ${initcodeBytesMax}`)
@@ -82,35 +112,65 @@ export function startGas({ intrinsicGas, floorGas }: PricedMessage): bigint {
   return intrinsicGas > floorGas ? intrinsicGas : floorGas
 }
 
-/** Checks a gas limit against the sender's balance and the cost before execution. Throws FaultError. */
+/** Checks a gas limit against the sender's balance and the cost before execution. */
 export function checkGasLimit(priced: PricedMessage, gasLimit: bigint, balance: bigint): void {
-  const { message, sender, feeCap, blobCostCap } = priced
-  if (balance < message.value) throw new FaultError({ kind: 'InsufficientFunds', purpose: 'transfer' })
-  const want = gasLimit * feeCap + blobCostCap + message.value
-  if (balance < want) {
-    const detail = { address: sender, have: balance, want }
-    throw new FaultError({ kind: 'InsufficientFunds', purpose: 'gas', detail })
-  }
-  const { intrinsicGas, floorGas } = priced
+  checkFunds(priced, gasLimit, balance)
+  const { intrinsicGas } = priced
   if (gasLimit < intrinsicGas) {
-    throw new FaultError({ kind: 'IntrinsicGasTooLow', have: gasLimit, want: intrinsicGas })
+    throw refused(`intrinsic gas too low: have ${gasLimit}, want ${intrinsicGas}`)
   }
+  checkFloor(priced, gasLimit)
+}
+
+/** Checks that the sender can pay for a gas limit. */
+export function checkFunds(
+  { message, sender, feeCap, blobCostCap }: PricedMessage,
+  gasLimit: bigint,
+  balance: bigint,
+): void {
+  const want = gasLimit * feeCap + blobCostCap + message.value
+  if (balance >= want) return
+  const lack = want < 2n ** 256n ? `have ${balance} want ${want}` : 'required balance exceeds 256 bits'
+  throw refused(`${insufficientFunds}: address ${toChecksumAddress(sender)} ${lack}`)
+}
+
+/** Checks that a gas limit covers what data costs at least (EIP-7623). */
+export function checkFloor({ floorGas }: PricedMessage, gasLimit: bigint): void {
   if (gasLimit < floorGas) {
-    throw refused(`insufficient gas for floor data gas cost: gas ${gasLimit}, minimum needed ${floorGas}`)
+    throw refused(`insufficient gas for floor data gas cost: have ${gasLimit}, want ${floorGas}`)
   }
 }
 
-/** How much gas the sender can pay for; undefined for any amount. Throws FaultError InsufficientFunds for none. */
-export function affordableGas(priced: PricedMessage, balance: bigint): bigint | undefined {
-  const { message, feeCap, blobCostCap, sender } = priced
-  if (balance < message.value) throw new FaultError({ kind: 'InsufficientFunds', purpose: 'transfer' })
+/** How much gas the sender can pay for, at least none; undefined for any amount. */
+export function affordableGas(
+  { message, feeCap, blobCostCap }: PricedMessage,
+  balance: bigint,
+): bigint | undefined {
+  if (feeCap === 0n) return undefined
   const left = balance - message.value - blobCostCap
-  if (left < 0n) {
-    const detail = { address: sender, have: balance, want: message.value + blobCostCap }
-    throw new FaultError({ kind: 'InsufficientFunds', purpose: 'gas', detail })
-  }
-  return feeCap === 0n ? undefined : left / feeCap
+  return left < 0n ? 0n : left / feeCap
 }
+
+/** As {@link affordableGas}, by the rules of an estimate: value and blobs have to leave something for gas. */
+export function affordableForEstimate(
+  message: CallMessage,
+  block: BlockContext,
+  balance: bigint,
+): bigint | undefined {
+  const feeCap = feeCapOf(message, block)
+  if (feeCap === 0n) return undefined
+  let left = balance
+  if (message.value >= left) throw refused('insufficient funds for transfer')
+  left -= message.value
+  const blobs = BigInt(message.blobVersionedHashes?.length ?? 0)
+  if (blobs > 0n && includesFork(block.fork, 'cancun')) {
+    left -= blobs * gasPerBlob * (message.maxFeePerBlobGas ?? 0n)
+    if (left <= 0n) throw refused(insufficientFunds)
+  }
+  return left / feeCap
+}
+
+const insufficientFunds = 'insufficient funds for gas * price + value'
 
 function messageShape({ to, data, accessList = [], authorizationList = [] }: CallMessage): TransactionShape {
   return {
@@ -137,18 +197,16 @@ function checkFees(sender: Uint8Array, feeCap: bigint, tip: bigint, baseFee: big
 }
 
 function checkBlobs(
-  { to, blobVersionedHashes: hashes }: CallMessage,
+  { blobVersionedHashes: hashes }: CallMessage,
   { fork, blobBaseFee }: BlockContext,
   sender: Uint8Array,
   feeCap: bigint,
 ): void {
   if (hashes === undefined) return
-  if (to === undefined) throw refused('blob transaction of type create')
+  if (!includesFork(fork, 'cancun')) throw unsupported('blob', sender)
   if (hashes.length === 0) throw refused('blob transaction missing blob hashes')
   if (includesFork(fork, 'osaka') && hashes.length > blobsPerTransactionMax) {
-    throw refused(
-      `blob transaction has too many blobs (have=${hashes.length}, max=${blobsPerTransactionMax})`,
-    )
+    throw refused('blob transaction has too many blobs')
   }
   for (const [index, hash] of hashes.entries()) {
     if (hash[0] !== versionedHashVersion) throw refused(`blob ${index} has invalid hash version`)
@@ -160,16 +218,25 @@ function checkBlobs(
   }
 }
 
-function checkAuthorizations({ to, authorizationList: list }: CallMessage, sender: Uint8Array): void {
+function checkAuthorizations(
+  { authorizationList: list }: CallMessage,
+  fork: ForkName,
+  sender: Uint8Array,
+): void {
   if (list === undefined) return
-  const who = `(sender ${toChecksumAddress(sender)})`
-  if (to === undefined) throw refused(`EIP-7702 transaction cannot be used to create contract ${who}`)
-  if (list.length === 0) throw refused(`EIP-7702 transaction with empty auth list ${who}`)
+  if (!includesFork(fork, 'prague')) throw unsupported('setcode', sender)
+  if (list.length === 0) {
+    throw refused(`EIP-7702 transaction with empty auth list (sender ${toChecksumAddress(sender)})`)
+  }
 }
 
-function refused(why: string): FaultError {
-  const fault: Fault = { kind: 'MessageRefused', why }
-  return new FaultError(fault)
+function unsupported(kind: string, sender: Uint8Array): FaultError {
+  return refused(`transaction type not supported: ${kind} tx (sender ${toChecksumAddress(sender)})`)
+}
+
+/** `why` is go-ethereum's sentence, of which more may stand around it. */
+export function refused(why: string): FaultError {
+  return new FaultError({ kind: 'MessageRefused', why })
 }
 
 function min(a: bigint, b: bigint): bigint {

@@ -11,8 +11,9 @@ import type { StateView } from '../state/stateView.js'
 import type { AccessRecorder } from './accessRecorder.js'
 import { applyAuthorizations, type SignedAuthorization } from './authorizations.js'
 import type { CallEvm } from './callEvm.js'
-import type { OpcodeEntry } from './frameLoop.js'
+import type { OpcodeEntry, RunState } from './frameLoop.js'
 import type { GasNeed } from './gasRecorder.js'
+import { invalidOpcodeReason, payingFailure } from './haltReasons.js'
 import type { JobWatch } from './jobWatch.js'
 import { JournaledState } from './journaledState.js'
 import type { PricedMessage } from './messageChecks.js'
@@ -35,8 +36,8 @@ export interface RunInput {
 /** Why an execution failed. */
 export type Failure =
   | { readonly kind: 'reverted' }
-  | { readonly kind: 'outOfGas' }
-  /** `why` in the words of go-ethereum. */
+  /** `why` in the words of go-ethereum, here and below. */
+  | { readonly kind: 'outOfGas'; readonly why: string }
   | { readonly kind: 'other'; readonly why: string }
 
 export interface MessageLog {
@@ -106,7 +107,7 @@ function toOutcome(
   const refundMax = spent / (includesFork(context.fork, 'london') ? 5n : 2n)
   const refund = authorizationRefund + (execResult.gasRefund ?? 0n)
   const afterRefund = spent - (refund < refundMax ? refund : refundMax)
-  const failure = toFailure(execResult, evm.opcodeTable, watch)
+  const failure = toFailure(execResult, evm, watch)
   return {
     failure,
     returnData: execResult.returnValue,
@@ -117,41 +118,35 @@ function toOutcome(
 }
 
 const failureTexts: ReadonlyMap<string, string> = new Map([
-  [EVMError.errorMessages.CODESIZE_EXCEEDS_MAXIMUM, 'max code size exceeded'],
   [EVMError.errorMessages.STATIC_STATE_CHANGE, 'write protection'],
   [EVMError.errorMessages.CREATE_COLLISION, 'contract address collision'],
-  [EVMError.errorMessages.INVALID_BYTECODE_RESULT, 'invalid code: must not begin with 0xef'],
-  [EVMError.errorMessages.INITCODE_SIZE_VIOLATION, 'max initcode size exceeded'],
-  [EVMError.errorMessages.STACK_OVERFLOW, 'stack limit reached 1024 (1023)'],
+  // Of a creation in Frontier.
+  [EVMError.errorMessages.CODESTORE_OUT_OF_GAS, 'contract creation code storage out of gas'],
 ])
 
 function toFailure(
   { exceptionError, runState }: EVMResult['execResult'],
-  table: readonly OpcodeEntry[],
+  evm: CallEvm,
   watch: JobWatch,
 ): Failure | undefined {
   if (exceptionError === undefined) return undefined
   if (exceptionError instanceof PrecompileError) return { kind: 'other', why: exceptionError.why(watch) }
   const error: string = exceptionError.error
   if (error === EVMError.errorMessages.REVERT) return { kind: 'reverted' }
-  if (error === EVMError.errorMessages.OUT_OF_GAS) return { kind: 'outOfGas' }
-  // Frontier keeps the account without its code; nobody who creates a contract means that.
-  if (error === EVMError.errorMessages.CODESTORE_OUT_OF_GAS) return { kind: 'outOfGas' }
+  if (error === EVMError.errorMessages.OUT_OF_GAS) {
+    if (runState === undefined) return { kind: 'outOfGas', why: 'out of gas' }
+    const state = runState as unknown as RunState
+    const entry = evm.opcodeTable[state.opCode] as OpcodeEntry
+    const { isOutOfGas, why } = payingFailure(state, entry, evm.fork, evm.callFacts)
+    return { kind: isOutOfGas ? 'outOfGas' : 'other', why }
+  }
   // The library appends where it was.
   if (error.startsWith(EVMError.errorMessages.INVALID_JUMP))
     return { kind: 'other', why: 'invalid jump destination' }
   if (error === EVMError.errorMessages.INVALID_OPCODE && runState !== undefined) {
-    return { kind: 'other', why: `invalid opcode: ${opcodeName(runState.opCode, table)}` }
+    return { kind: 'other', why: invalidOpcodeReason(runState.opCode) }
   }
   return { kind: 'other', why: failureTexts.get(error) ?? error }
-}
-
-const designatedInvalid = 0xfe
-
-function opcodeName(opcode: number, table: readonly OpcodeEntry[]): string {
-  const info = table[opcode]?.opcodeInfo
-  if (opcode === designatedInvalid || info?.code === opcode) return info?.name ?? 'INVALID'
-  return `opcode 0x${opcode.toString(16)} not defined`
 }
 
 /** Addresses that are warm from the start (EIP-2929, EIP-3651), and the access list (EIP-2930). */

@@ -5,15 +5,14 @@
  */
 import type { ForkSchedule } from '../chain/forks.js'
 import type { Address } from '../primitives/bytes.js'
-import { FaultError } from '../primitives/faults.js'
 import { type Account, hasCode } from '../state/account.js'
 import type { StateView } from '../state/stateView.js'
 import type { ChainReader } from '../store/chainReader.js'
 import { BlockContexts, type ResolvedContext } from './blockContext.js'
 import { openState, placeOf } from './blockState.js'
 import type { ExecutionRequest } from './execution.js'
-import { callGas, estimateBound } from './gasBounds.js'
-import { priceMessage, startGas } from './messageChecks.js'
+import { startCall, startEstimate } from './gasBounds.js'
+import { startGas } from './messageChecks.js'
 
 /**
  * Longest data of a message that is answered here. A transfer without data takes 8 µs and one with this much 18 µs,
@@ -45,12 +44,7 @@ export class PlainTransfers {
   estimate(request: ExecutionRequest): bigint | undefined {
     const transfer = this.find(request)
     if (transfer === undefined) return undefined
-    const { context } = transfer.resolved
-    const priced = priceMessage(request.message, context)
-    const bound = estimateBound(request, priced, transfer.balance, context.fork)
-    const gas = startGas(priced)
-    if (gas > bound) throw new FaultError({ kind: 'GasExceedsAllowance', allowance: bound })
-    return gas
+    return startGas(startEstimate(request, transfer.resolved.context, transfer.balance).priced)
   }
 
   /** Whether a call is a plain transfer, which returns nothing. Throws what {@link Execution.call} rejects with. */
@@ -59,7 +53,7 @@ export class PlainTransfers {
     if (transfer === undefined) return false
     // A sum beyond 256 bits is a failure in execution.
     if ((transfer.recipient?.balance ?? 0n) + request.message.value >= wordEnd) return false
-    callGas(request, priceMessage(request.message, transfer.resolved.context), transfer.balance)
+    startCall(request, transfer.resolved.context, transfer.balance)
     return true
   }
 

@@ -15,18 +15,18 @@ export function movePrecompiles(own: Precompiles, overrides: readonly AccountOve
   if (overrides.length === 0) return own
   const moved = new Map(own)
   const overridden = new Set(overrides.map(({ address }) => hexDigits(address)))
-  const targets = new Set<string>()
-  for (const { address, movePrecompileTo: target } of overrides) {
+  // In go-ethereum's order, so that the last of two moves to one place is the same.
+  const inOrder = [...overrides].sort((a, b) => Buffer.compare(a.address, b.address))
+  for (const { address, movePrecompileTo: target } of inOrder) {
     const from = hexDigits(address)
     const contract = own.get(from)
     if (target !== undefined) {
       const to = hexDigits(target)
       if (contract === undefined) throw refused(`account ${toChecksumAddress(address)} is not a precompile`)
-      if (overridden.has(to) || targets.has(to)) {
+      if (overridden.has(to)) {
         throw refused(`account ${toChecksumAddress(target)} is already overridden`)
       }
       moved.set(to, contract)
-      targets.add(to)
     }
     if (contract !== undefined) moved.delete(from)
   }

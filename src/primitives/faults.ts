@@ -43,13 +43,6 @@ export type Fault =
   /** `reason` as decoded from `data`, where it could be; `data` is the raw revert data. */
   | { readonly kind: 'ExecutionReverted'; readonly reason: string | undefined; readonly data: Uint8Array }
   | { readonly kind: 'GasExceedsAllowance'; readonly allowance: bigint }
-  /** `detail` names the account and what it lacks. */
-  | {
-      readonly kind: 'InsufficientFunds'
-      readonly purpose: 'transfer' | 'gas'
-      readonly detail?: { readonly address: Uint8Array; readonly have: bigint; readonly want: bigint }
-    }
-  | { readonly kind: 'IntrinsicGasTooLow'; readonly have: bigint; readonly want: bigint }
   /** A message that no block could contain, or that contradicts itself. `why` is the whole text. */
   | { readonly kind: 'MessageRefused'; readonly why: string }
   /** An execution that failed otherwise than by a revert. `why` is the whole text. */

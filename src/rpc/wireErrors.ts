@@ -4,7 +4,6 @@
  */
 import { randomBytes } from 'node:crypto'
 import { bytesToHex } from '../primitives/bytes.js'
-import { toChecksumAddress } from '../primitives/checksumAddress.js'
 import { type Fault, FaultError, type InvokeRefusalCode } from '../primitives/faults.js'
 import { filterKeyBytes, subscriptionBytes } from '../streams/subscriberPool.js'
 
@@ -122,17 +121,6 @@ export function faultToWireError(fault: Fault): WireError {
       }
     case 'GasExceedsAllowance':
       return { code: -32000, message: `gas required exceeds allowance (${fault.allowance})` }
-    case 'InsufficientFunds': {
-      const what = fault.purpose === 'gas' ? 'gas * price + value' : 'transfer'
-      const { detail } = fault
-      const who =
-        detail === undefined
-          ? ''
-          : `: address ${toChecksumAddress(detail.address)} have ${detail.have} want ${detail.want}`
-      return { code: -32000, message: `insufficient funds for ${what}${who}` }
-    }
-    case 'IntrinsicGasTooLow':
-      return { code: -32000, message: `intrinsic gas too low: have ${fault.have}, want ${fault.want}` }
     case 'MessageRefused':
     case 'ExecutionFailed':
       return { code: -32000, message: fault.why }

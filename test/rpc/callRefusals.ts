@@ -3,6 +3,13 @@ import type { Service } from '../service.js'
 
 type Refusal = readonly [what: string, params: readonly unknown[], code: number, message: string | RegExp]
 
+/** What each method puts around the reason for which a message cannot start. */
+const around: Readonly<Record<string, (why: string) => RegExp>> = {
+  eth_call: (why) => new RegExp(`^err: ${why} \\(supplied gas [0-9]+\\)$`),
+  eth_estimateGas: (why) => new RegExp(`^failed with [0-9]+ gas: ${why}$`),
+  eth_createAccessList: (why) => new RegExp(`^failed to apply transaction: 0x[0-9a-f]{64} err: ${why}$`),
+}
+
 const to = `0x${'11'.repeat(20)}`
 const hash = `0x01${'00'.repeat(31)}`
 
@@ -59,18 +66,6 @@ const refusals: readonly Refusal[] = [
     'both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified',
   ],
   [
-    'a tip above the cap',
-    [{ to, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x2' }],
-    -32000,
-    /^max priority fee per gas higher than max fee per gas: address 0x0{40}, maxPriorityFeePerGas: 2, maxFeePerGas: 1$/,
-  ],
-  [
-    'a cap below the base fee',
-    [{ to, maxFeePerGas: '0x1' }],
-    -32000,
-    /^max fee per gas less than block base fee: /,
-  ],
-  [
     "another chain's id",
     [{ to, chainId: '0x1' }],
     -32000,
@@ -81,13 +76,6 @@ const refusals: readonly Refusal[] = [
     [{ data: '0x00', blobVersionedHashes: [hash] }],
     -32000,
     'blob transaction of type create',
-  ],
-  ['no blob', [{ to, blobVersionedHashes: [] }], -32000, 'blob transaction missing blob hashes'],
-  [
-    'a blob hash of another version',
-    [{ to, blobVersionedHashes: [`0x${'00'.repeat(32)}`] }],
-    -32000,
-    'blob 0 has invalid hash version',
   ],
   [
     'an access list that is none',
@@ -113,13 +101,6 @@ const refusals: readonly Refusal[] = [
     -32602,
     "invalid argument 0: missing required field 'yParity' for SetCodeAuthorization",
   ],
-  [
-    'an empty authorization list',
-    [{ to, authorizationList: [] }],
-    -32000,
-    /^EIP-7702 transaction with empty auth list \(sender 0x0{40}\)$/,
-  ],
-  ['value without funds', [{ from: to, to, value: '0x1' }], -32000, 'insufficient funds for transfer'],
   ['an unknown block', [{ to }, '0xffffff'], -32000, 'header not found'],
   ['an unknown hash', [{ to }, hash], -32000, 'header for hash not found'],
   [
@@ -130,12 +111,32 @@ const refusals: readonly Refusal[] = [
   ],
 ]
 
+/** Call objects of messages that cannot start, with go-ethereum's reason as a pattern. */
+const unable: readonly (readonly [what: string, call: object, why: string])[] = [
+  ['no blob', { blobVersionedHashes: [] }, 'blob transaction missing blob hashes'],
+  [
+    'a blob hash of another version',
+    { blobVersionedHashes: [`0x${'00'.repeat(32)}`] },
+    'blob 0 has invalid hash version',
+  ],
+  [
+    'an empty authorization list',
+    { authorizationList: [] },
+    'EIP-7702 transaction with empty auth list \\(sender 0x0{40}\\)',
+  ],
+  [
+    'value without funds',
+    { from: to, value: '0x1' },
+    'insufficient funds for gas \\* price \\+ value: address 0x1{40} have 0 want 1',
+  ],
+]
+
 /** Members that say nothing about what is executed, and what stands in for them. */
 const ignored: readonly (readonly [what: string, call: object])[] = [
   ...['0x02', '0x9', 'junk', '', 5, -1.5, true, [], {}, null].map(
     (type) => [`the type ${JSON.stringify(type)}`, { type }] as const,
   ),
-  ['empty strings for zeros', { value: '', gasPrice: '', nonce: '', data: '' }],
+  ['empty strings for zeros', { value: '', nonce: '', data: '' }],
   ['data beside input', { data: '0x01', input: '0x' }],
   ['members that nobody knows', { gasPrices: 5, sidecar: [] }],
 ]
@@ -155,5 +156,9 @@ export async function checkCallRefusals(t: Test, service: Service, method: strin
   for (const [what, params, code, message] of refusals) {
     const { error } = await service.call(method, params)
     t.match(error, { code, message }, what)
+  }
+  for (const [what, call, why] of unable) {
+    const { error } = await service.call(method, [{ to, ...call }])
+    t.match(error, { code: -32000, message: around[method]?.(why) }, what)
   }
 }

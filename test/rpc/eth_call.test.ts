@@ -84,7 +84,7 @@ t.test('other failures are named', async (t) => {
   t.same((await run('5b5f56', { gas: '0xffff' })).error, { code: -32000, message: 'out of gas' })
   t.same((await ask({ to: addressOf('Tide'), gas: '0x5207' })).error, {
     code: -32000,
-    message: 'intrinsic gas too low: have 20999, want 21000',
+    message: 'err: intrinsic gas too low: have 20999, want 21000 (supplied gas 20999)',
   })
   t.match(
     (
@@ -98,7 +98,7 @@ t.test('other failures are named', async (t) => {
     {
       code: -32000,
       message:
-        /^insufficient funds for gas \* price \+ value: address 0x5{40} have 0 want 23089744183275000$/,
+        /^err: insufficient funds for gas \* price \+ value: address 0x5{40} have 0 want 23089744183275000 \(supplied gas 21000\)$/,
     },
   )
 })

@@ -4,9 +4,19 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import type { AccountOverride, Authorization } from '../../../src/evm/execution.js'
 import { bytesToBigInt, bytesToHex, concatBytes, hexToBytes } from '../../../src/primitives/bytes.js'
 import { assemble, returnTop } from './assembly.js'
-import { addressOf, demoExecution, goOn, type Message, requestOf, succeedsWith } from './demoExecution.js'
+import {
+  addressOf,
+  demoExecution,
+  faultOf,
+  goOn,
+  type Message,
+  requestOf,
+  succeedsWith,
+} from './demoExecution.js'
 
 const demoChainId = 8433
+/** Before Osaka no transaction's gas is bounded. */
+const pragueTime = 1_735_691_883n
 const delegate = addressOf(1)
 const other = addressOf(2)
 const codes: readonly AccountOverride[] = [
@@ -154,4 +164,31 @@ t.test('accounts that authorize are in no access list unless their slots are tou
     accessList.map(({ address, storageKeys }) => [bytesToHex(address), storageKeys.map(bytesToBigInt)]),
     [[bytesToHex(signer.address), [4n]]],
   )
+})
+
+t.test('signers are looked for where the gas pays for them, and only until the job is to stop', async (t) => {
+  // Each has a signature of its own, of somebody.
+  const list = Array.from({ length: 14_000 }, (_, at) => ({
+    chainId: 0n,
+    address: delegate,
+    nonce: 0n,
+    yParity: at % 2,
+    r: BigInt(at + 1),
+    s: 1n,
+  }))
+  for (const ask of ['call', 'estimate', 'accessList'] as const) {
+    let asked = 0
+    const request = requestOf({ to: other, authorizationList: list })
+    const dear = demoExecution[ask](request, () => ++asked < 0)
+    t.match(await faultOf(dear), { kind: /^(MessageRefused|GasExceedsAllowance)$/ }, ask)
+    t.ok(asked < 10, `${ask}: nothing was recovered, ${asked} looks`)
+    asked = 0
+    const rest = { gasDefault: 2n ** 40n, gasMax: 2n ** 40n, blockOverrides: { time: pragueTime } }
+    const long = demoExecution[ask](
+      requestOf({ to: other, authorizationList: list }, [], rest),
+      () => ++asked > 50,
+    )
+    t.match(await faultOf(long), { kind: 'ExecutionTimedOut' }, ask)
+    t.ok(asked < 55, `${ask}: ${asked} looks`)
+  }
 })

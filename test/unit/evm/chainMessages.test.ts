@@ -116,6 +116,8 @@ async function compareEstimates(
       message,
       gasDefault,
       gasMax: 300_000_000n,
+      // The first block of a fork may hold messages that the block before it could not.
+      blockOverrides: { number: BigInt(stored.header.number), time: BigInt(stored.header.timestamp) },
     }
     let estimate: { readonly gas: bigint; readonly runs: number }
     try {

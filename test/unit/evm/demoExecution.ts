@@ -65,7 +65,7 @@ export async function succeedsWith(
     return (await execution.call(exact, goOn)).failure === undefined
   } catch (error) {
     const kind = error instanceof FaultError ? error.fault.kind : undefined
-    if (kind === 'IntrinsicGasTooLow' || kind === 'MessageRefused') return false
+    if (kind === 'MessageRefused') return false
     throw error
   }
 }

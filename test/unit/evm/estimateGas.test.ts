@@ -233,8 +233,8 @@ t.test('the bound is what is given, what may be had, and what can be paid for', 
   const price = 10n ** 18n / 80_000n
   t.same(await faultOf(run({ gasPrice: price })), { kind: 'GasExceedsAllowance', allowance: 80_000n })
   t.same(await faultOf(run({ gasPrice: price, value: 10n ** 18n + 1n })), {
-    kind: 'InsufficientFunds',
-    purpose: 'transfer',
+    kind: 'MessageRefused',
+    why: 'insufficient funds for transfer',
   })
 })
 

@@ -42,7 +42,7 @@ t.test('an override of number and time chooses the rules', async (t) => {
   const early = { ...push0, blockOverrides: { number: 120n, time: 1_735_691_100n } }
   t.match((await demoExecution.call(early, goOn)).failure, {
     kind: 'ExecutionFailed',
-    why: 'invalid opcode: opcode 0x5f not defined',
+    why: 'invalid opcode: PUSH0',
   })
 })
 

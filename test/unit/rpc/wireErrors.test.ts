@@ -96,20 +96,10 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32000,
     'gas required exceeds allowance (21000)',
   ],
-  InsufficientFunds: [
-    { kind: 'InsufficientFunds', purpose: 'gas' },
-    -32000,
-    'insufficient funds for gas * price + value',
-  ],
   ExecutionTimedOut: [
     { kind: 'ExecutionTimedOut', limitSeconds: 5 },
     -32000,
     'execution aborted (timeout = 5s)',
-  ],
-  IntrinsicGasTooLow: [
-    { kind: 'IntrinsicGasTooLow', have: 1n, want: 21_000n },
-    -32000,
-    'intrinsic gas too low: have 1, want 21000',
   ],
   MessageRefused: [{ kind: 'MessageRefused', why: 'it is odd' }, -32000, 'it is odd'],
   ExecutionFailed: [{ kind: 'ExecutionFailed', why: 'out of gas' }, -32000, 'out of gas'],
@@ -165,10 +155,6 @@ t.test('every fault has its code and wording', async (t) => {
   t.equal(
     faultToWireError({ kind: 'ExecutionReverted', reason: undefined, data: new Uint8Array() }).message,
     'execution reverted',
-  )
-  t.equal(
-    faultToWireError({ kind: 'InsufficientFunds', purpose: 'transfer' }).message,
-    'insufficient funds for transfer',
   )
 })
 

@@ -1,0 +1,99 @@
+/**
+ * A message as the transaction that eth_createAccessList takes it for: fees that go-ethereum fills in or refuses, and
+ * the hash by which it names the transaction that could not be applied (internal/ethapi/transaction_args.go).
+ */
+import { includesFork } from '../chain/forks.js'
+import { bytesToHex, concatBytes, toMinimalBytes, toQuantity } from '../primitives/bytes.js'
+import { keccak256 } from '../primitives/keccak.js'
+import { encodeRlp, type RlpItem } from '../primitives/rlp.js'
+import type { BlockContext } from './blockContext.js'
+import type { CallMessage } from './execution.js'
+import { refused } from './messageChecks.js'
+
+/**
+ * The message with fees that follow from those it has: the cap from a tip, the blobs' from the block. A message without
+ * any fee stays free. Throws FaultError MessageRefused for fees that no transaction can have.
+ */
+export function withFees(message: CallMessage, { baseFee, blobBaseFee, fork }: BlockContext): CallMessage {
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, authorizationList } = message
+  if (maxFeePerBlobGas === 0n) throw refused('maxFeePerBlobGas, if specified, must be non-zero')
+  if (gasPrice !== undefined && authorizationList !== undefined) {
+    throw refused('both gasPrice and authorizationList specified')
+  }
+  if (maxFeePerGas !== undefined && maxPriorityFeePerGas !== undefined) {
+    if (maxFeePerGas === 0n) throw refused('maxFeePerGas must be non-zero')
+    if (maxFeePerGas < maxPriorityFeePerGas) {
+      const [cap, tip] = [maxFeePerGas, maxPriorityFeePerGas].map((fee) => toQuantity(fee))
+      throw refused(`maxFeePerGas (${cap}) < maxPriorityFeePerGas (${tip})`)
+    }
+  }
+  const isLondon = includesFork(fork, 'london')
+  if (gasPrice === 0n && isLondon) throw refused('gasPrice must be non-zero after london fork')
+  if (gasPrice === undefined && maxFeePerGas === undefined && maxPriorityFeePerGas === undefined)
+    return message
+  const hasBoth = maxFeePerGas !== undefined && maxPriorityFeePerGas !== undefined
+  if (gasPrice === undefined && !hasBoth && !isLondon) {
+    throw refused('maxFeePerGas and maxPriorityFeePerGas are not valid before London is active')
+  }
+  const pricesBlobs = message.blobVersionedHashes !== undefined && maxFeePerBlobGas === undefined
+  return {
+    ...message,
+    // Twice what the block asks for, so that the transaction stays valid while that rises.
+    ...(pricesBlobs && blobBaseFee !== undefined ? { maxFeePerBlobGas: 2n * blobBaseFee } : {}),
+    ...(maxPriorityFeePerGas !== undefined && maxFeePerGas === undefined
+      ? { maxFeePerGas: maxPriorityFeePerGas + 2n * (baseFee ?? 0n) }
+      : {}),
+  }
+}
+
+/** What the hash of a transaction is made from beside the message. */
+export interface TransactionFacts {
+  readonly chainId: bigint
+  readonly gasLimit: bigint
+  readonly nonce: bigint
+}
+
+/** The hash of a message as a transaction without a signature. */
+export function transactionHash(
+  message: CallMessage,
+  { chainId, gasLimit, nonce }: TransactionFacts,
+): string {
+  const { gasPrice, blobVersionedHashes, authorizationList } = message
+  const body: RlpItem[] = [quantity(gasLimit), message.to ?? nothing, quantity(message.value), message.data]
+  const unsigned: RlpItem[] = [nothing, nothing, nothing]
+  if (gasPrice !== undefined) {
+    return bytesToHex(keccak256(encodeRlp([quantity(nonce), quantity(gasPrice), ...body, ...unsigned])))
+  }
+  const accessList = (message.accessList ?? []).map(({ address, storageKeys }) => [address, storageKeys])
+  const market: RlpItem[] = [
+    quantity(chainId),
+    quantity(nonce),
+    quantity(message.maxPriorityFeePerGas ?? 0n),
+    quantity(message.maxFeePerGas ?? 0n),
+    ...body,
+    accessList,
+  ]
+  if (authorizationList !== undefined) {
+    const authorizations = authorizationList.map(({ chainId, address, nonce, yParity, r, s }) => [
+      quantity(chainId),
+      address,
+      ...[nonce, BigInt(yParity), r, s].map(quantity),
+    ])
+    return typedHash(4, [...market, authorizations, ...unsigned])
+  }
+  if (blobVersionedHashes !== undefined) {
+    const feeCap = quantity(message.maxFeePerBlobGas ?? 0n)
+    return typedHash(3, [...market, feeCap, blobVersionedHashes, ...unsigned])
+  }
+  return typedHash(2, [...market, ...unsigned])
+}
+
+const nothing = new Uint8Array(0)
+
+function quantity(value: bigint): Uint8Array {
+  return toMinimalBytes(value)
+}
+
+function typedHash(type: number, fields: RlpItem): string {
+  return bytesToHex(keccak256(concatBytes(Uint8Array.of(type), encodeRlp(fields))))
+}
