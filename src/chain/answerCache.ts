@@ -1,5 +1,8 @@
 import type { AskedBefore } from '../primitives/askedBefore.js'
 
+/** What one answer may take of a budget: one that took more would push out hundreds that others ask for. */
+const shareMax = 1 / 4
+
 /**
  * Answers rendered once, kept within a budget of bytes; the least recently used leaves first. Keys name content
  * (a block hash and what was rendered of it), so nothing here can become wrong.
@@ -41,9 +44,12 @@ export class AnswerCache {
     return held
   }
 
-  /** Holds `answer` under `key`, unless it alone exceeds the budget; the cache owns it from now on. */
+  /**
+   * Holds `answer` under `key`, unless it alone takes more than {@link shareMax} of the budget; the cache owns it from
+   * now on.
+   */
   keep(key: string, answer: Uint8Array): void {
-    if (answer.length > this.bytesMax || this.asked?.ask(key) === false) return
+    if (answer.length > this.bytesMax * shareMax || this.asked?.ask(key) === false) return
     // Two calls that missed at the same time both bring an answer.
     const before = this.answers.get(key)
     if (before !== undefined) this.bytes -= before.length

@@ -1,6 +1,6 @@
 import type { JobOwner } from '../pool/jobs.js'
 import type { Subscriber } from '../streams/subscriber.js'
-import { unitsPerMs } from './price.js'
+import { bytesPerUnit, unitsPerMs } from './price.js'
 
 /** What a caller may spend; see `access/meter.ts`. */
 export interface Allowance {
@@ -59,7 +59,15 @@ export class Caller implements JobOwner {
 
   /** What the work for this request takes beyond what its calls were charged is owed. */
   ran(cpuMs: number): void {
-    const units = Math.round(cpuMs * unitsPerMs)
+    this.#use(Math.round(cpuMs * unitsPerMs))
+  }
+
+  /** As {@link ran}, for an answer of so many bytes that was made or sent again. */
+  answered(bytes: number): void {
+    this.#use(Math.floor(bytes / bytesPerUnit))
+  }
+
+  #use(units: number): void {
     const owed = units - this.#paidUnits
     this.#paidUnits = Math.max(-owed, 0)
     if (owed > 0) this.identity.allowance?.owe(owed)

@@ -16,7 +16,7 @@ import { Deadline } from './deadline.js'
 import { type Lookup, type Question, RequestReader, readUsualCall } from './envelope.js'
 import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
 import { Failure, type Outcome, repeatedAnswer, singleAnswer } from './outcome.js'
-import { priceOf, unitsMin } from './price.js'
+import { bytesPerUnit, priceOf, unitsMin } from './price.js'
 import { RequestBasis } from './requestBasis.js'
 import { doSteps, type Steps, Turns } from './turns.js'
 import { type DefectLog, thrownToWireError } from './wireErrors.js'
@@ -173,6 +173,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     if (call.kind === 'known') {
       const { known, id } = call
       const refusal = unpaid(caller, known.price)
+      if (refusal === undefined) countBytes(caller, known.json)
       const block = this.#blockText(basis.arrived)
       return refusal === undefined
         ? repeatedAnswer(id, known.tail, block)
@@ -234,11 +235,13 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       if (result instanceof Promise) {
         return result
           .then((json) => {
+            countBytes(caller, json)
             this.#remember(method, call.question, json, price, network)
             return json
           })
           .catch((thrown) => this.#failure(thrown, method.name, caller.keyId))
       }
+      countBytes(caller, result)
       this.#remember(method, call.question, result, price, network)
       return result
     } catch (thrown) {
@@ -310,7 +313,14 @@ function unpaid(caller: Caller, units: number): Failure | undefined {
 
 /** A remembered answer costs what it did when it was made. */
 function repeat({ json, price }: Remembered, caller: Caller): Outcome {
-  return unpaid(caller, price) ?? json
+  const refusal = unpaid(caller, price)
+  if (refusal === undefined) countBytes(caller, json)
+  return refusal ?? json
+}
+
+/** A long answer costs by its bytes. */
+function countBytes(caller: Caller, json: Json): void {
+  if (json.length >= bytesPerUnit) caller.answered(json.length)
 }
 
 function isNull(result: Json): boolean {

@@ -11,6 +11,12 @@
 /** Units that a millisecond of CPU costs. */
 export const unitsPerMs = 100
 
+/**
+ * Bytes of an answer that a unit pays for: to read and render so many takes about 10 µs. Prices are meant for answers
+ * of a usual length: 200 receipts have 400 KB and cost 100 units.
+ */
+export const bytesPerUnit = 4_096
+
 /** Units of a call: as many for each, or as many as follow from its arguments. */
 export type Price<Args> = number | ((args: Args) => number)
 

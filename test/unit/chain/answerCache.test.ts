@@ -4,10 +4,11 @@ import { AnswerCache } from '../../../src/chain/answerCache.js'
 const bytes = (length: number) => new Uint8Array(length)
 
 t.test('what was used longest ago leaves first, whichever way it was used', async (t) => {
-  const cache = new AnswerCache(30)
-  for (const key of ['a', 'b', 'c']) cache.keep(key, bytes(10))
+  const cache = new AnswerCache(40)
+  for (const key of ['a', 'b', 'c', 'z']) cache.keep(key, bytes(10))
   cache.read('a')
   cache.getOrRender('b', () => 'never rendered')
+  cache.read('z')
   cache.keep('d', bytes(10))
   t.strictSame(
     ['a', 'b', 'c', 'd'].map((key) => cache.read(key)?.length),
@@ -16,23 +17,23 @@ t.test('what was used longest ago leaves first, whichever way it was used', asyn
 })
 
 t.test('an answer kept twice counts once', async (t) => {
-  const cache = new AnswerCache(30)
+  const cache = new AnswerCache(40)
   cache.keep('a', bytes(10))
-  for (let i = 0; i < 5; i++) cache.keep('b', bytes(20))
+  for (let i = 0; i < 5; i++) cache.keep('b', bytes(10))
   t.equal(cache.read('a')?.length, 10)
-  t.equal(cache.read('b')?.length, 20)
+  t.equal(cache.read('b')?.length, 10)
 })
 
-t.test('an answer above the whole budget is given and not kept', async (t) => {
-  const cache = new AnswerCache(5)
-  cache.keep('a', bytes(5))
-  t.equal(cache.getOrRender('b', () => '123456')?.length, 6)
-  t.equal(cache.read('b'), undefined)
-  t.equal(cache.read('a')?.length, 5)
+t.test('an answer above a quarter of the budget is given and not kept, and pushes nothing out', async (t) => {
+  const cache = new AnswerCache(20)
+  for (const key of ['a', 'b', 'c', 'd']) cache.keep(key, bytes(5))
+  t.equal(cache.getOrRender('e', () => '123456')?.length, 6)
+  t.equal(cache.read('e'), undefined)
+  for (const key of ['a', 'b', 'c', 'd']) t.equal(cache.read(key)?.length, 5)
 })
 
 t.test('nothing rendered is nothing kept', async (t) => {
-  const cache = new AnswerCache(5)
+  const cache = new AnswerCache(20)
   t.equal(
     cache.getOrRender('a', () => undefined),
     undefined,

@@ -3,7 +3,7 @@ import t from 'tap'
 import { Meter } from '../../../src/access/meter.js'
 import { Caller } from '../../../src/rpc/caller.js'
 import { defineMethod } from '../../../src/rpc/method.js'
-import { priceOf, unitsMax } from '../../../src/rpc/price.js'
+import { bytesPerUnit, priceOf, unitsMax } from '../../../src/rpc/price.js'
 import { bodyText, createTestEndpoint, type TestEndpoint } from './testMethods.js'
 
 const call = (method: string, params = '[]', id = 1) =>
@@ -113,6 +113,32 @@ t.test('a remembered answer costs what it did when it was made', async (t) => {
   t.match(await pay(`[${call('test_dear', '[]', 4)},${call('test_echo')}]`), /limit exceeded.*"result"/)
   t.equal(network.runs, 3)
 })
+
+t.test(
+  'a long answer is paid by its bytes, made or remembered, and what exceeds the price is owed',
+  async (t) => {
+    const long = Math.ceil((40 * bytesPerUnit) / 2)
+    for (const asked of [1, 3]) {
+      const metered = createMetered()
+      for (let id = 0; id < asked; id++) {
+        metered.clock.ms += 60_000
+        const answer = await metered.pay(call('test_bytes', `["0x${long.toString(16)}"]`, id))
+        t.ok(answer.length > long)
+      }
+      t.equal(await unitsLeft(metered), 60, `${asked} times`)
+    }
+    const metered = createMetered()
+    const [three, silent] = [
+      Array.from({ length: 3 }, (_, id) => call('test_bytes', `["0x${long.toString(16)}"]`, id)),
+      call('test_bytes', `["0x${long.toString(16)}"]`).replace('"id":1,', ''),
+    ]
+    await metered.pay(`[${three.join()}]`)
+    t.match(await metered.pay(call('test_echo')), 'limit exceeded')
+    metered.clock.ms += 60_000
+    await metered.pay(silent)
+    t.equal(await unitsLeft(metered), 60, 'an answer that nobody wants was made as well')
+  },
+)
 
 t.test('a call that cannot be paid does not run, and says when it could be', async (t) => {
   const { pay, network, clock } = createMetered()
