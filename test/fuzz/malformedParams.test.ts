@@ -154,7 +154,7 @@ function changed(value: unknown): unknown {
     case 1:
       return { ...value, [memberNames[dice.throw(memberNames.length)] ?? '']: oddValue() }
     case 2:
-      return { ...others, [String(oddValue())]: member }
+      return { ...others, [JSON.stringify(oddValue()).slice(1, 70)]: member }
     default:
       return { ...others, [name]: changed(member) }
   }
