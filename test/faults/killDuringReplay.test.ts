@@ -21,39 +21,41 @@ const threadUrl = new URL('../../src/ingest/ingestThread.js', import.meta.url).h
 const childSource = `
   import { startIngest } from ${JSON.stringify(threadUrl)}
   console.log('started')
-  const thread = startIngest(JSON.parse(process.argv[2]), () => undefined)
+  const thread = startIngest(JSON.parse(process.argv[2]), () => undefined, () => console.log('head'))
   thread.opened.then(() => console.log('opened'), () => undefined)
   thread.finished.then(() => console.log('finished'), ({ name, message }) => console.log('failed', name, message))
 `
 
-interface Ending {
-  readonly output: string
-  /** From the start of the thread until readers may open its store, and until the process was gone. */
-  readonly openedMs: number
-  readonly wholeMs: number
+/** A moment of a replay: some time after so many of its heads. */
+interface Moment {
+  readonly heads: number
+  readonly afterMs: number
 }
 
-/** `killAfterMs` counts from the start of the thread, too: how long a process takes until then varies more. */
-async function runChild(childPath: string, task: ReplayTask, killAfterMs?: number): Promise<Ending> {
+/** Resolves to what it printed, without the heads, and to how many those were. */
+async function runChild(
+  childPath: string,
+  task: ReplayTask,
+  killAt?: Moment,
+): Promise<{ output: string; heads: number }> {
   const child = spawn(process.execPath, [childPath, JSON.stringify(task)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_OPTIONS: '' },
   })
   const closed = once(child, 'close')
   let output = ''
-  const moments = new Map<string, number>()
+  let heads = 0
   let timer: NodeJS.Timeout | undefined
   for await (const line of createInterface({ input: child.stdout })) {
-    output += `${line}\n`
-    moments.set(line, performance.now())
-    if (line === 'started' && killAfterMs !== undefined) {
-      timer = setTimeout(() => child.kill('SIGKILL'), killAfterMs)
+    if (line === 'head') heads++
+    else output += `${line}\n`
+    if (killAt !== undefined && heads >= killAt.heads) {
+      timer ??= setTimeout(() => child.kill('SIGKILL'), killAt.afterMs)
     }
   }
   await closed
   clearTimeout(timer)
-  const start = moments.get('started') ?? 0
-  return { output, openedMs: (moments.get('opened') ?? 0) - start, wholeMs: performance.now() - start }
+  return { output, heads }
 }
 
 /** The head of a store, every block and state of which was checked; undefined before its genesis. */
@@ -96,25 +98,22 @@ t.test(
     const task: ReplayTask = { storePath, mapBytes, genesis, replay: chain.plan }
     const last = bytesToHex(chain.heads.at(-1)?.hash ?? new Uint8Array())
     const whole = 'started\nopened\nfinished\n'
-    t.equal((await runChild(childPath, task)).output, whole)
+    const first = await runChild(childPath, task)
+    t.equal(first.output, whole)
     t.equal(await checkStore(t, storePath, chain), last)
-    // How long a second replay takes, which begins with taking blocks back, so that the kills fall into it.
-    const { openedMs, wholeMs } = await runChild(childPath, task)
     const { seed = 0 } = propertyRuns(kills)
     const moments = fc.sample(
-      fc.tuple(fc.double({ min: 0.9 * openedMs, max: wholeMs, noNaN: true }), fc.nat(4)),
+      fc.tuple(fc.record({ heads: fc.nat(first.heads - 1), afterMs: fc.nat(20) }), fc.nat(4)),
       { seed, numRuns: kills },
     )
     const heads = new Set<string | undefined>()
-    for (const [killAfterMs, turn] of moments) {
+    for (const [moment, turn] of moments) {
       if (turn === 0) for (const suffix of ['', '-lock']) rmSync(storePath + suffix, { force: true })
-      const { output } = await runChild(childPath, task, killAfterMs)
+      const { output } = await runChild(childPath, task, moment)
       t.notMatch(output, /failed/)
       heads.add(await checkStore(t, storePath, chain))
     }
-    t.comment(
-      `killed at ${heads.size} heads; a replay takes ${Math.round(openedMs)} to ${Math.round(wholeMs)} ms`,
-    )
+    t.comment(`killed at ${heads.size} heads of ${first.heads}`)
     t.ok(heads.size > 1, 'the kills fell into different moments')
     t.equal((await runChild(childPath, task)).output, whole)
     t.equal(await checkStore(t, storePath, chain), last)

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { hostname } from 'node:os'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pack, unpack } from 'msgpackr'
 import t, { type Test } from 'tap'
@@ -12,7 +11,6 @@ import { type ChainIdentity, ChainReader } from '../../../src/store/chainReader.
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { openEnvironment, openTable } from '../../../src/store/environment.js'
 import { metaKeys, schemaVersion } from '../../../src/store/tables.js'
-import { lockForWriting } from '../../../src/store/writerLock.js'
 import { onSmallDisk } from '../../smallDisk.js'
 import { differences, dumpStore } from '../../storeDump.js'
 
@@ -136,84 +134,6 @@ t.test('a second writer is refused and told who holds the store', async (t) => {
     [],
     'nothing is left of the locks',
   )
-})
-
-t.test('a lock whose process id now belongs to another process is taken over', async (t) => {
-  const path = join(t.testdir(), 'chain.mdb')
-  writeFileSync(`${path}.writer`, `${process.pid} 1 ${hostname()}\n`)
-  lockForWriting(path).release()
-  t.equal(existsSync(`${path}.writer`), false)
-})
-
-t.test('a lock of another machine is respected, and the way out is named', async (t) => {
-  const path = join(t.testdir(), 'chain.mdb')
-  writeFileSync(`${path}.writer`, '1 1 another-host\n')
-  t.throws(() => lockForWriting(path), {
-    name: 'OperatorError',
-    message: `the store ${path} is being written by process 1 on another-host; stop that process, or delete ${path}.writer if it is gone`,
-  })
-  t.equal(readFileSync(`${path}.writer`, 'utf8'), '1 1 another-host\n')
-})
-
-t.test('of many processes that find the same stale lock at once, one gets it', async (t) => {
-  const folder = t.testdir()
-  const source = `
-    import { lockForWriting } from ${JSON.stringify(new URL('../../../src/store/writerLock.js', import.meta.url).href)}
-    import { once } from 'node:events'
-    process.stdin.setEncoding('utf8')
-    process.stdin.on('data', (text) => {
-      for (const path of text.trim().split('\\n')) {
-        try { lockForWriting(path); console.log('got') } catch (error) { console.log('refused ' + error.name) }
-      }
-    })
-    console.log('ready')
-  `
-  const children = Array.from({ length: 4 }, () =>
-    spawn(process.execPath, ['--input-type=module', '-e', source], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    }),
-  )
-  t.teardown(() => {
-    for (const child of children) child.kill('SIGKILL')
-  })
-  const outputs = children.map((child) => {
-    const output = { lines: [] as string[], waiting: () => {} }
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output.lines.push(...text.trim().split('\n'))
-      output.waiting()
-    })
-    return output
-  })
-  const linesOf = async (output: (typeof outputs)[number], count: number) => {
-    while (output.lines.length < count) {
-      await new Promise<void>((resolve) => {
-        output.waiting = resolve
-      })
-    }
-    return output.lines.splice(0, count)
-  }
-  for (const output of outputs) await linesOf(output, 1)
-  const gone = spawn(process.execPath, ['-e', ''])
-  await once(gone, 'exit')
-  const rounds = 200
-  const paths = Array.from({ length: rounds }, (_, round) => {
-    const path = join(folder, `${round}.mdb`)
-    writeFileSync(`${path}.writer`, `${gone.pid} 12345 ${hostname()}\n`)
-    return path
-  })
-  for (const child of children) child.stdin.write(`${paths.join('\n')}\n`)
-  const results: string[][] = []
-  for (const output of outputs) results.push(await linesOf(output, rounds))
-  const winners = paths.map((_, round) => results.filter((lines) => lines[round] === 'got').length)
-  t.ok(
-    winners.every((count) => count <= 1),
-    `at most one winner each: ${winners.filter((count) => count > 1).length} of ${rounds} had more`,
-  )
-  t.ok(
-    winners.every((count) => count === 1),
-    'and one at least',
-  )
-  t.notOk(results.flat().some((line) => line !== 'got' && line !== 'refused OperatorError'))
 })
 
 t.test('a reader beside a writer sees whole blocks only', async (t) => {

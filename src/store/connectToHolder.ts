@@ -1,0 +1,11 @@
+/** Entry of a process that tells by its status whether somebody listens on a socket; see writerLock.ts. */
+import { connect } from 'node:net'
+import { nobodyListens } from './writerLock.js'
+
+const [path] = process.argv.slice(2)
+if (path === undefined) throw new Error('this takes the path of a socket')
+connect(path)
+  .on('connect', () => process.exit(0))
+  .on('error', ({ code }: NodeJS.ErrnoException) => {
+    process.exit(code === 'ENOENT' || code === 'ECONNREFUSED' ? nobodyListens : 1)
+  })
