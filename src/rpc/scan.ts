@@ -305,5 +305,7 @@ const escapeBytes = 6
 /** Whether the string between `start` and `end`, quotes included, says `key`. */
 function isKey(bytes: Buffer, start: number, end: number, key: string): boolean {
   if (end - start > key.length * escapeBytes + 2) return false
+  const first = bytes[start + 1]
+  if (first !== key.charCodeAt(0) && first !== backslash) return false
   return JSON.parse(bytes.toString('utf8', start, end)) === key
 }
