@@ -25,6 +25,23 @@ export interface CallObject {
   readonly chainId: bigint | undefined
 }
 
+/*
+ * Bounds of what the edge decodes for one call. An account or a slot takes some 5 µs there and a few more to be handed
+ * over, so that the most that passes holds others up for about 10 ms; go-ethereum has no such bounds.
+ */
+/** Accounts in the state overrides of a call. */
+const overriddenAccountsMax = 1_000
+/** Slots in the state overrides of a call, over all accounts. */
+const overriddenSlotsMax = 2_000
+/** Bytes of code in the state overrides of a call: 42 contracts of the largest. They are hashed and analysed as well. */
+const overriddenCodeBytesMax = 1024 * 1024
+/** Addresses and keys of an access list: a transaction has gas for 8,830 at most since Osaka (EIP-2930, EIP-7825). */
+const accessListItemsMax = 10_000
+/** Blobs of a message, far more than a block may have. */
+const blobHashesMax = 1_000
+/** Authorizations of a message: a transaction has gas for 671 at most since Osaka, and each signer takes 0.25 ms to find. */
+const authorizationsMax = 1_000
+
 const quantity64 = orZero(quantity().decode)
 const quantity256 = orZero(quantity({ bits: 256 }).decode)
 /** The call object of a message. Its `type` is ignored: it follows from the other members. */
@@ -44,9 +61,12 @@ export const callObject: Param<CallObject> = {
       value: members.get('value', quantity256) ?? 0n,
       data: members.get('input', hexBytes) ?? members.get('data', hexBytes) ?? new Uint8Array(0),
       ...members.read('nonce', quantity64),
-      ...members.read('accessList', listOf(accessListEntry, 'an access list')),
-      ...members.read('blobVersionedHashes', listOf(hash32.decode, 'a list of hashes')),
-      ...members.read('authorizationList', listOf(authorization, 'a list of authorizations')),
+      ...members.read('accessList', accessList),
+      ...members.read('blobVersionedHashes', listOf(hash32.decode, 'a list of hashes', blobHashesMax)),
+      ...members.read(
+        'authorizationList',
+        listOf(authorization, 'a list of authorizations', authorizationsMax),
+      ),
     }
     const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = message
     if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
@@ -62,9 +82,11 @@ export const stateOverrides: Param<readonly AccountOverride[]> = {
   fallback: undefined,
   decode(value, index) {
     const overrides = new Map<string, AccountOverride>()
-    for (const [key, account] of objectEntries(value, index, 'state overrides')) {
+    const accounts = boundedObject(value, index, 'state overrides', overriddenAccountsMax, 'accounts')
+    const budget: OverrideBudget = { slots: overriddenSlotsMax, codeBytes: overriddenCodeBytesMax }
+    for (const key of Object.keys(accounts)) {
       const at = address.decode(key, index)
-      overrides.set(key.toLowerCase(), accountOverride(at, account ?? {}, index))
+      overrides.set(key.toLowerCase(), accountOverride(at, accounts[key] ?? {}, index, budget))
     }
     return [...overrides.values()]
   },
@@ -103,7 +125,7 @@ class Members {
     /** go-ethereum's name of the type, for types with members that have to be there. */
     private readonly typeName = '',
   ) {
-    this.members = new Map(objectEntries(value, index, what))
+    this.members = new Map(Object.entries(objectOf(value, index, what)))
   }
 
   has(name: string): boolean {
@@ -135,11 +157,29 @@ class Members {
   }
 }
 
-function objectEntries(value: unknown, index: number, what: string): [string, unknown][] {
+function objectOf(value: unknown, index: number, what: string): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidArgument(index, `want ${what}, got ${Array.isArray(value) ? 'array' : typeof value}`)
   }
-  return Object.entries(value)
+  return value as Readonly<Record<string, unknown>>
+}
+
+/** An object of at most `max` members, which are called `members`; none of them is looked at. */
+function boundedObject(
+  value: unknown,
+  index: number,
+  what: string,
+  max: number,
+  members: string,
+): Readonly<Record<string, unknown>> {
+  const object = objectOf(value, index, what)
+  const { length } = Object.keys(object)
+  if (length > max) throw tooMany(index, max, members, length)
+  return object
+}
+
+function tooMany(index: number, max: number, what: string, got: number): FaultError {
+  return invalidArgument(index, `want at most ${max} ${what}, got ${got}`)
 }
 
 const missing = 'missing required field'
@@ -156,9 +196,10 @@ function atMember(error: unknown, name: string): unknown {
   return invalidArgument(index, `${name}: ${why}`)
 }
 
-function listOf<T>(decode: Decoder<T>, what: string): Decoder<readonly T[]> {
+function listOf<T>(decode: Decoder<T>, what: string, max = Number.POSITIVE_INFINITY): Decoder<readonly T[]> {
   return (value, index) => {
     if (!Array.isArray(value)) throw invalidArgument(index, `want ${what}, got ${typeof value}`)
+    if (value.length > max) throw tooMany(index, max, 'items', value.length)
     return value.map((item) => decode(item, index))
   }
 }
@@ -177,6 +218,18 @@ const hexBytes: Decoder<Uint8Array> = (value, index) => {
   if (bytesPattern.test(value)) return hexToBytes(value.slice(2))
   if (!/^0[xX]/.test(value)) throw invalidArgument(index, 'hex string without 0x prefix')
   throw invalidArgument(index, value.length % 2 === 1 ? 'hex string of odd length' : 'invalid hex string')
+}
+
+/** Addresses and keys are counted before any is decoded. */
+const accessList: Decoder<readonly AccessListEntry[]> = (value, index) => {
+  if (Array.isArray(value)) {
+    let items = value.length
+    if (items <= accessListItemsMax) {
+      for (const entry of value) items += Array.isArray(entry?.storageKeys) ? entry.storageKeys.length : 0
+    }
+    if (items > accessListItemsMax) throw tooMany(index, accessListItemsMax, 'addresses and keys', items)
+  }
+  return listOf(accessListEntry, 'an access list')(value, index)
 }
 
 function accessListEntry(value: unknown, index: number): AccessListEntry {
@@ -202,15 +255,27 @@ function authorization(value: unknown, index: number): Authorization {
   }
 }
 
-function accountOverride(at: Uint8Array, value: unknown, index: number): AccountOverride {
+/** What is left for the accounts to come. */
+interface OverrideBudget {
+  slots: number
+  codeBytes: number
+}
+
+function accountOverride(
+  at: Uint8Array,
+  value: unknown,
+  index: number,
+  budget: OverrideBudget,
+): AccountOverride {
   const members = new Members(value, index, 'an account override')
+  const slots: Decoder<readonly SlotOverride[]> = (value, index) => slotOverrides(value, index, budget)
   const override: AccountOverride = {
     address: at,
     ...members.read('nonce', quantity64),
     ...members.read('balance', quantity256),
-    ...members.read('code', hexBytes),
-    ...members.read('state', slotOverrides),
-    ...members.read('stateDiff', slotOverrides),
+    ...members.read('code', (value, index) => overriddenCode(value, index, budget)),
+    ...members.read('state', slots),
+    ...members.read('stateDiff', slots),
   }
   if (override.state !== undefined && override.stateDiff !== undefined) {
     throw refused(`account ${toChecksumAddress(at)} has both 'state' and 'stateDiff'`)
@@ -219,11 +284,21 @@ function accountOverride(at: Uint8Array, value: unknown, index: number): Account
   return target === undefined ? override : { ...override, movePrecompileTo: target }
 }
 
-function slotOverrides(value: unknown, index: number): readonly SlotOverride[] {
-  return objectEntries(value, index, 'an object of slots').map(([slot, word]) => [
-    hash32.decode(slot, index),
-    hash32.decode(word, index),
-  ])
+function overriddenCode(value: unknown, index: number, budget: OverrideBudget): Uint8Array {
+  if (typeof value === 'string') budget.codeBytes -= value.length / 2
+  if (budget.codeBytes < 0) {
+    throw invalidArgument(index, `want at most ${overriddenCodeBytesMax} bytes of code in all overrides`)
+  }
+  return hexBytes(value, index)
+}
+
+function slotOverrides(value: unknown, index: number, budget: OverrideBudget): readonly SlotOverride[] {
+  const slots = objectOf(value, index, 'an object of slots')
+  const keys = Object.keys(slots)
+  budget.slots -= keys.length
+  if (budget.slots < 0)
+    throw invalidArgument(index, `want at most ${overriddenSlotsMax} slots in all overrides`)
+  return keys.map((slot) => [hash32.decode(slot, index), hash32.decode(slots[slot], index)])
 }
 
 function refused(why: string): FaultError {
