@@ -10,8 +10,11 @@ import type { Caller } from './caller.js'
 import type { Param } from './method.js'
 import { invalidArgument, required, typeName } from './params.js'
 
-/** Keys of one call: 20 ms of work, spread over the pool. */
-export const mappingKeysMax = 10_000
+/**
+ * Values in the keys of one call, a long text as one for each round of Keccak-256 that it takes: 20 ms of work spread
+ * over the pool, after 10 to 18 ms of the edge's CPU to make bytes of them (beside other loads).
+ */
+const mappingValuesMax = 10_000
 
 /** Mappings in mappings; nobody nests deeper, and a call's work stays in proportion to its keys. */
 const levelsMax = 16
@@ -36,11 +39,35 @@ export type WrittenKeys = readonly unknown[]
 /** A list of keys. Each is decoded with its type, by {@link encodeMappingKeys}. */
 export const mappingKeys: Param<WrittenKeys> = required((value, index) => {
   if (!Array.isArray(value)) throw invalidArgument(index, `want an array of keys, got ${typeName(value)}`)
-  if (value.length > mappingKeysMax) {
-    throw invalidArgument(index, `want at most ${mappingKeysMax} keys, got ${value.length}`)
+  if (value.length > mappingValuesMax) {
+    throw invalidArgument(index, `want at most ${mappingValuesMax} keys, got ${value.length}`)
+  }
+  let values = 0
+  for (const key of value) {
+    values += countValues(key)
+    if (values > mappingValuesMax) {
+      throw invalidArgument(
+        index,
+        `want at most ${mappingValuesMax} values in all keys (${roundBytes} characters of a long one count as one)`,
+      )
+    }
   }
   return value
 })
+
+/** What keys count for, in prices too: one for each value, more for long texts. */
+export function countKeyValues(keys: WrittenKeys): number {
+  let values = 0
+  for (const key of keys) values += countValues(key)
+  return values
+}
+
+function countValues(key: unknown): number {
+  if (typeof key === 'string') return 1 + Math.floor(key.length / roundBytes)
+  // A list that is too long to be a key is refused later, and not looked through before.
+  if (!Array.isArray(key) || key.length > levelsMax) return 1
+  return key.reduce((values: number, value) => values + (Array.isArray(value) ? 1 : countValues(value)), 0)
+}
 
 /** The Solidity type of the keys: a name, or a list of names for mappings in mappings, outermost first. */
 export const keyTypes: Param<readonly KeyType[]> = required((value, index) => {

@@ -67,14 +67,23 @@ t.test('around the number of keys that are computed at once, all are there', asy
   }
 })
 
+t.test('as many values as may be asked are answered, in keys of any depth', async (t) => {
+  const slots = await ask(Array(625).fill(Array(16).fill('0x1')), '0x1')
+  t.equal(slots.length, 625)
+  t.equal(new Set(slots).size, 1)
+})
+
 t.test('wrong input is refused, with the key that is wrong', async (t) => {
   const invalid = -32602
   const wants =
     'want at most 32 bytes as 0x and hex digits; texts, bytesN and numbers in other notation need their key type'
   const types = 'uint8 to uint256, int8 to int256, address, bool, bytes1 to bytes32, bytes or string'
+  const tooManyValues = 'want at most 10000 values in all keys (136 characters of a long one count as one)'
   const cases: [params: unknown[], message: string][] = [
     [['0x1', '0x0'], 'invalid argument 0: want an array of keys, got string'],
     [[Array(10_001).fill('0x1'), '0x0'], 'invalid argument 0: want at most 10000 keys, got 10001'],
+    [[Array(626).fill(Array(16).fill('0x1')), '0x0'], `invalid argument 0: ${tooManyValues}`],
+    [[['x'.repeat(1_360_000)], '0x0', 'string'], `invalid argument 0: ${tooManyValues}`],
     [[['0x1', '42'], '0x0'], `invalid argument 0: keys[1]: ${wants}, got "42"`],
     [[[['0x1', '']], '0x0'], `invalid argument 0: keys[0][1]: ${wants}, got ""`],
     [[[null], '0x0'], `invalid argument 0: keys[0]: ${wants}, got null`],

@@ -1,5 +1,5 @@
 import { hexDigits } from '../../primitives/bytes.js'
-import { encodeMappingKeys, keyTypes, mappingKeys, mappingSlots } from '../mappingEntries.js'
+import { countKeyValues, encodeMappingKeys, keyTypes, mappingKeys, mappingSlots } from '../mappingEntries.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { optional, storageKey } from '../params.js'
@@ -7,7 +7,7 @@ import { optional, storageKey } from '../params.js'
 /**
  * `(keys, slot, keyTypes?)` → the slots of a mapping's entries, one for each key, in their order.
  *
- * - `keys`: up to 10,000. A key is a value, or for mappings in mappings a list of values, outermost first.
+ * - `keys`: up to 10,000 values in all. A key is a value, or for mappings in mappings a list of values, outermost first.
  * - `slot`: the slot of the (outermost) mapping.
  * - `keyTypes`: the Solidity type of the values, or a list of types, outermost first. Without it each value is hex
  *   and padded to 32 bytes on the left (specification, section 4). With it `bytesN` is padded on the right,
@@ -22,7 +22,7 @@ export const tidegate_getMappingSlot = defineMethod({
   name: 'tidegate_getMappingSlot',
   params: [mappingKeys, storageKey, optional(keyTypes, undefined)],
   cost: 'job',
-  price: ([keys]) => 2 + keys.length,
+  price: ([keys]) => 2 + countKeyValues(keys),
   memo: 'head',
   run({ jobs }: Network, [keys, slot, types], caller) {
     const slots = mappingSlots(jobs, slot, encodeMappingKeys(keys, types, 0), caller)

@@ -3,6 +3,7 @@ import type { ResolvedBlock } from '../../chain/chain.js'
 import { type Address, hexDigits, toHash32 } from '../../primitives/bytes.js'
 import type { StateReader } from '../../state/stateReader.js'
 import {
+  countKeyValues,
   encodeMappingKeys,
   keyTypes,
   mappingKeys,
@@ -34,7 +35,7 @@ export const tidegate_getStorageByKeys = defineMethod({
     optional(keyTypes, undefined),
   ],
   cost: 'job',
-  price: ([, , keys]) => 2 + 2 * keys.length,
+  price: ([, , keys]) => 2 + 2 * countKeyValues(keys),
   memo: 'head',
   run({ chain, state, jobs }: Network, [account, slot, keys, id, types], caller) {
     const paths = encodeMappingKeys(keys, types, 2)

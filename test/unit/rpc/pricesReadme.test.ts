@@ -31,7 +31,7 @@ function listPrice({ name, price, params }: Method<never>, items: number): numbe
 }
 
 const pricePattern =
-  /^(\d+)(?:, and (\d+) for each (?:key|address and topic)|; with full transactions (\d+))?$/
+  /^(\d+)(?:, and (\d+) for each (?:key|address and topic)(?: \([^)]*\))?|; with full transactions (\d+))?$/
 
 t.test('every method stands in the table of prices, with what it costs', async (t) => {
   const table = readPrices()
@@ -63,6 +63,12 @@ t.test('the longest lists that the defaults allow are charged in full', async (t
     const price = listPrice(method, items)
     t.ok(price > items && price < unitsMax, `${method.name}: ${price}`)
   }
+})
+
+t.test('keys of mappings in mappings are charged for each value, long ones for what they take', async (t) => {
+  const keys = ['0x1', ['0x1', '0x2', '0x3'], 'x'.repeat(3 * 136)]
+  t.equal(priceOf(methods.tidegate_getMappingSlot.price, [keys]), 2 + 1 + 3 + 4)
+  t.equal(priceOf(methods.tidegate_getStorageByKeys.price, ['0x', '0x', keys]), 2 + 2 * (1 + 3 + 4))
 })
 
 t.test('what is no call costs what the README says', async (t) => {
