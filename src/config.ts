@@ -10,7 +10,6 @@
  *   DIR/networks/NAME/chain.mdb   one network
  */
 import { existsSync, readdirSync } from 'node:fs'
-import { isIPv4 } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
@@ -26,12 +25,13 @@ import {
   readConfigFile,
   reservedNames,
 } from './configFile.js'
+import { isLoopback } from './configLoopback.js'
 import { demoRollup, demoRollupName, entryToRollup, type RollupConfig } from './configRollupNetwork.js'
 import type { SourceConfig } from './configSource.js'
 import { UsageError } from './primitives/faults.js'
 import { nearest } from './primitives/nearest.js'
 
-export { edgesMax, type Limits, type LogLevel, logLevels } from './configFile.js'
+export { edgesMax, type Limits, type LogLevel, logLevels, transports } from './configFile.js'
 export type { RollupConfig } from './configRollupNetwork.js'
 
 /** Name of the network that is served when nothing else is configured. */
@@ -63,6 +63,7 @@ export interface ServeFlags extends DataFlags {
   readonly port?: number | undefined
   readonly network?: string | undefined
   readonly edges?: number | undefined
+  readonly transport?: ConfigFile['transport'] | undefined
   readonly noAuth?: boolean | undefined
 }
 
@@ -122,6 +123,8 @@ export interface Config extends DataConfig {
   readonly port: number
   /** Threads that listen on it. */
   readonly edges: number
+  /** What speaks HTTP and WebSocket. */
+  readonly transport: ConfigFile['transport']
   readonly auth: boolean
   readonly cors: { readonly origins: readonly string[] }
   /** Name of one of {@link networks} or {@link rollups}. */
@@ -175,6 +178,7 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     host,
     port: flags.port ?? file.port,
     edges: flags.edges ?? file.edges,
+    transport: flags.transport ?? file.transport,
     auth,
     cors: file.cors,
     defaultNetwork: flags.network ?? file.defaultNetwork ?? (served[0] as Served).name,
@@ -221,12 +225,6 @@ export function resolveVerifyConfig(flags: VerifyFlags): VerifyConfig {
 /** Settings of `keys`. */
 export function resolveDataConfig(flags: DataFlags): DataConfig {
   return deepFreeze(resolveData(readFile(flags), flags))
-}
-
-/** Whether only this machine reaches a listener on `host`. */
-export function isLoopback(host: string): boolean {
-  if (isIPv4(host)) return host.startsWith('127.')
-  return host === '::1' || host === '[::1]' || host.toLowerCase() === 'localhost'
 }
 
 function readFile(flags: DataFlags): ConfigFile {

@@ -25,6 +25,9 @@ export const edgesMax = 64
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
+/** What speaks HTTP and WebSocket; see transport/chooseTransport.ts. */
+export const transports = ['auto', 'uws', 'node'] as const
+
 /** A network's name is a folder of the store and a segment of its address. */
 export const networkNamePattern = /^[a-z0-9][a-z0-9-]{0,31}$/
 export const networkNameExpected =
@@ -197,6 +200,8 @@ const fileSchema = object({
    * and pays where it has a core of its own. Not more than a large machine's cores.
    */
   edges: integer(1, edgesMax).default(1),
+  /** uWebSockets.js, node:http, or whichever of the two is quicker of those that can be loaded. */
+  transport: z.enum(transports, { error: `expected one of ${transports.join(', ')}` }).default('auto'),
   /** Folder of all stores, relative to the configuration file; `data/live` under the current folder where absent. */
   dataDir: text('the path of a folder').optional(),
   /** Whether requests need an API key. Off is refused on an address that other machines can reach. */

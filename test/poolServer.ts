@@ -5,7 +5,7 @@ import { createDispatcher } from '../src/rpc/dispatch.js'
 import { defineMethod, type RpcNetwork } from '../src/rpc/method.js'
 import type { Defect } from '../src/rpc/wireErrors.js'
 import { createHttpServer } from '../src/transport/http.js'
-import { loadTransport } from '../src/transport/loadTransport.js'
+import { transportOf } from './eachTransport.js'
 import { openTestPool, type TestJobs } from './poolJobs.js'
 import { wideDispatchLimits, wideHttpLimits, wideSocketLimits } from './serverLimits.js'
 
@@ -53,7 +53,7 @@ export async function servePool(
   const head = { number: 0, hash: toHash32(new Uint8Array(32)), generation: 0 }
   const current: TestNetwork = { name: 'test', head, pool }
   const server = createHttpServer({
-    transport: await loadTransport(),
+    transport: transportOf(t),
     host: '127.0.0.1',
     port: 0,
     routes: [
@@ -65,7 +65,6 @@ export async function servePool(
     limits: { ...wideHttpLimits, closeMsMax: 100 },
     socketLimits: wideSocketLimits,
     cors: '*',
-    refuseRepeatedLength: true,
     health: () => ({}),
     logDefect,
   })

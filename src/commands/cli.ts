@@ -15,6 +15,7 @@ import {
   resolveImportConfig,
   resolveServeConfig,
   resolveVerifyConfig,
+  transports,
   verifyBlocksDefault,
 } from '../config.js'
 import { OperatorError, UsageError } from '../primitives/faults.js'
@@ -63,6 +64,11 @@ const serve = defineCommand({
       max: edgesMax,
       shownDefault: '1',
     }),
+    transport: choiceFlag(
+      'NAME',
+      `what speaks HTTP: ${transports.join(', ')}; auto is uws (uWebSockets.js) wherever it can be loaded`,
+      { choices: transports, shownDefault: 'auto' },
+    ),
     noAuth: switchFlag('answer without API keys; refused on an address that other machines can reach'),
   },
   examples: [

@@ -40,7 +40,7 @@ export async function shareBetweenEdges(config: Config, transport: Transport): P
 /** Starts the edges beside the main thread's, and connects them with what there is once. */
 export function startOtherEdges(
   config: Config,
-  shared: Shared & Pick<EdgeData, 'meter'>,
+  shared: Shared & Pick<EdgeData, 'transport' | 'meter'>,
   { pool, sources, rollups }: Sole,
 ): EdgeThreads {
   const rollupOf = (name: string): OpenRollup => {

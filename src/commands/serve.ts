@@ -17,7 +17,7 @@ import type { ThreadLoss } from '../pool/poolOptions.js'
 import { defer } from '../primitives/deferred.js'
 import { StoreError } from '../store/environment.js'
 import { NodeStore } from '../store/nodeStore.js'
-import { loadTransport } from '../transport/loadTransport.js'
+import { chooseTransport } from '../transport/chooseTransport.js'
 import { sharedTotals } from '../transport/totals.js'
 import type { Io } from './commandLine.js'
 import { createProgressView } from './importProgress.js'
@@ -36,7 +36,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
   // First of all, because a fault in these files is the operator's and nothing has been started yet.
   const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
-  const transport = await loadTransport()
+  const { transport, notice } = await chooseTransport(config.transport)
   const halted = defer<number>()
   let isBroken = false
   const onStoreFailure = (failure: StoreError) => {
@@ -82,8 +82,14 @@ export async function serve(config: Config, io: Io): Promise<number> {
       shared: shared && { port: shared.port, totals: sharedTotals(shared.totals, config.edges, 0) },
     })
     const port = await edge.server.listen()
+    if (notice !== undefined) log.warn(notice)
     others =
-      shared && startOtherEdges(config, { ...shared, meter: access.meterMemory }, { pool, rollups, sources })
+      shared &&
+      startOtherEdges(
+        config,
+        { ...shared, transport: transport.name, meter: access.meterMemory },
+        { pool, rollups, sources },
+      )
     await others?.listening
     let isStopping = false
     const stopped = new Promise<number>((resolve) =>

@@ -157,7 +157,6 @@ function createServer(
       },
     },
     cors: config.cors.origins.includes('*') ? '*' : config.cors.origins,
-    refuseRepeatedLength: true,
     health: () => readHealth(networks, rollups),
     logDefect,
     logRejection: (rejection) => log.debug(rejection, 'request refused'),

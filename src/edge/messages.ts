@@ -1,6 +1,7 @@
 /** What passes between the main thread, edge 0, and the threads of the other edges. */
 import type { Config } from '../config.js'
 import type { StatusChange } from '../rollup/submissionDesk.js'
+import type { Transport } from '../transport/wire.js'
 import type { SourceState } from './chainFeed.js'
 
 /** What an edge's thread knows from its start, as `workerData`. */
@@ -9,6 +10,7 @@ export interface EdgeData {
   readonly clientVersion: string
   /** From 1. */
   readonly index: number
+  readonly transport: Transport['name']
   /** The port that all edges listen on. */
   readonly port: number
   /** See `transport/totals.ts`. */

@@ -56,7 +56,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
 
 async function openRooms(
   link: MainLink,
-  { config, clientVersion, index, port, totals, meter: memory }: EdgeData,
+  { config, clientVersion, index, transport, port, totals, meter: memory }: EdgeData,
 ) {
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true })).child({
     edge: index,
@@ -80,7 +80,7 @@ async function openRooms(
     ring: KeyRing.open(store, config.node, { meter }),
     meter,
     log,
-    transport: await loadTransport(),
+    transport: await loadTransport(transport),
     rollups,
     layouts,
     feedOf: (network) => link.feedOf(network),

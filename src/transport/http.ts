@@ -47,12 +47,6 @@ export interface HttpServerOptions extends AdmissionOptions {
   readonly limits: HttpLimits
   readonly socketLimits: SocketLimits
   readonly cors: CorsOrigins
-  /**
-   * Refuse requests with more than one Content-Length. uWebSockets.js believes the first; a proxy in front that
-   * believes another could be made to pass on hidden requests. nginx, HAProxy, Envoy and Go's proxies refuse such
-   * requests themselves.
-   */
-  readonly refuseRepeatedLength: boolean
   /** The body of `GET /health`; it must be quick and neither throw nor reject. */
   health(): object | Promise<object>
   logRejection?(rejection: Rejection): void
@@ -105,16 +99,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     reply.send(answer, headers, endless || pool.isClosing)
   }
 
-  /**
-   * Where such a body ends is in doubt, so nothing after it may run. While this answer waits, a further request of
-   * the connection ends it; had the answer gone out already, one in the same packet would run.
-   */
-  function refuseRepeatedLength(head: RequestHead, reply: Reply): void {
-    options.logRejection?.({ status: 400, path: redactPath(head.path), why: 'repeated Content-Length' })
-    reply.wait()
-    setImmediate(() => reply.send(repeatedLength, noHeaders, true))
-  }
-
   /** Hands a POST to the one who is to answer it, or says why nobody does. */
   function take(head: RequestHead, reply: Reply): Refusal | undefined {
     const { path } = head
@@ -155,17 +139,19 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const isKnown = path === '/health' || parsePath(path) !== undefined
     const answer = isSocketPath ? wrongTransport : isKnown ? wrongMethod : notFound
     const allow: ExtraHeaders =
-      answer !== wrongMethod ? [] : [['allow', path === '/health' ? 'GET, OPTIONS' : 'POST, OPTIONS']]
+      answer !== wrongMethod ? [] : [['allow', path === '/health' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS']]
     reject(head, reply, { answer, why: 'method' }, allow)
   }
 
   function onRequest(head: RequestHead, reply: Reply): void {
-    const { method, path } = head
-    if (options.refuseRepeatedLength && head.contentLengths > 1) refuseRepeatedLength(head, reply)
-    else if (method === 'POST' && path !== '/health') {
+    const { method, path, doubt } = head
+    if (doubt !== undefined) {
+      options.logRejection?.({ status: 400, path: redactPath(path), why: doubt })
+      reply.refuse(refusal(400, -32600, doubt))
+    } else if (method === 'POST' && path !== '/health') {
       const refused = take(head, reply)
       if (refused !== undefined) reject(head, reply, refused)
-    } else if (method === 'GET' && path === '/health') onHealth(head, reply)
+    } else if (path === '/health' && (method === 'GET' || method === 'HEAD')) onHealth(head, reply)
     else if (method === 'OPTIONS') reply.send(noContent, cors.preflight(head.origin), pool.isClosing)
     else onOther(head, reply)
   }
@@ -242,7 +228,6 @@ const wrongMethod = refusal(405, -32600, 'method not allowed: send JSON-RPC requ
 const wrongContentType = refusal(415, -32600, 'invalid content type, only application/json is supported')
 /** To a preflight. */
 const noContent: Answer = { status: 204, body: '', retryAfterMs: undefined }
-const repeatedLength = refusal(400, -32600, 'more than one content length')
 
 const jsonContentTypePattern = /^\s*application\/json\s*(?:;|$)/i
 

@@ -13,25 +13,45 @@ export class RequestHead {
   path = ''
   host = ''
   contentLength = ''
-  /** How many there are. */
-  contentLengths = 0
   contentType = ''
   transferEncoding = ''
   origin = ''
   /** The block that the request is pinned to. */
   at = ''
+  #isOld = false
+  #hosts = 0
+  #contentLengths = 0
+  #transferEncodings = 0
 
-  /** Begins with the next request; {@link take} gets its headers. */
-  begin(method: string, path: string): void {
+  /** Begins with the next request, `isOld` for HTTP/1.0, which names no host; {@link take} gets its headers. */
+  begin(method: string, path: string, isOld: boolean): void {
     this.method = method
     this.path = path
+    this.#isOld = isOld
     this.host = ''
     this.contentLength = ''
-    this.contentLengths = 0
     this.contentType = ''
     this.transferEncoding = ''
     this.origin = ''
     this.at = ''
+    this.#hosts = 0
+    this.#contentLengths = 0
+    this.#transferEncodings = 0
+  }
+
+  /**
+   * Why it is in doubt where this request ends or whom it is for; undefined where it is clear. uWebSockets.js lets all
+   * of this pass, and a proxy in front that reads it in another way could be made to hide requests in it.
+   */
+  get doubt(): string | undefined {
+    if (this.#contentLengths > 1) return 'more than one content length'
+    if (this.#hosts > 1) return 'more than one host'
+    if (this.#hosts === 0 && !this.#isOld) return 'no host'
+    if (this.#transferEncodings === 0) return undefined
+    if (this.#transferEncodings > 1) return 'more than one transfer encoding'
+    return this.transferEncoding.toLowerCase() === 'chunked'
+      ? undefined
+      : 'a transfer encoding other than chunked'
   }
 
   /** One header, its name in lower case. */
@@ -39,7 +59,7 @@ export class RequestHead {
     // The names that count differ in length, which tells most others apart at once.
     switch (name.length) {
       case 4:
-        if (name === 'host') this.host ||= value
+        if (name === 'host' && this.#hosts++ === 0) this.host = value
         break
       case 6:
         if (name === 'origin') this.origin ||= value
@@ -51,10 +71,10 @@ export class RequestHead {
         if (name === 'content-type') this.contentType ||= value
         break
       case 14:
-        if (name === 'content-length' && this.contentLengths++ === 0) this.contentLength = value
+        if (name === 'content-length' && this.#contentLengths++ === 0) this.contentLength = value
         break
       case 17:
-        if (name === 'transfer-encoding') this.transferEncoding ||= value
+        if (name === 'transfer-encoding' && this.#transferEncodings++ === 0) this.transferEncoding = value
         break
     }
   }

@@ -6,10 +6,12 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [403, 'Forbidden'],
   [404, 'Not Found'],
   [405, 'Method Not Allowed'],
+  [408, 'Request Timeout'],
   [413, 'Content Too Large'],
   [415, 'Unsupported Media Type'],
   [426, 'Upgrade Required'],
   [429, 'Too Many Requests'],
+  [431, 'Request Header Fields Too Large'],
   [500, 'Internal Server Error'],
   [503, 'Service Unavailable'],
 ])

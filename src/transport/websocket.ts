@@ -127,6 +127,8 @@ export class WebSocketServer implements SocketPool {
     const { admission, noAuth, cors } = this.#options
     const target = parseSocketPath(head.path)
     if (target === undefined) return notFound
+    const { doubt } = head
+    if (doubt !== undefined) return { answer: refusal(400, -32600, doubt), why: doubt }
     const endpoint = admission.findEndpoint(target, head.host)
     if (endpoint === undefined) return unknownNetwork
     const admitted = admission.admitKey(target.key, keyForm)

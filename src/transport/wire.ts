@@ -55,7 +55,7 @@ export interface Wire {
 export interface WireHandlers {
   /**
    * A request that wants no WebSocket. `head` is valid until the call returns; by then `reply` has been used: `send`,
-   * `receive` or `wait`.
+   * `refuse`, `receive` or `wait`.
    */
   onRequest(head: RequestHead, reply: Reply): void
   /** A request that wants one: a place for it, or the answer that refuses. `head` as above. */
@@ -73,7 +73,12 @@ export interface Reply {
    * read, and it ends once this is sent.
    */
   send(answer: Answer, headers: ExtraHeaders, isLast: boolean): void
-  /** Ends the connection with no answer, or amid one. */
+  /**
+   * Sends a short answer as the last one. No request after this one is begun, not even one that came in the same
+   * packet: where this one ends is in doubt.
+   */
+  refuse(answer: Answer): void
+  /** Ends the connection with no answer, or amid one; the receiver's `over` is called before this returns. */
   cut(): void
 }
 

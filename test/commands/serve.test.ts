@@ -325,7 +325,7 @@ t.test('beside a server', async (t) => {
     checkSentence(t, await runProgram(['serve', ...flags]), 1, /annot listen on/)
   })
 
-  await t.test('health answers GET alone, without a key', async (t) => {
+  await t.test('health answers GET and HEAD alone, without a key', async (t) => {
     const response = await fetch(`${service.origin}/health`)
     t.equal(response.status, 200)
     t.match(response.headers.get('content-type'), 'application/json')
@@ -335,6 +335,35 @@ t.test('beside a server', async (t) => {
     })
     const post = await fetch(`${service.origin}/health`, { method: 'POST' })
     t.equal(post.status, 405)
-    t.equal(post.headers.get('allow'), 'GET, OPTIONS')
+    t.equal(post.headers.get('allow'), 'GET, HEAD, OPTIONS')
   })
+})
+
+t.test('on node:http the program serves as on uWebSockets.js', async (t) => {
+  const folder = makeDemoFolder(t)
+  const flags = ['--data', folder, '--no-auth', '--transport', 'node']
+  const { service, log } = await start(t, flags)
+  const asked = '{"jsonrpc":"2.0","id":7,"method":"eth_chainId","params":[]}'
+  const { headers } = await fetch(`${service.origin}/health`)
+  t.equal(headers.get('uwebsockets'), null)
+  const { status, text } = await service.post('/', asked)
+  t.equal(status, 200)
+  const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
+  t.equal(await client.ask(asked), text)
+  client.socket.close()
+  t.notMatch(log(), 'uWebSockets', 'whoever chose it need not be told')
+  await checkSignal(t, { service, log }, folder, 'SIGTERM')
+})
+
+t.test('several edges on node:http need a Node.js that can share a port', async (t) => {
+  const flags = ['--data', makeDemoFolder(t), '--no-auth', '--transport', 'node', '--edges', '2']
+  const [major = 0] = process.versions.node.split('.').map(Number)
+  if (major < 22) {
+    const outcome = await runProgram(['serve', '--port', '0', ...flags])
+    checkSentence(t, outcome, 1, /^tidegate: Several edges .* Node\.js 22\.12 or later/)
+    return
+  }
+  const { service } = await start(t, flags)
+  const asked = '{"jsonrpc":"2.0","id":7,"method":"eth_chainId","params":[]}'
+  for (let turn = 0; turn < 20; turn++) t.equal((await service.post('/', asked)).status, 200)
 })

@@ -3,7 +3,7 @@
  * JSON-RPC (or nothing, for notifications), echo ids exactly and live on. TIDEGATE_SEED repeats a run.
  */
 import fc from 'fast-check'
-import t from 'tap'
+import { test } from '../eachTransport.js'
 import { RawClient, type RawResponse, rawPost } from '../unit/transport/rawClient.js'
 import { goodKey, startTestServer } from '../unit/transport/testServer.js'
 import { requestBody } from './requestBody.js'
@@ -80,8 +80,8 @@ async function shareOut<T>(
   await Promise.all(Array.from({ length: clients }, worker))
 }
 
-t.test(`${bodyRuns} malformed bodies are answered`, async (t) => {
-  const { server, port, defects } = await startTestServer()
+test(`${bodyRuns} malformed bodies are answered`, async (t) => {
+  const { server, port, defects } = await startTestServer(t)
   t.teardown(() => server.close())
   t.comment(`seed ${seed}; repeat with TIDEGATE_SEED=${seed}`)
   const complaints: string[] = []
@@ -122,8 +122,8 @@ const headMutation = fc.record({
   ),
 })
 
-t.test(`${headRuns} malformed heads harm nobody`, async (t) => {
-  const { server, port, defects, post } = await startTestServer({ bodyMsMax: 200 })
+test(`${headRuns} malformed heads harm nobody`, async (t) => {
+  const { server, port, defects, post } = await startTestServer(t, { bodyMsMax: 200 })
   t.teardown(() => server.close())
   const request = rawPost(path, '{"jsonrpc":"2.0","id":1,"method":"test_echo"}')
   const headLength = request.indexOf('\r\n\r\n')

@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import t from 'tap'
 import {
-  isLoopback,
   packageRoot,
   resolveDataConfig,
   resolveImportConfig,
   resolveServeConfig,
   resolveVerifyConfig,
 } from '../../src/config.js'
+import { isLoopback } from '../../src/configLoopback.js'
 import { makeStore, refusal, writeConfig } from './configFolder.js'
 
 t.test('without a file, the embedded demo network is served to this machine alone, with keys', async (t) => {

@@ -65,6 +65,12 @@ export class UwsReply implements Reply {
     else this.#res.cork(() => this.#write(answer, headers, isLast))
   }
 
+  refuse(answer: Answer): void {
+    // While this answer waits, a further request ends the connection; had it gone out, one in the same packet would run.
+    this.wait()
+    setImmediate(() => this.send(answer, noHeaders, true))
+  }
+
   cut(): void {
     if (this.#isOver) return
     this.#end()

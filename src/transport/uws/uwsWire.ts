@@ -102,7 +102,7 @@ class UwsWire implements Wire {
 
   #read(req: HttpRequest, method: string): RequestHead {
     const head = this.#head
-    head.begin(method, req.getUrl())
+    head.begin(method, req.getUrl(), false)
     req.forEach(head.take)
     return head
   }

@@ -1,12 +1,12 @@
-import t from 'tap'
 import { OperatorError } from '../../../src/primitives/faults.js'
+import { test } from '../../eachTransport.js'
 import { testHash } from '../rpc/testMethods.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { call, echo, echoed, goodKey, startTestServer, type TestServer, withServer } from './testServer.js'
 
 const path = `/v3/${goodKey}`
 
-t.test('paths lead to networks, keys are asked for', async (t) => {
+test('paths lead to networks, keys are asked for', async (t) => {
   const { post } = await withServer(t)
   const status = async (to: string) => (await post(to, echo)).status
   t.equal(await (await post(path, echo)).text(), echoed)
@@ -27,7 +27,7 @@ t.test('paths lead to networks, keys are asked for', async (t) => {
   })
 })
 
-t.test('no key reaches the log of rejections', async (t) => {
+test('no key reaches the log of rejections', async (t) => {
   const { post, rejections } = await withServer(t)
   await post('/v3/secret', echo)
   await post('/testnet/v3/secret', echo)
@@ -37,7 +37,7 @@ t.test('no key reaches the log of rejections', async (t) => {
   t.notMatch(JSON.stringify(rejections), /secret/)
 })
 
-t.test('without authentication keys are neither asked for nor looked at', async (t) => {
+test('without authentication keys are neither asked for nor looked at', async (t) => {
   const { post } = await withServer(t, {}, { noAuth: true })
   for (const to of ['/', '/testnet', '/testnet/', '/v3/any', '/testnet/v3/any', '/v3']) {
     t.equal(await (await post(to, echo)).text(), echoed, to)
@@ -45,7 +45,7 @@ t.test('without authentication keys are neither asked for nor looked at', async 
   t.equal((await post('/nowhere', echo)).status, 404)
 })
 
-t.test('the Host header chooses the network of a path that names none', async (t) => {
+test('the Host header chooses the network of a path that names none', async (t) => {
   const { port } = await withServer(t)
   const client = await RawClient.connect(port)
   t.teardown(() => client.socket.destroy())
@@ -60,7 +60,7 @@ t.test('the Host header chooses the network of a path that names none', async (t
   }
 })
 
-t.test('statuses of what is no request for JSON-RPC', async (t) => {
+test('statuses of what is no request for JSON-RPC', async (t) => {
   const { base, post } = await withServer(t)
   const get = await fetch(base + path)
   t.equal(get.status, 405)
@@ -81,7 +81,7 @@ t.test('statuses of what is no request for JSON-RPC', async (t) => {
   }
 })
 
-t.test('the connection stays in step after a refused request with a body', async (t) => {
+test('the connection stays in step after a refused request with a body', async (t) => {
   const { port } = await withServer(t)
   const client = await RawClient.connect(port)
   t.teardown(() => client.socket.destroy())
@@ -95,17 +95,17 @@ t.test('the connection stays in step after a refused request with a body', async
   t.equal((await client.read())?.body, echoed)
 })
 
-t.test('health needs no key', async (t) => {
+test('health needs no key', async (t) => {
   const { base, post } = await withServer(t)
   const health = await fetch(`${base}/health`)
   t.equal(health.status, 200)
   t.same(await health.json(), { status: 'ok' })
   const wrong = await post('/health', '')
   t.equal(wrong.status, 405)
-  t.equal(wrong.headers.get('allow'), 'GET, OPTIONS')
+  t.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS')
 })
 
-t.test('pages of any origin may ask unless origins are listed', async (t) => {
+test('pages of any origin may ask unless origins are listed', async (t) => {
   const open = await withServer(t)
   const listed = await withServer(t, {}, { cors: ['https://App.example'] })
   const preflight = await fetch(open.base + path, {
@@ -136,23 +136,26 @@ t.test('pages of any origin may ask unless origins are listed', async (t) => {
   t.equal(await exposed(listed, 'https://a.example'), null)
 })
 
-t.test('an answer has only the headers it needs', async (t) => {
+test('an answer has only the headers it needs', async (t, { name }) => {
   const { port } = await withServer(t)
   const client = await RawClient.connect(port)
   t.teardown(() => client.socket.destroy())
   client.write(rawPost(path, echo))
   const headers = (await client.read())?.headers
-  t.same([...(headers?.keys() ?? [])].sort(), [
-    'content-length',
-    'content-type',
-    'date',
-    'tidegate-block',
-    'uwebsockets',
-  ])
+  t.same(
+    [...(headers?.keys() ?? [])].sort(),
+    [
+      'content-length',
+      'content-type',
+      'date',
+      'tidegate-block',
+      ...(name === 'uws' ? ['uwebsockets'] : ['connection', 'keep-alive']),
+    ].sort(),
+  )
   t.equal(headers?.get('content-type'), 'application/json')
 })
 
-t.test('an answer names the block it was made from, unless no endpoint saw the request', async (t) => {
+test('an answer names the block it was made from, unless no endpoint saw the request', async (t) => {
   const { post, base, network } = await withServer(t, { bodyBytesMax: 1000 })
   const block = async (...args: Parameters<typeof post>) => {
     const response = await post(...args)
@@ -185,7 +188,7 @@ t.test('an answer names the block it was made from, unless no endpoint saw the r
   t.equal((await fetch(`${base}/health`)).headers.get('tidegate-block'), null)
 })
 
-t.test('notifications get 200 and no body, as from go-ethereum', async (t) => {
+test('notifications get 200 and no body, as from go-ethereum', async (t) => {
   const { post } = await withServer(t)
   for (const body of [
     '{"jsonrpc":"2.0","method":"test_count"}',
@@ -197,7 +200,7 @@ t.test('notifications get 200 and no body, as from go-ethereum', async (t) => {
   }
 })
 
-t.test('a busy server says when to come back', async (t) => {
+test('a busy server says when to come back', async (t) => {
   const { post } = await withServer(t)
   const busy = await post(path, call('test_busy'))
   t.equal(busy.status, 503)
@@ -205,9 +208,9 @@ t.test('a busy server says when to come back', async (t) => {
   t.match(await busy.json(), { error: { code: -32005, data: { retryAfterMs: 1500 } } })
 })
 
-t.test('a port that is taken is told in a sentence', async (t) => {
+test('a port that is taken is told in a sentence', async (t) => {
   const { port } = await withServer(t)
-  const error = await startTestServer({}, { port }).then(
+  const error = await startTestServer(t, {}, { port }).then(
     () => undefined,
     (thrown: unknown) => thrown,
   )
@@ -215,9 +218,9 @@ t.test('a port that is taken is told in a sentence', async (t) => {
   t.match(error, { message: `Cannot listen on 127.0.0.1:${port}` })
 })
 
-t.test('network names that would hide another path are refused', async (t) => {
+test('network names that would hide another path are refused', async (t) => {
   const { endpoint } = await withServer(t)
   for (const name of ['v3', 'ws', 'health']) {
-    await t.rejects(startTestServer({}, { routes: [{ name, endpoint, hosts: [] }] }))
+    await t.rejects(startTestServer(t, {}, { routes: [{ name, endpoint, hosts: [] }] }))
   }
 })

@@ -1,11 +1,11 @@
 /** How bodies come in over HTTP: in pieces, too long, too slow, too many, and with a length in doubt. */
-import t from 'tap'
+import { test } from '../../eachTransport.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { call, echo, echoed, goodKey, withServer } from './testServer.js'
 
 const path = `/v3/${goodKey}`
 
-t.test('a body over the limit is refused before it is read', async (t) => {
+test('a body over the limit is refused before it is read', async (t) => {
   const { port, post } = await withServer(t, { bodyBytesMax: 1000 })
   t.equal((await post(path, echo.padEnd(1000))).status, 200)
   const refused = await post(path, echo.padEnd(1001))
@@ -17,7 +17,7 @@ t.test('a body over the limit is refused before it is read', async (t) => {
   await client.closed()
 })
 
-t.test('a chunked body is read, and refused as soon as it is too long', async (t) => {
+test('a chunked body is read, and refused as soon as it is too long', async (t) => {
   const { port } = await withServer(t, { bodyBytesMax: 1000 })
   const client = await RawClient.connect(port)
   const head = `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`
@@ -34,7 +34,7 @@ t.test('a chunked body is read, and refused as soon as it is too long', async (t
   await client.closed()
 })
 
-t.test('requests in one packet are answered in order', async (t) => {
+test('requests in one packet are answered in order', async (t) => {
   const { port } = await withServer(t)
   const client = await RawClient.connect(port)
   t.teardown(() => client.socket.destroy())
@@ -46,7 +46,7 @@ t.test('requests in one packet are answered in order', async (t) => {
   }
 })
 
-t.test('a body may come in byte by byte', async (t) => {
+test('a body may come in byte by byte', async (t) => {
   const { port } = await withServer(t)
   const client = await RawClient.connect(port)
   t.teardown(() => client.socket.destroy())
@@ -56,7 +56,7 @@ t.test('a body may come in byte by byte', async (t) => {
   t.equal((await client.read())?.body, '{"jsonrpc":"2.0","id":1,"result":["é",null]}')
 })
 
-t.test('a body that does not come in time ends its connection alone', async (t) => {
+test('a body that does not come in time ends its connection alone', async (t) => {
   const { port, post } = await withServer(t, { bodyMsMax: 100 })
   const silent = await RawClient.connect(port)
   silent.write(rawPost(path, '', { 'content-length': '10' }))
@@ -68,7 +68,7 @@ t.test('a body that does not come in time ends its connection alone', async (t) 
   t.equal((await post(path, echo)).status, 200)
 })
 
-t.test('unfinished bodies of all connections share one bound', async (t) => {
+test('unfinished bodies of all connections share one bound', async (t) => {
   const { port, post } = await withServer(t, { bufferedBytesMax: 3000 })
   const first = await RawClient.connect(port)
   t.teardown(() => first.socket.destroy())
@@ -80,28 +80,4 @@ t.test('unfinished bodies of all connections share one bound', async (t) => {
   const refused = await Promise.race([second.read(), first.read()])
   t.equal(refused?.status, 503)
   t.equal(refused?.headers.get('retry-after'), '1')
-})
-
-t.test('a request hidden behind a second length is refused where that is asked for', async (t) => {
-  const strict = await withServer(t)
-  const lax = await withServer(t, {}, { refuseRepeatedLength: false })
-  const hidden = rawPost(path, call('test_count'))
-  const second = `content-length: ${Buffer.byteLength(echo + hidden)}\r\n\r\n`
-  const twice = rawPost(path, echo).replace('\r\n\r\n', `\r\n${second}`) + hidden
-  const client = await RawClient.connect(strict.port)
-  client.write(twice)
-  t.equal(await client.read(), undefined, 'the connection ends')
-  const elsewhere = await RawClient.connect(strict.port)
-  elsewhere.write(twice.replace(path, '/nowhere').replace('POST', 'PUT'))
-  t.equal(await elsewhere.read(), undefined, 'whatever the first request would have come to')
-  const alone = await RawClient.connect(strict.port)
-  alone.write(twice.slice(0, -hidden.length))
-  t.equal((await alone.read())?.status, 400)
-  await alone.closed()
-  t.equal(strict.network.runs, 0)
-  const other = await RawClient.connect(lax.port)
-  t.teardown(() => other.socket.destroy())
-  other.write(twice)
-  t.equal((await other.read())?.body, echoed)
-  t.match((await other.read())?.body, '"result":2')
 })

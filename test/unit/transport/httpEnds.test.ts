@@ -1,11 +1,12 @@
 /** How answers go out over HTTP and connections end: long answers, slow readers, clients that leave, the server's end. */
-import t from 'tap'
+import type { Test } from 'tap'
+import { test } from '../../eachTransport.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { call, echo, goodKey, startTestServer, withServer } from './testServer.js'
 
 const path = `/v3/${goodKey}`
 
-t.test('a busy connection gets all of many long answers, one after another', async (t) => {
+test('a busy connection gets all of many long answers, one after another', async (t) => {
   const { port } = await withServer(t)
   const client = await RawClient.connect(port)
   t.teardown(() => client.socket.destroy())
@@ -15,7 +16,7 @@ t.test('a busy connection gets all of many long answers, one after another', asy
   }
 })
 
-t.test('a client that leaves while a job runs harms nothing', async (t) => {
+test('a client that leaves while a job runs harms nothing', async (t) => {
   const { port, post, network } = await withServer(t)
   const client = await RawClient.connect(port)
   client.write(rawPost(path, call('test_job')))
@@ -32,7 +33,7 @@ t.test('a client that leaves while a job runs harms nothing', async (t) => {
   t.match(await (await later).text(), '"done later"')
 })
 
-t.test('an answer that comes later is complete', async (t) => {
+test('an answer that comes later is complete', async (t) => {
   const { post, network } = await withServer(t)
   const asked = post(path, call('test_job'))
   while (network.jobs.length === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -42,7 +43,7 @@ t.test('an answer that comes later is complete', async (t) => {
   t.equal(JSON.parse(await response.text()).result.length, 2_000_000)
 })
 
-t.test('a slow reader gets all of a long answer', async (t) => {
+test('a slow reader gets all of a long answer', async (t) => {
   const { port } = await withServer(t)
   const client = await RawClient.connect(port)
   t.teardown(() => client.socket.destroy())
@@ -56,7 +57,7 @@ t.test('a slow reader gets all of a long answer', async (t) => {
   t.equal(JSON.parse((await client.read())?.body ?? '').result, 'é'.repeat(0x200000))
 })
 
-t.test('a slow reader gets all of a batch whose answers are long and short', async (t) => {
+test('a slow reader gets all of a batch whose answers are long and short', async (t) => {
   const { port } = await withServer(t)
   const lengths = [3, 0x8000, 1, 2, 0x9000, 0x4000, 0x100000, 0x20000, 5]
   const batch = lengths.map((length) => call('test_bytes', `["0x${length.toString(16)}"]`))
@@ -76,8 +77,11 @@ t.test('a slow reader gets all of a batch whose answers are long and short', asy
   )
 })
 
-t.test('a client that asks on and reads nothing loses its connection', async (t) => {
+test('a client that asks on and reads nothing loses its connection, or is read from no more', async (t, {
+  name,
+}) => {
   const { port, post, network } = await withServer(t)
+  if (name === 'node') return isReadFromNoMore(t)
   const client = await RawClient.connect(port)
   client.socket.pause()
   const asked = 2000
@@ -91,8 +95,30 @@ t.test('a client that asks on and reads nothing loses its connection', async (t)
   t.equal(network.runs, 3, 'the long one twice, then it is remembered')
 })
 
-t.test('closing lets answers under way finish and takes nothing new', async (t) => {
-  const { port, server, network, post } = await startTestServer()
+/** Answers are made as the client takes them, and all come. */
+async function isReadFromNoMore(t: Test): Promise<void> {
+  const { port, post, network } = await withServer(t)
+  const client = await RawClient.connect(port)
+  t.teardown(() => client.socket.destroy())
+  client.socket.pause()
+  const asked = 300
+  const batch = `[${call('test_count')},${call('test_bytes', '["0x8000"]')}]`
+  const bytes = 2 * 0x8000
+  client.write(rawPost(path, batch).repeat(asked))
+  // Until no further one is begun: a turn of the loop takes what there is to take.
+  for (let turns = 0, runs = -1; turns < 20; turns++) {
+    if (runs !== network.runs) turns = 0
+    runs = network.runs
+    t.equal((await post(path, echo)).status, 200)
+  }
+  const inSystem = client.socket.bytesRead + 8 * 2 ** 20
+  t.ok(network.runs < 40 + inSystem / bytes, `${network.runs} of ${asked} were begun`)
+  client.socket.resume()
+  for (let answers = 0; answers < asked; answers++) t.equal((await client.read())?.status, 200)
+}
+
+test('closing lets answers under way finish and takes nothing new', async (t) => {
+  const { port, server, network, post } = await startTestServer(t)
   const idle = await RawClient.connect(port)
   const asked = post(path, call('test_job'))
   while (network.jobs.length === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -105,8 +131,8 @@ t.test('closing lets answers under way finish and takes nothing new', async (t) 
   await server.close()
 })
 
-t.test('closing does not wait for ever', async () => {
-  const { port, server, network } = await startTestServer({ closeMsMax: 50 })
+test('closing does not wait for ever', async (t) => {
+  const { port, server, network } = await startTestServer(t, { closeMsMax: 50 })
   const client = await RawClient.connect(port)
   client.write(rawPost(path, call('test_job')))
   while (network.jobs.length === 0) await new Promise((resolve) => setImmediate(resolve))

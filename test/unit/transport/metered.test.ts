@@ -1,6 +1,6 @@
 /** API keys that pay for their calls, from the real key ring to both transports. */
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
 import { KeyRing, refusalTexts, revokeKey } from '../../../src/access/keyRing.js'
 import { Meter } from '../../../src/access/meter.js'
 import { invokeLimitsDefault } from '../../../src/rollup/invokeTransaction.js'
@@ -10,6 +10,7 @@ import type { RollupNetwork } from '../../../src/rpc/rollupNetwork.js'
 import { prefixRollupMethods } from '../../../src/rpc/rollupRegistry.js'
 import { NodeStore } from '../../../src/store/nodeStore.js'
 import type { HttpServerOptions } from '../../../src/transport/http.js'
+import { test } from '../../eachTransport.js'
 import { specTransaction } from '../../invokeTransactions.js'
 import { chainId, openQueue } from '../../rollup/queues.js'
 import { wideDispatchLimits } from '../../serverLimits.js'
@@ -69,7 +70,7 @@ const exceeded = {
   data: { limit: 10, retryAfterMs: 2_000 },
 }
 
-t.test('a single request that cannot be paid gets 429 and is told when to come back', async (t) => {
+test('a single request that cannot be paid gets 429 and is told when to come back', async (t) => {
   const { post, keys, pass } = await withMeteredServer(t)
   const path = `/v3/${keys[0]?.text}`
   for (let i = 0; i < 3; i++) t.equal((await post(path, dear)).status, 200)
@@ -85,7 +86,7 @@ t.test('a single request that cannot be paid gets 429 and is told when to come b
   t.equal((await post(path, dear)).status, 200)
 })
 
-t.test('a batch has status 200, and its fourth call of six alone is refused', async (t) => {
+test('a batch has status 200, and its fourth call of six alone is refused', async (t) => {
   const { post, keys } = await withMeteredServer(t)
   const calls = [dear, dear, dear, dear, echo, echo].map((body, id) => body.replace('"id":1', `"id":${id}`))
   const response = await post(`/v3/${keys[0]?.text}`, `[${calls.join()}]`)
@@ -103,7 +104,7 @@ t.test('a batch has status 200, and its fourth call of six alone is refused', as
   t.same(answers[5]?.result, ['x', null])
 })
 
-t.test('a WebSocket spends from the bucket of its key, together with HTTP', async (t) => {
+test('a WebSocket spends from the bucket of its key, together with HTTP', async (t) => {
   const { connect, post, keys, pass } = await withMeteredServer(t)
   const [first, second] = keys.map(({ text }) => text)
   const client = await connect(`/ws/v3/${first}`)
@@ -119,7 +120,7 @@ t.test('a WebSocket spends from the bucket of its key, together with HTTP', asyn
   t.match(await client.ask(`[${dear},${dear},${dear}]`), /dear.*dear.*dear/)
 })
 
-t.test('a revoked key is unauthorized, however much it had left or owed', async (t) => {
+test('a revoked key is unauthorized, however much it had left or owed', async (t) => {
   const { post, connect, keys, store, pass } = await withMeteredServer(t)
   const [first, second] = keys
   const client = await connect(`/ws/v3/${first?.text}`)
@@ -130,7 +131,7 @@ t.test('a revoked key is unauthorized, however much it had left or owed', async 
   t.match(await client.closed, { code: 1008 })
 })
 
-t.test('without keys everybody spends from one bucket', async (t) => {
+test('without keys everybody spends from one bucket', async (t) => {
   const { post, connect } = await withMeteredServer(t, { noAuth: true })
   const client = await connect('/ws')
   t.match(await client.ask(`[${dear},${dear}]`), /dear.*dear/)
@@ -139,7 +140,7 @@ t.test('without keys everybody spends from one bucket', async (t) => {
   t.match(await client.ask(dear), 'limit exceeded')
 })
 
-t.test('methods and the log are told whose call it is, by the id of the key', async (t) => {
+test('methods and the log are told whose call it is, by the id of the key', async (t) => {
   const { post, connect, keys, defects } = await withMeteredServer(t)
   for (const { id, text } of keys) {
     t.match(await (await post(`/v3/${text}`, call('test_keyId'))).text(), `"result":"${id}"`)
@@ -154,14 +155,14 @@ t.test('methods and the log are told whose call it is, by the id of the key', as
   )
 })
 
-t.test('where no key is asked for, all are anonymous', async (t) => {
+test('where no key is asked for, all are anonymous', async (t) => {
   const { post, connect } = await withMeteredServer(t, { noAuth: true })
   const asked = call('test_keyId')
   t.match(await (await post('/', asked)).text(), `"result":"${anonymousId}"`)
   t.match(await (await connect('/ws/v3/some')).ask(asked), `"result":"${anonymousId}"`)
 })
 
-t.test('without a meter nothing is counted', async (t) => {
+test('without a meter nothing is counted', async (t) => {
   const { post, connect } = await withMeteredServer(t, {
     authorize: (id) => ({ ok: true, key: { id } }),
     anonymousAllowance: undefined,
@@ -171,7 +172,7 @@ t.test('without a meter nothing is counted', async (t) => {
   t.notMatch(await (await connect('/ws/v3/any')).ask(batch), 'limit exceeded')
 })
 
-t.test('calls to a rollup network are paid as well', async (t) => {
+test('calls to a rollup network are paid as well', async (t) => {
   const { queue } = openQueue(t, t.testdir())
   const current: RollupNetwork = {
     name: 'roll',
@@ -199,7 +200,7 @@ t.test('calls to a rollup network are paid as well', async (t) => {
   t.match(await ask(call('rollupx_chainId')), { error: { code: -32005 } })
 })
 
-t.test('of all keys that are connected only those that were changed are looked at again', async (t) => {
+test('of all keys that are connected only those that were changed are looked at again', async (t) => {
   const folder = t.testdir()
   const store = NodeStore.open({ path: join(folder, 'node.mdb'), mapBytes: 2 ** 30 })
   t.teardown(() => store.close())

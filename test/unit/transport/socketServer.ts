@@ -17,7 +17,7 @@ export async function withSocketServer(
   socketLimits: Partial<SocketLimits> = {},
   options: Partial<HttpServerOptions> = {},
 ): Promise<SocketTestServer> {
-  const server = await startTestServer({ closeMsMax: 500 }, options, socketLimits)
+  const server = await startTestServer(t, { closeMsMax: 500 }, options, socketLimits)
   const clients: SocketClient[] = []
   t.teardown(async () => {
     for (const client of clients) client.cut()

@@ -5,8 +5,8 @@ import {
   type HttpServer,
   type HttpServerOptions,
 } from '../../../src/transport/http.js'
-import { loadTransport } from '../../../src/transport/loadTransport.js'
 import type { SocketLimits } from '../../../src/transport/socket.js'
+import { transportOf } from '../../eachTransport.js'
 import { wideHttpLimits, wideSocketLimits } from '../../serverLimits.js'
 import { createTestEndpoint, type TestEndpoint } from '../rpc/testMethods.js'
 
@@ -27,8 +27,12 @@ export const call = (method: string, params = '[]', id = '1') =>
 export const echo = call('test_echo', '["x"]')
 export const echoed = '{"jsonrpc":"2.0","id":1,"result":["x",null]}'
 
-/** A real server on a free loopback port, with networks `testnet` (the default) and `other`. */
+/**
+ * A real server on a free loopback port, with networks `testnet` (the default) and `other`, on the transport of the
+ * test `t`.
+ */
 export async function startTestServer(
+  t: Parameters<typeof transportOf>[0],
   limits: Partial<HttpLimits> = {},
   options: Partial<HttpServerOptions> = {},
   socketLimits: Partial<SocketLimits> = {},
@@ -38,7 +42,7 @@ export async function startTestServer(
   other.network.runs = 1000
   const rejections: Rejection[] = []
   const server = createHttpServer({
-    transport: await loadTransport(),
+    transport: transportOf(t),
     host: '127.0.0.1',
     port: 0,
     routes: [
@@ -52,7 +56,6 @@ export async function startTestServer(
     limits: { ...wideHttpLimits, ...limits },
     socketLimits: { ...wideSocketLimits, ...socketLimits },
     cors: '*',
-    refuseRepeatedLength: true,
     health: () => ({ status: 'ok' }),
     logDefect: (defect) => endpoint.defects.push(defect),
     logRejection: (rejection) => rejections.push(rejection),
@@ -75,12 +78,14 @@ export async function startTestServer(
   }
 }
 
+type ServerArguments = Parameters<typeof startTestServer> extends [unknown, ...infer R] ? R : never
+
 /** As {@link startTestServer}, closed when the test ends. */
 export async function withServer(
-  t: { teardown(run: () => Promise<void>): void },
-  ...args: Parameters<typeof startTestServer>
+  t: Parameters<typeof transportOf>[0] & { teardown(run: () => Promise<void>): void },
+  ...args: ServerArguments
 ): Promise<TestServer> {
-  const server = await startTestServer(...args)
+  const server = await startTestServer(t, ...args)
   t.teardown(() => server.server.close())
   return server
 }

@@ -1,8 +1,8 @@
-import t from 'tap'
+import { test } from '../../eachTransport.js'
 import { path, withSocketServer } from './socketServer.js'
 import { call, echo, echoed, goodKey } from './testServer.js'
 
-t.test('paths lead to networks, keys are asked for', async (t) => {
+test('paths lead to networks, keys are asked for', async (t) => {
   const { connect, refused } = await withSocketServer(t)
   for (const to of [path, `${path}/`, `${path}?a=b`, `/testnet${path}`]) {
     t.equal(await (await connect(to)).ask(echo), echoed, to)
@@ -29,7 +29,7 @@ t.test('paths lead to networks, keys are asked for', async (t) => {
   }
 })
 
-t.test('without authentication keys are neither asked for nor looked at', async (t) => {
+test('without authentication keys are neither asked for nor looked at', async (t) => {
   const { connect, refused } = await withSocketServer(t, {}, { noAuth: true })
   for (const to of ['/ws', '/ws/', '/testnet/ws', '/ws/v3/any', '/testnet/ws/v3/any', '/ws/v3']) {
     t.equal(await (await connect(to)).ask(echo), echoed, to)
@@ -37,7 +37,7 @@ t.test('without authentication keys are neither asked for nor looked at', async 
   t.equal((await refused('/nowhere/ws')).status, 404)
 })
 
-t.test('a path of WebSockets says so to whoever asks it over HTTP', async (t) => {
+test('a path of WebSockets says so to whoever asks it over HTTP', async (t) => {
   const { base, post } = await withSocketServer(t)
   for (const answer of [await fetch(base + path), await post(path, echo), await post('/ws', echo)]) {
     t.equal(answer.status, 426)
@@ -46,7 +46,7 @@ t.test('a path of WebSockets says so to whoever asks it over HTTP', async (t) =>
   }
 })
 
-t.test('pages of listed origins alone connect, and whoever is no browser', async (t) => {
+test('pages of listed origins alone connect, and whoever is no browser', async (t) => {
   const { connect, refused, rejections } = await withSocketServer(t, {}, { cors: ['https://App.example'] })
   t.equal(await (await connect(path)).ask(echo), echoed)
   t.equal(await (await connect(path, { origin: 'https://app.example' })).ask(echo), echoed)
@@ -60,7 +60,7 @@ t.test('pages of listed origins alone connect, and whoever is no browser', async
   t.equal(await (await open.connect(path, { origin: 'https://a.example' })).ask(echo), echoed)
 })
 
-t.test('no key reaches the log of rejections', async (t) => {
+test('no key reaches the log of rejections', async (t) => {
   const { refused, rejections, base } = await withSocketServer(t)
   for (const to of [
     '/ws/v3/secret',
@@ -76,7 +76,7 @@ t.test('no key reaches the log of rejections', async (t) => {
   t.notMatch(JSON.stringify(rejections), /secret/)
 })
 
-t.test('a full server and a key with too many connections are refused until one ends', async (t) => {
+test('a full server and a key with too many connections are refused until one ends', async (t) => {
   const { connect, refused } = await withSocketServer(
     t,
     { socketsMax: 3, socketsPerKeyMax: 2 },

@@ -1,9 +1,9 @@
-import t from 'tap'
+import { test } from '../../eachTransport.js'
 import { until } from '../../until.js'
 import { withSocketServer } from './socketServer.js'
 import { call, echo, echoed, goodKey } from './testServer.js'
 
-t.test('answers are those of HTTP, ids echoed as they were written', async (t) => {
+test('answers are those of HTTP, ids echoed as they were written', async (t) => {
   const { connect, post } = await withSocketServer(t)
   const client = await connect()
   for (const body of [
@@ -19,7 +19,7 @@ t.test('answers are those of HTTP, ids echoed as they were written', async (t) =
   }
 })
 
-t.test('notifications get no message', async (t) => {
+test('notifications get no message', async (t) => {
   const { connect, network } = await withSocketServer(t)
   const client = await connect()
   client.send('{"jsonrpc":"2.0","method":"test_count"}')
@@ -28,13 +28,13 @@ t.test('notifications get no message', async (t) => {
   t.equal(network.runs, 3)
 })
 
-t.test('methods are handed the subscriptions of the socket', async (t) => {
+test('methods are handed the subscriptions of the socket', async (t) => {
   const { connect } = await withSocketServer(t)
   const answer = await (await connect()).ask(call('test_subscriber'))
   t.match(answer, '"result":true')
 })
 
-t.test('1,000 requests in parallel on one socket are all answered', async (t) => {
+test('1,000 requests in parallel on one socket are all answered', async (t) => {
   const { connect } = await withSocketServer(t)
   const client = await connect()
   for (let id = 0; id < 1000; id++) client.send(call('test_echo', `["${'x'.repeat(id)}"]`, String(id)))
@@ -46,7 +46,7 @@ t.test('1,000 requests in parallel on one socket are all answered', async (t) =>
   }
 })
 
-t.test('calls that wait are limited, those of a batch too, and the others go on', async (t) => {
+test('calls that wait are limited, those of a batch too, and the others go on', async (t) => {
   const { connect, network } = await withSocketServer(t, { callsMax: 4 })
   const client = await connect()
   const busy = { error: { code: -32005, message: 'server busy', data: { retryAfterMs: 1000 } } }
@@ -79,7 +79,7 @@ t.test('calls that wait are limited, those of a batch too, and the others go on'
   t.match(JSON.parse((await client.next()) ?? ''), { id: 40, result: 'again' })
 })
 
-t.test('messages whose calls wait are limited in bytes', async (t) => {
+test('messages whose calls wait are limited in bytes', async (t) => {
   const { connect, network } = await withSocketServer(t, { messageBytesMax: 1000 })
   const client = await connect()
   client.send(call('test_job', '["0x1"]', '1').padEnd(600))

@@ -1,0 +1,7 @@
+import { isIPv4 } from 'node:net'
+
+/** Whether only this machine reaches a listener on `host`. */
+export function isLoopback(host: string): boolean {
+  if (isIPv4(host)) return host.startsWith('127.')
+  return host === '::1' || host === '[::1]' || host.toLowerCase() === 'localhost'
+}

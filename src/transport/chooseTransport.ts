@@ -1,0 +1,65 @@
+/**
+ * Which library speaks HTTP and WebSocket: uWebSockets.js wherever it can be loaded, because it takes half the CPU;
+ * node:http and ws else. Owns what the operator is told of the choice.
+ */
+import { OperatorError } from '../primitives/faults.js'
+import { loadTransport } from './loadTransport.js'
+import type { Transport } from './wire.js'
+
+export interface Choice {
+  readonly transport: Transport
+  /** What the operator should know of it, in one line; undefined where all is well. */
+  readonly notice: string | undefined
+}
+
+const officialBuild = 'npm install uWebSockets.js@github:uNetworking/uWebSockets.js#v20.70.0'
+
+/** Throws OperatorError where the one that is wanted cannot be loaded. */
+export async function chooseTransport(wanted: 'auto' | Transport['name']): Promise<Choice> {
+  if (wanted === 'node') return { transport: await loadTransport('node'), notice: undefined }
+  let transport: Transport
+  try {
+    transport = await loadTransport('uws')
+  } catch (error) {
+    const why = `uWebSockets.js cannot be loaded: ${whyNotLoaded(String(error), thisSystem())}`
+    const wayOut = `a later official build may have one that does (${officialBuild})`
+    if (wanted === 'uws') {
+      throw new OperatorError(`${why}. Choose transport node, or take another Node.js; ${wayOut}.`)
+    }
+    return {
+      transport: await loadTransport('node'),
+      notice: `${why}; serving on node:http and ws, which take about twice the CPU for a cached read. To change that: ${wayOut}, and another Node.js may too`,
+    }
+  }
+  const { refusesCutRequests } = await import('./uws/cutRequest.js')
+  const notice = (await refusesCutRequests())
+    ? `this build of uWebSockets.js answers 505 where a request's first line comes in two TCP segments, as when clients pipeline over a network; take the official build (${officialBuild}, or later), or transport node`
+    : undefined
+  return { transport, notice }
+}
+
+/** What matters of the machine to a binary. */
+export interface System {
+  readonly node: string
+  readonly platform: string
+  readonly arch: string
+  /** Undefined where the C library is another one, as on Alpine. */
+  readonly glibc: string | undefined
+}
+
+function thisSystem(): System {
+  const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined
+  const { version, platform, arch } = process
+  return { node: version, platform, arch, glibc: report?.header?.glibcVersionRuntime }
+}
+
+/** The cause, out of the library's own message, which buries it. */
+export function whyNotLoaded(message: string, { node, platform, arch, glibc }: System): string {
+  const needed = /GLIBC_(\d+(?:\.\d+)+)/.exec(message)?.[1]
+  if (needed !== undefined && glibc !== undefined) {
+    return `its binary for Node.js ${node} needs glibc ${needed}, this system has ${glibc}`
+  }
+  if (/Cannot find module/.test(message)) return `it has no binary for Node.js ${node} on ${platform} ${arch}`
+  if (platform === 'linux' && glibc === undefined) return 'its binaries need glibc, which this system lacks'
+  return message.trim().split('\n').at(-1) ?? message
+}

@@ -1,0 +1,100 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Answer } from '../../rpc/answer.js'
+import { lastingPieces } from '../answerBytes.js'
+import { statusReason } from '../statusReason.js'
+import { type BodyReceiver, type ExtraHeaders, noHeaders, type Reply } from '../wire.js'
+import type { NodeConnection } from './nodeConnection.js'
+
+const noBytes = new Uint8Array(0)
+
+/** The answer to a request on node:http. */
+export class NodeReply implements Reply {
+  readonly #req: IncomingMessage
+  readonly #res: ServerResponse
+  readonly #connection: NodeConnection
+  #receiver: BodyReceiver | undefined
+  #sendingBytes = 0
+  #isSending = false
+  #isOver = false
+
+  constructor(req: IncomingMessage, res: ServerResponse, connection: NodeConnection) {
+    this.#req = req
+    this.#res = res
+    this.#connection = connection
+    connection.add(this)
+  }
+
+  receive(receiver: BodyReceiver): void {
+    const req = this.#req
+    this.#receiver = receiver
+    if (req.headers.expect !== undefined) this.#res.writeContinue()
+    const announced = Number(req.headers['content-length'])
+    let received = 0
+    const take = (chunk: Uint8Array, isLast: boolean) => {
+      // Data may come in after an early answer.
+      if (!this.#isSending && !this.#isOver) receiver.take(chunk, isLast)
+    }
+    req.on('data', (chunk: Uint8Array) => {
+      received += chunk.length
+      take(chunk, received === announced)
+    })
+    req.on('end', () => {
+      if (received !== announced || received === 0) take(noBytes, true)
+    })
+  }
+
+  wait(): void {}
+
+  send(answer: Answer, headers: ExtraHeaders, isLast: boolean): void {
+    if (this.#isOver || this.#isSending) return
+    this.#isSending = true
+    const res = this.#res
+    const pieces = lastingPieces(answer.body)
+    let bytes = 0
+    for (const piece of pieces) bytes += piece.length
+    if (isLast) {
+      this.#connection.isEnding = true
+      // Says `connection: close`, and does it.
+      res.shouldKeepAlive = false
+    }
+    res.writeHead(answer.status, statusReason(answer.status), headerLines(answer, headers, bytes))
+    if (answer.status !== 204 && this.#req.method !== 'HEAD') {
+      this.#sendingBytes = bytes
+      this.#connection.addUnsent(bytes)
+      for (let at = 0; at < pieces.length - 1; at++) res.write(pieces[at])
+      res.end(pieces.at(-1), () => this.over())
+    } else res.end(() => this.over())
+  }
+
+  refuse(answer: Answer): void {
+    this.send(answer, noHeaders, true)
+  }
+
+  cut(): void {
+    if (this.#isOver) return
+    this.#connection.isEnding = true
+    this.#connection.socket.destroy()
+    this.over()
+  }
+
+  /** All is sent, or the connection is over. */
+  over(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#connection.addUnsent(-this.#sendingBytes)
+    this.#receiver?.over()
+    this.#connection.remove(this)
+  }
+}
+
+/** Names and values in turns, the form that node:http takes fastest. */
+export function headerLines(answer: Answer, headers: ExtraHeaders, bytes: number): string[] {
+  const lines: string[] = []
+  if (answer.status !== 204) lines.push('content-type', 'application/json', 'content-length', String(bytes))
+  if (answer.block !== undefined) lines.push('tidegate-block', answer.block)
+  for (const header of headers) lines.push(...header)
+  if (answer.retryAfterMs !== undefined) {
+    lines.push('retry-after', String(Math.ceil(answer.retryAfterMs / 1000)))
+  }
+  return lines
+}

@@ -1,0 +1,81 @@
+import type { Socket as TcpSocket } from 'node:net'
+import { WebSocket } from 'ws'
+import type { AnswerBody } from '../../rpc/answer.js'
+import { lastingPieces } from '../answerBytes.js'
+import type { SocketHandler, SocketPlace, SocketWire } from '../wire.js'
+
+const frame = { binary: false, compress: false, fin: true }
+
+/** A WebSocket of ws, from its opening on. */
+export class NodeSocket implements SocketWire {
+  readonly #ws: WebSocket
+  readonly #tcp: TcpSocket
+  /** Undefined once it has heard of the end. */
+  #handler: SocketHandler | undefined
+  /** Something was left unsent when it was looked at last. */
+  #isBehind = false
+
+  constructor(ws: WebSocket, tcp: TcpSocket, place: SocketPlace) {
+    this.#ws = ws
+    this.#tcp = tcp
+    this.#handler = place.open(this)
+    // Text comes as bytes as well, which the package has found to be UTF-8.
+    ws.on('message', (message: Uint8Array, isBinary) => this.#handler?.onMessage(message, isBinary))
+    ws.on('ping', (payload) => {
+      if (ws.readyState === WebSocket.OPEN) ws.pong(payload, false, this.#onSent)
+      this.#handler?.onHeard()
+    })
+    ws.on('pong', () => this.#handler?.onHeard())
+    ws.on('close', () => this.#over())
+    ws.on('error', () => {
+      // The package tells the client why. That takes a moment, unless much lies before it unread.
+      if (ws.bufferedAmount > tcp.writableHighWaterMark) ws.terminate()
+      this.#over()
+    })
+  }
+
+  get unsentBytes(): number {
+    const unsent = this.#ws.bufferedAmount
+    this.#isBehind ||= unsent > 0
+    return unsent
+  }
+
+  send(message: AnswerBody | Uint8Array): void {
+    // What the system does not take at once is sent later from where it is.
+    if (message instanceof Uint8Array) this.#send(message.slice())
+    else {
+      const pieces = lastingPieces(message)
+      this.#send(pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces))
+    }
+  }
+
+  ping(): void {
+    if (this.#ws.readyState === WebSocket.OPEN) this.#ws.ping()
+  }
+
+  end(code: number, reason: string): void {
+    this.#ws.close(code, reason)
+    // Without waiting for the client's close frame, which may never come.
+    this.#tcp.end()
+  }
+
+  cut(): void {
+    this.#ws.terminate()
+  }
+
+  #send(message: Uint8Array): void {
+    if (this.#ws.readyState === WebSocket.OPEN) this.#ws.send(message, frame, this.#onSent)
+  }
+
+  readonly #onSent = (): void => {
+    if (!this.#isBehind) return
+    this.#isBehind = false
+    this.#handler?.onDrain()
+  }
+
+  #over(): void {
+    const handler = this.#handler
+    this.#handler = undefined
+    handler?.onClose()
+  }
+}
