@@ -55,11 +55,16 @@ function asked(name: string, params: (n: number) => readonly unknown[], what = '
 /** The first is what a unit is: a read that is answered from memory. */
 export const pricedKinds: readonly PricedKind[] = [
   asked('eth_blockNumber', () => []),
+  ...['eth_chainId', 'eth_syncing', 'net_version', 'web3_clientVersion'].map((name) => asked(name, () => [])),
   asked('eth_getStorageAt', (n) => {
     const { address, slot } = slots[n % slots.length] as (typeof slots)[number]
     return [address, slot, someBlock(n)]
   }),
   asked('eth_getTransactionByBlockNumberAndIndex', (n) => [full, blockTag(n % fullBlock.transactions)]),
+  asked('eth_getTransactionByBlockHashAndIndex', (n) => [
+    fullBlock.hash,
+    blockTag(n % fullBlock.transactions),
+  ]),
   asked('eth_getUncleByBlockNumberAndIndex', () => [blockTag(uncleBlock.number), '0x0']),
   asked('eth_getBlockByHash', () => [smallBlock.hash, false], 'small'),
   asked('eth_getBlockByNumber', () => [full, false], '200 hashes'),
@@ -81,6 +86,7 @@ export const pricedKinds: readonly PricedKind[] = [
   { name: 'eth_call, calldata of 2.5 MiB', question: (n) => bomb(n, '0x00', '00'.repeat(2.4 * 2 ** 20)) },
   asked('eth_getProof', (n) => [tide, words(n, 1), 'latest'], '1 key'),
   asked('eth_getProof', (n) => [tide, words(n, 1_024), 'latest'], '1,024 keys'),
+  asked('tidegate_readVariable', (n) => [tide, `allowance[${bea}][${cal}]`, someBlock(n)]),
   asked('tidegate_getMappingSlot', (n) => [words(n, 1), '0x3'], '1 key'),
   asked('tidegate_getMappingSlot', (n) => [words(n, 10_000), '0x3'], '10,000 keys'),
   asked(

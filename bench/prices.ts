@@ -3,11 +3,12 @@
  * call was charged. The charge is seen from outside: a key's bucket is spent to its end after the load, and what was
  * in it no more was charged. Nothing is remembered between calls, as prices suppose.
  */
+import { bodyUnits } from '../src/rpc/price.js'
 import { saturate, targetOf, withConnections } from './httpLoader.js'
 import type { PricedCall } from './outcome.js'
 import { type PricedKind, pricedKinds } from './pricedKinds.js'
 import { pricesOutcome } from './pricesTable.js'
-import { askBody, batch } from './rpc.js'
+import { batch } from './rpc.js'
 import type { SpecialScenario } from './specialScenario.js'
 import { startTidegate, type TidegateProcess, withoutCaches } from './tidegateServer.js'
 
@@ -18,7 +19,7 @@ export const priceLimits = { ...withoutCaches, keyUnitsPerSecond: 1, keyUnitsBur
 const refused = ['eth_getProof', [`0x${'0'.repeat(40)}`, ['none']]] as const
 /** Charged calls that take next to no work, a thousand of them: coarse ones, and for the rest what is no call. */
 const spending = [
-  { body: batch(Array.from({ length: 1_000 }, () => refused)), units: 53 },
+  { body: batch(Array.from({ length: 1_000 }, () => refused)), units: 21 },
   { body: `[${'{},'.repeat(999)}{}]`, units: 1 },
 ] as const
 const spendingCalls = 1_000
@@ -59,15 +60,14 @@ export async function measurePrice(
   const connections = isLong === true ? connectionsOfLong : connectionsUsual
   const ask = () => withConnections(targetOf(url), connections, (open) => saturate(open, seconds, next))
   // A full bucket would not fill, and the time would tell nothing.
-  const { body, units } = spending[0]
-  await askBody(url, body)
+  const first = await spend(url, spending[0])
   const sinceMs = performance.now()
   const warmUp = await ask()
   const before = server.cpuSeconds()
   const { answers } = await ask()
   const after = server.cpuSeconds()
   const filled = (priceLimits.keyUnitsPerSecond * (performance.now() - sinceMs)) / 1_000
-  const charged = priceLimits.keyUnitsBurst - spendingCalls * units + filled - (await spendAll(url))
+  const charged = priceLimits.keyUnitsBurst - first.spent + filled - (await spendAll(url))
   const cpuMicros =
     before === undefined || after === undefined ? undefined : ((after - before) * 1e6) / answers
   return { name, answers, units: charged / (answers + warmUp.answers), cpuMicros }
@@ -75,12 +75,28 @@ export async function measurePrice(
 
 /** Spends what a key has left, and tells how much that was. */
 async function spendAll(url: string): Promise<number> {
-  let spent = 0
-  for (const { body, units } of spending) {
-    for (let unpaid = 0; unpaid === 0; ) {
-      unpaid = (await askBody(url, body)).match(limitExceeded)?.length ?? 0
-      spent += (spendingCalls - unpaid) * units
+  let total = 0
+  for (const means of spending) {
+    for (let isAll = true; isAll; ) {
+      const { spent, isPaid } = await spend(url, means)
+      total += spent
+      isAll = isPaid
     }
   }
-  return spent
+  return total
+}
+
+/** Spends on one batch what there is for it, which is read where that can be paid. */
+async function spend(
+  url: string,
+  { body, units }: (typeof spending)[number],
+): Promise<{ spent: number; isPaid: boolean }> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(url, { method: 'POST', headers, body })
+  const answer = await response.text()
+  // Too little is left to have it read.
+  if (response.status === 429) return { spent: 0, isPaid: false }
+  if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${answer.slice(0, 200)}`)
+  const unpaid = answer.match(limitExceeded)?.length ?? 0
+  return { spent: bodyUnits(body.length) + (spendingCalls - unpaid) * units, isPaid: unpaid === 0 }
 }

@@ -56,7 +56,7 @@ export const spendingBatch = JSON.stringify(
     jsonrpc: '2.0',
     id,
     method: 'eth_getProof',
-    params: [`0x${'0'.repeat(40)}`, ['none']],
+    params: [`0x${'0'.repeat(40)}`, Array(40).fill('none')],
   })),
 )
 

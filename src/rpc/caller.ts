@@ -57,6 +57,11 @@ export class Caller implements JobOwner {
     return waitMs
   }
 
+  /** As {@link charge}, for reading the request, which is not measured. */
+  chargeReading(units: number): number {
+    return this.identity.allowance?.charge(units) ?? 0
+  }
+
   /** What the work for this request takes beyond what its calls were charged is owed. */
   ran(cpuMs: number): void {
     this.#use(Math.round(cpuMs * unitsPerMs))

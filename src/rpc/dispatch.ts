@@ -16,7 +16,7 @@ import { Deadline } from './deadline.js'
 import { type Lookup, type Question, RequestReader, readUsualCall } from './envelope.js'
 import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
 import { Failure, type Outcome, repeatedAnswer, singleAnswer } from './outcome.js'
-import { bytesPerUnit, priceOf, unitsMin } from './price.js'
+import { bodyBytesPerUnit, bodyUnits, bytesPerUnit, priceOf, unitsMin } from './price.js'
 import { RequestBasis } from './requestBasis.js'
 import { doSteps, type Steps, Turns } from './turns.js'
 import { type DefectLog, thrownToWireError } from './wireErrors.js'
@@ -75,6 +75,9 @@ export function createDispatcher<N extends RpcNetwork>(options: DispatcherOption
 
 type MethodCall = Extract<Member, { kind: 'call' }>
 
+/** What is not longer is read although it cannot be paid, in 0.3 ms at most, so that its calls are refused by their ids. */
+const unpaidBytesMax = 64 * 1024
+
 /** A request that is refused is read for its ids alone; what a longer one costs is what refusing is to save. */
 const refusedBytesMax = 2 ** 20
 
@@ -106,6 +109,8 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
 
   handle(body: Uint8Array, caller: Caller = new Caller(), at?: string): Answer | Promise<Answer> {
     try {
+      const unread = this.#payReading(body.length, caller)
+      if (unread !== undefined) return unread
       const basis = new RequestBasis(this.#views, at)
       // What is remembered holds for the head and its tags, and not for a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : knowsNothing
@@ -116,6 +121,16 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     } catch (thrown) {
       return this.#refusal(thrown, caller)
     }
+  }
+
+  /** Charges for reading a request; the answer to one that is too long to be read for nothing. */
+  #payReading(bytes: number, caller: Caller): Answer | undefined {
+    if (bytes < bodyBytesPerUnit) return undefined
+    const units = bodyUnits(bytes)
+    const waitMs = caller.chargeReading(units)
+    if (waitMs === 0 || bytes <= unpaidBytesMax) return undefined
+    const refusal = limitExceeded(caller, `this request costs ${units}`, waitMs)
+    return singleAnswer('null', undefined, refusal, this.#headText())
   }
 
   refuse(body: Uint8Array, fault: Fault): Answer {
@@ -304,10 +319,13 @@ const knowsNothing = (): Remembered | undefined => undefined
 
 /** Charges for a call: undefined where it is paid or nothing is counted, else why it is not begun. */
 function unpaid(caller: Caller, units: number): Failure | undefined {
-  const retryAfterMs = caller.charge(units)
-  if (retryAfterMs === 0) return undefined
-  const limit = caller.identity.allowance?.unitsPerSecond ?? 0
-  const what = `this call costs ${units} compute units, and ${limit} may be spent a second`
+  const waitMs = caller.charge(units)
+  return waitMs === 0 ? undefined : limitExceeded(caller, `this call costs ${units}`, waitMs)
+}
+
+function limitExceeded({ identity }: Caller, cost: string, retryAfterMs: number): Failure {
+  const limit = identity.allowance?.unitsPerSecond ?? 0
+  const what = `${cost} compute units, and ${limit} may be spent a second`
   return Failure.of({ kind: 'LimitExceeded', what, limit, retryAfterMs })
 }
 

@@ -207,7 +207,7 @@ t.test('keys: made and revoked by another process, refused where they are not ri
   const socket = await SocketClient.connect(`${socketBase}/${key}`)
   t.match(await socket.ask('{"jsonrpc":"2.0","id":8,"method":"eth_blockNumber"}'), /"id":8,"result":"0x108"/)
   const { text: spent } = await service.post(`/v3/${key}`, spendingBatch)
-  t.match(spent, /"code":-32602.*"limit exceeded: this call costs 53 /, 'what the key may spend is limited')
+  t.match(spent, /"code":-32602.*"limit exceeded: this call costs 60 /, 'what the key may spend is limited')
 
   const [id] = /[0-9a-f]{12}/.exec(made.err) ?? []
   const revoked = await runProgram(['keys', 'revoke', id ?? '', '--data', folder])

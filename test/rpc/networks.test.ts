@@ -167,7 +167,7 @@ t.test('health names every network with its head', async (t) => {
 
 t.test('what all may spend together without keys is limited where that is configured', async (t) => {
   const { text } = await service.post('/whole', spendingBatch)
-  t.match(text, /"code":-32602.*"limit exceeded: this call costs 53 /)
+  t.match(text, /"code":-32602.*"limit exceeded: this call costs 60 /)
   t.equal((await service.post('/late', '{}')).status, 200)
   const { status } = await service.post('/late', spendingBatch.slice(1, spendingBatch.indexOf('},') + 1))
   t.equal(status, 429)

@@ -16,7 +16,7 @@ export const eth_getProof = defineMethod({
   name: 'eth_getProof',
   params: [address, list('storage keys'), optional(blockId({ acceptsHash: true }), latest)],
   cost: 'job',
-  price: ([, keys]) => 50 + 3 * keys.length,
+  price: ([, keys]) => 20 + keys.length,
   memo: 'head',
   run({ chain, head, state, jobs, proofs, proofKeysMax }: Network, [account, written, id], caller) {
     const keys = storageKeys(proofKeysMax).decode(written, 1)

@@ -7,6 +7,8 @@ import { measurePrice, priceLimits } from '../../../bench/prices.js'
 import { pricesOutcome, pricesTable } from '../../../bench/pricesTable.js'
 import { startTidegate } from '../../../bench/tidegateServer.js'
 import { packageRoot } from '../../../src/config.js'
+import { methods } from '../../../src/rpc/registry.js'
+import { rollupMethods } from '../../../src/rpc/rollupRegistry.js'
 import { fixtureDir } from '../../service.js'
 
 t.test('a key is charged as the price table says, seen from outside', async (t) => {
@@ -28,6 +30,27 @@ t.test('a key is charged as the price table says, seen from outside', async (t) 
     const { answers, units } = await measurePrice(server, server.keyedUrls[at] as string, kind, 0.3)
     // What fills the bucket while it is spent, a unit a second, is not seen.
     t.ok(answers > 0 && Math.abs(units - price) < 0.05 * price + 5 / answers, `${name}: ${units}`)
+  }
+})
+
+/** Methods whose cost is not what one HTTP request to a network with a chain shows, and why. */
+const unmeasured: Readonly<Record<string, string>> = {
+  eth_subscribe: 'for WebSockets alone; its events are free',
+  eth_unsubscribe: 'for WebSockets alone',
+  rollupx_addInvokeTransaction:
+    'a flush to disk each; what hashing takes of a thread is measured at run time',
+  rollupx_chainId: 'as eth_chainId',
+  rollupx_getTransactionByHash: 'as eth_getTransactionByBlockHashAndIndex, from the store of the node',
+  rollupx_getTransactionStatus: 'as eth_getStorageAt, from the store of the node',
+  rollupx_specVersion: 'as eth_chainId',
+  rollupx_subscribeTransactionStatus: 'for WebSockets alone',
+  rollupx_unsubscribe: 'for WebSockets alone',
+}
+
+t.test('every method is among the calls whose price is set beside what they take', async (t) => {
+  const measured = new Set(pricedKinds.map(({ name }) => name.split(',')[0] as string))
+  for (const { name } of [...Object.values(methods), ...Object.values(rollupMethods)]) {
+    t.ok(measured.has(name) !== name in unmeasured, name)
   }
 })
 

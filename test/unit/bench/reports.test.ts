@@ -163,6 +163,7 @@ t.test('every target that ships names a scenario', async (t) => {
     'import',
     'memory',
     'neighbours',
+    'prices',
     'reads-under-proofs',
     'reads-while-importing',
   ])

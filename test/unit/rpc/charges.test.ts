@@ -77,6 +77,29 @@ t.test('what a call takes of a thread beyond its price is owed', async (t) => {
   }
 })
 
+t.test('reading a long request is paid for, and one that cannot be paid is not read', async (t) => {
+  const padded = (kilobytes: number) =>
+    `[${call('test_echo')},${' '.repeat(kilobytes * 1_024)}${call('test_echo')}]`
+  const metered = createMetered()
+  t.match(await metered.pay(padded(8)), /"result".*"result"/)
+  t.equal(await unitsLeft(metered), 100 - 4 - 2)
+  await metered.pay(call('test_items', `[[${Array(89).fill(0).join()}]]`))
+  t.match(JSON.parse(await metered.pay(padded(8))), [
+    { id: 1, result: [] },
+    { id: 1, result: [] },
+  ])
+  t.same(JSON.parse(await metered.pay(padded(64))), {
+    jsonrpc: '2.0',
+    id: null,
+    error: {
+      code: -32005,
+      message: 'limit exceeded: this request costs 32 compute units, and 10 may be spent a second',
+      data: { limit: 10, retryAfterMs: 3_100 },
+    },
+  })
+  t.equal(await unitsLeft(metered), 1)
+})
+
 t.test('a debt delays the next call, the cheapest too, and says for how long', async (t) => {
   const { pay, clock } = createMetered()
   t.match(await pay(call('test_work', '["0x12c"]')), '"result":true')

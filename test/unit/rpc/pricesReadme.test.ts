@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../src/config.js'
 import type { Method } from '../../../src/rpc/method.js'
-import { priceOf, unitsMax, unitsMin } from '../../../src/rpc/price.js'
+import { bodyBytesPerUnit, priceOf, unitsMax, unitsMin } from '../../../src/rpc/price.js'
 import { methods } from '../../../src/rpc/registry.js'
 import { rollupMethods } from '../../../src/rpc/rollupRegistry.js'
 
@@ -74,4 +74,5 @@ t.test('keys of mappings in mappings are charged for each value, long ones for w
 t.test('what is no call costs what the README says', async (t) => {
   t.match(readme, new RegExp(`what is no call costs ${unitsMin}\\b`))
   t.match(readme, new RegExp(`at most ${unitsMax}\\b`))
+  t.match(readme, `each whole ${bodyBytesPerUnit / 1_024} KiB of a request's body`)
 })

@@ -6,6 +6,7 @@ import { Meter } from '../../../src/access/meter.js'
 import { invokeLimitsDefault } from '../../../src/rollup/invokeTransaction.js'
 import { anonymousId } from '../../../src/rpc/caller.js'
 import { createDispatcher } from '../../../src/rpc/dispatch.js'
+import { bodyUnits } from '../../../src/rpc/price.js'
 import type { RollupNetwork } from '../../../src/rpc/rollupNetwork.js'
 import { prefixRollupMethods } from '../../../src/rpc/rollupRegistry.js'
 import { NodeStore } from '../../../src/store/nodeStore.js'
@@ -193,7 +194,9 @@ test('calls to a rollup network are paid as well', async (t) => {
   const ask = async (body: string) => (await post(`/v3/${keys[0]?.text}`, body)).json()
   const submission = call('rollupx_addInvokeTransaction', `[${JSON.stringify(specTransaction)}]`)
   t.match(await ask(submission), { error: { code: -32005, message: /costs 200 compute units/ } })
-  const answers = await ask(`[${Array(99).fill(call('alias_chainId')).join()}]`)
+  const batch = `[${Array(97).fill(call('alias_chainId')).join()}]`
+  t.equal(bodyUnits(batch.length), 2)
+  const answers = await ask(batch)
   t.notMatch(JSON.stringify(answers), 'limit exceeded')
   t.match(await ask(call('rollupx_getTransactionStatus', '["0x1"]')), { error: { code: -32005 } })
   t.match(await ask(call('rollupx_chainId')), { result: chainId })
