@@ -26,13 +26,13 @@ export interface CallObject {
 }
 
 /*
- * Bounds of what the edge decodes for one call. An account or a slot takes some 5 µs there and a few more to be handed
- * over, so that the most that passes holds others up for about 10 ms; go-ethereum has no such bounds.
+ * Bounds of what the edge decodes for one call. An account or a slot takes 5 to 10 µs there and a few more to be handed
+ * over, so that the most that passes holds others up for 10 to 20 ms on a busy machine; go-ethereum has no such bounds.
  */
 /** Accounts in the state overrides of a call. */
-const overriddenAccountsMax = 1_000
+const overriddenAccountsMax = 500
 /** Slots in the state overrides of a call, over all accounts. */
-const overriddenSlotsMax = 2_000
+const overriddenSlotsMax = 1_000
 /** Bytes of code in the state overrides of a call: 42 contracts of the largest. They are hashed and analysed as well. */
 const overriddenCodeBytesMax = 1024 * 1024
 /** Addresses and keys of an access list: a transaction has gas for 8,830 at most since Osaka (EIP-2930, EIP-7825). */
