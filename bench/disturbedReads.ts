@@ -20,7 +20,7 @@ import {
 } from './httpLoader.js'
 import type { Outcome, Ratio, Side } from './outcome.js'
 import { rpc } from './rpc.js'
-import { endWithThisProcess, onServerCore, type ServerProcess } from './serverProcess.js'
+import { endWithThisProcess, freeCores, onFreeCores, type ServerProcess } from './serverProcess.js'
 import type { SpecialScenario } from './specialScenario.js'
 import { latenciesOf, median } from './statistics.js'
 import { startTidegate } from './tidegateServer.js'
@@ -84,7 +84,7 @@ export const readsUnderProofs: SpecialScenario = {
   name: 'reads-under-proofs',
   title: 'cached reads under proofs and estimates',
   async run({ folder, settings, server: options, network }) {
-    const server = await startTidegate(folder, [await network('demo')], options)
+    const server = await startTidegate(folder, [await network('demo')], { ...options, hasFreeCores: true })
     try {
       const busy: LoadResult[] = []
       const idle: LoadResult[] = []
@@ -106,13 +106,13 @@ export const readsUnderProofs: SpecialScenario = {
 }
 
 /**
- * Beside as many processes in empty loops as the pool has threads, on the server's core and of their niceness: what
+ * Beside as many processes in empty loops as the pool has threads, on the server's cores and of their niceness: what
  * any busy machine does to latencies, which is not the pool's doing.
  */
 async function besideSpinners(server: ServerProcess, seconds: number): Promise<LoadResult> {
   const turn = `require("node:os").setPriority(${niceness});process.send("turning");for(;;);`
-  const [file = '', ...args] = onServerCore([process.execPath, '-e', turn])
-  const spinners = Array.from({ length: threadsDefault() }, () =>
+  const [file = '', ...args] = onFreeCores([process.execPath, '-e', turn])
+  const spinners = Array.from({ length: threadsDefault(freeCores) }, () =>
     endWithThisProcess(spawn(file, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })),
   )
   try {

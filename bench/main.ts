@@ -2,7 +2,7 @@
  * `npm run bench` and `npm run bench:check`: chooses the scenarios, starts what they need, measures one after the
  * other and writes the reports. Exits 1 where a scenario failed or, in a check, where a target is not reached.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { arch, cpus, platform, tmpdir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { packageRoot } from '../src/config.js'
@@ -10,7 +10,6 @@ import { startAnvil } from './anvil.js'
 import { type BenchNetwork, demoNetwork, readThrough, syntheticNetwork } from './benchData.js'
 import { readsUnderProofs } from './disturbedReads.js'
 import { newHeads } from './fanOut.js'
-import { htmlReport } from './htmlReport.js'
 import { type Contestant, measureHttp, type RunSettings, saturateUrl, startBare } from './httpRun.js'
 import { importScenario, readsWhileImporting } from './importRun.js'
 import { memory } from './memoryRun.js'
@@ -18,12 +17,13 @@ import { neighbours } from './neighbours.js'
 import { type BenchOptions, helpText, parseOptions } from './options.js'
 import { type Finding, isFailed, type Outcome, type Report } from './outcome.js'
 import { prices } from './prices.js'
+import { readReport, writeReport } from './reportFile.js'
 import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './scenarios.js'
 import { cores, isPinned, pinLoader, type ServerProcess } from './serverProcess.js'
 import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { publish } from './speedPage.js'
 import { submissions } from './submissionRun.js'
-import { findShortfalls, parseTargets, shortfallTable, type Target } from './targets.js'
+import { parseTargets, type Target, verdictOf } from './targets.js'
 import { detailLines, findingLine, footLines, headLine } from './terminalReport.js'
 import { startTidegate, withoutCaches } from './tidegateServer.js'
 
@@ -66,11 +66,20 @@ class Networks {
 
 async function main(options: BenchOptions): Promise<number> {
   const targets = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))
+  const isChosen = chosenNames(options, targets)
+  const verdict = (report: Report): number => {
+    const asked = targets.filter(({ scenario }) => isChosen(scenario))
+    const { text, isReached } = verdictOf(report, asked)
+    console.log(`\n${text}`)
+    return isReached ? 0 : 1
+  }
+  if (options.report !== undefined) return verdict(readReport('--report', options.report))
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-bench-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const report = await run(options, chosenNames(options, targets), folder)
-  writeReports(report, options.out ?? join(packageRoot(), 'bench/results'))
-  if (options.isCheck) return check(report, options, targets)
+  const report = await run(options, isChosen, folder)
+  const stem = writeReport(report, options.out ?? join(packageRoot(), 'bench/results'))
+  console.log(`\nWritten: ${stem}.json and .html`)
+  if (options.isCheck) return verdict(report)
   return report.findings.some(isFailed) ? 1 : 0
 }
 
@@ -234,27 +243,6 @@ function facts(options: BenchOptions) {
     pinning: isPinned ? 'server and loader on a core each' : 'none',
   }
   return { machine, about }
-}
-
-function writeReports(report: Report, folder: string): void {
-  mkdirSync(folder, { recursive: true })
-  const stem = join(folder, report.startedAt.slice(0, 19).replaceAll(':', '-'))
-  writeFileSync(`${stem}.json`, `${JSON.stringify(report, null, 2)}\n`)
-  writeFileSync(`${stem}.html`, htmlReport(report))
-  console.log(`\nWritten: ${stem}.json and .html`)
-}
-
-function check(report: Report, options: BenchOptions, targets: readonly Target[]): number {
-  const asked = targets.filter(({ scenario }) => chosenNames(options, targets)(scenario))
-  const shortfalls = findShortfalls(report, asked)
-  if (shortfalls.length === 0) {
-    console.log(`\nAll ${asked.length} targets are reached.`)
-    return 0
-  }
-  console.log(
-    `\n${shortfalls.length} of ${asked.length} targets are not reached:\n\n${shortfallTable(shortfalls)}`,
-  )
-  return 1
 }
 
 try {

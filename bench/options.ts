@@ -23,6 +23,8 @@ export interface BenchOptions {
   readonly out: string | undefined
   /** A report that goes into the README instead of a run. */
   readonly publish: string | undefined
+  /** A report that is compared with the targets instead of a run. */
+  readonly report: string | undefined
 }
 
 export const helpText = `Measures Tidegate beside a bare uWebSockets.js server that answers the same bytes.
@@ -49,6 +51,7 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
                                    some of its speed
   --out DIR                        where the reports go
   --publish FILE                   no run: this report's table into README.md, its charts into bench/speed.svg
+  --report FILE                    with --check, no run: whether this report reaches the targets
   --help                           this text
 
 Networks are made once and kept in TIDEGATE_BENCH_CACHE, or else in tidegate-bench under the user's cache folder.
@@ -84,6 +87,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   if (values.url !== undefined && !/^https?:\/\/./.test(values.url)) {
     throw new RangeError(`--url: expected an http URL, got ${values.url}`)
   }
+  if (values.report !== undefined && !isCheck) throw new RangeError('--report: only with --check')
   const { loader } = values
   if (loader !== 'own' && loader !== 'autocannon') {
     throw new RangeError(`--loader: expected own or autocannon, got ${loader}`)
@@ -111,6 +115,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     profileFolder: values['cpu-prof'],
     out: values.out,
     publish: values.publish,
+    report: values.report,
   }
 }
 
@@ -135,6 +140,7 @@ function parse(args: readonly string[]) {
         'cpu-prof': { type: 'string' },
         out: { type: 'string' },
         publish: { type: 'string' },
+        report: { type: 'string' },
       },
     })
   } catch (error) {

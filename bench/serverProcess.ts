@@ -65,6 +65,17 @@ export function onServerCore(command: readonly string[]): readonly string[] {
   return isPinned ? ['taskset', '-c', serverCore, ...command] : command
 }
 
+/** On so many cores and more a server's pool can have cores of its own, beside those of its edge and of the loader. */
+export const freeCoresMin = 4
+
+/** Cores that {@link onFreeCores} gives. */
+export const freeCores = isPinned && cores >= freeCoresMin ? cores - 1 : 1
+
+/** A command line that runs `command` on every core but the loader's, or, where these are few, on the servers' core. */
+export function onFreeCores(command: readonly string[]): readonly string[] {
+  return freeCores > 1 ? ['taskset', '-c', `0-${freeCores - 1}`, ...command] : onServerCore(command)
+}
+
 /** A command line that runs `command` on any core, though the loader, which starts it, keeps to one. */
 export function onAllCores(command: readonly string[]): readonly string[] {
   return isPinned ? ['taskset', '-c', `0-${cores - 1}`, ...command] : command
@@ -89,13 +100,16 @@ export function endWithThisProcess<C extends ChildProcess>(child: C): C {
   return child
 }
 
+/** Far longer than any of them takes. */
+const readyMsMax = 120_000
+
 /** Starts `command` on the servers' core and waits for a line of its output that matches `ready`. */
 export function startServer(
   command: readonly string[],
   ready: RegExp,
-  readyMsMax = 120_000,
+  onCores = onServerCore,
 ): Promise<ServerProcess> {
-  const [program = '', ...args] = onServerCore(command)
+  const [program = '', ...args] = onCores(command)
   const child = endWithThisProcess(spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] }))
   return new Promise((resolve, reject) => {
     let errors = ''

@@ -8,6 +8,7 @@ import { packageRoot } from '../src/config.js'
 import { type Chart, chartStyle, chartsOf, chartWidth, escapeText } from './charts.js'
 import { factsText } from './htmlReport.js'
 import { type Finding, isFailed, type Report } from './outcome.js'
+import { readReport } from './reportFile.js'
 import { count, ratioText } from './terminalReport.js'
 
 const picturePath = 'bench/speed.svg'
@@ -16,21 +17,10 @@ const endMark = '<!-- end of figures -->'
 
 /** Puts the report in `path` into README.md and {@link picturePath}. Throws RangeError for a file that is no report. */
 export function publish(path: string): void {
-  const report = readReport(path)
+  const report = readReport('--publish', path)
   const readmePath = join(packageRoot(), 'README.md')
   writeFileSync(readmePath, withFigures(readFileSync(readmePath, 'utf8'), report))
   writeFileSync(join(packageRoot(), picturePath), picture(report))
-}
-
-function readReport(path: string): Report {
-  let report: Partial<Report>
-  try {
-    report = JSON.parse(readFileSync(path, 'utf8')) as Partial<Report>
-  } catch (error) {
-    throw new RangeError(`--publish: ${path}: ${(error as Error).message}`)
-  }
-  if (!Array.isArray(report.findings)) throw new RangeError(`--publish: ${path} is no report of a run`)
-  return report as Report
 }
 
 /** The text with the figures between its marks replaced. Throws RangeError where it has no marks. */

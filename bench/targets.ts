@@ -13,6 +13,8 @@ interface RatioTarget {
   readonly min: number
   /** Of a p99: so many ms more than the rival's are enough as well. */
   readonly orMsMore?: number
+  /** Demanded only of machines with as many cores. */
+  readonly coresMin?: number
 }
 
 interface MemoryTarget {
@@ -45,8 +47,8 @@ export function parseTargets(text: string): Target[] {
     const target = parseTarget(entry)
     if (target === undefined) {
       throw new RangeError(
-        `targets[${at}]: expected scenario and either rival and a positive min, perhaps with orMsMore, or a ` +
-          `positive maxMB, or maxFailures; got ${JSON.stringify(entry)}`,
+        `targets[${at}]: expected scenario and either rival and a positive min, perhaps with orMsMore or coresMin, ` +
+          `or a positive maxMB, or maxFailures; got ${JSON.stringify(entry)}`,
       )
     }
     const id = `${target.scenario} ${measureOf(target)}`
@@ -59,13 +61,17 @@ export function parseTargets(text: string): Target[] {
 function parseTarget(entry: unknown): Target | undefined {
   const { scenario, ...measure } = (entry ?? {}) as Partial<RatioTarget & MemoryTarget & FailuresTarget>
   if (typeof scenario !== 'string') return undefined
-  const { rival, min, orMsMore, maxMB, maxFailures } = measure
+  const { rival, min, orMsMore, coresMin, maxMB, maxFailures } = measure
   switch (Object.keys(measure).sort().join()) {
     case 'min,rival':
       return typeof rival === 'string' && isPositive(min) ? { scenario, rival, min } : undefined
     case 'min,orMsMore,rival':
       return typeof rival === 'string' && isPositive(min) && isPositive(orMsMore)
         ? { scenario, rival, min, orMsMore }
+        : undefined
+    case 'coresMin,min,rival':
+      return typeof rival === 'string' && isPositive(min) && isPositive(coresMin)
+        ? { scenario, rival, min, coresMin }
         : undefined
     case 'maxMB':
       return isPositive(maxMB) ? { scenario, maxMB } : undefined
@@ -78,6 +84,26 @@ function parseTarget(entry: unknown): Target | undefined {
 
 function isPositive(value: unknown): value is number {
   return typeof value === 'number' && value > 0
+}
+
+export interface Verdict {
+  readonly isReached: boolean
+  readonly text: string
+}
+
+/** What a report says to these targets, but for those that are not demanded of its machine. */
+export function verdictOf(report: Report, targets: readonly Target[]): Verdict {
+  const demanded = targets.filter(
+    (target) => !('rival' in target) || (target.coresMin ?? 0) <= Number(report.machine.cores),
+  )
+  const shortfalls = findShortfalls(report, demanded)
+  const spared = targets.length - demanded.length
+  const rest = spared === 0 ? '' : ` ${spared} of machines with more cores were not asked for.`
+  if (shortfalls.length === 0) {
+    return { isReached: true, text: `All ${demanded.length} targets are reached.${rest}` }
+  }
+  const missed = `${shortfalls.length} of ${demanded.length} targets are not reached.${rest}`
+  return { isReached: false, text: `${missed}\n\n${shortfallTable(shortfalls)}` }
 }
 
 /** Every target that a report does not reach; what was not measured is not reached. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { KeyRing } from '../src/access/keyRing.js'
 import { NodeStore } from '../src/store/nodeStore.js'
 import { type BenchNetwork, programPath } from './benchData.js'
-import { type ServerProcess, startServer } from './serverProcess.js'
+import { onFreeCores, onServerCore, type ServerProcess, startServer } from './serverProcess.js'
 
 export interface TidegateOptions {
   /** Members of the configuration's `limits`. */
@@ -15,6 +15,8 @@ export interface TidegateOptions {
   readonly nodeFlags?: readonly string[]
   /** Names of API keys to make; without any, none is asked for. */
   readonly keyNames?: readonly string[]
+  /** Whether its pool gets cores of its own, where there are some ({@link onFreeCores}). */
+  readonly hasFreeCores?: boolean
 }
 
 /** Its base URL is what it said. */
@@ -50,6 +52,7 @@ export async function startTidegate(
   const server = await startServer(
     [process.execPath, ...(options.nodeFlags ?? []), programPath, 'serve', ...flags, '--log-level', 'error'],
     /listens on (http:\S+)/,
+    options.hasFreeCores === true ? onFreeCores : onServerCore,
   )
   return { ...server, keyedUrls: keys.map((key) => new URL(`/v3/${key}`, server.said).href) }
 }

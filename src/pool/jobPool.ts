@@ -41,8 +41,8 @@ export interface JobPoolOptions {
  * All cores but the edge's, and at least two, so that one class of work cannot hold every thread. Where that makes
  * more busy threads than cores, their low priority keeps the edge ahead of them.
  */
-export function threadsDefault(): number {
-  return Math.max(2, availableParallelism() - 1)
+export function threadsDefault(cores = availableParallelism()): number {
+  return Math.max(2, cores - 1)
 }
 
 /**

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { logScale } from '../../../bench/charts.js'
@@ -7,7 +8,7 @@ import { parseOptions } from '../../../bench/options.js'
 import { compareSides, type Finding, type Outcome, type Report } from '../../../bench/outcome.js'
 import { httpScenarios } from '../../../bench/scenarios.js'
 import { withFigures } from '../../../bench/speedPage.js'
-import { findShortfalls, parseTargets, shortfallTable } from '../../../bench/targets.js'
+import { findShortfalls, parseTargets, shortfallTable, verdictOf } from '../../../bench/targets.js'
 import { detailLines, findingLine, headLine } from '../../../bench/terminalReport.js'
 import { packageRoot } from '../../../src/config.js'
 
@@ -121,6 +122,45 @@ t.test('failures are counted against a bound, which may be none', async (t) => {
   t.match(short(undefined), [{ measured: undefined, why: /does not count/ }])
 })
 
+t.test('a target that takes more cores than there are is not demanded', async (t) => {
+  const targets = parseTargets(
+    `[{"scenario":"slot-cached","rival":"bare","min":0.8},
+      {"scenario":"slot-cached","rival":"idle","min":0.5,"coresMin":4}]`,
+  )
+  const ratios = { bare: { value: 0.9, by: 'cpu' }, idle: { value: 0.1, by: 'p99' } } as const
+  const verdict = (cores: number) =>
+    verdictOf({ ...report, machine: { cores }, findings: [{ ...measured, ratios }] }, targets)
+  t.same(verdict(2), {
+    isReached: true,
+    text: 'All 1 targets are reached. 1 of machines with more cores were not asked for.',
+  })
+  t.match(verdict(4), { isReached: false, text: /^1 of 2 targets are not reached\.\n\n.*\n.*idle +≥ 0\.5/ })
+  t.match(verdict(64), { isReached: false })
+})
+
+t.test('a check exits 1 where its report falls short of what ships as targets, else 0', async (t) => {
+  const folder = t.testdir()
+  const check = (name: string, content: string, ...more: string[]) => {
+    const path = join(folder, name)
+    writeFileSync(path, content)
+    const program = join(packageRoot(), 'dist/bench/main.js')
+    return spawnSync(process.execPath, [program, '--report', path, ...more], { encoding: 'utf8' })
+  }
+  const memory = (peakResidentBytes: number): string =>
+    JSON.stringify({
+      ...report,
+      findings: [{ ...measured, name: 'memory', own: { ...measured.own, peakResidentBytes } }],
+    })
+  const good = check('good.json', memory(1e6), '--check', '--only', 'memory')
+  t.match(good, { status: 0, stdout: /All 1 targets are reached/ })
+  const poor = check('poor.json', memory(1e12), '--check', '--only', 'memory')
+  t.match(poor, { status: 1, stdout: /1 of 1 targets are not reached\.\n\n.*\nmemory +RSS MB/ })
+  // What was not measured is not reached.
+  t.match(check('good.json', memory(1e6), '--check'), { status: 1, stdout: /not part of this run/ })
+  t.match(check('good.json', memory(1e6)), { status: 2, stderr: /^--report: only with --check/ })
+  t.match(check('bad.json', '{}', '--check'), { status: 2, stderr: /bad\.json is no report of a run/ })
+})
+
 t.test('phases stand below the row of their scenario and on the page', async (t) => {
   const served = { asked: 9, latencies, longestMs: 1, sentAfterDueMs: 0.1, failed: 0, failures: {} }
   const phase = { reads: served, proofs: served, peakResidentBytes: 2e8, hasServerEnded: false }
@@ -146,6 +186,8 @@ t.test('faulty targets are refused with their place', async (t) => {
     '"maxMB":0',
     '"rival":"b","min":1,"orMsMore":0',
     '"rival":"b","orMsMore":1',
+    '"rival":"b","min":1,"coresMin":0',
+    '"maxMB":1,"coresMin":4',
     '"maxMB":1,"more":1',
   ]
   for (const measure of mixed) {
