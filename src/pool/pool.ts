@@ -73,6 +73,7 @@ export class Pool<J extends JobTable<J>> {
   #failed = 0
   #cancelled = 0
   #refused = 0
+  #interrupted = 0
   #threadsLost = 0
   #closed: Promise<void> | undefined
   #drained: Deferred<void> | undefined
@@ -119,6 +120,7 @@ export class Pool<J extends JobTable<J>> {
       failed: this.#failed,
       cancelled: this.#cancelled,
       refused: this.#refused,
+      interrupted: this.#interrupted,
       threadsLost: this.#threadsLost,
     }
   }
@@ -323,6 +325,7 @@ export class Pool<J extends JobTable<J>> {
       if (job.run !== undefined) this.#cells.release(job.run.cell)
       if (!again.includes(job)) this.#queue.giveBack(job, ranMs[at] as number)
       else {
+        this.#interrupted++
         job.run = undefined
         this.#wait(job, this.#queue.putBack(job, ranMs[at] as number))
       }

@@ -77,5 +77,7 @@ export interface PoolCounts {
   readonly cancelled: number
   /** Jobs that found no room in their queue, or lost it to others. */
   readonly refused: number
+  /** Times that a job was put off its thread for others, to begin anew. */
+  readonly interrupted: number
   readonly threadsLost: number
 }

@@ -53,7 +53,7 @@ t.test('endless jobs hold one thread less than there are, once others come', asy
   const victim = new Asker(opened, 'victim')
   for (let i = 0; i < 20; i++) t.equal(await victim.run('execute', { ms: 1 }), null)
   t.equal(await victim.run('echo', 'a proof'), 'a proof')
-  t.ok(opened.pool.counts.running >= 1)
+  t.ok(opened.pool.counts.interrupted > 0)
   attacker.leave()
   t.notOk((await Promise.all(loops)).includes(undefined), 'none came to a result')
   t.match(opened.pool.counts, { waiting: 0, running: 0, threadsLost: 0, cancelled: 5 })
@@ -83,15 +83,9 @@ t.test('a job that gave its thread up begins anew and comes to its result', asyn
 t.test('one key alone is not interrupted for its own sake', async (t) => {
   const opened = await open(t, { threads: 2 })
   const asker = new Asker(opened, 'asker')
-  // Were each begun anew, the last would come after 8 turns on one thread.
-  const order: number[] = []
-  const jobs = Array.from({ length: 6 }, async (_, at) => {
-    await asker.run('execute', { ms: 60 })
-    order.push(at)
-  })
-  await Promise.all(jobs)
-  t.ok(order.indexOf(0) < 2 && order.indexOf(1) < 2, order.join())
-  t.equal(asker.runs, 6)
+  // Three turns each.
+  await Promise.all(Array.from({ length: 6 }, () => asker.run('execute', { ms: 60 })))
+  t.match(opened.pool.counts, { finished: 6, interrupted: 0 })
 })
 
 t.test('between two jobs of one key all others that wait are served, and none loses its place', async (t) => {
