@@ -15,7 +15,7 @@ import {
 } from '../src/pool/messages.js'
 import { FaultError } from '../src/primitives/faults.js'
 import { ChainReader } from '../src/store/chainReader.js'
-import { lockStore } from './lockedStore.js'
+import type { ReadGuard } from '../src/store/readTable.js'
 
 /** What a job has at hand beside its arguments. */
 export interface JobContext {
@@ -32,13 +32,11 @@ export interface JobContext {
 
 const { cells, stores: places, settings, niceness } = Piscina.workerData as ThreadData
 const jobCell = new JobCell(cells)
-const stores = new Map<string, OpenStore>()
-
-interface OpenStore {
-  readonly reader: ChainReader
-  /** What jobs get. */
-  readonly locked: ChainReader
-}
+/**
+ * Each read, and each step of a walk, holds the lock of the running job's cell, so that the thread is never ended
+ * inside lmdb. Costs 50 ns, beside some 2 µs of the read itself.
+ */
+const stores = new Map<string, ChainReader>()
 
 // Linux keeps priorities by thread. Elsewhere this would slow the edge down with the rest of the process.
 if (process.platform === 'linux' && niceness !== 0) setPriority(niceness)
@@ -69,7 +67,7 @@ export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Pro
     } finally {
       // A snapshot that outlives its job would show the next one an old head, and while the thread waits it would
       // keep the writer from using freed pages again.
-      if (network !== undefined) stores.get(network)?.reader.refresh()
+      if (network !== undefined) stores.get(network)?.refresh()
     }
   }
 }
@@ -88,12 +86,12 @@ async function runUnlocked<R>(work: () => R | Promise<R>): Promise<R> {
 function openStore(network: string | undefined): ChainReader {
   if (network === undefined) throw new Error('the job names no network')
   const open = stores.get(network)
-  if (open !== undefined) return open.locked
+  if (open !== undefined) return open
   const place = places.find((candidate) => candidate.network === network)
   if (place === undefined) throw new Error(`the pool knows no network ${network}`)
   const { path, mapBytes } = place
-  const reader = jobCell.locked(() => ChainReader.open({ path, mapBytes }))
-  const store: OpenStore = { reader, locked: lockStore(reader, jobCell) }
+  const guard: ReadGuard = (read) => jobCell.locked(read)
+  const store = jobCell.locked(() => ChainReader.open({ path, mapBytes, guard }))
   stores.set(network, store)
-  return store.locked
+  return store
 }

@@ -1,6 +1,6 @@
 import type { Hash32 } from '../primitives/bytes.js'
 import { type RlpSpan, rlpLength, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
-import type { ChainReader } from '../store/chainReader.js'
+import type { ChainRows } from '../store/chainRows.js'
 import { decodeHeader, type Header } from './header.js'
 import { bytesKey } from './logFilter.js'
 import type { TransactionPlace } from './transactionJson.js'
@@ -26,7 +26,7 @@ export interface BlockRows {
 }
 
 /** Reads a block; undefined where it is not known. Throws where the store holds only a part of it. */
-export function readBlockRows(store: ChainReader, hash: Hash32): BlockRows | undefined {
+export function readBlockRows(store: ChainRows, hash: Hash32): BlockRows | undefined {
   const headerRlp = store.readHeader(hash)
   if (headerRlp === undefined) return undefined
   const body = store.readBody(hash)
@@ -67,12 +67,12 @@ const emptyBytes = 2_000
 
 /** The rows of blocks, read from the store and kept for a while. Keys name content, so nothing here becomes wrong. */
 export class BlockRowsReader {
-  readonly #store: ChainReader
+  readonly #store: ChainRows
   /** By hash; least recently used first. */
   readonly #kept = new Map<string, BlockRows>()
   #keptBytes = 0
 
-  constructor(store: ChainReader) {
+  constructor(store: ChainRows) {
     this.#store = store
   }
 

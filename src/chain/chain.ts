@@ -8,7 +8,7 @@ import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { decodeRlpList, type RlpSpan, rlpSpanAt } from '../primitives/rlp.js'
-import type { ChainIdentity, ChainReader } from '../store/chainReader.js'
+import type { ChainIdentity, ChainRows } from '../store/chainRows.js'
 import { AnswerCache } from './answerCache.js'
 import type { BlockId } from './blockId.js'
 import { bareBlockSize, uncleJson, writeBlock } from './blockJson.js'
@@ -65,7 +65,7 @@ export class Chain {
 
   /** Throws OperatorError where the store holds no chain or one of another schema. */
   constructor(
-    private readonly store: ChainReader,
+    private readonly store: ChainRows,
     private readonly options: ChainOptions,
   ) {
     const identity = store.readIdentity()

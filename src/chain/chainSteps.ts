@@ -1,9 +1,9 @@
 import { bytesToHex, equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
-import type { ChainReader, StoredHead } from '../store/chainReader.js'
+import type { BlockName, ChainRows } from '../store/chainRows.js'
 import { decodeHeader } from './header.js'
 
 /** A block up to which the chain is known to someone; {@link beforeGenesis} for one who knows nothing of it. */
-export type ChainCursor = StoredHead
+export type ChainCursor = BlockName
 
 /** Genesis names 32 zero bytes as its parent. */
 export const beforeGenesis: ChainCursor = { number: -1, hash: toHash32(new Uint8Array(32)) }
@@ -23,7 +23,7 @@ export interface ChainStep {
  * Whoever takes every step, however late, sees each reorganisation and misses no block. Throws where the store does
  * not know the block at `cursor`. Costs two reads.
  */
-export function nextStep(store: ChainReader, cursor: ChainCursor, headNumber: number): ChainStep | undefined {
+export function nextStep(store: ChainRows, cursor: ChainCursor, headNumber: number): ChainStep | undefined {
   const { number, hash } = cursor
   if (number >= 0) {
     const canonical = store.readCanonicalHash(number)

@@ -1,5 +1,5 @@
 import type { Hash32 } from '../primitives/bytes.js'
-import type { ChainIdentity } from '../store/chainReader.js'
+import type { ChainIdentity } from '../store/chainRows.js'
 import type { BlockId } from './blockId.js'
 import type { Chain, Head, ResolvedBlock } from './chain.js'
 

@@ -5,7 +5,7 @@ import { buildPendingHeader } from '../chain/pendingHeader.js'
 import { bytesToBigInt, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { mapKey } from '../state/stateView.js'
-import type { ChainReader } from '../store/chainReader.js'
+import type { ChainRows } from '../store/chainRows.js'
 import type { BlockOverrides, BlockReference } from './execution.js'
 
 /** The block as a message sees it. */
@@ -42,7 +42,7 @@ export class BlockContexts {
   private readonly kept = new Map<string, ResolvedContext>()
 
   constructor(
-    private readonly store: ChainReader,
+    private readonly store: ChainRows,
     private readonly schedule: ForkSchedule,
   ) {}
 
@@ -63,7 +63,7 @@ export class BlockContexts {
 }
 
 function readBlockContext(
-  store: ChainReader,
+  store: ChainRows,
   schedule: ForkSchedule,
   { hash, isPending }: BlockReference,
   overrides: BlockOverrides,
@@ -117,7 +117,7 @@ function forkOf(
   return hasMerged && includesFork(byNumber, 'london') ? schedule.forkAt(...at, true) : byNumber
 }
 
-function totalDifficulty(store: ChainReader, hash: Hash32): bigint {
+function totalDifficulty(store: ChainRows, hash: Hash32): bigint {
   const total = store.readTotalDifficulty(hash)
   return total === undefined ? 0n : bytesToBigInt(total)
 }
@@ -137,7 +137,7 @@ function blobPrice({ excessBlobGas }: Header, schedule: ForkSchedule, fork: Fork
  * instruction asks for at most 256 of them.
  */
 function ancestorsOf(
-  store: ChainReader,
+  store: ChainRows,
   header: Header,
   hash: Uint8Array | undefined,
 ): BlockContext['ancestorHash'] {

@@ -1,7 +1,7 @@
 import { equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { headState, historicalState, type StateView } from '../state/stateView.js'
 import { trieState } from '../state/trieState.js'
-import type { ChainReader } from '../store/chainReader.js'
+import type { ChainRows } from '../store/chainRows.js'
 import type { BlockReference } from './execution.js'
 
 /** Where a block stands, which decides what its state is read from. */
@@ -9,14 +9,14 @@ export type Place = 'head' | 'canonical' | 'side'
 
 /** Opens the state after a block on the cheapest rows that hold it at its place. */
 export const openState: Readonly<
-  Record<Place, (store: ChainReader, number: number, stateRoot: Hash32) => StateView>
+  Record<Place, (store: ChainRows, number: number, stateRoot: Hash32) => StateView>
 > = {
   head: (store, _, stateRoot) => headState(store, stateRoot),
   canonical: historicalState,
   side: (store, _, stateRoot) => trieState(store, stateRoot),
 }
 
-export function placeOf(store: ChainReader, { number, hash }: BlockReference): Place {
+export function placeOf(store: ChainRows, { number, hash }: BlockReference): Place {
   const head = store.readHead()
   if (head !== undefined && equalBytes(head.hash, hash)) return 'head'
   const canonical = store.readCanonicalHash(number)

@@ -8,7 +8,7 @@ import { type Address, hexDigits } from '../primitives/bytes.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import { hasCode } from '../state/account.js'
 import type { StateView } from '../state/stateView.js'
-import type { ChainReader } from '../store/chainReader.js'
+import type { ChainRows } from '../store/chainRows.js'
 import { excludedAddresses, listAccesses } from './accessLists.js'
 import type { AccessRecorder } from './accessRecorder.js'
 import { recoverAuthorities, type SignedAuthorization } from './authorizations.js'
@@ -168,7 +168,7 @@ export class Execution {
 
   /** `limits` hold for each job. */
   constructor(
-    private readonly store: ChainReader,
+    private readonly store: ChainRows,
     private readonly limits: JobLimits,
   ) {
     const identity = store.readIdentity()

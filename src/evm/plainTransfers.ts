@@ -7,7 +7,7 @@ import type { ForkSchedule } from '../chain/forks.js'
 import type { Address } from '../primitives/bytes.js'
 import { type Account, hasCode } from '../state/account.js'
 import type { StateView } from '../state/stateView.js'
-import type { ChainReader } from '../store/chainReader.js'
+import type { ChainRows } from '../store/chainRows.js'
 import { BlockContexts, type ResolvedContext } from './blockContext.js'
 import { openState, placeOf } from './blockState.js'
 import type { ExecutionRequest } from './execution.js'
@@ -34,7 +34,7 @@ export class PlainTransfers {
   private readonly contexts: BlockContexts
 
   constructor(
-    private readonly store: ChainReader,
+    private readonly store: ChainRows,
     schedule: ForkSchedule,
   ) {
     this.contexts = new BlockContexts(store, schedule)

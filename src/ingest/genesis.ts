@@ -16,7 +16,7 @@ import { emptyAccount, encodeAccount } from '../state/account.js'
 import { updateStorageRoot } from '../state/stateView.js'
 import { type TrieChange, updateTrie } from '../state/trie.js'
 import type { Bundle, Change } from '../store/bundle.js'
-import type { ChainIdentity } from '../store/chainReader.js'
+import type { ChainIdentity } from '../store/chainRows.js'
 
 export interface Genesis {
   readonly identity: ChainIdentity

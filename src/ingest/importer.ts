@@ -20,7 +20,7 @@ import {
 } from '../primitives/rlp.js'
 import { BranchState, headState, historicalState, type StateView } from '../state/stateView.js'
 import type { Bundle } from '../store/bundle.js'
-import type { StoredHead } from '../store/chainReader.js'
+import type { BlockName } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { bodyItems, checkBody, checkHeader } from './blockRules.js'
 import { checkUncles } from './uncleRules.js'
@@ -74,7 +74,7 @@ export class ChainImporter {
   readonly keys = new RecoveredKeys()
   private readonly executor: BlockExecutor
   private readonly branchBlocksMax: number
-  private last: StoredHead | undefined
+  private last: BlockName | undefined
 
   constructor(
     private readonly store: ChainWriter,
@@ -297,7 +297,7 @@ export class ChainImporter {
     return canonical !== undefined && equalBytes(canonical, hash)
   }
 
-  private head(): StoredHead {
+  private head(): BlockName {
     const head = this.store.readHead()
     if (head === undefined) throw new Error('the store has no genesis')
     return head
@@ -323,7 +323,7 @@ export class ChainImporter {
 type ParsedBlock = Omit<Candidate, 'totalDifficulty' | 'fork' | 'isMerged'>
 
 /** Where a block stands in a chain. */
-export interface BlockPlace extends StoredHead {
+export interface BlockPlace extends BlockName {
   readonly parentHash: Hash32
 }
 

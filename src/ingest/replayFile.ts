@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { StoredHead } from '../store/chainReader.js'
+import type { BlockName } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { readChainFile } from './chainFile.js'
 import { type BlockPlace, ChainImporter, readBlockPlace } from './importer.js'
@@ -69,7 +69,7 @@ function takeBackHead(store: ChainWriter): void {
   store.apply(headOf(store).number - 1, [])
 }
 
-function headOf(store: ChainWriter): StoredHead {
+function headOf(store: ChainWriter): BlockName {
   const head = store.readHead()
   if (head === undefined) throw new Error('the store has no genesis')
   return head

@@ -10,7 +10,8 @@ import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js
 import { decodeRlpList, encodeRlp, rlpBytes, rlpList } from '../primitives/rlp.js'
 import { decodeAccount } from '../state/account.js'
 import { indexedRoot, readTrie, trieLeaves } from '../state/trie.js'
-import type { ChainReader, StoredHead } from '../store/chainReader.js'
+import type { ChainReader } from '../store/chainReader.js'
+import type { BlockName } from '../store/chainRows.js'
 
 export interface VerifyOptions {
   /** Random blocks whose whole state is compared, beside the head. */
@@ -78,7 +79,7 @@ class Verification {
 
   constructor(
     private readonly store: ChainReader,
-    private readonly head: StoredHead,
+    private readonly head: BlockName,
   ) {
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('a store with a head has an identity')

@@ -1,7 +1,7 @@
 import { type Address, equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { decodeRlpList, rlpBytes } from '../primitives/rlp.js'
-import type { ChainReader } from '../store/chainReader.js'
+import type { ChainRows } from '../store/chainRows.js'
 import { trieState } from './trieState.js'
 
 /** A block whose state is read. */
@@ -12,7 +12,7 @@ export interface StateBlock {
 
 /** Single reads of state at a block, for callers of the service. */
 export class StateReader {
-  constructor(private readonly store: ChainReader) {}
+  constructor(private readonly store: ChainRows) {}
 
   /**
    * Value of a slot after a block, without leading zeros; undefined for zero and for an address without account.

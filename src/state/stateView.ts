@@ -6,7 +6,7 @@ import { type Address, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { encodeRlp } from '../primitives/rlp.js'
 import type { Bundle, Change } from '../store/bundle.js'
-import type { ChainReader } from '../store/chainReader.js'
+import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
 import { type TrieChange, updateTrie } from './trie.js'
 
@@ -37,7 +37,7 @@ export const emptyState: StateView = {
 }
 
 /** The state after the head of a store; valid until the head changes. */
-export function headState(store: ChainReader, stateRoot: Hash32): StateView {
+export function headState(store: ChainRows, stateRoot: Hash32): StateView {
   return {
     ...contentOf(store),
     stateRoot,
@@ -50,7 +50,7 @@ export function headState(store: ChainReader, stateRoot: Hash32): StateView {
 }
 
 /** The state after the canonical block `number`; valid until that block is unwound. */
-export function historicalState(store: ChainReader, number: number, stateRoot: Hash32): StateView {
+export function historicalState(store: ChainRows, number: number, stateRoot: Hash32): StateView {
   return {
     ...contentOf(store),
     stateRoot,
@@ -127,7 +127,7 @@ export function updateStorageRoot(
   return updateTrie(storageRoot, hashed, readNode, emit)
 }
 
-function contentOf(store: ChainReader): Pick<StateView, 'code' | 'node'> {
+function contentOf(store: ChainRows): Pick<StateView, 'code' | 'node'> {
   return { code: (hash) => store.readCode(hash), node: (hash) => store.readNode(hash) }
 }
 

@@ -2,7 +2,7 @@ import { type Address, bytesToHex, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { decodeRlp, rlpBytes } from '../primitives/rlp.js'
-import type { ChainReader } from '../store/chainReader.js'
+import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
 import type { StateView } from './stateView.js'
 import { MissingNodeError, readTrie } from './trie.js'
@@ -12,7 +12,7 @@ import { MissingNodeError, readTrie } from './trie.js'
  * flat tables take one row; valid for good. Reads throw FaultError where a node is not held. Keys of a trie are
  * hashes, so `slotsOf` cannot say which slots there are and throws.
  */
-export function trieState(store: ChainReader, stateRoot: Hash32): StateView {
+export function trieState(store: ChainRows, stateRoot: Hash32): StateView {
   const readNode = (hash: Uint8Array) => store.readNode(hash)
   const read = (root: Hash32, key: Uint8Array): Uint8Array | undefined => {
     try {

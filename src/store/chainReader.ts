@@ -7,54 +7,48 @@ import { unpack } from 'msgpackr'
 import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ReplacedState } from './bundle.js'
-import { closeEnvironment, openEnvironment, type Table } from './environment.js'
+import type { BlockName, ChainIdentity, ChainRows, Marker } from './chainRows.js'
+import { closeEnvironment, openEnvironment } from './environment.js'
+import { guardTables, type ReadGuard, type ReadTable } from './readTable.js'
 import {
-  type ChainTables,
   historyKey,
   keyAfterPrefix,
   metaKeys,
   numberKey,
   openChainTables,
+  type ReadTables,
   schemaVersion,
   slotKey,
 } from './tables.js'
-
-/** Which chain a store is of; written with its genesis and never changed. */
-export interface ChainIdentity {
-  readonly chainId: string
-  readonly networkId: string
-  readonly genesisHash: string
-  /** The `config` member of the geth-format genesis, as JSON text: forks, blob schedule, deposit contract. */
-  readonly config: string
-}
-
-/** A canonical block as the store knows it. */
-export interface StoredHead {
-  readonly number: number
-  readonly hash: Hash32
-}
 
 export interface ChainStoreOptions {
   readonly path: string
   readonly mapBytes?: number
 }
 
-export class ChainReader {
+export interface ChainReaderOptions extends ChainStoreOptions {
+  /** What every read of a table passes through, for a thread that may be ended between two reads only. */
+  readonly guard?: ReadGuard
+}
+
+export class ChainReader implements ChainRows {
   protected constructor(
     readonly path: string,
     protected readonly environment: RootDatabase,
-    protected readonly tables: ChainTables,
+    protected readonly tables: ReadTables,
+    private readonly guard: ReadGuard = (read) => read(),
   ) {}
 
   /**
    * Opens a store for reading, also beside the process that writes it. Throws OperatorError for a path without
    * a store, a store that holds no chain yet, a foreign file or another schema version.
    */
-  static open(options: ChainStoreOptions): ChainReader {
+  static open({ guard, ...options }: ChainReaderOptions): ChainReader {
     const environment = openEnvironment({ ...options, readOnly: true })
     try {
       const tables = openChainTables(environment)
-      const reader = tables && new ChainReader(options.path, environment, tables)
+      const guarded = tables && guard ? guardTables(tables, guard) : tables
+      const reader = guarded && new ChainReader(options.path, environment, guarded, guard)
       if (reader?.readIdentity() !== undefined) return reader
       throw new OperatorError(`the store ${options.path} holds no chain; run "tidegate import" into it first`)
     } catch (error) {
@@ -69,7 +63,7 @@ export class ChainReader {
 
   /** Lets reads that follow in this turn of the event loop see what other threads committed meanwhile. */
   refresh(): void {
-    this.environment.resetReadTxn()
+    this.guard(() => this.environment.resetReadTxn())
   }
 
   /** Undefined in a new store. Throws OperatorError for a foreign store or another schema version. */
@@ -86,10 +80,12 @@ export class ChainReader {
     return identity
   }
 
-  readHead(): StoredHead | undefined {
-    const row = this.tables.meta.getBinary(metaKeys.head)
-    if (row === undefined) return undefined
-    return { number: readUint64(row, 0), hash: toHash32(row.subarray(8, 40)) }
+  readHead(): BlockName | undefined {
+    return readBlockName(this.tables.meta.getBinary(metaKeys.head))
+  }
+
+  readMarker(marker: Marker): BlockName | undefined {
+    return readBlockName(this.tables.meta.getBinary(metaKeys[marker]))
   }
 
   readCanonicalHash(number: number): Hash32 | undefined {
@@ -214,17 +210,21 @@ export class ChainReader {
   }
 }
 
-function read(table: Table, key: Uint8Array): Uint8Array | undefined {
+function readBlockName(row: Uint8Array | undefined): BlockName | undefined {
+  return row && { number: readUint64(row, 0), hash: toHash32(row.subarray(8, 40)) }
+}
+
+function read(table: ReadTable, key: Uint8Array): Uint8Array | undefined {
   return table.getBinary(key)
 }
 
-function prefixRange(table: Table, prefix: Uint8Array): Iterable<{ key: Uint8Array; value: Uint8Array }> {
+function prefixRange(table: ReadTable, prefix: Uint8Array): Iterable<{ key: Uint8Array; value: Uint8Array }> {
   const end = keyAfterPrefix(prefix)
   return end === undefined ? table.getRange({ start: prefix }) : table.getRange({ start: prefix, end })
 }
 
 /** The newest change at or before `number`; undefined where there is none or it left nothing. */
-function readLastChange(table: Table, prefix: Uint8Array, number: number): Uint8Array | undefined {
+function readLastChange(table: ReadTable, prefix: Uint8Array, number: number): Uint8Array | undefined {
   // The bare prefix sorts before all its changes, so it bounds the walk to this one account or slot.
   const range = table.getRange({ start: historyKey(prefix, number), end: prefix, reverse: true, limit: 1 })
   for (const { value } of range) return value.length === 0 ? undefined : value

@@ -9,9 +9,17 @@ import { concatBytes, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Bundle, Change, ReplacedState } from './bundle.js'
-import { type ChainIdentity, ChainReader, type ChainStoreOptions } from './chainReader.js'
+import { ChainReader, type ChainStoreOptions } from './chainReader.js'
+import type { ChainIdentity } from './chainRows.js'
 import { assertRoom, commitSync, openEnvironment, toStoreError } from './environment.js'
-import { historyKey, metaKeys, numberKey, openChainTables, schemaVersion } from './tables.js'
+import {
+  type ChainTables,
+  historyKey,
+  metaKeys,
+  numberKey,
+  openChainTables,
+  schemaVersion,
+} from './tables.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
 
 /** A block that is known but not executed: part of a branch that is not canonical. */
@@ -24,6 +32,7 @@ const packr = new Packr({ useRecords: false })
 const empty = new Uint8Array(0)
 
 export class ChainWriter extends ChainReader {
+  declare protected readonly tables: ChainTables
   private lock: WriterLock | undefined
   private held: { readonly end: Deferred<void>; readonly done: Promise<void> } | undefined
 

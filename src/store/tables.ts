@@ -6,6 +6,7 @@
 import type { RootDatabase } from 'lmdb'
 import { type Address, concatBytes, type Hash32, writeUint64 } from '../primitives/bytes.js'
 import { openTable, type Table } from './environment.js'
+import type { ReadTable } from './readTable.js'
 
 /** Raised with every change to a layout below; a store of another version is refused. */
 export const schemaVersion = 1
@@ -45,6 +46,8 @@ const tableNames = {
 
 export type TableName = keyof typeof tableNames
 export type ChainTables = { readonly [name in TableName]: Table }
+/** Tables as readers see them. */
+export type ReadTables = { readonly [name in TableName]: ReadTable }
 
 /** Keys of the `meta` table. */
 export const metaKeys = {
@@ -52,6 +55,9 @@ export const metaKeys = {
   identity: Buffer.from('identity'),
   /** number (8 bytes) ‖ hash of the newest canonical block. */
   head: Buffer.from('head'),
+  /** The same of the blocks that the source calls safe and finalized; absent where it never did. */
+  safe: Buffer.from('safe'),
+  finalized: Buffer.from('finalized'),
 } as const
 
 /** Opens all tables; undefined where a reader meets a file in which a writer has not made them yet. */

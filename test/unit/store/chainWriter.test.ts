@@ -11,7 +11,7 @@ import {
 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import type { Bundle, Change } from '../../../src/store/bundle.js'
-import type { ChainIdentity } from '../../../src/store/chainReader.js'
+import type { ChainIdentity } from '../../../src/store/chainRows.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { propertyRuns } from '../../property.js'
 import { differences, dumpStore, type StoreDump } from '../../storeDump.js'

@@ -1,0 +1,63 @@
+import type { Address, Hash32 } from '../primitives/bytes.js'
+
+/** Which chain rows are of; fixed with its genesis. */
+export interface ChainIdentity {
+  readonly chainId: string
+  readonly networkId: string
+  readonly genesisHash: string
+  /** The `config` member of the geth-format genesis, as JSON text: forks, blob schedule, deposit contract. */
+  readonly config: string
+}
+
+/** A canonical block. */
+export interface BlockName {
+  readonly number: number
+  readonly hash: Hash32
+}
+
+/** Blocks that the source of a chain names beside its head. */
+export type Marker = 'safe' | 'finalized'
+
+/**
+ * The rows of one chain, wherever they come from: the seam between what is served and where it is held. Every read
+ * answers at once. A row is there; undefined says that there is none; and what may exist but is not held here is
+ * thrown as {@link NotHeldError} (primitives), for whoever can get it.
+ *
+ * Rows named by a hash never change. All others are of one moment until {@link refresh}.
+ */
+export interface ChainRows {
+  /** Undefined before there is a genesis. */
+  readIdentity(): ChainIdentity | undefined
+  /** Lets what follows see what was written meanwhile. */
+  refresh(): void
+  readHead(): BlockName | undefined
+  /** Undefined where the source never named one. */
+  readMarker(marker: Marker): BlockName | undefined
+  readCanonicalHash(number: number): Hash32 | undefined
+  /** RLP. */
+  readHeader(hash: Hash32): Uint8Array | undefined
+  hasHeader(hash: Hash32): boolean
+  /** RLP list: transactions, uncles and, since Shanghai, withdrawals. */
+  readBody(hash: Hash32): Uint8Array | undefined
+  /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
+  readSenders(hash: Hash32): Uint8Array | undefined
+  /** RLP list of receipts in consensus encoding. Undefined also for a block that was never executed. */
+  readReceipts(hash: Hash32): Uint8Array | undefined
+  /** Shortest big-endian bytes. */
+  readTotalDifficulty(hash: Hash32): Uint8Array | undefined
+  /** A trie node's RLP. What refers to a node says that it exists, so undefined is for one that nobody can get. */
+  readNode(hash: Uint8Array): Uint8Array | undefined
+  readCode(hash: Hash32): Uint8Array | undefined
+  /** Account at the head, RLP. */
+  readAccount(address: Address): Uint8Array | undefined
+  /** Value at the head without leading zeros; undefined for zero. */
+  readSlot(address: Address, slot: Hash32): Uint8Array | undefined
+  /** Account after canonical block `number`. */
+  readAccountAt(address: Address, number: number): Uint8Array | undefined
+  /** Value after canonical block `number`. */
+  readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined
+  /** Each non-zero slot of an account at the head. */
+  slotsOf(address: Address): Iterable<readonly [Hash32, Uint8Array]>
+  /** Each non-zero slot of an account after canonical block `number`. */
+  slotsOfAt(address: Address, number: number): Iterable<readonly [Hash32, Uint8Array]>
+}

@@ -1,0 +1,49 @@
+interface Entry {
+  readonly key: Uint8Array
+  readonly value: Uint8Array
+}
+
+interface Range {
+  readonly start?: Uint8Array
+  readonly end?: Uint8Array
+  readonly reverse?: boolean
+  readonly limit?: number
+}
+
+/** As much of a table of LMDB as readers use. */
+export interface ReadTable {
+  getBinary(key: Uint8Array): Uint8Array | undefined
+  doesExist(key: Uint8Array): boolean
+  getRange(range?: Range): Iterable<Entry>
+  getCount(): number
+}
+
+/** Runs a read at once and returns what it returns. */
+export type ReadGuard = <T>(read: () => T) => T
+
+/** Tables whose every read, and every step of a walk, passes through `guard`. */
+export function guardTables<T extends Readonly<Record<string, ReadTable>>>(tables: T, guard: ReadGuard): T {
+  const guarded = Object.entries(tables).map(([name, table]) => [name, guardTable(table, guard)])
+  return Object.fromEntries(guarded) as T
+}
+
+function guardTable(table: ReadTable, guard: ReadGuard): ReadTable {
+  return {
+    getBinary: (key) => guard(() => table.getBinary(key)),
+    doesExist: (key) => guard(() => table.doesExist(key)),
+    getRange: (range) => guardWalk(table.getRange(range), guard),
+    getCount: () => guard(() => table.getCount()),
+  }
+}
+
+function guardWalk(walk: Iterable<Entry>, guard: ReadGuard): Iterable<Entry> {
+  return {
+    [Symbol.iterator]() {
+      const steps = guard(() => walk[Symbol.iterator]())
+      return {
+        next: () => guard(() => steps.next()),
+        return: () => guard(() => steps.return?.() ?? { done: true, value: undefined }),
+      }
+    },
+  }
+}
