@@ -100,8 +100,8 @@ const limitsShape = {
   executionMemoryBytesMax: integer(16 * MiB).default(256 * MiB),
   /** Most gas of a call or estimate, in gas limits of the current block. Specification, section 8. */
   executionGasBlocks: integer(1, 1_000).default(10),
-  /** Message on a WebSocket. geth's limit. */
-  socketMessageBytesMax: integer(KiB, GiB).default(32 * MiB),
+  /** Message on a WebSocket; where absent, what transport/unfinishedMessages.ts says. */
+  socketMessageBytesMax: integer(KiB, GiB).optional(),
   /** Calls of one WebSocket that wait: half a second of token transfers, and half of the queue is left to others. */
   socketCallsMax: integer(1, 100_000).default(256),
   /** Answers that one WebSocket may leave unread: the longest one of a batch, with those that end meanwhile. */

@@ -23,6 +23,7 @@ import { turnMsDefault } from '../rpc/turns.js'
 import { type DefectLog, thrownToWireError } from '../rpc/wireErrors.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../transport/http.js'
 import type { ServerTotals } from '../transport/totals.js'
+import { messageBytesDefault, socketsPerKeyFor } from '../transport/unfinishedMessages.js'
 import type { Transport } from '../transport/wire.js'
 import type { ChainFeed } from './chainFeed.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
@@ -112,6 +113,7 @@ function createServer(
   const { config, rollups, ring, meter, log, shared } = options
   const { limits } = config
   let seenGeneration = ring.seenGeneration
+  const messageBytesMax = limits.socketMessageBytesMax ?? messageBytesDefault(options.transport)
   const server: HttpServerOptions = {
     transport: options.transport,
     host: config.host,
@@ -138,12 +140,15 @@ function createServer(
       closeMsMax: limits.requestMsMax + lastAnswersMsMax,
     },
     socketLimits: {
-      messageBytesMax: limits.socketMessageBytesMax,
+      messageBytesMax,
       callsMax: limits.socketCallsMax,
       unsentBytesMax: limits.socketUnsentBytesMax,
       bufferedBytesMax: limits.socketBufferedBytesMax,
       socketsMax: limits.socketsMax,
-      socketsPerKeyMax: limits.socketsPerKeyMax,
+      socketsPerKeyMax: Math.min(
+        limits.socketsPerKeyMax,
+        socketsPerKeyFor(options.transport, messageBytesMax),
+      ),
       pingMs: limits.socketPingMs,
       idleMsMax: limits.socketIdleMsMax,
       endMsMax,

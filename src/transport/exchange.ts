@@ -57,15 +57,16 @@ export class ReceivingList {
   }
 }
 
+const noMemory = Buffer.alloc(0)
+
 export class Exchange extends Caller implements BodyReceiver {
   previous: Exchange | undefined
   next: Exchange | undefined
   readonly #reply: Reply
   #state: 'receiving' | 'waiting' | 'sending' | 'over' = 'receiving'
-  #chunks: Uint8Array[] | undefined
+  /** What has come of a body that is not whole yet lies at the beginning; its length is counted in the pool. */
+  #memory = noMemory
   #bytes = 0
-  /** This body's part of the pool's count. */
-  #bufferedBytes = 0
 
   /**
    * Takes `reply` over. Call it inside the handler that got the request. `startTick` counts the server's sweeps;
@@ -94,11 +95,13 @@ export class Exchange extends Caller implements BodyReceiver {
 
   take(chunk: Uint8Array, isLast: boolean): void {
     if (this.#state !== 'receiving') return
-    this.#bytes += chunk.length
-    if (this.#bytes > this.pool.bodyBytesMax) this.#send(this.pool.tooLong(this.#bytes), true)
-    else if (!isLast) this.#keep(chunk)
-    else if (this.#chunks === undefined) this.#answer(chunk)
-    else this.#answer(Buffer.concat([...this.#chunks, chunk], this.#bytes))
+    const bytes = this.#bytes + chunk.length
+    if (bytes > this.pool.bodyBytesMax) return this.#send(this.pool.tooLong(bytes), true)
+    if (isLast && this.#bytes === 0) return this.#answer(chunk)
+    if (!this.#makeRoom(bytes)) return this.#send(this.pool.noRoom(), true)
+    this.#memory.set(chunk, this.#bytes)
+    this.#bytes = bytes
+    if (isLast) this.#answer(this.#memory.subarray(0, bytes))
   }
 
   over(): void {
@@ -109,15 +112,20 @@ export class Exchange extends Caller implements BodyReceiver {
     if (--this.pool.open === 0 && this.pool.isClosing) this.pool.onIdle()
   }
 
-  #keep(chunk: Uint8Array): void {
-    if (this.pool.bufferedBytes.value + chunk.length > this.pool.bufferedBytesMax) {
-      this.#send(this.pool.noRoom(), true)
-      return
-    }
-    this.#chunks ??= []
-    this.#chunks.push(chunk.slice())
-    this.pool.bufferedBytes.add(chunk.length)
-    this.#bufferedBytes += chunk.length
+  /** Has the memory grow to `bytes` at least, and to twice what it was where there is room, so that bytes are copied once on average. */
+  #makeRoom(bytes: number): boolean {
+    const { bufferedBytes, bufferedBytesMax, bodyBytesMax } = this.pool
+    const held = this.#memory.length
+    if (bytes <= held) return true
+    const free = bufferedBytesMax - bufferedBytes.value
+    if (bytes - held > free) return false
+    const grown = Math.max(bytes, Math.min(2 * held, bodyBytesMax, held + free))
+    // Memory of its own: part of a pool would keep all of that.
+    const memory = Buffer.allocUnsafeSlow(grown)
+    memory.set(this.#memory.subarray(0, this.#bytes))
+    this.#memory = memory
+    bufferedBytes.add(grown - held)
+    return true
   }
 
   #answer(body: Uint8Array): void {
@@ -149,9 +157,8 @@ export class Exchange extends Caller implements BodyReceiver {
 
   #stopReceiving(): void {
     this.pool.receiving.remove(this)
-    if (this.#chunks === undefined) return
-    this.pool.bufferedBytes.add(-this.#bufferedBytes)
-    this.#bufferedBytes = 0
-    this.#chunks = undefined
+    if (this.#memory === noMemory) return
+    this.pool.bufferedBytes.add(-this.#memory.length)
+    this.#memory = noMemory
   }
 }

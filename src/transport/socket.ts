@@ -5,15 +5,19 @@
  *
  * A client that asks faster than it reads is held back before it is turned away: above {@link heldAboveBytes} of
  * unsent answers its messages wait, beyond `callsMax` they are answered `server busy`, and with more than
- * `unsentBytesMax` unsent the connection ends.
+ * `unsentBytesMax` unsent the connection ends. One that asks much at once has its share of each turn of the event loop
+ * (messageTurns.ts); the rest waits, and is read no further where the library can leave it.
  */
 import type { Fault } from '../primitives/faults.js'
 import type { AnswerBody } from '../rpc/answer.js'
-import { Caller, type Identity } from '../rpc/caller.js'
+import type { Identity } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
 import type { EventSink } from '../streams/eventSink.js'
 import { Subscriber } from '../streams/subscriber.js'
 import type { SubscriberPool, SubscriptionLimits } from '../streams/subscriberPool.js'
+import { HeldMessages } from './heldMessages.js'
+import { type CallRoom, MessageCaller } from './messageCaller.js'
+import { type MessageTurns, TurnShare } from './messageTurns.js'
 import type { Total } from './totals.js'
 import type { SocketHandler, SocketWire } from './wire.js'
 
@@ -40,11 +44,12 @@ export interface SocketLimits {
 /** What the sockets of one server share. */
 export interface SocketPool {
   readonly limits: SocketLimits
-  /** Unsent bytes and waiting messages of all sockets. */
+  /** Unsent bytes, and messages that wait or are not whole yet, of all sockets. */
   readonly bytes: Total
   /** Sockets that {@link bytes} belong to. */
   readonly count: Total
   readonly subscribers: SubscriberPool
+  readonly turns: MessageTurns
   /** Time of the last sweep. */
   readonly nowMs: number
   /** A socket is over. */
@@ -76,9 +81,21 @@ export const closeCodes = {
  */
 const heldAboveBytes = 1024 * 1024
 
+/** What a waiting message takes beside its bytes. */
+const heldBytes = 128
+
+/**
+ * What waiting messages of one socket may take at least, however short a message may be: those that node:http has read
+ * at once, 64 KiB of empty ones, take 1.4 MB, and a socket that is read no further then has to keep them.
+ */
+const heldBytesMin = 2 * 1024 * 1024
+
+/** Pings of a client that reads none of the pongs: of 125 bytes each they are 128 KiB, and no client has as many. */
+const pingsUnreadMax = 1024
+
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: 1000 }
 
-export class Socket implements EventSink, SocketHandler {
+export class Socket implements EventSink, SocketHandler, CallRoom {
   readonly key: string | undefined
   readonly identity: Identity
   readonly #wire: SocketWire
@@ -87,17 +104,22 @@ export class Socket implements EventSink, SocketHandler {
   readonly subscriber: Subscriber
   /** Messages whose answers are under way. */
   readonly #callers = new Set<MessageCaller>()
-  /** Messages that wait until answers are read, oldest first. */
-  readonly #held: Uint8Array[] = []
+  /** Messages that wait for their turn, or until answers are read. */
+  readonly #held = new HeldMessages()
+  readonly #share = new TurnShare()
   #callsWaiting = 0
   #waitingBytes = 0
   #unsentBytes = 0
+  /** Of a message that is not whole yet. */
+  #unfinishedBytes = 0
+  /** Since all was read. */
+  #pings = 0
   #heardMs: number
   #pingedMs: number
   #isDraining = false
   #drainDue: NodeJS.Immediate | undefined
   /** Set when the connection ends as soon as all is sent. */
-  #ending: { readonly code: number; readonly reason: string; readonly sinceMs: number } | undefined
+  #ending: { readonly code: number; readonly reason: string; sinceMs: number } | undefined
   #isOver = false
 
   /** Takes `wire` over. */
@@ -127,8 +149,44 @@ export class Socket implements EventSink, SocketHandler {
     }
     // What is asked during the drain is not begun; close code 1001 tells so.
     if (this.#isDraining) return
-    if (this.#held.length === 0 && this.#unsentBytes <= heldAboveBytes) this.#answer(body)
-    else if (!this.#hold(body)) this.#hand(this.#endpoint.refuse(body, busy).body)
+    const isFirst = this.#held.length === 0 && this.#unsentBytes <= heldAboveBytes
+    if (isFirst && this.#takeTurn(body)) this.#answer(body)
+    else if (this.#hold(body)) this.#workOff()
+    else if (this.#takeTurn(body)) this.#refuse(body)
+    else this.close(closeCodes.tryLater, 'more messages at once than can wait; ask more slowly')
+  }
+
+  /** It is this socket's turn again. */
+  onTurn(): void {
+    this.#workOff()
+    this.#endIfDrained()
+  }
+
+  /** So many bytes have come of a message that is not whole yet. */
+  onUnfinished(bytes: number): void {
+    const { bytes: total, count, limits } = this.#pool
+    if (this.#isOver) return
+    const change = bytes - this.#unfinishedBytes
+    if (change === 0) return
+    total.add(change)
+    this.#unfinishedBytes = bytes
+    // One as long as a message may be always finds room when alone.
+    if (change < 0 || total.value <= limits.bufferedBytesMax || total.value === bytes) return
+    if (bytes <= limits.bufferedBytesMax / count.value) return
+    this.close(closeCodes.tryLater, 'too much of unfinished messages is waiting; try again later')
+    // The library holds what it has until the connection is over, so the next sweep ends it.
+    if (this.#ending !== undefined) this.#ending.sinceMs = Number.NEGATIVE_INFINITY
+  }
+
+  /** A ping has come, which the library answers. */
+  onPing(): void {
+    this.onHeard()
+    if (this.#isOver) return
+    this.#countUnsent()
+    if (this.#unsentBytes === 0) this.#pings = 0
+    else if (++this.#pings > 2 * pingsUnreadMax) this.#wire.cut()
+    else if (this.#pings > pingsUnreadMax)
+      this.close(closeCodes.policy, 'too many pings whose pongs are not read')
   }
 
   /** The client has shown that it is there. */
@@ -151,7 +209,7 @@ export class Socket implements EventSink, SocketHandler {
     this.#isOver = true
     clearImmediate(this.#drainDue)
     this.#letGo()
-    if (this.#unsentBytes > 0) this.#pool.bytes.add(-this.#unsentBytes)
+    this.#pool.bytes.add(-this.#unsentBytes - this.#unfinishedBytes)
     this.#pool.gone(this)
   }
 
@@ -193,7 +251,8 @@ export class Socket implements EventSink, SocketHandler {
 
   /** Whether a call of a message may wait. {@link MessageCaller} alone asks. */
   admit(): boolean {
-    if (this.#callsWaiting + this.#held.length >= this.#pool.limits.callsMax) return false
+    const held = this.#unsentBytes > heldAboveBytes ? this.#held.length : 0
+    if (this.#callsWaiting + held >= this.#pool.limits.callsMax) return false
     this.#callsWaiting++
     return true
   }
@@ -203,9 +262,9 @@ export class Socket implements EventSink, SocketHandler {
   }
 
   /** Whether there is room for a message that waits. One as long as a message may be always finds some when alone. */
-  reserve(bytes: number): boolean {
-    const { messageBytesMax, bufferedBytesMax } = this.#pool.limits
-    if (this.#waitingBytes + bytes > messageBytesMax) return false
+  reserve(bytes: number, bytesMax = this.#pool.limits.messageBytesMax): boolean {
+    const { bufferedBytesMax } = this.#pool.limits
+    if (this.#waitingBytes + bytes > bytesMax) return false
     if (this.#pool.bytes.value + bytes > bufferedBytesMax) return false
     this.#waitingBytes += bytes
     this.#pool.bytes.add(bytes)
@@ -227,11 +286,7 @@ export class Socket implements EventSink, SocketHandler {
       if (this.#unsentBytes === 0) this.#wire.end(this.#ending.code, this.#ending.reason)
       return
     }
-    while (this.#held.length > 0 && this.#unsentBytes <= heldAboveBytes) {
-      const body = this.#held.shift() as Uint8Array
-      this.unreserve(body.length)
-      this.#answer(body)
-    }
+    this.#workOff()
     this.subscriber.drained()
     this.#endIfDrained()
   }
@@ -241,14 +296,42 @@ export class Socket implements EventSink, SocketHandler {
     this.subscriber.close()
     for (const caller of this.#callers) caller.leave()
     this.#callers.clear()
-    for (const body of this.#held.splice(0)) this.unreserve(body.length)
+    while (this.#held.length > 0) this.unreserve(this.#held.pop().length + heldBytes)
+    this.#pool.turns.forget(this)
+    if (!this.#isOver) this.#wire.resume()
+  }
+
+  /** Does what waits as far as it may be done in this turn. */
+  #workOff(): void {
+    while (this.#held.length > 0) {
+      const isHeldBack = this.#unsentBytes > heldAboveBytes
+      if (isHeldBack && this.#callsWaiting + this.#held.length <= this.#pool.limits.callsMax) break
+      if (!this.#takeTurn(this.#held.oldest)) {
+        this.#wire.pause()
+        return this.#pool.turns.wait(this)
+      }
+      // Where messages wait for the reader, those that have come last find no room.
+      const body = isHeldBack ? this.#held.pop() : this.#held.shift()
+      this.unreserve(body.length + heldBytes)
+      if (isHeldBack) this.#refuse(body)
+      else this.#answer(body)
+    }
+    this.#wire.resume()
+  }
+
+  #takeTurn(body: Uint8Array): boolean {
+    return this.#pool.turns.take(this.#share, body.length)
+  }
+
+  #refuse(body: Uint8Array): void {
+    this.#hand(this.#endpoint.refuse(body, busy).body)
   }
 
   #hold(body: Uint8Array): boolean {
-    if (this.#callsWaiting + this.#held.length >= this.#pool.limits.callsMax) return false
-    if (!this.reserve(body.length)) return false
+    const bytesMax = Math.max(this.#pool.limits.messageBytesMax + heldBytes, heldBytesMin)
+    if (!this.reserve(body.length + heldBytes, bytesMax)) return false
     // Its memory is another's again when the handler returns.
-    this.#held.push(body.slice())
+    this.#held.push(new Uint8Array(body))
     return true
   }
 
@@ -300,34 +383,5 @@ export class Socket implements EventSink, SocketHandler {
     if (!this.#isDraining || !this.#isOpen) return
     if (this.#callers.size > 0 || this.#held.length > 0 || this.#unsentBytes > 0) return
     this.close(closeCodes.goingAway, 'the server is stopping')
-  }
-}
-
-/** Who waits for the answer to one message. */
-class MessageCaller extends Caller {
-  readonly #socket: Socket
-  readonly #bytes: number
-  #isReserved = false
-
-  constructor(socket: Socket, bytes: number) {
-    super(socket.subscriber, socket.identity)
-    this.#socket = socket
-    this.#bytes = bytes
-  }
-
-  override admit(): boolean {
-    // What is parsed of a message lives on until its last call is answered.
-    if (!this.#isReserved) this.#isReserved = this.#socket.reserve(this.#bytes)
-    return this.#isReserved && this.#socket.admit()
-  }
-
-  override release(): void {
-    this.#socket.release()
-  }
-
-  override leave(): void {
-    super.leave()
-    if (this.#isReserved) this.#socket.unreserve(this.#bytes)
-    this.#isReserved = false
   }
 }

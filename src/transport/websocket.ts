@@ -17,6 +17,7 @@ import {
   unknownNetwork,
 } from './admission.js'
 import type { CorsHeaders } from './cors.js'
+import { MessageTurns } from './messageTurns.js'
 import { parseSocketPath, redactPath } from './paths.js'
 import type { RequestHead } from './requestHead.js'
 import { closeCodes, Socket, type SocketData, type SocketLimits, type SocketPool } from './socket.js'
@@ -62,6 +63,7 @@ export class WebSocketServer implements SocketPool {
   readonly bytes: Total
   readonly count: Total
   readonly subscribers: SubscriberPool
+  readonly turns = new MessageTurns()
   nowMs = performance.now()
   readonly #options: WebSocketServerOptions
   /** Connections by their key. */

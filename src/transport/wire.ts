@@ -24,6 +24,8 @@ export function cannotListen({ host, port }: Address): OperatorError {
 
 export interface Transport {
   readonly name: 'uws' | 'node'
+  /** What lies in the library of a WebSocket's unfinished message is told to {@link SocketHandler.onUnfinished}. */
+  readonly tellsUnfinished: boolean
   /**
    * The port on which several edges may listen next, by {@link Wire.listen} with `isShared`. It is taken alone for a
    * moment: that finds a free one for 0, and another process that listens on it. Throws OperatorError for that one,
@@ -103,6 +105,9 @@ export interface SocketWire {
   /** Hands over one text message; it is not kept. What the system does not take waits. */
   send(message: AnswerBody | Uint8Array): void
   ping(): void
+  /** Reads on no more, as far as the library can leave it: what has come in may still be handled. */
+  pause(): void
+  resume(): void
   /** Sends a close frame behind what waits. */
   end(code: number, reason: string): void
   /** Ends the connection at once. */
@@ -112,7 +117,11 @@ export interface SocketWire {
 export interface SocketHandler {
   /** `message` is valid until the call returns. */
   onMessage(message: Uint8Array, isBinary: boolean): void
-  /** A ping, which is answered by itself, or a pong has come. */
+  /** So many bytes lie in the library of a message that is not whole yet; called where it tells. */
+  onUnfinished(bytes: number): void
+  /** A ping has come, which the library answers. */
+  onPing(): void
+  /** A pong has come. */
   onHeard(): void
   /** The system has taken some of what was unsent. */
   onDrain(): void

@@ -42,7 +42,9 @@ t.test('every limit stands in the README, with its default', async (t) => {
   ]
   t.ok(settings.length > 15)
   for (const [name, value] of settings) t.equal(readDefault(table.get(name) ?? 'no such row'), value, name)
-  const absent = ['poolThreads', 'keyUnitsPerSecond', 'keyUnitsBurst'].map((name) => `limits.${name}`)
+  const absent = ['poolThreads', 'socketMessageBytesMax', 'keyUnitsPerSecond', 'keyUnitsBurst'].map(
+    (name) => `limits.${name}`,
+  )
   for (const name of absent) t.ok(table.has(name), name)
   const known = new Set([...settings.map(([name]) => name), ...absent])
   const gone = [...table.keys()].filter((name) => name.startsWith('limits.') && !known.has(name))

@@ -3,6 +3,7 @@ import { WebSocket } from 'ws'
 import type { AnswerBody } from '../../rpc/answer.js'
 import { lastingPieces } from '../answerBytes.js'
 import type { SocketHandler, SocketPlace, SocketWire } from '../wire.js'
+import { Unfinished } from './unfinished.js'
 
 const frame = { binary: false, compress: false, fin: true }
 
@@ -19,13 +20,24 @@ export class NodeSocket implements SocketWire {
     this.#ws = ws
     this.#tcp = tcp
     this.#handler = place.open(this)
+    const unfinished = new Unfinished()
     // Text comes as bytes as well, which the package has found to be UTF-8.
-    ws.on('message', (message: Uint8Array, isBinary) => this.#handler?.onMessage(message, isBinary))
+    ws.on('message', (message: Uint8Array, isBinary) => {
+      unfinished.handled(message.length, true)
+      this.#handler?.onUnfinished(0)
+      this.#handler?.onMessage(message, isBinary)
+    })
     ws.on('ping', (payload) => {
+      unfinished.handled(payload.length, false)
       if (ws.readyState === WebSocket.OPEN) ws.pong(payload, false, this.#onSent)
+      this.#handler?.onPing()
+    })
+    ws.on('pong', (payload) => {
+      unfinished.handled(payload.length, false)
       this.#handler?.onHeard()
     })
-    ws.on('pong', () => this.#handler?.onHeard())
+    // After the package's own listener, which hands over what has become whole.
+    tcp.on('data', ({ length }) => this.#handler?.onUnfinished(unfinished.took(length)))
     ws.on('close', () => this.#over())
     ws.on('error', () => {
       // The package tells the client why. That takes a moment, unless much lies before it unread.
@@ -42,7 +54,7 @@ export class NodeSocket implements SocketWire {
 
   send(message: AnswerBody | Uint8Array): void {
     // What the system does not take at once is sent later from where it is.
-    if (message instanceof Uint8Array) this.#send(message.slice())
+    if (message instanceof Uint8Array) this.#send(Buffer.from(message))
     else {
       const pieces = lastingPieces(message)
       this.#send(pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces))
@@ -51,6 +63,14 @@ export class NodeSocket implements SocketWire {
 
   ping(): void {
     if (this.#ws.readyState === WebSocket.OPEN) this.#ws.ping()
+  }
+
+  pause(): void {
+    if (!this.#ws.isPaused) this.#ws.pause()
+  }
+
+  resume(): void {
+    if (this.#ws.isPaused) this.#ws.resume()
   }
 
   end(code: number, reason: string): void {

@@ -39,11 +39,12 @@ const keepAliveMsMax = 65_000
 /** How long a client may leave an answer unread without taking a byte of it. */
 const stalledMsMax = 60_000
 
-/** Messages are read up to this many times the limit, so that the client can be told that they are too long. */
-const tooBigFactor = 2
+/** Messages are read up to so much beyond the limit, so that the client can be told that they are too long. */
+const tooBigBytes = 16 * 1024
 
 export const nodeTransport: Transport = {
   name: 'node',
+  tellsUnfinished: true,
   async findSharedPort(address) {
     if (!canSharePorts()) {
       throw new OperatorError(
@@ -79,7 +80,7 @@ class NodeWire implements Wire {
       clientTracking: false,
       perMessageDeflate: false,
       autoPong: false,
-      maxPayload: Math.min(messageBytesMax * tooBigFactor, 2 ** 31 - 1),
+      maxPayload: Math.min(messageBytesMax + tooBigBytes, 2 ** 31 - 1),
       // No subprotocol is offered.
       handleProtocols: () => false,
     })

@@ -31,6 +31,11 @@ export class UwsSocket implements SocketWire {
     this.#ws.ping()
   }
 
+  // The library reads on whatever we do.
+  pause(): void {}
+
+  resume(): void {}
+
   end(code: number, reason: string): void {
     this.#ws.end(code, reason)
   }

@@ -35,11 +35,12 @@ import { UwsSocket, type UwsSocketData } from './uwsSocket.js'
 const deadSecondsMin = 8
 const deadSecondsMax = 960
 
-/** Messages are read up to this many times the limit, so that the client can be told that they are too long. */
-const tooBigFactor = 2
+/** Messages are read up to so much beyond the limit, so that the client can be told that they are too long. */
+const tooBigBytes = 16 * 1024
 
 export const uwsTransport: Transport = {
   name: 'uws',
+  tellsUnfinished: false,
   async findSharedPort(address) {
     const app = uWS.App()
     try {
@@ -63,7 +64,7 @@ class UwsWire implements Wire {
     // Leaves requests that want no WebSocket to the routes after it.
     this.#app.ws<UwsSocketData>('/*', {
       compression: uWS.DISABLED,
-      maxPayloadLength: Math.min(messageBytesMax * tooBigFactor, 2 ** 32 - 1),
+      maxPayloadLength: Math.min(messageBytesMax + tooBigBytes, 2 ** 32 - 1),
       // No bound: it would drop messages without a word.
       maxBackpressure: 0,
       // After our own sweep, which can say why.
@@ -77,7 +78,7 @@ class UwsWire implements Wire {
       message: (ws, message, isBinary) =>
         ws.getUserData().handler?.onMessage(new Uint8Array(message), isBinary),
       drain: (ws) => ws.getUserData().handler?.onDrain(),
-      ping: (ws) => ws.getUserData().handler?.onHeard(),
+      ping: (ws) => ws.getUserData().handler?.onPing(),
       pong: (ws) => ws.getUserData().handler?.onHeard(),
       close: (ws) => ws.getUserData().handler?.onClose(),
     })

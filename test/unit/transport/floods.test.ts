@@ -1,0 +1,148 @@
+/** Clients that send much at once, or never end what they send: what they may take of memory and of a turn of the loop. */
+import { once } from 'node:events'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { messageBytesDefault, socketsPerKeyFor } from '../../../src/transport/unfinishedMessages.js'
+import { test } from '../../eachTransport.js'
+import { frame, rawWebSocket } from '../../socketClient.js'
+import { until } from '../../until.js'
+import { RawClient } from './rawClient.js'
+import { path, withSocketServer } from './socketServer.js'
+import { call, echo, echoed, goodKey, withServer } from './testServer.js'
+
+const MiB = 2 ** 20
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+/** Bytes that are held once all garbage is gone. */
+function heldBytes(): number {
+  collect()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
+
+/** The close code of a connection's first close frame among these bytes; undefined where there is none. */
+function closeCode(bytes: Buffer): number | undefined {
+  for (let at = 0; at + 4 <= bytes.length; ) {
+    const length = (bytes[at + 1] as number) & 0x7f
+    if (bytes[at] === 0x88) return bytes.readUInt16BE(at + 2)
+    at += length < 126 ? 2 + length : 4 + bytes.readUInt16BE(at + 2)
+  }
+  return undefined
+}
+
+test('a body in half a million chunks takes the memory of its bytes', async (t) => {
+  const { port } = await withServer(t, { bufferedBytesMax: MiB })
+  const client = await RawClient.connect(port)
+  t.teardown(() => client.socket.destroy())
+  const chunks = 500_000
+  const body = echo.padEnd(chunks)
+  const before = heldBytes()
+  client.write(
+    `POST /v3/${goodKey} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
+  )
+  for (let at = 0; at < chunks; at += 50_000) {
+    const part = [...body.slice(at, at + 50_000)].map((byte) => `1\r\n${byte}\r\n`).join('')
+    await new Promise((resolve) => client.socket.write(part, resolve))
+  }
+  const taken = heldBytes() - before
+  t.ok(taken < 32 * MiB, `${taken} bytes`)
+  client.write('0\r\n\r\n')
+  t.equal((await client.read())?.body, echoed)
+})
+
+test('a socket with a hundred thousand messages takes its part of each turn', async (t) => {
+  const { connect, network, port } = await withSocketServer(t)
+  const other = await connect()
+  const message = frame(1, Buffer.from('{"jsonrpc":"2.0","method":"test_count"}'))
+  const asked = 100_000
+  let most = 0
+  let last = network.runs
+  let isOver = false
+  const watch = () => {
+    most = Math.max(most, network.runs - last)
+    last = network.runs
+    if (!isOver) setImmediate(watch)
+  }
+  const raw = await rawWebSocket(port, path)
+  t.teardown(() => raw.destroy())
+  setImmediate(watch)
+  raw.write(Buffer.concat(Array(asked).fill(message)))
+  await until(() => network.runs > 0)
+  t.equal(await other.ask(echo), echoed)
+  t.ok(network.runs < asked / 2, `${network.runs} ran before another was answered`)
+  await until(() => network.runs >= asked)
+  isOver = true
+  // The part that is handled as it comes in, and one that waited, and the other socket's.
+  t.ok(most <= 2 * 32 + 1, `${most} in one turn`)
+})
+
+test('messages that cannot wait end their connection, or are left unread', async (t, { name }) => {
+  const { network, port, connect } = await withSocketServer(t, { messageBytesMax: 64 * 1024 })
+  const raw = await rawWebSocket(port, path)
+  t.teardown(() => raw.destroy())
+  const asked = 60_000
+  const got: Buffer[] = []
+  raw.on('data', (data) => got.push(data))
+  raw.write(
+    Buffer.concat(Array(asked).fill(frame(1, Buffer.from('{"jsonrpc":"2.0","method":"test_count"}')))),
+  )
+  if (name === 'node') {
+    await until(() => network.runs >= asked)
+    t.strictSame(got, [])
+  } else {
+    await once(raw, 'close')
+    t.equal(closeCode(Buffer.concat(got)), 1013)
+    t.ok(network.runs < asked)
+  }
+  t.equal(await (await connect()).ask(echo), echoed)
+})
+
+test('pings of a client that reads no pongs are bounded', async (t) => {
+  const { port, connect } = await withSocketServer(t)
+  const raw = await rawWebSocket(port, path)
+  raw.pause()
+  const before = heldBytes()
+  const pings = Buffer.concat(Array(4_000).fill(frame(9, Buffer.alloc(125))))
+  let isClosed = false
+  raw.on('close', () => {
+    isClosed = true
+  })
+  // The system's own buffers take some MB of pongs before any is unread.
+  for (let sent = 0; sent < 400 && !isClosed; sent++) {
+    await new Promise((resolve) => raw.write(pings, resolve))
+    await new Promise(setImmediate)
+  }
+  if (!isClosed) await once(raw, 'close')
+  const taken = heldBytes() - before
+  t.ok(taken < 32 * MiB, `${taken} bytes`)
+  t.equal(await (await connect()).ask(echo), echoed)
+})
+
+test('unfinished messages of all sockets share one bound where they can be counted', async (t, transport) => {
+  const bufferedBytesMax = 8 * MiB
+  const { port, connect } = await withSocketServer(t, { bufferedBytesMax })
+  if (!transport.tellsUnfinished) {
+    const bytes = messageBytesDefault(transport)
+    t.ok(bytes * socketsPerKeyFor(transport, bytes) <= 2 ** 30, 'else the product of both is bounded')
+    t.ok(bytes * 64 * socketsPerKeyFor(transport, bytes * 64) <= 2 ** 30)
+    t.equal(socketsPerKeyFor(transport, 2 ** 40), 1)
+    return
+  }
+  const modest = await connect()
+  modest.socket.send(echo.slice(0, 9), { fin: false })
+  const greedy = await Promise.all(Array.from({ length: 6 }, () => rawWebSocket(port, path)))
+  const told = greedy.map((raw) => {
+    const got: Buffer[] = []
+    raw.on('data', (data) => got.push(data))
+    raw.write(frame(1, Buffer.alloc(4 * MiB), { length: 16 * MiB }))
+    return got
+  })
+  await until(() => greedy.filter(({ destroyed }) => !destroyed).length <= 2)
+  t.ok(told.some((got) => closeCode(Buffer.concat(got)) === 1013))
+  modest.socket.send(echo.slice(9), { fin: true })
+  t.equal(await modest.next(), echoed, 'one that holds little goes on')
+  for (const raw of greedy) raw.destroy()
+  t.equal(await (await connect()).ask(call('test_echo', '["x"]')), echoed)
+})
