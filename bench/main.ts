@@ -7,7 +7,13 @@ import { arch, cpus, platform, tmpdir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { packageRoot } from '../src/config.js'
 import { startAnvil } from './anvil.js'
-import { type BenchNetwork, demoNetwork, readThrough, syntheticNetwork } from './benchData.js'
+import {
+  type BenchNetwork,
+  demoNetwork,
+  readThrough,
+  syntheticBlocks,
+  syntheticNetwork,
+} from './benchData.js'
 import { readsUnderProofs } from './disturbedReads.js'
 import { newHeads } from './fanOut.js'
 import { type Contestant, measureHttp, type RunSettings, saturateUrl, startBare } from './httpRun.js'
@@ -18,7 +24,14 @@ import { type BenchOptions, helpText, parseOptions } from './options.js'
 import { type Finding, isFailed, type Outcome, type Report } from './outcome.js'
 import { prices } from './prices.js'
 import { readReport, writeReport } from './reportFile.js'
-import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './scenarios.js'
+import {
+  httpScenarios,
+  isOfAnyEndpoint,
+  type NetworkName,
+  randomBlocks,
+  type Scenario,
+  slotsOf,
+} from './scenarios.js'
 import { cores, isPinned, pinLoader, type ServerProcess } from './serverProcess.js'
 import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { publish } from './speedPage.js'
@@ -59,6 +72,7 @@ class Networks {
 
   #make(name: NetworkName): Promise<BenchNetwork> {
     if (name === 'demo') return demoNetwork()
+    if (name === 'blocks') return syntheticBlocks(name, randomBlocks)
     const accounts = name === 'accounts' ? this.options.accounts : 1_000
     return syntheticNetwork(name, { accounts, slots: slotsOf(name, this.options) })
   }

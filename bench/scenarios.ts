@@ -16,11 +16,12 @@ import {
 } from './demoFacts.js'
 import { productionQuestion } from './productionMix.js'
 import { batch, rpc } from './rpc.js'
-import { scatter } from './scatter.js'
+import { scatter, walk } from './scatter.js'
+import { transactionsPerBlock } from './syntheticBlocks.js'
 import { accountHex, vaultAddress, vaultSlotHex } from './syntheticState.js'
 
 /** Networks by their name in the configuration: the demo chain, and synthetic ones. */
-export type NetworkName = 'demo' | 'slots-1k' | 'slots-100k' | 'slots-large' | 'accounts'
+export type NetworkName = 'demo' | 'slots-1k' | 'slots-100k' | 'slots-large' | 'accounts' | 'blocks'
 
 export interface Scenario {
   /** As in `--only` and targets.json. */
@@ -56,8 +57,12 @@ export function slotsOf(network: NetworkName, sizes: Sizes): number {
     'slots-100k': 100_000,
     'slots-large': sizes.largeSlots,
     accounts: 1_000,
+    blocks: 0,
   }[network]
 }
+
+/** Blocks of the network `blocks`: ten times as many as the server keeps the rows of in its 16 MiB. */
+export const randomBlocks = 50_000
 
 /** Keys of one question of the scenario `mapping-slots`. */
 const mappingKeys = 1_000
@@ -97,6 +102,25 @@ function randomSlots(
 
 function estimate(call: { readonly to: string; readonly data?: string; readonly value?: string }): string {
   return rpc('eth_estimateGas', [{ from: bea, ...call }])
+}
+
+function call(request: { readonly from?: string; readonly to: string; readonly data: string }): string {
+  return rpc('eth_call', [request, 'latest'])
+}
+
+/** Bytes after the arguments are not looked at; they keep one question from being another's repetition. */
+function unlike(data: string, n: number): string {
+  return data + word(n).slice(2)
+}
+
+const blockStop = walk(randomBlocks)
+const transactionStop = walk(randomBlocks * transactionsPerBlock)
+
+function randomTransaction(n: number): string {
+  const stop = transactionStop(n)
+  const number = 1 + Math.floor(stop / transactionsPerBlock)
+  const index = stop % transactionsPerBlock
+  return rpc('eth_getTransactionByBlockNumberAndIndex', [blockTag(number), toQuantity(index)])
 }
 
 /** Three slots of the token, each question others. */
@@ -163,12 +187,24 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
     one('receipts', 'receipts of that block', receiptsBody),
     one('block-full-uncached', 'that block, from the store', fullBody, { isUncached: true }),
     one('receipts-uncached', 'its receipts, from the store', receiptsBody, { isUncached: true }),
+    many(
+      'block-random',
+      `random blocks of ${count(randomBlocks)}, from the store`,
+      (n) => rpc('eth_getBlockByNumber', [blockTag(1 + blockStop(n)), false]),
+      { network: 'blocks', isUncached: true, anvil: 'none' },
+    ),
     // anvil knows no uncles and answers null.
     one('uncle', 'uncle', rpc('eth_getUncleByBlockNumberAndIndex', [blockTag(uncleBlock.number), '0x0']), {
       anvil: 'none',
     }),
     many('transaction', 'transaction by index', (n) =>
       rpc('eth_getTransactionByBlockNumberAndIndex', [full, blockTag(n % fullBlock.transactions)]),
+    ),
+    many(
+      'transaction-random',
+      `random transactions of ${count(randomBlocks * transactionsPerBlock)}, from the store`,
+      randomTransaction,
+      { network: 'blocks', isUncached: true, anvil: 'none' },
     ),
     one('proof-hot', 'proof, 3 slots, asked before', tokenProof(0)),
     many(
@@ -177,6 +213,14 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
       (n) => rpc('eth_getProof', [accountHex(scatter(n) % sizes.accounts), [0, 1, 2].map(word), 'latest']),
       { network: 'accounts', isUncached: true, anvil: tokenProof },
     ),
+    many('call-balance', 'call, token balance', (n) =>
+      call({ to: tide, data: unlike(calldata('balanceOf(address)', [bea]), n) }),
+    ),
+    // What a swap would bring, as exchanges without a method for it are asked.
+    many('call-quote', 'call, exchange quote', (n) => {
+      const data = calldata('swap(bool,uint256,uint256)', [true, swapAmount + BigInt(n), 0])
+      return call({ from: bea, to: addressOf('Exchange'), data })
+    }),
     many('estimate-transfer', 'estimate, transfer', (n) => estimate({ to: cal, value: toQuantity(n + 1) })),
     many('estimate-token', 'estimate, token transfer', (n) =>
       estimate({ to: tide, data: calldata('transfer(address,uint256)', [cal, n + 1]) }),
@@ -186,8 +230,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
       return estimate({ to: addressOf('Exchange'), data })
     }),
     many('estimate-loop', 'estimate, loop of 20,000', (n) => {
-      // Bytes after the arguments are not looked at; they keep one question from being another's repetition.
-      const data = calldata('burn(uint256)', [loopRounds]) + word(n).slice(2)
+      const data = unlike(calldata('burn(uint256)', [loopRounds]), n)
       return estimate({ to: addressOf('Burner'), data })
     }),
     many('mapping-slots', 'mapping slots, 1,000 keys', mappingSlots, { anvil: 'none' }),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { findDifference } from '../../../bench/anvil.js'
 import { productionMix, productionQuestion, weightsTotal } from '../../../bench/productionMix.js'
-import { scatter } from '../../../bench/scatter.js'
+import { scatter, walk } from '../../../bench/scatter.js'
 import { httpScenarios } from '../../../bench/scenarios.js'
 
 const scenarios = httpScenarios({ accounts: 1000, largeSlots: 1000 })
@@ -21,6 +21,10 @@ t.test('names are told apart, questions are ASCII JSON and depend on their numbe
 
 t.test('questions that must never have been asked before do not repeat', async (t) => {
   for (const name of [
+    'call-balance',
+    'call-quote',
+    'block-random',
+    'transaction-random',
     'estimate-transfer',
     'estimate-token',
     'estimate-swap',
@@ -31,6 +35,20 @@ t.test('questions that must never have been asked before do not repeat', async (
     const bodies = new Set(Array.from({ length: 500 }, (_, n) => question(n)))
     t.equal(bodies.size, 500, name)
   }
+})
+
+t.test('a walk comes by everything before anything again, far from its last stops', async (t) => {
+  for (const count of [1, 2, 10, 500, 50_000]) {
+    const stop = walk(count)
+    const stops = Array.from({ length: count }, (_, n) => stop(n))
+    t.equal(new Set(stops).size, count)
+    t.ok(stops.every((at) => at >= 0 && at < count))
+    t.equal(stop(count), stop(0))
+  }
+  // Of ten transactions to a block none is near a tenth of all blocks asked last.
+  const stop = walk(500_000)
+  const recent = Array.from({ length: 5_000 }, (_, n) => Math.floor(stop(123_456 + n) / 10))
+  t.equal(new Set(recent).size, recent.length)
 })
 
 t.test('the production profile asks in the shares of its weights', async (t) => {
