@@ -3,7 +3,7 @@
  *
  * Facts about the library: requests are answered in order on one connection, and a request that arrives while an
  * earlier one of the same connection waits for a job or sends a long answer ends that connection. `Expect:
- * 100-continue` gets no interim answer; clients send the body after their own short wait.
+ * 100-continue` is answered before we hear of the request, and all that was read at once is handled in one go.
  *
  * A WebSocket ends without a close code for text that is no UTF-8, for frames that break the protocol and for messages
  * over the library's own bound; an unfinished message lies in its memory, up to that bound and uncounted here; its idle
