@@ -202,15 +202,15 @@ t.test('the sources are found', async (t) => {
 })
 
 t.test('every file keeps the rules', async (t) => {
-  for (const breach of files.flatMap(findBreaches)) t.fail(breach)
+  t.strictSame(files.flatMap(findBreaches), [])
 })
 
 t.test('rooms do not import each other in circles', async (t) => {
-  for (const cycle of findCycles(files)) t.fail(cycle)
+  t.strictSame(findCycles(files), [])
 })
 
 t.test('every room has a file that says what it owns', async (t) => {
-  for (const breach of findUnsignedRooms(files)) t.fail(breach)
+  t.strictSame(findUnsignedRooms(files), [])
 })
 
 t.test('each rule catches a file that breaks it', async (t) => {

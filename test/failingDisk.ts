@@ -1,6 +1,7 @@
 /** A disk that fails writes into one file, for programs that this test starts: a C library that is loaded before libc. */
-import { execFileSync } from 'node:child_process'
-import { rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { packageRoot } from '../src/config.js'
@@ -16,19 +17,22 @@ export interface FailingDisk {
   mend(): void
 }
 
-/** Undefined, after saying so, where there is no C compiler or another system than Linux. `path` is the file. */
-export function makeFailingDisk(t: Test, path: string): FailingDisk | undefined {
-  const folder = makeFolder(t)
-  const library = join(folder, 'failingDisk.so')
+const built = mkdtempSync(join(tmpdir(), 'tidegate-test-'))
+process.on('exit', () => rmSync(built, { recursive: true, force: true }))
+const library = join(built, 'failingDisk.so')
+
+function isBuilt(): boolean {
   const source = join(packageRoot(), 'test/failingDisk.c')
-  try {
-    if (process.platform !== 'linux') throw new Error('not Linux')
-    execFileSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'], { stdio: 'ignore' })
-  } catch {
-    t.comment('skipped: this needs Linux and a C compiler named cc')
-    return undefined
-  }
-  const control = join(folder, 'failing')
+  const words = ['-shared', '-fPIC', '-o', library, source, '-ldl']
+  return process.platform === 'linux' && spawnSync('cc', words, { stdio: 'ignore' }).status === 0
+}
+
+/** Why tests of a failing disk are skipped; false where they can run. */
+export const withoutFailingDisk = !isBuilt() && 'this needs Linux and a C compiler named cc'
+
+/** `path` is the file. */
+export function makeFailingDisk(t: Test, path: string): FailingDisk {
+  const control = join(makeFolder(t), 'failing')
   return {
     env: { LD_PRELOAD: library, FAILING_FILE: path, FAILING_WHAT: control },
     fail: (what) => writeFileSync(control, what),

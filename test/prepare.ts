@@ -9,7 +9,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../src/config.js'
-import { fixtureConfig, fixtureDir, recordings } from './service.js'
+import { fixtureConfig, fixtureDir, recordings, withoutRecordings } from './service.js'
 
 const root = packageRoot()
 const devnet = join(root, 'data/devnet')
@@ -42,7 +42,7 @@ if (preparedMs < changedMs()) {
   rmSync(fixtureDir, { recursive: true, force: true })
   mkdirSync(fixtureDir, { recursive: true })
   const imports = [importChain('demo', genesis, join(devnet, 'chain.rlp'))]
-  if (recordings !== undefined) {
+  if (withoutRecordings === false) {
     imports.push(importChain('recorded', join(recordings, 'genesis.json'), join(recordings, 'chain.rlp')))
   }
   // Meanwhile, on a core of its own if there is one.

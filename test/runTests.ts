@@ -5,6 +5,9 @@
  * of every test, and of every worker thread of a test, pass through its loaders, for coverage and mocks that are not
  * wanted here. That takes longer than most tests.
  *
+ * It also fails where a test checks nothing, or is skipped without a reason, and names at the end what was skipped
+ * (`testFindings.ts`).
+ *
  * First it builds tap's library for the plugins of `.taprc` where that has not been done: a fresh install holds a
  * build with the TypeScript plugin, which does not load beside this project's compiler.
  */
@@ -12,6 +15,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
+import { TestFindings } from './testFindings.js'
 
 /** The longest that one file may take, and any test in it that says nothing else. */
 const secondsMax = 300
@@ -62,8 +66,14 @@ process.env.TAP_TIMEOUT = String(secondsMax)
 const { t } = await import('tap')
 t.setTimeout(0)
 t.jobs = jobs
-t.plan(files.length)
-for (const file of files) {
-  const name = relative(process.cwd(), file)
-  t.spawn('env', [...nodeWords, file], { buffered: true }, name)
-}
+t.plan(files.length + 1)
+const findings = new TestFindings()
+const runs = files.map((file) => {
+  const run = t.spawn('env', [...nodeWords, file], { buffered: true }, relative(process.cwd(), file))
+  if (run.subtest) findings.watch(run.subtest.parser)
+  return run
+})
+await Promise.all(runs)
+for (const skipped of findings.skipped) t.comment(`skipped: ${skipped}`)
+for (const fault of findings.faults) t.comment(`fault: ${fault}`)
+t.equal(findings.faults.length, 0, 'every test checks something, or is skipped and says why')

@@ -15,9 +15,11 @@ export const fixtureConfig = join(fixtureDir, 'tidegate.json')
 
 /** Recorded exchanges of other clients, to be replayed against this one: `run.mjs` and `rpc-compat`. */
 export const conformanceDir = join(packageRoot(), '../shared/conformance')
-const recordingsDir = join(conformanceDir, 'rpc-compat')
-/** Their genesis, chain and one folder of recordings a method, by execution-apis; undefined where they are absent. */
-export const recordings = existsSync(join(recordingsDir, 'chain.rlp')) ? recordingsDir : undefined
+/** Their genesis, chain and one folder of recordings a method, by execution-apis. */
+export const recordings = join(conformanceDir, 'rpc-compat')
+/** Why tests that need the recordings are skipped; false where they are at hand. */
+export const withoutRecordings =
+  !existsSync(join(recordings, 'chain.rlp')) && `there are no recordings at ${recordings}`
 
 const program = join(packageRoot(), 'dist/src/main.js')
 

@@ -1,4 +1,7 @@
 import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Test } from 'tap'
 import { freeBytesMin } from '../src/store/environment.js'
 import { makeFolder } from './program.js'
@@ -9,31 +12,44 @@ export interface SmallDisk {
   resize(kilobytes: number): void
 }
 
-/**
- * Runs `use` with a disk, in memory, that counts as full once so many kilobytes are taken. Says so where this user may
- * not mount one.
- */
+/** `remount` among the options changes the size of what is there. */
+function mount(folder: string, kilobytes: number, ...options: readonly string[]): void {
+  const size = `size=${kilobytes + freeBytesMin / 1024}k`
+  const words = ['-t', 'tmpfs', '-o', [...options, size].join(), 'tmpfs', folder]
+  execFileSync('mount', words, { stdio: 'ignore' })
+}
+
+function unmount(folder: string): void {
+  execFileSync('umount', ['-l', folder])
+}
+
+function mayMount(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-test-'))
+  try {
+    mount(folder, 1)
+    unmount(folder)
+    return true
+  } catch {
+    return false
+  } finally {
+    rmdirSync(folder)
+  }
+}
+
+/** Why tests on a small disk are skipped; false where they can run. */
+export const withoutSmallDisk = !mayMount() && 'this user may not mount a small file system'
+
+/** Runs `use` with a disk, in memory, that counts as full once so many kilobytes are taken. */
 export async function onSmallDisk(
   t: Test,
   kilobytes: number,
   use: (disk: SmallDisk) => Promise<void>,
 ): Promise<void> {
   const folder = makeFolder(t)
-  const sizeFor = (kilobytes: number) => `size=${kilobytes + freeBytesMin / 1024}k`
+  mount(folder, kilobytes)
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', sizeFor(kilobytes), 'tmpfs', folder], { stdio: 'ignore' })
-  } catch {
-    t.comment('skipped: this user may not mount a small file system')
-    return
-  }
-  try {
-    await use({
-      folder,
-      resize: (kilobytes) => {
-        execFileSync('mount', ['-o', `remount,${sizeFor(kilobytes)}`, folder])
-      },
-    })
+    await use({ folder, resize: (kilobytes) => mount(folder, kilobytes, 'remount') })
   } finally {
-    execFileSync('umount', ['-l', folder])
+    unmount(folder)
   }
 }

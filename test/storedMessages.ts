@@ -13,14 +13,13 @@ import {
   rlpList,
 } from '../src/primitives/rlp.js'
 import type { ChainReader } from '../src/store/chainReader.js'
-import { fixtureDir, recordings } from './service.js'
+import { fixtureDir } from './service.js'
 
 /** Store of the demo chain, made by `prepare.ts`. */
 export const demoStorePath = join(fixtureDir, 'networks/demo/chain.mdb')
 
-/** Store of the recorded chain; undefined where there are no recordings. */
-export const recordedStorePath =
-  recordings === undefined ? undefined : join(fixtureDir, 'networks/recorded/chain.mdb')
+/** Store of the recorded chain, where there are recordings. */
+export const recordedStorePath = join(fixtureDir, 'networks/recorded/chain.mdb')
 
 /** A transaction of a stored block as the message it executes, and what became of it. */
 export interface StoredMessage {

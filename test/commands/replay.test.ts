@@ -75,7 +75,7 @@ t.test('heads arrive one by one with their reorganisations; a restart plays them
   const genesis = (await service.call('eth_getBlockByNumber', ['earliest', false])).result.hash
   t.ok(isInOrder(seen, [genesis, ...early.slice(0, -1), ...heads]), 'what was seen was played, in that order')
 
-  await t.test('what a reorganisation has taken back stands beside the chain', async () => {
+  await t.test('what a reorganisation has taken back stands beside the chain', async (t) => {
     const [, , final = []] = chain.branches
     for (const block of final) {
       const { result } = await service.call('eth_getBlockByNumber', [quantity(block.number), true])

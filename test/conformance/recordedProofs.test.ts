@@ -8,14 +8,12 @@ import t from 'tap'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { verifyAnswer } from '../proofOracle.js'
 import { checkRandomProofs } from '../rpc/randomProofs.js'
-import { conformanceDir, fixtureDir, recordings, startService } from '../service.js'
+import { fixtureDir, recordings, startService, withoutRecordings } from '../service.js'
 import { recordedStorePath } from '../storedMessages.js'
 
-const skip = recordings === undefined && `there are no recordings at ${conformanceDir}`
-
-t.test('the recorded chain', { skip }, async (t) => {
+t.test('the recorded chain', { skip: withoutRecordings }, async (t) => {
   const service = await startService(['--network', 'recorded', '--data', fixtureDir, '--no-auth'])
-  const store = ChainReader.open({ path: recordedStorePath ?? '' })
+  const store = ChainReader.open({ path: recordedStorePath })
   t.teardown(async () => {
     await service.stop()
     await store.close()
@@ -28,7 +26,7 @@ t.test('the recorded chain', { skip }, async (t) => {
   }
 
   await t.test('recorded answers are repeated exactly', async (t) => {
-    const folder = join(recordings ?? '', 'eth_getProof')
+    const folder = join(recordings, 'eth_getProof')
     for (const file of readdirSync(folder)) {
       const lines = readFileSync(join(folder, file), 'utf8').split('\n')
       const [request, answer] = ['>> ', '<< '].map((mark) =>

@@ -7,15 +7,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { methods } from '../../src/rpc/registry.js'
-import { conformanceDir, fixtureDir, recordings, startService } from '../service.js'
+import { conformanceDir, fixtureDir, recordings, startService, withoutRecordings } from '../service.js'
 
-const recorded = Object.keys(methods).filter((method) => existsSync(join(recordings ?? '', method)))
+const recorded = Object.keys(methods).filter((method) => existsSync(join(recordings, method)))
 
 t.test(
   'every recorded exchange of our methods comes out the same',
-  {
-    skip: recordings === undefined && `there are no recordings at ${conformanceDir}`,
-  },
+  { skip: withoutRecordings },
   async (t) => {
     t.ok(recorded.length >= 8, `recordings of ${recorded.join(', ')}`)
     const service = await startService(['--network', 'recorded', '--data', fixtureDir, '--no-auth'])

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/config.js'
 import { openTaskStore } from '../../src/ingest/taskStore.js'
-import { type Failing, makeFailingDisk } from '../failingDisk.js'
+import { type Failing, makeFailingDisk, withoutFailingDisk } from '../failingDisk.js'
 import { makeTransaction } from '../invokeTransactions.js'
 import { makeFolder, runProgram, storePathOf, writeInto } from '../program.js'
 import { type Service, startService } from '../service.js'
@@ -35,10 +35,9 @@ const cases: readonly { readonly failing: Failing; readonly edges: number }[] = 
 ]
 
 for (const { failing, edges } of cases) {
-  t.test(`submissions, failing: ${failing}, edges: ${edges}`, async (t) => {
+  t.test(`submissions, failing: ${failing}, edges: ${edges}`, { skip: withoutFailingDisk }, async (t) => {
     const folder = makeFolder(t)
     const disk = makeFailingDisk(t, join(folder, 'data/node/node.mdb'))
-    if (disk === undefined) return
     const networks = [{ name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' }]
     const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', logLevel: 'error', edges, networks })
     const service = await startService(['--config', config, '--no-auth'], disk.env)
@@ -69,10 +68,9 @@ for (const { failing, edges } of cases) {
   })
 }
 
-t.test('blocks that a source brings', async (t) => {
+t.test('blocks that a source brings', { skip: withoutFailingDisk }, async (t) => {
   const folder = makeFolder(t)
   const disk = makeFailingDisk(t, storePathOf(join(folder, 'data'), 'tides'))
-  if (disk === undefined) return
   const source = { type: 'replay', file: chain, from: 200, intervalMs: 50 }
   const networks = [{ name: 'tides', genesis, source }]
   const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', logLevel: 'error', networks })
@@ -84,11 +82,10 @@ t.test('blocks that a source brings', async (t) => {
   t.match(err, /the disk that holds \S+chain\.mdb failed a write \([^"]*\); check that disk; stopping/)
 })
 
-t.test('an import', async (t) => {
+t.test('an import', { skip: withoutFailingDisk }, async (t) => {
   const folder = makeFolder(t)
   const storePath = storePathOf(folder, 'tides')
   const disk = makeFailingDisk(t, storePath)
-  if (disk === undefined) return
   const words = ['import', '--network', 'tides', '--data', folder, '--genesis', genesis]
   const task = {
     storePath,

@@ -343,7 +343,9 @@ t.test('closing ends what does not finish in time', async (t) => {
   t.match(pool.counts, { waiting: 0, running: 0 })
 })
 
-t.test('threads run at the priority they are given', { skip: process.platform !== 'linux' }, async (t) => {
+const notLinux = process.platform !== 'linux' && 'priorities of threads are of Linux'
+
+t.test('threads run at the priority they are given', { skip: notLinux }, async (t) => {
   const opened = await open(t, { niceness: 7 })
   t.equal((await run(opened, 'whoAmI', null)).niceness, 7)
 })

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ForkSchedule, forkNames, includesFork, parseGenesisConfig } from '../../../src/chain/forks.js'
-import { packageRoot } from '../../../src/config.js'
+import { recordings, withoutRecordings } from '../../service.js'
 
 const scheduleOf = (config: Record<string, unknown>) =>
   new ForkSchedule(parseGenesisConfig({ chainId: 1, ...config }))
@@ -110,9 +110,9 @@ t.test('faults are named by their member', async (t) => {
   t.doesNotThrow(() => scheduleOf({ londonBlock: null, shanghaiTime: null, blobSchedule: null }))
 })
 
-t.test('the genesis of the conformance chain activates every fork in turn', async (t) => {
-  const path = join(packageRoot(), '../shared/conformance/rpc-compat/genesis.json')
-  if (!existsSync(path)) return t.comment('skipped: the conformance chain is not here')
+const title = 'the genesis of the recorded chain activates every fork in turn'
+t.test(title, { skip: withoutRecordings }, async (t) => {
+  const path = join(recordings, 'genesis.json')
   const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(readFileSync(path, 'utf8')).config))
   const seen = new Set<string>()
   for (let number = 0; number < 80; number++) seen.add(schedule.forkAt(number, number * 10, number >= 36))

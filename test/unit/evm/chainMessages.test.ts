@@ -5,6 +5,7 @@ import { type AccountOverride, Execution, type ExecutionRequest } from '../../..
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
+import { withoutRecordings } from '../../service.js'
 import { BlockReplay } from '../../stateBefore.js'
 import { demoStorePath, recordedStorePath, type StoredMessage, storedMessages } from '../../storedMessages.js'
 import { goOn, limits, succeedsWith } from './demoExecution.js'
@@ -158,11 +159,7 @@ t.test('estimates of the demo chain suffice, and one unit less does not', async 
   await compareEstimates(t, store, demo, 30_000_000n, 1.1)
 })
 
-t.test('the recorded chain', async (t) => {
-  if (recordedStorePath === undefined) {
-    t.pass('skipped: there are no recordings beside the package')
-    return
-  }
+t.test('the recorded chain', { skip: withoutRecordings }, async (t) => {
   const store = ChainReader.open({ path: recordedStorePath })
   t.teardown(() => store.close())
   await compareCalls(t, store, recorded)

@@ -1,7 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../../src/config.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import {
@@ -12,6 +11,7 @@ import {
   mergingConfig,
   testGenesis,
 } from '../../chainMaker.js'
+import { recordings, withoutRecordings } from '../../service.js'
 
 type Json = Record<string, unknown>
 
@@ -39,14 +39,16 @@ t.test('the genesis hash is that of independent code under every set of forks', 
   }
 })
 
-t.test('a chain file with a known second block has this genesis as its parent', async (t) => {
-  const folder = join(packageRoot(), '../shared/conformance/rpc-compat')
-  if (!existsSync(folder)) return t.comment('skipped: the conformance chain is not here')
-  const { identity } = parseGenesis(readFileSync(join(folder, 'genesis.json'), 'utf8'))
-  // The parent hash of its first block: 32 bytes after the headers of the block, the header and the hash.
-  const chain = readFileSync(join(folder, 'chain.rlp'))
-  t.ok(chain.subarray(0, 64).toString('hex').includes(identity.genesisHash.slice(2)))
-})
+t.test(
+  'the first block of the recorded chain has its genesis as parent',
+  { skip: withoutRecordings },
+  async (t) => {
+    const { identity } = parseGenesis(readFileSync(join(recordings, 'genesis.json'), 'utf8'))
+    // The parent hash of its first block: 32 bytes after the headers of the block, the header and the hash.
+    const chain = readFileSync(join(recordings, 'chain.rlp'))
+    t.ok(chain.subarray(0, 64).toString('hex').includes(identity.genesisHash.slice(2)))
+  },
+)
 
 t.test('a network id that differs from the chain id is kept', async (t) => {
   const idsOf = (config: Json) => {

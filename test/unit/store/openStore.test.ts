@@ -12,7 +12,7 @@ import type { ChainIdentity } from '../../../src/store/chainRows.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { openEnvironment, openTable } from '../../../src/store/environment.js'
 import { metaKeys, schemaVersion } from '../../../src/store/tables.js'
-import { onSmallDisk } from '../../smallDisk.js'
+import { onSmallDisk, withoutSmallDisk } from '../../smallDisk.js'
 import { differences, dumpStore } from '../../storeDump.js'
 
 const mapBytes = 2 ** 30
@@ -243,7 +243,7 @@ function fillUp(t: Test, store: ChainWriter, expected: { name: string; message: 
   }
 }
 
-t.test('a full disk is named and keeps the store whole', (t) =>
+t.test('a full disk is named and keeps the store whole', { skip: withoutSmallDisk }, (t) =>
   onSmallDisk(t, 1024, async ({ folder, resize }) => {
     const path = join(folder, 'chain.mdb')
     const store = ChainWriter.openForWriting({ path, mapBytes })
