@@ -89,6 +89,7 @@ export function openQueue(
     },
     async reaches(hash, state) {
       await waitFor(`${hash} to be ${state}`, () => queue.readRow(hash)?.state === state)
+      t.equal(queue.readRow(hash)?.state, state)
     },
     forward({ inFlightMax = 8, unknownAnswersMax = 3, ...options }) {
       const client = createSequencerClient({ form: 'rpc', prefix: 'rollupx', timeoutMs: 5_000, ...options })

@@ -46,7 +46,8 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   eth_blockNumber: undefined,
   eth_call: (block) => [balanceOfBea, block],
   eth_chainId: undefined,
-  eth_createAccessList: (block) => [balanceOfBea, block],
+  // With gas, which a refusal's hash covers: its default follows the head.
+  eth_createAccessList: (block) => [{ ...balanceOfBea, gas: '0x186a0' }, block],
   eth_estimateGas: (block) => [balanceOfBea, block],
   eth_getBlockByHash: undefined,
   eth_getBlockByNumber: (block) => [block, true],

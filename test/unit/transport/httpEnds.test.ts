@@ -136,7 +136,7 @@ test('closing does not wait for ever', async (t) => {
   const client = await RawClient.connect(port)
   client.write(rawPost(path, call('test_job')))
   while (network.jobs.length === 0) await new Promise((resolve) => setImmediate(resolve))
-  await server.close()
+  await t.resolves(server.close())
   await client.closed()
   network.jobs.pop()?.resolve('"too late"')
 })
