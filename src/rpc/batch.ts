@@ -53,6 +53,13 @@ export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): Steps<Answer[
   let deadline: Deadline<Outcome> | undefined
   let isRefused = false
   for (const [place, call] of calls.entries()) {
+    // What is remembered, refused or no call takes no time.
+    if (place > 0 && call.kind === 'call' && !isRefused && turns.isOver) {
+      deadline ??= new Deadline(limits.requestMsMax, timedOut)
+      isRefused = !(yield* turns.tryPause())
+    }
+    // A batch whose client went away runs no further calls; what it comes to is not sent.
+    if (caller.isGone) break
     let outcome: Outcome | Promise<Outcome>
     if (answer.isFull) outcome = tooLarge
     else if (deadline?.hasPassed) outcome = timedOut
@@ -69,16 +76,6 @@ export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): Steps<Answer[
         turns.begin()
       }
     } else putOutcome(run, answer, place, outcome)
-    // What is remembered, refused or no call takes no time.
-    if (call.kind === 'call' && !isRefused && turns.isOver && place < calls.length - 1) {
-      isRefused = !turns.admit()
-      if (!isRefused) {
-        deadline ??= new Deadline(limits.requestMsMax, timedOut)
-        yield turns.next()
-      }
-    }
-    // A batch whose client went away runs no further calls; what it comes to is not sent.
-    if (caller.isGone) break
   }
   if (waiting.size > 0) yield Promise.all(waiting)
   deadline?.clear()

@@ -13,7 +13,7 @@ import { AnswerMemo, type Remembered } from './answerMemo.js'
 import { answerAll, busy, type Member, pinOf, runBatch, timedOut } from './batch.js'
 import { Caller } from './caller.js'
 import { Deadline } from './deadline.js'
-import { type Lookup, type Question, RequestReader, readUsualCall } from './envelope.js'
+import { type Lookup, type Question, RequestReader, readUsualCall, usualBytesMax } from './envelope.js'
 import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
 import { Failure, type Outcome, repeatedAnswer, singleAnswer } from './outcome.js'
 import { bodyBytesPerUnit, bodyUnits, bytesPerUnit, priceOf, unitsMin } from './price.js'
@@ -78,6 +78,9 @@ type MethodCall = Extract<Member, { kind: 'call' }>
 /** What is not longer is read although it cannot be paid, in 0.3 ms at most, so that its calls are refused by their ids. */
 const unpaidBytesMax = 64 * 1024
 
+/** A call that costs more units is long work, which waits where its turn of the event loop is over: 0.2 ms. */
+const shortUnitsMax = 20
+
 /** A request that is refused is read for its ids alone; what a longer one costs is what refusing is to save. */
 const refusedBytesMax = 2 ** 20
 
@@ -115,7 +118,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       // What is remembered holds for the head and its tags, and not for a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : knowsNothing
       const usual = readUsualCall(body, lookup)
-      if (usual !== undefined) return this.#single(usual, basis, caller)
+      if (usual !== undefined) return this.#single(usual, basis, caller, undefined)
       const answer = doSteps(this.#answer(body, basis, caller, lookup))
       return answer instanceof Promise ? answer.catch((thrown) => this.#refusal(thrown, caller)) : answer
     } catch (thrown) {
@@ -157,25 +160,31 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     caller: Caller,
     lookup: Lookup<Remembered>,
   ): Steps<Answer | Promise<Answer>> {
-    const turns = new Turns(this.#limits.turnMsMax, caller)
+    const turns = new Turns(this.#limits.turnMsMax, caller, body.length)
     try {
       const reader = new RequestReader<Remembered>(body, this.#limits)
-      while (!reader.pass()) if (turns.isOver) yield* pauseReading(reader, turns, caller)
+      const keep = () => reader.keep()
+      if (turns.hasToWait(body.length > usualBytesMax)) yield* turns.pause(keep)
+      turns.begin()
+      while (!reader.pass()) if (turns.isOver) yield* turns.pause(keep)
       const calls: Member[] = []
       while (reader.left > 0) {
         // What is remembered belongs to the head, which may have moved since the last turn.
         const isHead = basis.arrived === this.#views.current
         calls.push(reader.read(isHead ? lookup : knowsNothing))
-        if (turns.isOverAfter(reader.bytesRead)) yield* pauseReading(reader, turns, caller)
+        if (turns.isOverAfter(reader.bytesRead)) yield* turns.pause(keep)
       }
-      if (!reader.isBatch) return this.#single(calls[0] as Member, basis, caller)
+      if (!reader.isBatch) {
+        if (turns.isOver) yield* turns.pause()
+        return this.#single(calls[0] as Member, basis, caller, turns)
+      }
       const answer = yield* runBatch({
         calls,
         basis,
         caller,
         turns,
         limits: this.#limits,
-        start: (call) => this.#start(call, basis, caller),
+        start: (call) => this.#start(call, basis, caller, turns),
         fail: (thrown) => this.#failure(thrown, 'request', caller.keyId),
       })
       return this.#batchAnswer(answer, basis.used(undefined))
@@ -184,7 +193,13 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
-  #single(call: Member, basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
+  /** `turns` are those of a request that has begun its own. */
+  #single(
+    call: Member,
+    basis: RequestBasis<N>,
+    caller: Caller,
+    turns: Turns | undefined,
+  ): Answer | Promise<Answer> {
     if (call.kind === 'known') {
       const { known, id } = call
       const refusal = unpaid(caller, known.price)
@@ -194,7 +209,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
         ? repeatedAnswer(id, known.tail, block)
         : singleAnswer(id, undefined, refusal, block)
     }
-    const outcome = this.#start(call, basis, caller)
+    const outcome = this.#start(call, basis, caller, turns)
     if (!(outcome instanceof Promise)) return this.#finish(call, basis, caller, outcome)
     const deadline = new Deadline<Outcome>(this.#limits.requestMsMax, timedOut)
     return deadline.race(outcome).then((settled) => {
@@ -216,16 +231,21 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   }
 
   /** Charges for a call and runs it. Never throws; the promise never rejects. */
-  #start(call: Member, basis: RequestBasis<N>, caller: Caller): Outcome | Promise<Outcome> {
+  #start(
+    call: Member,
+    basis: RequestBasis<N>,
+    caller: Caller,
+    turns: Turns | undefined,
+  ): Outcome | Promise<Outcome> {
     if (call.kind === 'known') return repeat(call.known, caller)
     if (call.kind === 'invalid') return unpaid(caller, unitsMin) ?? invalidRequest
     const method = this.#methods.get(call.method)
     if (method === undefined) {
       return unpaid(caller, unitsMin) ?? Failure.of({ kind: 'MethodNotFound', method: call.method })
     }
-    if (method.cost === 'inline') return this.#run(method, call, basis, caller)
+    if (method.cost === 'inline') return this.#run(method, call, basis, caller, turns)
     if (!caller.admit()) return busy
-    const outcome = this.#run(method, call, basis, caller)
+    const outcome = this.#run(method, call, basis, caller, turns)
     if (outcome instanceof Promise) void outcome.then(() => caller.release())
     else caller.release()
     return outcome
@@ -236,6 +256,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     call: MethodCall,
     basis: RequestBasis<N>,
     caller: Caller,
+    turns: Turns | undefined,
   ): Outcome | Promise<Outcome> {
     let isPaid = false
     try {
@@ -246,7 +267,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const refusal = unpaid(caller, price)
       if (refusal !== undefined) return refusal
       isPaid = true
-      const result = method.run(network, args, caller)
+      const isLong = turns === undefined && method.cost === 'inline' && price > shortUnitsMax
+      const result = isLong
+        ? this.#runInTurn(caller, () => method.run(network, args, caller))
+        : method.run(network, args, caller)
       if (result instanceof Promise) {
         return result
           .then((json) => {
@@ -262,6 +286,21 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     } catch (thrown) {
       const failure = this.#failure(thrown, method.name, caller.keyId)
       return isPaid ? failure : (unpaid(caller, unitsMin) ?? failure)
+    }
+  }
+
+  /** Does long work of a short request: at once, or in a later turn. Throws FaultError ServerBusy. */
+  #runInTurn(caller: Caller, work: () => Json | Promise<Json>): Json | Promise<Json> {
+    const turns = new Turns(this.#limits.turnMsMax, caller, 0)
+    return doSteps(steps())
+    function* steps(): Steps<Json | Promise<Json>> {
+      try {
+        if (turns.hasToWait(false)) yield* turns.pause()
+        turns.begin()
+        return work()
+      } finally {
+        turns.end()
+      }
     }
   }
 
@@ -344,13 +383,4 @@ function countBytes(caller: Caller, json: Json): void {
 function isNull(result: Json): boolean {
   if (result.length !== 4) return false
   return typeof result === 'string' ? result === 'null' : result[0] === 0x6e
-}
-
-/** Lets others in while a long body is read. Throws FaultError where it cannot go on. */
-function* pauseReading(reader: RequestReader<Remembered>, turns: Turns, caller: Caller): Steps<void> {
-  if (!turns.admit()) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
-  reader.keep()
-  yield turns.next()
-  // Nobody is told.
-  if (caller.isGone) throw new FaultError({ kind: 'RequestTimedOut' })
 }

@@ -1,8 +1,11 @@
 /**
- * Long work of one request, cut into turns of the event loop so that others are answered in between. Owns how long a
- * turn may be and who comes next; what is worth a pause is for the work to say.
+ * Long work of requests, cut into turns of the event loop so that others are answered in between. Owns how long a
+ * turn may be, which all work of one turn of the loop shares; who comes next is decided in turnQueue.ts, and what is
+ * worth a pause is for the work to say.
  */
+import { FaultError } from '../primitives/faults.js'
 import type { Caller } from './caller.js'
+import { TurnQueue } from './turnQueue.js'
 
 /**
  * From here on work pauses. A batch of 1,000 slots is done before; a pause costs some 20 µs, and waiting for one such
@@ -13,25 +16,42 @@ export const turnMsDefault = 4
 /** Bytes of requests that are read between two looks at the clock, which cost as much as 50 bytes. */
 const readBytesMax = 16 * 1024
 
-/** Work that yields a promise, which never rejects, where it has to wait, and returns what it comes to. */
-export type Steps<T> = Generator<Promise<unknown>, T>
+/** Requests that wait for a turn, with their bodies: a dozen of the largest. What they hold is read in half a second. */
+const waitingBytesMax = 64 * 2 ** 20
+
+const queue = new TurnQueue(waitingBytesMax)
+/** When the first long work of this turn of the event loop began; undefined where there was none. */
+let beganMs: number | undefined
+let isEndDue = false
+
+/** Calls `goOn` in another turn of the event loop with true, or with false where too much waits. */
+type TurnWait = (goOn: (hasTurn: boolean) => void) => void
+
+/** Work that yields what it has to wait for, and returns what it comes to. It is told whether it got its turn. */
+export type Steps<T> = Generator<Promise<unknown> | TurnWait, T, boolean>
 
 /** The turns of one request. */
 export class Turns {
   readonly #msMax: number
   readonly #caller: Caller
-  #beganMs = performance.now()
+  readonly #bytes: number
   #readBytes = 0
   #isAdmitted = false
 
-  /** Each takes `msMax` milliseconds, and what its last piece of work takes beyond. */
-  constructor(msMax: number, caller: Caller) {
+  /** Each takes `msMax` milliseconds, and what its last piece of work takes beyond. `bytes` wait with the request. */
+  constructor(msMax: number, caller: Caller, bytes: number) {
     this.#msMax = msMax
     this.#caller = caller
+    this.#bytes = bytes
+  }
+
+  /** Work goes on, so that the turn begins, where none has begun. */
+  begin(): void {
+    beginTurn()
   }
 
   get isOver(): boolean {
-    return performance.now() - this.#beganMs >= this.#msMax
+    return isTurnOver(this.#msMax)
   }
 
   /** Whether the turn is over, for work that takes little for each of so many more bytes. */
@@ -42,21 +62,26 @@ export class Turns {
     return this.isOver
   }
 
-  /** To be asked before {@link next}: false where the caller has too much waiting already. */
-  admit(): boolean {
+  /** Whether work that has not begun is to wait: long work where other work waits, so that it overtakes none. */
+  hasToWait(isLong: boolean): boolean {
+    return this.isOver || (isLong && !queue.isEmpty)
+  }
+
+  /** Waits for another turn; comes to false where that is refused. `keep` is called before the wait begins. */
+  *tryPause(keep?: () => void): Steps<boolean> {
     this.#isAdmitted ||= this.#caller.admit()
-    return this.#isAdmitted
+    if (!this.#isAdmitted) return false
+    return yield (goOn) => {
+      if (queue.add({ keyId: this.#caller.keyId, bytes: this.#bytes, msMax: this.#msMax, goOn })) keep?.()
+      endTurnLater()
+    }
   }
 
-  /** Resolves in another turn, which is this work's. */
-  async next(): Promise<void> {
-    await laterTurn()
-    this.begin()
-  }
-
-  /** A turn begins, because work has waited for something else. */
-  begin(): void {
-    this.#beganMs = performance.now()
+  /** As {@link tryPause}. Throws FaultError where the wait is refused, or nobody waits for the request any more. */
+  *pause(keep?: () => void): Steps<void> {
+    if (!(yield* this.tryPause(keep))) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
+    // Nobody is told.
+    if (this.#caller.isGone) throw new FaultError({ kind: 'RequestTimedOut' })
   }
 
   /** To be called when the work is over. */
@@ -65,33 +90,58 @@ export class Turns {
   }
 }
 
-/** What waits for its turn, oldest first. */
-const waiting: (() => void)[] = []
-
-/** One piece of work goes on in each turn of the event loop, however many wait; in between come sockets. */
-function laterTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    waiting.push(resolve)
-    if (waiting.length === 1) setImmediate(beginNext)
-  })
+function beginTurn(): void {
+  if (beganMs !== undefined) return
+  beganMs = performance.now()
+  endTurnLater()
 }
 
-function beginNext(): void {
-  waiting.shift()?.()
-  if (waiting.length > 0) setImmediate(beginNext)
+function isTurnOver(msMax: number): boolean {
+  return beganMs !== undefined && performance.now() - beganMs >= msMax
+}
+
+function endTurnLater(): void {
+  if (isEndDue) return
+  isEndDue = true
+  setImmediate(endTurn)
+}
+
+/** What has been waiting goes on once the sockets are served, as much as fits into a turn, and one piece at least. */
+function endTurn(): void {
+  isEndDue = false
+  beganMs = undefined
+  for (let work = queue.next; work !== undefined && !isTurnOver(work.msMax); work = queue.next) {
+    beginTurn()
+    queue.take()
+    work.goOn(true)
+  }
+  beganMs = undefined
+  if (!queue.isEmpty) endTurnLater()
 }
 
 /** Does the work: at once as far as it has to wait for nothing, and then without a promise. Throws what it throws. */
 export function doSteps<T>(steps: Steps<T>): T | Promise<Awaited<T>> {
-  const first = steps.next()
-  return first.done ? first.value : goOn(steps, first.value)
-}
-
-async function goOn<T>(steps: Steps<T>, first: Promise<unknown>): Promise<Awaited<T>> {
-  for (let wait = first; ; ) {
-    await wait
-    const step = steps.next()
-    if (step.done) return await step.value
-    wait = step.value
-  }
+  const first = steps.next(true)
+  if (first.done) return first.value
+  return new Promise((resolve, reject) => {
+    const goOn = (next: () => IteratorResult<Promise<unknown> | TurnWait, T>): void => {
+      try {
+        const step = next()
+        if (step.done) resolve(step.value as Awaited<T>)
+        else wait(step.value)
+      } catch (thrown) {
+        reject(thrown)
+      }
+    }
+    const wait = (until: Promise<unknown> | TurnWait): void => {
+      if (!(until instanceof Promise)) until((hasTurn) => goOn(() => steps.next(hasTurn)))
+      else {
+        until.then(
+          () => goOn(() => steps.next(true)),
+          (thrown) => goOn(() => steps.throw(thrown)),
+        )
+      }
+    }
+    wait(first.value)
+  })
 }

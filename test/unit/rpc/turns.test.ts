@@ -2,7 +2,7 @@
 import t from 'tap'
 import { Caller } from '../../../src/rpc/caller.js'
 import { turnMsDefault } from '../../../src/rpc/turns.js'
-import { bodyText, createTestEndpoint } from './testMethods.js'
+import { bodyText, createTestEndpoint, type TestNetwork } from './testMethods.js'
 
 const call = (method: string, params = '[]', id = '1') =>
   `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
@@ -80,7 +80,7 @@ t.test('time ends a turn, and no call is cut', async (t) => {
 t.test('several batches take turns, one in each turn of the loop', async (t) => {
   const { askLater, network } = createTestEndpoint({ turnMsMax: 0 })
   const all = Array.from({ length: 5 }, () => askLater(counts(10)))
-  t.equal(network.runs, 5, 'each begins at once')
+  t.equal(network.runs, 1, 'the first alone begins at once')
   let runs = network.runs
   while (runs < 50) {
     await new Promise((resolve) => setImmediate(resolve))
@@ -90,10 +90,96 @@ t.test('several batches take turns, one in each turn of the loop', async (t) => 
   const answers = (await Promise.all(all)).map((text) =>
     (JSON.parse(text) as { result: number }[]).map(({ result }) => result),
   )
-  t.same(
-    answers,
-    Array.from({ length: 5 }, (_, batch) => Array.from({ length: 10 }, (_, i) => i * 5 + batch + 1)),
+  t.same(answers[0], [1, 2, 7, 12, 17, 22, 27, 32, 37, 42])
+  t.same(answers[4], [6, 11, 16, 21, 26, 31, 36, 41, 46, 50])
+})
+
+/** Of a key. */
+class KeyedCaller extends Caller {
+  constructor(id: string) {
+    super(undefined, { key: { id } })
+  }
+}
+
+/** How many calls are run in each turn of the loop until all of `asked` are answered. */
+async function runsByTurn(network: TestNetwork, asked: readonly unknown[]): Promise<number[]> {
+  const runs: number[] = []
+  let isDone = false
+  void Promise.all(asked).finally(() => {
+    isDone = true
+  })
+  let before = 0
+  while (!isDone) {
+    runs.push(network.runs - before)
+    before = network.runs
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return runs
+}
+
+t.test('of long requests that arrive together one is worked on in each turn of the loop', async (t) => {
+  const pad = ' '.repeat(100_000)
+  for (const body of [
+    call('test_count', `[${pad}]`),
+    call('test_items', `[[${'0,'.repeat(60_000)}0]]`),
+    `[${call('test_count')}${pad}]`,
+  ]) {
+    const { endpoint, network } = createTestEndpoint({ turnMsMax: 0 })
+    const asked = Array.from({ length: 16 }, () => endpoint.handle(Buffer.from(body)))
+    const runs = await runsByTurn(network, asked)
+    t.equal(Math.max(...runs), 1, runs.join())
+    t.equal(network.runs, 16)
+  }
+})
+
+t.test('short requests that cost much share a turn as well, and others do not wait for them', async (t) => {
+  const { endpoint, ask, network } = createTestEndpoint({ turnMsMax: 0 })
+  const asked = Array.from({ length: 16 }, (_, id) =>
+    endpoint.handle(Buffer.from(call('test_dear', `[${id}]`))),
   )
+  t.equal(network.runs, 1)
+  t.equal(ask(call('test_count')), '{"jsonrpc":"2.0","id":1,"result":2}')
+  t.equal(Math.max(...(await runsByTurn(network, asked)).slice(1)), 1)
+  t.equal(network.runs, 17)
+  const gone = new TestCaller()
+  void endpoint.handle(Buffer.from(call('test_dear', '["a"]')), gone)
+  const unread = endpoint.handle(Buffer.from(call('test_dear', '["b"]')), gone)
+  gone.leave()
+  await unread
+  t.equal(network.runs, 18, 'nor is anything done for who has gone')
+  t.match(gone, { admitted: 1, released: 1 })
+})
+
+t.test("one key's long requests do not delay another's first", async (t) => {
+  const { endpoint, network } = createTestEndpoint({ turnMsMax: 0 })
+  const body = Buffer.from(call('test_count', `[${' '.repeat(20_000)}]`))
+  const resultOf = async (answer: ReturnType<typeof endpoint.handle>): Promise<number> =>
+    JSON.parse(bodyText(await answer)).result
+  const attacker = new KeyedCaller('attacker')
+  const flood = Array.from({ length: 100 }, () => endpoint.handle(body, attacker))
+  const victims = Array.from({ length: 5 }, (_, at) =>
+    resultOf(endpoint.handle(body, new KeyedCaller(`victim${at}`))),
+  )
+  const places = await Promise.all(victims)
+  t.ok(Math.max(...places) <= 100 / 4, `run as ${places.join()} of 105`)
+  await Promise.all(flood)
+  t.equal(network.runs, 105)
+})
+
+t.test('a key that has too much waiting loses its newest, and no other key does', async (t) => {
+  const { endpoint, network } = createTestEndpoint({ turnMsMax: 0 })
+  const body = Buffer.from(call('test_count', `[${' '.repeat(4 * 2 ** 20)}]`))
+  const attacker = new KeyedCaller('attacker')
+  const flood = Array.from({ length: 40 }, async () => bodyText(await endpoint.handle(body, attacker)))
+  const victims = Array.from({ length: 5 }, async (_, at) =>
+    bodyText(await endpoint.handle(body, new KeyedCaller(`victim${at}`))),
+  )
+  for (const answer of await Promise.all(victims)) t.match(answer, '"result"')
+  const answers = await Promise.all(flood)
+  const busy = answers.map((answer) => answer.includes('server busy'))
+  t.notOk(busy[0])
+  t.ok(busy.at(-1))
+  t.equal(network.runs, 45 - busy.filter(Boolean).length)
 })
 
 t.test('a long batch is answered from the head at its arrival, remembered answers too', async (t) => {
