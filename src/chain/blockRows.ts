@@ -1,4 +1,5 @@
 import type { Hash32 } from '../primitives/bytes.js'
+import { NotHeldError } from '../primitives/notHeld.js'
 import { type RlpSpan, rlpLength, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { decodeHeader, type Header } from './header.js'
@@ -25,13 +26,13 @@ export interface BlockRows {
   readonly size: number
 }
 
-/** Reads a block; undefined where it is not known. Throws where the store holds only a part of it. */
+/** Reads a block; undefined where it is not known. Throws NotHeldError where only a part of it is held. */
 export function readBlockRows(store: ChainRows, hash: Hash32): BlockRows | undefined {
   const headerRlp = store.readHeader(hash)
   if (headerRlp === undefined) return undefined
   const body = store.readBody(hash)
   const senders = store.readSenders(hash)
-  if (body === undefined || senders === undefined) throw new Error('a block without body or senders')
+  if (body === undefined || senders === undefined) throw new NotHeldError({ kind: 'body', hash })
   const bodySpan = rlpSpanAt(body, 0)
   const [transactions, uncles, withdrawals] = rlpListSpans(body, bodySpan) as [
     RlpSpan,

@@ -7,6 +7,7 @@ import { bytesToBigInt, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
 import { keccak256 } from '../primitives/keccak.js'
+import { NotHeldError } from '../primitives/notHeld.js'
 import { decodeRlpList, type RlpSpan, rlpSpanAt } from '../primitives/rlp.js'
 import type { ChainIdentity, ChainRows } from '../store/chainRows.js'
 import { AnswerCache } from './answerCache.js'
@@ -219,12 +220,13 @@ export class Chain {
       if (canonical !== undefined && equalBytes(canonical, hash)) {
         const found = this.store.readCanonicalHash(number)
         // Every block below the head is there, so that this is no answer of null.
-        if (found === undefined || !this.store.hasHeader(found)) throw new Error(`block ${number} is missing`)
+        if (found === undefined) throw new NotHeldError({ kind: 'canonical', number })
+        if (!this.store.hasHeader(found)) throw new NotHeldError({ kind: 'header', hash: found })
         return { number, hash: found, isPending: false }
       }
       hash = header.parentHash
       const parent = this.store.readHeader(hash)
-      if (parent === undefined) throw new Error(`the parent of block ${header.number} is missing`)
+      if (parent === undefined) throw new NotHeldError({ kind: 'header', hash })
       header = decodeHeader(parent)
     }
     return { number, hash, isPending: false }
@@ -294,7 +296,7 @@ export class Chain {
     if (receipts === undefined) {
       const canonical = this.store.readCanonicalHash(rows.header.number)
       if (canonical === undefined || !equalBytes(canonical, hash)) return undefined
-      throw new Error(`the receipts of block ${rows.header.number} are missing`)
+      throw new NotHeldError({ kind: 'receipts', hash })
     }
     const cursor: ReceiptCursor = {
       block: blockMembers(rows),

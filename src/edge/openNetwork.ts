@@ -3,22 +3,18 @@
  * which it hears through a {@link ChainFeed}.
  */
 import { statSync } from 'node:fs'
-import { AnswerCache } from '../chain/answerCache.js'
-import { Chain } from '../chain/chain.js'
-import { ChainView } from '../chain/chainView.js'
+import type { Chain } from '../chain/chain.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
 import type { NetworkConfig } from '../config.js'
-import { PlainTransfers } from '../evm/plainTransfers.js'
 import type { NetworkJobs } from '../pool/jobs.js'
-import { AskedBefore } from '../primitives/askedBefore.js'
 import { contained } from '../primitives/contained.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { NetworkViews } from '../rpc/method.js'
 import type { Network } from '../rpc/network.js'
-import { StateReader } from '../state/stateReader.js'
+import { RowStateReader } from '../state/stateReader.js'
 import { ChainReader } from '../store/chainReader.js'
-import { NetworkStreams } from '../streams/networkStreams.js'
 import type { ChainFeed, SourceState } from './chainFeed.js'
+import { ChainViews } from './chainViews.js'
 
 /**
  * How often a network looks whether another process has written new blocks. Costs one read, 2 µs, and is faster
@@ -58,25 +54,28 @@ export interface OpenOptions {
 export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNetwork {
   requireChain(config)
   const store = ChainReader.open({ path: config.storePath, mapBytes: options.mapBytes })
-  const opened = new Chain(store, {
-    supportsSafe: config.safe,
-    safeLag: config.safeLag,
-    finalizedLag: config.finalizedLag,
-    answerCacheBytes: options.answerCacheBytes,
-  })
-  checkIdentity(config, opened)
-  const streams = new NetworkStreams(
-    opened,
-    { replayBlocksMax: options.replayBlocksMax },
-    options.reportDefect,
-  )
   let syncing: SyncProgress | undefined
   let isReadable = true
   let hasFailed = false
+  const views = new ChainViews(store, new RowStateReader(store), {
+    ...options,
+    name: config.name,
+    chain: {
+      supportsSafe: config.safe,
+      safeLag: config.safeLag,
+      finalizedLag: config.finalizedLag,
+      answerCacheBytes: options.answerCacheBytes,
+    },
+    execution: { gasCapBlocks: options.gasCapBlocks, marginBps: config.estimateMarginBps },
+    networkId: config.networkId,
+    syncing: () => syncing,
+  })
+  const { chain, streams } = views
+  checkIdentity(config, chain)
   // Where the newest block cannot be read, the network stays at the one before.
   const refresh = () => {
     isReadable = false
-    opened.refreshHead()
+    chain.refreshHead()
     isReadable = true
   }
   const unlisten = options.feed?.listen(
@@ -85,51 +84,25 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
       try {
         refresh()
       } finally {
-        syncing = syncProgress(state, opened.head.number)
+        syncing = syncProgress(state, chain.head.number)
         streams.reportSyncing(syncing)
       }
     }),
   )
   const poll = setInterval(contained(options.reportDefect, refresh), pollMs)
   poll.unref()
-  const shared = {
-    name: config.name,
-    state: new StateReader(store),
-    streams,
-    jobs: options.jobs,
-    transfers: new PlainTransfers(store, opened.schedule),
-    proofs: new AnswerCache(options.proofCacheBytes, new AskedBefore()),
-    execution: { gasCapBlocks: options.gasCapBlocks, marginBps: config.estimateMarginBps },
-    proofKeysMax: options.proofKeysMax,
-    layouts: options.layouts,
-    networkId: String(config.networkId ?? opened.identity.networkId),
-    clientVersion: options.clientVersion,
-  }
-  const viewOf = (chain: ChainView): Network => ({
-    ...shared,
-    chain,
-    head: chain.head,
-    get syncing() {
-      return syncing
-    },
-  })
-  let current = viewOf(new ChainView(opened, opened.head, false))
   return {
     name: config.name,
     get hasSourceFailed() {
       return hasFailed
     },
     get current() {
-      if (current.head !== opened.head) current = viewOf(new ChainView(opened, opened.head, false))
-      return current
+      return views.current
     },
     get isReadable() {
       return isReadable
     },
-    pinned(hash) {
-      const head = opened.readHeadAt(hash)
-      return head && viewOf(new ChainView(opened, head, true))
-    },
+    pinned: (hash) => views.pinned(hash),
     async close() {
       clearInterval(poll)
       unlisten?.()

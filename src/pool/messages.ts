@@ -6,6 +6,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { Packr } from 'msgpackr'
 import { type Fault, FaultError } from '../primitives/faults.js'
+import { NotHeldError, type Wanted } from '../primitives/notHeld.js'
 
 /** A store that threads open when a job first asks for it. */
 export interface StorePlace {
@@ -77,6 +78,7 @@ const packr = new Packr({ useRecords: true, mapsAsObjects: false, useBigIntExten
 type Reply =
   | readonly [kind: 'result', result: unknown]
   | readonly [kind: 'fault', fault: Fault]
+  | readonly [kind: 'notHeld', wanted: Wanted]
   | readonly [kind: 'defect', message: string, stack: string | undefined]
 
 /** A mistake in the work of a job, as it was thrown on its thread. For the log, not for callers. */
@@ -99,18 +101,20 @@ export function encodeResult(result: unknown): Uint8Array<ArrayBuffer> {
   return encodeArgs(['result', result] satisfies Reply)
 }
 
-/** What a job threw: a fault whole, of anything else its message and stack. */
+/** What a job threw: a fault and what is not held whole, of anything else its message and stack. */
 export function encodeThrown(thrown: unknown): Uint8Array<ArrayBuffer> {
   if (thrown instanceof FaultError) return encodeArgs(['fault', thrown.fault] satisfies Reply)
+  if (thrown instanceof NotHeldError) return encodeArgs(['notHeld', thrown.wanted] satisfies Reply)
   const { message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown))
   return encodeArgs(['defect', message, stack] satisfies Reply)
 }
 
-/** The result of a job. Throws FaultError or {@link JobDefect} where it threw. Bytes in it are windows of `reply`. */
+/** The result of a job. Throws FaultError, NotHeldError or {@link JobDefect} where it threw. Bytes in it are windows of `reply`. */
 export function decodeReply(reply: Uint8Array): unknown {
   const [kind, value, stack] = packr.unpack(reply) as Reply
   if (kind === 'result') return value
   if (kind === 'fault') throw new FaultError(value)
+  if (kind === 'notHeld') throw new NotHeldError(value)
   const defect = new JobDefect(value)
   if (stack !== undefined) defect.stack = stack
   throw defect

@@ -8,12 +8,12 @@ export type Wanted =
   /** The canonical block of this number. */
   | { readonly kind: 'canonical'; readonly number: number }
   | { readonly kind: 'header' | 'body' | 'receipts' | 'code'; readonly hash: Hash32 }
-  /** An account after a block; with `slot`, a slot of it. */
+  /** An account, and slots of it, in the state with this root. */
   | {
       readonly kind: 'state'
       readonly stateRoot: Hash32
       readonly address: Uint8Array
-      readonly slot?: Hash32
+      readonly slots: readonly Uint8Array[]
     }
 
 /**

@@ -7,7 +7,7 @@
  * pinned to (requestBasis.ts).
  */
 import { bytesToHex } from '../primitives/bytes.js'
-import { type Fault, FaultError } from '../primitives/faults.js'
+import type { Fault } from '../primitives/faults.js'
 import type { Answer } from './answer.js'
 import { AnswerMemo, type Remembered } from './answerMemo.js'
 import { answerAll, busy, type Member, pinOf, runBatch, timedOut } from './batch.js'
@@ -18,8 +18,9 @@ import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwor
 import { Failure, type Outcome, repeatedAnswer, singleAnswer } from './outcome.js'
 import { bodyBytesPerUnit, bodyUnits, bytesPerUnit, priceOf, unitsMin } from './price.js'
 import { RequestBasis } from './requestBasis.js'
+import { runSupplied, suppliesMax, supply } from './supplied.js'
 import { doSteps, type Steps, Turns } from './turns.js'
-import { type DefectLog, thrownToWireError } from './wireErrors.js'
+import { type DefectLog, thrownToFault, thrownToWireError } from './wireErrors.js'
 
 export interface DispatchLimits {
   /** Calls of one batch. go-ethereum's default: 1,000. */
@@ -243,7 +244,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     if (method === undefined) {
       return unpaid(caller, unitsMin) ?? Failure.of({ kind: 'MethodNotFound', method: call.method })
     }
-    if (method.cost === 'inline') return this.#run(method, call, basis, caller, turns)
+    // Where data may have to be got first, every call may wait.
+    if (method.cost === 'inline' && this.#views.supply === undefined) {
+      return this.#run(method, call, basis, caller, turns)
+    }
     if (!caller.admit()) return busy
     const outcome = this.#run(method, call, basis, caller, turns)
     if (outcome instanceof Promise) void outcome.then(() => caller.release())
@@ -257,6 +261,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     basis: RequestBasis<N>,
     caller: Caller,
     turns: Turns | undefined,
+    supplies = 0,
   ): Outcome | Promise<Outcome> {
     let isPaid = false
     try {
@@ -268,9 +273,9 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       if (refusal !== undefined) return refusal
       isPaid = true
       const isLong = turns === undefined && method.cost === 'inline' && price > shortUnitsMax
-      const result = isLong
-        ? this.#runInTurn(caller, () => method.run(network, args, caller))
-        : method.run(network, args, caller)
+      const runOnce = () => method.run(network, args, caller)
+      const run = isLong ? () => this.#runInTurn(caller, runOnce) : runOnce
+      const result = runSupplied(this.#views, caller, run)
       if (result instanceof Promise) {
         return result
           .then((json) => {
@@ -284,6 +289,13 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       this.#remember(method, call.question, result, price, network)
       return result
     } catch (thrown) {
+      const supplied = isPaid || supplies === suppliesMax ? undefined : supply(this.#views, thrown, caller)
+      if (supplied !== undefined) {
+        return supplied.then(
+          () => this.#run(method, call, basis, caller, turns, supplies + 1),
+          (refused) => this.#failure(refused, method.name, caller.keyId),
+        )
+      }
       const failure = this.#failure(thrown, method.name, caller.keyId)
       return isPaid ? failure : (unpaid(caller, unitsMin) ?? failure)
     }
@@ -313,10 +325,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   }
 
   #failure(thrown: unknown, where: string, keyId?: string): Failure {
-    return new Failure(
-      thrownToWireError(thrown, where, this.#log, keyId),
-      thrown instanceof FaultError ? thrown.fault : undefined,
-    )
+    return new Failure(thrownToWireError(thrown, where, this.#log, keyId), thrownToFault(thrown))
   }
 
   #batchAnswer(body: Answer['body'], network: N = this.#views.current): Answer {

@@ -5,6 +5,7 @@
  */
 import type { Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
+import type { Wanted } from '../primitives/notHeld.js'
 import type { Caller } from './caller.js'
 import type { Price } from './price.js'
 
@@ -36,6 +37,11 @@ export interface NetworkViews<out N extends RpcNetwork> {
    * block is known.
    */
   pinned(hash: Hash32): N | undefined
+  /**
+   * Gets what a reader did not hold, so that it is held when this resolves; rejects with FaultError where it cannot be
+   * had. Absent on a network that holds all it ever will.
+   */
+  readonly supply?: ((wanted: Wanted, caller: Caller) => Promise<void>) | undefined
 }
 
 /**

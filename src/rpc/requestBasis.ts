@@ -16,21 +16,30 @@ export class RequestBasis<N extends RpcNetwork> {
   /** As of the head when the request arrived, for as long as it runs. */
   readonly arrived: N
   readonly #views: NetworkViews<N>
-  /** For calls without a pin of their own; a failure where the pin of the whole request is no good. */
-  readonly #shared: N | Failure
+  /** The pin of the whole request. */
+  readonly #at: string | undefined
+  /** For calls without a pin of their own, once it was looked for; a failure where the request's pin is no good. */
+  #shared: N | Failure | undefined
   /** What calls have been pinned to so far, by what they wrote, so that equal pins of a batch share one view. */
   #pins: Map<string, N | Failure> | undefined
 
-  /** `at` pins the whole request; undefined where it names no block. Throws what the store throws. */
+  /** `at` pins the whole request; undefined where it names no block. */
   constructor(views: NetworkViews<N>, at: string | undefined) {
     this.#views = views
     this.arrived = views.current
-    this.#shared = at === undefined ? this.arrived : this.#pin(at)
+    this.#at = at
+    if (at === undefined) this.#shared = this.arrived
   }
 
-  /** What a call with this `at` member is to be answered from. Throws what the store throws. */
+  /**
+   * What a call with this `at` member is to be answered from. Throws what the store throws, and NotHeldError for a block
+   * that is not held; where that was got, it may be asked again.
+   */
   find(at: unknown): N | Failure {
-    if (at === undefined) return this.#shared
+    if (at === undefined) {
+      this.#shared ??= this.#pin(this.#at as string)
+      return this.#shared
+    }
     if (typeof at !== 'string') return invalidPin(typeName(at))
     const known = this.#pins?.get(at)
     if (known !== undefined) return known

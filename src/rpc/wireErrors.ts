@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { bytesToHex } from '../primitives/bytes.js'
 import { type Fault, FaultError, type InvokeRefusalCode } from '../primitives/faults.js'
+import { NotHeldError } from '../primitives/notHeld.js'
 import { filterKeyBytes, subscriptionBytes } from '../streams/subscriberPool.js'
 
 /** The `error` member of an answer. */
@@ -205,11 +206,22 @@ export function faultToHttpStatus(fault: Fault): { status: number; retryAfterMs:
 }
 
 /**
+ * What a thrown value says to a caller; undefined for a defect. State that is not held is state that nobody here keeps;
+ * of blocks that are known every part is, so that one which is not held is missing.
+ */
+export function thrownToFault(thrown: unknown): Fault | undefined {
+  if (thrown instanceof FaultError) return thrown.fault
+  if (!(thrown instanceof NotHeldError) || thrown.wanted.kind !== 'state') return undefined
+  return { kind: 'StateNotAvailable', stateRoot: bytesToHex(thrown.wanted.stateRoot) }
+}
+
+/**
  * Any thrown value as an `error` member. What is not a fault is a defect: the caller gets `internal error` and a
  * short id, the log gets the same id and the value itself, so that no stack, path or key leaves the process.
  */
 export function thrownToWireError(thrown: unknown, where: string, log: DefectLog, keyId?: string): WireError {
-  if (thrown instanceof FaultError) return faultToWireError(thrown.fault)
+  const fault = thrownToFault(thrown)
+  if (fault !== undefined) return faultToWireError(fault)
   // 8 random bytes: no two defects of a log share an id, and a caller can still read it out.
   const id = randomBytes(8).toString('hex')
   log({ id, where, keyId, error: thrown })

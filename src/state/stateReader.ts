@@ -10,33 +10,34 @@ export interface StateBlock {
   readonly hash: Hash32
 }
 
-/** Single reads of state at a block, for callers of the service. */
-export class StateReader {
-  constructor(private readonly store: ChainRows) {}
+/** Single reads of state at a block, wherever it comes from. All throw NotHeldError for what is not held. */
+export interface StateReader {
+  /** Value of a slot after a block, without leading zeros; undefined for zero and for an address without account. */
+  readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined
+  /** State root after a block, whether or not its nodes are held. Throws FaultError where the block is not known. */
+  stateRootAfter(block: StateBlock): Hash32
+}
 
-  /**
-   * Value of a slot after a block, without leading zeros; undefined for zero and for an address without account.
-   * At the head one read of the latest table, at other canonical blocks one bounded read of history; on other
-   * branches a walk down the tries. Throws FaultError where that state is not held.
-   *
-   * All reads of one call see one snapshot of the store, so a head that moves meanwhile cannot mix two blocks.
-   */
+/**
+ * State in rows: at the head one read of the latest table, at other canonical blocks one bounded read of history; on
+ * other branches a walk down the tries. All reads of one call see one snapshot of the rows, so a head that moves
+ * meanwhile cannot mix two blocks.
+ */
+export class RowStateReader implements StateReader {
+  constructor(private readonly rows: ChainRows) {}
+
   readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined {
     const { number, hash } = block
-    const head = this.store.readHead()
-    if (head !== undefined && equalBytes(head.hash, hash)) return this.store.readSlot(address, slot)
-    const canonical = this.store.readCanonicalHash(number)
-    if (canonical !== undefined && equalBytes(canonical, hash))
-      return this.store.readSlotAt(address, slot, number)
-    return trieState(this.store, this.stateRootAfter(block)).slot(address, slot)
+    const { rows } = this
+    const head = rows.readHead()
+    if (head !== undefined && equalBytes(head.hash, hash)) return rows.readSlot(address, slot)
+    const canonical = rows.readCanonicalHash(number)
+    if (canonical !== undefined && equalBytes(canonical, hash)) return rows.readSlotAt(address, slot, number)
+    return trieState(rows, this.stateRootAfter(block)).slot(address, slot)
   }
 
-  /**
-   * State root after a block. Its nodes may not be held: whoever reads them finds out.
-   * Throws FaultError where the block is not known.
-   */
   stateRootAfter({ hash }: StateBlock): Hash32 {
-    const header = this.store.readHeader(hash)
+    const header = this.rows.readHeader(hash)
     if (header === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
     // The fourth field of every header (yellow paper 4.4).
     return toHash32(rlpBytes(decodeRlpList(header)[3]))

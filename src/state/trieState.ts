@@ -1,6 +1,6 @@
-import { type Address, bytesToHex, type Hash32 } from '../primitives/bytes.js'
-import { FaultError } from '../primitives/faults.js'
+import type { Address, Hash32 } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
+import { NotHeldError } from '../primitives/notHeld.js'
 import { decodeRlp, rlpBytes } from '../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
@@ -9,29 +9,30 @@ import { MissingNodeError, readTrie } from './trie.js'
 
 /**
  * A state read from the tries alone, for blocks that are not canonical (any more). Several nodes a read, where the
- * flat tables take one row; valid for good. Reads throw FaultError where a node is not held. Keys of a trie are
+ * flat tables take one row; valid for good. Reads throw NotHeldError where a node is not held. Keys of a trie are
  * hashes, so `slotsOf` cannot say which slots there are and throws.
  */
 export function trieState(store: ChainRows, stateRoot: Hash32): StateView {
   const readNode = (hash: Uint8Array) => store.readNode(hash)
-  const read = (root: Hash32, key: Uint8Array): Uint8Array | undefined => {
+  /** `slots` are what the caller is after. */
+  const read = (root: Hash32, key: Uint8Array, address: Address, slots: readonly Hash32[]) => {
     try {
       return readTrie(root, keccak256(key), readNode)
     } catch (error) {
       if (!(error instanceof MissingNodeError)) throw error
-      throw new FaultError({ kind: 'StateNotAvailable', stateRoot: bytesToHex(stateRoot) })
+      throw new NotHeldError({ kind: 'state', stateRoot, address, slots })
     }
   }
-  const account = (address: Address): Account | undefined => {
-    const row = read(stateRoot, address)
+  const readAccount = (address: Address, slots: readonly Hash32[]): Account | undefined => {
+    const row = read(stateRoot, address, address, slots)
     return row && decodeAccount(row)
   }
   return {
     stateRoot,
-    account,
+    account: (address) => readAccount(address, []),
     slot(address, slot) {
-      const owner = account(address)
-      const value = owner && read(owner.storageRoot, slot)
+      const owner = readAccount(address, [slot])
+      const value = owner && read(owner.storageRoot, slot, address, [slot])
       return value && rlpBytes(decodeRlp(value))
     },
     slotsOf() {

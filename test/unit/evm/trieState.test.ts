@@ -35,12 +35,13 @@ t.test('off the canonical chain the tries say what the tables say on it', async 
   t.equal(bytesToBigInt(returnData), BigInt(demoHeader.number))
 })
 
-t.test('a state that is not held is a fault', async (t) => {
+t.test('a state that is not held is told so, and what of it was asked for', async (t) => {
   const missing = trieState(demoStore, keccak256(Uint8Array.of(1)))
   try {
     missing.account(toAddress(contract))
     t.fail('found')
   } catch (error) {
-    t.match(error, { fault: { kind: 'StateNotAvailable' } })
+    const wanted = { kind: 'state', address: toAddress(contract), slots: [] }
+    t.match(error, { name: 'NotHeldError', wanted })
   }
 })

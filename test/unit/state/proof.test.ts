@@ -2,8 +2,8 @@ import { createMerkleProof, createMPT, verifyMerkleProof } from '@ethereumjs/mpt
 import fc from 'fast-check'
 import t from 'tap'
 import { bytesToHex, type Hash32, hexToBytes, toAddress, toHash32 } from '../../../src/primitives/bytes.js'
-import { FaultError } from '../../../src/primitives/faults.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../../src/primitives/keccak.js'
+import { NotHeldError } from '../../../src/primitives/notHeld.js'
 import { encodeRlp } from '../../../src/primitives/rlp.js'
 import { encodeAccount } from '../../../src/state/account.js'
 import { buildProofJson, TrieWalk, UpperNodes } from '../../../src/state/proof.js'
@@ -230,26 +230,26 @@ t.test('the state without accounts has an empty proof', async (t) => {
   t.strictSame(verifyAnswer(bytesToHex(emptyTrieRoot), answer), [])
 })
 
-function faultOf(work: () => unknown): unknown {
+function wantedOf(work: () => unknown): unknown {
   try {
     return work()
   } catch (error) {
-    return error instanceof FaultError ? error.fault : error
+    return error instanceof NotHeldError ? error.wanted : error
   }
 }
 
-t.test('a state that is not held, whole or in part, is a fault that names it', async (t) => {
-  const fault = { kind: 'StateNotAvailable', stateRoot: bytesToHex(stateRoot) } as const
+t.test('a state that is not held, whole or in part, is named with all that was asked of it', async (t) => {
   const keys = [{ slot: slot(1), writtenBytes: 32 }]
   const request = { stateRoot, address: address(49), keys }
+  const wanted = { kind: 'state', stateRoot, address: address(49), slots: [slot(1)] }
   state.reads = []
   buildProofJson(state.read, request)
   for (const missing of state.reads) {
     const read = (hash: Uint8Array) =>
       bytesToHex(hash) === missing ? undefined : state.held.get(bytesToHex(hash))
     t.strictSame(
-      faultOf(() => buildProofJson(read, request)),
-      fault,
+      wantedOf(() => buildProofJson(read, request)),
+      wanted,
     )
   }
 })

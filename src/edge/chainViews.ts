@@ -1,0 +1,92 @@
+/**
+ * A chain as methods see it, over whatever holds its rows: the views of its head and of pinned blocks. Owns what all
+ * views share. Does not own where rows come from, nor when the head is looked for.
+ */
+import { AnswerCache } from '../chain/answerCache.js'
+import { Chain, type ChainOptions } from '../chain/chain.js'
+import { ChainView } from '../chain/chainView.js'
+import type { SyncProgress } from '../chain/syncProgress.js'
+import { PlainTransfers } from '../evm/plainTransfers.js'
+import { AskedBefore } from '../primitives/askedBefore.js'
+import type { Hash32 } from '../primitives/bytes.js'
+import type { NetworkViews } from '../rpc/method.js'
+import type { Network } from '../rpc/network.js'
+import type { StateReader } from '../state/stateReader.js'
+import type { ChainRows } from '../store/chainRows.js'
+import { NetworkStreams } from '../streams/networkStreams.js'
+
+/** What a network brings along beside what follows from its rows. */
+export interface ChainViewsOptions
+  extends Pick<Network, 'name' | 'jobs' | 'execution' | 'proofKeysMax' | 'layouts' | 'clientVersion'> {
+  readonly chain: ChainOptions
+  readonly proofCacheBytes: number
+  /** Blocks behind the head from which a subscription may resume. */
+  readonly replayBlocksMax: number
+  /** As `net_version` answers; the genesis' own where undefined. */
+  readonly networkId: number | undefined
+  /** What `eth_syncing` says at the moment. */
+  syncing(): SyncProgress | undefined
+  /** See {@link NetworkViews.supply}. */
+  readonly supply?: NetworkViews<Network>['supply']
+  /** Hears of what goes wrong where nobody waits. */
+  readonly reportDefect: (error: unknown) => void
+}
+
+export class ChainViews implements NetworkViews<Network> {
+  readonly chain: Chain
+  readonly streams: NetworkStreams
+  readonly supply: NetworkViews<Network>['supply']
+  readonly #shared: Omit<Network, 'chain' | 'head' | 'syncing'>
+  readonly #syncing: () => SyncProgress | undefined
+  #current: Network
+
+  /** Throws OperatorError where the rows are of no chain, or of one that this version does not read. */
+  constructor(rows: ChainRows, state: StateReader, options: ChainViewsOptions) {
+    const { name, jobs, execution, proofKeysMax, layouts, clientVersion, networkId } = options
+    this.chain = new Chain(rows, options.chain)
+    const { replayBlocksMax } = options
+    this.streams = new NetworkStreams(this.chain, { replayBlocksMax }, options.reportDefect)
+    this.supply = options.supply
+    this.#syncing = options.syncing
+    this.#shared = {
+      name,
+      state,
+      streams: this.streams,
+      jobs,
+      transfers: new PlainTransfers(rows, this.chain.schedule),
+      proofs: new AnswerCache(options.proofCacheBytes, new AskedBefore()),
+      execution,
+      proofKeysMax,
+      layouts,
+      networkId: String(networkId ?? this.chain.identity.networkId),
+      clientVersion,
+    }
+    this.#current = this.#headView()
+  }
+
+  get current(): Network {
+    if (this.#current.head !== this.chain.head) this.#current = this.#headView()
+    return this.#current
+  }
+
+  pinned(hash: Hash32): Network | undefined {
+    const head = this.chain.readHeadAt(hash)
+    return head && this.#viewOf(new ChainView(this.chain, head, true))
+  }
+
+  #headView(): Network {
+    return this.#viewOf(new ChainView(this.chain, this.chain.head, false))
+  }
+
+  #viewOf(chain: ChainView): Network {
+    const syncing = this.#syncing
+    return {
+      ...this.#shared,
+      chain,
+      head: chain.head,
+      get syncing() {
+        return syncing()
+      },
+    }
+  }
+}

@@ -1,0 +1,145 @@
+/** Rows of a real store that arrive late: a network of a kind that the service does not have. */
+import { setImmediate } from 'node:timers/promises'
+import { decodeHeader } from '../../../src/chain/header.js'
+import { type Address, bytesToHex, type Hash32 } from '../../../src/primitives/bytes.js'
+import { NotHeldError, type Wanted } from '../../../src/primitives/notHeld.js'
+import { buildProofJson } from '../../../src/state/proof.js'
+import type { ChainReader } from '../../../src/store/chainReader.js'
+import type { ChainIdentity, ChainRows, Marker } from '../../../src/store/chainRows.js'
+
+/** Everything but the head is not held until {@link supply} has got it from the store. */
+export class LateRows implements ChainRows {
+  /** How often something was got. */
+  supplies = 0
+  readonly #store: ChainReader
+  readonly #held = new Set<string>()
+  readonly #head: { readonly number: number; readonly hash: Hash32 }
+
+  constructor(store: ChainReader) {
+    this.#store = store
+    const head = store.readHead()
+    if (head === undefined) throw new Error('a store without a head')
+    this.#head = head
+    this.#held.add(nameOf({ kind: 'header', hash: head.hash }))
+  }
+
+  async supply(wanted: Wanted): Promise<void> {
+    await setImmediate()
+    this.supplies++
+    this.#held.add(nameOf(wanted))
+    if (wanted.kind !== 'state') return
+    const { stateRoot, address, slots } = wanted
+    const keys = slots.map((slot) => ({ slot: slot as Hash32, writtenBytes: 32 }))
+    const readNode = (hash: Uint8Array) => {
+      this.#held.add(bytesToHex(hash))
+      return this.#store.readNode(hash)
+    }
+    buildProofJson(readNode, { stateRoot, address: address as Address, keys })
+    for (const slot of slots) this.#held.add(nameOf({ ...wanted, slots: [slot] }))
+    this.#held.add(nameOf({ ...wanted, slots: [] }))
+  }
+
+  #got<T>(wanted: Wanted, read: () => T): T {
+    if (!this.#held.has(nameOf(wanted))) throw new NotHeldError(wanted)
+    return read()
+  }
+
+  #stateAt(number: number): Hash32 {
+    const hash = number === this.#head.number ? this.#head.hash : this.readCanonicalHash(number)
+    const header = hash && this.readHeader(hash)
+    if (header === undefined) throw new Error(`there is no block ${number}`)
+    return decodeHeader(header).stateRoot
+  }
+
+  readIdentity(): ChainIdentity | undefined {
+    return this.#store.readIdentity()
+  }
+
+  refresh(): void {}
+
+  readHead() {
+    return this.#head
+  }
+
+  readMarker(marker: Marker) {
+    return this.#store.readMarker(marker)
+  }
+
+  readCanonicalHash(number: number): Hash32 | undefined {
+    if (number > this.#head.number) return undefined
+    return this.#got({ kind: 'canonical', number }, () => this.#store.readCanonicalHash(number))
+  }
+
+  readHeader(hash: Hash32): Uint8Array | undefined {
+    return this.#got({ kind: 'header', hash }, () => this.#store.readHeader(hash))
+  }
+
+  hasHeader(hash: Hash32): boolean {
+    return this.#got({ kind: 'header', hash }, () => this.#store.hasHeader(hash))
+  }
+
+  readBody(hash: Hash32): Uint8Array | undefined {
+    return this.#got({ kind: 'body', hash }, () => this.#store.readBody(hash))
+  }
+
+  readSenders(hash: Hash32): Uint8Array | undefined {
+    return this.#got({ kind: 'body', hash }, () => this.#store.readSenders(hash))
+  }
+
+  readReceipts(hash: Hash32): Uint8Array | undefined {
+    return this.#got({ kind: 'receipts', hash }, () => this.#store.readReceipts(hash))
+  }
+
+  readTotalDifficulty(hash: Hash32): Uint8Array | undefined {
+    return this.#got({ kind: 'header', hash }, () => this.#store.readTotalDifficulty(hash))
+  }
+
+  readNode(hash: Uint8Array): Uint8Array | undefined {
+    return this.#held.has(bytesToHex(hash)) ? this.#store.readNode(hash) : undefined
+  }
+
+  readCode(hash: Hash32): Uint8Array | undefined {
+    return this.#got({ kind: 'code', hash }, () => this.#store.readCode(hash))
+  }
+
+  readAccount(address: Address): Uint8Array | undefined {
+    return this.readAccountAt(address, this.#head.number)
+  }
+
+  readSlot(address: Address, slot: Hash32): Uint8Array | undefined {
+    return this.readSlotAt(address, slot, this.#head.number)
+  }
+
+  readAccountAt(address: Address, number: number): Uint8Array | undefined {
+    const wanted: Wanted = { kind: 'state', stateRoot: this.#stateAt(number), address, slots: [] }
+    return this.#got(wanted, () => this.#store.readAccountAt(address, number))
+  }
+
+  readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {
+    const wanted: Wanted = { kind: 'state', stateRoot: this.#stateAt(number), address, slots: [slot] }
+    return this.#got(wanted, () => this.#store.readSlotAt(address, slot, number))
+  }
+
+  slotsOf(): never {
+    throw new Error('calls do not ask for all slots')
+  }
+
+  slotsOfAt(): never {
+    throw new Error('calls do not ask for all slots')
+  }
+}
+
+function nameOf(wanted: Wanted): string {
+  switch (wanted.kind) {
+    case 'canonical':
+      return `canonical ${wanted.number}`
+    case 'state':
+      return ['state', wanted.stateRoot, wanted.address, ...wanted.slots].map(textOf).join(' ')
+    default:
+      return `${wanted.kind} ${bytesToHex(wanted.hash)}`
+  }
+}
+
+function textOf(part: string | Uint8Array): string {
+  return typeof part === 'string' ? part : bytesToHex(part)
+}

@@ -1,0 +1,199 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { ChainViews } from '../../../src/edge/chainViews.js'
+import { readStorageLayouts } from '../../../src/edge/storageLayouts.js'
+import { Execution } from '../../../src/evm/execution.js'
+import type { JobName, NetworkJobs } from '../../../src/pool/jobs.js'
+import { decodeReply, encodeResult, encodeThrown } from '../../../src/pool/messages.js'
+import { FaultError } from '../../../src/primitives/faults.js'
+import { createDispatcher, type Endpoint } from '../../../src/rpc/dispatch.js'
+import type { NetworkViews } from '../../../src/rpc/method.js'
+import type { Network } from '../../../src/rpc/network.js'
+import { type MethodName, methods } from '../../../src/rpc/registry.js'
+import type { DefectLog } from '../../../src/rpc/wireErrors.js'
+import { computeMappingSlots } from '../../../src/state/mappingSlots.js'
+import { buildProofJson } from '../../../src/state/proof.js'
+import { RowStateReader } from '../../../src/state/stateReader.js'
+import type { ChainRows } from '../../../src/store/chainRows.js'
+import { blockAt, devnetDir, sights, unknownHash } from '../../rpc/demoChain.js'
+import { wideDispatchLimits } from '../../serverLimits.js'
+import { demoStore, goOn, limits } from '../evm/demoExecution.js'
+import { LateRows } from './lateRows.js'
+
+const blocks = [1, 14, 60, 148, 167, 200, 264]
+
+/** What is asked of each method that reads; undefined for those that do not read a chain's rows. */
+const questions: { readonly [M in MethodName]: readonly (readonly unknown[])[] | undefined } = {
+  eth_blockNumber: [[]],
+  eth_chainId: [[]],
+  eth_syncing: [[]],
+  net_version: [[]],
+  web3_clientVersion: [[]],
+  eth_subscribe: undefined,
+  eth_unsubscribe: undefined,
+  tidegate_getMappingSlot: undefined,
+  eth_getBlockByNumber: [
+    ...blocks.flatMap((number) => [
+      [quantity(number), true],
+      [quantity(number), false],
+    ]),
+    ...['latest', 'earliest', 'pending', 'finalized'].map((tag) => [tag, false]),
+    ['0xffff', true],
+  ],
+  eth_getBlockByHash: [...blocks.map((number) => [blockAt(number).hash, true]), [unknownHash, false]],
+  eth_getBlockReceipts: [...blocks.map(quantity), ...blocks.map((number) => blockAt(number).hash)].map(
+    (id) => [id],
+  ),
+  eth_getUncleByBlockNumberAndIndex: [
+    ['0xe', '0x0'],
+    ['0xe', '0x1'],
+    ['0xe', '0x2'],
+    ['0xf', '0x0'],
+  ],
+  eth_getTransactionByBlockNumberAndIndex: blocks.flatMap((number) => [
+    [quantity(number), '0x0'],
+    [quantity(number), '0x7'],
+  ]),
+  eth_getTransactionByBlockHashAndIndex: blocks.map((number) => [blockAt(number).hash, '0x0']),
+  eth_getStorageAt: sights.slots.flatMap(({ address, slot, block }) => [
+    [address, slot, quantity(block)],
+    [address, slot, 'latest'],
+    [address, slot, { blockHash: blockAt(Math.max(block, 1)).hash }],
+  ]),
+  eth_getProof: sights.slots.flatMap(({ address, slot, block }) => [
+    [address, [slot, '0x1'], quantity(block)],
+    [address, [slot], 'latest'],
+  ]),
+  eth_call: sights.contracts.map(({ address }) => [{ to: address, data: '0x18160ddd' }, 'latest']),
+  eth_estimateGas: sights.accounts.map(({ address }) => [
+    { from: address, to: sights.contracts[0]?.address },
+  ]),
+  eth_createAccessList: sights.contracts.map(({ address }) => [
+    { to: address, data: '0x18160ddd' },
+    'latest',
+  ]),
+  tidegate_getStorageByKeys: [['0x6266702fd511eb9e96861e860620674219acb382', '0x3', ['0x1', '0x2'], '0xc8']],
+  tidegate_readVariable: [
+    ['0x64ebdf9e1dfb193e1a3504937e5fcd05545e452e', 'books[42]', '0x14'],
+    ['0x64ebdf9e1dfb193e1a3504937e5fcd05545e452e', 'books[42].title', 'latest'],
+  ],
+}
+
+function quantity(number: number): string {
+  return `0x${number.toString(16)}`
+}
+
+/** Jobs on this thread, as their replies come back from another one. */
+function jobsOver(rows: ChainRows): NetworkJobs {
+  const execution = new Execution(rows, limits)
+  const works: { readonly [N in JobName]?: (args: never) => unknown } = {
+    prove: (args) => buildProofJson((hash) => rows.readNode(hash), args),
+    call: (args) => execution.call(args, goOn),
+    estimate: (args) => execution.estimate(args, goOn),
+    accessList: (args) => execution.accessList(args, goOn),
+    mappingSlots: computeMappingSlots,
+  }
+  const run = async (name: JobName, args: unknown) => {
+    const work = works[name] as (args: unknown) => unknown
+    return decodeReply(await (async () => work(args))().then(encodeResult, encodeThrown))
+  }
+  return { run: run as NetworkJobs['run'] }
+}
+
+function endpointOver(
+  rows: ChainRows,
+  supply?: NetworkViews<Network>['supply'],
+  log: DefectLog = (defect) => void t.fail('a defect', { defect }),
+): Endpoint {
+  const views = new ChainViews(rows, new RowStateReader(rows), {
+    name: 'toy',
+    chain: { supportsSafe: true, safeLag: 3, finalizedLag: 64, answerCacheBytes: 2 ** 24 },
+    proofCacheBytes: 0,
+    replayBlocksMax: 100,
+    networkId: undefined,
+    jobs: jobsOver(rows),
+    execution: { gasCapBlocks: 10, marginBps: 0 },
+    proofKeysMax: 1_024,
+    layouts: readStorageLayouts(join(devnetDir, 'layouts.json')),
+    clientVersion: 'toy',
+    syncing: () => undefined,
+    supply,
+    reportDefect: (error) => t.fail('a defect', { error }),
+  })
+  t.teardown(() => views.streams.close())
+  return createDispatcher({ methods: Object.values(methods), limits: wideDispatchLimits, log }).endpoint(
+    views,
+  )
+}
+
+async function ask(endpoint: Endpoint, method: string, params: readonly unknown[]): Promise<string> {
+  const { body } = await endpoint.handle(
+    Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })),
+  )
+  return typeof body === 'string' ? body : Buffer.concat(body.map((piece) => Buffer.from(piece))).toString()
+}
+
+t.test('a network whose data arrives late answers every read as an archive does', async (t) => {
+  const archive = endpointOver(demoStore)
+  const rows = new LateRows(demoStore)
+  const late = endpointOver(rows, (wanted) => rows.supply(wanted))
+  for (const [method, asked] of Object.entries(questions)) {
+    for (const params of asked ?? []) {
+      const expected = await ask(archive, method, params)
+      const got = await ask(late, method, params)
+      if (got !== expected) t.equal(got, expected, `${method} ${JSON.stringify(params)}`)
+      else t.pass()
+    }
+  }
+  const { supplies } = rows
+  t.ok(supplies > 100, `${supplies} times`)
+  await ask(late, 'eth_getBlockByNumber', ['0xc8', true])
+  t.equal(rows.supplies, supplies, 'what was got is held')
+})
+
+t.test('what nobody can get is the fault that the network says, and all else is answered', async (t) => {
+  const archive = endpointOver(demoStore)
+  const rows = new LateRows(demoStore)
+  const endpoint = endpointOver(rows, async (wanted) => {
+    if (wanted.kind === 'state' || wanted.kind === 'code') throw new FaultError({ kind: 'HistoryPruned' })
+    return rows.supply(wanted)
+  })
+  const readState: readonly string[] = [
+    'eth_getStorageAt',
+    'eth_getProof',
+    'eth_call',
+    'eth_estimateGas',
+    'eth_createAccessList',
+    'tidegate_getStorageByKeys',
+    'tidegate_readVariable',
+  ]
+  for (const [method, asked] of Object.entries(questions)) {
+    for (const params of asked ?? []) {
+      const answer = await ask(endpoint, method, params)
+      if (readState.includes(method)) t.match(answer, '"code":4444')
+      else t.equal(answer, await ask(archive, method, params))
+    }
+  }
+})
+
+t.test('a pin of a whole request is got as well', async (t) => {
+  const rows = new LateRows(demoStore)
+  const endpoint = endpointOver(rows, (wanted) => rows.supply(wanted))
+  const body = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}')
+  const answer = await endpoint.handle(body, undefined, blockAt(200).hash)
+  t.match(answer, { body: '{"jsonrpc":"2.0","id":1,"result":"0xc8"}', block: `200 ${blockAt(200).hash}` })
+})
+
+t.test('a network that says it has got what it has not is not asked for ever', async (t) => {
+  const rows = new LateRows(demoStore)
+  let supplies = 0
+  const defects: unknown[] = []
+  const count = async () => {
+    supplies++
+  }
+  const endpoint = endpointOver(rows, count, (defect) => defects.push(defect))
+  const answer = await ask(endpoint, 'eth_getStorageAt', [sights.slots[0]?.address, '0x0', 'earliest'])
+  t.match(answer, '"internal error"')
+  t.equal(defects.length, 1)
+  t.equal(supplies, 2_000)
+})
