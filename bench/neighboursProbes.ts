@@ -1,9 +1,9 @@
 /** Requests that are none, or that are made to be hard to read. Each is built when it is sent. */
 import { rpc } from './rpc.js'
 
-/** As long as a body may be, and as a message on a WebSocket may be. */
+/** As long as a body may be, and as a message on a WebSocket may be on uWebSockets.js; a longer one ends its connection. */
 export const bodyBytesMax = 5 * 2 ** 20
-export const messageBytesMax = 32 * 2 ** 20
+export const messageBytesMax = 2 ** 20
 
 type Build = () => string | Uint8Array
 

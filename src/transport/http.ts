@@ -20,6 +20,7 @@ import { type PathTarget, parsePath, parseSocketPath, redactPath } from './paths
 import type { RequestHead } from './requestHead.js'
 import type { SocketLimits } from './socket.js'
 import { localTotals, type ServerTotals } from './totals.js'
+import { TurnShares } from './turnShares.js'
 import { WebSocketServer } from './websocket.js'
 import { type ExtraHeaders, noHeaders, type Reply, type Transport } from './wire.js'
 
@@ -73,6 +74,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   let lastTarget: PathTarget | undefined
   const idleListeners: (() => void)[] = []
   let tick = 0
+  const shares = new TurnShares()
 
   const pool: ExchangePool = {
     bodyBytesMax: limits.bodyBytesMax,
@@ -91,6 +93,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   /** Answers without taking the body in. What is left of it is read past, unless it is long or its length in doubt. */
   function reject(head: RequestHead, reply: Reply, refusal: Refusal, extra: ExtraHeaders = []): void {
+    if (!shares.admit(nobody, tick)) return reply.cut()
     const { answer, why } = refusal
     options.logRejection?.({ status: answer.status, path: redactPath(head.path), why })
     const upgrade = answer === wrongTransport ? upgradeHeader : noHeaders
@@ -116,6 +119,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (length > limits.bodyBytesMax) return { answer: pool.tooLong(length), why: 'body too long' }
     const admitted = admission.admitKey(target?.key, keyForm)
     if ('why' in admitted) return admitted
+    if (!shares.admit(admitted.key.id, tick)) {
+      reply.cut()
+      return undefined
+    }
     if (!isJsonContentType(head.contentType)) return { answer: wrongContentType, why: 'content type' }
     new Exchange(reply, pool, endpoint, admitted, cors.answer(head.origin), tick, head.at)
     return undefined
@@ -219,6 +226,9 @@ async function within(ms: number, promise: Promise<unknown>): Promise<void> {
   await Promise.race([promise, late])
   clearTimeout(timer)
 }
+
+/** Whoever asks without a good key, in {@link TurnShares}. */
+const nobody = ''
 
 const keyForm = '/v3/<key>'
 const notFound = refusal(404, -32600, 'no such path: use /v3/<key> or /<network>/v3/<key>')

@@ -2,11 +2,12 @@
 import { once } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { requestsOfKeyMax } from '../../../src/transport/turnShares.js'
 import { messageBytesDefault, socketsPerKeyFor } from '../../../src/transport/unfinishedMessages.js'
 import { test } from '../../eachTransport.js'
 import { frame, rawWebSocket } from '../../socketClient.js'
 import { until } from '../../until.js'
-import { RawClient } from './rawClient.js'
+import { RawClient, rawPost } from './rawClient.js'
 import { path, withSocketServer } from './socketServer.js'
 import { call, echo, echoed, goodKey, withServer } from './testServer.js'
 
@@ -32,24 +33,71 @@ function closeCode(bytes: Buffer): number | undefined {
   return undefined
 }
 
-test('a body in half a million chunks takes the memory of its bytes', async (t) => {
-  const { port } = await withServer(t, { bufferedBytesMax: MiB })
+/** A body in chunks of so many bytes each. */
+function inChunks(body: string, bytes: number): string {
+  const chunks: string[] = []
+  for (let at = 0; at < body.length; at += bytes) {
+    const chunk = body.slice(at, at + bytes)
+    chunks.push(`${chunk.length.toString(16)}\r\n${chunk}\r\n`)
+  }
+  return chunks.join('')
+}
+
+const chunkedHead = `POST /v3/${goodKey} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`
+
+test('a body in thousands of chunks takes the memory of its bytes', async (t) => {
+  const { port } = await withServer(t, { bufferedBytesMax: 4 * MiB })
   const client = await RawClient.connect(port)
   t.teardown(() => client.socket.destroy())
-  const chunks = 500_000
-  const body = echo.padEnd(chunks)
+  const body = echo.padEnd(2 * MiB)
   const before = heldBytes()
-  client.write(
-    `POST /v3/${goodKey} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
-  )
-  for (let at = 0; at < chunks; at += 50_000) {
-    const part = [...body.slice(at, at + 50_000)].map((byte) => `1\r\n${byte}\r\n`).join('')
-    await new Promise((resolve) => client.socket.write(part, resolve))
-  }
-  const taken = heldBytes() - before
+  const chunks = inChunks(body, 100)
+  await new Promise((resolve) => client.socket.write(chunkedHead + chunks, resolve))
+  const taken = heldBytes() - before - chunks.length
   t.ok(taken < 32 * MiB, `${taken} bytes`)
   client.write('0\r\n\r\n')
   t.equal((await client.read())?.body, echoed)
+})
+
+test('a body in pieces of a byte ends its connection before it takes long', async (t) => {
+  const { port, post } = await withServer(t)
+  const client = await RawClient.connect(port)
+  client.write(chunkedHead + inChunks(echo.padEnd(100_000), 1))
+  t.equal(await client.read(), undefined)
+  t.equal(await (await post(`/v3/${goodKey}`, echo)).text(), echoed)
+})
+
+test('a key that sends thousands of requests at once leaves turns to others', async (t, { name }) => {
+  const count = call('test_count')
+  const authorize = (key: string) => ({ ok: true, key: { id: key } }) as const
+  const { port, network, post } = await withServer(t, {}, { authorize })
+  const requests = 20_000
+  const flood = async () => {
+    const client = await RawClient.connect(port)
+    const begun = network.runs
+    let most = 0
+    let last = begun
+    let isOver = false
+    const look = () => {
+      most = Math.max(most, network.runs - last)
+      last = network.runs
+      if (!isOver) setImmediate(look)
+    }
+    look()
+    client.write(rawPost('/v3/greedy', count).repeat(requests))
+    let answered = 0
+    while (answered < requests && (await client.read()) !== undefined) answered++
+    isOver = true
+    client.socket.destroy()
+    return { answered, most }
+  }
+  const alone = await flood()
+  // uWebSockets.js may cut a client off whose packets end within a request.
+  if (name === 'node') t.equal(alone.answered, requests, 'alone it may')
+  t.equal((await post('/v3/modest', echo)).status, 200)
+  const { most } = await flood()
+  t.ok(most <= requestsOfKeyMax + 64, `${most} in a turn`)
+  t.equal((await post('/v3/modest', echo)).status, 200)
 })
 
 test('a socket with a hundred thousand messages takes its part of each turn', async (t) => {
