@@ -1,6 +1,6 @@
-import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import WebSocket from 'ws'
+import { inTime, once } from './until.js'
 
 /** Parameters of eth_subscribe. */
 export type StreamParams = readonly [kind: string, options?: object]
@@ -120,7 +120,7 @@ export class EventListener {
       }
     })
     this.#socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params }))
-    return answered
+    return inTime('the answer to eth_subscribe', answered)
   }
 
   #take(message: Buffer): void {

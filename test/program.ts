@@ -1,14 +1,13 @@
 /** Running the compiled program, and the folders and files it works on. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { runCommandLine } from '../src/commands/cli.js'
 import { packageRoot } from '../src/config.js'
 import { fixtureDir } from './service.js'
+import { once } from './until.js'
 
 const main = join(packageRoot(), 'dist/src/main.js')
 
@@ -91,21 +90,4 @@ export function copyDemoStore(dataDir: string, network: string): string {
   mkdirSync(dirname(path), { recursive: true })
   copyFileSync(storePathOf(fixtureDir, 'demo'), path)
   return path
-}
-
-/** Longest wait for something that happens soon, on a machine that does much else. */
-const waitMsMax = 60_000
-
-/** Asks until `look` gives something else than undefined and false, and returns that. */
-export async function waitFor<T>(
-  what: string,
-  look: () => Promise<T | undefined | false> | T | undefined | false,
-): Promise<T> {
-  const deadline = performance.now() + waitMsMax
-  for (;;) {
-    const found = await look()
-    if (found !== undefined && found !== false) return found
-    if (performance.now() > deadline) throw new Error(`waited ${waitMsMax} ms in vain for ${what}`)
-    await setTimeout(10)
-  }
 }

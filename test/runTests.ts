@@ -17,8 +17,11 @@ import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import { TestFindings } from './testFindings.js'
 
-/** The longest that one file may take, and any test in it that says nothing else. */
-const secondsMax = 300
+/**
+ * The longest that one file may take, and any test in it: far more than any does on a slow machine that does much else.
+ * What waits for something that does not come gives up before, and says so (`until.ts`).
+ */
+const secondsMax = 1_800
 /** As many as the smallest machine of CI has cores. */
 const jobs = 2
 /**

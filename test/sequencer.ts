@@ -2,9 +2,9 @@
  * A sequencer for tests: a real HTTP server on loopback, on a thread of its own, that keeps what it accepts (also over
  * a restart) and notes every arrival.
  */
-import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Test } from 'tap'
+import { inTime, once } from './until.js'
 
 /** What it does with a transaction that arrives. Whatever it has already it calls known. */
 export type Reaction =
@@ -80,11 +80,13 @@ export async function startSequencer(t: Test): Promise<TestSequencer> {
     waiting.delete(id)
   })
   let id = 0
-  const ask = (order: SequencerOrder) =>
-    new Promise<unknown>((resolve) => {
+  const ask = (order: SequencerOrder) => {
+    const done = new Promise<unknown>((resolve) => {
       waiting.set(++id, resolve)
       thread.postMessage({ id, order })
     })
+    return inTime(`the sequencer to do ${order.kind}`, done)
+  }
   return {
     origin: `http://127.0.0.1:${port}`,
     order: async (order) => void (await ask(order)),

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { packageRoot } from '../src/config.js'
+import { inTime, once } from './until.js'
 
 /**
  * Data folder with the demo chain as network `demo` and the recorded one, where it is at hand, as `recorded`; made by
@@ -76,7 +76,7 @@ export async function startService(
   child.stderr.on('data', (chunk) => {
     said.err += chunk
   })
-  const origin = await new Promise<string>((resolve, reject) => {
+  const listening = new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       lines.push(line)
       const found = /listens on (http:\/\/\S+)/.exec(line)?.[1]
@@ -84,15 +84,19 @@ export async function startService(
     })
     child.on('exit', (status) => reject(new Error(`serve ended with status ${status}: ${said.err}`)))
   })
+  const origin = await inTime('the server to listen', listening)
   const post: Service['post'] = async (path, body, headers = {}) => {
-    const response = await fetch(origin + path, {
+    const asked = fetch(origin + path, {
       method: 'POST',
       // A kept connection may be one that the server closed while this process was too busy to see it.
       headers: { 'content-type': 'application/json', connection: 'close', ...headers },
       body,
     })
-    const block = response.headers.get('tidegate-block')
-    return { status: response.status, text: await response.text(), block }
+    const answered = asked.then(async (response) => {
+      const block = response.headers.get('tidegate-block')
+      return { status: response.status, text: await response.text(), block }
+    })
+    return inTime(`the answer to ${body.slice(0, 200)}`, answered)
   }
   return {
     origin,

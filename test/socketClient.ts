@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import WebSocket, { type ClientOptions } from 'ws'
+import { inTime, once } from './until.js'
 
 /** A WebSocket of the `ws` package whose messages and end are waited for. */
 export class SocketClient {
   readonly socket: WebSocket
-  /** How the connection ended, as the client saw it. */
-  readonly closed: Promise<{ readonly code: number; readonly reason: string }>
   /** Messages that nobody has taken yet. */
   readonly received: string[] = []
   pings = 0
+  readonly #closed: Promise<{ readonly code: number; readonly reason: string }>
   #wake = () => {}
 
   private constructor(socket: WebSocket) {
@@ -25,7 +24,7 @@ export class SocketClient {
     })
     // A connection that is cut off is an error to this package; `closed` tells of it as well.
     socket.on('error', () => {})
-    this.closed = new Promise((resolve) => {
+    this.#closed = new Promise((resolve) => {
       socket.on('close', (code, reason) => {
         this.#wake()
         resolve({ code, reason: String(reason) })
@@ -40,6 +39,11 @@ export class SocketClient {
     return client
   }
 
+  /** How the connection ended, as the client saw it. */
+  get closed() {
+    return inTime('the end of a WebSocket', this.#closed)
+  }
+
   send(text: string): void {
     this.socket.send(text)
   }
@@ -47,9 +51,10 @@ export class SocketClient {
   /** The next message; undefined once the connection is over and all are taken. */
   async next(): Promise<string | undefined> {
     while (this.received.length === 0 && this.socket.readyState !== WebSocket.CLOSED) {
-      await new Promise<void>((resolve) => {
+      const woken = new Promise<void>((resolve) => {
         this.#wake = resolve
       })
+      await inTime('a message on a WebSocket', woken)
     }
     return this.received.shift()
   }
@@ -75,13 +80,16 @@ export class SocketClient {
   }
 }
 
+export interface RefusedUpgrade {
+  readonly status: number | undefined
+  readonly headers: IncomingMessage['headers']
+  readonly text: string
+}
+
 /** What a refused upgrade was answered with. Rejects where it was not refused. */
-export async function refusedUpgrade(
-  url: string,
-  options: ClientOptions = {},
-): Promise<{ status: number | undefined; headers: IncomingMessage['headers']; text: string }> {
+export async function refusedUpgrade(url: string, options: ClientOptions = {}): Promise<RefusedUpgrade> {
   const socket = new WebSocket(url, options)
-  return new Promise((resolve, reject) => {
+  const refused = new Promise<RefusedUpgrade>((resolve, reject) => {
     socket.on('open', () => {
       socket.terminate()
       reject(new Error(`${url} was not refused`))
@@ -93,6 +101,7 @@ export async function refusedUpgrade(
       resolve({ status: response.statusCode, headers: response.headers, text })
     })
   })
+  return inTime(`the refusal of ${url}`, refused)
 }
 
 /** A WebSocket connection as bytes, for frames that no package would send. */

@@ -1,6 +1,49 @@
-import { setTimeout } from 'node:timers/promises'
+/** Waits of tests. Each ends with a sentence where what it waits for does not come. */
+import { ChildProcess } from 'node:child_process'
+import { type EventEmitter, once as onceEver } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { MessagePort } from 'node:worker_threads'
+
+/** Far more than anything takes on a slow machine that does much else; a test file may take longer still. */
+const waitSecondsMax = Number(process.env.WAIT_SECONDS ?? 300)
+
+/** What `promise` resolves to. Rejects, from where this was called, when that takes too long. */
+export async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
+  const tooLong = new Error(`waited ${waitSecondsMax} s in vain for ${what}`)
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(tooLong), waitSecondsMax * 1000).unref()
+  })
+  try {
+    return await Promise.race([promise, limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The arguments of an event's next occurrence, as the function of Node.js of this name tells. */
+export function once(emitter: EventEmitter | MessagePort, event: string): ReturnType<typeof onceEver> {
+  const name = emitter instanceof ChildProcess ? emitter.spawnargs.join(' ') : emitter.constructor.name
+  return inTime(`the event '${event}' of ${name}`, onceEver(emitter as EventEmitter, event))
+}
+
+/** Asks until `look` gives something else than undefined and false, and returns that. */
+export async function waitFor<T>(
+  what: string,
+  look: () => Promise<T | undefined | false> | T | undefined | false,
+  pauseMs = 10,
+): Promise<T> {
+  const deadlineMs = performance.now() + waitSecondsMax * 1000
+  for (;;) {
+    const looked = look()
+    const found = looked instanceof Promise ? await inTime(what, looked) : looked
+    if (found !== undefined && found !== false) return found
+    if (performance.now() > deadlineMs) throw new Error(`waited ${waitSecondsMax} s in vain for ${what}`)
+    await pause(pauseMs)
+  }
+}
 
 /** Resolves once `holds`, looked at each millisecond: threads that have to get there need the cores. */
 export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await setTimeout(1)
+  await waitFor(String(holds), holds, 1)
 }

@@ -6,9 +6,10 @@ import { packageRoot } from '../../src/config.js'
 import { asciiToFelt, type Felt } from '../../src/rollup/felt.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
 import { makeTransaction } from '../invokeTransactions.js'
-import { copyDemoStore, makeFolder, waitFor, writeInto } from '../program.js'
+import { copyDemoStore, makeFolder, writeInto } from '../program.js'
 import { startService } from '../service.js'
 import { refusedUpgrade, SocketClient } from '../socketClient.js'
+import { waitFor } from '../until.js'
 
 /** Connections that come to one edge alone once in two million times. */
 const many = 22

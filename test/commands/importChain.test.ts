@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { makeFolder, runProgram, startProgram, waitFor, writeInto } from '../program.js'
+import { makeFolder, runProgram, startProgram, writeInto } from '../program.js'
 import { chainPath, genesisPath } from '../rpc/demoChain.js'
 import { startService } from '../service.js'
+import { waitFor } from '../until.js'
 import { chainOf, checkFailure, flagsOf, headOf, importHere, importInto, network } from './importing.js'
 
 t.test('an import says what it did, as JSON lines and a sentence', async (t) => {

@@ -4,10 +4,11 @@ import { resolveServeConfig } from '../../src/config.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import type { MadeBlock } from '../chainMaker.js'
-import { copyDemoStore, makeFolder, runProgram, startProgram, waitFor, writeInto } from '../program.js'
+import { copyDemoStore, makeFolder, runProgram, startProgram, writeInto } from '../program.js'
 import { makeReplayedChain, type ReplayedChain, replayedStorePath } from '../replayedChain.js'
 import { blockAt, headBlock, quantity } from '../rpc/demoChain.js'
 import { type Service, startService } from '../service.js'
+import { waitFor } from '../until.js'
 
 /** Longer than any test. */
 const never = 3_600_000

@@ -1,5 +1,4 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import {
@@ -9,12 +8,12 @@ import {
   runHere,
   runProgram,
   startProgram,
-  waitFor,
   writeInto,
 } from '../program.js'
 import { blockAt, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
 import { fixtureConfig, fixtureDir, type Service, spendingBatch, startService } from '../service.js'
 import { refusedUpgrade, SocketClient } from '../socketClient.js'
+import { once, waitFor } from '../until.js'
 import { headOf } from './importing.js'
 
 const keyPattern = /tg_[0-9A-Za-z]{49}/g

@@ -1,11 +1,11 @@
 /** What an interrupt does while calls run that would never end by themselves. */
-import { once } from 'node:events'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../src/config.js'
 import { copyDemoStore, makeFolder, writeInto } from '../program.js'
 import { type Service, startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
+import { inTime, once } from '../until.js'
 
 const genesis = join(packageRoot(), 'data/devnet/genesis.json')
 const contract = `0x${'aa'.repeat(20)}`
@@ -61,7 +61,7 @@ for (const edges of [1, 2]) {
         service.process.stderr?.on('data', (chunk) => String(chunk).includes('stopping') && resolve())
       })
       service.process.kill('SIGTERM')
-      await stopping
+      await inTime('the word that it stops', stopping)
       service.process.kill('SIGINT')
       t.strictSame(await closed, [null, 'SIGINT'])
       t.strictSame(await Promise.all(calls), Array(6).fill(undefined))

@@ -1,9 +1,9 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { makeFolder, runHere, runProgram, startProgram, storePathOf, waitFor, writeInto } from '../program.js'
+import { makeFolder, runHere, runProgram, startProgram, storePathOf, writeInto } from '../program.js'
 import { chainPath, genesisPath, headBlock, sights } from '../rpc/demoChain.js'
 import { fixtureDir, startService } from '../service.js'
+import { once, waitFor } from '../until.js'
 import { chainOf, flagsOf, headOf, importHere, network } from './importing.js'
 
 /** A data folder with the first blocks of the demo chain, which takes less to check than the whole. */

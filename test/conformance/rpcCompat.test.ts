@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { methods } from '../../src/rpc/registry.js'
 import { conformanceDir, fixtureDir, recordings, startService, withoutRecordings } from '../service.js'
+import { inTime } from '../until.js'
 
 const recorded = Object.keys(methods).filter((method) => existsSync(join(recordings, method)))
 
@@ -26,10 +27,11 @@ t.test(
 )
 
 function replay(url: string): Promise<{ status: number | null; out: string }> {
-  return new Promise((resolve) => {
+  const replayed = new Promise<{ status: number | null; out: string }>((resolve) => {
     const words = [join(conformanceDir, 'run.mjs'), '--url', url, '--only', recorded.join(',')]
     const child = execFile(process.execPath, words, (_error, out, err) =>
       resolve({ status: child.exitCode, out: out + err }),
     )
   })
+  return inTime('the replay to end', replayed)
 }

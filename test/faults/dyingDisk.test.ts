@@ -1,5 +1,4 @@
 /** A disk that fails a write takes the process along, in order; what was answered before is there for the next one. */
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -9,6 +8,7 @@ import { type Failing, makeFailingDisk, withoutFailingDisk } from '../failingDis
 import { makeTransaction } from '../invokeTransactions.js'
 import { makeFolder, runProgram, storePathOf, writeInto } from '../program.js'
 import { type Service, startService } from '../service.js'
+import { once } from '../until.js'
 
 const devnet = join(packageRoot(), 'data/devnet')
 const genesis = join(devnet, 'genesis.json')

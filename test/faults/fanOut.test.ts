@@ -3,9 +3,9 @@ import t from 'tap'
 import { policies } from '../../src/streams/subscription.js'
 import { EventListener, openListeners } from '../eventListener.js'
 import { isHandledAs, loudBlocksMin, planOfLoudness, stoppedStreams } from '../fanOut.js'
-import { waitFor } from '../program.js'
 import { makeReplayedChain } from '../replayedChain.js'
 import { readRssBytes } from '../service.js'
+import { waitFor } from '../until.js'
 
 const MiB = 2 ** 20
 const readersCount = 450

@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { KeyRing } from '../../src/access/keyRing.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
-import { copyDemoStore, makeFolder, waitFor, writeInto } from '../program.js'
+import { copyDemoStore, makeFolder, writeInto } from '../program.js'
 import { startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
+import { waitFor } from '../until.js'
 
 const sockets = 12
 const addressesPerFilter = 1_000

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -16,6 +15,7 @@ import {
   testGenesis,
 } from '../chainMaker.js'
 import { propertyRuns } from '../property.js'
+import { once } from '../until.js'
 
 const blocks = 40
 /** `KILLS=50` for a longer run: each takes a process that imports the chain, and a check of its store. */

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -11,6 +10,7 @@ import { bytesToHex } from '../../src/primitives/bytes.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
 import { propertyRuns } from '../property.js'
 import { makeReplayedChain, type ReplayedChain } from '../replayedChain.js'
+import { once } from '../until.js'
 
 /** `KILLS=50` for a longer run: each takes a process that plays the chain, and a check of its store. */
 const kills = Number(process.env.KILLS ?? 5)

@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { makeTransaction } from '../invokeTransactions.js'
-import { makeFolder, waitFor } from '../program.js'
+import { makeFolder } from '../program.js'
 import { propertyRuns } from '../property.js'
 import { type RollupService, startRollup } from '../rollupService.js'
 import { type Reaction, startSequencer } from '../sequencer.js'
+import { waitFor } from '../until.js'
 
 /** `KILLS=50` for a longer run: each takes a start of the program and up to a second of load. */
 const kills = Number(process.env.KILLS ?? 4)

@@ -1,11 +1,10 @@
 /** The pool behind the real HTTP server: clients that go away, batches, full queues. */
-import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
 import type { Fault } from '../../src/primitives/faults.js'
 import type { TestJobs } from '../poolJobs.js'
 import { type PoolServer, servePool } from '../poolServer.js'
-import { until } from '../until.js'
+import { once, until } from '../until.js'
 
 function call(method: keyof TestJobs, args: unknown, id = 1): object {
   return { jsonrpc: '2.0', id, method, params: [args] }

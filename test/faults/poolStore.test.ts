@@ -16,32 +16,28 @@ import { fixtureDir } from '../service.js'
  */
 const endings = Number(process.env.KILLS ?? 12)
 
-t.test(
-  'threads that are ended in the midst of reads leave the store and the process whole',
-  { timeout: 120_000 },
-  async (t) => {
-    const path = join(fixtureDir, 'networks/demo/chain.mdb')
-    const store = ChainReader.open({ path })
-    const head = store.readHead()?.number
-    const { pool, losses } = openTestPool({
-      stores: [{ network: 'demo', path, mapBytes: mapBytesDefault }],
-      graceMs: 5,
-      classes: { execute: { runMsMax: 20, timedOut: { kind: 'RequestTimedOut' } } },
-    })
-    t.teardown(async () => {
-      await pool.close(0)
-      await store.close()
-    })
-    for (let i = 0; i < endings; i++) {
-      await t.rejects(pool.run('readStubbornly', { network: 'demo', args: { ms: 60_000 } }), FaultError)
-      t.equal(await pool.run('readHead', { network: 'demo', args: null }), head)
-    }
-    t.ok(losses.length >= endings / 2)
-    t.equal(store.readHead()?.number, head)
-  },
-)
+t.test('threads that are ended in the midst of reads leave the store and the process whole', async (t) => {
+  const path = join(fixtureDir, 'networks/demo/chain.mdb')
+  const store = ChainReader.open({ path })
+  const head = store.readHead()?.number
+  const { pool, losses } = openTestPool({
+    stores: [{ network: 'demo', path, mapBytes: mapBytesDefault }],
+    graceMs: 5,
+    classes: { execute: { runMsMax: 20, timedOut: { kind: 'RequestTimedOut' } } },
+  })
+  t.teardown(async () => {
+    await pool.close(0)
+    await store.close()
+  })
+  for (let i = 0; i < endings; i++) {
+    await t.rejects(pool.run('readStubbornly', { network: 'demo', args: { ms: 60_000 } }), FaultError)
+    t.equal(await pool.run('readHead', { network: 'demo', args: null }), head)
+  }
+  t.ok(losses.length >= endings / 2)
+  t.equal(store.readHead()?.number, head)
+})
 
-t.test('each job sees what was committed before it began', { timeout: 120_000 }, async (t) => {
+t.test('each job sees what was committed before it began', async (t) => {
   const devnet = join(packageRoot(), 'data/devnet')
   const storePath = join(t.testdir(), 'chain.mdb')
   const genesisPath = join(devnet, 'genesis.json')

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { makeTransaction } from '../invokeTransactions.js'
 import { startSequencer } from '../sequencer.js'
+import { until } from '../until.js'
 import { chainId, openQueue, refusal } from './queues.js'
 
 const sequencer = await startSequencer(t)
@@ -120,13 +121,7 @@ t.test('while the sequencer is down transactions wait, and go out by sender and 
     for (const sender of mine) hashes.push(await submit(makeTransaction(sender, nonce)))
   }
   t.equal(queue.counts().waiting, 12)
-  await new Promise<void>((resolve) => {
-    const look = setInterval(() => {
-      if (forwarder.isAnswered) return
-      clearInterval(look)
-      resolve()
-    }, 5)
-  })
+  await until(() => !forwarder.isAnswered)
   for (const hash of hashes) t.match(queue.readRow(hash)?.state, /^(RECEIVED|SENT)$/)
   await sequencer.order({ kind: 'start' })
   for (const hash of hashes) await reaches(hash, 'ACCEPTED')

@@ -15,7 +15,7 @@ import { createSequencerClient, type SequencerOptions } from '../../src/rollup/s
 import { type QueueOptions, SubmissionQueue } from '../../src/rollup/submissionQueue.js'
 import { Caller } from '../../src/rpc/caller.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
-import { waitFor } from '../program.js'
+import { waitFor } from '../until.js'
 
 export const chainId = asciiToFelt('SN_SEPOLIA')
 

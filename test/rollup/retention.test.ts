@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import type { Felt } from '../../src/rollup/felt.js'
 import { makeTransaction } from '../invokeTransactions.js'
-import { waitFor } from '../program.js'
 import { startSequencer } from '../sequencer.js'
+import { waitFor } from '../until.js'
 import { openQueue, refusal } from './queues.js'
 
 t.test('what waits too long is rejected, what was kept long enough goes', async (t) => {

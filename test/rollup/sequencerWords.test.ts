@@ -1,8 +1,8 @@
 /** What each answer of a sequencer means for a transaction. */
 import t from 'tap'
 import { makeTransaction } from '../invokeTransactions.js'
-import { waitFor } from '../program.js'
 import { type RawAnswer, type Reaction, startSequencer } from '../sequencer.js'
+import { waitFor } from '../until.js'
 import { chainId, hashOf, openQueue } from './queues.js'
 
 const sequencer = await startSequencer(t)

@@ -12,9 +12,9 @@ import {
   paymentPlan,
   paymentsIn,
 } from '../payments.js'
-import { waitFor } from '../program.js'
 import { verifyAnswer } from '../proofOracle.js'
 import { makeReplayedChain, type ReplayedChain } from '../replayedChain.js'
+import { waitFor } from '../until.js'
 
 /** Slow enough that clients that ask for a block they were told of find it before a branch takes its place. */
 const intervalMs = 150

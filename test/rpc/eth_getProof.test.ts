@@ -29,7 +29,7 @@ function contract(name: string): string {
   return found.address
 }
 
-t.test('100 random accounts with 3 slots are proven at every block', { timeout: 300_000 }, async (t) => {
+t.test('100 random accounts with 3 slots are proven at every block', async (t) => {
   const genesis = (await service.call('eth_getBlockByNumber', ['0x0', false])).result
   t.equal(genesis.hash, sights.genesisHash)
   const roots = [genesis.stateRoot, ...blocks.map(({ number }) => stateRootAt(number))]

@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
-import { makeFolder, waitFor, writeInto } from '../program.js'
+import { makeFolder, writeInto } from '../program.js'
 import { makeReplayedChain } from '../replayedChain.js'
 import { type Service, startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
+import { waitFor } from '../until.js'
 import { blockAt, blockBytes, genesisPath } from './demoChain.js'
 import { checkRefusals } from './questions.js'
 

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
-import { makeFolder, startProgram, waitFor, writeInto } from '../program.js'
+import { makeFolder, startProgram, writeInto } from '../program.js'
 import { verifyAnswer } from '../proofOracle.js'
+import { waitFor } from '../until.js'
 import { expectedBlock } from './blockOracle.js'
 import { type BranchBlock, buildBranch, chainFileOf, counterAddress } from './branches.js'
 import { blockAt, blockBytes, quantity } from './demoChain.js'

@@ -2,6 +2,7 @@ import { request } from 'node:http'
 import t from 'tap'
 import { copyDemoStore, makeFolder, writeInto } from '../program.js'
 import { spendingBatch, startService } from '../service.js'
+import { inTime } from '../until.js'
 import { blockAt, blockBytes, genesisPath, headBlock, quantity } from './demoChain.js'
 import { checkRefusals } from './questions.js'
 import { importHere } from './servedChain.js'
@@ -35,7 +36,7 @@ t.teardown(() => service.stop())
 
 /** Posts with a Host header of its own, which fetch does not allow. */
 function postAs(host: string, path: string, body: string): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
+  const answered = new Promise<{ status: number; text: string }>((resolve, reject) => {
     const { port } = new URL(service.origin)
     const headers = { host, 'content-type': 'application/json' }
     const sent = request({ host: '127.0.0.1', port, path, method: 'POST', headers }, (response) => {
@@ -48,6 +49,7 @@ function postAs(host: string, path: string, body: string): Promise<{ status: num
     sent.on('error', reject)
     sent.end(body)
   })
+  return inTime(`the answer to ${body}`, answered)
 }
 
 async function ask(path: string, method: string, params: unknown[], host?: string) {

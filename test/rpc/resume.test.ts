@@ -5,11 +5,11 @@ import { bytesToHex } from '../../src/primitives/bytes.js'
 import { type ChainCopy, HeadCopy, LogCopy, logLine } from '../chainCopies.js'
 import type { MadeBlock } from '../chainMaker.js'
 import { ledgerAddress, payees, paymentPlan, paymentsIn } from '../payments.js'
-import { waitFor } from '../program.js'
 import { Dice, propertyRuns, runsFactor } from '../property.js'
 import { makeReplayedChain, type ReplayedChain } from '../replayedChain.js'
 import type { Service } from '../service.js'
 import { SocketClient } from '../socketClient.js'
+import { waitFor } from '../until.js'
 import { quantity } from './demoChain.js'
 
 /** Chains, each replayed once; `RUNS=10` for more of them. */

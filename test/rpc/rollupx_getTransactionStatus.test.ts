@@ -1,8 +1,9 @@
 import t from 'tap'
 import { makeTransaction } from '../invokeTransactions.js'
-import { makeFolder, waitFor } from '../program.js'
+import { makeFolder } from '../program.js'
 import { startRollup, startRollups } from '../rollupService.js'
 import { startSequencer } from '../sequencer.js'
+import { waitFor } from '../until.js'
 import { checkRefusals } from './questions.js'
 
 const method = 'rollupx_getTransactionStatus'

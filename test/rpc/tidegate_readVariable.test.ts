@@ -149,39 +149,35 @@ const cases: readonly Case[] = [
   { contract: 'Nest', path: 'hatched', getter: 'hatched()', type: 'uint256' },
 ]
 
-t.test(
-  'every variable has the value that the contract itself returns, at several blocks',
-  { timeout: 300_000 },
-  async (t) => {
-    const numbers = [0, 3, 10, 20, 21, 43, 44, 57, 60, 80, 103, 130, 165, 200, 220, headBlock.number]
-    let compared = 0
-    let nonZero = 0
-    for (const number of numbers) {
-      const running = new Map<string, Promise<RunningContract> | undefined>()
-      const there = cases.filter(({ contract: name }) => {
-        if (!running.has(name)) running.set(name, contractAt(contract(name), number))
-        return running.get(name) !== undefined
-      })
-      const readings: Reading[] = await askResults(
-        service,
-        there.map(({ contract: name, path }) => [method, [contract(name), path, quantity(number)]]),
+t.test('every variable has the value that the contract itself returns, at several blocks', async (t) => {
+  const numbers = [0, 3, 10, 20, 21, 43, 44, 57, 60, 80, 103, 130, 165, 200, 220, headBlock.number]
+  let compared = 0
+  let nonZero = 0
+  for (const number of numbers) {
+    const running = new Map<string, Promise<RunningContract> | undefined>()
+    const there = cases.filter(({ contract: name }) => {
+      if (!running.has(name)) running.set(name, contractAt(contract(name), number))
+      return running.get(name) !== undefined
+    })
+    const readings: Reading[] = await askResults(
+      service,
+      there.map(({ contract: name, path }) => [method, [contract(name), path, quantity(number)]]),
+    )
+    for (const [index, each] of there.entries()) {
+      const reading = readings[index] as Reading
+      const returned = await (await running.get(each.contract))?.call(encodeCall(each.getter, each.args))
+      const value = decodeReturn(each.type, returned ?? new Uint8Array())
+      t.strictSame(
+        [reading.type, reading.value],
+        [each.type, value],
+        `${each.contract} ${each.path} at ${number}`,
       )
-      for (const [index, each] of there.entries()) {
-        const reading = readings[index] as Reading
-        const returned = await (await running.get(each.contract))?.call(encodeCall(each.getter, each.args))
-        const value = decodeReturn(each.type, returned ?? new Uint8Array())
-        t.strictSame(
-          [reading.type, reading.value],
-          [each.type, value],
-          `${each.contract} ${each.path} at ${number}`,
-        )
-        compared++
-        if (reading.words.some((word) => BigInt(word.value) !== 0n)) nonZero++
-      }
+      compared++
+      if (reading.words.some((word) => BigInt(word.value) !== 0n)) nonZero++
     }
-    t.ok(compared > 600 && nonZero > 300, `${compared} compared, ${nonZero} not zero`)
-  },
-)
+  }
+  t.ok(compared > 600 && nonZero > 300, `${compared} compared, ${nonZero} not zero`)
+})
 
 t.test('arrays and structs of the shelf as the story filled them', async (t) => {
   const address = contract('Shelf')

@@ -1,9 +1,9 @@
-import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import t from 'tap'
 import { burstMax, debtSecondsMax, Meter, type MeterRates, meterBytes } from '../../../src/access/meter.js'
 import { propertyRuns } from '../../property.js'
+import { once } from '../../until.js'
 
 /** Keys whose buckets have one home, so that they stand in each other's way. */
 const neighbour = (index: number): string => `fff8${index.toString(16).padStart(7, '0')}1`

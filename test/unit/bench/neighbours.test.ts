@@ -1,5 +1,4 @@
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -26,6 +25,7 @@ import { startTidegate, type TidegateProcess } from '../../../bench/tidegateServ
 import { packageRoot } from '../../../src/config.js'
 import { defaultConfigFile } from '../../../src/configFile.js'
 import { fixtureDir } from '../../service.js'
+import { inTime, once } from '../../until.js'
 
 const demo = {
   name: 'demo',
@@ -154,7 +154,7 @@ t.test('attack tools count answers over HTTP and over WebSockets, and ends of co
   t.match(closed, { '405': 1, 'message error -32700': 1, 'message result': 1, pong: 1 })
   t.equal(tools.serial() + 1, tools.serial())
   let asked = 0
-  await new Promise<void>((resolve) => {
+  const over = new Promise<void>((resolve) => {
     tools.ask(2, () => {
       if (++asked > 20) {
         tools.isOver = true
@@ -163,6 +163,7 @@ t.test('attack tools count answers over HTTP and over WebSockets, and ends of co
       return '{}'
     })
   })
+  await inTime('20 answers', over)
   t.ok((tools.tally.counts()['200 error -32600'] ?? 0) >= 15)
 })
 

@@ -1,10 +1,10 @@
 import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../src/config.js'
 import { runHere } from '../../program.js'
+import { inTime, once } from '../../until.js'
 
 const main = join(packageRoot(), 'dist/src/main.js')
 
@@ -20,12 +20,13 @@ function tidegate(
   cwd = process.cwd(),
   env: NodeJS.ProcessEnv = {},
 ): Promise<Outcome> {
-  return new Promise((resolve) => {
+  const ended = new Promise<Outcome>((resolve) => {
     const options = { cwd, env: { ...process.env, TIDEGATE_DEBUG: '', ...env } }
     const child = execFile(process.execPath, [main, ...words], options, (_error, out, err) => {
       resolve({ status: child.exitCode ?? -1, out, err })
     })
   })
+  return inTime(`the end of tidegate ${words.join(' ')}`, ended)
 }
 
 const commands = ['serve', 'import', 'keys create', 'keys list', 'keys revoke', 'verify', 'slot', 'help']

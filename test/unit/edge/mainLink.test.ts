@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { MessagePort } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { type SourceState, upToDate } from '../../../src/edge/chainFeed.js'
@@ -7,6 +6,7 @@ import type { EdgeCommand, EdgeMessage } from '../../../src/edge/messages.js'
 import { decodeArgs, encodeResult, encodeThrown } from '../../../src/pool/messages.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { Caller } from '../../../src/rpc/caller.js'
+import { inTime, once } from '../../until.js'
 
 /** An edge's link, and the end of it that the main thread has. */
 function connect(t: Test): { main: MessagePort; link: MainLink; say(command: EdgeCommand): void } {
@@ -40,7 +40,7 @@ t.test('where a source stands is told at once, and to whoever listens later', as
   })
   say({ type: 'moved', network: 'other', state: upToDate })
   say({ type: 'moved', network: 'demo', state })
-  await heard
+  await inTime('the first listener to hear', heard)
   const unlisten = link.feedOf('demo').listen((found) => late.push(found))
   t.strictSame([early, late], [[state], [state]])
   unlisten()
@@ -48,7 +48,7 @@ t.test('where a source stands is told at once, and to whoever listens later', as
     link.feedOf('demo').listen((found) => found.behind ?? resolve(found)),
   )
   say({ type: 'moved', network: 'demo', state: upToDate })
-  await again
+  await inTime('a listener to hear again', again)
   t.strictSame([early, late], [[state, upToDate], [state]])
 })
 

@@ -10,8 +10,6 @@ import { BlockReplay } from '../../stateBefore.js'
 import { demoStorePath, recordedStorePath, type StoredMessage, storedMessages } from '../../storedMessages.js'
 import { goOn, limits, succeedsWith } from './demoExecution.js'
 
-t.setTimeout(240_000)
-
 /** What cannot be the same in the block of the parent, by block and index. */
 interface Exceptions {
   /** Calls that differ from the receipt, even on the state right before the transaction. */

@@ -271,7 +271,7 @@ t.test('jobs in a batch run a few at a time and keep their order', async (t) => 
   const calls = Array.from({ length: 20 }, (_, i) => call('test_job', `["0x${i.toString(16)}"]`, String(i)))
   const asked = askLater(`[${call('test_echo', '[]', '"first"')},${calls.join(',')}]`)
   let most = 0
-  while (network.runs < 20 || network.jobs.length > 0) {
+  for (let turn = 0; turn < 1_000 && (network.runs < 20 || network.jobs.length > 0); turn++) {
     most = Math.max(most, network.jobs.length)
     network.jobs.pop()?.resolve('true')
     await new Promise((resolve) => setImmediate(resolve))

@@ -201,7 +201,9 @@ t.test('a batch ends when its client goes away', async (t) => {
   const { endpoint, network } = createTestEndpoint({ turnMsMax: 0 })
   const caller = new TestCaller()
   const asked = endpoint.handle(Buffer.from(counts(100)), caller)
-  while (network.runs < 10) await new Promise((resolve) => setImmediate(resolve))
+  for (let turn = 0; turn < 1_000 && network.runs < 10; turn++) {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
   caller.leave()
   await asked
   t.equal(network.runs, 10)

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pack, unpack } from 'msgpackr'
@@ -14,6 +13,7 @@ import { openEnvironment, openTable } from '../../../src/store/environment.js'
 import { metaKeys, schemaVersion } from '../../../src/store/tables.js'
 import { onSmallDisk, withoutSmallDisk } from '../../smallDisk.js'
 import { differences, dumpStore } from '../../storeDump.js'
+import { once } from '../../until.js'
 
 const mapBytes = 2 ** 30
 const identity: ChainIdentity = { chainId: '1', networkId: '1', genesisHash: '0x01', config: '{}' }

@@ -1,12 +1,12 @@
 /** The lock of a store's writer: held as long as its process lives, whatever other processes can see of that one. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { lockForWriting } from '../../../src/store/writerLock.js'
 import { makeFolder } from '../../program.js'
+import { inTime, once } from '../../until.js'
 
 const moduleUrl = new URL('../../../src/store/writerLock.js', import.meta.url).href
 
@@ -138,9 +138,10 @@ t.test('of many processes that find the same stale lock at once, one gets it', a
   })
   const linesOf = async (output: (typeof outputs)[number], count: number) => {
     while (output.lines.length < count) {
-      await new Promise<void>((resolve) => {
+      const woken = new Promise<void>((resolve) => {
         output.waiting = resolve
       })
+      await inTime('a line of a process that takes locks', woken)
     }
     return output.lines.splice(0, count)
   }

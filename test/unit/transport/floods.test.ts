@@ -1,12 +1,11 @@
 /** Clients that send much at once, or never end what they send: what they may take of memory and of a turn of the loop. */
-import { once } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { requestsOfKeyMax } from '../../../src/transport/turnShares.js'
 import { messageBytesDefault, socketsPerKeyFor } from '../../../src/transport/unfinishedMessages.js'
 import { test } from '../../eachTransport.js'
 import { frame, rawWebSocket } from '../../socketClient.js'
-import { until } from '../../until.js'
+import { once, until } from '../../until.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { path, withSocketServer } from './socketServer.js'
 import { call, echo, echoed, goodKey, withServer } from './testServer.js'

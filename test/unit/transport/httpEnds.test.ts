@@ -1,6 +1,8 @@
 /** How answers go out over HTTP and connections end: long answers, slow readers, clients that leave, the server's end. */
+
 import type { Test } from 'tap'
 import { test } from '../../eachTransport.js'
+import { until } from '../../until.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { call, echo, goodKey, startTestServer, withServer } from './testServer.js'
 
@@ -20,7 +22,7 @@ test('a client that leaves while a job runs harms nothing', async (t) => {
   const { port, post, network } = await withServer(t)
   const client = await RawClient.connect(port)
   client.write(rawPost(path, call('test_job')))
-  while (network.jobs.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => network.jobs.length > 0)
   client.socket.destroy()
   await client.closed()
   // An answer to another request shows that the server has seen the first one's end.
@@ -28,7 +30,7 @@ test('a client that leaves while a job runs harms nothing', async (t) => {
   network.jobs.pop()?.resolve('"done"')
   t.equal((await post(path, echo)).status, 200)
   const later = post(path, call('test_job'))
-  while (network.jobs.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => network.jobs.length > 0)
   network.jobs.pop()?.resolve('"done later"')
   t.match(await (await later).text(), '"done later"')
 })
@@ -36,7 +38,7 @@ test('a client that leaves while a job runs harms nothing', async (t) => {
 test('an answer that comes later is complete', async (t) => {
   const { post, network } = await withServer(t)
   const asked = post(path, call('test_job'))
-  while (network.jobs.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => network.jobs.length > 0)
   network.jobs.pop()?.resolve(Buffer.from(JSON.stringify('x'.repeat(2_000_000))))
   const response = await asked
   t.equal(response.headers.get('content-type'), 'application/json')
@@ -121,7 +123,7 @@ test('closing lets answers under way finish and takes nothing new', async (t) =>
   const { port, server, network, post } = await startTestServer(t)
   const idle = await RawClient.connect(port)
   const asked = post(path, call('test_job'))
-  while (network.jobs.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => network.jobs.length > 0)
   const closed = server.close()
   await t.rejects(RawClient.connect(port))
   network.jobs.pop()?.resolve('"done"')
@@ -135,7 +137,7 @@ test('closing does not wait for ever', async (t) => {
   const { port, server, network } = await startTestServer(t, { closeMsMax: 50 })
   const client = await RawClient.connect(port)
   client.write(rawPost(path, call('test_job')))
-  while (network.jobs.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => network.jobs.length > 0)
   await t.resolves(server.close())
   await client.closed()
   network.jobs.pop()?.resolve('"too late"')

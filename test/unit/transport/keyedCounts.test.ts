@@ -1,10 +1,10 @@
-import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import t from 'tap'
 import { KeyedCounts } from '../../../src/transport/keyedCounts.js'
 import type { CountingTask } from '../../countingThread.js'
 import { propertyRuns } from '../../property.js'
+import { once } from '../../until.js'
 
 const makeCounts = (keysMax: number, threads = 1) => {
   const bytes = KeyedCounts.bytesFor(keysMax, threads)

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { inTime, once } from '../../until.js'
 
 export interface RawResponse {
   readonly status: number
@@ -55,15 +55,16 @@ export class RawClient {
     for (;;) {
       const response = this.#take(head)
       if (response !== undefined || this.#ended) return response
-      await new Promise<void>((resolve) => {
+      const woken = new Promise<void>((resolve) => {
         this.#wake = resolve
       })
+      await inTime('an answer on a connection', woken)
     }
   }
 
   /** Resolves when the connection is over. */
   async closed(): Promise<void> {
-    if (!this.#ended) await new Promise((resolve) => this.socket.once('close', resolve))
+    if (!this.#ended) await once(this.socket, 'close')
   }
 
   #take(head: boolean): RawResponse | undefined {

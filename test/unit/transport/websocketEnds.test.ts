@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import fc from 'fast-check'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { test } from '../../eachTransport.js'
 import { propertyRuns } from '../../property.js'
 import { frame, rawWebSocket, type SocketClient } from '../../socketClient.js'
-import { until } from '../../until.js'
+import { once, until } from '../../until.js'
 import { path, withSocketServer } from './socketServer.js'
 import { call, echo, echoed } from './testServer.js'
 
