@@ -25,7 +25,8 @@ import {
   toHashedFields,
 } from '../src/rollup/invokeTransaction.js'
 import { Caller } from '../src/rpc/caller.js'
-import { computeMappingSlots, type MappingSlotsRequest } from '../src/state/mappingSlots.js'
+import { computeMappingSlots } from '../src/state/mappingSlots.js'
+import { encodeMappingKeys } from '../src/state/writtenKeys.js'
 import { makeTransaction } from '../test/invokeTransactions.js'
 import { openTestPool } from '../test/poolJobs.js'
 import type { HandOverTask } from './handOverThread.js'
@@ -139,13 +140,16 @@ async function compareSlots(): Promise<void> {
   const owner = new Caller()
   console.log(`\n${'keys'.padEnd(8)}${'on the edge'.padStart(14)}${'by the pool'.padStart(14)}`)
   for (const keys of [1, 4, 8, 16, 32, 64, 128, 256, 1_024]) {
-    const request: MappingSlotsRequest = {
-      slot: new Uint8Array(32),
-      keys: Array.from({ length: keys }, (_, i) => [new Uint8Array(32).fill(i)]),
-    }
+    const written = Array.from({ length: keys }, (_, i) => `0x${i.toString(16).padStart(64, '0')}`)
+    const slot = new Uint8Array(32)
+    const from = { types: undefined, argument: 0, before: 0 }
     const jobs = Math.max(20, Math.floor(2_000 / keys))
-    const inline = await measure(jobs, 1, async () => computeMappingSlots(request))
-    const pooled = await measure(jobs, 1, () => run('mappingSlots', request, owner))
+    const inline = await measure(jobs, 1, async () =>
+      computeMappingSlots({ slot, keys: encodeMappingKeys(written, from) }),
+    )
+    const pooled = await measure(jobs, 1, () =>
+      run('mappingSlots', { slot, keysJson: Buffer.from(JSON.stringify(written)), ...from }, owner),
+    )
     console.log(String(keys).padEnd(8) + shown(inline) + shown(pooled))
   }
   await pool.close(1_000)

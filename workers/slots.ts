@@ -1,5 +1,5 @@
 /** Entry of pool threads for mapping slots in bulk. */
-import { computeMappingSlots } from '../src/state/mappingSlots.js'
+import { computeWrittenSlots } from '../src/state/writtenKeys.js'
 import { jobHandler } from './jobThread.js'
 
-export const mappingSlots = jobHandler(computeMappingSlots)
+export const mappingSlots = jobHandler(computeWrittenSlots)

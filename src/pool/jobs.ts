@@ -8,8 +8,8 @@
  */
 import type { AccessListOutcome, CallOutcome, EstimateOutcome, ExecutionRequest } from '../evm/execution.js'
 import type { InvokeHashRequest } from '../rollup/invokeHash.js'
-import type { MappingSlotsRequest } from '../state/mappingSlots.js'
 import type { ProofRequest } from '../state/proof.js'
+import type { WrittenSlotsRequest } from '../state/writtenKeys.js'
 
 /** One kind of job: the class of work it counts to, its arguments, and its result. */
 export interface JobShape {
@@ -39,7 +39,7 @@ export interface Jobs {
   /** Slots (32 bytes each) one after another, in the order of the keys. */
   readonly mappingSlots: {
     readonly class: 'slots'
-    readonly args: MappingSlotsRequest
+    readonly args: WrittenSlotsRequest
     readonly result: Uint8Array
   }
   /** The hash of an invoke transaction, a felt. */

@@ -19,7 +19,7 @@ import { Failure, type Outcome, repeatedAnswer, singleAnswer } from './outcome.j
 import { bodyBytesPerUnit, bodyUnits, bytesPerUnit, priceOf, unitsMin } from './price.js'
 import { RequestBasis } from './requestBasis.js'
 import { runSupplied, suppliesMax, supply } from './supplied.js'
-import { doSteps, type Steps, Turns } from './turns.js'
+import { doSteps, inOneTurn, type Steps, Turns } from './turns.js'
 import { type DefectLog, thrownToFault, thrownToWireError } from './wireErrors.js'
 
 export interface DispatchLimits {
@@ -165,7 +165,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     try {
       const reader = new RequestReader<Remembered>(body, this.#limits)
       const keep = () => reader.keep()
-      if (turns.hasToWait(body.length > usualBytesMax)) yield* turns.pause(keep)
+      if (body.length > usualBytesMax ? turns.isOverOrAwaited : turns.isOver) yield* turns.pause(keep)
       turns.begin()
       while (!reader.pass()) if (turns.isOver) yield* turns.pause(keep)
       const calls: Member[] = []
@@ -272,9 +272,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const refusal = unpaid(caller, price)
       if (refusal !== undefined) return refusal
       isPaid = true
+      const { turnMsMax } = this.#limits
       const isLong = turns === undefined && method.cost === 'inline' && price > shortUnitsMax
-      const runOnce = () => method.run(network, args, caller)
-      const run = isLong ? () => this.#runInTurn(caller, runOnce) : runOnce
+      const runOnce = () => method.run(network, args, caller, turnMsMax)
+      const run = isLong ? () => inOneTurn(new Turns(turnMsMax, caller, 0), runOnce) : runOnce
       const result = runSupplied(this.#views, caller, run)
       if (result instanceof Promise) {
         return result
@@ -298,21 +299,6 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       }
       const failure = this.#failure(thrown, method.name, caller.keyId)
       return isPaid ? failure : (unpaid(caller, unitsMin) ?? failure)
-    }
-  }
-
-  /** Does long work of a short request: at once, or in a later turn. Throws FaultError ServerBusy. */
-  #runInTurn(caller: Caller, work: () => Json | Promise<Json>): Json | Promise<Json> {
-    const turns = new Turns(this.#limits.turnMsMax, caller, 0)
-    return doSteps(steps())
-    function* steps(): Steps<Json | Promise<Json>> {
-      try {
-        if (turns.hasToWait(false)) yield* turns.pause()
-        turns.begin()
-        return work()
-      } finally {
-        turns.end()
-      }
     }
   }
 

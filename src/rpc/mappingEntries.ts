@@ -4,39 +4,33 @@
  */
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { Hash32 } from '../primitives/bytes.js'
-import { encodeKey, KeyError, type KeyType, keyTypesExpected, parseKeyType } from '../state/mappingKeys.js'
-import { computeMappingSlots, type MappingPath } from '../state/mappingSlots.js'
+import { type KeyType, keyTypesExpected, parseKeyType } from '../state/mappingKeys.js'
+import { computeMappingSlots } from '../state/mappingSlots.js'
+import { encodeMappingKeys, levelsMax, type WrittenKeys } from '../state/writtenKeys.js'
 import type { Caller } from './caller.js'
 import type { Param } from './method.js'
 import { invalidArgument, required, typeName } from './params.js'
 
 /**
- * Values in the keys of one call, a long text as one for each round of Keccak-256 that it takes: 20 ms of work spread
- * over the pool, after 10 to 18 ms of the edge's CPU to make bytes of them (beside other loads).
+ * Values in the keys of one call, a long text as one for each round of Keccak-256 that it takes: 30 to 40 ms of
+ * work spread over the pool.
  */
 const mappingValuesMax = 10_000
 
-/** Mappings in mappings; nobody nests deeper, and a call's work stays in proportion to its keys. */
-const levelsMax = 16
-
 /**
- * Rounds of Keccak-256 up to which slots are computed on the calling thread. Measured with bench/handOver.ts, µs
- * from call to result, in brackets CPU of the calling thread: 32 keys cost 77 (65) here and 268 (108) by the pool,
- * 64 keys 150 (128) and 341 (146), 128 keys 297 (200) and 573 (165). Up to 64 a hand-over costs the calling thread
- * more than the work, which holds others up for 0.15 ms.
+ * Values up to which slots are computed on the calling thread. Measured with bench/handOver.ts, µs from call to
+ * result, in brackets CPU of the calling thread: 16 keys cost 23 (15) here and 64 (22) by the pool, 32 keys 48 (36)
+ * and 134 (36), 64 keys 128 (128) and 243 (52). Up to 32 a hand-over costs the calling thread as much as the work.
  */
-const inlineRoundsMax = 64
+const inlineValuesMax = 32
 
-/** Keys of one job: about 6 ms, so that several threads share a large call and none keeps others waiting. */
+/** Keys of one job: about 10 ms, so that several threads share a large call and none keeps others waiting. */
 const keysPerJob = 3_000
 
 /** Bytes that one round of Keccak-256 absorbs. */
 const roundBytes = 136
 
-/** Each key is a value, or a list of values for mappings in mappings, outermost first. */
-export type WrittenKeys = readonly unknown[]
-
-/** A list of keys. Each is decoded with its type, by {@link encodeMappingKeys}. */
+/** A list of keys. Each is decoded with its type, where its slot is computed. */
 export const mappingKeys: Param<WrittenKeys> = required((value, index) => {
   if (!Array.isArray(value)) throw invalidArgument(index, `want an array of keys, got ${typeName(value)}`)
   if (value.length > mappingValuesMax) {
@@ -82,59 +76,32 @@ export const keyTypes: Param<readonly KeyType[]> = required((value, index) => {
   })
 })
 
-const word: KeyType = { kind: 'word' }
+/** What {@link mappingSlots} is asked for. */
+export interface MappingEntries {
+  readonly slot: Hash32
+  readonly keys: WrittenKeys
+  readonly types: readonly KeyType[] | undefined
+  /** Which argument the keys are, for faults. */
+  readonly argument: number
+}
 
 /**
- * Keys as bytes to be hashed. Without `types` each value is padded on the left. `index` is the argument that holds
- * the keys. Throws FaultError that names the key.
+ * Slots of entries, 32 bytes each, one after another: at once for few, by jobs on several threads for many, which get
+ * the keys as they were written: 10,000 take 1.5 ms to be handed over so, and 10 to 80 ms to be made bytes of.
+ * Throws FaultError that names the key which does not fit, or the promise rejects with it.
  */
-export function encodeMappingKeys(
-  keys: WrittenKeys,
-  types: readonly KeyType[] | undefined,
-  index: number,
-): MappingPath[] {
-  return keys.map((key, at) => {
-    const values: readonly unknown[] = Array.isArray(key) ? key : [key]
-    if (types !== undefined && values.length !== types.length) {
-      throw invalidArgument(
-        index,
-        `keys[${at}]: want ${types.length} values, one for each key type, got ${values.length}`,
-      )
-    }
-    if (values.length === 0 || values.length > levelsMax) {
-      throw invalidArgument(index, `keys[${at}]: want 1 to ${levelsMax} values, got ${values.length}`)
-    }
-    return values.map((value, level) => {
-      try {
-        return encodeKey(types?.[level] ?? word, value)
-      } catch (error) {
-        if (!(error instanceof KeyError)) throw error
-        const place = Array.isArray(key) ? `keys[${at}][${level}]` : `keys[${at}]`
-        throw invalidArgument(index, `${place}: ${error.message}`)
-      }
-    })
-  })
-}
-
-/** Slots of entries, 32 bytes each, one after another: at once for few, by jobs on several threads for many. */
 export function mappingSlots(
   jobs: NetworkJobs,
-  slot: Hash32,
-  keys: readonly MappingPath[],
+  { slot, keys, types, argument }: MappingEntries,
   caller: Caller,
 ): Uint8Array | Promise<Uint8Array> {
-  if (countRounds(keys) <= inlineRoundsMax) return computeMappingSlots({ slot, keys })
+  if (countKeyValues(keys) <= inlineValuesMax) {
+    return computeMappingSlots({ slot, keys: encodeMappingKeys(keys, { types, argument, before: 0 }) })
+  }
   const parts: Promise<Uint8Array>[] = []
-  for (let start = 0; start < keys.length; start += keysPerJob) {
-    parts.push(jobs.run('mappingSlots', { slot, keys: keys.slice(start, start + keysPerJob) }, caller))
+  for (let before = 0; before < keys.length; before += keysPerJob) {
+    const keysJson = Buffer.from(JSON.stringify(keys.slice(before, before + keysPerJob)))
+    parts.push(jobs.run('mappingSlots', { slot, keysJson, types, argument, before }, caller))
   }
   return Promise.all(parts).then((slots) => Buffer.concat(slots))
-}
-
-function countRounds(keys: readonly MappingPath[]): number {
-  let rounds = 0
-  for (const path of keys) {
-    for (const key of path) rounds += 1 + Math.floor((key.length + 32) / roundBytes)
-  }
-  return rounds
 }

@@ -77,9 +77,10 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly memo: 'head' | 'never'
   /**
    * Answers a call. Returns a promise only for a job or a miss; throws a FaultError for a caller's fault.
-   * A job is handed `caller`, so that it ends when nobody waits for its result any more.
+   * A job is handed `caller`, so that it ends when nobody waits for its result any more. Long work of its own pauses
+   * after `turnMsMax` milliseconds (turns.ts).
    */
-  run(network: N, args: ArgumentsOf<P>, caller: Caller): Json | Promise<Json>
+  run(network: N, args: ArgumentsOf<P>, caller: Caller, turnMsMax: number): Json | Promise<Json>
 }
 
 /** A method as dispatch sees it: its parameters and arguments have no static type any more. */
@@ -90,7 +91,7 @@ export interface Method<N extends RpcNetwork = RpcNetwork> {
   readonly cost: 'inline' | 'job'
   readonly price: Price<readonly unknown[]>
   readonly memo: 'head' | 'never'
-  run(network: N, args: readonly unknown[], caller: Caller): Json | Promise<Json>
+  run(network: N, args: readonly unknown[], caller: Caller, turnMsMax: number): Json | Promise<Json>
 }
 
 /**
@@ -120,7 +121,8 @@ export function defineMethod<const P extends readonly Param<unknown>[], N extend
     cost,
     price: price as Price<readonly unknown[]>,
     memo,
-    run: (network, args, caller) => definition.run(network, args as ArgumentsOf<P>, caller),
+    run: (network, args, caller, turnMsMax) =>
+      definition.run(network, args as ArgumentsOf<P>, caller, turnMsMax),
   }
 }
 

@@ -27,7 +27,7 @@ export function prefixRollupMethods(prefixes: readonly string[]): Method<RollupN
     Object.values<Method<RollupNetwork>>(rollupMethods).map((method) => ({
       ...method,
       name: method.name.replace(/^rollupx_/, `${prefix}_`),
-      run: (network, args, caller) => method.run({ ...network, prefix }, args, caller),
+      run: (network, args, caller, turnMsMax) => method.run({ ...network, prefix }, args, caller, turnMsMax),
     })),
   )
 }

@@ -62,9 +62,9 @@ export class Turns {
     return this.isOver
   }
 
-  /** Whether work that has not begun is to wait: long work where other work waits, so that it overtakes none. */
-  hasToWait(isLong: boolean): boolean {
-    return this.isOver || (isLong && !queue.isEmpty)
+  /** Whether the turn is over, or others wait for theirs, whom long work is not to overtake. */
+  get isOverOrAwaited(): boolean {
+    return this.isOver || !queue.isEmpty
   }
 
   /** Waits for another turn; comes to false where that is refused. `keep` is called before the wait begins. */
@@ -144,4 +144,19 @@ export function doSteps<T>(steps: Steps<T>): T | Promise<Awaited<T>> {
     }
     wait(first.value)
   })
+}
+
+/** Does work that is long and cannot be cut: at once, or in a later turn. Throws FaultError where it may not wait. */
+export function inOneTurn<T>(turns: Turns, work: () => T | Promise<T>): T | Promise<Awaited<T>> {
+  return doSteps(workInOneTurn(turns, work)) as T | Promise<Awaited<T>>
+}
+
+function* workInOneTurn<T>(turns: Turns, work: () => T): Steps<T> {
+  try {
+    if (turns.isOver) yield* turns.pause()
+    turns.begin()
+    return work()
+  } finally {
+    turns.end()
+  }
 }

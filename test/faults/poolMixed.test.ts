@@ -9,8 +9,8 @@ import type { ThreadLoss } from '../../src/pool/poolOptions.js'
 import { bytesToHex, padLeft, toAddress, toHash32, toMinimalBytes } from '../../src/primitives/bytes.js'
 import { FaultError } from '../../src/primitives/faults.js'
 import { Caller } from '../../src/rpc/caller.js'
-import { computeMappingSlots } from '../../src/state/mappingSlots.js'
 import { buildProofJson } from '../../src/state/proof.js'
+import { computeWrittenSlots } from '../../src/state/writtenKeys.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { mapBytesDefault } from '../../src/store/environment.js'
 import { demoStorePath, storedMessages } from '../storedMessages.js'
@@ -61,7 +61,13 @@ function makeQuestions(store: ChainReader): Question[] {
       default:
         return {
           name: 'mappingSlots',
-          args: { slot: word(i), keys: [[word(i)], [word(i + 1), Uint8Array.of(i & 255)]] },
+          args: {
+            slot: word(i),
+            keysJson: Buffer.from(JSON.stringify([i, [i + 1, i % 3 === 0 ? 'no key' : '0x7']])),
+            types: undefined,
+            argument: 0,
+            before: 0,
+          },
         }
     }
   })
@@ -118,7 +124,7 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
       case 'prove':
         return buildProofJson((hash) => store.readNode(hash), args)
       case 'mappingSlots':
-        return computeMappingSlots(args)
+        return computeWrittenSlots(args)
       default:
         return execution[name](args, goOn)
     }

@@ -57,7 +57,7 @@ t.test('10,000 keys are answered in their order, and none as well', async (t) =>
 })
 
 t.test('around the number of keys that are computed at once, all are there', async (t) => {
-  for (const count of [63, 64, 65, 2_999, 3_000, 3_001, 6_001]) {
+  for (const count of [31, 32, 33, 2_999, 3_000, 3_001, 6_001]) {
     const slots = await ask(
       Array.from({ length: count }, (_, i) => i),
       '0x1',

@@ -1,5 +1,5 @@
-import { hexDigits } from '../../primitives/bytes.js'
-import { countKeyValues, encodeMappingKeys, keyTypes, mappingKeys, mappingSlots } from '../mappingEntries.js'
+import { JsonBytes } from '../../primitives/jsonBytes.js'
+import { countKeyValues, keyTypes, mappingKeys, mappingSlots } from '../mappingEntries.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { optional, storageKey } from '../params.js'
@@ -25,14 +25,21 @@ export const tidegate_getMappingSlot = defineMethod({
   price: ([keys]) => 2 + countKeyValues(keys),
   memo: 'head',
   run({ jobs }: Network, [keys, slot, types], caller) {
-    const slots = mappingSlots(jobs, slot, encodeMappingKeys(keys, types, 0), caller)
+    const slots = mappingSlots(jobs, { slot, keys, types, argument: 0 }, caller)
     return slots instanceof Promise ? slots.then(renderSlots) : renderSlots(slots)
   },
 })
 
-function renderSlots(slots: Uint8Array): string {
-  const digits = hexDigits(slots)
-  const parts: string[] = []
-  for (let at = 0; at < digits.length; at += 64) parts.push(`"0x${digits.slice(at, at + 64)}"`)
-  return `[${parts.join(',')}]`
+/** Bytes of a slot in the answer: 66 of its hex, two quotes and a comma. */
+const renderedBytes = 69
+
+function renderSlots(slots: Uint8Array): Uint8Array {
+  const json = new JsonBytes(2 + (slots.length / 32) * renderedBytes)
+  json.text('[')
+  for (let at = 0; at < slots.length; at += 32) {
+    if (at > 0) json.text(',')
+    json.hex(slots, at, at + 32)
+  }
+  json.text(']')
+  return json.finish()
 }

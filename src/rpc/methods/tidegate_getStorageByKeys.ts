@@ -2,23 +2,18 @@ import type { BlockId } from '../../chain/blockId.js'
 import type { ResolvedBlock } from '../../chain/chain.js'
 import { type Address, hexDigits, toHash32 } from '../../primitives/bytes.js'
 import type { StateReader } from '../../state/stateReader.js'
-import {
-  countKeyValues,
-  encodeMappingKeys,
-  keyTypes,
-  mappingKeys,
-  mappingSlots,
-  type WrittenKeys,
-} from '../mappingEntries.js'
+import type { WrittenKeys } from '../../state/writtenKeys.js'
+import { countKeyValues, keyTypes, mappingKeys, mappingSlots } from '../mappingEntries.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { address, blockId, optional, storageKey } from '../params.js'
 import { stateBlock } from '../stateBlock.js'
+import { doSteps, type Steps, Turns } from '../turns.js'
 
 const latest: BlockId = { kind: 'tag', tag: 'latest' }
 
-/** Reads between which other requests get their turn: about 1 ms at an old block. */
-const readsPerTurn = 200
+/** Memory of an entry as text, which waits with others that are rendered already. */
+const entryBytes = 300
 
 /**
  * `(address, slot, keys, block?, keyTypes?)` → `[{key, slot, value}]`: entries of the mapping at `slot` after a
@@ -37,48 +32,46 @@ export const tidegate_getStorageByKeys = defineMethod({
   cost: 'job',
   price: ([, , keys]) => 2 + 2 * countKeyValues(keys),
   memo: 'head',
-  run({ chain, state, jobs }: Network, [account, slot, keys, id, types], caller) {
-    const paths = encodeMappingKeys(keys, types, 2)
+  run({ chain, state, jobs }: Network, [account, slot, keys, id, types], caller, turnMsMax) {
     const block = stateBlock(chain, id, 3)
-    const slots = mappingSlots(jobs, slot, paths, caller)
-    if (!(slots instanceof Promise) && keys.length <= readsPerTurn) {
-      return `[${renderEntries(state, block, account, keys, slots, 0).join(',')}]`
+    const slots = mappingSlots(jobs, { slot, keys, types, argument: 2 }, caller)
+    const entries: Entries = { state, block, account, keys }
+    if (!(slots instanceof Promise)) {
+      return `[${keys.map((_, at) => renderEntry(entries, slots, at)).join(',')}]`
     }
-    return readInTurns(state, block, account, keys, slots)
+    return doSteps(readInTurns(entries, slots, new Turns(turnMsMax, caller, keys.length * entryBytes)))
   },
 })
 
-/** The block is fixed by its hash, so that turns of the event loop between reads cannot mix two states. */
-async function readInTurns(
-  state: StateReader,
-  block: ResolvedBlock,
-  account: Address,
-  keys: WrittenKeys,
-  computed: Uint8Array | Promise<Uint8Array>,
-): Promise<string> {
-  const slots = await computed
-  const entries: string[] = []
-  for (let start = 0; start < keys.length; start += readsPerTurn) {
-    if (start > 0) await new Promise((resolve) => setImmediate(resolve))
-    entries.push(...renderEntries(state, block, account, keys, slots, start))
-  }
-  return `[${entries.join(',')}]`
+interface Entries {
+  readonly state: StateReader
+  readonly block: ResolvedBlock
+  readonly account: Address
+  readonly keys: WrittenKeys
 }
 
-/** The entries from `start` on that one turn reads. */
-function renderEntries(
-  state: StateReader,
-  block: ResolvedBlock,
-  account: Address,
-  keys: WrittenKeys,
-  slots: Uint8Array,
-  start: number,
-): string[] {
-  return keys.slice(start, start + readsPerTurn).map((key, index) => {
-    const at = (start + index) * 32
-    const slot = toHash32(slots.subarray(at, at + 32))
-    const value = state.readSlot(block, account, slot)
-    const digits = value === undefined ? '' : hexDigits(value)
-    return `{"key":${JSON.stringify(key)},"slot":"0x${hexDigits(slot)}","value":"0x${digits.padStart(64, '0')}"}`
-  })
+/** The block is fixed by its hash, so that turns of the event loop between reads cannot mix two states. */
+function* readInTurns(entries: Entries, computed: Promise<Uint8Array>, turns: Turns): Steps<string> {
+  try {
+    let slots: Uint8Array = new Uint8Array(0)
+    yield computed.then((all) => {
+      slots = all
+    })
+    const rendered: string[] = []
+    for (const at of entries.keys.keys()) {
+      if (turns.isOver) yield* turns.pause()
+      turns.begin()
+      rendered.push(renderEntry(entries, slots, at))
+    }
+    return `[${rendered.join(',')}]`
+  } finally {
+    turns.end()
+  }
+}
+
+function renderEntry({ state, block, account, keys }: Entries, slots: Uint8Array, at: number): string {
+  const slot = toHash32(slots.subarray(at * 32, at * 32 + 32))
+  const value = state.readSlot(block, account, slot)
+  const digits = value === undefined ? '' : hexDigits(value)
+  return `{"key":${JSON.stringify(keys[at])},"slot":"0x${hexDigits(slot)}","value":"0x${digits.padStart(64, '0')}"}`
 }

@@ -6,8 +6,12 @@ import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { address, blockId, invalidArgument, optional, text } from '../params.js'
 import { stateBlock } from '../stateBlock.js'
+import { inOneTurn, Turns } from '../turns.js'
 
 const latest: BlockId = { kind: 'tag', tag: 'latest' }
+
+/** The longest text as a key of a mapping has a hundred; one of 5 MiB takes 60 ms to be taken apart and hashed. */
+const pathLengthMax = 16 * 1024
 
 /**
  * `(address, path, block?)` → `{type, slot, offset, words, value}`: a variable of a contract by its name, for
@@ -27,7 +31,10 @@ export const tidegate_readVariable = defineMethod({
   cost: 'inline',
   price: 10,
   memo: 'head',
-  run({ name, chain, state, layouts }: Network, [account, path, id]) {
+  run({ name, chain, state, layouts }: Network, [account, path, id], caller, turnMsMax) {
+    if (path.length > pathLengthMax) {
+      throw invalidArgument(1, `want a path of at most ${pathLengthMax} characters, got ${path.length}`)
+    }
     const layout = layouts.get(bytesToHex(account))
     if (layout === undefined) {
       throw invalidArgument(
@@ -36,12 +43,15 @@ export const tidegate_readVariable = defineMethod({
       )
     }
     const block = stateBlock(chain, id, 2)
-    try {
-      return render(readVariable(layout, path, (slot) => state.readSlot(block, account, slot)))
-    } catch (error) {
-      if (error instanceof VariableError) throw invalidArgument(1, error.message)
-      throw error
-    }
+    // Up to 1,024 words are read, which takes 10 ms.
+    return inOneTurn(new Turns(turnMsMax, caller, 0), () => {
+      try {
+        return render(readVariable(layout, path, (slot) => state.readSlot(block, account, slot)))
+      } catch (error) {
+        if (error instanceof VariableError) throw invalidArgument(1, error.message)
+        throw error
+      }
+    })
   },
 })
 
