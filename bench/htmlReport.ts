@@ -1,7 +1,7 @@
 /** The report as one HTML page that needs nothing else: charts in SVG, every number in a table below them. */
 import { type Chart, chartStyle, chartsOf, chartWidth, escapeText } from './charts.js'
-import { type Finding, isFailed, type Report, type Side } from './outcome.js'
-import { count, detailLines, ratioText } from './terminalReport.js'
+import { type Finding, isFailed, latencyTimes, type Report, type Side } from './outcome.js'
+import { count, detailLines, ratioText, timesText } from './terminalReport.js'
 
 export function htmlReport(report: Report): string {
   return `<!doctype html>
@@ -14,8 +14,8 @@ export function htmlReport(report: Report): string {
 <p>${escapeText(factsText(report))}</p>
 ${chartsOf(report.findings).map(figure).join('\n')}
 <h2>All numbers</h2>
-<p>Percentiles in ms at half the highest rate, each from when its request was due. Ratios marked c are of CPU time per
-request, because the loader and not the server was the limit; the loader reaches ${count(report.loaderCeiling)} answers a
+<p>Percentiles in ms, over HTTP taken by autocannon at a fixed rate, a quarter of the slower server's at most; × p50 and
+the like are how many times a rival's those of Tidegate are. Ratios marked c are of CPU time per request, because the loader and not the server was the limit; the loader reaches ${count(report.loaderCeiling)} answers a
 second. RSS counts the mapped pages of the stores, which are the system's file cache; own is without these.</p>
 ${table(report.findings)}
 ${report.findings.map(details).join('')}</html>
@@ -55,6 +55,9 @@ const headings = [
   'p99',
   'p99.9',
   'at a second',
+  '× p50',
+  '× p97.5',
+  '× p99',
   'CPU µs',
   'core',
   'RSS MB',
@@ -74,9 +77,9 @@ function table(findings: readonly Finding[]): string {
     const remarks = [...(unit === 'requests' ? [] : [unit]), ...(note === undefined ? [] : [note])]
     const label = remarks.length === 0 ? title : `${title} (${remarks.join('; ')})`
     return [
-      sideRow(label, own, '', ''),
+      sideRow(label, own, undefined, ''),
       ...Object.entries(rivals).map(([rival, side]) =>
-        sideRow(`— ${rival}`, side, ratioText(ratios[rival]), 'rival'),
+        sideRow(`— ${rival}`, side, own, ratioText(ratios[rival])),
       ),
     ]
   })
@@ -84,7 +87,8 @@ function table(findings: readonly Finding[]): string {
   return `<div class="scroll"><table><thead><tr>${head}</tr></thead><tbody>\n${rows.join('\n')}\n</tbody></table></div>`
 }
 
-function sideRow(label: string, side: Side, ratio: string, rowClass: string): string {
+/** `own`: of a rival, the side that is compared with it. */
+function sideRow(label: string, side: Side, own: Side | undefined, ratio: string): string {
   const { rate, rateSpread, latencies, latencyRate, cpuMicros, busy, residentBytes, anonymousBytes } = side
   const shown = (value: number | undefined, digits: number, factor = 1) =>
     value === undefined ? '–' : (value * factor).toFixed(digits)
@@ -94,13 +98,16 @@ function sideRow(label: string, side: Side, ratio: string, rowClass: string): st
     `${(rateSpread * 100).toFixed(0)} %`,
     ...[latencies?.p50, latencies?.p975, latencies?.p99, latencies?.p999].map((value) => shown(value, 2)),
     latencyRate === undefined ? '–' : count(latencyRate),
+    ...(['p50', 'p975', 'p99'] as const).map((percentile) =>
+      own === undefined ? '' : timesText(latencyTimes(own, side, percentile)),
+    ),
     shown(cpuMicros, 1),
     busy === undefined ? '–' : `${shown(busy, 0, 100)} %`,
     shown(residentBytes, 0, 1e-6),
     shown(anonymousBytes, 0, 1e-6),
     escapeText(ratio),
   ]
-  return `<tr${rowClass === '' ? '' : ` class="${rowClass}"`}>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`
+  return `<tr${own === undefined ? '' : ' class="rival"'}>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`
 }
 
 /** When, on what and how it was measured, as one sentence. */

@@ -1,6 +1,6 @@
 /**
- * Measures one scenario over HTTP: the server and its rivals in turns, round after round, first saturated, then at a
- * fixed rate. Medians over the rounds are what counts, and of ratios the median of those within each round.
+ * Measures one scenario over HTTP: the server and its rivals in turns, round after round, first saturated by the
+ * suite's own loader, then at a fixed rate by autocannon. Medians over the rounds are what counts, and of ratios the median of those within each round.
  */
 
 import { writeFileSync } from 'node:fs'
@@ -9,7 +9,6 @@ import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
 import { findDifference } from './anvil.js'
 import {
-  askAtRate,
   type LoadResult,
   type NextBody,
   saturate,
@@ -18,17 +17,22 @@ import {
   warmUp,
   withConnections,
 } from './httpLoader.js'
+import { askByAutocannon } from './latencyRun.js'
 import { compareSides, type Outcome, type Round, type Side } from './outcome.js'
 import { askBody, resultsOf } from './rpc.js'
 import type { Scenario } from './scenarios.js'
 import { type ServerProcess, startServer } from './serverProcess.js'
-import { latenciesOf, median, spread } from './statistics.js'
+import { latenciesOf, median, type Percentile, spread } from './statistics.js'
 
 export interface RunSettings {
-  /** Also rounds at a fixed rate; a check compares rates and CPU time alone. */
-  readonly withLatencies: boolean
   readonly rounds: number
   readonly seconds: number
+  /** Rounds at a fixed rate, which take two seconds and more each. */
+  readonly latencyRounds: number
+  /** Whole. */
+  readonly latencySeconds: number
+  /** Names of the servers in these rounds; all that take part where undefined. */
+  readonly timed?: readonly string[] | undefined
   /** At most; a warm-up ends when nothing gets better any more. */
   readonly warmUpSecondsMax: number
   readonly connections: number
@@ -42,13 +46,23 @@ export interface Contestant {
   readonly process?: ServerProcess | undefined
 }
 
-/** Share of the slower server's highest rate at which latencies are taken: loaded, yet far from queues without end. */
-const latencyLoad = 0.5
+/**
+ * Latencies are taken at this share of the slower server's highest rate, far from queues, and at no more questions a
+ * second: autocannon has a core to itself at 30,000, and is to wait for the server, not the server for it.
+ */
+const latencyLoad = 0.25
+const latencyRateMax = 500
+/** Five lie above the p99 of so many. What takes so long that they would take longer has no p99. */
+const answersForP99 = 500
+const latencySecondsMax = 5
+/** What is compiled beforehand has only its memory to get ready. */
+const compiledWarmUpSeconds = 1
 /** Different answers that the bare server repeats where questions vary. */
 const sampledAnswers = 64
 
 /** Servers beside the measured one, where they take part. */
 export interface Rivals {
+  readonly isBareLeftOut?: boolean
   readonly anvil?: Contestant | undefined
   /** The measured server again, as the scenario's `beside` asks it. */
   readonly beside?: Contestant | undefined
@@ -58,7 +72,7 @@ export interface Rivals {
 export async function measureHttp(
   scenario: Scenario,
   own: Contestant,
-  { anvil, beside }: Rivals,
+  { isBareLeftOut = false, anvil, beside }: Rivals,
   settings: RunSettings,
   folder: string,
 ): Promise<Outcome> {
@@ -67,23 +81,23 @@ export async function measureHttp(
   const bareProcess = await startBare(folder, answers)
   const bare = { name: 'bare', url: `http://127.0.0.1:${bareProcess.said}/`, process: bareProcess }
   try {
-    const tracks = [own, bare].map((contestant) => new Track(scenario.question, contestant, settings))
+    const { question, variety } = scenario
+    const asked = isBareLeftOut ? [own] : [own, bare]
+    const tracks = asked.map((contestant) => new Track(question, variety, contestant, settings))
     if (anvil !== undefined && scenario.anvil !== 'none') {
-      const question = scenario.anvil === 'same' ? scenario.question : scenario.anvil
-      tracks.push(new Track(question, anvil, settings))
+      const theirs = scenario.anvil === 'same' ? question : scenario.anvil
+      tracks.push(new Track(theirs, variety, anvil, settings))
     }
     if (beside !== undefined && scenario.beside !== undefined) {
-      tracks.push(new Track(scenario.beside.question, beside, settings))
+      tracks.push(new Track(scenario.beside.question, scenario.beside.variety, beside, settings))
     }
     for (const track of tracks) await track.warmUp()
     await inTurns(tracks, settings.rounds, (track) => track.saturate())
-    const [ownTrack, bareTrack] = tracks as [Track, Track]
-    const common = Math.min(ownTrack.rate, bareTrack.rate)
-    if (settings.withLatencies) {
-      await inTurns(tracks, settings.rounds, (track) =>
-        track.askAtRate(latencyLoad * (track.contestant.name === 'anvil' ? track.rate : common)),
-      )
-    }
+    const common = Math.min(...tracks.slice(0, asked.length).map(({ rate }) => rate))
+    const timed = tracks.filter(({ contestant }) => settings.timed?.includes(contestant.name) ?? true)
+    await inTurns(timed, settings.latencyRounds, (track) =>
+      track.askAtRate(track.contestant.name === 'anvil' ? track.rate : common),
+    )
     const sides = new Map(tracks.map((track) => [track.contestant.name, track.side()]))
     const ownSide = sides.get(own.name) as Side
     sides.delete(own.name)
@@ -123,11 +137,12 @@ class Track {
   readonly #next: NextBody
   readonly #rounds: Round[] = []
   readonly #busy: (number | undefined)[] = []
-  readonly #latencies: number[][] = []
+  readonly #latencies: (readonly number[])[] = []
   #latencyRate: number | undefined
 
   constructor(
     question: Scenario['question'],
+    private readonly variety: Scenario['variety'],
     readonly contestant: Contestant,
     private readonly settings: RunSettings,
   ) {
@@ -143,8 +158,9 @@ class Track {
 
   async warmUp(): Promise<void> {
     const { connections, warmUpSecondsMax } = this.settings
+    const secondsMax = this.contestant.name === 'anvil' ? compiledWarmUpSeconds : warmUpSecondsMax
     await withConnections(this.#target, connections, (open) =>
-      warmUp(open, warmUpSecondsMax, this.#next, () => this.contestant.process?.pageFaults()),
+      warmUp(open, secondsMax, this.#next, () => this.contestant.process?.pageFaults()),
     )
   }
 
@@ -159,18 +175,23 @@ class Track {
     this.#busy.push(cpuSeconds && cpuSeconds / result.seconds)
   }
 
-  async askAtRate(rate: number): Promise<void> {
-    const { connections, seconds } = this.settings
-    const { latencies } = await withConnections(this.#target, connections, (open) =>
-      askAtRate(open, rate, seconds, this.#next),
-    )
+  /** `highest`: answers a second that every server compared with this one reaches. */
+  async askAtRate(highest: number): Promise<void> {
+    const rate = Math.max(1, Math.min(latencyRateMax, Math.floor(latencyLoad * highest)))
+    const { latencyRounds, latencySeconds } = this.settings
+    // Where few are asked a second, long enough for all rounds together to tell a p99.
+    const secondsNeeded = Math.ceil(answersForP99 / (rate * latencyRounds))
+    const seconds = Math.max(latencySeconds, Math.min(secondsNeeded, latencySecondsMax))
+    // One more of each connection's first question, which does not count.
+    const count = this.variety === 'one' ? 1 : rate * (seconds + 1)
+    const bodies = Array.from({ length: count }, this.#next)
+    this.#latencies.push(await askByAutocannon({ url: this.contestant.url, bodies, rate, seconds }))
     this.#latencyRate = rate
-    this.#latencies.push([...latencies])
   }
 
   side(): Side {
-    const rounds = this.#latencies.map(latenciesOf)
-    const of = (key: keyof (typeof rounds)[number]) => median(rounds.map((round) => round[key]))
+    const latencyRounds = this.#latencies.map(latenciesOf)
+    const of = (key: Percentile) => median(latencyRounds.map((round) => round[key]))
     // One round of a slow scenario has too few answers for the rarer percentiles; all of them together may not.
     const all = latenciesOf(this.#latencies.flat())
     return {
@@ -186,6 +207,7 @@ class Track {
         p99: of('p99') ?? all.p99,
         p999: of('p999') ?? all.p999,
       },
+      latencyRounds,
       latencyRate: this.#latencyRate,
     }
   }

@@ -36,12 +36,14 @@ import { cores, isPinned, pinLoader, type ServerProcess } from './serverProcess.
 import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { publish } from './speedPage.js'
 import { submissions } from './submissionRun.js'
-import { parseTargets, type Target, verdictOf } from './targets.js'
+import { parseTargets, rivalsIn, type Target, verdictOf } from './targets.js'
 import { detailLines, findingLine, footLines, headLine } from './terminalReport.js'
 import { startTidegate, withoutCaches } from './tidegateServer.js'
 
 /** A store of 10,000,000 slots is mapped, and the engine compiled, in 40 s; a noisy machine may never settle. */
 const warmUpSecondsMax = 60
+/** Of a check, whose networks are a tenth of that. */
+const checkWarmUpSecondsMax = 15
 
 const specialScenarios: readonly SpecialScenario[] = [
   readsUnderProofs,
@@ -90,7 +92,7 @@ async function main(options: BenchOptions): Promise<number> {
   if (options.report !== undefined) return verdict(readReport('--report', options.report))
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-bench-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const report = await run(options, isChosen, folder)
+  const report = await run(options, isChosen, options.isCheck ? targets : undefined, folder)
   const stem = writeReport(report, options.out ?? join(packageRoot(), 'bench/results'))
   console.log(`\nWritten: ${stem}.json and .html`)
   if (options.isCheck) return verdict(report)
@@ -108,12 +110,12 @@ function chosenNames(options: BenchOptions, targets: readonly Target[]): (name: 
 async function run(
   options: BenchOptions,
   isChosen: (name: string) => boolean,
+  targets: readonly Target[] | undefined,
   folder: string,
 ): Promise<Report> {
   const settings: RunSettings = {
     ...options,
-    warmUpSecondsMax: options.isQuick && !options.isCheck ? options.seconds : warmUpSecondsMax,
-    withLatencies: !options.isCheck,
+    warmUpSecondsMax: warmUpSecondsOf(options),
   }
   const networks = new Networks(options)
   const startedAt = new Date().toISOString()
@@ -148,7 +150,7 @@ async function run(
     server: { limits: options.limits, nodeFlags: profileFlags(options.profileFolder) },
     network: (name) => networks.get(name),
   }
-  await measureAllHttp(http, options, context, tell)
+  await measureAllHttp(http, options, targets, context, tell)
   for (const scenario of special) {
     const { name, title } = scenario
     tell(await attempt(scenario, async () => ({ name, title, ...(await scenario.run(context)) })))
@@ -156,6 +158,11 @@ async function run(
   const report = { startedAt, machine, settings: about, loaderCeiling, findings }
   console.log(footLines(report).join('\n'))
   return report
+}
+
+function warmUpSecondsOf({ isCheck, isQuick, seconds }: BenchOptions): number {
+  if (isCheck) return checkWarmUpSecondsMax
+  return isQuick ? seconds : warmUpSecondsMax
 }
 
 /** The networks that scenarios ask, but for the demo chain. */
@@ -172,6 +179,7 @@ function profileFlags(folder: string | undefined): readonly string[] {
 async function measureAllHttp(
   scenarios: readonly Scenario[],
   options: BenchOptions,
+  targets: readonly Target[] | undefined,
   { folder, settings, server, network }: RunContext,
   tell: (finding: Finding) => void,
 ): Promise<void> {
@@ -205,7 +213,16 @@ async function measureAllHttp(
       if (endpoint === undefined)
         for (const name of networksOf([scenario])) await readThrough(await network(name))
       const beside = scenario.beside && { ...ownOf(scenario.beside), name: scenario.beside.name }
-      const measure = () => measureHttp(scenario, ownOf(scenario), { anvil, beside }, settings, folder)
+      const own = ownOf(scenario)
+      const wanted = targets && rivalsIn(targets, scenario.name)
+      const isWanted = (rival: string) => wanted?.all.includes(rival) ?? true
+      const rivals = {
+        isBareLeftOut: !isWanted('bare'),
+        anvil: isWanted('anvil') ? anvil : undefined,
+        beside,
+      }
+      const timed = wanted && (wanted.timed.length === 0 ? [] : [own.name, ...wanted.timed])
+      const measure = () => measureHttp(scenario, own, rivals, { ...settings, timed }, folder)
       tell(await attempt(scenario, measure))
     }
   } finally {
@@ -252,6 +269,8 @@ function facts(options: BenchOptions) {
   const about = {
     rounds: options.rounds,
     'seconds a round': options.seconds,
+    'latency rounds': options.latencyRounds,
+    'seconds a latency round': options.latencySeconds,
     connections: options.connections,
     loader: options.loader,
     pinning: isPinned ? 'server and loader on a core each' : 'none',

@@ -5,8 +5,6 @@
  * question of a victim fails.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { targetOf, warmUp, withConnections } from './httpLoader.js'
 import { type Attack, attacks } from './neighboursAttacks.js'
@@ -14,7 +12,7 @@ import { outcomeOf, phaseOf, servedOf } from './neighboursPhases.js'
 import { Tally } from './neighboursTally.js'
 import { Victims } from './neighboursVictims.js'
 import type { Phase, Told } from './outcome.js'
-import { endWithThisProcess, type Memory } from './serverProcess.js'
+import { endWithThisProcess, type Memory, messageOf } from './serverProcess.js'
 import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { startTidegate, type TidegateProcess } from './tidegateServer.js'
 
@@ -129,7 +127,7 @@ class Stage {
     const program = fileURLToPath(new URL('./neighboursAttacker.js', import.meta.url))
     const url = this.#current.keyedUrls[victimCount + attacks.indexOf(attack)] as string
     const attacker = endWithThisProcess(fork(program, [attack.name, url]))
-    await messageOf(attacker, attackerMsMax)
+    await messageOf(attacker, 'an attacker', attackerMsMax)
     return attacker
   }
 
@@ -153,26 +151,7 @@ class Stage {
 /** Has an attacker begin; resolves to what it was told. */
 async function attack(attacker: ChildProcess, seconds: number): Promise<Told> {
   attacker.send(seconds * 1_000)
-  return (await messageOf(attacker, seconds * 1_000 + attackerMsMax)) as Told
-}
-
-/** The next message of a process. Rejects where it ends first, or is silent for so long. */
-async function messageOf(child: ChildProcess, msMax: number): Promise<unknown> {
-  const over = new AbortController()
-  const { signal } = over
-  try {
-    return await Promise.race([
-      once(child, 'message', { signal }).then(([message]) => message as unknown),
-      once(child, 'exit', { signal }).then(([code, by]) => {
-        throw new Error(`an attacker ended with ${code ?? by}`)
-      }),
-      setTimeout(msMax, undefined, { signal }).then(() => {
-        throw new Error(`an attacker said nothing for ${msMax / 1_000} s`)
-      }),
-    ])
-  } finally {
-    over.abort()
-  }
+  return (await messageOf(attacker, 'an attacker', seconds * 1_000 + attackerMsMax)) as Told
 }
 
 function sumOf(reports: readonly Told[]): Told {

@@ -12,6 +12,8 @@ export interface BenchOptions {
   readonly only: readonly string[]
   readonly rounds: number
   readonly seconds: number
+  readonly latencyRounds: number
+  readonly latencySeconds: number
   readonly connections: number
   readonly accounts: number
   readonly largeSlots: number
@@ -29,10 +31,11 @@ export interface BenchOptions {
 
 export const helpText = `Measures Tidegate beside a bare uWebSockets.js server that answers the same bytes.
 
-  npm run bench -- [flags]         everything, in half an hour with anvil: a table here, JSON and an HTML page under
+  npm run bench -- [flags]         everything, in an hour with anvil: a table here, JSON and an HTML page under
                                    bench/results
-  npm run bench:check              a short run beside anvil, in 9 minutes once its networks are made; exits 1 where
-                                   it falls short of bench/targets.json
+  npm run bench:check              a short run beside anvil, in 8 minutes once its networks are made, which takes 7
+                                   minutes once; exits 1 where it falls short of bench/targets.json. Rates are
+                                   taken by the suite's own loader, latencies by autocannon
 
   --against anvil                  also the same questions to anvil holding the same chain; answers are compared first
   --url URL                        measure this endpoint, holding the demo chain, instead of a server of our own;
@@ -59,9 +62,23 @@ Networks are made once and kept in TIDEGATE_BENCH_CACHE, or else in tidegate-ben
 
 /** Settings that a whole run, a quick one and a check differ in. Many short rounds tell more than few long ones. */
 const modes = {
-  whole: { rounds: 7, seconds: 1, accounts: 1_000_000, slots: 1_000_000 },
-  quick: { rounds: 3, seconds: 0.5, accounts: 100_000, slots: 100_000 },
-  check: { rounds: 5, seconds: 0.6, accounts: 1_000_000, slots: 1_000_000 },
+  whole: {
+    rounds: 7,
+    seconds: 1,
+    latencyRounds: 3,
+    latencySeconds: 4,
+    accounts: 1_000_000,
+    slots: 1_000_000,
+  },
+  quick: { rounds: 3, seconds: 0.5, latencyRounds: 1, latencySeconds: 1, accounts: 100_000, slots: 100_000 },
+  check: {
+    rounds: 5,
+    seconds: 0.4,
+    latencyRounds: 3,
+    latencySeconds: 1,
+    accounts: 1_000_000,
+    slots: 1_000_000,
+  },
 } as const
 
 /** Throws RangeError that names the flag at fault. */
@@ -107,6 +124,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     only: values.only?.split(',').filter((name) => name !== '') ?? [],
     rounds: whole('rounds', values.rounds, mode.rounds),
     seconds,
+    latencyRounds: mode.latencyRounds,
+    latencySeconds: mode.latencySeconds,
     connections: whole('connections', values.connections, 64),
     accounts: whole('accounts', values.accounts, mode.accounts),
     largeSlots: whole('slots', values.slots, mode.slots),

@@ -1,6 +1,6 @@
 /** What a run finds out, as it stands in the JSON report. */
 import type { Memory } from './serverProcess.js'
-import { type Latencies, median } from './statistics.js'
+import { type Latencies, median, type Percentile } from './statistics.js'
 
 /** What one server did in one round under saturation; members as in {@link Side}. */
 export interface Round {
@@ -20,8 +20,10 @@ export interface Side extends Memory {
   readonly cpuMicros?: number | undefined
   /** Share of one core that the server took under saturation. */
   readonly busy?: number | undefined
-  /** Under a fixed rate, counted from when a question was due. */
+  /** Under a fixed rate; a stall counts for every question that was due in it. */
   readonly latencies?: Latencies | undefined
+  /** Of the single rounds at that rate; where two servers have some they took turns. */
+  readonly latencyRounds?: readonly Latencies[]
   /** That rate, a second. */
   readonly latencyRate?: number | undefined
 }
@@ -129,6 +131,24 @@ export function compareSides(own: Side, rival: Side): Ratio {
     return other === undefined ? [] : [compare(round, other)]
   })
   return { value: median(pairs ?? []) ?? compare(own, rival), by: byRate ? 'rate' : 'cpu' }
+}
+
+/**
+ * How many times a rival's percentile the measured server's is, once `freeMs` are taken from its own: the median of
+ * the rounds, or of all answers where a round is too short to tell. Undefined where neither tells.
+ */
+export function latencyTimes(
+  own: Side,
+  rival: Side | undefined,
+  percentile: Percentile,
+  freeMs = 0,
+): number | undefined {
+  const compare = (a: Latencies | undefined, b: Latencies | undefined): number | undefined => {
+    const [ownMs, rivalMs] = [a?.[percentile], b?.[percentile]]
+    return ownMs === undefined || rivalMs === undefined ? undefined : Math.max(0, ownMs - freeMs) / rivalMs
+  }
+  const rounds = own.latencyRounds?.map((round, at) => compare(round, rival?.latencyRounds?.[at]))
+  return median(rounds ?? []) ?? compare(own.latencies, rival?.latencies)
 }
 
 export function isFailed(finding: Finding): finding is Failed {

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** Memory of a process. What maps a store is the system's file cache, shared and given back when others need it. */
 export interface Memory {
@@ -102,6 +103,25 @@ export function endWithThisProcess<C extends ChildProcess>(child: C): C {
 
 /** Far longer than any of them takes. */
 const readyMsMax = 120_000
+
+/** The next message of a child. Rejects, calling it `name`, where it ends first or is silent for so long. */
+export async function messageOf(child: ChildProcess, name: string, msMax: number): Promise<unknown> {
+  const over = new AbortController()
+  const { signal } = over
+  try {
+    return await Promise.race([
+      once(child, 'message', { signal }).then(([message]) => message as unknown),
+      once(child, 'exit', { signal }).then(([code, by]) => {
+        throw new Error(`${name} ended with ${code ?? by}`)
+      }),
+      delay(msMax, undefined, { signal }).then(() => {
+        throw new Error(`${name} said nothing for ${msMax / 1_000} s`)
+      }),
+    ])
+  } finally {
+    over.abort()
+  }
+}
 
 /** Starts `command` on the servers' core and waits for a line of its output that matches `ready`. */
 export function startServer(

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { packageRoot } from '../src/config.js'
 import { type Chart, chartStyle, chartsOf, chartWidth, escapeText } from './charts.js'
 import { factsText } from './htmlReport.js'
-import { type Finding, isFailed, type Report } from './outcome.js'
+import { type Finding, isFailed, latencyTimes, type Report } from './outcome.js'
 import { readReport } from './reportFile.js'
-import { count, ratioText } from './terminalReport.js'
+import { count, ratioText, timesText } from './terminalReport.js'
 
 const picturePath = 'bench/speed.svg'
 const startMark = '<!-- figures: npm run bench -- --publish FILE -->'
@@ -41,8 +41,9 @@ function speedTable(findings: readonly Finding[]): string {
     '',
     'a second',
     'p50 ms',
+    'p97.5 ms',
     'p99 ms',
-    'p99.9 ms',
+    'p99 × bare',
     'CPU µs',
     'RSS MB',
     '× bare uWS',
@@ -50,10 +51,10 @@ function speedTable(findings: readonly Finding[]): string {
     '',
   ]
   const rows = findings.map((finding) => {
-    if (isFailed(finding)) return [finding.title, ...Array<string>(8).fill('–'), `failed: ${finding.failed}`]
-    const { title, unit, own, ratios, note } = finding
+    if (isFailed(finding)) return [finding.title, ...Array<string>(9).fill('–'), `failed: ${finding.failed}`]
+    const { title, unit, own, rivals, ratios, note } = finding
     const { bare, anvil, ...others } = ratios
-    const { p50, p99, p999 } = own.latencies ?? {}
+    const { p50, p975, p99 } = own.latencies ?? {}
     const remarks = [
       ...(unit === 'requests' ? [] : [unit]),
       ...Object.entries(others).map(([rival, ratio]) => `${ratioText(ratio)} × ${rival}`),
@@ -62,7 +63,8 @@ function speedTable(findings: readonly Finding[]): string {
     return [
       title,
       count(own.rate),
-      ...[p50, p99, p999].map((ms) => rounded(ms, 2)),
+      ...[p50, p975, p99].map((ms) => rounded(ms, 2)),
+      timesText(latencyTimes(own, rivals.bare, 'p99')),
       rounded(own.cpuMicros, 1),
       rounded(own.residentBytes === undefined ? undefined : own.residentBytes / 1e6, 0),
       ratioText(bare),
@@ -72,7 +74,7 @@ function speedTable(findings: readonly Finding[]): string {
   })
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  const alignment = ['---', ...Array<string>(8).fill('--:'), '---']
+  const alignment = ['---', ...Array<string>(9).fill('--:'), '---']
   return [header, alignment, ...rows].map(line).join('\n')
 }
 

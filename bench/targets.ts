@@ -2,7 +2,8 @@
  * What a build has to reach, and the comparison of a report with it. Ratios of servers measured in the same run say
  * the same on every machine, milliseconds do not; memory does too, and has a bound of its own.
  */
-import { isFailed, type Outcome, type Report } from './outcome.js'
+import { isFailed, latencyTimes, type Outcome, type Report } from './outcome.js'
+import { type Percentile, percentiles } from './statistics.js'
 
 interface RatioTarget {
   /** Name of a scenario. */
@@ -17,6 +18,16 @@ interface RatioTarget {
   readonly coresMin?: number
 }
 
+interface LatencyTarget {
+  readonly scenario: string
+  readonly rival: string
+  readonly percentile: Percentile
+  /** How many times the rival's, at most. */
+  readonly maxTimes: number
+  /** Beyond that: as long as so many answers take of CPU time. Of jobs, beside which a rival does no work. */
+  readonly plusAnswers: number
+}
+
 interface MemoryTarget {
   readonly scenario: string
   /** Resident memory of the server at its highest, in millions of bytes, at most. */
@@ -29,7 +40,7 @@ interface FailuresTarget {
   readonly maxFailures: number
 }
 
-export type Target = RatioTarget | MemoryTarget | FailuresTarget
+export type Target = RatioTarget | LatencyTarget | MemoryTarget | FailuresTarget
 
 export interface Shortfall {
   readonly target: Target
@@ -43,19 +54,42 @@ export function parseTargets(text: string): Target[] {
   const entries: unknown = JSON.parse(text)
   if (!Array.isArray(entries)) throw new RangeError('targets: expected an array')
   const seen = new Set<string>()
-  return entries.map((entry: unknown, at) => {
-    const target = parseTarget(entry)
-    if (target === undefined) {
+  return entries.flatMap((entry: unknown, at) => {
+    const parsed = parseLatencies(entry) ?? parseTarget(entry)
+    if (parsed === undefined) {
       throw new RangeError(
         `targets[${at}]: expected scenario and either rival and a positive min, perhaps with orMsMore or coresMin, ` +
-          `or a positive maxMB, or maxFailures; got ${JSON.stringify(entry)}`,
+          'or rival and bounds of p50, p975, p99 or p999, perhaps with plusAnswers, or a positive maxMB, or ' +
+          `maxFailures; got ${JSON.stringify(entry)}`,
       )
     }
-    const id = `${target.scenario} ${measureOf(target)}`
-    if (seen.has(id)) throw new RangeError(`targets[${at}]: ${id} is there twice`)
-    seen.add(id)
-    return target
+    const group = Array.isArray(parsed) ? parsed : [parsed]
+    for (const target of group) {
+      const id = `${target.scenario} ${measureOf(target)}`
+      if (seen.has(id)) throw new RangeError(`targets[${at}]: ${id} is there twice`)
+      seen.add(id)
+    }
+    return group
   })
+}
+
+/** A bound for each percentile that the entry names; undefined where it names none, or anything else. */
+function parseLatencies(entry: unknown): LatencyTarget[] | undefined {
+  const { scenario, rival, plusAnswers = 0, ...bounds } = (entry ?? {}) as Record<string, unknown>
+  if (typeof scenario !== 'string' || typeof rival !== 'string') return undefined
+  if (plusAnswers !== 0 && !isPositive(plusAnswers)) return undefined
+  const targets = Object.entries(bounds).map(([percentile, maxTimes]) => {
+    if (!(percentile in percentiles) || !isPositive(maxTimes)) return undefined
+    return {
+      scenario,
+      rival,
+      percentile: percentile as Percentile,
+      maxTimes,
+      plusAnswers: plusAnswers as number,
+    }
+  })
+  if (targets.length === 0 || targets.includes(undefined)) return undefined
+  return targets as LatencyTarget[]
 }
 
 function parseTarget(entry: unknown): Target | undefined {
@@ -86,6 +120,18 @@ function isPositive(value: unknown): value is number {
   return typeof value === 'number' && value > 0
 }
 
+/** With whom targets compare a scenario, and of these, whose latencies they speak of. */
+export function rivalsIn(
+  targets: readonly Target[],
+  scenario: string,
+): { readonly all: readonly string[]; readonly timed: readonly string[] } {
+  const own = targets.filter((target) => target.scenario === scenario)
+  return {
+    all: own.flatMap((target) => ('rival' in target ? [target.rival] : [])),
+    timed: own.flatMap((target) => ('percentile' in target ? [target.rival] : [])),
+  }
+}
+
 export interface Verdict {
   readonly isReached: boolean
   readonly text: string
@@ -94,7 +140,7 @@ export interface Verdict {
 /** What a report says to these targets, but for those that are not demanded of its machine. */
 export function verdictOf(report: Report, targets: readonly Target[]): Verdict {
   const demanded = targets.filter(
-    (target) => !('rival' in target) || (target.coresMin ?? 0) <= Number(report.machine.cores),
+    (target) => !('min' in target) || (target.coresMin ?? 0) <= Number(report.machine.cores),
   )
   const shortfalls = findShortfalls(report, demanded)
   const spared = targets.length - demanded.length
@@ -119,7 +165,8 @@ export function findShortfalls(report: Report, targets: readonly Target[]): Shor
 }
 
 function shortfallOf(target: Target, outcome: Outcome): Shortfall | undefined {
-  if ('rival' in target) return ratioShortfall(target, outcome)
+  if ('percentile' in target) return latencyShortfall(target, outcome)
+  if ('min' in target) return ratioShortfall(target, outcome)
   return 'maxMB' in target ? memoryShortfall(target, outcome) : failuresShortfall(target, outcome)
 }
 
@@ -134,6 +181,20 @@ function ratioShortfall(target: RatioTarget, { ratios, own, rivals }: Outcome): 
   if (isNear && ratio.by === 'p99') return undefined
   const short = ((1 - ratio.value / target.min) * 100).toFixed(0)
   return { target, measured: ratio.value, why: `${short} % short, by ${ratio.by}` }
+}
+
+function latencyShortfall(target: LatencyTarget, { own, rivals }: Outcome): Shortfall | undefined {
+  const { rival, percentile, maxTimes, plusAnswers } = target
+  if (plusAnswers > 0 && own.cpuMicros === undefined) {
+    return { target, measured: undefined, why: "this system does not tell a process' CPU time" }
+  }
+  const freeMs = plusAnswers * ((own.cpuMicros ?? 0) / 1000)
+  const measured = latencyTimes(own, rivals[rival], percentile, freeMs)
+  if (measured === undefined) {
+    return { target, measured, why: `no ${percentile} to compare with ${rival}'s in this run` }
+  }
+  if (measured <= maxTimes) return undefined
+  return { target, measured, why: `${((measured / maxTimes - 1) * 100).toFixed(0)} % over` }
 }
 
 function memoryShortfall(target: MemoryTarget, { own }: Outcome): Shortfall | undefined {
@@ -153,11 +214,16 @@ function failuresShortfall(target: FailuresTarget, { failures }: Outcome): Short
 }
 
 function measureOf(target: Target): string {
+  if ('percentile' in target) return `${target.percentile} × ${target.rival}`
   if ('rival' in target) return target.rival
   return 'maxMB' in target ? 'RSS MB' : 'failures'
 }
 
 function boundOf(target: Target): string {
+  if ('percentile' in target) {
+    const { maxTimes, plusAnswers } = target
+    return `≤ ${maxTimes}${plusAnswers === 0 ? '' : ` beyond the CPU time of ${plusAnswers} answers`}`
+  }
   if ('rival' in target) {
     return `≥ ${target.min}${target.orMsMore === undefined ? '' : ` or ≤ ${target.orMsMore} ms more`}`
   }

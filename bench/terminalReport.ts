@@ -1,6 +1,14 @@
 /** The report as a table on a terminal, row by row as it comes. */
 import { phaseTable } from './neighboursPhases.js'
-import { type Finding, isFailed, type Ratio, type Report, type Side, saturatedMin } from './outcome.js'
+import {
+  type Finding,
+  isFailed,
+  latencyTimes,
+  type Ratio,
+  type Report,
+  type Side,
+  saturatedMin,
+} from './outcome.js'
 import { pricesTable } from './pricesTable.js'
 
 const nameWidth = 64
@@ -11,6 +19,7 @@ const columns = [
   ['p97.5', 9],
   ['p99', 9],
   ['p99.9', 9],
+  ['p99 × bare', 12],
   ['CPU µs', 10],
   ['core', 6],
   ['RSS MB', 8],
@@ -27,7 +36,8 @@ export function findingLine(finding: Finding): string {
   const name = `${finding.name}: ${finding.title}`.padEnd(nameWidth)
   if (isFailed(finding)) return `${name}  failed: ${finding.failed}`
   const { bare, anvil, ...others } = finding.ratios
-  const cells = [...sideCells(finding.own), ratioText(bare), ratioText(anvil)]
+  const { own, rivals } = finding
+  const cells = [...sideCells(own, rivals.bare), ratioText(bare), ratioText(anvil)]
   const compared = Object.entries(others).map(([rival, ratio]) => `${ratioText(ratio)} × ${rival}`)
   const unit = finding.unit === 'requests' ? [] : [finding.unit]
   const remarks = [...unit, ...compared, ...(finding.note === undefined ? [] : [finding.note])].join('; ')
@@ -50,13 +60,13 @@ export function footLines(report: Report): string[] {
     '',
     `The loader reaches ${count(report.loaderCeiling)} answers a second against a server that does nothing. Where a`,
     `server's core was less than ${saturatedMin * 100} % busy the loader was the limit, not the server, and ratios are of CPU`,
-    'time per request (c) instead of rates. Percentiles are taken at half the highest rate, each from when its request',
-    'was due; ± is the distance between the extremes of the rounds. RSS counts the mapped pages of the stores, which are',
-    "the system's file cache; what is the process' own stands beside it.",
+    'time per request (c) instead of rates. Percentiles over HTTP are taken by autocannon at a fixed rate, a quarter of',
+    "the slower server's at most; ± is the distance between the extremes of the rounds. RSS counts the mapped pages of",
+    "the stores, which are the system's file cache; what is the process' own stands beside it.",
   ]
 }
 
-function sideCells(side: Side): string[] {
+function sideCells(side: Side, bare: Side | undefined): string[] {
   const { rate, rateSpread, latencies, cpuMicros, busy, residentBytes, anonymousBytes } = side
   const ms = (value: number | undefined) => (value === undefined ? '–' : value.toFixed(value < 10 ? 2 : 0))
   return [
@@ -66,11 +76,17 @@ function sideCells(side: Side): string[] {
     ms(latencies?.p975),
     ms(latencies?.p99),
     ms(latencies?.p999),
+    timesText(latencyTimes(side, bare, 'p99')),
     cpuMicros === undefined ? '–' : cpuMicros.toFixed(cpuMicros < 100 ? 1 : 0),
     busy === undefined ? '–' : `${(busy * 100).toFixed(0)} %`,
     megabytes(residentBytes),
     megabytes(anonymousBytes),
   ]
+}
+
+/** Of a latency: how many times a rival's; `–` where that is not known. */
+export function timesText(times: number | undefined): string {
+  return times === undefined ? '–' : times.toFixed(times < 10 ? 2 : 0)
 }
 
 function megabytes(bytes: number | undefined): string {

@@ -5,10 +5,16 @@ import t from 'tap'
 import { logScale } from '../../../bench/charts.js'
 import { htmlReport } from '../../../bench/htmlReport.js'
 import { parseOptions } from '../../../bench/options.js'
-import { compareSides, type Finding, type Outcome, type Report } from '../../../bench/outcome.js'
+import {
+  compareSides,
+  type Finding,
+  latencyTimes,
+  type Outcome,
+  type Report,
+} from '../../../bench/outcome.js'
 import { httpScenarios } from '../../../bench/scenarios.js'
 import { withFigures } from '../../../bench/speedPage.js'
-import { findShortfalls, parseTargets, shortfallTable, verdictOf } from '../../../bench/targets.js'
+import { findShortfalls, parseTargets, rivalsIn, shortfallTable, verdictOf } from '../../../bench/targets.js'
 import { detailLines, findingLine, headLine } from '../../../bench/terminalReport.js'
 import { packageRoot } from '../../../src/config.js'
 
@@ -161,6 +167,73 @@ t.test('a check exits 1 where its report falls short of what ships as targets, e
   t.match(check('bad.json', '{}', '--check'), { status: 2, stderr: /bad\.json is no report of a run/ })
 })
 
+const timedRound = (ms: number) => ({ p50: ms, p975: 2 * ms, p99: 3 * ms, p999: undefined })
+const timedSide = (...rounds: readonly number[]) => ({
+  rate: 1_000,
+  rateSpread: 0,
+  cpuMicros: 500,
+  latencies: timedRound(rounds[1] as number),
+  latencyRounds: rounds.map(timedRound),
+})
+/** Twice, three times and four times the rival's in three rounds, of which the machine was slow in the last. */
+const timed: Outcome = {
+  ...measured,
+  own: timedSide(2, 3, 40),
+  rivals: { bare: timedSide(1, 1, 10) },
+}
+
+t.test('of latencies the median of the rounds counts, each beside the round of the rival', async (t) => {
+  t.equal(latencyTimes(timed.own, timed.rivals.bare, 'p99'), 3)
+  t.equal(latencyTimes(timed.own, timed.rivals.bare, 'p50', 1), 2)
+  t.equal(latencyTimes(timed.own, timed.rivals.bare, 'p50', 1e6), 0)
+  t.equal(latencyTimes(timed.own, timed.rivals.bare, 'p999'), undefined)
+  t.equal(latencyTimes(timed.own, undefined, 'p99'), undefined)
+  // Rounds too short to tell a percentile, all answers together not.
+  const short = { ...timed.own, latencyRounds: [{ ...timedRound(9), p99: undefined }] }
+  t.equal(latencyTimes(short, timed.rivals.bare, 'p99'), 3)
+})
+
+t.test('a latency has a bound by that of a rival, beyond the CPU time of some answers', async (t) => {
+  const short = (bounds: string) =>
+    findShortfalls(
+      { ...report, findings: [timed] },
+      parseTargets(`[{"scenario":"slot-cached","rival":"bare",${bounds}}]`),
+    )
+  t.same(short('"p50":3,"p975":3,"p99":3'), [])
+  t.match(
+    shortfallTable(short('"p50":2,"p975":3,"p99":3')),
+    /slot-cached +p50 × bare +≤ 2 +3\.00 +50 % over$/,
+  )
+  t.equal(short('"p50":2,"p975":2,"p99":2').length, 3)
+  // Two answers take 1 ms.
+  t.same(short('"p50":2,"plusAnswers":2'), [])
+  t.match(
+    shortfallTable(short('"p50":1.9,"plusAnswers":2')),
+    /p50 × bare +≤ 1\.9 beyond the CPU time of 2 answers +2\.00 +5 % over/,
+  )
+  t.match(short('"p999":9'), [{ measured: undefined, why: "no p999 to compare with bare's in this run" }])
+  const unknown: Finding = { ...timed, own: { ...timed.own, cpuMicros: undefined } }
+  const target = parseTargets('[{"scenario":"slot-cached","rival":"bare","p50":9,"plusAnswers":2}]')
+  t.match(findShortfalls({ ...report, findings: [unknown] }, target), [{ why: /does not tell/ }])
+})
+
+t.test('a check asks those servers alone that targets name, and times those with bounds', async (t) => {
+  const targets = parseTargets(
+    `[{"scenario":"a","rival":"bare","min":1},
+      {"scenario":"a","rival":"anvil","p50":1},
+      {"scenario":"b","maxMB":1}]`,
+  )
+  t.same(rivalsIn(targets, 'a'), { all: ['bare', 'anvil'], timed: ['anvil'] })
+  t.same(rivalsIn(targets, 'b'), { all: [], timed: [] })
+})
+
+t.test('the tables show latencies beside those of the bare server', async (t) => {
+  t.match(findingLine(timed), / 3\.00 /)
+  const page = htmlReport({ ...report, findings: [timed] })
+  t.match(page, '<th>× p97.5</th>')
+  t.match(page, /— bare.*<td>3\.00<\/td><td>3\.00<\/td><td>3\.00<\/td>/)
+})
+
 t.test('phases stand below the row of their scenario and on the page', async (t) => {
   const served = { asked: 9, latencies, longestMs: 1, sentAfterDueMs: 0.1, failed: 0, failures: {} }
   const phase = { reads: served, proofs: served, peakResidentBytes: 2e8, hasServerEnded: false }
@@ -189,12 +262,20 @@ t.test('faulty targets are refused with their place', async (t) => {
     '"rival":"b","min":1,"coresMin":0',
     '"maxMB":1,"coresMin":4',
     '"maxMB":1,"more":1',
+    '"rival":"b","p98":1',
+    '"rival":"b","p99":0',
+    '"rival":"b","p99":1,"min":1',
+    '"rival":"b","p99":1,"plusAnswers":-1',
+    '"p99":1',
+    '"rival":"b","plusAnswers":1',
   ]
   for (const measure of mixed) {
     t.throws(() => parseTargets(`[{"scenario":"a",${measure}}]`), { message: /^targets\[0\]/ })
   }
   const twice = '{"scenario":"a","rival":"b","min":1}'
   t.throws(() => parseTargets(`[${twice},${twice}]`), { message: /^targets\[1\]: a b is there twice/ })
+  const timedTwice = '{"scenario":"a","rival":"b","p50":1,"p99":1},{"scenario":"a","rival":"b","p99":2}'
+  t.throws(() => parseTargets(`[${timedTwice}]`), { message: /^targets\[1\]: a p99 × b is there twice/ })
 })
 
 t.test('every target that ships names a scenario', async (t) => {
@@ -265,7 +346,7 @@ t.test('figures replace what stood between the marks of a page, and nothing else
   t.ok(once.startsWith(`before\n${start}\n`) && once.endsWith(`\n${end}\nafter\n`))
   t.match(
     once,
-    /\| storage slot <cached> \| 40,000 \| 0\.20 \| 0\.61 \| – \| 20\.0 \| 150 \| 0\.90 c \| – \|/,
+    /\| storage slot <cached> \| 40,000 \| 0\.20 \| 0\.40 \| 0\.61 \| 1\.00 \| 20\.0 \| 150 \| 0\.90 c \| – \|/,
   )
   t.notMatch(once, /\nold\n/)
   t.equal(withFigures(once, report), once)

@@ -1,0 +1,23 @@
+/** Latencies at a fixed rate, by autocannon in a process of its own on the loader's core. */
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { LatencyJob } from './latencyLoader.js'
+import { endWithThisProcess, messageOf } from './serverProcess.js'
+
+/** Beside the job's own time: starting, and a machine that is busy with others. */
+const spareMs = 60_000
+
+/** Latencies in ms, of `rate` × `seconds` questions. Rejects where a connection or an answer failed. */
+export async function askByAutocannon(job: LatencyJob): Promise<readonly number[]> {
+  const program = fileURLToPath(new URL('./latencyLoader.js', import.meta.url))
+  const loader = endWithThisProcess(fork(program))
+  try {
+    const answer = messageOf(loader, 'autocannon', job.seconds * 1000 + spareMs)
+    loader.send(job)
+    const said = await answer
+    if (!Array.isArray(said)) throw new Error(String(said))
+    return said as number[]
+  } finally {
+    loader.kill('SIGKILL')
+  }
+}
