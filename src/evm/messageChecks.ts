@@ -10,6 +10,7 @@ import {
   calldataFloorGas,
   initcodeBytesMax,
   intrinsicGas,
+  shapeOfData,
   type TransactionShape,
 } from '../chain/intrinsicGas.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
@@ -90,8 +91,8 @@ export function priceMessage(message: CallMessage, block: BlockContext): PricedM
   checkBlobs(message, block, sender, blobFeeCap)
   checkAuthorizations(message, block.fork, sender)
   const shape = messageShape(message)
-  if (shape.isCreation && includesFork(block.fork, 'shanghai') && shape.data.length > initcodeBytesMax) {
-    throw refused(`max initcode size exceeded: code size ${shape.data.length} limit ${initcodeBytesMax}`)
+  if (shape.isCreation && includesFork(block.fork, 'shanghai') && shape.data.bytes > initcodeBytesMax) {
+    throw refused(`max initcode size exceeded: code size ${shape.data.bytes} limit ${initcodeBytesMax}`)
   }
   const blobGas = block.blobBaseFee === undefined ? 0n : blobs * gasPerBlob
   return {
@@ -175,7 +176,7 @@ const insufficientFunds = 'insufficient funds for gas * price + value'
 function messageShape({ to, data, accessList = [], authorizationList = [] }: CallMessage): TransactionShape {
   return {
     isCreation: to === undefined,
-    data,
+    data: shapeOfData(data),
     listedAddresses: accessList.length,
     listedSlots: accessList.reduce((count, { storageKeys }) => count + storageKeys.length, 0),
     authorizations: authorizationList.length,

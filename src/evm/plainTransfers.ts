@@ -15,8 +15,8 @@ import { startCall, startEstimate } from './gasBounds.js'
 import { startGas } from './messageChecks.js'
 
 /**
- * Longest data of a message that is answered here. A transfer without data takes 8 µs and one with this much 18 µs,
- * most of it to count zeros; to hand it over costs the edge alone 30 µs.
+ * Longest data of a message that is answered here. A transfer without data takes 8 µs and one with this much 18 µs at
+ * most; to hand it over costs the edge alone 30 µs.
  */
 const dataBytesMax = 4_096
 
