@@ -11,11 +11,11 @@ import type {
   CallMessage,
   SlotOverride,
 } from '../evm/execution.js'
-import { hexToBytes } from '../primitives/bytes.js'
+import { digitsToBytes } from '../primitives/bytes.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Param } from './method.js'
-import { address, hash32, invalidArgument, quantity } from './params.js'
+import { address, hasHexPrefix, hash32, invalidArgument, quantity } from './params.js'
 
 type Decoder<T> = (value: unknown, index: number) => T
 
@@ -209,15 +209,15 @@ function orZero(decode: Decoder<bigint>): Decoder<bigint> {
   return (value, index) => (value === '' ? 0n : decode(value, index))
 }
 
-const bytesPattern = /^0[xX](?:[0-9a-fA-F]{2})*$/
-
 /** Bytes of any length as `0x` and two digits each, or an empty string for none. */
 const hexBytes: Decoder<Uint8Array> = (value, index) => {
   if (typeof value !== 'string') throw invalidArgument(index, `want a hex string, got ${typeof value}`)
   if (value === '') return new Uint8Array(0)
-  if (bytesPattern.test(value)) return hexToBytes(value.slice(2))
-  if (!/^0[xX]/.test(value)) throw invalidArgument(index, 'hex string without 0x prefix')
-  throw invalidArgument(index, value.length % 2 === 1 ? 'hex string of odd length' : 'invalid hex string')
+  if (!hasHexPrefix(value)) throw invalidArgument(index, 'hex string without 0x prefix')
+  if (value.length % 2 === 1) throw invalidArgument(index, 'hex string of odd length')
+  const bytes = digitsToBytes(value.slice(2))
+  if (bytes === undefined) throw invalidArgument(index, 'invalid hex string')
+  return bytes
 }
 
 /** Addresses and keys are counted before any is decoded. */

@@ -51,7 +51,7 @@ function writeDigits(text: string, start: number, target: Uint8Array): boolean {
   return misfits >= 0
 }
 
-function hasHexPrefix(text: string): boolean {
+export function hasHexPrefix(text: string): boolean {
   return text.charCodeAt(0) === 0x30 && (text.charCodeAt(1) | 0x20) === 0x78
 }
 

@@ -3,7 +3,7 @@
  * their padding: numbers, addresses and booleans on the left, `bytesN` on the right, `string` and `bytes` not at
  * all (Solidity, "Layout of State Variables in Storage").
  */
-import { concatBytes, hexToBytes, padLeft, toMinimalBytes } from '../primitives/bytes.js'
+import { concatBytes, digitsToBytes, padLeft, toMinimalBytes } from '../primitives/bytes.js'
 
 /** `word` is a key of unknown type: bytes that are padded on the left, as the specification has it. */
 export type KeyType =
@@ -61,11 +61,10 @@ export function encodeKey(type: KeyType, value: unknown): Uint8Array {
       return concatBytes(bytes, new Uint8Array(32 - bytes.length))
     }
     case 'bytes': {
-      const digits = hexText(value)
-      if (digits === undefined || digits.length % 2 === 1) {
+      const bytes = isPrefixed(value) ? digitsToBytes(value.slice(2)) : undefined
+      if (bytes === undefined)
         throw new KeyError(`want bytes as 0x and two hex digits each, got ${shown(value)}`)
-      }
-      return hexToBytes(digits)
+      return bytes
     }
     case 'string':
       if (typeof value !== 'string') throw new KeyError(`want a string, got ${shown(value)}`)
@@ -82,11 +81,10 @@ function encodeWord(value: unknown): Uint8Array {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) {
     return padLeft(toMinimalBytes(value), 32)
   }
-  const digits = hexText(value)
-  if (digits === undefined || digits === '' || digits.length > 64) {
-    throw new KeyError(`${wordExpected}, got ${shown(value)}`)
-  }
-  return hexToBytes(digits.padStart(64, '0'))
+  const digits = isPrefixed(value) ? value.slice(2) : ''
+  const bytes = digits.length > 64 || digits === '' ? undefined : digitsToBytes(digits.padStart(64, '0'))
+  if (bytes === undefined) throw new KeyError(`${wordExpected}, got ${shown(value)}`)
+  return bytes
 }
 
 function encodeInteger(type: KeyType & { kind: 'integer' }, value: unknown): Uint8Array {
@@ -118,14 +116,15 @@ function toBoolean(value: unknown): boolean {
 }
 
 function exactBytes(value: unknown, width: number, what: string): Uint8Array {
-  const digits = hexText(value)
-  if (digits?.length === width * 2) return hexToBytes(digits)
+  const fits = isPrefixed(value) && value.length === width * 2 + 2
+  const bytes = fits ? digitsToBytes(value.slice(2)) : undefined
+  if (bytes !== undefined) return bytes
   throw new KeyError(`want ${what} as 0x and ${width * 2} hex digits, got ${shown(value)}`)
 }
 
-/** The digits after `0x`; undefined for anything else. */
-function hexText(value: unknown): string | undefined {
-  return typeof value === 'string' ? /^0[xX]([0-9a-fA-F]*)$/.exec(value)?.[1] : undefined
+/** Whether a value is a text that begins with `0x`. */
+function isPrefixed(value: unknown): value is string {
+  return typeof value === 'string' && /^0[xX]/.test(value)
 }
 
 /** A value as a fault repeats it: enough to recognise it, with its beginning and its length. */

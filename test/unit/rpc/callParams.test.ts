@@ -96,3 +96,38 @@ t.test('lists of a call object are bounded', async (t) => {
   t.equal(authorizations(1_001), 'authorizationList: want at most 1000 items, got 1001')
   t.equal(authorizations(1_000), 'none')
 })
+
+t.test('data is converted and checked in one pass', async (t) => {
+  const data = `0x${'Fe00'.repeat(2 ** 18)}`
+  const { exec, test } = RegExp.prototype
+  let passes = 0
+  const counted = <F extends (this: RegExp, text: string) => unknown>(original: F) =>
+    function (this: RegExp, text: string) {
+      if (text.length >= 2 ** 20) passes++
+      return original.call(this, text)
+    }
+  t.teardown(() => Object.assign(RegExp.prototype, { exec, test }))
+  Object.assign(RegExp.prototype, { exec: counted(exec), test: counted(test) })
+  const { message } = callObject.decode({ data }, 0)
+  t.equal(passes, 0)
+  t.equal(message.data.length, 2 ** 19)
+  t.same([...message.data.subarray(-2)], [0xfe, 0])
+})
+
+t.test('data that is no hex is refused, wherever the fault is', async (t) => {
+  const refusals: [string, string][] = [
+    ['fe', 'data: hex string without 0x prefix'],
+    ['0', 'data: hex string without 0x prefix'],
+    ['0x1', 'data: hex string of odd length'],
+    ['0xg0', 'data: invalid hex string'],
+    [`0x${'0'.repeat(1_000)}0g`, 'data: invalid hex string'],
+    // Their last eight bits are those of digits.
+    ['0x\u0130\u0131', 'data: invalid hex string'],
+    ['0x\uff10\uff11', 'data: invalid hex string'],
+    ['0x0é', 'data: invalid hex string'],
+    ['0x0x00', 'data: invalid hex string'],
+    ['0x00 0', 'data: invalid hex string'],
+  ]
+  for (const [data, why] of refusals) t.equal(refusalOf(callObject, { data }), why, data.slice(0, 20))
+  t.equal(refusalOf(callObject, { data: '0X00' }), 'none')
+})
