@@ -8,6 +8,9 @@ import { createTestEndpoint } from './testMethods.js'
 const MiB = 2 ** 20
 const nestingMax = 64
 const valuesMax = 100_000
+const namesMax = 20_100
+const items = (count: number, item: string) => `[${Array(count).fill(item).join()}]`
+const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"${i}":${i}`).join()}}`
 const call = (params: string, id = '1', method = '"test_echo"') =>
   `{"jsonrpc":"2.0","id":${id},"method":${method},"params":${params}}`
 const deep = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
@@ -96,19 +99,11 @@ t.test('what nests as deep as may be is read, alone and in a batch, by both read
 
 t.test('more than 100,000 values are refused, and nothing of them is parsed', async (t) => {
   const { ask, network } = createTestEndpoint()
-  const items = (count: number, item: string) => `[${Array(count).fill(item).join()}]`
-  const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"${i}":${i}`).join()}}`
   const bodies = [
     call(items(valuesMax, '1')),
     call(items(valuesMax, '{}')),
     call(items(valuesMax, '[]')),
     call(items(valuesMax, '""')),
-    call(`[${members(valuesMax / 2)}]`),
-    call(
-      `[{${Array(valuesMax / 2)
-        .fill('"a":1')
-        .join()}}]`,
-    ),
     items(valuesMax, '1').replace('[', `{"id":1,"x":[`).replace(/$/, '}'),
     `[${Array(1_000)
       .fill(call(items(100, '1')))
@@ -121,6 +116,57 @@ t.test('more than 100,000 values are refused, and nothing of them is parsed', as
     t.same(parsed, [])
   }
   t.equal(network.runs, 0)
+})
+
+t.test('more than 20,100 names of one call are refused, and nothing of them is parsed', async (t) => {
+  const { ask, network } = createTestEndpoint()
+  const tooMany = failure(-32600, 'invalid request: a call of more than 20100 names')
+  const most = namesMax - 4
+  for (const body of [
+    call(`[${members(most + 1)}]`),
+    call(items(most + 1, '{"a":1}')),
+    `[${call('[]')},${call(items(most + 1, '{"a":1}'))}]`,
+    `[${call(items(most + 1, '{"a":1}'))},${call('[]')}]`,
+  ]) {
+    const parsed = textsParsed(() => t.equal(ask(body), tooMany, body.slice(0, 60)))
+    t.same(parsed, [])
+  }
+  t.equal(network.runs, 0)
+  t.match(ask(call(`[${members(most)}]`)), '"result"')
+  const each = call(items(15_000, '{"a":1}'))
+  t.equal(JSON.parse(ask(`[${each},${each}]`)).length, 2)
+})
+
+t.test('an id has 64 KiB at most, whatever reads it', async (t) => {
+  const { ask } = createTestEndpoint()
+  const most = 64 * 1024
+  for (const letter of ['a', 'é', '\\u0000']) {
+    const bytes = letter === 'é' ? 2 : letter.length
+    const id = letter.repeat(Math.floor((most - 2) / bytes))
+    t.ok(ask(call('[]', `"${id}"`)).startsWith(`{"jsonrpc":"2.0","id":"${id}","result"`), letter)
+    t.equal(ask(call('[]', `"${id}${letter}${letter}"`)), failure(-32600, 'invalid request'), letter)
+    t.equal(ask(`[${call('[]', `"${id}${letter}${letter}"`)}]`), `[${failure(-32600, 'invalid request')}]`)
+  }
+  t.match(ask(call('[]', '9'.repeat(most))), '"result"')
+  t.equal(ask(call('[]', '9'.repeat(most + 1))), failure(-32600, 'invalid request'))
+})
+
+t.test('strings of any length end where they end', async (t) => {
+  const { ask } = createTestEndpoint()
+  const lengths = [0, 1, 4_094, 4_095, 4_096, 4_097, 8_191, 8_192, 8_193, 256 * 1024 - 60, 600_000]
+  const ends = ['', '\\"', '\\\\', '\\\\\\"', 'x\\"y', '[{', '\\"'.repeat(50), `\\"${'y'.repeat(5_000)}\\"`]
+  for (const length of lengths) {
+    for (const end of ends) {
+      for (const letter of ['x', 'é', '\\\\']) {
+        const text = `"${letter.repeat(length / letter.length)}${end}"`
+        const body = call(`[${text},[1]]`)
+        t.equal(ask(`[${body},${body}]`).length, 2 * ask(body).length + 3)
+        const general = call(`[${text},[1]]`, '1.5')
+        const { id, result } = JSON.parse(ask(general))
+        t.same([id, result], [1.5, [JSON.parse(text), [1]]])
+      }
+    }
+  }
 })
 
 t.test('76,000 slots, as many as a body over HTTP can hold, are read', async (t) => {
