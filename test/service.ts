@@ -123,3 +123,9 @@ export function readRssBytes(pid: number | undefined): number {
   const status = readFileSync(`/proc/${pid}/status`, 'latin1')
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
 }
+
+/** What a program's log reports above warnings, which tell of the system that it runs on; by line. */
+export function reportsOf(log: string): string[] {
+  const lines = log.split('\n').filter((line) => line !== '')
+  return lines.filter((line) => !line.startsWith('{') || JSON.parse(line).level > 40)
+}

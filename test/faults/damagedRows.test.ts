@@ -12,7 +12,7 @@ import { ChainReader } from '../../src/store/chainReader.js'
 import { openEnvironment } from '../../src/store/environment.js'
 import { metaKeys, numberKey, openChainTables } from '../../src/store/tables.js'
 import { copyDemoStore, makeFolder, writeInto } from '../program.js'
-import { startService } from '../service.js'
+import { reportsOf, startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
 import { once, waitFor } from '../until.js'
 
@@ -146,9 +146,7 @@ t.test('a defect that nothing contains ends the process with one line', async (t
     const closed = once(service.process, 'close')
     service.process.kill('SIGUSR2')
     t.strictSame(await closed, [1, null])
-    // Warnings about the system that it runs on are no part of it.
-    const said = service.said.err.trim().split('\n')
-    const lines = said.filter((line) => JSON.parse(line).level > 40)
+    const lines = reportsOf(service.said.err)
     t.equal(lines.length, 1, service.said.err)
     t.match(JSON.parse(lines[0] ?? ''), { level: 60, msg: /^a defect that nothing contains/ })
   }
