@@ -51,8 +51,17 @@ export class RequestBasis<N extends RpcNetwork> {
 
   /** What a call with this `at` member was answered from, once it was run. */
   used(at: unknown): N {
-    const found = at === undefined ? this.#shared : this.#pins?.get(at as string)
+    const found = at === undefined ? this.#findShared() : this.#pins?.get(at as string)
     return found === undefined || found instanceof Failure ? this.arrived : found
+  }
+
+  /** The request's own pin, also where no call came as far as to need it; undefined where it cannot be had. */
+  #findShared(): N | Failure | undefined {
+    try {
+      return this.find(undefined)
+    } catch {
+      return undefined
+    }
   }
 
   /** The hash that the answer to such a call names as `at`; undefined without one, or where it was no good. */
