@@ -70,8 +70,8 @@ function job<C extends TestClass>(className: C, handler: keyof TestJobs): JobDef
 
 const limits: ClassLimits = {
   waitingMax: 1_000,
-  deadlineMsMax: 60_000,
-  runMsMax: 30_000,
+  deadlineMsMax: 3_600_000,
+  runMsMax: 1_800_000,
   timedOut: { kind: 'ExecutionTimedOut', limitSeconds: 30 },
 }
 
@@ -115,7 +115,7 @@ export function openTestPool(
     settings: undefined,
     waitingBytesMax: 2 ** 26,
     heapBytesMax: 2 ** 26,
-    graceMs: 30_000,
+    graceMs: 1_800_000,
     niceness: 0,
     onThreadLost: (loss) => losses.push(loss),
     ...others,

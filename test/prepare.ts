@@ -51,5 +51,7 @@ if (preparedMs < changedMs()) {
   await Promise.all(imports)
   // Without a source nothing writes into the store, however many servers read it.
   const networks = [{ name: 'demo', genesis, storageLayouts: join(devnet, 'layouts.json') }]
-  writeFileSync(fixtureConfig, JSON.stringify({ dataDir: fixtureDir, networks }))
+  // What one call may take is no matter of those tests, which run on slow machines too.
+  const limits = { requestMsMax: 600_000, executionMsMax: 300_000 }
+  writeFileSync(fixtureConfig, JSON.stringify({ dataDir: fixtureDir, limits, networks }))
 }

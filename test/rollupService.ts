@@ -43,6 +43,8 @@ export async function startRollups<Name extends string>(
   const config = writeInto(folder, 'tidegate.json', {
     dataDir: 'data',
     logLevel: 'error',
+    // No matter of these tests, which run on slow machines too.
+    limits: { requestMsMax: 600_000 },
     defaultNetwork: names[0],
     networks,
   })

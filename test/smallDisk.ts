@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmdirSync } from 'node:fs'
+import { mkdtempSync, rmdirSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -10,6 +10,8 @@ export interface SmallDisk {
   readonly folder: string
   /** Changes its size; what it holds stays. */
   resize(kilobytes: number): void
+  /** Changes its size so that it takes so many kilobytes more. */
+  leave(kilobytes: number): void
 }
 
 /** `remount` among the options changes the size of what is there. */
@@ -48,7 +50,12 @@ export async function onSmallDisk(
   const folder = makeFolder(t)
   mount(folder, kilobytes)
   try {
-    await use({ folder, resize: (kilobytes) => mount(folder, kilobytes, 'remount') })
+    const resize = (kilobytes: number) => mount(folder, kilobytes, 'remount')
+    const leave = (kilobytes: number) => {
+      const { blocks, bfree, bsize } = statfsSync(folder)
+      resize(((blocks - bfree) * bsize) / 1024 + kilobytes)
+    }
+    await use({ folder, resize, leave })
   } finally {
     unmount(folder)
   }

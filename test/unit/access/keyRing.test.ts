@@ -53,9 +53,10 @@ function why(authorization: Authorization): string {
 
 t.test('a key opens from its creation to its revocation', async (t) => {
   const { ring, store, pass } = openRig(t)
+  const startMs = Date.now()
   const { key, text } = ring.createKey('explorer')
   t.match(key, { id: /^[0-9a-f]{12}$/, name: 'explorer', revokedAtMs: undefined })
-  t.ok(Math.abs(Date.now() - key.createdAtMs) < 60_000)
+  t.ok(key.createdAtMs >= startMs && key.createdAtMs <= Date.now())
   t.strictSame(ring.authorize(text), { ok: true, key })
   t.equal(ring.authorize(text), ring.authorize(text), 'the same answer, made once')
   t.strictSame(listKeys(store), [key])

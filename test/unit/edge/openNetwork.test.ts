@@ -27,14 +27,13 @@ t.test('each head of a replay reaches the network by a message of its own', asyn
     await source.close()
     await network.close()
   })
-  const seen = new Set<number>()
-  const watch = setInterval(() => seen.add(network.current.head.number), 1)
+  let messages = 0
+  source.listen(() => {
+    messages++
+  })
   await source.caughtUp
   t.equal(network.current.syncing, undefined)
   await source.ingested
-  clearInterval(watch)
   t.equal(network.current.head.number, 20)
-  // Two heads at once are one where this thread gets its turn too late.
-  t.comment(`${seen.size} numbers for ${heads.length} heads`)
-  t.ok([...seen].some((number) => number > 2 && number < 20))
+  t.ok(messages >= heads.length, `${messages} messages for ${heads.length} heads`)
 })

@@ -393,8 +393,7 @@ t.test('thousands hear of each head in order, also those who come while it is to
   const late = Array.from({ length: 50 }, () => new TestClient(endpoint))
   const lateIds = late.map((client) => client.subscribe('newHeads', { fromBlock: '0x1' }))
   blocks.push(...forks.extend([], []))
-  const isTold = () => [...clients, ...late].every((client) => client.sent.length === 6)
-  for (let turn = 0; turn < 500 && !isTold(); turn++) await settle()
+  await until(() => [...clients, ...late].every((client) => client.sent.length === 6))
   const expected = blocks.map(added).join()
   t.ok(clients.every((client, index) => headLines(client.results(ids[index] ?? '')).join() === expected))
   t.ok(late.every((client, index) => headLines(client.results(lateIds[index] ?? '')).join() === expected))
@@ -422,7 +421,7 @@ t.test('who comes while a block is told gets the whole of it, and others their t
   const [leaving] = lazy.splice(-1)
   leaving?.subscriber.close()
   const [next] = forks.extend([byBob])
-  for (let turn = 0; turn < 100; turn++) await settle()
+  await until(() => [...lazy, ...late].every((client) => client.sent.length === 5))
   const expected = [0, 1, 2].map((index) => `+${block?.hash} ${index}`).concat(`+${next?.hash} 0`)
   for (const [index, client] of lazy.entries()) {
     if (logLines(client.results(ids[index] ?? '')).join() !== expected.join()) t.fail(`client ${index}`)
