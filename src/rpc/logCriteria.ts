@@ -10,9 +10,15 @@ const topicsMax = 4
 
 /**
  * The members `address` (one or a list) and `topics` (at each position null, a topic, or a list of them) of a log
- * filter, with go-ethereum's meaning: an empty list, and a list that holds null, let anything pass.
+ * filter, with go-ethereum's meaning: an empty list, and a list that holds null, let anything pass. `requireRoom` may
+ * refuse so many addresses and topics before any is decoded.
  */
-export function decodeLogCriteria(rawAddress: unknown, rawTopics: unknown, index: number): LogCriteria {
+export function decodeLogCriteria(
+  rawAddress: unknown,
+  rawTopics: unknown,
+  index: number,
+  requireRoom: (keys: number) => void,
+): LogCriteria {
   const addresses = toList(rawAddress)
   const positions = rawTopics ?? []
   if (!Array.isArray(positions)) {
@@ -26,6 +32,7 @@ export function decodeLogCriteria(rawAddress: unknown, rawTopics: unknown, index
   if (count > alternativesMax) {
     throw invalidArgument(index, `too many addresses and topics (max ${alternativesMax}, got ${count})`)
   }
+  requireRoom(count)
   return {
     addresses: addresses.map((each) => address.decode(each, index)),
     topics: topics.map((alternatives) => decodeTopics(alternatives, index)),

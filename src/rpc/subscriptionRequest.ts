@@ -25,10 +25,14 @@ type Options = Readonly<Record<string, unknown>>
 const deliveryMembers = ['fromBlock', 'policy', 'queueBytes']
 const logMembers = ['address', 'topics', 'toBlock', ...deliveryMembers]
 
-/** Throws FaultError for anything that is no subscription of this service. */
+/**
+ * Throws FaultError for anything that is no subscription of this service. `requireRoom` may refuse a filter of so many
+ * addresses and topics, those that stand in it twice included, before any is decoded.
+ */
 export function decodeSubscription(
   args: readonly unknown[],
   limits: SubscriptionLimits,
+  requireRoom: (keys: number) => void,
 ): SubscriptionRequest {
   const [rawName, rawOptions] = args
   if (rawName === undefined || rawName === null) throw new FaultError({ kind: 'MissingArgument', index: 0 })
@@ -46,7 +50,9 @@ export function decodeSubscription(
       if (delivery.policy === 'conflate') {
         throw invalidArgument(optionsIndex, 'policy: "conflate" keeps the newest head; logs have none')
       }
-      const filter = new LogFilter(decodeLogCriteria(options.address, options.topics, optionsIndex))
+      const filter = new LogFilter(
+        decodeLogCriteria(options.address, options.topics, optionsIndex, requireRoom),
+      )
       return { kind: 'chain', request: { delivery, filter, ...decodeBlocks(options) } }
     }
     case 'syncing':

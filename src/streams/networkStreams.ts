@@ -18,7 +18,7 @@ import { BlockEvents } from './blockEvents.js'
 import { EventMessage } from './eventMessage.js'
 import { FilterIndex } from './filterIndex.js'
 import type { Subscriber } from './subscriber.js'
-import { filterKeyBytes, subscriptionBytes } from './subscriberPool.js'
+import { bytesOfSubscription } from './subscriberPool.js'
 import { type Delivery, Subscription } from './subscription.js'
 
 /** Time that events take of the event loop in one go, so that answers to others go out in between. */
@@ -109,7 +109,7 @@ export class NetworkStreams {
   subscribe(subscriber: Subscriber, request: ChainRequest): OpenedStream {
     const cursor = request.from === undefined ? this.#cursor : this.#cursorAt(request.from, request)
     const events = { onIdle: () => this.#onIdle(follower), onEnd: () => this.#forget(follower) }
-    const bytes = subscriptionBytes + (request.filter?.size ?? 0) * filterKeyBytes
+    const bytes = bytesOfSubscription(request.filter?.size ?? 0)
     const subscription = new Subscription(subscriber, request.delivery, events, bytes)
     const follower: Follower = { request, subscription, cursor, isLive: false }
     subscriber.add(subscription)
@@ -119,7 +119,7 @@ export class NetworkStreams {
   /** Whether the source is behind, at every change. Throws FaultError: too many subscriptions. */
   subscribeSyncing(subscriber: Subscriber, delivery: Delivery): OpenedStream {
     const events = { onIdle: () => undefined, onEnd: () => this.#syncing.delete(subscription) }
-    const subscription: Subscription = new Subscription(subscriber, delivery, events, subscriptionBytes)
+    const subscription: Subscription = new Subscription(subscriber, delivery, events, bytesOfSubscription(0))
     subscriber.add(subscription)
     const start = () => {
       if (!subscription.isEnded) this.#syncing.add(subscription)

@@ -105,16 +105,26 @@ export class Subscriber {
    * too much memory.
    */
   add(subscription: OwnedSubscription): void {
-    const { subscriptionsMax, bytesMax } = this.limits
     const { bytes } = subscription
     if (this.#isClosed) return subscription.end()
+    this.#requireOwnRoom(bytes)
+    this.#pool.take(this.#key, bytes)
+    this.#bytes += bytes
+    this.#subscriptions.set(subscription.id, subscription)
+  }
+
+  /** Throws as {@link add} would for a subscription of so many bytes, which is not made yet. */
+  requireRoom(bytes: number): void {
+    this.#requireOwnRoom(bytes)
+    this.#pool.requireRoom(this.#key, bytes)
+  }
+
+  #requireOwnRoom(bytes: number): void {
+    const { subscriptionsMax, bytesMax } = this.limits
     if (this.#subscriptions.size >= subscriptionsMax) {
       throw new FaultError({ kind: 'TooManySubscriptions', max: subscriptionsMax })
     }
     if (this.#bytes + bytes > bytesMax) throw tooMuch('this connection', bytesMax)
-    this.#pool.take(this.#key, bytes)
-    this.#bytes += bytes
-    this.#subscriptions.set(subscription.id, subscription)
   }
 
   /** Calls `subscription.resume()` when the socket has sent some of what it held. */

@@ -31,6 +31,11 @@ export const subscriptionBytes = 2_000
  */
 export const filterKeyBytes = 100
 
+/** Memory of a subscription whose filter has so many addresses and topics. */
+export function bytesOfSubscription(filterKeys: number): number {
+  return subscriptionBytes + filterKeys * filterKeyBytes
+}
+
 /**
  * What subscriptions of closed connections give back in one turn of the event loop: 2,600 addresses, or 130
  * subscriptions without any. It takes some 0.5 ms.
@@ -73,6 +78,12 @@ export class SubscriberPool {
     if (Number.isFinite(ofKey)) this.#totals.addSubscriptionBytesOfKey(key, -bytes)
     subscriptionBytes.add(-bytes)
     throw tooMuch('this API key', bytesPerKeyMax)
+  }
+
+  /** Throws as {@link take}, which is to come. */
+  requireRoom(key: string | undefined, bytes: number): void {
+    this.take(key, bytes)
+    this.giveBack(key, bytes)
   }
 
   giveBack(key: string | undefined, bytes: number): void {

@@ -1,4 +1,5 @@
 import { FaultError } from '../../primitives/faults.js'
+import { bytesOfSubscription } from '../../streams/subscriberPool.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { anything, optional } from '../params.js'
@@ -22,7 +23,9 @@ export const eth_subscribe = defineMethod({
   run({ streams }: Network, args, caller) {
     const { subscriber } = caller
     if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })
-    const wanted = decodeSubscription(args, subscriber.limits)
+    const wanted = decodeSubscription(args, subscriber.limits, (keys) =>
+      subscriber.requireRoom(bytesOfSubscription(keys)),
+    )
     const stream =
       wanted.kind === 'syncing'
         ? streams.subscribeSyncing(subscriber, wanted.delivery)

@@ -55,6 +55,36 @@ t.test('a connection, a key and the server have room for so much and no more', a
   t.equal(totals.addSubscriptionBytesOfKey('a', 0), 0)
 })
 
+t.test('what finds no room is not decoded', async (t) => {
+  const { endpoint } = openStreams(t)
+  const some = bytesWith(100)
+  const bounds = {
+    bytesMax: 3 * some,
+    bytesPerKeyMax: 2 * some,
+    bytesInAllMax: 3 * some,
+    subscriptionsMax: 3,
+  }
+  const totals = localTotals()
+  const pool = new SubscriberPool({ ...limits, ...bounds }, totals)
+  const [one, two, three] = ['a', 'a', 'b'].map((key) => new TestClient(endpoint, limits, pool, key)) as [
+    TestClient,
+    TestClient,
+    TestClient,
+  ]
+  const undecodable = (count: number) => ['logs', { address: Array(count).fill('no address') }]
+  const subscribe = (client: TestClient, params: readonly unknown[]) => client.call('eth_subscribe', params)
+  const refused = (why: string) => ({ error: { code: -32005, message: new RegExp(why) } })
+  t.match(subscribe(one, undecodable(100)), { error: { code: -32602 } })
+  t.match(subscribe(one, undecodable(400)), refused('this connection'))
+  t.match(subscribe(one, ['logs', { address: newAddresses(100) }]), { result: /^0x/ })
+  t.match(subscribe(two, undecodable(101)), refused('this API key'))
+  t.match(subscribe(three, ['logs', { address: newAddresses(100) }]), { result: /^0x/ })
+  t.match(subscribe(three, undecodable(101)), refused('this server'))
+  t.equal(totals.subscriptionBytes.value, 2 * some, 'and not counted')
+  for (let i = 0; i < 2; i++) t.match(subscribe(three, ['newHeads']), { result: /^0x/ })
+  t.match(subscribe(three, undecodable(1)), refused('at most 3 subscriptions'))
+})
+
 t.test('however many connections ask, no more is held than what all may take', async (t) => {
   const { endpoint } = openStreams(t)
   const totals = localTotals()
