@@ -55,10 +55,10 @@ export interface Endpoint {
    */
   handle(body: Uint8Array, caller?: Caller, at?: string): Answer | Promise<Answer>
   /**
-   * Answers each call of a request body with `fault` and runs none. Otherwise as {@link handle}. A body of more than
-   * a MiB is not read: `fault` is the one answer to it, with no id.
+   * Answers each call of a request body with `fault` and runs none. Otherwise as {@link handle}. A long body is not
+   * read where it cannot be paid or others wait for their turn: `fault` is the one answer to it, with no id.
    */
-  refuse(body: Uint8Array, fault: Fault): Answer
+  refuse(body: Uint8Array, fault: Fault, caller?: Caller): Answer
 }
 
 /** Builds endpoints that share one table of methods. Throws RangeError when two methods have one name. */
@@ -137,10 +137,16 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     return singleAnswer('null', undefined, refusal, this.#headText())
   }
 
-  refuse(body: Uint8Array, fault: Fault): Answer {
+  refuse(body: Uint8Array, fault: Fault, caller: Caller = new Caller()): Answer {
     try {
       const refused = Failure.of(fault)
-      if (body.length > refusedBytesMax) return singleAnswer('null', undefined, refused, this.#headText())
+      const isPaid = caller.chargeReading(Math.max(bodyUnits(body.length), unitsMin)) === 0
+      const turns = new Turns(this.#limits.turnMsMax, caller, 0)
+      const isLong = body.length > usualBytesMax
+      if (isLong && (!isPaid || body.length > refusedBytesMax || turns.isOverOrAwaited)) {
+        return singleAnswer('null', undefined, refused, this.#headText())
+      }
+      turns.begin()
       const reader = new RequestReader<Remembered>(body, this.#limits)
       while (!reader.pass());
       const calls: Member[] = []

@@ -10,7 +10,7 @@
  */
 import type { Fault } from '../primitives/faults.js'
 import type { AnswerBody } from '../rpc/answer.js'
-import type { Identity } from '../rpc/caller.js'
+import { Caller, type Identity } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
 import type { EventSink } from '../streams/eventSink.js'
 import { Subscriber } from '../streams/subscriber.js'
@@ -324,7 +324,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   }
 
   #refuse(body: Uint8Array): void {
-    this.#hand(this.#endpoint.refuse(body, busy).body)
+    this.#hand(this.#endpoint.refuse(body, busy, new Caller(undefined, this.identity)).body)
   }
 
   #hold(body: Uint8Array): boolean {

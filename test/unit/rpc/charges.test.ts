@@ -12,6 +12,7 @@ const notification = '{"jsonrpc":"2.0","method":"test_dear"}'
 
 interface Metered extends TestEndpoint {
   readonly clock: { ms: number }
+  caller(): Caller
   pay(body: string, at?: string): Promise<string>
 }
 
@@ -22,9 +23,10 @@ function createMetered(): Metered {
   const meter = new Meter({ unitsPerSecond: 10, unitsBurst: 100 }, undefined, () => clock.ms)
   const id = '0123456789ab'
   const identity = { key: { id }, allowance: meter.allowanceOf(id) }
+  const caller = () => new Caller(undefined, identity)
   const pay: Metered['pay'] = async (body, at) =>
-    bodyText(await made.endpoint.handle(Buffer.from(body), new Caller(undefined, identity), at))
-  return { ...made, clock, pay }
+    bodyText(await made.endpoint.handle(Buffer.from(body), caller(), at))
+  return { ...made, clock, caller, pay }
 }
 
 /** What the caller has left, found by how long a call that costs 202 would have to wait. */
@@ -205,6 +207,21 @@ t.test('whoever has nothing left gets no other error for free', async (t) => {
     t.match(await pay(body), 'limit exceeded', body)
   }
   t.match(await pay(call('test_dear', '[]'), '0x12'), 'limit exceeded')
+})
+
+t.test('reading what is refused is paid for, and what is long and cannot be paid is not read', async (t) => {
+  const metered = createMetered()
+  const refuse = (bytes: number) => {
+    const body = Buffer.from(call('test_echo', `[]${' '.repeat(bytes)}`, 7))
+    return bodyText(metered.endpoint.refuse(body, { kind: 'ServerBusy', retryAfterMs: 5 }, metered.caller()))
+  }
+  t.match(refuse(0), '"id":7')
+  t.equal(await unitsLeft(metered), 99)
+  t.match(refuse(100 * 1_024), '"id":7')
+  t.equal(await unitsLeft(metered), 49)
+  t.match(refuse(100 * 1_024), '"id":null')
+  t.match(refuse(10 * 1_024), '"id":7')
+  t.equal(await unitsLeft(metered), 44)
 })
 
 t.test('a call that finds no room to wait in is not charged', async (t) => {

@@ -261,3 +261,16 @@ t.test('a long body is read in many turns and not kept from its owner', async (t
   t.match(gone, { admitted: 1, released: 1 })
   t.match(bodyText(await endpoint.handle(calls(20, '1'), new TestCaller(0))), /server busy/)
 })
+
+t.test('of long requests that are refused one is read in each turn of the loop', async (t) => {
+  const { endpoint } = createTestEndpoint({ turnMsMax: 0 })
+  const idOf = (padding: number) => {
+    const body = Buffer.from(call('test_count', `[${' '.repeat(padding)}]`))
+    return JSON.parse(bodyText(endpoint.refuse(body, { kind: 'ServerBusy', retryAfterMs: 5 }))).id
+  }
+  // A turn in which nothing was done yet.
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same([idOf(20_000), idOf(20_000), idOf(0)], [1, null, 1])
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(idOf(20_000), 1)
+})
