@@ -1,6 +1,7 @@
 /**
- * Compiles `src/ROOM/assembly/NAME.ts`, which is AssemblyScript, to `dist/src/ROOM/NAME.wasm`, beside the JavaScript
- * that loads it. The last step of `npm run build`, after tsc; what is newer than its source and this file stays.
+ * Compiles AssemblyScript: `src/ROOM/assembly/NAME.ts` to `dist/src/ROOM/NAME.wasm`, beside the JavaScript that loads
+ * it, and the room `src/kernel` to `dist/src/kernel/kernel.wasm`. The last step of `npm run build`, after tsc; what is
+ * newer than its sources and this file stays.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
@@ -16,20 +17,44 @@ function changedMs(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
-const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.split(sep).at(-2) === 'assembly' && path.endsWith('.ts'))
-  .map((path) => join(root, 'src', path))
-for (const source of sources) {
-  const folder = join(root, 'dist', relative(root, dirname(dirname(source))))
-  const target = join(folder, `${basename(source, '.ts')}.wasm`)
-  if (changedMs(target) > Math.max(changedMs(source), changedMs(import.meta.filename))) continue
+interface Module {
+  readonly entry: string
+  /** What it is made of, the entry included. */
+  readonly sources: readonly string[]
+  readonly target: string
+  readonly flags: readonly string[]
+}
+
+/** The kernel's fixed memory map (src/kernel/layout.ts) needs 34 MB, and what the compiler places lies below it. */
+const kernelFlags = ['--enable', 'simd', '--initialMemory', '560', '--memoryBase', '64']
+
+function findModules(): Module[] {
+  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => join(root, 'src', path))
+  const kernel = files.filter((path) => path.split(sep).at(-2) === 'kernel')
+  const modules = files
+    .filter((path) => path.split(sep).at(-2) === 'assembly')
+    .map((entry) => {
+      const folder = join(root, 'dist', relative(root, dirname(dirname(entry))))
+      return { entry, sources: [entry], target: join(folder, `${basename(entry, '.ts')}.wasm`), flags: [] }
+    })
+  const entry = join(root, 'src/kernel/index.ts')
+  const target = join(root, 'dist/src/kernel/kernel.wasm')
+  return [...modules, { entry, sources: kernel, target, flags: kernelFlags }]
+}
+
+for (const { entry, sources, target, flags: own } of findModules()) {
+  if (changedMs(target) > Math.max(...[...sources, import.meta.filename].map(changedMs))) continue
   if (!existsSync(compiler)) {
     console.error('assemblyscript is not installed, which compiles WebAssembly; run npm ci')
     process.exit(1)
   }
-  mkdirSync(folder, { recursive: true })
+  mkdirSync(dirname(target), { recursive: true })
   // What a build that was ended leaves behind is not taken for a module.
   const unfinished = `${target}.${process.pid}`
-  execFileSync(process.execPath, [compiler, source, '--outFile', unfinished, ...flags], { stdio: 'inherit' })
+  execFileSync(process.execPath, [compiler, entry, '--outFile', unfinished, ...flags, ...own], {
+    stdio: 'inherit',
+  })
   renameSync(unfinished, target)
 }

@@ -10,6 +10,7 @@ import { packageRoot } from '../src/config.js'
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   primitives: [],
+  kernel: [],
   config: ['store', 'rpc'],
   store: [],
   metrics: [],

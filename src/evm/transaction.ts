@@ -1,0 +1,201 @@
+/**
+ * One transaction on the kernel, by the rules of consensus: whether it is valid, what it pays, what comes back. Yellow
+ * paper, section 6, with the proposals named at each rule.
+ */
+
+import { gasPerBlob } from '../chain/feeMarket.js'
+import { type BlobParameters, type ForkName, includesFork } from '../chain/forks.js'
+import {
+  calldataFloorGas,
+  initcodeBytesMax,
+  intrinsicGas,
+  shapeOfData,
+  transactionGasMax,
+} from '../chain/intrinsicGas.js'
+import { concatBytes } from '../primitives/bytes.js'
+import { isDelegation, type SignedAuthorization } from './authorizations.js'
+import type { AccessListEntry } from './execution.js'
+import type { BlockWords, Kernel, KernelFailure, KernelLog } from './kernel.js'
+
+export interface Transaction {
+  readonly type: number
+  /** 20 bytes. */
+  readonly sender: Uint8Array
+  /** 20 bytes; undefined for a creation. */
+  readonly to: Uint8Array | undefined
+  readonly nonce: bigint
+  readonly gasLimit: bigint
+  /** Most wei per gas; of types 0 and 1 the gas price. */
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+  readonly value: bigint
+  readonly data: Uint8Array
+  readonly accessList: readonly AccessListEntry[]
+  readonly maxFeePerBlobGas: bigint
+  readonly blobVersionedHashes: readonly Uint8Array[]
+  /** How many there are, and those that are signed for this chain. */
+  readonly authorizationCount: number
+  readonly authorizations: readonly SignedAuthorization[]
+}
+
+export interface TransactionOutcome {
+  readonly failure: KernelFailure
+  readonly gasUsed: bigint
+  readonly logs: readonly KernelLog[]
+}
+
+/** A transaction that no block may hold. */
+export class InvalidTransactionError extends Error {
+  override readonly name = 'InvalidTransactionError'
+}
+
+const nonceMax = 2n ** 64n - 1n
+const blobVersion = 1
+/** EIP-7594. */
+const blobsOfTransactionMax = 6
+const delegationPrefix = Uint8Array.of(0xef, 0x01, 0x00)
+const authorityRefund = 12_500n
+
+/** Throws {@link InvalidTransactionError}; `gasAvailable` is what the block has left. */
+export function runTransaction(
+  kernel: Kernel,
+  fork: ForkName,
+  block: BlockWords,
+  blobs: BlobParameters | undefined,
+  gasAvailable: bigint,
+  tx: Transaction,
+  precompiles: readonly Uint8Array[],
+): TransactionOutcome {
+  const isSince = (name: ForkName) => includesFork(fork, name)
+  checkType(tx, fork)
+  const gasPrice = isSince('london')
+    ? min(tx.maxFeePerGas, block.baseFee + tx.maxPriorityFeePerGas)
+    : tx.maxFeePerGas
+  kernel.begin(tx.sender, gasPrice, tx.blobVersionedHashes)
+  const sender = kernel.account(tx.sender)
+  const nonce = kernel.nonceOf(sender)
+  if (tx.nonce !== nonce) refuse(tx.nonce < nonce ? 'nonce too low' : 'nonce too high')
+  if (nonce === nonceMax) refuse('nonce has max value')
+  if (isSince('osaka') && tx.gasLimit > transactionGasMax) refuse('gas limit exceeds the maximum')
+  // EIP-3607.
+  const code = kernel.codeOf(sender)
+  if (code.length > 0 && !(isSince('prague') && isDelegation(code))) refuse('sender not an eoa')
+  if (isSince('london')) {
+    if (tx.maxFeePerGas < tx.maxPriorityFeePerGas)
+      refuse('max priority fee per gas higher than max fee per gas')
+    if (tx.maxFeePerGas < block.baseFee) refuse('max fee per gas less than block base fee')
+  }
+  checkBlobs(tx, block, blobs, fork)
+  if (tx.type === 4) {
+    if (tx.to === undefined) refuse('set code transaction must not be a create transaction')
+    if (tx.authorizationCount === 0) refuse('set code transaction with empty auth list')
+  }
+  const blobGas = BigInt(tx.blobVersionedHashes.length) * gasPerBlob
+  const most = tx.gasLimit * tx.maxFeePerGas + tx.value + blobGas * tx.maxFeePerBlobGas
+  if (kernel.balanceOf(sender) < most) refuse('insufficient funds for gas * price + value')
+  if (tx.gasLimit > gasAvailable) refuse('gas limit reached')
+  const data = shapeOfData(tx.data)
+  const intrinsic = intrinsicGas(
+    {
+      isCreation: tx.to === undefined,
+      data,
+      listedAddresses: tx.accessList.length,
+      listedSlots: tx.accessList.reduce((sum, { storageKeys }) => sum + storageKeys.length, 0),
+      authorizations: tx.authorizationCount,
+    },
+    fork,
+  )
+  if (tx.gasLimit < intrinsic) refuse('intrinsic gas too low')
+  const floor = calldataFloorGas(data, fork)
+  if (tx.gasLimit < floor) refuse('insufficient gas for floor data gas cost')
+  if (isSince('shanghai') && tx.to === undefined && tx.data.length > initcodeBytesMax) {
+    refuse('max initcode size exceeded')
+  }
+  kernel.debit(sender, tx.gasLimit * gasPrice + blobGas * block.blobBaseFee)
+  kernel.setNonce(sender, nonce + 1n)
+  const to = tx.to === undefined ? undefined : kernel.account(tx.to)
+  if (isSince('berlin')) {
+    kernel.warm(sender)
+    if (to !== undefined) kernel.warm(to)
+    for (const address of precompiles) kernel.warm(kernel.account(address))
+    for (const { address, storageKeys } of tx.accessList) {
+      const account = kernel.account(address)
+      kernel.warm(account)
+      for (const key of storageKeys) kernel.warmSlot(account, key)
+    }
+    // EIP-3651.
+    if (isSince('shanghai')) kernel.warm(kernel.account(block.coinbase))
+  }
+  const authorized = applyAuthorizations(kernel, tx.authorizations)
+  if (to !== undefined && isSince('prague')) warmDelegate(kernel, to)
+  const { failure, gasLeft } = kernel.run(sender, to, nonce, tx.value, tx.data, tx.gasLimit - intrinsic)
+  let gasUsed = tx.gasLimit - gasLeft
+  const refundMax = gasUsed / (isSince('london') ? 5n : 2n)
+  gasUsed -= min(kernel.refund + authorized, refundMax)
+  if (gasUsed < floor) gasUsed = floor
+  const logs = kernel.logs
+  kernel.credit(sender, (tx.gasLimit - gasUsed) * gasPrice)
+  kernel.credit(
+    kernel.account(block.coinbase),
+    gasUsed * (isSince('london') ? gasPrice - block.baseFee : gasPrice),
+  )
+  kernel.end()
+  return { failure, gasUsed, logs }
+}
+
+function checkType({ type }: Transaction, fork: ForkName): void {
+  const since: readonly ForkName[] = ['chainstart', 'berlin', 'london', 'cancun', 'prague']
+  const first = since[type]
+  if (first === undefined || !includesFork(fork, first)) refuse('transaction type not supported')
+}
+
+/** EIP-4844, EIP-7594. */
+function checkBlobs(
+  tx: Transaction,
+  block: BlockWords,
+  blobs: BlobParameters | undefined,
+  fork: ForkName,
+): void {
+  if (tx.type !== 3) return
+  if (tx.to === undefined) refuse('blob transaction of type create')
+  if (tx.blobVersionedHashes.length === 0) refuse('blob transaction missing blob hashes')
+  if (includesFork(fork, 'osaka') && tx.blobVersionedHashes.length > blobsOfTransactionMax) {
+    refuse('blob transaction has too many blobs')
+  }
+  if (blobs !== undefined && tx.blobVersionedHashes.length > blobs.max) refuse('too many blobs')
+  for (const hash of tx.blobVersionedHashes) {
+    if (hash[0] !== blobVersion) refuse('blob hash has an invalid version')
+  }
+  if (tx.maxFeePerBlobGas < block.blobBaseFee) refuse('max fee per blob gas less than block blob gas fee')
+}
+
+/** EIP-7702. Returns the gas to be given back. */
+function applyAuthorizations(kernel: Kernel, list: readonly SignedAuthorization[]): bigint {
+  let refund = 0n
+  for (const { authorization, authority } of list) {
+    const account = kernel.account(authority)
+    kernel.warm(account)
+    const code = kernel.codeOf(account)
+    if (code.length > 0 && !isDelegation(code)) continue
+    if (kernel.nonceOf(account) !== authorization.nonce) continue
+    if (kernel.exists(account)) refund += authorityRefund
+    const clears = authorization.address.every((byte) => byte === 0)
+    kernel.setCode(account, clears ? new Uint8Array(0) : concatBytes(delegationPrefix, authorization.address))
+    kernel.setNonce(account, authorization.nonce + 1n)
+  }
+  return refund
+}
+
+/** Whom the recipient's code stands for is warm from the beginning (EIP-7702). */
+function warmDelegate(kernel: Kernel, to: number): void {
+  const code = kernel.codeOf(to)
+  if (isDelegation(code)) kernel.warm(kernel.account(code.subarray(3)))
+}
+
+function refuse(why: string): never {
+  throw new InvalidTransactionError(why)
+}
+
+function min(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}

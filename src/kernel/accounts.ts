@@ -1,0 +1,211 @@
+/**
+ * Accounts and slots as far as they have been touched: what the host said of them, and what has become of it since.
+ * Owns the records and how they are found; what is undone, and when, is the journal's.
+ */
+import { Code, emptyCodeHash, findCode } from './code'
+import { Arena } from './heap'
+import { readAccount, readSlot } from './host'
+import { exchange } from './layout'
+import { hashOfWord, Record, Table } from './table'
+import { clearWord, copyWord, equals, isZero, reverseWord, writeAddress } from './word'
+
+/** An account. Members that end in `Tx` hold the number of the transaction for which they are true. */
+@unmanaged
+export class Account extends Record {
+  /** Its code, once that was asked for; 0 before. */
+  code: usize
+  exists: u32
+  /** It had storage when the host told of it, so that no contract may be created there (EIP-7610). */
+  hasStorage: u32
+  /** EIP-2929. */
+  warmTx: u32
+  createdTx: u32
+  destroyedTx: u32
+  /** An instruction named it, whether that was taken back or not. */
+  seenTx: u32
+  /** How often the account has ended. Slots of an earlier life are zero. */
+  incarnation: u32
+  /** Number of its precompiled contract; 0 for none. */
+  precompile: u32
+  /** In the list of accounts that changed. */
+  isListed: u32
+  nextListed: Account | null
+  /** Records of its slots, a list. */
+  slots: Slot | null
+  pad: u32
+  nonce: u64
+
+  /** A word. */
+  @inline
+  get address(): usize {
+    return changetype<usize>(this) + addressOffset
+  }
+  /** A word. */
+  @inline
+  get balance(): usize {
+    return changetype<usize>(this) + balanceOffset
+  }
+  /** 32 bytes. */
+  @inline
+  get codeHash(): usize {
+    return changetype<usize>(this) + codeHashOffset
+  }
+}
+
+const addressOffset: usize = 64
+export const balanceOffset: usize = 96
+export const codeHashOffset: usize = 128
+const accountBytes: usize = 160
+
+@unmanaged
+export class Slot extends Record {
+  account: Account
+  /** EIP-2929. */
+  warmTx: u32
+  /** The transaction at whose beginning the slot had its original value; of an older one, the value is the original. */
+  originalTx: u32
+  seenTx: u32
+  incarnation: u32
+  nextOfAccount: Slot | null
+
+  /** A word, as the two that follow. */
+  @inline
+  get key(): usize {
+    return changetype<usize>(this) + keyOffset
+  }
+  @inline
+  get value(): usize {
+    return changetype<usize>(this) + valueOffset
+  }
+  @inline
+  get original(): usize {
+    return changetype<usize>(this) + 96
+  }
+}
+
+export const keyOffset: usize = 32
+export const valueOffset: usize = 64
+export const slotBytes: usize = 128
+
+const accounts = changetype<Table>(memory.data(offsetof<Table>(), 16))
+const slots = changetype<Table>(memory.data(offsetof<Table>(), 16))
+const records = changetype<Arena>(memory.data(offsetof<Arena>(), 16))
+
+/** The account that changed last since the host asked. */
+let listed: Account | null = null
+
+/** After the heap was cleared. */
+export function forgetAccounts(): void {
+  accounts.forget()
+  slots.forget()
+  records.forget()
+  listed = null
+}
+
+/** The account of an address, a word. */
+export function findAccount(address: usize): Account {
+  accounts.prepare()
+  const hash = hashOfWord(address, 0)
+  let steps: u32 = 0
+  let found = accounts.at(hash, 0)
+  while (found != 0) {
+    if (equals(changetype<Account>(found).address, address)) return changetype<Account>(found)
+    found = accounts.at(hash, ++steps)
+  }
+  const account = loadAccount(address)
+  accounts.put(hash, steps, changetype<usize>(account))
+  return account
+}
+
+function loadAccount(address: usize): Account {
+  const account = changetype<Account>(records.take(accountBytes))
+  memory.fill(changetype<usize>(account), 0, accountBytes)
+  copyWord(address, account.address)
+  writeAddress(address, exchange)
+  if (readAccount()) {
+    account.exists = 1
+    account.nonce = bswap(load<u64>(exchange))
+    reverseWord(exchange + 8, account.balance)
+    memory.copy(account.codeHash, exchange + 40, 32)
+    account.hasStorage = load<u8>(exchange, 72)
+  } else memory.copy(account.codeHash, emptyCodeHash, 32)
+  return account
+}
+
+/** The slot of an account; `key` is a word. */
+export function findSlot(account: Account, key: usize): Slot {
+  slots.prepare()
+  const hash = hashOfWord(key, changetype<usize>(account) as u64)
+  let steps: u32 = 0
+  let found = slots.at(hash, 0)
+  while (found != 0) {
+    const slot = changetype<Slot>(found)
+    if (slot.account == account && equals(slot.key, key)) {
+      if (slot.incarnation != account.incarnation) beginAnew(slot)
+      return slot
+    }
+    found = slots.at(hash, ++steps)
+  }
+  const slot = loadSlot(account, key)
+  slots.put(hash, steps, changetype<usize>(slot))
+  return slot
+}
+
+function beginAnew(slot: Slot): void {
+  slot.incarnation = slot.account.incarnation
+  slot.originalTx = 0
+  clearWord(slot.value)
+}
+
+function loadSlot(account: Account, key: usize): Slot {
+  const slot = changetype<Slot>(records.take(slotBytes))
+  memory.fill(changetype<usize>(slot), 0, slotBytes)
+  copyWord(key, slot.key)
+  slot.account = account
+  slot.incarnation = account.incarnation
+  slot.nextOfAccount = account.slots
+  account.slots = slot
+  // Of an account that began anew the host knows the former slots.
+  if (account.incarnation == 0 && account.exists != 0) {
+    writeAddress(account.address, exchange)
+    reverseWord(key, exchange + 20)
+    if (readSlot()) reverseWord(exchange, slot.value)
+  }
+  return slot
+}
+
+export function codeOf(account: Account): Code {
+  if (account.code == 0) account.code = changetype<usize>(findCode(account.codeHash))
+  return changetype<Code>(account.code)
+}
+
+export function hasCode(account: Account): bool {
+  return !equals(account.codeHash, emptyCodeHash)
+}
+
+/** EIP-161: nonce, balance and code are nothing. */
+export function isEmpty(account: Account): bool {
+  return account.nonce == 0 && isZero(account.balance) && !hasCode(account)
+}
+
+/** Puts an account on the list of those that changed. */
+// @ts-ignore: decorator
+@inline
+export function list(account: Account): void {
+  if (account.isListed) return
+  account.isListed = 1
+  account.nextListed = listed
+  listed = account
+}
+
+/** The accounts that changed since this was asked last: the first, and from there by `nextListed`. */
+export function takeListed(): Account | null {
+  const first = listed
+  let at = first
+  while (at !== null) {
+    at.isListed = 0
+    at = at.nextListed
+  }
+  listed = null
+  return first
+}

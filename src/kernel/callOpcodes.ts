@@ -1,0 +1,189 @@
+/** CALL, CREATE and their kin, and SELFDESTRUCT: where their arguments stand and what they cost. */
+import { accessed, accessGas } from './access'
+import { Account, isEmpty } from './accounts'
+import { Begun, beginCall, beginCreation, creationAddress, delegateOf, gasBack, saltedAddress } from './calls'
+import { expandWords, Failure, fail, Frame, Kind, payWords, returned, returnedLength } from './frames'
+import { addBalance, destroy, refund, setBalance, setRefund, subtractBalance, transaction, warm } from './journal'
+import { scratchWords } from './layout'
+import { askAll, noteCall } from './needs'
+import {
+  callGas,
+  callStipend,
+  coldAccountGas,
+  Fork,
+  hashWordGas,
+  has,
+  initcodeBytesMax,
+  initcodeWordGas,
+  newAccountGas,
+  selfdestructGas,
+  selfdestructRefund,
+  valueTransferGas,
+} from './rules'
+import { clamped, clearWord, copyWord, isZero, putSmall, WORD } from './word'
+
+/** Whether the last instruction began a frame, which is to be run next; else its result is on the stack. */
+export let hasEntered: bool = false
+
+/** Gas for an inner frame that asks for `wanted` (a word) of what there is; negative where it cannot have it. */
+function gasForFrame(wanted: usize, available: i64): i64 {
+  const asked = clamped(wanted)
+  // EIP-150.
+  const most = has(Fork.TangerineWhistle) ? available - available / 64 : available
+  if (asked <= (most as u64)) return asked as i64
+  return has(Fork.TangerineWhistle) ? most : -1
+}
+
+/**
+ * CALL, CALLCODE, DELEGATECALL and STATICCALL. The result goes to where the last argument stood. Returns the gas that
+ * is left to the caller, negative for a failure.
+ */
+export function call(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
+  hasEntered = false
+  const takesValue = kind == Kind.Call || kind == Kind.CallCode
+  const to = sp - 2 * WORD
+  const given = sp - 3 * WORD
+  const inOffset = takesValue ? sp - 4 * WORD : sp - 3 * WORD
+  const inLength = inOffset - WORD
+  const outOffset = inOffset - 2 * WORD
+  const outLength = inOffset - 3 * WORD
+  const sendsValue = takesValue && !isZero(given)
+  if (kind == Kind.Call && sendsValue && frame.isStatic) return fail(Failure.WriteProtection)
+  gas = expandWords(frame, inOffset, inLength, gas)
+  if (gas < 0) return gas
+  gas = expandWords(frame, outOffset, outLength, gas)
+  if (gas < 0) return gas
+  const target = accessed(to)
+  gas -= has(Fork.Berlin) ? accessGas(target) : callGas
+  if (gas < 0) return fail(Failure.OutOfGas)
+  if (sendsValue) gas -= valueTransferGas
+  if (kind == Kind.Call && isNewAccount(target, sendsValue)) gas -= newAccountGas
+  if (gas < 0) return fail(Failure.OutOfGas)
+  const delegate = delegateOf(target)
+  if (delegate !== null) {
+    gas -= accessGas(delegate)
+    if (gas < 0) return fail(Failure.OutOfGas)
+  }
+  // A GAS right before asks for all there is.
+  const asksAll = frame.pc > frame.code && load<u8>(frame.pc - 1) == 0x5a
+  noteCall(frame, gas, asksAll ? askAll : (min(clamped(sp - WORD), i64.MAX_VALUE as u64) as i64), sendsValue ? callStipend : 0)
+  const forFrame = gasForFrame(sp - WORD, gas)
+  if (forFrame < 0) return fail(Failure.OutOfGas)
+  gas -= forFrame
+  let caller = frame.account.address
+  let value = given
+  if (kind == Kind.DelegateCall) {
+    caller = frame.caller
+    value = frame.value
+  } else if (kind == Kind.StaticCall) {
+    value = scratchWords + WORD
+    clearWord(value)
+  }
+  const input = frame.memory + (isZero(inLength) ? 0 : (load<u64>(inOffset) as usize))
+  frame.outOffset = isZero(outLength) ? 0 : load<u32>(outOffset)
+  frame.outLength = load<u32>(outLength)
+  frame.sp = outLength
+  const begun = beginCall(
+    frame.depth + 1,
+    kind,
+    frame.account,
+    target,
+    caller,
+    value,
+    input,
+    load<u32>(inLength),
+    sendsValue ? forFrame + callStipend : forFrame,
+    kind == Kind.StaticCall ? 1 : frame.isStatic,
+  )
+  if (begun == Begun.Entered) {
+    hasEntered = true
+    return gas
+  }
+  return gas + finishCall(frame, begun == Begun.Succeeded)
+}
+
+/** Hands the caller what an ended call returned; the result goes onto its stack. Returns the gas that comes back. */
+export function finishCall(frame: Frame, isSuccess: bool): i64 {
+  const length = min(frame.outLength, returnedLength)
+  if (length > 0) memory.copy(frame.memory + frame.outOffset, returned, length)
+  putSmall(frame.sp, isSuccess ? 1 : 0)
+  frame.sp += WORD
+  return gasBack
+}
+
+/** Hands the creator the address of what was created, or zero. Returns the gas that comes back. */
+export function finishCreation(frame: Frame, created: usize): i64 {
+  if (created == 0) clearWord(frame.sp)
+  else copyWord(created, frame.sp)
+  frame.sp += WORD
+  return gasBack
+}
+
+/** Whether a call makes an account that is to be paid for (EIP-161; before it any that is not there). */
+function isNewAccount(target: Account, sendsValue: bool): bool {
+  if (has(Fork.SpuriousDragon)) return sendsValue && (target.exists == 0 || isEmpty(target))
+  return target.exists == 0
+}
+
+/** CREATE and CREATE2. As {@link call}. */
+export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
+  hasEntered = false
+  if (frame.isStatic) return fail(Failure.WriteProtection)
+  const value = sp - WORD
+  const offset = sp - 2 * WORD
+  const length = sp - 3 * WORD
+  const isSalted = kind == Kind.Create2
+  gas = expandWords(frame, offset, length, gas)
+  if (gas < 0) return gas
+  if (has(Fork.Shanghai) && clamped(length) > (initcodeBytesMax as u64)) return fail(Failure.InitcodeTooLarge)
+  const wordGas = (has(Fork.Shanghai) ? initcodeWordGas : 0) + (isSalted ? hashWordGas : 0)
+  gas = payWords(length, wordGas, gas)
+  if (gas < 0) return gas
+  noteCall(frame, gas, has(Fork.TangerineWhistle) ? askAll : gas, 0)
+  const forFrame = has(Fork.TangerineWhistle) ? gas - gas / 64 : gas
+  gas -= forFrame
+  const bytes = load<u32>(length)
+  const initcode = frame.memory + (bytes == 0 ? 0 : (load<u64>(offset) as usize))
+  const creator = frame.account
+  const address = scratchWords + 7 * WORD
+  if (isSalted) saltedAddress(creator, sp - 4 * WORD, initcode, bytes, address)
+  else creationAddress(creator, creator.nonce, address)
+  frame.sp = isSalted ? sp - 4 * WORD : length
+  const begun = beginCreation(frame.depth + 1, kind, creator, address, value, initcode, bytes, forFrame)
+  if (begun == Begun.Entered) {
+    hasEntered = true
+    return gas
+  }
+  return gas + finishCreation(frame, 0)
+}
+
+/** SELFDESTRUCT. Returns the gas that is left, negative for a failure. */
+export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
+  if (frame.isStatic) return fail(Failure.WriteProtection)
+  const heir = accessed(beneficiary)
+  const account = frame.account
+  gas -= selfdestructGas
+  if (has(Fork.Berlin) && !warm(heir)) gas -= coldAccountGas
+  if (has(Fork.TangerineWhistle)) {
+    const sendsValue = !isZero(account.balance)
+    if (has(Fork.SpuriousDragon) ? sendsValue && (heir.exists == 0 || isEmpty(heir)) : heir.exists == 0) {
+      gas -= newAccountGas
+    }
+  }
+  if (gas < 0) return fail(Failure.OutOfGas)
+  if (account.destroyedTx != transaction) setRefund(refund + selfdestructRefund)
+  // EIP-6780: only what was created in this transaction ends; others merely send what they have.
+  const ends = !has(Fork.Cancun) || account.createdTx == transaction
+  if (heir == account) {
+    if (ends) {
+      clearWord(scratchWords)
+      setBalance(account, scratchWords)
+    }
+  } else {
+    copyWord(account.balance, scratchWords)
+    addBalance(heir, scratchWords)
+    subtractBalance(account, scratchWords)
+  }
+  if (ends) destroy(account)
+  return gas
+}

@@ -1,0 +1,281 @@
+/**
+ * Calls and creations: how a frame begins and how it ends (yellow paper, section 7 and 8). Owns what happens between
+ * frames; where the arguments stand on the stack and what the instruction costs is callOpcodes.ts.
+ */
+import { Account, codeOf, findAccount, hasCode } from './accounts'
+import { findJumps, jumpBytes, jumpsOf, keepCode, paddingBytes } from './code'
+import {
+  clearReturned,
+  Failure,
+  Frame,
+  frameAt,
+  keepReturned,
+  Kind,
+  placeReturned,
+  releaseMemory,
+} from './frames'
+import { releaseBlock, takeBlock } from './heap'
+import { runPrecompile } from './host'
+import { addBalance, create, mark, refund, setCode, setNonce, setRefund, subtractBalance, touch, undoTo, warm } from './journal'
+import { keccak256 } from './keccak'
+import { scratchWords, stacks } from './layout'
+import { newestLog, setNewestLog } from './logs'
+import { End, enterNeeds, leaveNeeds, returnNeed, setOutermostNeed } from './needs'
+import { codeByteGas, codeBytesMax, depthMax, Fork, has } from './rules'
+import { copyWord, isBelow, isZero, readAddress, reverseWord, WORD, writeAddress } from './word'
+
+/** What came of an attempt to begin a frame. */
+export enum Begun {
+  /** It failed at once; {@link why} says why, and {@link gasBack} what its caller gets back. */
+  Failed = 0,
+  /** It succeeded at once, without a frame. */
+  Succeeded = 1,
+  /** The frame is there. */
+  Entered = 2,
+}
+
+export let why: Failure = Failure.None
+export let gasBack: i64 = 0
+
+function failed(reason: Failure, gas: i64): Begun {
+  why = reason
+  gasBack = gas
+  return Begun.Failed
+}
+
+function succeeded(gas: i64): Begun {
+  why = Failure.None
+  gasBack = gas
+  return Begun.Succeeded
+}
+
+/** The account whose code an account's code stands for (EIP-7702); null where it is code of its own. */
+export function delegateOf(account: Account): Account | null {
+  if (!has(Fork.Prague) || !hasCode(account)) return null
+  const code = codeOf(account)
+  if (code.length != 23 || (load<u32>(code.bytes) & 0xffffff) != 0x0001ef) return null
+  readAddress(code.bytes + 3, scratchWords)
+  return findAccount(scratchWords)
+}
+
+/**
+ * Begins a call of `kind` by a frame at `depth - 1`, or by the transaction at depth 0. `payer` is who calls, and where
+ * CALLCODE and DELEGATECALL go on; `target` is whom the code is from. `caller` and `value` are words that the frame is
+ * told, `gas` is what it gets.
+ */
+export function beginCall(
+  depth: u32,
+  kind: u32,
+  payer: Account,
+  target: Account,
+  caller: usize,
+  value: usize,
+  input: usize,
+  inputLength: u32,
+  gas: i64,
+  isStatic: u32,
+): Begun {
+  clearReturned()
+  if (depth > depthMax) return failed(Failure.DepthReached, gas)
+  const pays = kind == Kind.Call || kind == Kind.CallCode
+  if (pays && !isZero(value) && isBelow(payer.balance, value)) return failed(Failure.InsufficientBalance, gas)
+  const marked = mark()
+  if (kind == Kind.Call) {
+    if (target.exists == 0) {
+      if (has(Fork.SpuriousDragon) && isZero(value) && target.precompile == 0) return succeeded(gas)
+      touch(target)
+    }
+    subtractBalance(payer, value)
+    addBalance(target, value)
+  } else if (kind == Kind.StaticCall) touch(target)
+  if (target.precompile != 0) return callPrecompile(depth, target, input, inputLength, gas, marked)
+  if (!hasCode(target)) return succeeded(gas)
+  const delegate = delegateOf(target)
+  const code = codeOf(delegate === null ? target : delegate)
+  if (code.length == 0) return succeeded(gas)
+  const frame = frameAt(depth)
+  frame.code = code.bytes
+  frame.codeLength = code.length
+  frame.jumps = jumpsOf(code)
+  frame.ownCode = 0
+  frame.account = kind == Kind.CallCode || kind == Kind.DelegateCall ? payer : target
+  open(frame, depth, kind, caller, value, input, inputLength, gas, marked)
+  frame.isStatic = isStatic
+  return Begun.Entered
+}
+
+function open(
+  frame: Frame,
+  depth: u32,
+  kind: u32,
+  caller: usize,
+  value: usize,
+  input: usize,
+  inputLength: u32,
+  gas: i64,
+  marked: usize,
+): void {
+  frame.depth = depth
+  frame.kind = kind
+  frame.pc = frame.code
+  frame.stack = depth == 0 ? stacks : frameAt(depth - 1).sp
+  frame.sp = frame.stack
+  frame.memoryRoom = 0
+  frame.memoryBytes = 0
+  frame.memory = 0
+  frame.gas = gas
+  frame.gasLimit = gas
+  frame.input = input
+  frame.inputLength = inputLength
+  frame.mark = marked
+  frame.newestLog = newestLog
+  frame.refund = refund
+  enterNeeds(frame, gas)
+  copyWord(caller, frame.caller)
+  copyWord(value, frame.value)
+}
+
+function callPrecompile(
+  depth: u32,
+  target: Account,
+  input: usize,
+  inputLength: u32,
+  gas: i64,
+  marked: usize,
+): Begun {
+  let used: i64
+  if (target.precompile == 4) {
+    used = 15 + 3 * (((inputLength + 31) >> 5) as i64)
+    if (used <= gas && inputLength > 0) memory.copy(placeReturned(inputLength), input, inputLength)
+  } else used = runPrecompile(target.precompile, input, inputLength, gas)
+  const isSuccess = used >= 0 && used <= gas
+  if (depth == 0) setOutermostNeed(used)
+  else returnNeed(frameAt(depth - 1), used, false, isSuccess ? used : gas, isSuccess ? End.Succeeded : End.Burnt)
+  if (isSuccess) return succeeded(gas - used)
+  clearReturned()
+  undoTo(marked)
+  return failed(used < 0 ? Failure.PrecompileFailed : Failure.OutOfGas, 0)
+}
+
+/**
+ * Begins a creation at the address (a word) by `creator`, whose nonce is counted here. `initcode` is copied.
+ */
+export function beginCreation(
+  depth: u32,
+  kind: u32,
+  creator: Account,
+  address: usize,
+  value: usize,
+  initcode: usize,
+  length: u32,
+  gas: i64,
+): Begun {
+  clearReturned()
+  if (depth > depthMax) return failed(Failure.DepthReached, gas)
+  if (!isZero(value) && isBelow(creator.balance, value)) return failed(Failure.InsufficientBalance, gas)
+  if (creator.nonce == u64.MAX_VALUE) return failed(Failure.NonceOverflow, gas)
+  // The nonce of a transaction's sender is counted before it begins.
+  if (depth > 0) setNonce(creator, creator.nonce + 1)
+  const account = findAccount(address)
+  if (has(Fork.Berlin)) warm(account)
+  if (account.nonce != 0 || hasCode(account) || (account.hasStorage && account.incarnation == 0)) {
+    if (depth > 0) returnNeed(frameAt(depth - 1), 0, false, gas, End.Burnt)
+    return failed(Failure.CreateCollision, 0)
+  }
+  const marked = mark()
+  create(account)
+  if (has(Fork.SpuriousDragon)) setNonce(account, 1)
+  subtractBalance(creator, value)
+  addBalance(account, value)
+  const frame = frameAt(depth)
+  const bytes = (length as usize) + paddingBytes + jumpBytes(length)
+  const block = takeBlock(bytes)
+  memory.copy(block, initcode, length)
+  memory.fill(block + length, 0, paddingBytes)
+  findJumps(block, length, block + length + paddingBytes)
+  frame.code = block
+  frame.codeLength = length
+  frame.jumps = block + length + paddingBytes
+  frame.ownCode = block
+  frame.ownCodeBytes = bytes as u32
+  frame.account = account
+  frame.isStatic = 0
+  open(frame, depth, kind, creator.address, value, 0, 0, gas, marked)
+  return Begun.Entered
+}
+
+/**
+ * Ends a frame that succeeded or reverted with `length` bytes at `from` of its memory, or failed. Leaves in
+ * {@link why} what came of it and in {@link gasBack} what is left of its gas.
+ */
+export function endFrame(frame: Frame, reason: Failure, from: usize, length: u32, gas: i64): void {
+  why = reason
+  gasBack = reason == Failure.None || reason == Failure.Reverted ? gas : 0
+  if (frame.isCreation && reason == Failure.None) deploy(frame, from, length)
+  if (why == Failure.None || why == Failure.Reverted) {
+    const isKept = length > 0 && (why == Failure.Reverted || !frame.isCreation || frame.depth == 0)
+    if (isKept && frame.memoryRoom != 0) {
+      keepReturned(frame.memory, frame.memoryRoom, from, length)
+      frame.memoryRoom = 0
+    } else clearReturned()
+  } else clearReturned()
+  if (why != Failure.None) {
+    undoTo(frame.mark)
+    setNewestLog(frame.newestLog)
+    setRefund(frame.refund)
+  }
+  const end = why == Failure.None ? End.Succeeded : why == Failure.Reverted ? End.Reverted : End.Burnt
+  leaveNeeds(frame, frame.depth == 0 ? null : frameAt(frame.depth - 1), frame.gasLimit - gasBack, end)
+  releaseMemory(frame)
+  if (frame.ownCode != 0) releaseBlock(frame.ownCode, frame.ownCodeBytes)
+}
+
+/** Makes what initcode returned the new account's code, or says why not. */
+function deploy(frame: Frame, from: usize, length: u32): void {
+  if (has(Fork.SpuriousDragon) && length > codeBytesMax) return refuse(Failure.CodeTooLarge)
+  if (has(Fork.London) && length > 0 && load<u8>(from) == 0xef) return refuse(Failure.InvalidCode)
+  const gas = gasBack - (length as i64) * codeByteGas
+  if (gas < 0) {
+    // Before Homestead the contract stays without code.
+    if (has(Fork.Homestead)) refuse(Failure.CodeStoreOutOfGas)
+    return
+  }
+  gasBack = gas
+  if (length == 0) return
+  keccak256(from, length, scratchWords)
+  setCode(frame.account, keepCode(from, length, scratchWords))
+}
+
+function refuse(reason: Failure): void {
+  why = reason
+  gasBack = 0
+}
+
+/** The address, as a word, of a contract that an account with this nonce creates (yellow paper, equation 88). */
+export function creationAddress(creator: Account, nonce: u64, out: usize): void {
+  const rlp = scratchWords
+  store<u8>(rlp + 1, 0x94)
+  writeAddress(creator.address, rlp + 2)
+  let end = rlp + 22
+  if (nonce == 0) store<u8>(end++, 0x80)
+  else if (nonce < 0x80) store<u8>(end++, nonce as u8)
+  else {
+    const bytes = ((71 - clz(nonce)) >> 3) as usize
+    store<u8>(end++, 0x80 + (bytes as u8))
+    for (let i = bytes; i > 0; i--) store<u8>(end++, (nonce >> (((i - 1) << 3) as u64)) as u8)
+  }
+  store<u8>(rlp, 0xc0 + ((end - rlp - 1) as u8))
+  keccak256(rlp, end - rlp, scratchWords + 2 * WORD)
+  readAddress(scratchWords + 2 * WORD + 12, out)
+}
+
+/** EIP-1014. `salt` is a word. */
+export function saltedAddress(creator: Account, salt: usize, initcode: usize, length: u32, out: usize): void {
+  const text = scratchWords + 4 * WORD
+  keccak256(initcode, length, text + 53)
+  store<u8>(text, 0xff)
+  writeAddress(creator.address, text + 1)
+  reverseWord(salt, text + 21)
+  keccak256(text, 85, scratchWords)
+  readAddress(scratchWords + 12, out)
+}

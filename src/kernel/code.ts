@@ -1,0 +1,110 @@
+/** Code by its hash, and where it may be jumped to. */
+import { Arena } from './heap'
+import { readCode } from './host'
+import { exchange } from './layout'
+import { hashOfWord, Record, Table } from './table'
+import { equals } from './word'
+
+/** Hash of no code, as bytes. */
+export const emptyCodeHash: usize = memory.data<u8>([
+  0xc5, 0xd2, 0x46, 0x01, 0x86, 0xf7, 0x23, 0x3c, 0x92, 0x7e, 0x7d, 0xb2, 0xdc, 0xc7, 0x03, 0xc0,
+  0xe5, 0x00, 0xb6, 0x53, 0xca, 0x82, 0x27, 0x3b, 0x7b, 0xfa, 0xd8, 0x04, 0x5d, 0x85, 0xa4, 0x70,
+])
+
+/** Zeros behind code: a STOP, and what a PUSH at the end takes. */
+export const paddingBytes: usize = 40
+
+@unmanaged
+export class Code extends Record {
+  length: u32
+  /** A bit for each byte at which a JUMPDEST stands; 0 before they are looked for. */
+  jumps: usize
+
+  /** 32 bytes. */
+  @inline
+  get codeHash(): usize {
+    return changetype<usize>(this) + 16
+  }
+  /** {@link length} bytes, and zeros behind them. */
+  @inline
+  get bytes(): usize {
+    return changetype<usize>(this) + headBytes
+  }
+}
+
+const headBytes: usize = 48
+
+const codes = changetype<Table>(memory.data(offsetof<Table>(), 16))
+const memoryOfCodes = changetype<Arena>(memory.data(offsetof<Arena>(), 16))
+
+/** After the heap was cleared. */
+export function forgetCodes(): void {
+  codes.forget()
+  memoryOfCodes.forget()
+}
+
+/** Code by its hash (32 bytes), which the host is asked for once. */
+export function findCode(hash: usize): Code {
+  codes.prepare()
+  const tableHash = hashOfWord(hash, 0)
+  let steps: u32 = 0
+  let found = codes.at(tableHash, 0)
+  while (found != 0) {
+    if (equals(changetype<Code>(found).codeHash, hash)) return changetype<Code>(found)
+    found = codes.at(tableHash, ++steps)
+  }
+  let bytes: usize
+  if (equals(hash, emptyCodeHash)) bytes = placeCode(0)
+  else {
+    memory.copy(exchange, hash, 32)
+    bytes = readCode()
+  }
+  const code = changetype<Code>(bytes - headBytes)
+  memory.copy(code.codeHash, hash, 32)
+  codes.put(tableHash, steps, changetype<usize>(code))
+  return code
+}
+
+/** Room for code of so many bytes; where to write them. */
+export function placeCode(length: u32): usize {
+  const code = changetype<Code>(memoryOfCodes.take(headBytes + length + paddingBytes))
+  code.length = length
+  code.jumps = 0
+  memory.fill(code.bytes + length, 0, paddingBytes)
+  return code.bytes
+}
+
+/** Keeps code that is in memory, under its hash (32 bytes). */
+export function keepCode(from: usize, length: u32, hash: usize): Code {
+  const code = changetype<Code>(placeCode(length) - headBytes)
+  memory.copy(code.bytes, from, length)
+  memory.copy(code.codeHash, hash, 32)
+  return code
+}
+
+export function jumpsOf(code: Code): usize {
+  if (code.jumps == 0) {
+    code.jumps = memoryOfCodes.take(jumpBytes(code.length))
+    findJumps(code.bytes, code.length, code.jumps)
+  }
+  return code.jumps
+}
+
+/** Bytes of the bits for code of this length. */
+// @ts-ignore: decorator
+@inline
+export function jumpBytes(length: u32): usize {
+  return (length >> 3) + 1
+}
+
+/** Sets a bit for each JUMPDEST that is no operand of a PUSH (yellow paper 9.4.3). */
+export function findJumps(bytes: usize, length: u32, bits: usize): void {
+  memory.fill(bits, 0, jumpBytes(length))
+  for (let at: u32 = 0; at < length; at++) {
+    const opcode = load<u8>(bytes + at)
+    if (opcode == 0x5b) {
+      const byte = bits + (at >> 3)
+      store<u8>(byte, load<u8>(byte) | ((1 as u8) << ((at & 7) as u8)))
+    } else if (opcode >= 0x60 && opcode <= 0x7f) at += opcode - 0x5f
+  }
+}

@@ -1,0 +1,254 @@
+/**
+ * Call frames as records in linear memory, so that depth costs no native stack. Owns their members, their memory
+ * (the EVM's) and what it costs, and the data that the last inner frame returned.
+ */
+import { Account } from './accounts'
+import { blockBytes, releaseBlock, takeBlock } from './heap'
+import { frameBytes, frames } from './layout'
+import { Log } from './logs'
+import { Part } from './needs'
+import { copyWordGas } from './rules'
+import { clamped, isSmall } from './word'
+
+/** Why a frame failed; the host has the words. */
+export enum Failure {
+  None = 0,
+  OutOfGas,
+  StackUnderflow,
+  StackOverflow,
+  InvalidOpcode,
+  InvalidJump,
+  WriteProtection,
+  ReturnDataOutOfBounds,
+  /** A size that no gas could pay for. */
+  GasOverflow,
+  DepthReached,
+  InsufficientBalance,
+  CreateCollision,
+  CodeTooLarge,
+  CodeStoreOutOfGas,
+  InvalidCode,
+  InitcodeTooLarge,
+  PrecompileFailed,
+  NonceOverflow,
+  Reverted,
+}
+
+/** What made a frame. The number is the opcode. */
+export namespace Kind {
+  export const Create: u32 = 0xf0
+  export const Call: u32 = 0xf1
+  export const CallCode: u32 = 0xf2
+  export const DelegateCall: u32 = 0xf4
+  export const Create2: u32 = 0xf5
+  export const StaticCall: u32 = 0xfa
+}
+
+@unmanaged
+export class Frame {
+  code: usize
+  codeLength: u32
+  jumps: usize
+  /** Address of the next instruction. */
+  pc: usize
+  /** Behind the topmost word. */
+  sp: usize
+  stack: usize
+  memory: usize
+  /** Bytes of the memory's block; 0 while there is none. */
+  memoryRoom: u32
+  /** A multiple of 32. */
+  memoryBytes: u32
+  isStatic: u32
+  gas: i64
+  /** Whose storage and balance are used. */
+  account: Account
+  kind: u32
+  input: usize
+  inputLength: u32
+  /** Where the caller's memory takes what is returned. */
+  outOffset: u32
+  outLength: u32
+  // What to go back to when the frame fails.
+  mark: usize
+  newestLog: Log | null
+  /** Block that holds initcode and its jumps; 0 for none. */
+  ownCode: usize
+  ownCodeBytes: u32
+  depth: u32
+  refund: i64
+  gasLimit: i64
+  // See needs.ts.
+  partGas: i64
+  need: i64
+  ownNeed: i64
+  callConsumed: i64
+  callAsked: i64
+  callStipend: i64
+  parts: Part | null
+  pad: u32
+  c0: u64
+  c1: u64
+  c2: u64
+  c3: u64
+  v0: u64
+  v1: u64
+  v2: u64
+  v3: u64
+
+  @inline
+  get caller(): usize {
+    return changetype<usize>(this) + offsetof<Frame>('c0')
+  }
+  @inline
+  get value(): usize {
+    return changetype<usize>(this) + offsetof<Frame>('v0')
+  }
+  @inline
+  get isCreation(): bool {
+    return this.kind == Kind.Create || this.kind == Kind.Create2
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+export function frameAt(depth: u32): Frame {
+  return changetype<Frame>(frames + (depth as usize) * frameBytes)
+}
+
+/** Why the instruction at hand cannot be executed. */
+export let failure: Failure = Failure.None
+
+/** Notes why, and returns what stands for gas that is not enough. */
+export function fail(why: Failure): i64 {
+  failure = why
+  return -1
+}
+
+// Data that the last inner frame returned: where, how much, and the block that it lies in (0: no block of its own).
+export let returned: usize = 0
+export let returnedLength: u32 = 0
+let returnedBlock: usize = 0
+let returnedRoom: u32 = 0
+
+/** There is no returned data any more. */
+export function clearReturned(): void {
+  if (returnedBlock != 0) releaseBlock(returnedBlock, returnedRoom)
+  returnedBlock = 0
+  returned = 0
+  returnedLength = 0
+}
+
+/** After the heap was cleared. */
+export function forgetReturned(): void {
+  returnedBlock = 0
+  returned = 0
+  returnedLength = 0
+}
+
+/** Takes a block over whose part at `from` is what was returned. */
+export function keepReturned(block: usize, room: u32, from: usize, length: u32): void {
+  clearReturned()
+  returnedBlock = block
+  returnedRoom = room
+  returned = from
+  returnedLength = length
+}
+
+/** A place for returned data of so many bytes. */
+export function placeReturned(length: u32): usize {
+  clearReturned()
+  if (length == 0) return 0
+  const block = takeBlock(length)
+  keepReturned(block, blockBytes(length) as u32, block, length)
+  return block
+}
+
+/** Cost of a memory of so many words (yellow paper, equation 328). */
+// @ts-ignore: decorator
+@inline
+function memoryGas(words: u64): u64 {
+  return 3 * words + words * words / 512
+}
+
+/** Largest memory whose cost fits in 64 bits, as go-ethereum has it. */
+const memoryBytesMax: u64 = 0x1fffffffe0
+
+/** Pays for memory up to `offset + length` and provides it. Returns the gas that is left, negative for a failure. */
+export function expand(frame: Frame, offset: u64, length: u64, gas: i64): i64 {
+  if (length == 0) return gas
+  const end = offset + length
+  if (end < offset || end > memoryBytesMax) return fail(Failure.GasOverflow)
+  const before = frame.memoryBytes as u64
+  if (end <= before) return gas
+  const words = (end + 31) >> 5
+  gas -= (memoryGas(words) - memoryGas(before >> 5)) as i64
+  if (gas < 0) return fail(Failure.OutOfGas)
+  provide(frame, (words as u32) << 5)
+  return gas
+}
+
+/** {@link expand} for a place and a length that are words on the stack. */
+export function expandWords(frame: Frame, offset: usize, length: usize, gas: i64): i64 {
+  if (!isSmall(length)) return fail(Failure.GasOverflow)
+  if (load<u64>(length) == 0) return gas
+  if (!isSmall(offset)) return fail(Failure.GasOverflow)
+  return expand(frame, load<u64>(offset), load<u64>(length), gas)
+}
+
+function provide(frame: Frame, bytes: u32): void {
+  if (bytes > frame.memoryRoom) {
+    const block = takeBlock(bytes)
+    if (frame.memoryRoom != 0) {
+      memory.copy(block, frame.memory, frame.memoryBytes)
+      releaseBlock(frame.memory, frame.memoryRoom)
+    }
+    frame.memory = block
+    frame.memoryRoom = blockBytes(bytes) as u32
+  }
+  memory.fill(frame.memory + frame.memoryBytes, 0, bytes - frame.memoryBytes)
+  frame.memoryBytes = bytes
+}
+
+/** Gives the frame's memory back. */
+export function releaseMemory(frame: Frame): void {
+  if (frame.memoryRoom != 0) releaseBlock(frame.memory, frame.memoryRoom)
+  frame.memoryRoom = 0
+}
+
+/** Pays for copying so many bytes (a word on the stack), or for hashing them, by the word. */
+// @ts-ignore: decorator
+@inline
+export function payWords(length: usize, wordGas: i64, gas: i64): i64 {
+  const bytes = clamped(length)
+  if (bytes > memoryBytesMax) return fail(Failure.GasOverflow)
+  gas -= (((bytes + 31) >> 5) as i64) * wordGas
+  return gas < 0 ? fail(Failure.OutOfGas) : gas
+}
+
+/**
+ * CALLDATACOPY, CODECOPY and their like: `length` bytes of a source from `from` on to memory at `to`, with zeros where
+ * the source has ended. The arguments after the source are words on the stack.
+ */
+export function copyIn(
+  frame: Frame,
+  source: usize,
+  sourceLength: u64,
+  to: usize,
+  from: usize,
+  length: usize,
+  gas: i64,
+): i64 {
+  gas = payWords(length, copyWordGas, gas)
+  if (gas < 0) return gas
+  gas = expandWords(frame, to, length, gas)
+  if (gas < 0) return gas
+  const bytes = load<u64>(length)
+  if (bytes == 0) return gas
+  const start = clamped(from)
+  const there = start < sourceLength ? min(sourceLength - start, bytes) : 0
+  const target = frame.memory + (load<u64>(to) as usize)
+  if (there > 0) memory.copy(target, source + (start as usize), there as usize)
+  if (there < bytes) memory.fill(target + (there as usize), 0, (bytes - there) as usize)
+  return gas
+}

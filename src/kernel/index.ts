@@ -1,0 +1,172 @@
+/**
+ * The EVM of Tidegate: executes messages on a state that it learns from the host as it goes. Compiled to WebAssembly;
+ * knows nothing of the rest. What is exported here is for `evm/kernel.ts` alone. Numbers and hashes in the exchange
+ * have the most significant byte first.
+ */
+import { Account, balanceOffset, codeHashOffset, codeOf, findAccount, findSlot, forgetAccounts, keyOffset, Slot, takeListed, valueOffset } from './accounts'
+import { Begun, beginCall, beginCreation, creationAddress, gasBack, why } from './calls'
+import { Code, forgetCodes, keepCode, placeCode } from './code'
+import { setBlobHashes } from './context'
+import { clearReturned, forgetReturned, Kind, placeReturned, returned, returnedLength } from './frames'
+import { clearHeap, heapBytes, limitHeap } from './heap'
+import { clearStopReason, stopReason } from './host'
+import {
+  addBalance,
+  endAccounts,
+  forgetJournal,
+  refund,
+  setBalance,
+  setCode,
+  setNonce,
+  setSlot,
+  startJournal,
+  subtractBalance,
+  touch,
+  transactionArena,
+  undoTo,
+  warm,
+  warmSlot,
+} from './journal'
+import { keccak256 } from './keccak'
+import { exchange, scratchWords } from './layout'
+import { Log, newestLog, setNewestLog } from './logs'
+import { failedOpcode, failedStackWords, gasLeft, run, setGasLeft } from './loop'
+import { bindsOutermost, isLinear, neededGas, startNeeds } from './needs'
+import { setFork } from './rules'
+import { setSeed } from './table'
+import { forgetTransients, startTransients } from './transient'
+import { readAddress, reverseWord, WORD } from './word'
+
+export { endAccounts, limitHeap, placeCode, setBlobHashes, setFork, takeListed, placeReturned as placeOutput }
+export { bindsOutermost, isLinear, neededGas }
+export { failedOpcode, failedStackWords, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, why }
+
+// Where the host finds members of records.
+export { balanceOffset, codeHashOffset, keyOffset, valueOffset }
+export const nonceOffset: usize = offsetof<Account>('nonce')
+export const existsOffset: usize = offsetof<Account>('exists')
+export const warmTxOffset: usize = offsetof<Account>('warmTx')
+export const incarnationOffset: usize = offsetof<Account>('incarnation')
+export const precompileOffset: usize = offsetof<Account>('precompile')
+export const nextListedOffset: usize = offsetof<Account>('nextListed')
+export const slotsOffset: usize = offsetof<Account>('slots')
+export const slotIncarnationOffset: usize = offsetof<Slot>('incarnation')
+export const nextOfAccountOffset: usize = offsetof<Slot>('nextOfAccount')
+export const codeLengthOffset: usize = offsetof<Code>('length')
+
+/** Forgets all state and takes all memory back, after a trap as well. `seed` is random. */
+export function clear(seed: u64): void {
+  clearHeap()
+  setSeed(seed)
+  forgetAccounts()
+  forgetCodes()
+  forgetJournal()
+  forgetTransients()
+  forgetReturned()
+  clearStopReason()
+  setNewestLog(null)
+}
+
+export function beginTransaction(): void {
+  startTransients()
+  startJournal()
+  startNeeds()
+  setNewestLog(null)
+}
+
+/** Takes back what the transaction has changed. */
+export function revertTransaction(): void {
+  clearReturned()
+  undoTo(0)
+}
+
+/** Memory that lives as long as the transaction. */
+export function placeInput(bytes: usize): usize {
+  return transactionArena.take(bytes)
+}
+
+/** The account whose address (20 bytes) is in the exchange. */
+export function accountOf(): Account {
+  readAddress(exchange, scratchWords)
+  return findAccount(scratchWords)
+}
+
+/** The slot of an account whose key (32 bytes) is in the exchange. */
+export function slotOf(account: Account): Slot {
+  reverseWord(exchange, scratchWords)
+  return findSlot(account, scratchWords)
+}
+
+/** Where the bytes of an account's code stand. */
+export function codeBytesOf(account: Account): usize {
+  return codeOf(account).bytes
+}
+
+export function codeLengthOf(account: Account): u32 {
+  return codeOf(account).length
+}
+
+export function warmAccount(account: Account): void {
+  warm(account)
+}
+
+export function warmSlotOf(slot: Slot): void {
+  warmSlot(slot)
+}
+
+/** Sets a balance to the number (32 bytes) in the exchange. */
+export function changeBalance(account: Account): void {
+  touch(account)
+  reverseWord(exchange, scratchWords)
+  setBalance(account, scratchWords)
+}
+
+/** Adds the number (32 bytes) in the exchange to a balance; an empty account is touched. */
+export function creditBalance(account: Account): void {
+  reverseWord(exchange, scratchWords)
+  addBalance(account, scratchWords)
+}
+
+export function debitBalance(account: Account): void {
+  reverseWord(exchange, scratchWords)
+  subtractBalance(account, scratchWords)
+}
+
+export function changeNonce(account: Account, nonce: u64): void {
+  touch(account)
+  setNonce(account, nonce)
+}
+
+/** Gives an account code that was written where {@link placeInput} said. */
+export function changeCode(account: Account, from: usize, length: u32): void {
+  touch(account)
+  keccak256(from, length, scratchWords)
+  setCode(account, keepCode(from, length, scratchWords))
+}
+
+/** Sets a slot to the value (32 bytes) in the exchange. */
+export function changeSlot(slot: Slot): void {
+  reverseWord(exchange, scratchWords)
+  setSlot(slot, scratchWords)
+}
+
+/** Calls `to` with the value (32 bytes) in the exchange. `why` says what came of it, `gasLeft` what is left. */
+export function runCall(sender: Account, to: Account, input: usize, length: u32, gas: i64): void {
+  const value = scratchWords + 5 * WORD
+  reverseWord(exchange, value)
+  finish(beginCall(0, Kind.Call, sender, to, sender.address, value, input, length, gas, 0))
+}
+
+/** Creates a contract, whose address follows from `nonce`; otherwise as {@link runCall}. */
+export function runCreation(sender: Account, nonce: u64, initcode: usize, length: u32, gas: i64): void {
+  const value = scratchWords + 5 * WORD
+  const address = scratchWords + 7 * WORD
+  reverseWord(exchange, value)
+  creationAddress(sender, nonce, address)
+  finish(beginCreation(0, Kind.Create, sender, address, value, initcode, length, gas))
+}
+
+function finish(begun: Begun): void {
+  if (begun == Begun.Entered) run()
+  else setGasLeft(gasBack)
+}

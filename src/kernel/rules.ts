@@ -1,0 +1,214 @@
+/**
+ * What changes from fork to fork: which opcodes there are, what they cost, how much of the stack they take and leave.
+ * Owns the table of opcodes, of which a fork is some rows, and the prices that depend on more than the opcode.
+ * Yellow paper, appendix G and H; each row and price names the proposal it comes from where there is one.
+ */
+import { opcodeTable } from './layout'
+
+/** Forks in the order in which they became active; numbers as in `chain/forks.ts`. */
+export namespace Fork {
+  export const Frontier: i32 = 0
+  export const Homestead: i32 = 1
+  export const TangerineWhistle: i32 = 3
+  export const SpuriousDragon: i32 = 4
+  export const Byzantium: i32 = 5
+  export const Constantinople: i32 = 6
+  export const Petersburg: i32 = 7
+  export const Istanbul: i32 = 8
+  export const Berlin: i32 = 10
+  export const London: i32 = 11
+  export const Paris: i32 = 14
+  export const Shanghai: i32 = 15
+  export const Cancun: i32 = 16
+  export const Prague: i32 = 17
+  export const Osaka: i32 = 18
+}
+
+export let fork: i32 = -1
+
+/** Whether the rules of a fork hold. */
+// @ts-ignore: decorator
+@inline
+export function has(since: i32): bool {
+  return fork >= since
+}
+
+/** SLOAD before Berlin (EIP-150, EIP-1884). */
+export let sloadGas: i64 = 0
+/** BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH and calls before Berlin (EIP-150, EIP-1884). */
+export let balanceGas: i64 = 0
+export let externalCodeGas: i64 = 0
+export let codeHashGas: i64 = 0
+export let callGas: i64 = 0
+/** For each byte of an exponent (EIP-160). */
+export let exponentByteGas: i64 = 0
+/** SSTORE of a slot that this transaction has written before, or that stays what it is (EIP-1283, 2200, 2929). */
+export let dirtySlotGas: i64 = 0
+/** SSTORE that changes a slot that was not zero (2929: without the cold access). */
+export let resetSlotGas: i64 = 0
+/** Given back for a slot that becomes zero (EIP-3529). */
+export let clearedSlotRefund: i64 = 0
+/** SELFDESTRUCT (EIP-150) and what it gives back (EIP-3529: nothing). */
+export let selfdestructGas: i64 = 0
+export let selfdestructRefund: i64 = 0
+
+// EIP-2929.
+export const warmAccessGas: i64 = 100
+export const coldAccountGas: i64 = 2600
+export const coldSlotGas: i64 = 2100
+
+export const setSlotGas: i64 = 20000
+/** EIP-2200: SSTORE fails with this much gas or less. */
+export const sstoreSentryGas: i64 = 2300
+export const callStipend: i64 = 2300
+export const valueTransferGas: i64 = 9000
+export const newAccountGas: i64 = 25000
+export const createGas: i64 = 32000
+export const codeByteGas: i64 = 200
+export const hashWordGas: i64 = 6
+export const copyWordGas: i64 = 3
+export const logGas: i64 = 375
+export const logByteGas: i64 = 8
+/** EIP-3860: for each word of initcode. */
+export const initcodeWordGas: i64 = 2
+/** EIP-170. */
+export const codeBytesMax: u32 = 24576
+/** EIP-3860. */
+export const initcodeBytesMax: u32 = 49152
+export const depthMax: u32 = 1024
+
+const stackMax: u32 = 1024
+
+/** opcode, first fork, static gas, words taken, words left. Rows with the same opcode: the last that holds counts. */
+const opcodes = memory.data<u16>([
+  0x00, 0, 0, 0, 0,
+  0x01, 0, 3, 2, 1,
+  0x02, 0, 5, 2, 1,
+  0x03, 0, 3, 2, 1,
+  0x04, 0, 5, 2, 1,
+  0x05, 0, 5, 2, 1,
+  0x06, 0, 5, 2, 1,
+  0x07, 0, 5, 2, 1,
+  0x08, 0, 8, 3, 1,
+  0x09, 0, 8, 3, 1,
+  0x0a, 0, 10, 2, 1,
+  0x0b, 0, 5, 2, 1,
+  0x10, 0, 3, 2, 1,
+  0x11, 0, 3, 2, 1,
+  0x12, 0, 3, 2, 1,
+  0x13, 0, 3, 2, 1,
+  0x14, 0, 3, 2, 1,
+  0x15, 0, 3, 1, 1,
+  0x16, 0, 3, 2, 1,
+  0x17, 0, 3, 2, 1,
+  0x18, 0, 3, 2, 1,
+  0x19, 0, 3, 1, 1,
+  0x1a, 0, 3, 2, 1,
+  0x1b, 6, 3, 2, 1, // EIP-145
+  0x1c, 6, 3, 2, 1,
+  0x1d, 6, 3, 2, 1,
+  0x1e, 18, 5, 1, 1, // EIP-7939
+  0x20, 0, 30, 2, 1,
+  0x30, 0, 2, 0, 1,
+  0x31, 0, 0, 1, 1,
+  0x32, 0, 2, 0, 1,
+  0x33, 0, 2, 0, 1,
+  0x34, 0, 2, 0, 1,
+  0x35, 0, 3, 1, 1,
+  0x36, 0, 2, 0, 1,
+  0x37, 0, 3, 3, 0,
+  0x38, 0, 2, 0, 1,
+  0x39, 0, 3, 3, 0,
+  0x3a, 0, 2, 0, 1,
+  0x3b, 0, 0, 1, 1,
+  0x3c, 0, 0, 4, 0,
+  0x3d, 5, 2, 0, 1, // EIP-211
+  0x3e, 5, 3, 3, 0,
+  0x3f, 6, 0, 1, 1, // EIP-1052
+  0x40, 0, 20, 1, 1,
+  0x41, 0, 2, 0, 1,
+  0x42, 0, 2, 0, 1,
+  0x43, 0, 2, 0, 1,
+  0x44, 0, 2, 0, 1,
+  0x45, 0, 2, 0, 1,
+  0x46, 8, 2, 0, 1, // EIP-1344
+  0x47, 8, 5, 0, 1, // EIP-1884
+  0x48, 11, 2, 0, 1, // EIP-3198
+  0x49, 16, 3, 1, 1, // EIP-4844
+  0x4a, 16, 2, 0, 1, // EIP-7516
+  0x50, 0, 2, 1, 0,
+  0x51, 0, 3, 1, 1,
+  0x52, 0, 3, 2, 0,
+  0x53, 0, 3, 2, 0,
+  0x54, 0, 0, 1, 1,
+  0x55, 0, 0, 2, 0,
+  0x56, 0, 8, 1, 0,
+  0x57, 0, 10, 2, 0,
+  0x58, 0, 2, 0, 1,
+  0x59, 0, 2, 0, 1,
+  0x5a, 0, 2, 0, 1,
+  0x5b, 0, 1, 0, 0,
+  0x5c, 16, 100, 1, 1, // EIP-1153
+  0x5d, 16, 100, 2, 0,
+  0x5e, 16, 3, 3, 0, // EIP-5656
+  0x5f, 15, 2, 0, 1, // EIP-3855
+  0xa0, 0, 375, 2, 0,
+  0xa1, 0, 750, 3, 0,
+  0xa2, 0, 1125, 4, 0,
+  0xa3, 0, 1500, 5, 0,
+  0xa4, 0, 1875, 6, 0,
+  0xf0, 0, 32000, 3, 1,
+  0xf1, 0, 0, 7, 1,
+  0xf2, 0, 0, 7, 1,
+  0xf3, 0, 0, 2, 0,
+  0xf4, 1, 0, 6, 1, // EIP-7
+  0xf5, 6, 32000, 4, 1, // EIP-1014
+  0xfa, 5, 0, 6, 1, // EIP-214
+  0xfd, 5, 0, 2, 0, // EIP-140
+  0xff, 0, 0, 1, 0,
+])
+const opcodeRows: usize = 85
+const rowBytes: usize = 10
+
+/** In place of bytes on the stack: the opcode does not exist, and no stack is deep enough for it. */
+export const missingOpcode: u32 = 0xffff
+
+/**
+ * An entry of the opcode table: bits 0 to 15 static gas, 16 to 31 bytes that have to be on the stack, 32 to 63 how
+ * many more may be there.
+ */
+function putOpcode(opcode: usize, gas: u32, taken: u32, left: u32): void {
+  const mostWords = stackMax + taken - left
+  const room = ((mostWords < stackMax ? mostWords : stackMax) - taken) << 5
+  store<u32>(opcodeTable + (opcode << 3), gas | ((taken << 5) << 16))
+  store<u32>(opcodeTable + (opcode << 3), room, 4)
+}
+
+/** Takes the rules of a fork. */
+export function setFork(number: i32): void {
+  if (number == fork) return
+  fork = number
+  for (let opcode: usize = 0; opcode < 256; opcode++) {
+    store<u64>(opcodeTable + (opcode << 3), (missingOpcode as u64) << 16)
+  }
+  for (let i: usize = 0; i < opcodeRows; i++) {
+    const row = opcodes + i * rowBytes
+    if (has(load<u16>(row, 2))) putOpcode(load<u16>(row), load<u16>(row, 4), load<u16>(row, 6), load<u16>(row, 8))
+  }
+  for (let i: usize = 0; i < 32; i++) putOpcode(0x60 + i, 3, 0, 1)
+  for (let i: u32 = 0; i < 16; i++) {
+    putOpcode(0x80 + i, 3, i + 1, i + 2)
+    putOpcode(0x90 + i, 3, i + 2, i + 2)
+  }
+  sloadGas = has(Fork.Istanbul) ? 800 : has(Fork.TangerineWhistle) ? 200 : 50
+  balanceGas = has(Fork.Istanbul) ? 700 : has(Fork.TangerineWhistle) ? 400 : 20
+  externalCodeGas = has(Fork.TangerineWhistle) ? 700 : 20
+  codeHashGas = has(Fork.Istanbul) ? 700 : 400
+  callGas = has(Fork.TangerineWhistle) ? 700 : 40
+  exponentByteGas = has(Fork.SpuriousDragon) ? 50 : 10
+  dirtySlotGas = has(Fork.Berlin) ? warmAccessGas : has(Fork.Istanbul) ? 800 : 200
+  resetSlotGas = has(Fork.Berlin) ? 5000 - coldSlotGas : 5000
+  clearedSlotRefund = has(Fork.London) ? 4800 : 15000
+  selfdestructGas = has(Fork.TangerineWhistle) ? 5000 : 0
+  selfdestructRefund = has(Fork.London) ? 0 : 24000
+}

@@ -1,0 +1,81 @@
+/** SLOAD and SSTORE, TLOAD and TSTORE: what they cost and do. */
+import { findSlot, Slot } from './accounts'
+import { Failure, fail, Frame } from './frames'
+import { originalOf, refund, setRefund, setSlot, setValue, transaction, warmSlot } from './journal'
+import { noteSstore } from './needs'
+import {
+  clearedSlotRefund,
+  coldSlotGas,
+  dirtySlotGas,
+  Fork,
+  has,
+  resetSlotGas,
+  setSlotGas,
+  sloadGas,
+  sstoreSentryGas,
+  warmAccessGas,
+} from './rules'
+import { findTransient } from './transient'
+import { copyWord, equals, isZero } from './word'
+
+/** The key at `key` becomes the value. Returns the gas that is left, negative for a failure. */
+export function loadSlot(frame: Frame, key: usize, gas: i64): i64 {
+  const slot = findSlot(frame.account, key)
+  slot.seenTx = transaction
+  if (has(Fork.Berlin)) gas -= warmSlot(slot) ? warmAccessGas : coldSlotGas
+  else gas -= sloadGas
+  if (gas < 0) return fail(Failure.OutOfGas)
+  copyWord(slot.value, key)
+  return gas
+}
+
+export function storeSlot(frame: Frame, key: usize, value: usize, gas: i64): i64 {
+  if (frame.isStatic) return fail(Failure.WriteProtection)
+  noteSstore(frame, gas)
+  if (has(Fork.Istanbul) && gas <= sstoreSentryGas) return fail(Failure.OutOfGas)
+  const slot = findSlot(frame.account, key)
+  slot.seenTx = transaction
+  if (has(Fork.Berlin) && !warmSlot(slot)) gas -= coldSlotGas
+  const isNet = has(Fork.Istanbul) || (has(Fork.Constantinople) && !has(Fork.Petersburg))
+  gas -= isNet ? netGas(slot, value) : grossGas(slot, value)
+  if (gas < 0) return fail(Failure.OutOfGas)
+  if (!equals(slot.value, value)) setSlot(slot, value)
+  return gas
+}
+
+/** Yellow paper before EIP-1283. */
+function grossGas(slot: Slot, value: usize): i64 {
+  const wasZero = isZero(slot.value)
+  const isToBeZero = isZero(value)
+  if (wasZero && !isToBeZero) return setSlotGas
+  if (!wasZero && isToBeZero) setRefund(refund + clearedSlotRefund)
+  return resetSlotGas
+}
+
+/** EIP-1283, EIP-2200, EIP-2929 and EIP-3529, which differ in numbers only. */
+function netGas(slot: Slot, value: usize): i64 {
+  if (equals(slot.value, value)) return dirtySlotGas
+  const original = originalOf(slot)
+  if (equals(original, slot.value)) {
+    if (isZero(original)) return setSlotGas
+    if (isZero(value)) setRefund(refund + clearedSlotRefund)
+    return resetSlotGas
+  }
+  let change: i64 = 0
+  if (!isZero(original)) {
+    if (isZero(slot.value)) change -= clearedSlotRefund
+    else if (isZero(value)) change += clearedSlotRefund
+  }
+  if (equals(original, value)) change += (isZero(original) ? setSlotGas : resetSlotGas) - dirtySlotGas
+  setRefund(refund + change)
+  return dirtySlotGas
+}
+
+/** The key at `key` becomes the value. */
+export function loadTransient(frame: Frame, key: usize): void {
+  copyWord(findTransient(frame.account, key).value, key)
+}
+
+export function storeTransient(frame: Frame, key: usize, value: usize): void {
+  setValue(findTransient(frame.account, key), value)
+}

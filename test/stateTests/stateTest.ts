@@ -1,0 +1,329 @@
+/**
+ * Ethereum's state tests (https://github.com/ethereum/execution-specs, legacy: ethereum/tests): one transaction on a
+ * given state, and for each fork the state root and the hash of the logs that follow.
+ */
+
+import { blobBaseFee } from '../../src/chain/feeMarket.js'
+import type { BlobParameters, ForkName } from '../../src/chain/forks.js'
+import { includesFork } from '../../src/chain/forks.js'
+import { recoverAuthorities } from '../../src/evm/authorizations.js'
+import { JobWatch } from '../../src/evm/jobWatch.js'
+import { type BlockWords, Kernel, type PrecompileRun } from '../../src/evm/kernel.js'
+import { InvalidTransactionError, runTransaction, type Transaction } from '../../src/evm/transaction.js'
+import {
+  type Address,
+  bytesToHex,
+  type Hash32,
+  hexToBytes,
+  padLeft,
+  toHash32,
+  trimLeft,
+} from '../../src/primitives/bytes.js'
+import { emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
+import { encodeRlp } from '../../src/primitives/rlp.js'
+import { type Account, encodeAccount } from '../../src/state/account.js'
+import type { StateView } from '../../src/state/stateView.js'
+import { type TrieChange, updateTrie } from '../../src/state/trie.js'
+
+interface JsonAccount {
+  readonly balance: string
+  readonly nonce: string
+  readonly code: string
+  readonly storage: Readonly<Record<string, string>>
+}
+
+export interface JsonStateTest {
+  readonly env: Readonly<Record<string, string>>
+  readonly pre: Readonly<Record<string, JsonAccount>>
+  readonly transaction: Readonly<Record<string, unknown>>
+  readonly post: Readonly<Record<string, readonly JsonPost[]>>
+  readonly config?: {
+    readonly blobSchedule?: Readonly<
+      Record<string, { target: string; max: string; baseFeeUpdateFraction: string }>
+    >
+  }
+}
+
+export interface JsonPost {
+  readonly hash: string
+  readonly logs: string
+  readonly indexes: { readonly data: number; readonly gas: number; readonly value: number }
+  readonly expectException?: string
+}
+
+export const forkOfName: ReadonlyMap<string, ForkName> = new Map([
+  ['Frontier', 'chainstart'],
+  ['Homestead', 'homestead'],
+  ['EIP150', 'tangerineWhistle'],
+  ['EIP158', 'spuriousDragon'],
+  ['Byzantium', 'byzantium'],
+  ['Constantinople', 'constantinople'],
+  ['ConstantinopleFix', 'petersburg'],
+  ['Istanbul', 'istanbul'],
+  ['Berlin', 'berlin'],
+  ['London', 'london'],
+  ['Paris', 'paris'],
+  ['Merge', 'paris'],
+  ['Shanghai', 'shanghai'],
+  ['Cancun', 'cancun'],
+  ['Prague', 'prague'],
+  ['Osaka', 'osaka'],
+])
+
+const defaultBlobs: readonly (readonly [ForkName, BlobParameters])[] = [
+  ['prague', { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716n }],
+  ['cancun', { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477n }],
+]
+
+interface MapAccount extends Account {
+  readonly code: Uint8Array
+  readonly slots: ReadonlyMap<string, Uint8Array>
+}
+
+/** A state in memory. */
+class MapState implements StateView {
+  readonly stateRoot = emptyTrieRoot
+  readonly accounts = new Map<string, MapAccount>()
+  readonly codes = new Map<string, Uint8Array>()
+
+  constructor(pre: JsonStateTest['pre']) {
+    for (const [address, { balance, nonce, code, storage }] of Object.entries(pre)) {
+      const bytes = hexBytes(code)
+      const codeHash = keccak256(bytes)
+      const slots = new Map<string, Uint8Array>()
+      for (const [key, value] of Object.entries(storage)) {
+        const trimmed = trimLeft(hexBytes(value))
+        if (trimmed.length > 0) slots.set(bytesToHex(padLeft(hexBytes(key), 32)), trimmed)
+      }
+      this.codes.set(bytesToHex(codeHash), bytes)
+      const storageRoot = slots.size === 0 ? emptyTrieRoot : toHash32(new Uint8Array(32).fill(1))
+      const id = bytesToHex(padLeft(hexBytes(address), 20))
+      this.accounts.set(id, {
+        nonce: BigInt(nonce),
+        balance: BigInt(balance),
+        storageRoot,
+        codeHash,
+        code: bytes,
+        slots,
+      })
+    }
+  }
+
+  account(address: Address): Account | undefined {
+    return this.accounts.get(bytesToHex(address))
+  }
+
+  slot(address: Address, slot: Hash32): Uint8Array | undefined {
+    return this.accounts.get(bytesToHex(address))?.slots.get(bytesToHex(slot))
+  }
+
+  *slotsOf(): Generator<Hash32> {}
+
+  code(hash: Hash32): Uint8Array | undefined {
+    return this.codes.get(bytesToHex(hash))
+  }
+
+  node(): undefined {}
+}
+
+export interface Precompiles {
+  readonly addresses: readonly Uint8Array[]
+  readonly runs: ReadonlyMap<number, PrecompileRun>
+}
+
+const kernel = new Kernel()
+/** Nothing here is ever stopped. */
+const watch = new JobWatch(() => false, { timeMsMax: Number.MAX_SAFE_INTEGER, memoryBytesMax: 2 ** 31 })
+
+/** What came of one case; undefined where it passed. */
+export function runCase(
+  test: JsonStateTest,
+  forkName: string,
+  post: JsonPost,
+  precompilesOf: (fork: ForkName) => Precompiles,
+): string | undefined {
+  const fork = forkOfName.get(forkName)
+  if (fork === undefined) throw new Error(`unknown fork ${forkName}`)
+  const state = new MapState(test.pre)
+  const { env } = test
+  const blobs = blobParameters(test, forkName, fork)
+  const block: BlockWords = {
+    coinbase: padLeft(hexBytes(env.currentCoinbase as string), 20),
+    timestamp: BigInt(env.currentTimestamp as string),
+    number: BigInt(env.currentNumber as string),
+    random: BigInt((includesFork(fork, 'paris') ? env.currentRandom : env.currentDifficulty) ?? '0x0'),
+    gasLimit: BigInt(env.currentGasLimit as string),
+    chainId: 1n,
+    baseFee: includesFork(fork, 'london') ? BigInt(env.currentBaseFee ?? '0x0a') : 0n,
+    blobBaseFee: blobs === undefined ? 0n : blobBaseFee(BigInt(env.currentExcessBlobGas ?? '0x0'), blobs),
+  }
+  const precompiles = precompilesOf(fork)
+  kernel.clear()
+  kernel.attach({
+    state,
+    ancestorHash: (number) => keccak256(Buffer.from(String(number))),
+    precompiles: precompiles.runs,
+    mayGoOn: () => true,
+  })
+  kernel.setFork(fork)
+  kernel.setBlock(block)
+  for (const address of precompiles.addresses)
+    kernel.setPrecompile(address, Number(`0x${Buffer.from(address).toString('hex')}`))
+  let logs = keccak256(encodeRlp([]))
+  let refusal: string | undefined
+  try {
+    const transaction = parseTransaction(test.transaction, post.indexes)
+    const outcome = runTransaction(
+      kernel,
+      fork,
+      block,
+      blobs,
+      block.gasLimit,
+      transaction,
+      precompiles.addresses,
+    )
+    logs = keccak256(encodeRlp(outcome.logs.map(({ address, topics, data }) => [address, topics, data])))
+  } catch (error) {
+    if (!(error instanceof InvalidTransactionError) && !(error instanceof ParseError)) throw error
+    refusal = error.message
+    kernel.revert()
+  }
+  if (post.expectException !== undefined && refusal === undefined)
+    return `not refused: ${post.expectException}`
+  if (post.expectException === undefined && refusal !== undefined) return `refused: ${refusal}`
+  const root = bytesToHex(rootAfter(state))
+  if (root !== post.hash) return `state root ${root}, expected ${post.hash}`
+  if (bytesToHex(logs) !== post.logs) return `logs ${bytesToHex(logs)}, expected ${post.logs}`
+  return undefined
+}
+
+class ParseError extends Error {}
+
+function blobParameters(test: JsonStateTest, name: string, fork: ForkName): BlobParameters | undefined {
+  const given = test.config?.blobSchedule?.[name]
+  if (given !== undefined) {
+    const { target, max, baseFeeUpdateFraction } = given
+    return { target: Number(target), max: Number(max), baseFeeUpdateFraction: BigInt(baseFeeUpdateFraction) }
+  }
+  return defaultBlobs.find(([first]) => includesFork(fork, first))?.[1]
+}
+
+function parseTransaction(
+  json: JsonStateTest['transaction'],
+  { data, gas, value }: JsonPost['indexes'],
+): Transaction {
+  const at = (name: string, index: number): string => (json[name] as string[])[index] as string
+  const number = (text: unknown, bits = 256): bigint => {
+    if (typeof text !== 'string') return 0n
+    if (text.startsWith('0x:bigint ')) throw new ParseError('number too large')
+    const parsed = BigInt(text === '' ? 0 : text)
+    if (parsed >= 2n ** BigInt(bits)) throw new ParseError('number too large')
+    return parsed
+  }
+  const list = (json.accessLists as (readonly JsonAccess[] | null)[] | undefined)?.[data]
+  const authorizations = json.authorizationList as readonly JsonAuthorization[] | undefined
+  const hashes = json.blobVersionedHashes as readonly string[] | undefined
+  const maxFee = json.maxFeePerGas ?? json.gasPrice
+  const isBlob = hashes !== undefined || json.maxFeePerBlobGas !== undefined
+  const type =
+    authorizations !== undefined
+      ? 4
+      : isBlob
+        ? 3
+        : json.maxFeePerGas !== undefined
+          ? 2
+          : list !== undefined && list !== null
+            ? 1
+            : 0
+  const to = json.to as string | undefined
+  const parsed = (authorizations ?? []).map((entry) => ({
+    chainId: number(entry.chainId),
+    address: hexBytes(entry.address),
+    nonce: number(entry.nonce),
+    yParity: Number(number(entry.yParity ?? entry.v)),
+    r: number(entry.r),
+    s: number(entry.s),
+  }))
+  return {
+    type,
+    sender: hexBytes(json.sender as string),
+    to: to === undefined || to === '' ? undefined : hexBytes(to),
+    nonce: number(json.nonce, 64),
+    gasLimit: number(at('gasLimit', gas), 64),
+    maxFeePerGas: number(maxFee),
+    maxPriorityFeePerGas: number(json.maxPriorityFeePerGas ?? maxFee),
+    value: number(at('value', value)),
+    data: hexBytes(at('data', data)),
+    accessList: (list ?? []).map(({ address, storageKeys }) => ({
+      address: hexBytes(address),
+      storageKeys: storageKeys.map((key) => padLeft(hexBytes(key), 32)),
+    })),
+    maxFeePerBlobGas: number(json.maxFeePerBlobGas),
+    blobVersionedHashes: (hashes ?? []).map(hexBytes),
+    authorizationCount: parsed.length,
+    authorizations: recoverAuthorities(parsed, 1n, watch),
+  }
+}
+
+interface JsonAccess {
+  readonly address: string
+  readonly storageKeys: readonly string[]
+}
+
+interface JsonAuthorization {
+  readonly chainId: string
+  readonly address: string
+  readonly nonce: string
+  readonly v?: string
+  readonly yParity?: string
+  readonly r: string
+  readonly s: string
+}
+
+/** Root of the state with all that the kernel changed. */
+function rootAfter(state: MapState): Hash32 {
+  const rows = new Map<string, Uint8Array | undefined>()
+  for (const [id, account] of state.accounts) rows.set(id, rowOf(account, account.slots, account.codeHash))
+  for (const handle of kernel.takeChanged()) {
+    const id = bytesToHex(kernel.addressOf(handle))
+    if (!kernel.exists(handle)) {
+      rows.set(id, undefined)
+      continue
+    }
+    const slots = new Map(kernel.isWiped(handle) ? [] : state.accounts.get(id)?.slots)
+    for (const [key, value] of kernel.slotsOf(handle)) {
+      const trimmed = trimLeft(value)
+      if (trimmed.length === 0) slots.delete(bytesToHex(key))
+      else slots.set(bytesToHex(key), trimmed)
+    }
+    const account = { nonce: kernel.nonceOf(handle), balance: kernel.balanceOf(handle) }
+    rows.set(id, rowOf(account, slots, kernel.codeHashOf(handle)))
+  }
+  const changes: TrieChange[] = []
+  for (const [id, row] of rows) if (row !== undefined) changes.push([keccak256(hexToBytes(id.slice(2))), row])
+  return rootOf(changes)
+}
+
+function rowOf(
+  { nonce, balance }: Pick<Account, 'nonce' | 'balance'>,
+  slots: ReadonlyMap<string, Uint8Array>,
+  codeHash: Hash32,
+): Uint8Array {
+  const changes: TrieChange[] = []
+  for (const [key, value] of slots) changes.push([keccak256(hexToBytes(key.slice(2))), encodeRlp(value)])
+  return encodeAccount({ nonce, balance, storageRoot: rootOf(changes), codeHash })
+}
+
+function rootOf(changes: TrieChange[]): Hash32 {
+  return updateTrie(
+    emptyTrieRoot,
+    changes,
+    () => undefined,
+    () => {},
+  )
+}
+
+function hexBytes(text: string): Uint8Array {
+  const digits = text.startsWith('0x') ? text.slice(2) : text
+  return hexToBytes(digits.length % 2 === 0 ? digits : `0${digits}`)
+}
