@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { defer } from '../../../src/primitives/deferred.js'
 import { inTime, once } from '../../until.js'
 
 export interface RawResponse {
@@ -64,7 +65,11 @@ export class RawClient {
 
   /** Resolves when the connection is over. */
   async closed(): Promise<void> {
-    if (!this.#ended) await once(this.socket, 'close')
+    // What is written to a connection that has ended is an error, and no other end.
+    const { promise, resolve } = defer<void>()
+    if (this.socket.closed) resolve()
+    this.socket.once('close', () => resolve())
+    await inTime('the end of a connection', promise)
   }
 
   #take(head: boolean): RawResponse | undefined {
