@@ -17,7 +17,7 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { packageRoot } from '../src/config.js'
+import { packageRoot } from '../src/primitives/packageRoot.js'
 import { schemaVersion } from '../src/store/tables.js'
 import { blocksVersion, writeSyntheticBlocks } from './syntheticBlocks.js'
 import {

@@ -5,7 +5,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { arch, cpus, platform, tmpdir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
-import { packageRoot } from '../src/config.js'
+import { packageRoot } from '../src/primitives/packageRoot.js'
 import { startAnvil } from './anvil.js'
 import {
   type BenchNetwork,

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { packageRoot } from '../src/config.js'
+import { packageRoot } from '../src/primitives/packageRoot.js'
 import { type Policy, policies } from '../src/streams/subscription.js'
 import { EventListener, openListeners } from '../test/eventListener.js'
 import {

@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../src/config.js'
+import { packageRoot } from '../src/primitives/packageRoot.js'
 import { type Chart, chartStyle, chartsOf, chartWidth, escapeText } from './charts.js'
 import { factsText } from './htmlReport.js'
 import { type Finding, isFailed, latencyTimes, type Report } from './outcome.js'

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../src/config.js'
+import { packageRoot } from '../src/primitives/packageRoot.js'
 
 /**
  * What each room may import besides `primitives` and itself; a room after `types:` for types only. `main.ts` and
@@ -41,6 +41,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 }
 const buildsAll: ReadonlySet<string> = new Set(['main', 'commands'])
 
+/** Rooms that the others enter by one file. */
+const entryOf: Readonly<Record<string, string>> = { config: 'src/config/config.ts' }
+
 /** Last words of names that tell a reader nothing; as a first word, as in `commonPrefix`, they are fine. */
 const vagueWord = /^(?:utils?|utility|utilities|helpers?|common|misc|managers?)$/i
 
@@ -58,13 +61,12 @@ interface Import {
   readonly isTypeOnly: boolean
 }
 
-/** `src/rpc/methods/eth_call.ts` → `rpc`; files directly in src are `main` or belong to `config`. */
+/** `src/rpc/methods/eth_call.ts` → `rpc`; a file directly in src is a room of its own. */
 function roomOf(path: string): string {
   const [top, second = ''] = path.split('/')
   if (top === 'workers') return 'workers'
   if (top !== 'src') return `outside src (${top})`
-  if (!second.endsWith('.ts')) return second
-  return second.startsWith('config') ? 'config' : second.slice(0, -'.ts'.length)
+  return second.replace(/\.ts$/, '')
 }
 
 /** The text with comments blanked out and strings kept. */
@@ -90,13 +92,15 @@ function findImports(text: string): Import[] {
 }
 
 /** Rooms of this project that `file` imports, its own excepted. */
-function findRoomImports(file: SourceFile): { readonly room: string; readonly isTypeOnly: boolean }[] {
+function findRoomImports(
+  file: SourceFile,
+): { readonly room: string; readonly path: string; readonly isTypeOnly: boolean }[] {
   return findImports(file.text)
     .filter(({ specifier }) => specifier.startsWith('.'))
-    .map(({ specifier, isTypeOnly }) => ({
-      room: roomOf(normalize(join(dirname(file.path), specifier)).replace(/\.js$/, '.ts')),
-      isTypeOnly,
-    }))
+    .map(({ specifier, isTypeOnly }) => {
+      const path = normalize(join(dirname(file.path), specifier)).replace(/\.js$/, '.ts')
+      return { room: roomOf(path), path, isTypeOnly }
+    })
     .filter(({ room }) => room !== roomOf(file.path))
 }
 
@@ -111,8 +115,11 @@ function findBreaches(file: SourceFile): string[] {
       `${path}: ${room} is no room of the import table; add it to the table, or move the file into a room`,
     ]
   }
-  for (const { room: target, isTypeOnly } of findRoomImports(file)) {
+  for (const { room: target, path: imported, isTypeOnly } of findRoomImports(file)) {
     const said = `${path}: ${room} imports ${target}`
+    const entry = entryOf[target] ?? imported
+    if (imported !== entry)
+      breaches.push(`${path}: imports ${imported}, but ${target} is entered by ${entry}`)
     if (target === 'workers')
       breaches.push(`${said}, but src never imports from workers; it knows their URLs`)
     else if (target.startsWith('outside'))
@@ -265,15 +272,24 @@ t.test('each rule catches a file that breaks it', async (t) => {
     ],
     [
       'src/rpc/a.ts',
-      "import type { C } from '../config.js'",
+      "import type { C } from '../config/config.js'",
       'src/rpc/a.ts: rpc imports config, but only main.ts and commands read the configuration; others get values',
     ],
     [
-      'src/configFile.ts',
-      "import x from './commands/cli.js'",
-      'src/configFile.ts: config imports commands, but nothing imports what builds everything',
+      'src/commands/a.ts',
+      "import type { F } from '../config/file.js'",
+      'src/commands/a.ts: imports src/config/file.ts, but config is entered by src/config/config.ts',
     ],
-    ['src/commands/a.ts', "import type { C } from '../config.js'\nimport x from '../rpc/a.js'", undefined],
+    [
+      'src/config/file.ts',
+      "import x from '../commands/cli.js'",
+      'src/config/file.ts: config imports commands, but nothing imports what builds everything',
+    ],
+    [
+      'src/commands/a.ts',
+      "import type { C } from '../config/config.js'\nimport x from '../rpc/a.js'",
+      undefined,
+    ],
     [
       'src/state/a.ts',
       "import x from '../../test/a.js'",

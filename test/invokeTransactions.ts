@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { packageRoot } from '../src/config.js'
+import { packageRoot } from '../src/primitives/packageRoot.js'
 import { fieldPrime } from '../src/rollup/felt.js'
 
 export interface HashVector {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
 import { runCommandLine } from '../src/commands/cli.js'
-import { packageRoot } from '../src/config.js'
+import { packageRoot } from '../src/primitives/packageRoot.js'
 import { fixtureDir } from './service.js'
 import { once } from './until.js'
 

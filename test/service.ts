@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { packageRoot } from '../src/config.js'
+import { packageRoot } from '../src/primitives/packageRoot.js'
 import { inTime, once } from './until.js'
 
 /**

@@ -10,16 +10,16 @@ import {
   dataDirDefault,
   edgesMax,
   logLevels,
-  packageRoot,
   resolveDataConfig,
   resolveImportConfig,
   resolveServeConfig,
   resolveVerifyConfig,
   transports,
   verifyBlocksDefault,
-} from '../config.js'
+} from '../config/config.js'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import { nearest } from '../primitives/nearest.js'
+import { packageRoot } from '../primitives/packageRoot.js'
 import {
   type Command,
   choiceFlag,

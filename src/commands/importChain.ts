@@ -1,6 +1,6 @@
 /** `tidegate import`: executes chain files into a network's store, on the network's ingest thread. */
 import { existsSync, readFileSync } from 'node:fs'
-import type { ImportConfig } from '../config.js'
+import type { ImportConfig } from '../config/config.js'
 import { startIngest } from '../ingest/ingestThread.js'
 import { UsageError } from '../primitives/faults.js'
 import type { Io } from './commandLine.js'

@@ -6,7 +6,7 @@ import {
   listKeys as listRecords,
   revokeKey as revokeRecord,
 } from '../access/keyRing.js'
-import type { DataConfig } from '../config.js'
+import type { DataConfig } from '../config/config.js'
 import { OperatorError } from '../primitives/faults.js'
 import { NodeStore } from '../store/nodeStore.js'
 import type { Io } from './commandLine.js'

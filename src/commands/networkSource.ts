@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { NetworkConfig } from '../config.js'
+import type { NetworkConfig } from '../config/config.js'
 import { type Behind, type ChainFeed, RelayedFeed, upToDate } from '../edge/chainFeed.js'
 import { startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress } from '../ingest/messages.js'

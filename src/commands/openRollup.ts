@@ -1,5 +1,5 @@
 /** One served rollup network: its queue, its forwarder where it has a sequencer, and the sweeping of what is old. */
-import type { RollupConfig } from '../config.js'
+import type { RollupConfig } from '../config/config.js'
 import { chainIdOf, type EdgeRollup, rollupNetworkOf } from '../edge/edgeRollup.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { Felt } from '../rollup/felt.js'

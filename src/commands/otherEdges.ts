@@ -1,4 +1,4 @@
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { startEdgeThreads } from '../edge/edgeThreads.js'
 import type { EdgeData } from '../edge/messages.js'

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, type NetworkConfig, packageRoot, type RollupConfig } from '../config.js'
+import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
+import { packageRoot } from '../primitives/packageRoot.js'
 import type { OpenRollup } from './openRollup.js'
 
 /** How a newcomer gets in. `open`: no keys asked for. `unknown`: keys exist, and their texts are nowhere kept. */

@@ -1,4 +1,4 @@
-import type { RollupConfig } from '../config.js'
+import type { RollupConfig } from '../config/config.js'
 import { asciiToFelt, type Felt, hexToFelt } from '../rollup/felt.js'
 import type { SubmissionDesk } from '../rollup/submissionDesk.js'
 import type { QueueCounts } from '../rollup/submissionQueue.js'

@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs'
 import type { Chain } from '../chain/chain.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
-import type { NetworkConfig } from '../config.js'
+import type { NetworkConfig } from '../config/config.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import { contained } from '../primitives/contained.js'
 import { OperatorError } from '../primitives/faults.js'

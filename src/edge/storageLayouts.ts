@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { NetworkConfig } from '../config.js'
+import type { NetworkConfig } from '../config/config.js'
 import { UsageError } from '../primitives/faults.js'
 import { LayoutError, parseStorageLayout, type StorageLayout } from '../state/storageLayout.js'
 

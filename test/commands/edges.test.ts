@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { KeyRing, revokeKey } from '../../src/access/keyRing.js'
-import { packageRoot } from '../../src/config.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { asciiToFelt, type Felt } from '../../src/rollup/felt.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
 import { makeTransaction } from '../invokeTransactions.js'

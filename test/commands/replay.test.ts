@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { resolveServeConfig } from '../../src/config.js'
+import { resolveServeConfig } from '../../src/config/config.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import type { MadeBlock } from '../chainMaker.js'

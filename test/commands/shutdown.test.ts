@@ -1,7 +1,7 @@
 /** What an interrupt does while calls run that would never end by themselves. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { packageRoot } from '../../src/config.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { copyDemoStore, makeFolder, writeInto } from '../program.js'
 import { type Service, startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'

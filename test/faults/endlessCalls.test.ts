@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { KeyRing } from '../../src/access/keyRing.js'
-import { packageRoot } from '../../src/config.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
 import { copyDemoStore, makeFolder, writeInto } from '../program.js'
 import { type RpcAnswer, startService } from '../service.js'

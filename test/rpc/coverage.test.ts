@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { methods as archiveMethods, type MethodName } from '../../src/rpc/registry.js'
 import { type RollupMethodName, rollupMethods } from '../../src/rpc/rollupRegistry.js'
 

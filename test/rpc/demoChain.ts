@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { RLP } from '@ethereumjs/rlp'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { Sights } from '../../data/devnet/sights.js'
-import { packageRoot } from '../../src/config.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
 
 export type Raw = Uint8Array | readonly Raw[]
 

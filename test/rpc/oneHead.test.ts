@@ -1,6 +1,6 @@
 /** Requests that wait while the head moves: the real network, store, pool and methods, with a gate before the pool. */
 import t from 'tap'
-import { resolveServeConfig } from '../../src/config.js'
+import { resolveServeConfig } from '../../src/config/config.js'
 import { openNetwork } from '../../src/edge/openNetwork.js'
 import { jobsOfNetwork, openJobPool } from '../../src/pool/jobPool.js'
 import { defer } from '../../src/primitives/deferred.js'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { startService } from '../service.js'
 import { checkRefusals } from './questions.js'
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
 
 const check = join(packageRoot(), 'src', 'requireNode.cjs')
 

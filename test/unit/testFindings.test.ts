@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { makeFolder, writeInto } from '../program.js'
 
 const tests = `

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { type Authorization, KeyRing, listKeys, revokeKey } from '../../../src/access/keyRing.js'
 import { makeKeyText } from '../../../src/access/keyText.js'
-import { packageRoot } from '../../../src/config.js'
+import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { NodeStore } from '../../../src/store/nodeStore.js'
 
 const mapBytes = 2 ** 30

@@ -16,7 +16,7 @@ import { httpScenarios } from '../../../bench/scenarios.js'
 import { withFigures } from '../../../bench/speedPage.js'
 import { findShortfalls, parseTargets, rivalsIn, shortfallTable, verdictOf } from '../../../bench/targets.js'
 import { detailLines, findingLine, headLine } from '../../../bench/terminalReport.js'
-import { packageRoot } from '../../../src/config.js'
+import { packageRoot } from '../../../src/primitives/packageRoot.js'
 
 const latencies = { p50: 0.2, p975: 0.4, p99: 0.61, p999: undefined }
 const measured: Outcome = {

@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../../src/config.js'
+import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { runHere } from '../../program.js'
 import { inTime, once } from '../../until.js'
 

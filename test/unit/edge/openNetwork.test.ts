@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startSource } from '../../../src/commands/networkSource.js'
-import { resolveServeConfig } from '../../../src/config.js'
+import { resolveServeConfig } from '../../../src/config/config.js'
 import { type OpenOptions, openNetwork } from '../../../src/edge/openNetwork.js'
 import { makeReplayedChain } from '../../replayedChain.js'
 

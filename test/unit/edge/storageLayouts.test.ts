@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { resolveServeConfig } from '../../../src/config.js'
+import { resolveServeConfig } from '../../../src/config/config.js'
 import { readStorageLayouts } from '../../../src/edge/storageLayouts.js'
 import { UsageError } from '../../../src/primitives/faults.js'
 import { makeFolder, runProgram, writeInto } from '../../program.js'

@@ -3,11 +3,11 @@ import { createBlockFromRLP } from '@ethereumjs/block'
 import { type CustomCrypto, createCommonFromGethGenesis } from '@ethereumjs/common'
 import { RLP } from '@ethereumjs/rlp'
 import t from 'tap'
-import { packageRoot } from '../../../src/config.js'
 import { ecrecover } from '../../../src/evm/ecrecover.js'
 import { RecoveredKeys, recoverKeys } from '../../../src/evm/recoveredKeys.js'
 import { readChainFile } from '../../../src/ingest/chainFile.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
+import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { ChainMaker, frontierConfig, mergedConfig, testGenesis } from '../../chainMaker.js'
 
 const never = () => false

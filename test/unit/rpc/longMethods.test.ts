@@ -1,6 +1,6 @@
 /** Methods whose work is long share the thread with each other, on the demo network and the service's own pool. */
 import t from 'tap'
-import { resolveServeConfig } from '../../../src/config.js'
+import { resolveServeConfig } from '../../../src/config/config.js'
 import { openNetwork } from '../../../src/edge/openNetwork.js'
 import { readNetworkLayouts } from '../../../src/edge/storageLayouts.js'
 import { jobsOfNetwork, openJobPool } from '../../../src/pool/jobPool.js'

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../../src/config.js'
+import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import type { Method } from '../../../src/rpc/method.js'
 import { bodyBytesPerUnit, priceOf, unitsMax, unitsMin } from '../../../src/rpc/price.js'
 import { methods } from '../../../src/rpc/registry.js'

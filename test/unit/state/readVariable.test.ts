@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../../src/config.js'
 import { bytesToHex, hexDigits } from '../../../src/primitives/bytes.js'
+import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { readVariable } from '../../../src/state/readVariable.js'
 import { parseStorageLayout } from '../../../src/state/storageLayout.js'
 import { VariableError } from '../../../src/state/variablePath.js'

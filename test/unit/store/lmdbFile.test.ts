@@ -2,7 +2,7 @@
 import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../../src/config.js'
+import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { freeBytesMin, openEnvironment, openTable } from '../../../src/store/environment.js'

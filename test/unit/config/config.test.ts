@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import t from 'tap'
 import {
-  packageRoot,
   resolveDataConfig,
   resolveImportConfig,
   resolveServeConfig,
   resolveVerifyConfig,
-} from '../../src/config.js'
-import { isLoopback } from '../../src/configLoopback.js'
-import { makeStore, refusal, writeConfig } from './configFolder.js'
+} from '../../../src/config/config.js'
+import { isLoopback } from '../../../src/config/loopback.js'
+import { packageRoot } from '../../../src/primitives/packageRoot.js'
+import { makeStore, refusal, writeConfig } from './folder.js'
 
 t.test('without a file, the embedded demo network is served to this machine alone, with keys', async (t) => {
   const config = resolveServeConfig({})

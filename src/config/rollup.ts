@@ -1,6 +1,6 @@
 /** What the configuration file may say of a network of kind `rollup`, and why its limits are what they are. */
 import { z } from 'zod'
-import { flag, integer, list, object, text } from './configSchema.js'
+import { flag, integer, list, object, text } from './schema.js'
 
 const MiB = 2 ** 20
 const hourMs = 3_600_000

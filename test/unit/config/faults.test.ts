@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { burstMax } from '../../src/access/meter.js'
-import { resolveServeConfig } from '../../src/config.js'
-import { defaultConfigFile, keyRates } from '../../src/configFile.js'
-import { findJsonFault } from '../../src/configJson.js'
-import { propertyRuns } from '../property.js'
-import { refusal, writeConfig } from './configFolder.js'
+import { burstMax } from '../../../src/access/meter.js'
+import { resolveServeConfig } from '../../../src/config/config.js'
+import { defaultConfigFile, keyRates } from '../../../src/config/file.js'
+import { findJsonFault } from '../../../src/config/json.js'
+import { propertyRuns } from '../../property.js'
+import { refusal, writeConfig } from './folder.js'
 
 t.test('every fault of a file is named with its path, in one run', async (t) => {
   const text = refusal(t.testdir(), {

@@ -1,7 +1,7 @@
 /**
- * What one run of a command works with: the configuration file (see `configFile.ts`) under the flags of the
+ * What one run of a command works with: the configuration file (see `file.ts`) under the flags of the
  * command line, as one frozen value with absolute paths. Owns the layout of the data folder and the embedded demo
- * network. Opens no store; commands pass the values on.
+ * network. Opens no store; commands pass the values on. The other rooms import this file alone.
  *
  *   DIR/node/node.mdb             API keys, and transactions submitted to rollup networks
  *   DIR/node/rollup-NAME.writer   held by the process that serves a rollup network
@@ -10,8 +10,10 @@
  *   DIR/networks/NAME/chain.mdb   one network
  */
 import { existsSync, readdirSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join, resolve } from 'node:path'
+import { UsageError } from '../primitives/faults.js'
+import { nearest } from '../primitives/nearest.js'
+import { packageRoot } from '../primitives/packageRoot.js'
 import {
   type ArchiveEntry,
   type ConfigFile,
@@ -24,15 +26,13 @@ import {
   networkNamePattern,
   readConfigFile,
   reservedNames,
-} from './configFile.js'
-import { isLoopback } from './configLoopback.js'
-import { demoRollup, demoRollupName, entryToRollup, type RollupConfig } from './configRollupNetwork.js'
-import type { SourceConfig } from './configSource.js'
-import { UsageError } from './primitives/faults.js'
-import { nearest } from './primitives/nearest.js'
+} from './file.js'
+import { isLoopback } from './loopback.js'
+import { demoRollup, demoRollupName, entryToRollup, type RollupConfig } from './rollupNetwork.js'
+import type { SourceConfig } from './source.js'
 
-export { edgesMax, type Limits, type LogLevel, logLevels, transports } from './configFile.js'
-export type { RollupConfig } from './configRollupNetwork.js'
+export { edgesMax, type Limits, type LogLevel, logLevels, transports } from './file.js'
+export type { RollupConfig } from './rollupNetwork.js'
 
 /** Name of the network that is served when nothing else is configured. */
 export const demoNetworkName = 'demo'
@@ -149,13 +149,6 @@ export interface VerifyConfig extends DataConfig {
   readonly blocks: number
   /** Chooses the blocks; undefined for another choice in each run. */
   readonly seed: number | undefined
-}
-
-/** The folder of package.json, found from this file, compiled or not. */
-export function packageRoot(): string {
-  let folder = dirname(fileURLToPath(import.meta.url))
-  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder)
-  return folder
 }
 
 /** Settings of `serve`. Throws UsageError that names every fault of the file, or the flag at fault. */

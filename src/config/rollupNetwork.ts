@@ -1,7 +1,7 @@
 /** A rollup network as `serve` works with it, and the one that is served when nothing else is configured. */
 import { join } from 'node:path'
-import type { RollupEntry } from './configFile.js'
-import { parseRollupEntry } from './configRollup.js'
+import type { RollupEntry } from './file.js'
+import { parseRollupEntry } from './rollup.js'
 
 /** Name and chain id of the rollup network that stands beside the demo chain, without a sequencer. */
 export const demoRollupName = 'rollup'

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { resolveServeConfig } from '../../src/config.js'
-import { UsageError } from '../../src/primitives/faults.js'
+import { resolveServeConfig } from '../../../src/config/config.js'
+import { UsageError } from '../../../src/primitives/faults.js'
 
 /** A folder with a genesis, a chain and the given configuration; returns the configuration's path. */
 export function writeConfig(folder: string, content: unknown): string {

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { integer, list, object, text } from './configSchema.js'
+import { integer, list, object, text } from './schema.js'
 
 /** An hour: no chain takes longer from one block to the next. */
 const intervalMsMax = 3_600_000

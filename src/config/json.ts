@@ -3,7 +3,7 @@
  * position for most faults and silently keeps the last of two equal keys, and an operator needs a line to look at.
  */
 import { readFileSync, statSync } from 'node:fs'
-import { UsageError } from './primitives/faults.js'
+import { UsageError } from '../primitives/faults.js'
 
 /** The first fault of a text, at a line and column counted from 1. */
 export interface JsonFault {

@@ -5,14 +5,14 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
-import { issueToLines } from './configIssues.js'
-import { readJson } from './configJson.js'
-import { rollupShape } from './configRollup.js'
-import { flag, integer, list, object, text } from './configSchema.js'
-import { findSourceFaults, sourceSchema, withAbsoluteSource } from './configSource.js'
-import { UsageError } from './primitives/faults.js'
-import { unitsMax } from './rpc/price.js'
-import { mapBytesDefault } from './store/environment.js'
+import { UsageError } from '../primitives/faults.js'
+import { unitsMax } from '../rpc/price.js'
+import { mapBytesDefault } from '../store/environment.js'
+import { issueToLines } from './issues.js'
+import { readJson } from './json.js'
+import { rollupShape } from './rollup.js'
+import { flag, integer, list, object, text } from './schema.js'
+import { findSourceFaults, sourceSchema, withAbsoluteSource } from './source.js'
 
 const KiB = 2 ** 10
 const MiB = 2 ** 20

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { nearest } from './primitives/nearest.js'
+import { nearest } from '../primitives/nearest.js'
 
 type Path = readonly PropertyKey[]
 

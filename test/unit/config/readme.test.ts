@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../src/config.js'
-import { defaultConfigFile } from '../../src/configFile.js'
+import { defaultConfigFile } from '../../../src/config/file.js'
+import { packageRoot } from '../../../src/primitives/packageRoot.js'
 
 const units: Readonly<Record<string, number>> = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 }
 
