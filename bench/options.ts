@@ -23,7 +23,7 @@ export interface BenchOptions {
   readonly profileFolder: string | undefined
   /** Folder of the reports. */
   readonly out: string | undefined
-  /** A report that goes into the README instead of a run. */
+  /** A report that goes into bench/README.md instead of a run. */
   readonly publish: string | undefined
   /** A report that is compared with the targets instead of a run. */
   readonly report: string | undefined
@@ -53,7 +53,7 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
   --cpu-prof DIR                   write CPU profiles of the server's threads into this folder; they cost it
                                    some of its speed
   --out DIR                        where the reports go
-  --publish FILE                   no run: this report's table into README.md, its charts into bench/speed.svg
+  --publish FILE                   no run: this report's table into bench/README.md, its charts into bench/speed.svg
   --report FILE                    with --check, no run: whether this report reaches the targets
   --help                           this text
 

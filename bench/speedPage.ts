@@ -1,9 +1,9 @@
 /**
- * The README's figures out of a report: a table between two marks, and the charts as a picture beside this file.
+ * Figures of bench/README.md out of a report: a table between two marks, and the charts as a picture beside it.
  * Nothing of either is written by hand.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { packageRoot } from '../src/primitives/packageRoot.js'
 import { type Chart, chartStyle, chartsOf, chartWidth, escapeText } from './charts.js'
 import { factsText } from './htmlReport.js'
@@ -11,29 +11,30 @@ import { type Finding, isFailed, latencyTimes, type Report } from './outcome.js'
 import { readReport } from './reportFile.js'
 import { count, ratioText, timesText } from './terminalReport.js'
 
-const picturePath = 'bench/speed.svg'
+const pagePath = 'bench/README.md'
+const pictureName = 'speed.svg'
 const startMark = '<!-- figures: npm run bench -- --publish FILE -->'
 const endMark = '<!-- end of figures -->'
 
-/** Puts the report in `path` into README.md and {@link picturePath}. Throws RangeError for a file that is no report. */
+/** Puts the report in `path` into bench/README.md and its picture. Throws RangeError for a file that is no report. */
 export function publish(path: string): void {
   const report = readReport('--publish', path)
-  const readmePath = join(packageRoot(), 'README.md')
-  writeFileSync(readmePath, withFigures(readFileSync(readmePath, 'utf8'), report))
-  writeFileSync(join(packageRoot(), picturePath), picture(report))
+  const page = join(packageRoot(), pagePath)
+  writeFileSync(page, withFigures(readFileSync(page, 'utf8'), report))
+  writeFileSync(join(dirname(page), pictureName), picture(report))
 }
 
 /** The text with the figures between its marks replaced. Throws RangeError where it has no marks. */
-export function withFigures(readme: string, report: Report): string {
-  const start = readme.indexOf(startMark)
-  const end = readme.indexOf(endMark)
-  if (start === -1 || end < start) throw new RangeError(`README.md: expected ${startMark} and ${endMark}`)
+export function withFigures(page: string, report: Report): string {
+  const start = page.indexOf(startMark)
+  const end = page.indexOf(endMark)
+  if (start === -1 || end < start) throw new RangeError(`${pagePath}: expected ${startMark} and ${endMark}`)
   const figures = [
     `${factsText(report)} The loader's ceiling: ${count(report.loaderCeiling)} answers a second.`,
-    `![Charts of this table](${picturePath})`,
+    `![Charts of this table](${pictureName})`,
     speedTable(report.findings),
   ]
-  return `${readme.slice(0, start + startMark.length)}\n${figures.join('\n\n')}\n${readme.slice(end)}`
+  return `${page.slice(0, start + startMark.length)}\n${figures.join('\n\n')}\n${page.slice(end)}`
 }
 
 function speedTable(findings: readonly Finding[]): string {

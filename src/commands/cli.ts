@@ -46,7 +46,7 @@ const serve = defineCommand({
   summary: 'answer JSON-RPC requests over HTTP and WebSocket',
   description: [
     'Serves the networks of the configuration until it is interrupted (Ctrl-C). Without a configuration it serves the embedded demo network and a rollup network that takes transactions, and the first start makes an API key and prints requests to try.',
-    'A configuration can limit what each API key may spend (limits.keyUnitsPerSecond); README.md lists what calls cost.',
+    'A configuration can limit what each API key may spend (limits.keyUnitsPerSecond); docs/api-keys.md lists what calls cost.',
   ],
   flags: {
     ...common,

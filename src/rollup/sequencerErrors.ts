@@ -1,7 +1,7 @@
 /**
  * What a sequencer's errors mean for a transaction: the codes of the rollup's JSON-RPC specification (write API, 0.10.2),
  * those of JSON-RPC and of the services in front of sequencers, and the names that gateways answer with instead.
- * README.md has the same table for operators.
+ * docs/rollup.md has the same table for operators.
  *
  *   meaning     what follows
  *   known       the sequencer has it: accepted

@@ -350,6 +350,6 @@ t.test('figures replace what stood between the marks of a page, and nothing else
   )
   t.notMatch(once, /\nold\n/)
   t.equal(withFigures(once, report), once)
-  t.throws(() => withFigures('no marks', report), { name: 'RangeError', message: /^README\.md/ })
-  t.match(readFileSync(join(packageRoot(), 'README.md'), 'utf8'), start)
+  t.throws(() => withFigures('no marks', report), { name: 'RangeError', message: /^bench\/README\.md/ })
+  t.match(readFileSync(join(packageRoot(), 'bench/README.md'), 'utf8'), start)
 })

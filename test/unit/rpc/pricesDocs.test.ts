@@ -1,4 +1,4 @@
-/** What README.md says of prices is what calls are charged. */
+/** What docs/api-keys.md says of prices is what calls are charged. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -8,11 +8,11 @@ import { bodyBytesPerUnit, priceOf, unitsMax, unitsMin } from '../../../src/rpc/
 import { methods } from '../../../src/rpc/registry.js'
 import { rollupMethods } from '../../../src/rpc/rollupRegistry.js'
 
-const readme = readFileSync(join(packageRoot(), 'README.md'), 'utf8')
+const page = readFileSync(join(packageRoot(), 'docs/api-keys.md'), 'utf8')
 
 /** Cells of the table of prices, methods by what they cost. */
 function readPrices(): Map<string, string> {
-  const table = readme.slice(readme.indexOf('| units | for a call of |')).split('\n\n')[0] as string
+  const table = page.slice(page.indexOf('| units | for a call of |')).split('\n\n')[0] as string
   const found = new Map<string, string>()
   for (const row of table.split('\n').slice(2)) {
     const [, units = '', names = ''] = row.split('|').map((cell) => cell.trim())
@@ -71,8 +71,8 @@ t.test('keys of mappings in mappings are charged for each value, long ones for w
   t.equal(priceOf(methods.tidegate_getStorageByKeys.price, ['0x', '0x', keys]), 2 + 2 * (1 + 3 + 4))
 })
 
-t.test('what is no call costs what the README says', async (t) => {
-  t.match(readme, new RegExp(`what is no call costs ${unitsMin}\\b`))
-  t.match(readme, new RegExp(`at most ${unitsMax}\\b`))
-  t.match(readme, `each whole ${bodyBytesPerUnit / 1_024} KiB of a request's body`)
+t.test('what is no call costs what the documentation says', async (t) => {
+  t.match(page, new RegExp(`what is no call costs ${unitsMin}\\b`))
+  t.match(page, new RegExp(`at most ${unitsMax}\\b`))
+  t.match(page, `each whole ${bodyBytesPerUnit / 1_024} KiB of a request's body`)
 })

@@ -1,4 +1,4 @@
-/** What README.md says of the configuration is what the program does. */
+/** What docs/configuration.md says of the configuration is what the program does. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -7,7 +7,7 @@ import { packageRoot } from '../../../src/primitives/packageRoot.js'
 
 const units: Readonly<Record<string, number>> = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 }
 
-/** A default as README writes it: a number, or one of a larger unit; undefined for words. */
+/** A default as the table writes it: a number, or one of a larger unit; undefined for words. */
 function readDefault(text: string): number | undefined {
   const [, digits, unit] = /^`?(\d+)(?: ([KMGT]iB))?`?$/.exec(text) ?? []
   return digits === undefined
@@ -17,8 +17,8 @@ function readDefault(text: string): number | undefined {
 
 /** Keys of the table of settings, each with what its row says of its default. */
 function readTable(): Map<string, string> {
-  const readme = readFileSync(join(packageRoot(), 'README.md'), 'utf8')
-  const table = readme.slice(readme.indexOf('| key | default | what it is |')).split('\n\n')[0] as string
+  const page = readFileSync(join(packageRoot(), 'docs/configuration.md'), 'utf8')
+  const table = page.slice(page.indexOf('| key | default | what it is |')).split('\n\n')[0] as string
   const found = new Map<string, string>()
   for (const row of table.split('\n').slice(2)) {
     const [, keys = '', defaults = ''] = row.split('|').map((cell) => cell.trim())
@@ -33,7 +33,7 @@ function readTable(): Map<string, string> {
   return found
 }
 
-t.test('every limit stands in the README, with its default', async (t) => {
+t.test('every limit stands in the documentation, with its default', async (t) => {
   const table = readTable()
   const { limits, store } = defaultConfigFile()
   const settings: [string, unknown][] = [
