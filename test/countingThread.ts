@@ -1,15 +1,15 @@
 /** Entry of a thread that counts keys up and down again, as edges do at the same time; `rounds` may be endless. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { type CountsPlace, KeyedCounts } from '../src/transport/keyedCounts.js'
+import { type CountsLayout, KeyedCounts } from '../src/transport/keyedCounts.js'
 
 export interface CountingTask {
   readonly memory: SharedArrayBuffer
-  readonly place: CountsPlace
+  readonly layout: CountsLayout
   readonly rounds: number
 }
 
-const { memory, place, rounds } = workerData as CountingTask
-const counts = new KeyedCounts(memory, place)
+const { memory, layout, rounds } = workerData as CountingTask
+const counts = new KeyedCounts(memory, layout)
 let lowest = 0
 for (let round = 0; round < rounds; round++) {
   const keys = Array.from({ length: 6 }, (_, index) => `key ${(round + index * 3) % 8}`)

@@ -30,7 +30,7 @@ export interface JobContext {
   shouldStop(): boolean
 }
 
-const { cells, stores: places, settings, niceness } = Piscina.workerData as ThreadData
+const { cells, stores: locations, settings, niceness } = Piscina.workerData as ThreadData
 const jobCell = new JobCell(cells)
 /**
  * Each read, and each step of a walk, holds the lock of the running job's cell, so that the thread is never ended
@@ -87,9 +87,9 @@ function openStore(network: string | undefined): ChainReader {
   if (network === undefined) throw new Error('the job names no network')
   const open = stores.get(network)
   if (open !== undefined) return open
-  const place = places.find((candidate) => candidate.network === network)
-  if (place === undefined) throw new Error(`the pool knows no network ${network}`)
-  const { path, mapBytes } = place
+  const location = locations.find((candidate) => candidate.network === network)
+  if (location === undefined) throw new Error(`the pool knows no network ${network}`)
+  const { path, mapBytes } = location
   const guard: ReadGuard = (read) => jobCell.locked(read)
   const store = jobCell.locked(() => ChainReader.open({ path, mapBytes, guard }))
   stores.set(network, store)

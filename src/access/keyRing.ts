@@ -26,15 +26,15 @@ export interface KeyRecord {
 }
 
 /** Why a key is refused. `malformed`: its shape or checksum is wrong, so it was mistyped or cut. */
-export type Refusal = 'missing' | 'malformed' | 'unknown' | 'revoked'
+export type KeyProblem = 'missing' | 'malformed' | 'unknown' | 'revoked'
 
-export type Authorization =
+export type KeyCheck =
   /** `allowance` is what the key may spend, where keys are metered. */
   | { readonly ok: true; readonly key: KeyRecord; readonly allowance?: KeyAllowance }
-  | { readonly ok: false; readonly why: Refusal }
+  | { readonly ok: false; readonly why: KeyProblem }
 
 /** What a caller is told; never contains what they presented. */
-export const refusalTexts: Readonly<Record<Refusal, string>> = {
+export const keyProblemTexts: Readonly<Record<KeyProblem, string>> = {
   missing: 'unauthorized: the address ends without an API key',
   malformed: 'unauthorized: this is not an API key; check that it was copied whole',
   unknown: 'unauthorized: unknown API key',
@@ -88,7 +88,7 @@ const namePattern =
   /^[\p{L}\p{N}\p{P}\p{S}](?:[\p{L}\p{M}\p{N}\p{P}\p{S} ]{0,62}[\p{L}\p{M}\p{N}\p{P}\p{S}])?$/u
 const idPattern = /^[0-9a-f]{12}$/
 
-const refused: Readonly<Record<Refusal, Authorization>> = {
+const refused: Readonly<Record<KeyProblem, KeyCheck>> = {
   missing: { ok: false, why: 'missing' },
   malformed: { ok: false, why: 'malformed' },
   unknown: { ok: false, why: 'unknown' },
@@ -97,7 +97,7 @@ const refused: Readonly<Record<Refusal, Authorization>> = {
 
 export class KeyRing {
   /** Valid keys alone, so that guesses cannot drive them out. Oldest first. */
-  private readonly remembered = new Map<string, Authorization>()
+  private readonly remembered = new Map<string, KeyCheck>()
   private generation: number
   private checkedAtMs: number
 
@@ -125,7 +125,7 @@ export class KeyRing {
    * Decides about the key of a request. Synchronous; about 0.1 µs for a key seen before. The clock is read in user
    * space, so neither a timer nor a system call is spent on noticing changes by other processes.
    */
-  authorize(presented: string): Authorization {
+  authorize(presented: string): KeyCheck {
     const nowMs = this.clockMs()
     if (nowMs - this.checkedAtMs >= recheckMsMax) this.recheck(nowMs)
     return this.remembered.get(presented) ?? this.lookUp(presented)
@@ -198,19 +198,19 @@ export class KeyRing {
   }
 
   private forget(ids: ReadonlySet<string>): void {
-    for (const [text, authorization] of this.remembered) {
-      if (authorization.ok && ids.has(authorization.key.id)) this.remembered.delete(text)
+    for (const [text, check] of this.remembered) {
+      if (check.ok && ids.has(check.key.id)) this.remembered.delete(text)
     }
   }
 
-  private lookUp(presented: string): Authorization {
+  private lookUp(presented: string): KeyCheck {
     if (presented === '') return refused.missing
     if (!isKeyText(presented)) return refused.malformed
     const row = this.store.readKey(this.digest(presented))
     if (!row) return refused.unknown
     if (row.revokedAtMs !== undefined) return refused.revoked
     const key = rowToRecord(row)
-    const authorization: Authorization = {
+    const check: KeyCheck = {
       ok: true,
       key,
       ...(this.meter && { allowance: this.meter.allowanceOf(key.id) }),
@@ -220,8 +220,8 @@ export class KeyRing {
       if (!oldest.done) this.remembered.delete(oldest.value)
     }
     // A copy: a key cut out of a URL would keep the whole URL in memory.
-    this.remembered.set(Buffer.from(presented, 'latin1').toString('latin1'), authorization)
-    return authorization
+    this.remembered.set(Buffer.from(presented, 'latin1').toString('latin1'), check)
+    return check
   }
 
   private digest(text: string): Uint8Array {

@@ -4,7 +4,7 @@ import { type RlpSpan, rlpLength, rlpListSpans, rlpSpanAt } from '../primitives/
 import type { ChainRows } from '../store/chainRows.js'
 import { decodeHeader, type Header } from './header.js'
 import { bytesKey } from './logFilter.js'
-import type { TransactionPlace } from './transactionJson.js'
+import type { TransactionPosition } from './transactionJson.js'
 
 /** A block as the store holds it, taken apart as far as its JSON needs. */
 export interface BlockRows {
@@ -104,7 +104,7 @@ function bytesOf({ body, senders, transactions }: BlockRows): number {
 }
 
 /** Where transaction `index` of a block stands. */
-export function transactionPlace(rows: BlockRows, index: number): TransactionPlace {
+export function transactionPosition(rows: BlockRows, index: number): TransactionPosition {
   const { hash, header, baseFeePerGas, senders } = rows
   return {
     blockHash: hash,

@@ -13,7 +13,7 @@ import type { ChainIdentity, ChainRows } from '../store/chainRows.js'
 import { AnswerCache } from './answerCache.js'
 import type { BlockId } from './blockId.js'
 import { bareBlockSize, uncleJson, writeBlock } from './blockJson.js'
-import { type BlockRows, BlockRowsReader, transactionPlace } from './blockRows.js'
+import { type BlockRows, BlockRowsReader, transactionPosition } from './blockRows.js'
 import { type ChainCursor, type ChainStep, nextStep } from './chainSteps.js'
 import { blobBaseFee } from './feeMarket.js'
 import { ForkSchedule, parseGenesisConfig } from './forks.js'
@@ -156,7 +156,7 @@ export class Chain {
     const span = rows?.transactions[index]
     if (rows === undefined || span === undefined) return undefined
     const transaction = readTransaction(rows.body, span)
-    return this.render((json) => writeTransaction(json, transaction, transactionPlace(rows, index)))
+    return this.render((json) => writeTransaction(json, transaction, transactionPosition(rows, index)))
   }
 
   /** The receipts of a known, executed block. */
@@ -270,7 +270,7 @@ export class Chain {
         for (let index = 0; index < transactions.length; index++) {
           if (index > 0) json.text(',')
           const span = transactions[index] as RlpSpan
-          if (isFull) writeTransaction(json, readTransaction(body, span), transactionPlace(rows, index))
+          if (isFull) writeTransaction(json, readTransaction(body, span), transactionPosition(rows, index))
           else json.hex(senders, index * 52 + 20, index * 52 + 52)
         }
       }
@@ -308,7 +308,7 @@ export class Chain {
     return this.render((json) =>
       writeList(json, receipts, rlpSpanAt(receipts, 0), (receipt, index) => {
         const transaction = readTransaction(body, transactions[index] as RlpSpan)
-        writeReceipt(json, receipts, receipt, transaction, transactionPlace(rows, index), cursor)
+        writeReceipt(json, receipts, receipt, transaction, transactionPosition(rows, index), cursor)
       }),
     )
   }

@@ -30,11 +30,11 @@ const topicBytes = 32
  */
 export class LogFilter {
   /**
-   * How many keys may stand at each place, and the keys of each place, sorted. Two filters that want the same logs
+   * How many keys may stand at each position, and the keys of each position, sorted. Two filters that want the same logs
    * in the same words have the same name.
    */
   readonly name: string
-  /** Keys that may stand at each place, the address first; 0 where anything may. */
+  /** Keys that may stand at each position, the address first; 0 where anything may. */
   readonly #counts: readonly number[]
   /** Where the keys begin in the name. */
   readonly #start: number
@@ -50,7 +50,7 @@ export class LogFilter {
     this.name = [counts, ...places.flat()].join('')
   }
 
-  /** Keys that may stand at each place, the address first and then the topics; 0 where anything may. */
+  /** Keys that may stand at each position, the address first and then the topics; 0 where anything may. */
   get counts(): readonly number[] {
     return this.#counts
   }
@@ -60,18 +60,18 @@ export class LogFilter {
     return this.#counts.reduce((sum, count) => sum + count, 0)
   }
 
-  /** Calls `visit` with every key that may stand at `place`: 0 for the address, 1 to 4 for the topics. */
-  visitKeys(place: number, visit: (key: string) => void): void {
-    const width = widthAt(place)
-    const start = this.#startOf(place)
-    const end = start + (this.#counts[place] ?? 0) * width
+  /** Calls `visit` with every key that may stand at `position`: 0 for the address, 1 to 4 for the topics. */
+  visitKeys(position: number, visit: (key: string) => void): void {
+    const width = widthAt(position)
+    const start = this.#startOf(position)
+    const end = start + (this.#counts[position] ?? 0) * width
     for (let at = start; at < end; at += width) visit(this.name.slice(at, at + width))
   }
 
   matches({ address, topics }: LogKeys): boolean {
     if (this.#counts.length - 1 > topics.length || !this.#allows(0, address)) return false
-    for (let place = 1; place < this.#counts.length; place++) {
-      if (!this.#allows(place, topics[place - 1] as string)) return false
+    for (let position = 1; position < this.#counts.length; position++) {
+      if (!this.#allows(position, topics[position - 1] as string)) return false
     }
     return true
   }
@@ -89,18 +89,18 @@ export class LogFilter {
     return true
   }
 
-  #startOf(place: number): number {
+  #startOf(position: number): number {
     let start = this.#start
-    for (let before = 0; before < place; before++) start += (this.#counts[before] ?? 0) * widthAt(before)
+    for (let before = 0; before < position; before++) start += (this.#counts[before] ?? 0) * widthAt(before)
     return start
   }
 
-  /** Whether `key` may stand at `place`. */
-  #allows(place: number, key: string): boolean {
-    const count = this.#counts[place] as number
+  /** Whether `key` may stand at `position`. */
+  #allows(position: number, key: string): boolean {
+    const count = this.#counts[position] as number
     if (count === 0) return true
-    const width = widthAt(place)
-    const start = this.#startOf(place)
+    const width = widthAt(position)
+    const start = this.#startOf(position)
     let low = 0
     let high = count
     while (low < high) {
@@ -125,8 +125,8 @@ export class LogFilter {
   #computeBloomBits(): Uint16Array {
     const bits = new Uint16Array(3 * this.size)
     let at = 0
-    for (let place = 0; place < this.#counts.length; place++) {
-      this.visitKeys(place, (key) => {
+    for (let position = 0; position < this.#counts.length; position++) {
+      this.visitKeys(position, (key) => {
         // Yellow paper 4.3.1, M3:2048.
         const hash = keccak256(Buffer.from(key, 'latin1'))
         for (const pair of [0, 2, 4]) {
@@ -138,9 +138,9 @@ export class LogFilter {
   }
 }
 
-/** Bytes of what stands at a place. */
-function widthAt(place: number): number {
-  return place === 0 ? addressBytes : topicBytes
+/** Bytes of what stands at a position. */
+function widthAt(position: number): number {
+  return position === 0 ? addressBytes : topicBytes
 }
 
 /** Whether a bloom has all bits of one of `count` keys, whose bits stand in `bits` from key `first` on. */

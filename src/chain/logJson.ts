@@ -2,9 +2,9 @@
 import { bytesToHex, toQuantity } from '../primitives/bytes.js'
 import { ascii, JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
-import { type BlockRows, transactionPlace } from './blockRows.js'
+import { type BlockRows, transactionPosition } from './blockRows.js'
 import { bytesKey, type LogKeys } from './logFilter.js'
-import { type TransactionPlace, writeList } from './transactionJson.js'
+import { type TransactionPosition, writeList } from './transactionJson.js'
 
 /** One log of a block: what filters look at, and the object of eth_getLogs as ASCII text. */
 export interface BlockLog extends LogKeys {
@@ -32,13 +32,17 @@ export function blockMembers({ hash, header }: BlockRows): BlockMembers {
 }
 
 /** Writes the members of a log or receipt that say which transaction it is of, without braces. */
-export function writePlaceMembers(json: JsonBytes, place: TransactionPlace, block: BlockMembers): Written {
+export function writePositionMembers(
+  json: JsonBytes,
+  position: TransactionPosition,
+  block: BlockMembers,
+): Written {
   const start = json.length
-  const hashAt = place.index * 52 + 20
+  const hashAt = position.index * 52 + 20
   json.raw(block.numberAndHashName)
-  json.hex(place.senders, hashAt, hashAt + 32)
+  json.hex(position.senders, hashAt, hashAt + 32)
   json.raw(name.transactionIndex)
-  json.quantity(place.index)
+  json.quantity(position.index)
   json.raw(block.blockHash)
   return { start, end: json.length }
 }
@@ -51,7 +55,7 @@ function readLog(receipts: Uint8Array, log: RlpSpan): LogSpans {
 }
 
 /**
- * Writes a log object. `members` is where its {@link writePlaceMembers} stand, `index` counts the block's logs.
+ * Writes a log object. `members` is where its {@link writePositionMembers} stand, `index` counts the block's logs.
  */
 export function writeLog(
   json: JsonBytes,
@@ -90,7 +94,7 @@ export function readReceipt(receipts: Uint8Array, { payload }: RlpSpan): Receipt
   return rlpListSpans(receipts, list) as unknown as ReceiptSpans
 }
 
-/** Bytes of most logs with their place members: a token transfer has 750. */
+/** Bytes of most logs with their position members: a token transfer has 750. */
 const logBytesExpected = 2_048
 
 /** All logs of an executed block, in order; `receipts` is the row of the store. */
@@ -100,9 +104,9 @@ export function blockLogs(rows: BlockRows, receipts: Uint8Array): BlockLog[] {
   const block = blockMembers(rows)
   for (const [index, receipt] of rlpListSpans(receipts, rlpSpanAt(receipts, 0)).entries()) {
     const [, , , logs] = readReceipt(receipts, receipt)
-    const place = transactionPlace(rows, index)
+    const position = transactionPosition(rows, index)
     json.clear()
-    const members = writePlaceMembers(json, place, block)
+    const members = writePositionMembers(json, position, block)
     for (const log of rlpListSpans(receipts, logs)) {
       const [address, topics] = readLog(receipts, log)
       const keyOf = ({ payload, end }: RlpSpan) => bytesKey(receipts.subarray(payload, end))

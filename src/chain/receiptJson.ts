@@ -4,14 +4,14 @@ import { ascii, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { encodeRlp, type RlpSpan } from '../primitives/rlp.js'
 import { gasPerBlob } from './feeMarket.js'
-import { type BlockMembers, readReceipt, writeLog, writePlaceMembers } from './logJson.js'
+import { type BlockMembers, readReceipt, writeLog, writePositionMembers } from './logJson.js'
 import {
   blobCount,
   effectiveGasPrice,
   fieldSpan,
   isCreation,
   type Transaction,
-  type TransactionPlace,
+  type TransactionPosition,
   writeList,
   writeRecipient,
 } from './transactionJson.js'
@@ -50,24 +50,24 @@ export function writeReceipt(
   receipts: Uint8Array,
   receipt: RlpSpan,
   transaction: Transaction,
-  place: TransactionPlace,
+  position: TransactionPosition,
   cursor: ReceiptCursor,
 ): void {
   const [outcome, cumulative, bloom, logs] = readReceipt(receipts, receipt)
   const cumulativeGasUsed = integerAt(receipts, cumulative.payload, cumulative.end)
-  const sender = place.index * 52
+  const sender = position.index * 52
   json.raw(openBrace)
-  const members = writePlaceMembers(json, place, cursor.block)
+  const members = writePositionMembers(json, position, cursor.block)
   if (isCreation(transaction)) {
     json.raw(name.contractAddress)
-    json.hex(createdAddress(transaction, place))
+    json.hex(createdAddress(transaction, position))
     json.raw(name.cumulativeGasUsed)
   } else json.raw(noContractThenGasName)
   json.quantity(cumulativeGasUsed)
   json.raw(name.effectiveGasPrice)
-  json.quantity(effectiveGasPrice(transaction, place.baseFeePerGas))
+  json.quantity(effectiveGasPrice(transaction, position.baseFeePerGas))
   json.raw(name.from)
-  json.hex(place.senders, sender, sender + 20)
+  json.hex(position.senders, sender, sender + 20)
   json.raw(name.gasUsed)
   json.quantity(difference(cumulativeGasUsed, cursor.cumulativeGasUsed))
   json.raw(name.logs)
@@ -107,7 +107,7 @@ function writeOutcome(json: JsonBytes, receipts: Uint8Array, { payload, end }: R
 }
 
 /** Address of a contract that a transaction creates (yellow paper 7). */
-function createdAddress(transaction: Transaction, { senders, index }: TransactionPlace): Uint8Array {
+function createdAddress(transaction: Transaction, { senders, index }: TransactionPosition): Uint8Array {
   const { payload, end } = fieldSpan(transaction, transaction.layout.nonce)
   const sender = senders.subarray(index * 52, index * 52 + 20)
   return keccak256(encodeRlp([sender, transaction.bytes.subarray(payload, end)])).subarray(12)

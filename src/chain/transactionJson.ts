@@ -16,7 +16,7 @@ export interface Transaction {
 }
 
 /** Where a transaction stands; constant parts of its JSON. */
-export interface TransactionPlace {
+export interface TransactionPosition {
   readonly blockHash: Uint8Array
   readonly blockNumber: number
   readonly timestamp: number
@@ -136,32 +136,36 @@ const closeBrace = ascii('}')
 const nullText = ascii('null')
 
 /** Writes the transaction object of the specification. */
-export function writeTransaction(json: JsonBytes, transaction: Transaction, place: TransactionPlace): void {
+export function writeTransaction(
+  json: JsonBytes,
+  transaction: Transaction,
+  position: TransactionPosition,
+): void {
   const { type, bytes, layout } = transaction
   const quantity = (member: Uint8Array, position: number): void => {
     const { payload, end } = fieldSpan(transaction, position)
     json.raw(member)
     json.quantityOf(bytes, payload, end)
   }
-  const sender = place.index * 52
+  const sender = position.index * 52
   json.raw(firstName)
-  json.hex(place.blockHash)
+  json.hex(position.blockHash)
   json.raw(name.blockNumber)
-  json.quantity(place.blockNumber)
+  json.quantity(position.blockNumber)
   json.raw(name.blockTimestamp)
-  json.quantity(place.timestamp)
+  json.quantity(position.timestamp)
   json.raw(name.from)
-  json.hex(place.senders, sender, sender + 20)
+  json.hex(position.senders, sender, sender + 20)
   quantity(name.gas, layout.gas)
   json.raw(name.gasPrice)
-  json.quantity(effectiveGasPrice(transaction, place.baseFeePerGas))
+  json.quantity(effectiveGasPrice(transaction, position.baseFeePerGas))
   if (layout.maxPriorityFee !== undefined) {
     quantity(name.maxFeePerGas, layout.maxFee)
     quantity(name.maxPriorityFeePerGas, layout.maxPriorityFee)
   }
   if (type === 3) quantity(name.maxFeePerBlobGas, maxFeePerBlobGasAt)
   json.raw(name.hash)
-  json.hex(place.senders, sender + 20, sender + 52)
+  json.hex(position.senders, sender + 20, sender + 52)
   const input = fieldSpan(transaction, layout.input)
   json.raw(name.input)
   json.hex(bytes, input.payload, input.end)
@@ -169,7 +173,7 @@ export function writeTransaction(json: JsonBytes, transaction: Transaction, plac
   json.raw(name.to)
   writeRecipient(json, transaction)
   json.raw(name.transactionIndex)
-  json.quantity(place.index)
+  json.quantity(position.index)
   quantity(name.value, layout.value)
   json.raw(name.type)
   json.quantity(type)
@@ -250,7 +254,7 @@ const openBracket = ascii('[')
 const closeBracket = ascii(']')
 const comma = ascii(',')
 
-/** Writes an array with what `write` makes of each item of an RLP list, with its place in it. */
+/** Writes an array with what `write` makes of each item of an RLP list, with its position in it. */
 export function writeList(
   json: JsonBytes,
   bytes: Uint8Array,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { NetworkConfig } from '../config/config.js'
-import { type Behind, type ChainFeed, RelayedFeed, upToDate } from '../edge/chainFeed.js'
+import { type ChainFeed, RelayedFeed, type SourceProgress, upToDate } from '../edge/chainFeed.js'
 import { startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress } from '../ingest/messages.js'
 
@@ -30,23 +30,23 @@ export function startSource(
   const task = source.type === 'file' ? { ...store, files: [source.path] } : { ...store, replay: source }
   const feed = new RelayedFeed()
   const onCurrent = () => {
-    behind = undefined
-    feed.tell(upToDate)
+    syncing = undefined
+    feed.publish(upToDate)
   }
-  let behind: Behind | undefined
+  let syncing: SourceProgress | undefined
   const ingest = startIngest(
     task,
     (progress) => {
       const { number } = progress
-      behind = { startingBlock: behind?.startingBlock ?? number, number }
-      feed.tell({ behind, hasFailed: false })
+      syncing = { startingBlock: syncing?.startingBlock ?? number, number }
+      feed.publish({ syncing, hasFailed: false })
       onProgress(progress)
     },
     onCurrent,
   )
   const caughtUp = ingest.caughtUp.then(onCurrent)
   const ingested = ingest.finished.then(onCurrent, (error) => {
-    feed.tell({ behind, hasFailed: true })
+    feed.publish({ syncing, hasFailed: true })
     throw error
   })
   // Reported by whoever waits for them; until then they must not count as unhandled.

@@ -16,7 +16,7 @@ import { clientVersion } from './version.js'
 type Shared = Pick<EdgeData, 'port' | 'totals'>
 
 /** What there is once in the process, whatever the number of edges. */
-interface Sole {
+interface ProcessServices {
   readonly pool: Pool<Jobs>
   readonly sources: readonly NetworkSource[]
   readonly rollups: readonly OpenRollup[]
@@ -41,7 +41,7 @@ export async function shareBetweenEdges(config: Config, transport: Transport): P
 export function startOtherEdges(
   config: Config,
   shared: Shared & Pick<EdgeData, 'transport' | 'meter'>,
-  { pool, sources, rollups }: Sole,
+  { pool, sources, rollups }: ProcessServices,
 ): EdgeThreads {
   const rollupOf = (name: string): OpenRollup => {
     const rollup = rollups.find((candidate) => candidate.name === name)
@@ -60,10 +60,10 @@ export function startOtherEdges(
     },
   )
   for (const source of sources) {
-    source.listen((state) => threads.tell({ type: 'moved', network: source.name, state }))
+    source.listen((state) => threads.broadcast({ type: 'moved', network: source.name, state }))
   }
   for (const { name, queue } of rollups) {
-    queue.onStatus((change) => threads.tell({ type: 'status', rollup: name, change }))
+    queue.onStatus((change) => threads.broadcast({ type: 'status', rollup: name, change }))
   }
   return threads
 }

@@ -1,5 +1,5 @@
 /** How far a source has come that is behind the chain it takes in. */
-export interface Behind {
+export interface SourceProgress {
   /** Where it stood when it was first behind. */
   readonly startingBlock: number
   /** The block that it took in last. */
@@ -8,18 +8,18 @@ export interface Behind {
 
 /** What is to be known of a source. */
 export interface SourceState {
-  /** Undefined where the source is not behind; of one that failed, where it stood then. */
-  readonly behind: Behind | undefined
+  /** Undefined where the source is up to date; of one that failed, where it stood then. */
+  readonly syncing: SourceProgress | undefined
   /** It ended with an error, and brings no further blocks: the chain may have gone on without them. */
   readonly hasFailed: boolean
 }
 
 /** Of a source that delivers in time, or has delivered all it has. */
-export const upToDate: SourceState = { behind: undefined, hasFailed: false }
+export const upToDate: SourceState = { syncing: undefined, hasFailed: false }
 
 export type FeedListener = (state: SourceState) => void
 
-/** What a network hears of its source, on whatever thread that is. */
+/** What a network learns of its source, on whatever thread that is. */
 export interface ChainFeed {
   /**
    * Calls `listener` each time the store may have a new head, with the state of the source; at once, if that is not
@@ -28,19 +28,19 @@ export interface ChainFeed {
   listen(listener: FeedListener): () => void
 }
 
-/** A feed that is told what to pass on. */
+/** A feed of what is published to it. */
 export class RelayedFeed implements ChainFeed {
   readonly #listeners = new Set<FeedListener>()
   #state = upToDate
 
   listen(listener: FeedListener): () => void {
     this.#listeners.add(listener)
-    const { behind, hasFailed } = this.#state
-    if (hasFailed || behind !== undefined) listener(this.#state)
+    const { syncing, hasFailed } = this.#state
+    if (hasFailed || syncing !== undefined) listener(this.#state)
     return () => this.#listeners.delete(listener)
   }
 
-  tell(state: SourceState): void {
+  publish(state: SourceState): void {
     this.#state = state
     for (const listener of this.#listeners) listener(state)
   }

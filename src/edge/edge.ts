@@ -8,7 +8,7 @@
  * counted together (`transport/totals.ts`), and what there is once is asked for by message (`mainLink.ts`).
  */
 import type { Logger } from 'pino'
-import { type KeyRing, refusalTexts } from '../access/keyRing.js'
+import { type KeyRing, keyProblemTexts } from '../access/keyRing.js'
 import { redactKeys } from '../access/keyText.js'
 import type { Meter } from '../access/meter.js'
 import type { Config } from '../config/config.js'
@@ -124,7 +124,7 @@ function createServer(
       const result = ring.authorize(presented)
       return result.ok
         ? result
-        : { ok: false, reason: refusalTexts[result.why].replace(/^unauthorized: /, '') }
+        : { ok: false, reason: keyProblemTexts[result.why].replace(/^unauthorized: /, '') }
     },
     changedKeys() {
       const { generation, ids } = ring.readChanges(seenGeneration)
@@ -164,7 +164,7 @@ function createServer(
     cors: config.cors.origins.includes('*') ? '*' : config.cors.origins,
     health: () => readHealth(networks, rollups),
     logDefect,
-    logRejection: (rejection) => log.debug(rejection, 'request refused'),
+    logRefused: (refused) => log.debug(refused, 'request refused'),
   }
   return createHttpServer(server)
 }

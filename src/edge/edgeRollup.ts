@@ -1,7 +1,7 @@
 import type { RollupConfig } from '../config/config.js'
 import { asciiToFelt, type Felt, hexToFelt } from '../rollup/felt.js'
-import type { SubmissionDesk } from '../rollup/submissionDesk.js'
 import type { QueueCounts } from '../rollup/submissionQueue.js'
+import type { SubmissionService } from '../rollup/submissionService.js'
 import type { RollupNetwork } from '../rpc/rollupNetwork.js'
 
 /** A rollup network as one edge serves it. */
@@ -25,7 +25,7 @@ export function chainIdOf({ chainId }: RollupConfig): Felt {
 }
 
 /** What methods see of a rollup network. */
-export function rollupNetworkOf(config: RollupConfig, queue: SubmissionDesk): RollupNetwork {
+export function rollupNetworkOf(config: RollupConfig, queue: SubmissionService): RollupNetwork {
   const { name, prefix, calldataMax, signatureMax, upstream } = config
   return {
     name,

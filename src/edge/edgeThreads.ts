@@ -22,7 +22,7 @@ export interface EdgeThreads {
   /** Rejects likewise when one ends that nobody asked to; never resolves. */
   readonly lost: Promise<never>
   /** To every edge. */
-  tell(command: EdgeCommand): void
+  broadcast(command: EdgeCommand): void
   /** Has them answer what is under way and end; resolves when all have. */
   close(): Promise<void>
 }
@@ -51,11 +51,11 @@ export function startEdgeThreads(
   const threads = Array.from({ length: count }, (_, at) =>
     startThread({ ...data, index: at + 1, silent: silent.buffer }, handlers, () => isClosing),
   )
-  const tell = (command: EdgeCommand) => {
+  const broadcast = (command: EdgeCommand) => {
     for (const { worker } of threads) worker.postMessage(command)
   }
   const silence = () => {
-    tell({ type: 'abandon' })
+    broadcast({ type: 'abandon' })
     for (let index = 1; index <= count; index++) Atomics.wait(silent, index, 0, silentMsMax)
   }
   process.on('exit', silence)
@@ -68,10 +68,10 @@ export function startEdgeThreads(
   return {
     listening: Promise.all(threads.map(({ listening }) => listening)).then(() => undefined),
     lost: lost.promise,
-    tell,
+    broadcast,
     async close() {
       isClosing = true
-      tell({ type: 'close' })
+      broadcast({ type: 'close' })
       await allEnded
     },
   }

@@ -3,7 +3,7 @@ import type { JobOwner, NetworkJobs } from '../pool/jobs.js'
 import { decodeReply, encodeArgs } from '../pool/messages.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { FaultError } from '../primitives/faults.js'
-import type { StatusChange } from '../rollup/submissionDesk.js'
+import type { StatusChange } from '../rollup/submissionService.js'
 import { RelayedFeed } from './chainFeed.js'
 import type { CallName, EdgeCommand, EdgeMessage } from './messages.js'
 
@@ -72,7 +72,7 @@ export class MainLink {
   }
 
   #take(command: EdgeCommand): void {
-    if (command.type === 'moved') this.feedOf(command.network).tell(command.state)
+    if (command.type === 'moved') this.feedOf(command.network).publish(command.state)
     else if (command.type === 'status') this.#statusListeners.get(command.rollup)?.(command.change)
     else if (command.type === 'reply') this.#settle(command)
   }

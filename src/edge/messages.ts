@@ -1,6 +1,6 @@
 /** What passes between the main thread, edge 0, and the threads of the other edges. */
 import type { Config } from '../config/config.js'
-import type { StatusChange } from '../rollup/submissionDesk.js'
+import type { StatusChange } from '../rollup/submissionService.js'
 import type { Transport } from '../transport/wire.js'
 import type { SourceState } from './chainFeed.js'
 

@@ -113,13 +113,13 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
 }
 
 /** What `eth_syncing` says. A network whose source failed is not in sync: nobody knows how far the chain has gone on. */
-function syncProgress({ behind, hasFailed }: SourceState, currentBlock: number): SyncProgress | undefined {
-  if (behind === undefined && !hasFailed) return undefined
+function syncProgress({ syncing, hasFailed }: SourceState, currentBlock: number): SyncProgress | undefined {
+  if (syncing === undefined && !hasFailed) return undefined
   return {
-    startingBlock: behind?.startingBlock ?? currentBlock,
+    startingBlock: syncing?.startingBlock ?? currentBlock,
     currentBlock,
     // While blocks that are known already pass by, the source stands behind the head.
-    highestBlock: Math.max(behind?.number ?? 0, currentBlock),
+    highestBlock: Math.max(syncing?.number ?? 0, currentBlock),
   }
 }
 

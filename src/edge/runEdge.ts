@@ -13,7 +13,7 @@ import { openEdge } from './edge.js'
 import { chainIdOf, type RollupHealth, rollupNetworkOf } from './edgeRollup.js'
 import { MainLink } from './mainLink.js'
 import type { EdgeData } from './messages.js'
-import { RelayedDesk } from './relayedDesk.js'
+import { RemoteSubmissionService } from './remoteSubmissionService.js'
 import { readNetworkLayouts } from './storageLayouts.js'
 
 /**
@@ -65,10 +65,10 @@ async function openRooms(
   const store = NodeStore.open({ path: config.node.store, readOnly: true, mapBytes: config.mapBytes })
   const rollups = config.rollups.map((rollup) => {
     const { name } = rollup
-    const desk = new RelayedDesk(name, store.openSubmissions(name, chainIdOf(rollup)), link)
+    const queue = new RemoteSubmissionService(name, store.openSubmissions(name, chainIdOf(rollup)), link)
     return {
       name,
-      network: rollupNetworkOf(rollup, desk),
+      network: rollupNetworkOf(rollup, queue),
       health: () => link.call('health', [name]) as Promise<RollupHealth>,
     }
   })

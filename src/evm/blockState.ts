@@ -4,19 +4,19 @@ import { trieState } from '../state/trieState.js'
 import type { ChainRows } from '../store/chainRows.js'
 import type { BlockReference } from './execution.js'
 
-/** Where a block stands, which decides what its state is read from. */
-export type Place = 'head' | 'canonical' | 'side'
+/** Where a block stands towards the canonical chain, which decides what its state is read from. */
+export type BlockStatus = 'head' | 'canonical' | 'side'
 
-/** Opens the state after a block on the cheapest rows that hold it at its place. */
+/** Opens the state after a block on the cheapest rows that hold it. */
 export const openState: Readonly<
-  Record<Place, (store: ChainRows, number: number, stateRoot: Hash32) => StateView>
+  Record<BlockStatus, (store: ChainRows, number: number, stateRoot: Hash32) => StateView>
 > = {
   head: (store, _, stateRoot) => headState(store, stateRoot),
   canonical: historicalState,
   side: (store, _, stateRoot) => trieState(store, stateRoot),
 }
 
-export function placeOf(store: ChainRows, { number, hash }: BlockReference): Place {
+export function statusOf(store: ChainRows, { number, hash }: BlockReference): BlockStatus {
   const head = store.readHead()
   if (head !== undefined && equalBytes(head.hash, hash)) return 'head'
   const canonical = store.readCanonicalHash(number)

@@ -13,7 +13,7 @@ import { excludedAddresses, listAccesses } from './accessLists.js'
 import type { AccessRecorder } from './accessRecorder.js'
 import { recoverAuthorities, type SignedAuthorization } from './authorizations.js'
 import { type BlockContext, BlockContexts } from './blockContext.js'
-import { openState, type Place, placeOf } from './blockState.js'
+import { type BlockStatus, openState, statusOf } from './blockState.js'
 import { CallEvm } from './callEvm.js'
 import { HotState, OverriddenState } from './callState.js'
 import { transactionHash, withFees } from './callTransaction.js'
@@ -273,8 +273,8 @@ export class Execution {
 
   /**
    * Does `work` once its turn has come, on the cheapest rows that hold the block's state: the latest ones at the
-   * head, history at other canonical blocks, else the tries, which stay what they are. Where the block has left
-   * its place meanwhile, rows of two states may have been mixed, and the work is done again.
+   * head, history at other canonical blocks, else the tries, which stay what they are. Where the status
+   * of the block has changed meanwhile, rows of two states may have been mixed, and the work is done again.
    */
   private withJob<T>(
     request: ExecutionRequest,
@@ -284,9 +284,9 @@ export class Execution {
     const turn = this.lastJob.then(async () => {
       const watch = new JobWatch(shouldStop, this.limits)
       for (;;) {
-        const place = this.placeOf(request.block)
-        const settled = await settle(async () => work(await this.prepare(request, watch, place)))
-        if (place === 'side' || this.placeOf(request.block) === place) return unwrap(settled)
+        const status = this.statusOf(request.block)
+        const settled = await settle(async () => work(await this.prepare(request, watch, status)))
+        if (status === 'side' || this.statusOf(request.block) === status) return unwrap(settled)
         this.hot.clear()
       }
     })
@@ -294,15 +294,15 @@ export class Execution {
     return turn
   }
 
-  private placeOf(block: BlockReference): Place {
+  private statusOf(block: BlockReference): BlockStatus {
     this.store.refresh()
-    return placeOf(this.store, block)
+    return statusOf(this.store, block)
   }
 
-  private async prepare(request: ExecutionRequest, watch: JobWatch, place: Place): Promise<Job> {
+  private async prepare(request: ExecutionRequest, watch: JobWatch, status: BlockStatus): Promise<Job> {
     const { block, message, stateOverrides = [], blockOverrides } = request
     const { context, stateRoot } = this.contexts.read(block, blockOverrides)
-    const stored = this.hot.over(openState[place](this.store, block.number, stateRoot))
+    const stored = this.hot.over(openState[status](this.store, block.number, stateRoot))
     const evm = await this.engineFor(context.fork)
     const state = stateOverrides.length === 0 ? stored : new OverriddenState(stored, stateOverrides)
     let signed: readonly SignedAuthorization[] | undefined

@@ -9,7 +9,7 @@ import { type Account, hasCode } from '../state/account.js'
 import type { StateView } from '../state/stateView.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { BlockContexts, type ResolvedContext } from './blockContext.js'
-import { openState, placeOf } from './blockState.js'
+import { openState, statusOf } from './blockState.js'
 import type { ExecutionRequest } from './execution.js'
 import { startCall, startEstimate } from './gasBounds.js'
 import { startGas } from './messageChecks.js'
@@ -64,11 +64,11 @@ export class PlainTransfers {
     if (authorizationList !== undefined || stateOverrides !== undefined || blockOverrides !== undefined) {
       return undefined
     }
-    const place = placeOf(this.store, block)
+    const status = statusOf(this.store, block)
     // Beside the chain each account is a walk down the trie.
-    if (place === 'side') return undefined
+    if (status === 'side') return undefined
     const resolved = this.contexts.read(block)
-    const state: StateView = openState[place](this.store, block.number, resolved.stateRoot)
+    const state: StateView = openState[status](this.store, block.number, resolved.stateRoot)
     const recipient = state.account(to as Address)
     if (hasCode(recipient)) return undefined
     return { resolved, recipient, balance: state.account((from ?? zeroAddress) as Address)?.balance ?? 0n }

@@ -322,13 +322,13 @@ export class ChainImporter {
 
 type ParsedBlock = Omit<Candidate, 'totalDifficulty' | 'fork' | 'isMerged'>
 
-/** Where a block stands in a chain. */
-export interface BlockPlace extends BlockName {
+/** A block and its parent. */
+export interface BlockLink extends BlockName {
   readonly parentHash: Hash32
 }
 
-/** A block's place as its RLP alone tells it. Throws InvalidBlockError where it is no block. */
-export function readBlockPlace(rlp: Uint8Array): BlockPlace {
+/** A block's link as its RLP alone tells it. Throws InvalidBlockError where it is no block. */
+export function readBlockLink(rlp: Uint8Array): BlockLink {
   const { hash, header } = parseBlock(rlp)
   return { number: header.number, hash, parentHash: header.parentHash }
 }

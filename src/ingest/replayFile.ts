@@ -8,7 +8,7 @@ import { OperatorError } from '../primitives/faults.js'
 import type { BlockName } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { readChainFile } from './chainFile.js'
-import { type BlockPlace, ChainImporter, readBlockPlace } from './importer.js'
+import { type BlockLink, ChainImporter, readBlockLink } from './importer.js'
 import { Intake, sizeOfFile, visitBlocks } from './intake.js'
 import type { IngestMessage, ReplayPlan, ReplayStep, ReplayTask } from './messages.js'
 import { Pace } from './pace.js'
@@ -29,7 +29,7 @@ export async function replayFile(
   await checkScript(task.replay.script)
   const { store, schedule } = await openTaskStore(task)
   try {
-    await takeBackTo(task.replay.from, store, signal)
+    await unwindTo(task.replay.from, store, signal)
     // Readers come in only now, so that nobody sees the head of the last time.
     report({ type: 'opened' })
     const importer = new ChainImporter(store, schedule)
@@ -46,7 +46,7 @@ export async function replayFile(
 async function checkStart({ file, from }: ReplayPlan): Promise<void> {
   let first = 0
   await visitBlocks(file, readChainFile(file), async ({ rlp }) => {
-    first = readBlockPlace(rlp).number
+    first = readBlockLink(rlp).number
     return false
   })
   if (first > from + 1) {
@@ -56,16 +56,16 @@ async function checkStart({ file, from }: ReplayPlan): Promise<void> {
   }
 }
 
-async function takeBackTo(number: number, store: ChainWriter, signal: AbortSignal): Promise<void> {
+async function unwindTo(number: number, store: ChainWriter, signal: AbortSignal): Promise<void> {
   while (headOf(store).number > number && !signal.aborted) {
-    takeBackHead(store)
+    unwindHead(store)
     // Lets a message to stop arrive.
     await setImmediate()
   }
 }
 
 /** One block is one transaction, however many are to go. */
-function takeBackHead(store: ChainWriter): void {
+function unwindHead(store: ChainWriter): void {
   store.apply(headOf(store).number - 1, [])
 }
 
@@ -80,7 +80,7 @@ class Replay {
   private pace: Pace | undefined
   private stepsDone = 0
   /** The file's last block so far. */
-  private last: BlockPlace | undefined
+  private last: BlockLink | undefined
 
   constructor(
     private readonly plan: ReplayPlan,
@@ -97,8 +97,8 @@ class Replay {
       this.intake.bytesRead = bytes
     }
     const isWhole = await visitBlocks(file, readChainFile(file, onRead), async ({ rlp }) => {
-      this.last = readBlockPlace(rlp)
-      return this.pace === undefined ? this.hurry(rlp, this.last) : this.playNext(rlp, this.last)
+      this.last = readBlockLink(rlp)
+      return this.pace === undefined ? this.fastForward(rlp, this.last) : this.playNext(rlp, this.last)
     })
     if (!isWhole || this.signal.aborted) return
     const end = `${file} ends with block ${this.last?.number}`
@@ -108,23 +108,23 @@ class Replay {
   }
 
   /** Takes a block up to `from` in at full speed. False where the replay is to end, as in the methods below. */
-  private async hurry(rlp: Uint8Array, place: BlockPlace): Promise<boolean> {
+  private async fastForward(rlp: Uint8Array, block: BlockLink): Promise<boolean> {
     if (this.signal.aborted) return false
     const { file, from } = this.plan
     const head = headOf(this.store)
-    if (place.number > from) {
+    if (block.number > from) {
       // The file begins above block `from`, or has another branch there.
       if (head.number !== from) throw new OperatorError(`source.from: ${file} has no block ${from}`)
       await this.intake.commit()
       this.keepPace()
-      return this.playNext(rlp, place)
+      return this.playNext(rlp, block)
     }
-    if (place.number < from) {
+    if (block.number < from) {
       await this.intake.import(rlp)
       return true
     }
     // A branch of more difficulty, left by another script, gives way as far as it has to.
-    while ((await this.intake.play(rlp)).outcome === 'side') takeBackHead(this.store)
+    while ((await this.intake.play(rlp)).outcome === 'side') unwindHead(this.store)
     this.keepPace()
     return true
   }
@@ -136,13 +136,13 @@ class Replay {
   }
 
   /** Plays the next block of the file, and the reorganisation that follows it. */
-  private async playNext(rlp: Uint8Array, place: BlockPlace): Promise<boolean> {
+  private async playNext(rlp: Uint8Array, block: BlockLink): Promise<boolean> {
     if (!(await this.play(rlp))) return false
     const index = this.stepsDone
     const step = this.plan.script[index]
-    if (step?.after !== place.number) return true
+    if (step?.after !== block.number) return true
     this.stepsDone++
-    return this.reorganise(step, index, place)
+    return this.reorganise(step, index, block)
   }
 
   /** Waits for the next moment and plays a block. */
@@ -153,16 +153,16 @@ class Replay {
     return true
   }
 
-  /** Plays the competing blocks of a step that follows block `place` of the file. */
-  private async reorganise(step: ReplayStep, index: number, place: BlockPlace): Promise<boolean> {
+  /** Plays the competing blocks of a step that follows `block` of the file. */
+  private async reorganise(step: ReplayStep, index: number, block: BlockLink): Promise<boolean> {
     const { after, back, file } = step
-    if (!this.isHead(place)) {
+    if (!this.isHead(block)) {
       const why = `block ${after} is not the head, because the chain without it has more total difficulty`
       throw misfit(index, 'after', why)
     }
-    let last: BlockPlace | undefined
+    let last: BlockLink | undefined
     const isWhole = await visitBlocks(file, readChainFile(file), async ({ rlp }) => {
-      const block = readBlockPlace(rlp)
+      const block = readBlockLink(rlp)
       if (last === undefined) this.checkBranch(block, after - back, step, index)
       last = block
       return this.play(rlp)
@@ -173,14 +173,14 @@ class Replay {
       throw misfit(
         index,
         'file',
-        `${file} takes back nothing: ${why} ${this.difficultyOf(place.hash)} of ${after}`,
+        `${file} takes back nothing: ${why} ${this.difficultyOf(block.hash)} of ${after}`,
       )
     }
     return true
   }
 
   /** The first competing block has to be on block `base` of the chain as it stands, and none of that chain itself. */
-  private checkBranch(block: BlockPlace, base: number, { file }: ReplayStep, index: number): void {
+  private checkBranch(block: BlockLink, base: number, { file }: ReplayStep, index: number): void {
     const { number, hash, parentHash } = block
     const baseHash = this.store.readCanonicalHash(base) as Hash32
     if (!equalBytes(parentHash, baseHash)) {
@@ -193,7 +193,7 @@ class Replay {
     }
   }
 
-  private isHead({ hash }: BlockPlace): boolean {
+  private isHead({ hash }: BlockLink): boolean {
     return equalBytes(headOf(this.store).hash, hash)
   }
 
@@ -205,10 +205,10 @@ class Replay {
 /** Each file of competing blocks, as far as it can be told without the chain: numbers and links. */
 async function checkScript(script: readonly ReplayStep[]): Promise<void> {
   for (const [index, { after, back, file }] of script.entries()) {
-    let last: BlockPlace | undefined
+    let last: BlockLink | undefined
     const begin = after - back + 1
     await visitBlocks(file, readChainFile(file), async ({ rlp }) => {
-      const block = readBlockPlace(rlp)
+      const block = readBlockLink(rlp)
       if (last === undefined && block.number !== begin) {
         const why = `${file} begins with block ${block.number}; in place of ${back} up to ${after} it has to be ${begin}`
         throw misfit(index, 'file', why)

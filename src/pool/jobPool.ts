@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import type { JobLimits } from '../evm/jobWatch.js'
 import type { ProofRequest } from '../state/proof.js'
 import type { JobClass, Jobs, NetworkJobs } from './jobs.js'
-import type { StorePlace } from './messages.js'
+import type { StoreLocation } from './messages.js'
 import { Pool } from './pool.js'
 import type { JobDefinition, ThreadLoss } from './poolOptions.js'
 
@@ -33,7 +33,7 @@ export interface JobPoolLimits {
 
 export interface JobPoolOptions {
   readonly limits: JobPoolLimits
-  readonly stores: readonly StorePlace[]
+  readonly stores: readonly StoreLocation[]
   onThreadLost(loss: ThreadLoss): void
 }
 

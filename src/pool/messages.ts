@@ -9,7 +9,7 @@ import { type Fault, FaultError } from '../primitives/faults.js'
 import { NotHeldError, type Wanted } from '../primitives/notHeld.js'
 
 /** A store that threads open when a job first asks for it. */
-export interface StorePlace {
+export interface StoreLocation {
   readonly network: string
   readonly path: string
   /** Bytes of address space. */
@@ -32,7 +32,7 @@ export interface ThreadData {
   readonly preload: string
   /** See {@link JobCells}. */
   readonly cells: SharedArrayBuffer
-  readonly stores: readonly StorePlace[]
+  readonly stores: readonly StoreLocation[]
   /** What the work itself wants to know. */
   readonly settings: unknown
   /** Scheduling priority as of `os.setPriority`. */

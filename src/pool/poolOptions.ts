@@ -1,7 +1,7 @@
 import type { Fault } from '../primitives/faults.js'
 import type { ClassShare } from './fairQueue.js'
 import type { JobTable } from './jobs.js'
-import type { StorePlace } from './messages.js'
+import type { StoreLocation } from './messages.js'
 
 /** The limits of one class of work. Its permits are the pool's to derive from the number of threads. */
 export interface ClassLimits extends Pick<ClassShare, 'waitingMax'> {
@@ -52,7 +52,7 @@ export interface PoolOptions<J extends JobTable<J>> {
   readonly session: URL
   /** The entry that threads load when they start; others when a job first needs them. */
   readonly preload: URL
-  readonly stores: readonly StorePlace[]
+  readonly stores: readonly StoreLocation[]
   /** Handed to the threads as it is, for the work to read. */
   readonly settings: unknown
   /** Bytes of arguments that may wait, over all classes. */

@@ -63,7 +63,7 @@ export type Fault =
     }
   | { readonly kind: 'ServerBusy'; readonly retryAfterMs: number }
   /** A rollup transaction that was not taken, or that the sequencer refused. `text` says more where something does. */
-  | { readonly kind: 'InvokeRefused'; readonly code: InvokeRefusalCode; readonly text: string | undefined }
+  | { readonly kind: 'InvokeRefused'; readonly code: InvokeErrorCode; readonly text: string | undefined }
   | { readonly kind: 'TransactionHashNotFound' }
   /** Too many transactions wait for the sequencer. `what` says how many or how much. */
   | { readonly kind: 'SubmissionsFull'; readonly what: string; readonly retryAfterMs: number }
@@ -71,8 +71,8 @@ export type Fault =
   | { readonly kind: 'NotStored'; readonly retryAfterMs: number }
 
 /** Reasons to refuse a rollup transaction, by their codes on the wire; `rpc/wireErrors.ts` has their meanings. */
-export const invokeRefusalCodes = [52, 53, 54, 55, 58, 59, 61, 63, 64, 65, 69] as const
-export type InvokeRefusalCode = (typeof invokeRefusalCodes)[number]
+export const invokeErrorCodes = [52, 53, 54, 55, 58, 59, 61, 63, 64, 65, 69] as const
+export type InvokeErrorCode = (typeof invokeErrorCodes)[number]
 
 /** Thrown wherever a {@link Fault} is found; dispatch turns it into the error member of an answer. */
 export class FaultError extends Error {

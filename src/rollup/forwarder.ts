@@ -26,7 +26,7 @@ const backoffMsMax = 30_000
 const silencesMax = 3
 
 /** What attempts at the first transaction of a sender came to, as long as it is not settled. */
-interface Standing {
+interface DeliveryState {
   failures: number
   unknownAnswers: number
   /** The sequencer said that it took the transaction under another hash. */
@@ -35,7 +35,7 @@ interface Standing {
   isUnsure: boolean
 }
 
-function newStanding(): Standing {
+function newDeliveryState(): DeliveryState {
   return { failures: 0, unknownAnswers: 0, isMistaken: false, isUnsure: false }
 }
 
@@ -64,7 +64,7 @@ export class Forwarder {
   readonly #busy = new Set<Felt>()
   /** Busy senders that got another transaction meanwhile. */
   readonly #renewed = new Set<Felt>()
-  readonly #standings = new Map<Felt, Standing>()
+  readonly #states = new Map<Felt, DeliveryState>()
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #running = new Set<Promise<void>>()
   /** Attempts in vain since the sequencer last said a word, on whatever transaction, and pauses for them. */
@@ -135,26 +135,26 @@ export class Forwarder {
     this.#renewed.delete(sender)
     const outgoing = await this.#queue.beginSending(sender)
     if (outgoing === undefined) {
-      this.#standings.delete(sender)
+      this.#states.delete(sender)
       this.#busy.delete(sender)
       if (this.#renewed.delete(sender)) this.#ready.add(sender)
       return undefined
     }
-    const standing = this.#standings.get(sender) ?? newStanding()
-    this.#standings.set(sender, standing)
+    const state = this.#states.get(sender) ?? newDeliveryState()
+    this.#states.set(sender, state)
     const { hash, wasSent } = outgoing
-    const outcome = await this.#attempt(outgoing, standing)
+    const outcome = await this.#attempt(outgoing, state)
     if (outcome.kind === 'settled') {
-      this.#standings.delete(sender)
+      this.#states.delete(sender)
       await this.#queue.settle(hash, outcome.rejection)
       return undefined
     }
-    if (outcome.kind === 'unanswered' && outcome.isUndelivered && !wasSent) await this.#queue.takeBack(hash)
-    return this.#isStopped ? undefined : this.#backOff(standing, outcome)
+    if (outcome.kind === 'unanswered' && outcome.isUndelivered && !wasSent) await this.#queue.requeue(hash)
+    return this.#isStopped ? undefined : this.#backOff(state, outcome)
   }
 
-  async #attempt({ hash, body, wasSent, expiry }: Outgoing, standing: Standing): Promise<Outcome> {
-    if (expiry !== undefined) return this.#ask(hash, expiry, standing)
+  async #attempt({ hash, body, wasSent, expiry }: Outgoing, state: DeliveryState): Promise<Outcome> {
+    if (expiry !== undefined) return this.#ask(hash, expiry, state)
     const delivery = await this.#client.submit(hash, body)
     if (delivery.kind === 'unanswered') return delivery
     this.#noteAnswer()
@@ -163,41 +163,41 @@ export class Forwarder {
         return accepted
       case 'known':
         // Whoever took it under another hash may mean that one.
-        return standing.isMistaken ? this.#ask(hash, undefined, standing) : accepted
+        return state.isMistaken ? this.#ask(hash, undefined, state) : accepted
       case 'mistaken':
-        if (!standing.isMistaken) {
+        if (!state.isMistaken) {
           this.#log(`the sequencer knows ${hash} as ${delivery.hash}; check the chain id of the network`)
         }
-        standing.isMistaken = true
-        return this.#ask(hash, undefined, standing)
+        state.isMistaken = true
+        return this.#ask(hash, undefined, state)
       case 'final':
         // After an attempt without an answer the transaction may have been executed since.
-        if (wasSent) return this.#ask(hash, delivery.rejection, standing)
+        if (wasSent) return this.#ask(hash, delivery.rejection, state)
         return { kind: 'settled', rejection: delivery.rejection }
       case 'asked':
-        return this.#ask(hash, delivery.rejection, standing)
+        return this.#ask(hash, delivery.rejection, state)
       case 'unknown':
-        return this.#judgeUnknown(hash, delivery.rejection, standing)
+        return this.#judgeUnknown(hash, delivery.rejection, state)
     }
   }
 
   /** A transaction whose answers nobody understands is given up some time, for its sender's next ones wait behind it. */
-  #judgeUnknown(hash: Felt, rejection: Rejection, standing: Standing): Outcome | Promise<Outcome> {
-    const count = ++standing.unknownAnswers
+  #judgeUnknown(hash: Felt, rejection: Rejection, state: DeliveryState): Outcome | Promise<Outcome> {
+    const count = ++state.unknownAnswers
     this.#log(
       `unknown answer ${count} of ${this.#unknownAnswersMax} of the sequencer to ${hash}: ${rejection.text}`,
     )
-    return count < this.#unknownAnswersMax ? unsettled : this.#ask(hash, rejection, standing)
+    return count < this.#unknownAnswersMax ? unsettled : this.#ask(hash, rejection, state)
   }
 
   /** Whatever was said counts as whether the sequencer has the transaction. `rejection` is for where it has not. */
-  async #ask(hash: Felt, rejection: Rejection | undefined, standing: Standing): Promise<Outcome> {
+  async #ask(hash: Felt, rejection: Rejection | undefined, state: DeliveryState): Promise<Outcome> {
     const presence = await this.#client.find(hash)
     if (presence.kind === 'unanswered') {
-      if (!standing.isUnsure) {
+      if (!state.isUnsure) {
         this.#log(`the sequencer does not say whether it has ${hash} (${presence.why}); asking on`)
       }
-      standing.isUnsure = true
+      state.isUnsure = true
       return { kind: 'unsettled', retryAfterMs: presence.retryAfterMs }
     }
     if (presence.kind === 'there') return accepted
@@ -217,11 +217,11 @@ export class Forwarder {
   }
 
   /** Pauses all deliveries where the sequencer is silent or asks for it, and returns how long this sender has to wait. */
-  #backOff(standing: Standing, outcome: Exclude<Outcome, { kind: 'settled' }>): number {
-    standing.failures++
+  #backOff(state: DeliveryState, outcome: Exclude<Outcome, { kind: 'settled' }>): number {
+    state.failures++
     if (outcome.kind === 'unanswered') this.#noteSilence(outcome.why)
     if (outcome.retryAfterMs !== undefined) this.#pause(outcome.retryAfterMs)
-    return backoffMs(standing.failures)
+    return backoffMs(state.failures)
   }
 
   #noteSilence(why: string): void {

@@ -10,7 +10,7 @@
  *   transient   no word on this transaction: another attempt, as long as it may wait
  *   (no entry)  another attempt, a bounded number of times; then as `final` with 63
  */
-import type { InvokeRefusalCode } from '../primitives/faults.js'
+import type { InvokeErrorCode } from '../primitives/faults.js'
 import type { Rejection } from '../store/submissions.js'
 
 /** What an error means. `rejection` of `unknown` is for when attempts are used up. */
@@ -25,8 +25,8 @@ export interface UnknownAnswer {
   readonly rejection: Rejection
 }
 
-type Refusal = readonly ['final' | 'asked', InvokeRefusalCode]
-type Entry = 'known' | 'transient' | Refusal
+type RejectionRule = readonly ['final' | 'asked', InvokeErrorCode]
+type Entry = 'known' | 'transient' | RejectionRule
 
 const codes: ReadonlyMap<number, Entry> = new Map<number, Entry>([
   [52, ['asked', 52]], // INVALID_TRANSACTION_NONCE
@@ -108,7 +108,7 @@ const names: ReadonlyMap<string, Entry> = new Map<string, Entry>([
 ])
 
 /** Codes that come with an explanation for the caller. */
-const explained: ReadonlySet<InvokeRefusalCode> = new Set([55, 63] as const)
+const explained: ReadonlySet<InvokeErrorCode> = new Set([55, 63] as const)
 
 /** Longest explanation that is kept: the trace of a failed validation fits, a page of HTML does not. */
 const textMax = 4_096
@@ -116,7 +116,7 @@ const textMax = 4_096
 /** An `error` member of JSON-RPC, whatever it holds. */
 export function codeToMeaning(code: unknown, message: string, data: unknown): Meaning {
   const entry = typeof code === 'number' ? codes.get(code) : undefined
-  if (Array.isArray(entry)) return toMeaning(entry as Refusal, textOf(data) || message)
+  if (Array.isArray(entry)) return toMeaning(entry as RejectionRule, textOf(data) || message)
   return toMeaning(entry, joinWords(textOf(code), message, textOf(data)))
 }
 

@@ -20,10 +20,10 @@ import {
 import type { Felt } from './felt.js'
 import { type ComputeHash, type HashWaiter, InvokeHashes } from './invokeHashes.js'
 import type { InvokeTransaction } from './invokeTransaction.js'
-import { refused, type StatusChange, SubmissionDesk } from './submissionDesk.js'
+import { refused, type StatusChange, SubmissionService } from './submissionService.js'
 
 export type { Rejection, SubmissionState } from '../store/submissions.js'
-export type { StatusChange } from './submissionDesk.js'
+export type { StatusChange } from './submissionService.js'
 
 export interface QueueLimits {
   /** Transactions that may wait for the sequencer's word. */
@@ -80,7 +80,7 @@ const fullRetryMs = 1_000
 /** Settled transactions that one transaction of the store removes, so that none takes more than some milliseconds. */
 const pruneMax = 200
 
-export class SubmissionQueue extends SubmissionDesk {
+export class SubmissionQueue extends SubmissionService {
   readonly #store: Submissions
   readonly #options: QueueOptions
   readonly #hashes: InvokeHashes
@@ -147,7 +147,7 @@ export class SubmissionQueue extends SubmissionDesk {
   }
 
   /** Marks a transaction as RECEIVED again, after the one attempt at it, which cannot have reached the sequencer. */
-  async takeBack(hash: Felt): Promise<void> {
+  async requeue(hash: Felt): Promise<void> {
     const change = await this.#store.write(() => {
       const row = this.#store.readRow(hash)
       return row?.state === 'SENT' ? this.#moveRow(row, 'RECEIVED') : undefined
@@ -325,7 +325,7 @@ export class SubmissionQueue extends SubmissionDesk {
         this.#settled++
       }
       for (const listener of this.#listeners) listener(change)
-      this.tellOf(change)
+      this.notifyOf(change)
     }
   }
 }

@@ -1,6 +1,6 @@
 import { isSettled } from '../store/submissions.js'
 import type { Felt } from './felt.js'
-import type { StatusChange, SubmissionDesk } from './submissionDesk.js'
+import type { StatusChange, SubmissionService } from './submissionService.js'
 
 /** Whoever waits for a verdict, and may go away. */
 interface Waiter {
@@ -13,7 +13,7 @@ interface Waiter {
  * when the waiter goes, or at once where the queue does not have it.
  */
 export function waitForVerdict(
-  queue: SubmissionDesk,
+  queue: SubmissionService,
   hash: Felt,
   waitMs: number,
   waiter: Waiter,

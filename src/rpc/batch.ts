@@ -52,9 +52,9 @@ export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): Steps<Answer[
   const waiting = new Set<Promise<void>>()
   let deadline: Deadline<Outcome> | undefined
   let isRefused = false
-  for (const [place, call] of calls.entries()) {
+  for (const [index, call] of calls.entries()) {
     // What is remembered, refused or no call takes no time.
-    if (place > 0 && call.kind === 'call' && !isRefused && turns.isOver) {
+    if (index > 0 && call.kind === 'call' && !isRefused && turns.isOver) {
       deadline ??= new Deadline(limits.requestMsMax, timedOut)
       isRefused = !(yield* turns.tryPause())
     }
@@ -68,14 +68,14 @@ export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): Steps<Answer[
       deadline ??= new Deadline(limits.requestMsMax, timedOut)
       const done = deadline.race(outcome).then((settled) => {
         waiting.delete(done)
-        putOutcome(run, answer, place, settled)
+        putOutcome(run, answer, index, settled)
       })
       waiting.add(done)
       if (waiting.size === batchJobsMax) {
         yield Promise.race(waiting)
         turns.begin()
       }
-    } else putOutcome(run, answer, place, outcome)
+    } else putOutcome(run, answer, index, outcome)
   }
   if (waiting.size > 0) yield Promise.all(waiting)
   deadline?.clear()
@@ -89,8 +89,8 @@ export function answerAll(
   outcomeOf: (call: Member) => Failure,
 ): Answer['body'] {
   const answer = new BatchAnswer(calls.length, bytesMax)
-  for (const [place, call] of calls.entries()) {
-    if (call.id !== undefined) answer.putError(place, renderErrorAnswer(call.id, outcomeOf(call).error))
+  for (const [index, call] of calls.entries()) {
+    if (call.id !== undefined) answer.putError(index, renderErrorAnswer(call.id, outcomeOf(call).error))
   }
   return finishBatch(answer, calls)
 }
@@ -99,23 +99,23 @@ export function answerAll(
 function putOutcome<N extends RpcNetwork>(
   { calls, basis, fail }: BatchRun<N>,
   answer: BatchAnswer,
-  place: number,
+  index: number,
   outcome: Outcome,
 ): void {
-  const call = calls[place] as Member
+  const call = calls[index] as Member
   if (call.id === undefined) {
-    if (!(outcome instanceof Failure)) answer.countUnsent(place, outcome.length)
+    if (!(outcome instanceof Failure)) answer.countUnsent(index, outcome.length)
     return
   }
   const at = basis.hashOf(pinOf(call))
-  if (outcome instanceof Failure) return answer.putError(place, renderErrorAnswer(call.id, outcome.error, at))
+  if (outcome instanceof Failure) return answer.putError(index, renderErrorAnswer(call.id, outcome.error, at))
   try {
-    answer.putResult(place, renderOutcome(call.id, at, outcome))
+    answer.putResult(index, renderOutcome(call.id, at, outcome))
   } catch (thrown) {
-    answer.putError(place, renderErrorAnswer(call.id, fail(thrown).error, at))
+    answer.putError(index, renderErrorAnswer(call.id, fail(thrown).error, at))
   }
 }
 
 function finishBatch(answer: BatchAnswer, calls: readonly Member[]): Answer['body'] {
-  return answer.finish((place) => renderErrorAnswer(calls[place]?.id ?? 'null', tooLarge.error))
+  return answer.finish((index) => renderErrorAnswer(calls[index]?.id ?? 'null', tooLarge.error))
 }

@@ -3,7 +3,7 @@ import type { AnswerBody } from './answer.js'
 /** Collects the answers of a batch in whatever order they come, and watches their size. */
 export class BatchAnswer {
   readonly #bytesMax: number
-  /** By the place of their call; undefined for a notification and for what is not there yet. */
+  /** By the index of their call; undefined for a notification and for what is not there yet. */
   readonly #bodies: (AnswerBody | undefined)[]
   /** Bytes of each result, zero for an error; that of a notification counts, and is not sent. */
   readonly #resultBytes: Uint32Array
@@ -22,22 +22,22 @@ export class BatchAnswer {
   }
 
   /** Puts the answer with a result in its place. */
-  putResult(place: number, body: AnswerBody): void {
+  putResult(index: number, body: AnswerBody): void {
     const bytes = bodyBytes(body) + 1
-    this.#bodies[place] = body
-    this.#resultBytes[place] = bytes
+    this.#bodies[index] = body
+    this.#resultBytes[index] = bytes
     this.#bytes += bytes
   }
 
   /** Counts the result of a notification: it was made, which costs memory and time as any other does. */
-  countUnsent(place: number, bytes: number): void {
-    this.#resultBytes[place] = bytes
+  countUnsent(index: number, bytes: number): void {
+    this.#resultBytes[index] = bytes
     this.#bytes += bytes
   }
 
   /** Puts an error answer in its place. Every call gets its answer, so errors fit always; each has some hundred bytes. */
-  putError(place: number, body: string): void {
-    this.#bodies[place] = body
+  putError(index: number, body: string): void {
+    this.#bodies[index] = body
     this.#bytes += Buffer.byteLength(body) + 1
   }
 
@@ -45,23 +45,23 @@ export class BatchAnswer {
    * The body: an array of the answers in order, as few pieces as possible; nothing when there are none. From the
    * first result on that does not fit, `renderTooLarge` says what stands in a result's place.
    */
-  finish(renderTooLarge: (place: number) => string): AnswerBody {
+  finish(renderTooLarge: (index: number) => string): AnswerBody {
     const isFull = this.isFull
     const pieces: (string | Uint8Array)[] = []
     let text = ''
     let bytes = 0
     let isOver = false
-    for (const [place, body] of this.#bodies.entries()) {
+    for (const [index, body] of this.#bodies.entries()) {
       if (body === undefined) {
-        bytes += this.#resultBytes[place] as number
+        bytes += this.#resultBytes[index] as number
         continue
       }
       text += text === '' && pieces.length === 0 ? '[' : ','
       let fitting = body
       if (isFull) {
-        const resultBytes = this.#resultBytes[place] as number
+        const resultBytes = this.#resultBytes[index] as number
         isOver ||= bytes + resultBytes > this.#bytesMax
-        if (isOver && resultBytes > 0) fitting = renderTooLarge(place)
+        if (isOver && resultBytes > 0) fitting = renderTooLarge(index)
         bytes += bodyBytes(fitting) + 1
       }
       if (typeof fitting === 'string') text += fitting

@@ -1,6 +1,6 @@
 import type { Felt } from '../rollup/felt.js'
 import type { InvokeLimits } from '../rollup/invokeTransaction.js'
-import type { SubmissionDesk } from '../rollup/submissionDesk.js'
+import type { SubmissionService } from '../rollup/submissionService.js'
 import type { RpcNetwork } from './method.js'
 
 /** What a network of kind `rollup` offers to methods. */
@@ -8,7 +8,7 @@ export interface RollupNetwork extends RpcNetwork {
   readonly chainId: Felt
   /** Of the network's methods; while one runs, the prefix by which it was called. */
   readonly prefix: string
-  readonly queue: SubmissionDesk
+  readonly queue: SubmissionService
   readonly invokeLimits: InvokeLimits
   /** How long an answer to a submission waits for the sequencer's verdict; undefined where it does not. */
   readonly verdictMsMax: number | undefined

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Felt } from '../rollup/felt.js'
-import type { SubmissionDesk } from '../rollup/submissionDesk.js'
+import type { SubmissionService } from '../rollup/submissionService.js'
 import type { OwnedSubscription, Subscriber } from '../streams/subscriber.js'
 import { subscriptionBytes } from '../streams/subscriberPool.js'
 import { renderStatus } from './transactionStatus.js'
@@ -14,14 +14,14 @@ export class StatusSubscription implements OwnedSubscription {
   readonly id = `0x${randomBytes(16).toString('hex')}`
   readonly bytes = subscriptionBytes
   readonly #unlisten: () => void
-  #told: string | undefined
+  #lastStatus: string | undefined
   #isStarted = false
   #isEnded = false
 
   /** `prefix` is that of the method by which it was asked for. */
   constructor(
     private readonly subscriber: Subscriber,
-    private readonly queue: SubmissionDesk,
+    private readonly queue: SubmissionService,
     private readonly prefix: string,
     private readonly hash: Felt,
   ) {
@@ -38,9 +38,9 @@ export class StatusSubscription implements OwnedSubscription {
     if (!this.#isStarted || this.#isEnded) return
     const row = this.queue.readRow(this.hash)
     const status = row && renderStatus(row.state, row.rejection)
-    if (status === undefined || status === this.#told) return
+    if (status === undefined || status === this.#lastStatus) return
     if (!this.subscriber.hasRoom) return this.subscriber.resumeLater(this)
-    this.#told = status
+    this.#lastStatus = status
     const result = `{"transaction_hash":"${this.hash}","status":${status}}`
     this.subscriber.sink.send(
       Buffer.from(

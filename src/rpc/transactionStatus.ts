@@ -1,6 +1,6 @@
-import type { InvokeRefusalCode } from '../primitives/faults.js'
+import type { InvokeErrorCode } from '../primitives/faults.js'
 import type { Rejection, SubmissionState } from '../rollup/submissionQueue.js'
-import { invokeRefusalMessages } from './wireErrors.js'
+import { invokeErrorMessages } from './wireErrors.js'
 
 /** The status of a submitted transaction as JSON; see `rollupx_getTransactionStatus`. */
 export function renderStatus(state: SubmissionState, rejection: Rejection | undefined): string {
@@ -13,6 +13,6 @@ export function renderStatus(state: SubmissionState, rejection: Rejection | unde
 
 function reasonText({ code, text }: Rejection): string {
   if (code === undefined) return text ?? ''
-  const message = invokeRefusalMessages[code as InvokeRefusalCode]
+  const message = invokeErrorMessages[code as InvokeErrorCode]
   return text === undefined ? message : `${message}: ${text}`
 }

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { bytesToHex } from '../primitives/bytes.js'
-import { type Fault, FaultError, type InvokeRefusalCode } from '../primitives/faults.js'
+import { type Fault, FaultError, type InvokeErrorCode } from '../primitives/faults.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import { filterKeyBytes, subscriptionBytes } from '../streams/subscriberPool.js'
 
@@ -150,7 +150,7 @@ export function faultToWireError(fault: Fault): WireError {
       return { code: -32005, message: 'server busy', data: { retryAfterMs: fault.retryAfterMs } }
     case 'InvokeRefused': {
       const { code, text } = fault
-      return { code, message: invokeRefusalMessages[code], ...(text !== undefined && { data: text }) }
+      return { code, message: invokeErrorMessages[code], ...(text !== undefined && { data: text }) }
     }
     case 'TransactionHashNotFound':
       return { code: 29, message: 'Transaction hash not found' }
@@ -170,7 +170,7 @@ export function faultToWireError(fault: Fault): WireError {
 }
 
 /** As the rollup's ecosystem words them. */
-export const invokeRefusalMessages: Readonly<Record<InvokeRefusalCode, string>> = {
+export const invokeErrorMessages: Readonly<Record<InvokeErrorCode, string>> = {
   52: 'Invalid transaction nonce',
   53: "The transaction's resources don't cover validation or the minimal transaction fee",
   54: "Account balance is smaller than the transaction's maximal fee (calculated as the sum of each resource's limit x max price)",

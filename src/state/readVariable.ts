@@ -56,25 +56,25 @@ const wordsMax = 1_024
 
 /** Reads what `path` names. Throws VariableError for a path that leads nowhere, or to more than one call may read. */
 export function readVariable(layout: StorageLayout, path: string, readSlot: SlotReader): VariableReading {
-  const place = locate(layout, path, new WordReader(readSlot))
-  if (place.type.kind === 'mapping' && !place.isLength) {
+  const location = locate(layout, path, new WordReader(readSlot))
+  if (location.type.kind === 'mapping' && !location.isLength) {
     throw new VariableError(
-      `${brief(place.path)} is a mapping; name an entry by its key (${place.type.keyLabel}), as in ${brief(place.path)}[…]`,
+      `${brief(location.path)} is a mapping; name an entry by its key (${location.type.keyLabel}), as in ${brief(location.path)}[…]`,
     )
   }
   const reader = new WordReader(readSlot)
-  const valueJson = place.isLength ? `"${readLength(place, reader)}"` : decode(place, reader)
+  const valueJson = location.isLength ? `"${readLength(location, reader)}"` : decode(location, reader)
   return {
-    type: place.isLength ? 'uint256' : place.type.label,
-    slot: slotBytes(place.slot),
-    offset: place.offset,
+    type: location.isLength ? 'uint256' : location.type.label,
+    slot: slotBytes(location.slot),
+    offset: location.offset,
     words: Array.from(reader.words, ([slot, word]) => ({ slot: slotBytes(slot), word })),
     valueJson,
   }
 }
 
 /** A variable, member, item or entry in storage. */
-interface Place {
+interface StorageLocation {
   readonly type: LayoutType
   readonly slot: bigint
   readonly offset: number
@@ -100,7 +100,7 @@ class WordReader {
   }
 
   /** Takes `count` words from what may be read, before they are read. */
-  reserve(count: bigint, { path, type }: Place): void {
+  reserve(count: bigint, { path, type }: StorageLocation): void {
     if (count > BigInt(this.#left)) {
       const hint = type.kind === 'array' ? `; name single items, as in ${brief(path)}[0]` : ''
       throw new VariableError(
@@ -125,7 +125,7 @@ function contentSlot(slot: bigint): bigint {
   return bytesToBigInt(keccak256(slotBytes(slot)))
 }
 
-function locate(layout: StorageLayout, path: string, reader: WordReader): Place {
+function locate(layout: StorageLayout, path: string, reader: WordReader): StorageLocation {
   const [first, ...steps] = parseVariablePath(path)
   // Contracts may hide a private variable of a base contract by one of the same name; the last one is theirs.
   const variable = layout.variables.findLast(({ name }) => name === first.name)
@@ -133,17 +133,17 @@ function locate(layout: StorageLayout, path: string, reader: WordReader): Place 
     const hint = suggest(first.name, layout.variables, 'the variables are', 'the contract has none')
     throw new VariableError(`there is no variable ${brief(first.name)}; ${hint}`)
   }
-  let place: Place = { ...variable, path: first.path }
+  let location: StorageLocation = { ...variable, path: first.path }
   for (const step of steps) {
-    if (place.isLength) throw new VariableError(`${brief(place.path)} is a number; nothing follows it`)
-    place = step.kind === 'member' ? locateMember(place, step) : locateKey(place, step, reader)
+    if (location.isLength) throw new VariableError(`${brief(location.path)} is a number; nothing follows it`)
+    location = step.kind === 'member' ? locateMember(location, step) : locateKey(location, step, reader)
   }
-  return place
+  return location
 }
 
-function locateMember(place: Place, { name, path }: MemberStep): Place {
-  const { type } = place
-  const here = brief(place.path)
+function locateMember(location: StorageLocation, { name, path }: MemberStep): StorageLocation {
+  const { type } = location
+  const here = brief(location.path)
   if (type.kind === 'struct') {
     const member = type.members.find((each) => each.name === name)
     if (member === undefined) {
@@ -151,10 +151,10 @@ function locateMember(place: Place, { name, path }: MemberStep): Place {
       throw new VariableError(`${here} (${type.label}) has no member ${brief(name)}; ${hint}`)
     }
     const { slot, offset, type: memberType } = member
-    return { type: memberType, slot: addSlots(place.slot, slot), offset, path }
+    return { type: memberType, slot: addSlots(location.slot, slot), offset, path }
   }
   if (name === 'length' && (type.kind === 'content' || type.kind === 'array')) {
-    if (type.kind === 'content' || type.length === undefined) return { ...place, path, isLength: true }
+    if (type.kind === 'content' || type.length === undefined) return { ...location, path, isLength: true }
     throw new VariableError(
       `${here} (${type.label}) always has ${type.length} items; its length is not stored`,
     )
@@ -168,11 +168,11 @@ function locateMember(place: Place, { name, path }: MemberStep): Place {
   throw new VariableError(`${here} (${type.label}) has no members; ${hint}`)
 }
 
-function locateKey(place: Place, step: KeyStep, reader: WordReader): Place {
-  const { type } = place
-  if (type.kind === 'mapping') return locateEntry(place, type, step)
-  if (type.kind === 'array') return locateItem(place, type, step, reader)
-  const here = brief(place.path)
+function locateKey(location: StorageLocation, step: KeyStep, reader: WordReader): StorageLocation {
+  const { type } = location
+  if (type.kind === 'mapping') return locateEntry(location, type, step)
+  if (type.kind === 'array') return locateItem(location, type, step, reader)
+  const here = brief(location.path)
   const hint =
     type.kind === 'struct'
       ? suggest(step.key, type.members, 'name a member after a dot:', 'it has no members')
@@ -180,8 +180,12 @@ function locateKey(place: Place, step: KeyStep, reader: WordReader): Place {
   throw new VariableError(`${here} (${type.label}) has no entries; ${hint}`)
 }
 
-function locateEntry(place: Place, type: MappingType, { key, isQuoted, path }: KeyStep): Place {
-  const here = brief(place.path)
+function locateEntry(
+  location: StorageLocation,
+  type: MappingType,
+  { key, isQuoted, path }: KeyStep,
+): StorageLocation {
+  const here = brief(location.path)
   if ((type.key.kind === 'string') !== isQuoted) {
     throw new VariableError(
       isQuoted
@@ -193,7 +197,7 @@ function locateEntry(place: Place, type: MappingType, { key, isQuoted, path }: K
     // Digits alone are a number, also where the layout does not tell what kind of value the key is.
     const isNumber = type.key.kind === 'word' && /^[0-9]+$/.test(key)
     const bytes = encodeKey(isNumber ? { kind: 'integer', isSigned: false, bits: 256 } : type.key, key)
-    const slot = bytesToBigInt(mappingSlot(slotBytes(place.slot), [bytes]))
+    const slot = bytesToBigInt(mappingSlot(slotBytes(location.slot), [bytes]))
     return { type: type.value, slot, offset: 0, path }
   } catch (error) {
     if (!(error instanceof KeyError)) throw error
@@ -202,18 +206,18 @@ function locateEntry(place: Place, type: MappingType, { key, isQuoted, path }: K
 }
 
 function locateItem(
-  place: Place,
+  location: StorageLocation,
   type: ArrayType,
   { key, isQuoted, path }: KeyStep,
   reader: WordReader,
-): Place {
-  const here = brief(place.path)
+): StorageLocation {
+  const here = brief(location.path)
   const isIndex = !isQuoted && /^([0-9]{1,78}|0[xX][0-9a-fA-F]{1,64})$/.test(key)
   if (!isIndex) {
     throw new VariableError(`${here} (${type.label}) is an array; want an index from 0, got ${brief(key)}`)
   }
   const index = BigInt(key)
-  const length = type.length ?? bytesToBigInt(reader.read(place.slot))
+  const length = type.length ?? bytesToBigInt(reader.read(location.slot))
   if (index >= length) {
     const when = type.length === undefined ? ' after this block' : ''
     const items =
@@ -224,11 +228,16 @@ function locateItem(
           : `the items [0] to [${length - 1n}]${when}`
     throw new VariableError(`${here} (${type.label}) has ${items}; there is no [${index}]`)
   }
-  return itemAt(place, type, index, path)
+  return itemAt(location, type, index, path)
 }
 
-function itemAt(place: Place, { item, length }: ArrayType, index: bigint, path: string): Place {
-  const first = length === undefined ? contentSlot(place.slot) : place.slot
+function itemAt(
+  location: StorageLocation,
+  { item, length }: ArrayType,
+  index: bigint,
+  path: string,
+): StorageLocation {
+  const first = length === undefined ? contentSlot(location.slot) : location.slot
   const perWord = itemsPerWord(item)
   if (perWord === 1n)
     return { type: item, slot: addSlots(first, index * wordsPerItem(item)), offset: 0, path }
@@ -247,21 +256,21 @@ function suggest(name: string, members: readonly LayoutMember[], some: string, n
   return `${some} ${names.slice(0, namesMax).join(', ')}${names.length > namesMax ? ' and others' : ''}`
 }
 
-function decode(place: Place, reader: WordReader): string {
-  const { type, slot } = place
+function decode(location: StorageLocation, reader: WordReader): string {
+  const { type, slot } = location
   switch (type.kind) {
     case 'value':
-      return decodeValue(type, reader.read(slot), place.offset)
+      return decodeValue(type, reader.read(slot), location.offset)
     case 'content':
-      return decodeContent(place, type, reader)
+      return decodeContent(location, type, reader)
     case 'mapping':
       return 'null'
     case 'array':
-      return decodeArray(place, type, reader)
+      return decodeArray(location, type, reader)
     case 'struct': {
       const members = type.members.map((member) => {
-        const path = `${place.path}.${member.name}`
-        const at: Place = { ...member, slot: addSlots(slot, member.slot), path }
+        const path = `${location.path}.${member.name}`
+        const at: StorageLocation = { ...member, slot: addSlots(slot, member.slot), path }
         return `${JSON.stringify(member.name)}:${decode(at, reader)}`
       })
       return `{${members.join(',')}}`
@@ -284,7 +293,7 @@ function decodeValue({ type, bytes }: ValueType, word: Uint8Array, offset: numbe
   }
 }
 
-function readLength({ slot, type, path }: Place, reader: WordReader): bigint {
+function readLength({ slot, type, path }: StorageLocation, reader: WordReader): bigint {
   const word = reader.read(slot)
   if (type.kind !== 'content') return bytesToBigInt(word)
   const last = word[31] as number
@@ -300,15 +309,15 @@ function readLength({ slot, type, path }: Place, reader: WordReader): bigint {
   return length
 }
 
-function decodeContent(place: Place, { isText }: ContentType, reader: WordReader): string {
-  const length = readLength(place, reader)
+function decodeContent(location: StorageLocation, { isText }: ContentType, reader: WordReader): string {
+  const length = readLength(location, reader)
   const words = (length + 31n) / 32n
   let content: Uint8Array
   if (length < 32n) {
-    content = reader.read(place.slot).subarray(0, Number(length))
+    content = reader.read(location.slot).subarray(0, Number(length))
   } else {
-    reader.reserve(words, place)
-    const first = contentSlot(place.slot)
+    reader.reserve(words, location)
+    const first = contentSlot(location.slot)
     content = new Uint8Array(Number(words) * 32)
     for (let i = 0; i < words; i++) content.set(reader.read(addSlots(first, BigInt(i))), i * 32)
     content = content.subarray(0, Number(length))
@@ -316,12 +325,12 @@ function decodeContent(place: Place, { isText }: ContentType, reader: WordReader
   return isText ? JSON.stringify(new TextDecoder().decode(content)) : `"0x${hexDigits(content)}"`
 }
 
-function decodeArray(place: Place, type: ArrayType, reader: WordReader): string {
-  const length = type.length ?? readLength(place, reader)
-  reader.reserve(arrayWords(type.item, length), place)
+function decodeArray(location: StorageLocation, type: ArrayType, reader: WordReader): string {
+  const length = type.length ?? readLength(location, reader)
+  reader.reserve(arrayWords(type.item, length), location)
   const items: string[] = []
   for (let index = 0n; index < length; index++) {
-    items.push(decode(itemAt(place, type, index, `${place.path}[${index}]`), reader))
+    items.push(decode(itemAt(location, type, index, `${location.path}[${index}]`), reader))
   }
   return `[${items.join(',')}]`
 }

@@ -4,7 +4,7 @@ import type { LogFilter, LogKeys } from '../chain/logFilter.js'
 const places = 5
 
 /**
- * Maps that the buckets of one place are spread over, by the first six bits of their hash. A Map is made anew as it
+ * Maps that the buckets of one position are spread over, by the first six bits of their hash. A Map is made anew as it
  * grows and shrinks: one of 1,300,000 keys takes 40 ms of CPU then, all 64 of 20,000 some 5 ms between them.
  */
 const shards = 64
@@ -14,8 +14,8 @@ const shardShift = 25
 interface Group<T> {
   readonly filter: LogFilter
   readonly members: Set<T>
-  /** The place at whose buckets this group stands; undefined for a filter that is restricted at none. */
-  readonly place: number | undefined
+  /** The position at whose buckets this group stands; undefined for a filter that is restricted at none. */
+  readonly position: number | undefined
 }
 
 /** Groups that stand under one key: most keys have one alone, and a set would take five times the memory. */
@@ -31,7 +31,7 @@ type Bucket<T> = Group<T> | Set<Group<T>>
  */
 export class FilterIndex<T> {
   readonly #groups = new Map<string, Group<T>>()
-  /** Of each shard of each place, hash of a key → groups that are registered there, each at one place only. */
+  /** Of each shard of each position, hash of a key → groups that are registered there, each at one position only. */
   readonly #shards = Array.from({ length: places * shards }, () => new Map<number, Bucket<T>>())
   readonly #unrestricted = new Set<Group<T>>()
 
@@ -49,16 +49,16 @@ export class FilterIndex<T> {
       known.members.add(member)
       return
     }
-    const place = this.#choosePlace(filter)
-    const group: Group<T> = { filter, members: new Set([member]), place }
+    const position = this.#choosePosition(filter)
+    const group: Group<T> = { filter, members: new Set([member]), position }
     this.#groups.set(filter.name, group)
-    if (place === undefined) {
+    if (position === undefined) {
       this.#unrestricted.add(group)
       return
     }
-    filter.visitKeys(place, (key) => {
+    filter.visitKeys(position, (key) => {
       const hash = hashOf(key)
-      const buckets = this.#shardOf(place, hash)
+      const buckets = this.#shardOf(position, hash)
       const bucket = buckets.get(hash)
       if (bucket === undefined) buckets.set(hash, group)
       else if (bucket instanceof Set) bucket.add(group)
@@ -70,14 +70,14 @@ export class FilterIndex<T> {
     const group = this.#groups.get(filter.name)
     if (!group?.members.delete(member) || group.members.size > 0) return
     this.#groups.delete(filter.name)
-    const { place } = group
-    if (place === undefined) {
+    const { position } = group
+    if (position === undefined) {
       this.#unrestricted.delete(group)
       return
     }
-    filter.visitKeys(place, (key) => {
+    filter.visitKeys(position, (key) => {
       const hash = hashOf(key)
-      const buckets = this.#shardOf(place, hash)
+      const buckets = this.#shardOf(position, hash)
       const bucket = buckets.get(hash)
       if (bucket === group) buckets.delete(hash)
       else if (bucket instanceof Set && bucket.delete(group) && bucket.size === 0) buckets.delete(hash)
@@ -91,40 +91,40 @@ export class FilterIndex<T> {
     for (const [position, topic] of log.topics.entries()) this.#visitBucket(position + 1, topic, log, visit)
   }
 
-  #visitBucket(place: number, key: string, log: LogKeys, visit: (member: T) => void): void {
-    const bucket = this.#bucketOf(place, key)
+  #visitBucket(position: number, key: string, log: LogKeys, visit: (member: T) => void): void {
+    const bucket = this.#bucketOf(position, key)
     if (bucket instanceof Set) for (const group of bucket) visitGroup(group, log, visit)
     else if (bucket !== undefined) visitGroup(bucket, log, visit)
   }
 
   /**
-   * The restricted place whose buckets hold the fewest groups so far: of a thousand filters on one token, each with
+   * The restricted position whose buckets hold the fewest groups so far: of a thousand filters on one token, each with
    * a receiver of its own, all but a few stand under their receiver. Undefined for a filter that only asks for a
    * number of topics.
    */
-  #choosePlace(filter: LogFilter): number | undefined {
+  #choosePosition(filter: LogFilter): number | undefined {
     let best: number | undefined
     let bestCrowd = Number.POSITIVE_INFINITY
-    for (const [place, count] of filter.counts.entries()) {
+    for (const [position, count] of filter.counts.entries()) {
       if (count === 0) continue
       let crowd = 0
-      filter.visitKeys(place, (key) => {
-        crowd += crowdOf(this.#bucketOf(place, key))
+      filter.visitKeys(position, (key) => {
+        crowd += crowdOf(this.#bucketOf(position, key))
       })
       if (crowd >= bestCrowd) continue
-      best = place
+      best = position
       bestCrowd = crowd
     }
     return best
   }
 
-  #bucketOf(place: number, key: string): Bucket<T> | undefined {
+  #bucketOf(position: number, key: string): Bucket<T> | undefined {
     const hash = hashOf(key)
-    return this.#shardOf(place, hash).get(hash)
+    return this.#shardOf(position, hash).get(hash)
   }
 
-  #shardOf(place: number, hash: number): Map<number, Bucket<T>> {
-    return this.#shards[place * shards + (hash >>> shardShift)] as Map<number, Bucket<T>>
+  #shardOf(position: number, hash: number): Map<number, Bucket<T>> {
+    return this.#shards[position * shards + (hash >>> shardShift)] as Map<number, Bucket<T>>
   }
 }
 

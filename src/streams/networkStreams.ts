@@ -1,5 +1,5 @@
 /**
- * The events of one network: heads, logs, and whether its source is behind. Owns who hears what and how far each has
+ * The events of one network: heads, logs, and whether its source is behind. Owns who gets what and how far each has
  * come; a {@link Subscription} owns how events reach a slow reader, the chain owns which blocks there are.
  *
  * A subscription is a cursor over the chain: the block up to which its client knows it. Whoever stands where the
@@ -95,7 +95,7 @@ export class NetworkStreams {
   readonly #stopListening: () => void
   readonly #reportDefect: (error: unknown) => void
 
-  /** `reportDefect` hears why events could not be told. */
+  /** `reportDefect` gets why events could not be sent. */
   constructor(chain: Chain, limits: StreamLimits, reportDefect: (error: unknown) => void) {
     this.#chain = chain
     this.#limits = limits
@@ -194,7 +194,7 @@ export class NetworkStreams {
   }
 
   #onHead(): void {
-    this.#walk ??= this.#tellLive()
+    this.#walk ??= this.#notifyLive()
     this.#takeTurn()
   }
 
@@ -258,7 +258,7 @@ export class NetworkStreams {
   }
 
   /** Tells the live followers of every step up to the head, and yields now and then. */
-  *#tellLive(): Generator<void, void> {
+  *#notifyLive(): Generator<void, void> {
     for (;;) {
       if (this.#heads.size === 0 && this.#logs.isEmpty) {
         this.#cursor = this.#chain.head
@@ -268,7 +268,7 @@ export class NetworkStreams {
       if (step === undefined) return
       this.#isAmidStep = true
       try {
-        yield* this.#tellStep(step)
+        yield* this.#notifyStep(step)
       } finally {
         this.#isAmidStep = false
       }
@@ -276,12 +276,12 @@ export class NetworkStreams {
     }
   }
 
-  *#tellStep(step: ChainStep): Generator<void, void> {
+  *#notifyStep(step: ChainStep): Generator<void, void> {
     let events = 0
     if (this.#heads.size > 0) {
       const message = this.#events.head(step)
       for (const follower of this.#heads) {
-        if (hears(follower.request, step)) follower.subscription.deliver(message)
+        if (wantsStep(follower.request, step)) follower.subscription.deliver(message)
         if (++events % eventsPerLook === 0) yield
       }
     }
@@ -333,7 +333,7 @@ export class NetworkStreams {
   *#eventsFor(request: ChainRequest, step: ChainStep): Generator<EventMessage> {
     const { filter } = request
     if (filter === undefined) {
-      if (hears(request, step)) yield this.#events.head(step)
+      if (wantsStep(request, step)) yield this.#events.head(step)
       return
     }
     if (!isWithin(request, step)) return
@@ -353,7 +353,7 @@ export class NetworkStreams {
   }
 }
 
-function hears({ filter, from }: ChainRequest, step: ChainStep): boolean {
+function wantsStep({ filter, from }: ChainRequest, step: ChainStep): boolean {
   return step.kind === 'added' || filter !== undefined || from !== undefined
 }
 

@@ -28,7 +28,7 @@ const unsentBytesMax = 16 * 1024
 export class Subscriber {
   readonly #subscriptions = new Map<string, OwnedSubscription>()
   /** Those that have something to send and no room for it, in the order in which they get their next turn. */
-  readonly #behind = new Set<OwnedSubscription>()
+  readonly #waitingForRoom = new Set<OwnedSubscription>()
   readonly #key: string | undefined
   readonly #pool: SubscriberPool
   /** Memory of {@link #subscriptions}. */
@@ -61,10 +61,10 @@ export class Subscriber {
 
   /** The socket has sent some of what it held (uWebSockets.js: `drain`). */
   drained(): void {
-    for (const subscription of [...this.#behind]) {
+    for (const subscription of [...this.#waitingForRoom]) {
       if (!this.hasRoom) return
       // Whoever was served goes to the end, so that one with much to send does not keep the others waiting.
-      this.#behind.delete(subscription)
+      this.#waitingForRoom.delete(subscription)
       subscription.resume()
     }
   }
@@ -73,7 +73,7 @@ export class Subscriber {
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#behind.clear()
+    this.#waitingForRoom.clear()
     if (this.#subscriptions.size > 0) this.#pool.endLater(this.#endAll())
   }
 
@@ -88,14 +88,14 @@ export class Subscriber {
     this.#subscriptions.delete(subscription.id)
     subscription.end()
     this.#bytes -= subscription.bytes
-    this.#pool.giveBack(this.#key, subscription.bytes)
+    this.#pool.release(this.#key, subscription.bytes)
   }
 
   /** Ends a subscription of this connection; false where it has none of that id. */
   unsubscribe(id: string): boolean {
     const subscription = this.#subscriptions.get(id)
     if (subscription === undefined) return false
-    this.#behind.delete(subscription)
+    this.#waitingForRoom.delete(subscription)
     this.#end(subscription)
     return true
   }
@@ -129,7 +129,7 @@ export class Subscriber {
 
   /** Calls `subscription.resume()` when the socket has sent some of what it held. */
   resumeLater(subscription: OwnedSubscription): void {
-    if (!this.#isClosed) this.#behind.add(subscription)
+    if (!this.#isClosed) this.#waitingForRoom.add(subscription)
   }
 
   /** Ends the connection because of what this client does or does not do. */

@@ -83,10 +83,10 @@ export class SubscriberPool {
   /** Throws as {@link take}, which is to come. */
   requireRoom(key: string | undefined, bytes: number): void {
     this.take(key, bytes)
-    this.giveBack(key, bytes)
+    this.release(key, bytes)
   }
 
-  giveBack(key: string | undefined, bytes: number): void {
+  release(key: string | undefined, bytes: number): void {
     this.#totals.subscriptionBytes.add(-bytes)
     if (key !== undefined) this.#totals.addSubscriptionBytesOfKey(key, -bytes)
   }

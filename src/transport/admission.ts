@@ -17,14 +17,14 @@ export interface Route {
   readonly hosts: readonly string[]
 }
 
-export type Authorization = Allowed | { readonly ok: false; readonly reason: string }
+export type AccessDecision = Allowed | { readonly ok: false; readonly reason: string }
 
 export interface Allowed extends Identity {
   readonly ok: true
 }
 
 /** A request turned away before it reached an endpoint. `path` shows no key. */
-export interface Rejection {
+export interface RefusedRequest {
   readonly status: number
   readonly path: string
   readonly why: string
@@ -40,7 +40,7 @@ export interface AdmissionOptions {
   /** The first is the default network. Names `v3`, `ws` and `health` are taken. */
   readonly routes: readonly Route[]
   /** Says whether a key may ask; throws where the keys cannot be read. `reason` completes `unauthorized: …` and must not hold the key. */
-  authorize(key: string): Authorization
+  authorize(key: string): AccessDecision
   /**
    * Ids of the keys that were changed since it was asked last, undefined where any may have been. Throws where the keys
    * cannot be read.
@@ -86,15 +86,15 @@ export class Admission {
   /** Whether the key of a path may ask, or why not. `form` is the path that a key belongs into. */
   admitKey(key: string | undefined, form: string): Allowed | Refusal {
     if (this.#options.noAuth) return this.#anonymous
-    let authorization: Authorization
+    let decision: AccessDecision
     try {
-      authorization = key === undefined ? keyMissing(form) : this.#options.authorize(key)
+      decision = key === undefined ? keyMissing(form) : this.#options.authorize(key)
     } catch (error) {
       const body = renderErrorAnswer('null', thrownToWireError(error, 'API key', this.#options.logDefect))
       return { answer: { status: 500, body, retryAfterMs: undefined }, why: 'the key could not be read' }
     }
-    if (authorization.ok) return authorization
-    const why = authorization.reason
+    if (decision.ok) return decision
+    const why = decision.reason
     return { answer: refusalOfFault(401, { kind: 'Unauthorized', why }), why }
   }
 }
@@ -113,7 +113,7 @@ export const unknownNetwork: Refusal = {
   why: 'unknown network',
 }
 
-function keyMissing(form: string): Authorization {
+function keyMissing(form: string): AccessDecision {
   return { ok: false, reason: `an API key is required in the path: ${form}` }
 }
 

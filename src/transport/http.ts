@@ -9,7 +9,7 @@ import {
   Admission,
   type AdmissionOptions,
   type Refusal,
-  type Rejection,
+  type RefusedRequest,
   refusal,
   refusalOfFault,
   unknownNetwork,
@@ -50,7 +50,7 @@ export interface HttpServerOptions extends AdmissionOptions {
   readonly cors: CorsOrigins
   /** The body of `GET /health`; it must be quick and neither throw nor reject. */
   health(): object | Promise<object>
-  logRejection?(rejection: Rejection): void
+  logRefused?(refused: RefusedRequest): void
 }
 
 export interface HttpServer {
@@ -95,7 +95,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   function reject(head: RequestHead, reply: Reply, refusal: Refusal, extra: ExtraHeaders = []): void {
     if (!shares.admit(nobody, tick)) return reply.cut()
     const { answer, why } = refusal
-    options.logRejection?.({ status: answer.status, path: redactPath(head.path), why })
+    options.logRefused?.({ status: answer.status, path: redactPath(head.path), why })
     const upgrade = answer === wrongTransport ? upgradeHeader : noHeaders
     const headers = [...cors.answer(head.origin), ...extra, ...upgrade]
     const endless = answer.status === 413 || head.transferEncoding !== ''
@@ -153,7 +153,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   function onRequest(head: RequestHead, reply: Reply): void {
     const { method, path, doubt } = head
     if (doubt !== undefined) {
-      options.logRejection?.({ status: 400, path: redactPath(path), why: doubt })
+      options.logRefused?.({ status: 400, path: redactPath(path), why: doubt })
       reply.refuse(refusal(400, -32600, doubt))
     } else if (method === 'POST' && path !== '/health') {
       const refused = take(head, reply)
@@ -172,7 +172,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     limits: options.socketLimits,
     totals,
     defect: (error) => void thrownToWireError(error, 'websocket', options.logDefect),
-    logRejection: options.logRejection,
+    logRefused: options.logRefused,
   })
   const { messageBytesMax, idleMsMax } = options.socketLimits
   const wire = options.transport.createWire(

@@ -10,7 +10,7 @@ const entriesMax = 2 ** 21
 const stepsMax = 64
 
 /** Where the counts lie, and who counts. */
-export interface CountsPlace {
+export interface CountsLayout {
   readonly offset: number
   /** Of {@link KeyedCounts.bytesFor}. */
   readonly bytes: number
@@ -31,7 +31,7 @@ export class KeyedCounts {
   readonly #mask: number
 
   /** The memory is for these counts alone, and all zero before the first thread uses it. */
-  constructor(memory: SharedArrayBuffer, { offset, bytes, threads, thread }: CountsPlace) {
+  constructor(memory: SharedArrayBuffer, { offset, bytes, threads, thread }: CountsLayout) {
     const words = bytes / threads / Int32Array.BYTES_PER_ELEMENT
     const tableOf = (index: number) => new Int32Array(memory, offset + (index * bytes) / threads, words)
     this.#tables = Array.from({ length: threads }, (_, index) => tableOf(index))

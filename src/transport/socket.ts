@@ -114,7 +114,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   #unfinishedBytes = 0
   /** Since all was read. */
   #pings = 0
-  #heardMs: number
+  #activeMs: number
   #pingedMs: number
   #isDraining = false
   #drainDue: NodeJS.Immediate | undefined
@@ -129,7 +129,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.identity = identity
     this.#endpoint = endpoint
     this.#pool = pool
-    this.#heardMs = pool.nowMs
+    this.#activeMs = pool.nowMs
     this.#pingedMs = pool.nowMs
     this.subscriber = new Subscriber(this, key, pool.subscribers)
   }
@@ -141,7 +141,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   /** A message has come in; `body` is read before the call returns. */
   onMessage(body: Uint8Array, isBinary: boolean): void {
     const { messageBytesMax } = this.#pool.limits
-    this.onHeard()
+    this.onActivity()
     if (!this.#isOpen) return
     if (isBinary) return this.close(closeCodes.unsupportedData, 'only text messages are understood')
     if (body.length > messageBytesMax) {
@@ -180,7 +180,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
 
   /** A ping has come, which the library answers. */
   onPing(): void {
-    this.onHeard()
+    this.onActivity()
     if (this.#isOver) return
     this.#countUnsent()
     if (this.#unsentBytes === 0) this.#pings = 0
@@ -190,8 +190,8 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   }
 
   /** The client has shown that it is there. */
-  onHeard(): void {
-    this.#heardMs = this.#pool.nowMs
+  onActivity(): void {
+    this.#activeMs = this.#pool.nowMs
   }
 
   /** The system has taken some of what was unsent. */
@@ -219,7 +219,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     if (this.#isOver) return
     if (this.#ending !== undefined) {
       if (nowMs - this.#ending.sinceMs >= limits.endMsMax) this.#wire.cut()
-    } else if (nowMs - this.#heardMs >= limits.idleMsMax) {
+    } else if (nowMs - this.#activeMs >= limits.idleMsMax) {
       this.close(closeCodes.policy, `nothing heard for ${limits.idleMsMax / 1000} s, not even a pong`)
     } else if (nowMs - this.#pingedMs >= limits.pingMs) {
       this.#pingedMs = nowMs

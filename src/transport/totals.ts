@@ -90,8 +90,8 @@ export function sharedTotals(memory: SharedArrayBuffer, edges: number, edge: num
   const firstBytes = sharedWords * 8
   const bytes = (memory.byteLength - firstBytes) / 2
   const sharedCounts = (index: number): AddOfKey => {
-    const place = { offset: firstBytes + index * bytes, bytes, threads: edges, thread: edge }
-    const counts = new KeyedCounts(memory, place)
+    const layout = { offset: firstBytes + index * bytes, bytes, threads: edges, thread: edge }
+    const counts = new KeyedCounts(memory, layout)
     return (key, change) => counts.add(key, change)
   }
   return {

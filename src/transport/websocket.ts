@@ -8,10 +8,10 @@ import { contained } from '../primitives/contained.js'
 import type { Answer } from '../rpc/answer.js'
 import { SubscriberPool } from '../streams/subscriberPool.js'
 import {
+  type AccessDecision,
   type Admission,
-  type Authorization,
   type Refusal,
-  type Rejection,
+  type RefusedRequest,
   refusal,
   refusalOfFault,
   unknownNetwork,
@@ -22,12 +22,12 @@ import { parseSocketPath, redactPath } from './paths.js'
 import type { RequestHead } from './requestHead.js'
 import { closeCodes, Socket, type SocketData, type SocketLimits, type SocketPool } from './socket.js'
 import type { ServerTotals, Total } from './totals.js'
-import type { SocketPlace, SocketWire } from './wire.js'
+import type { SocketPermit, SocketWire } from './wire.js'
 
 export interface WebSocketServerOptions {
   readonly admission: Admission
   /** As the HTTP server's. */
-  authorize(key: string): Authorization
+  authorize(key: string): AccessDecision
   changedKeys(): readonly string[] | undefined
   readonly noAuth: boolean
   readonly cors: CorsHeaders
@@ -35,7 +35,7 @@ export interface WebSocketServerOptions {
   readonly totals: ServerTotals
   /** Reports a thrown value that nothing on the way here expected. */
   defect(error: unknown): void
-  readonly logRejection: ((rejection: Rejection) => void) | undefined
+  readonly logRefused: ((refused: RefusedRequest) => void) | undefined
 }
 
 /**
@@ -104,12 +104,12 @@ export class WebSocketServer implements SocketPool {
     clearInterval(this.#sweeper)
   }
 
-  /** A place for a connection that wants to open, or the answer that refuses it. */
-  admit(head: RequestHead): SocketPlace | Answer {
-    const place = this.#place(head)
-    if (!('why' in place)) return place
-    const { answer, why } = place
-    this.#options.logRejection?.({ status: answer.status, path: redactPath(head.path), why })
+  /** A permit for a connection that wants to open, or the answer that refuses it. */
+  admit(head: RequestHead): SocketPermit | Answer {
+    const permit = this.#permit(head)
+    if (!('why' in permit)) return permit
+    const { answer, why } = permit
+    this.#options.logRefused?.({ status: answer.status, path: redactPath(head.path), why })
     return answer
   }
 
@@ -125,7 +125,7 @@ export class WebSocketServer implements SocketPool {
     this.#options.defect(error)
   }
 
-  #place(head: RequestHead): SocketPlace | Refusal {
+  #permit(head: RequestHead): SocketPermit | Refusal {
     const { admission, noAuth, cors } = this.#options
     const target = parseSocketPath(head.path)
     if (target === undefined) return notFound
@@ -140,7 +140,7 @@ export class WebSocketServer implements SocketPool {
     return (
       this.#countIn(key) ?? {
         open: (wire) => this.#open(wire, { endpoint, key, identity: admitted }),
-        giveBack: () => this.#uncount(key),
+        release: () => this.#uncount(key),
       }
     )
   }

@@ -60,8 +60,8 @@ export interface WireHandlers {
    * `refuse`, `receive` or `wait`.
    */
   onRequest(head: RequestHead, reply: Reply): void
-  /** A request that wants one: a place for it, or the answer that refuses. `head` as above. */
-  onUpgrade(head: RequestHead): SocketPlace | Answer
+  /** A request that wants one: a permit for it, or the answer that refuses. `head` as above. */
+  onUpgrade(head: RequestHead): SocketPermit | Answer
 }
 
 /** The answer to one request, and its body on the way in. Once it is over, calls do nothing. */
@@ -91,11 +91,11 @@ export interface BodyReceiver {
   over(): void
 }
 
-/** A place that has been counted for a WebSocket: one of the two is called, once. */
-export interface SocketPlace {
+/** Leave for one WebSocket, counted already: one of the two is called, once. */
+export interface SocketPermit {
   open(wire: SocketWire): SocketHandler
   /** It did not come to a WebSocket. */
-  giveBack(): void
+  release(): void
 }
 
 /** One WebSocket. Once its handler has heard `onClose`, it is not touched again. */
@@ -122,7 +122,7 @@ export interface SocketHandler {
   /** A ping has come, which the library answers. */
   onPing(): void
   /** A pong has come. */
-  onHeard(): void
+  onActivity(): void
   /** The system has taken some of what was unsent. */
   onDrain(): void
   /** The connection is over, whoever ended it. */

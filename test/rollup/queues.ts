@@ -1,7 +1,7 @@
 /** A submission queue on a real store, with or without a forwarder, inside the test's process. */
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { FaultError, type InvokeRefusalCode } from '../../src/primitives/faults.js'
+import { FaultError, type InvokeErrorCode } from '../../src/primitives/faults.js'
 import { asciiToFelt, type Felt } from '../../src/rollup/felt.js'
 import { Forwarder } from '../../src/rollup/forwarder.js'
 import { computeInvokeHash } from '../../src/rollup/invokeHash.js'
@@ -108,6 +108,6 @@ export function hashOf(written: unknown): Felt {
 }
 
 /** What a refused submission rejects with. */
-export function refusal(code: InvokeRefusalCode): FaultError {
+export function refusal(code: InvokeErrorCode): FaultError {
   return new FaultError({ kind: 'InvokeRefused', code, text: undefined })
 }

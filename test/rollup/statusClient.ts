@@ -1,6 +1,6 @@
 /** A connection to a rollup network's methods, inside the test's process, without a socket. */
 import type { Test } from 'tap'
-import type { SubmissionDesk } from '../../src/rollup/submissionDesk.js'
+import type { SubmissionService } from '../../src/rollup/submissionService.js'
 import { createDispatcher } from '../../src/rpc/dispatch.js'
 import type { RollupNetwork } from '../../src/rpc/rollupNetwork.js'
 import { prefixRollupMethods } from '../../src/rpc/rollupRegistry.js'
@@ -10,7 +10,7 @@ import { chainId } from './queues.js'
 
 export function connect(
   t: Test,
-  queue: SubmissionDesk,
+  queue: SubmissionService,
   prefixes = ['rollupx'],
   subscriptionsMax = 1_024,
 ): TestClient {

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { Service } from '../service.js'
 
-type Refusal = readonly [what: string, params: readonly unknown[], code: number, message: string | RegExp]
+type ErrorCase = readonly [what: string, params: readonly unknown[], code: number, message: string | RegExp]
 
 /** What each method puts around the reason for which a message cannot start. */
 const around: Readonly<Record<string, (why: string) => RegExp>> = {
@@ -14,7 +14,7 @@ const to = `0x${'11'.repeat(20)}`
 const hash = `0x01${'00'.repeat(31)}`
 
 /** Call objects that each method which executes has to refuse, with the error that geth's users expect. */
-const refusals: readonly Refusal[] = [
+const refusals: readonly ErrorCase[] = [
   ['no call', [], -32602, 'missing value for required argument 0'],
   ['null for a call', [null], -32602, 'missing value for required argument 0'],
   ['text for a call', ['0x'], -32602, 'invalid argument 0: want a call object, got string'],

@@ -4,7 +4,7 @@ import { ChainReader } from '../../src/store/chainReader.js'
 import { hex, type ProofAnswer, verifyAnswer } from '../proofOracle.js'
 import { fixtureDir, startService } from '../service.js'
 import { blockAt, blocks, headBlock, quantity, sights, unknownHash } from './demoChain.js'
-import { askResults, blockRefusals, checkRefusals, countRefusals, type Refusal } from './questions.js'
+import { askResults, blockRefusals, checkRefusals, countRefusals, type ErrorCase } from './questions.js'
 import { checkRandomProofs } from './randomProofs.js'
 
 const method = 'eth_getProof'
@@ -165,9 +165,9 @@ t.test('wrong input is refused in go-ethereum’s words', async (t) => {
   ]
   await checkRefusals(t, service, method, [
     ...addresses.map(
-      ([address, why]): Refusal => [[address, [], 'latest'], invalid, `invalid argument 0: ${why}`],
+      ([address, why]): ErrorCase => [[address, [], 'latest'], invalid, `invalid argument 0: ${why}`],
     ),
-    ...keys.map(([list, message]): Refusal => [[who, list, 'latest'], invalid, message]),
+    ...keys.map(([list, message]): ErrorCase => [[who, list, 'latest'], invalid, message]),
     ...blockRefusals(2, (block) => [who, [], block]),
     ...countRefusals([who, [], 'latest'], 2),
   ])

@@ -38,14 +38,14 @@ export async function askResults(service: Service, questions: readonly Question[
   })
 }
 
-export type Refusal = readonly [params: unknown, code: number, message: string]
+export type ErrorCase = readonly [params: unknown, code: number, message: string]
 
 /** Checks code, exact message and the absence of a result and of data for each `params`. */
 export async function checkRefusals(
   t: Test,
   service: Service,
   method: string,
-  refusals: readonly Refusal[],
+  refusals: readonly ErrorCase[],
 ): Promise<void> {
   const answers = await askAll(
     service,
@@ -60,7 +60,7 @@ export async function checkRefusals(
 const invalid = -32602
 
 /** How a block parameter at position `at` is refused; `params` puts it there among good ones. */
-export function blockRefusals(at: number, params: (block: unknown) => unknown[]): Refusal[] {
+export function blockRefusals(at: number, params: (block: unknown) => unknown[]): ErrorCase[] {
   const hash = `0x${'12'.repeat(32)}`
   const because = (why: string) => `invalid argument ${at}: ${why}`
   const cases: [block: unknown, message: string][] = [
@@ -94,7 +94,7 @@ export function blockRefusals(at: number, params: (block: unknown) => unknown[])
 }
 
 /** How a block hash at position 0 is refused, with `rest` after it. */
-export function hashRefusals(rest: readonly unknown[]): Refusal[] {
+export function hashRefusals(rest: readonly unknown[]): ErrorCase[] {
   const cases: [hash: unknown, why: string][] = [
     ['', 'empty hex string'],
     ['12'.repeat(32), 'hex string without 0x prefix'],
@@ -111,7 +111,7 @@ export function hashRefusals(rest: readonly unknown[]): Refusal[] {
 }
 
 /** How an index at position 1 is refused, after `first`. */
-export function indexRefusals(first: unknown): Refusal[] {
+export function indexRefusals(first: unknown): ErrorCase[] {
   const cases: [index: unknown, why: string][] = [
     ['', 'empty hex string'],
     ['0', 'hex string without 0x prefix'],
@@ -126,8 +126,8 @@ export function indexRefusals(first: unknown): Refusal[] {
 }
 
 /** How the wrong number of parameters, or none in a list, is refused, given a list that is right. */
-export function countRefusals(right: readonly unknown[], required = right.length): Refusal[] {
-  const refusals: Refusal[] = [
+export function countRefusals(right: readonly unknown[], required = right.length): ErrorCase[] {
+  const refusals: ErrorCase[] = [
     [[...right, 1], invalid, `too many arguments, want at most ${right.length}`],
     [[...right, null], invalid, `too many arguments, want at most ${right.length}`],
     [{}, invalid, 'non-array args: params must be an array'],

@@ -2,7 +2,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import t from 'tap'
 import { startService } from '../service.js'
 import { sights } from './demoChain.js'
-import { checkRefusals, type Refusal } from './questions.js'
+import { checkRefusals, type ErrorCase } from './questions.js'
 
 const method = 'tidegate_getMappingSlot'
 const service = await startService()
@@ -111,6 +111,6 @@ t.test('wrong input is refused, with the key that is wrong', async (t) => {
     t,
     service,
     method,
-    cases.map(([params, message]): Refusal => [params, invalid, message]),
+    cases.map(([params, message]): ErrorCase => [params, invalid, message]),
   )
 })

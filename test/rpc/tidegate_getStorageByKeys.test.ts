@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startService } from '../service.js'
 import { headBlock, quantity, sights, unknownHash } from './demoChain.js'
-import { askResults, blockRefusals, checkRefusals, type Refusal } from './questions.js'
+import { askResults, blockRefusals, checkRefusals, type ErrorCase } from './questions.js'
 
 const method = 'tidegate_getStorageByKeys'
 const service = await startService()
@@ -73,7 +73,7 @@ t.test('10,000 keys are read in their order, and the block may be left out', asy
 t.test('wrong input is refused', async (t) => {
   const invalid = -32602
   const beyond = quantity(headBlock.number + 1)
-  const cases: Refusal[] = [
+  const cases: ErrorCase[] = [
     [['0x12', '0x3', ['0x1']], invalid, 'invalid argument 0: hex string has length 2, want 40 for address'],
     [[tide, '0xz', ['0x1']], invalid, 'invalid hex in storage key: "0xz"'],
     [[tide, '0x3', '0x1'], invalid, 'invalid argument 2: want an array of keys, got string'],

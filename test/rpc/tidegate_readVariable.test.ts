@@ -12,7 +12,7 @@ import { ChainReader } from '../../src/store/chainReader.js'
 import { fixtureDir, startService } from '../service.js'
 import { RunningContract } from '../solidityContracts.js'
 import { bytesOf, devnetDir, headBlock, hex, quantity, sights, unknownHash } from './demoChain.js'
-import { askResults, blockRefusals, checkRefusals, countRefusals, type Refusal } from './questions.js'
+import { askResults, blockRefusals, checkRefusals, countRefusals, type ErrorCase } from './questions.js'
 
 const method = 'tidegate_readVariable'
 const service = await startService()
@@ -259,7 +259,7 @@ t.test('wrong input is refused, with what would fit', async (t) => {
   const address = contract('Tide')
   const invalid = -32602
   const beyond = quantity(headBlock.number + 1)
-  const cases: Refusal[] = [
+  const cases: ErrorCase[] = [
     [
       [person('ada'), 'name', 'latest'],
       invalid,

@@ -17,7 +17,7 @@ export const eth_subscribe = defineMethod({
   // What may stand second depends on what stands first; and without a connection neither matters.
   params: [optional(anything, undefined), optional(anything, undefined)],
   cost: 'inline',
-  // An address or topic takes 10 µs to read, to find a place in the index and to leave it again.
+  // An address or topic takes 10 µs to read, to find a position in the index and to leave it again.
   price: (args) => 10 + countKeysOf(args),
   memo: 'never',
   run({ streams }: Network, args, caller) {

@@ -1,4 +1,4 @@
-import { FaultError, type InvokeRefusalCode } from '../../primitives/faults.js'
+import { FaultError, type InvokeErrorCode } from '../../primitives/faults.js'
 import type { Rejection } from '../../rollup/submissionQueue.js'
 import { waitForVerdict } from '../../rollup/verdict.js'
 import { defineMethod } from '../method.js'
@@ -36,5 +36,5 @@ export const rollupx_addInvokeTransaction = defineMethod({
 })
 
 function rejectionToFault({ code, text }: Rejection): FaultError {
-  return new FaultError({ kind: 'InvokeRefused', code: (code ?? 63) as InvokeRefusalCode, text })
+  return new FaultError({ kind: 'InvokeRefused', code: (code ?? 63) as InvokeErrorCode, text })
 }

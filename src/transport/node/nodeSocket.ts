@@ -2,7 +2,7 @@ import type { Socket as TcpSocket } from 'node:net'
 import { WebSocket } from 'ws'
 import type { AnswerBody } from '../../rpc/answer.js'
 import { lastingPieces } from '../answerBytes.js'
-import type { SocketHandler, SocketPlace, SocketWire } from '../wire.js'
+import type { SocketHandler, SocketPermit, SocketWire } from '../wire.js'
 import { Unfinished } from './unfinished.js'
 
 const frame = { binary: false, compress: false, fin: true }
@@ -14,12 +14,12 @@ export class NodeSocket implements SocketWire {
   /** Undefined once it has heard of the end. */
   #handler: SocketHandler | undefined
   /** Something was left unsent when it was looked at last. */
-  #isBehind = false
+  #hasBacklog = false
 
-  constructor(ws: WebSocket, tcp: TcpSocket, place: SocketPlace) {
+  constructor(ws: WebSocket, tcp: TcpSocket, permit: SocketPermit) {
     this.#ws = ws
     this.#tcp = tcp
-    this.#handler = place.open(this)
+    this.#handler = permit.open(this)
     const unfinished = new Unfinished()
     // Text comes as bytes as well, which the package has found to be UTF-8.
     ws.on('message', (message: Uint8Array, isBinary) => {
@@ -34,7 +34,7 @@ export class NodeSocket implements SocketWire {
     })
     ws.on('pong', (payload) => {
       unfinished.handled(payload.length, false)
-      this.#handler?.onHeard()
+      this.#handler?.onActivity()
     })
     // After the package's own listener, which hands over what has become whole.
     tcp.on('data', ({ length }) => this.#handler?.onUnfinished(unfinished.took(length)))
@@ -48,7 +48,7 @@ export class NodeSocket implements SocketWire {
 
   get unsentBytes(): number {
     const unsent = this.#ws.bufferedAmount
-    this.#isBehind ||= unsent > 0
+    this.#hasBacklog ||= unsent > 0
     return unsent
   }
 
@@ -88,8 +88,8 @@ export class NodeSocket implements SocketWire {
   }
 
   readonly #onSent = (): void => {
-    if (!this.#isBehind) return
-    this.#isBehind = false
+    if (!this.#hasBacklog) return
+    this.#hasBacklog = false
     this.#handler?.onDrain()
   }
 

@@ -155,15 +155,15 @@ class NodeWire implements Wire {
     if (connection.isEnding || !connection.isIdle) socket.destroy()
     else if (!isHandshake(req)) this.#readOn(req, socket, rest)
     else {
-      const place = this.#handlers.onUpgrade(this.#read(req))
-      if ('body' in place) return endWith(socket, place)
+      const permit = this.#handlers.onUpgrade(this.#read(req))
+      if ('body' in permit) return endWith(socket, permit)
       socket.setTimeout(0)
       let isOpen = false
       this.#webSockets.handleUpgrade(req, socket, rest, (ws) => {
         isOpen = true
-        new NodeSocket(ws, socket, place)
+        new NodeSocket(ws, socket, permit)
       })
-      if (!isOpen) place.giveBack()
+      if (!isOpen) permit.release()
     }
   }
 

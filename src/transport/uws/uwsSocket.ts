@@ -1,11 +1,11 @@
 import type { WebSocket } from 'uWebSockets.js'
 import type { AnswerBody } from '../../rpc/answer.js'
 import { wholeBody } from '../answerBytes.js'
-import type { SocketHandler, SocketPlace, SocketWire } from '../wire.js'
+import type { SocketHandler, SocketPermit, SocketWire } from '../wire.js'
 
 /** What uWebSockets.js keeps for a connection. */
 export interface UwsSocketData {
-  readonly place: SocketPlace
+  readonly permit: SocketPermit
   /** Undefined until it is open. */
   handler: SocketHandler | undefined
 }

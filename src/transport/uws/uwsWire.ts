@@ -73,13 +73,13 @@ class UwsWire implements Wire {
       upgrade: (res, req, context) => this.#onUpgrade(res, req, context),
       open(ws) {
         const data = ws.getUserData()
-        data.handler = data.place.open(new UwsSocket(ws))
+        data.handler = data.permit.open(new UwsSocket(ws))
       },
       message: (ws, message, isBinary) =>
         ws.getUserData().handler?.onMessage(new Uint8Array(message), isBinary),
       drain: (ws) => ws.getUserData().handler?.onDrain(),
       ping: (ws) => ws.getUserData().handler?.onPing(),
-      pong: (ws) => ws.getUserData().handler?.onHeard(),
+      pong: (ws) => ws.getUserData().handler?.onActivity(),
       close: (ws) => ws.getUserData().handler?.onClose(),
     })
     this.#app.post('/*', (res, req) => this.#onRequest(res, req, 'POST'))
@@ -116,11 +116,11 @@ class UwsWire implements Wire {
   }
 
   #onUpgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
-    const place = this.#handlers.onUpgrade(this.#read(req, 'GET'))
-    if ('body' in place) return new UwsReply(res, false).send(place, noHeaders, true)
+    const permit = this.#handlers.onUpgrade(this.#read(req, 'GET'))
+    if ('body' in permit) return new UwsReply(res, false).send(permit, noHeaders, true)
     // Neither a subprotocol nor an extension is offered.
     res.upgrade<UwsSocketData>(
-      { place, handler: undefined },
+      { permit, handler: undefined },
       req.getHeader('sec-websocket-key'),
       '',
       '',

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { type Authorization, KeyRing, listKeys, revokeKey } from '../../../src/access/keyRing.js'
+import { type KeyCheck, KeyRing, listKeys, revokeKey } from '../../../src/access/keyRing.js'
 import { makeKeyText } from '../../../src/access/keyText.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { NodeStore } from '../../../src/store/nodeStore.js'
@@ -47,7 +47,7 @@ function tidegate(dataDir: string, ...words: string[]): string {
   }).trim()
 }
 
-function why(authorization: Authorization): string {
+function why(authorization: KeyCheck): string {
   return authorization.ok ? 'ok' : authorization.why
 }
 

@@ -29,7 +29,7 @@ const faultOf = (thrown: unknown) => thrown instanceof FaultError && thrown.faul
 
 t.test('where a source stands is told at once, and to whoever listens later', async (t) => {
   const { link, say } = connect(t)
-  const state = { behind: { startingBlock: 3, number: 5 }, hasFailed: false }
+  const state = { syncing: { startingBlock: 3, number: 5 }, hasFailed: false }
   const early: SourceState[] = []
   const late: SourceState[] = []
   const heard = new Promise<void>((resolve) => {
@@ -45,7 +45,7 @@ t.test('where a source stands is told at once, and to whoever listens later', as
   t.strictSame([early, late], [[state], [state]])
   unlisten()
   const again = new Promise((resolve) =>
-    link.feedOf('demo').listen((found) => found.behind ?? resolve(found)),
+    link.feedOf('demo').listen((found) => found.syncing ?? resolve(found)),
   )
   say({ type: 'moved', network: 'demo', state: upToDate })
   await inTime('a listener to hear again', again)

@@ -9,9 +9,9 @@ import { once } from '../../until.js'
 const makeCounts = (keysMax: number, threads = 1) => {
   const bytes = KeyedCounts.bytesFor(keysMax, threads)
   const memory = new SharedArrayBuffer(bytes + 8)
-  const placeOf = (thread: number) => ({ offset: 8, bytes, threads, thread })
-  const countsOf = (thread: number) => new KeyedCounts(memory, placeOf(thread))
-  return { memory, placeOf, countsOf, counts: countsOf(0) }
+  const layoutOf = (thread: number) => ({ offset: 8, bytes, threads, thread })
+  const countsOf = (thread: number) => new KeyedCounts(memory, layoutOf(thread))
+  return { memory, layoutOf, countsOf, counts: countsOf(0) }
 }
 
 const threadUrl = new URL('../../countingThread.js', import.meta.url)
@@ -59,9 +59,9 @@ t.test('keys that come and go for long leave room for others', async (t) => {
 })
 
 t.test('threads that count at the same time lose nothing', async (t) => {
-  const { memory, placeOf, counts } = makeCounts(8, 3)
+  const { memory, layoutOf, counts } = makeCounts(8, 3)
   const threads = [1, 2].map((thread) => {
-    const task: CountingTask = { memory, place: placeOf(thread), rounds: 2_000 }
+    const task: CountingTask = { memory, layout: layoutOf(thread), rounds: 2_000 }
     return new Worker(threadUrl, { workerData: task })
   })
   const lowest = await Promise.all(
@@ -75,9 +75,9 @@ t.test('threads that count at the same time lose nothing', async (t) => {
 })
 
 t.test('a thread that is ended while it counts keeps nobody waiting', async (t) => {
-  const { memory, placeOf, counts } = makeCounts(8, 2)
+  const { memory, layoutOf, counts } = makeCounts(8, 2)
   for (let round = 1; round <= 20; round++) {
-    const task: CountingTask = { memory, place: placeOf(1), rounds: Number.POSITIVE_INFINITY }
+    const task: CountingTask = { memory, layout: layoutOf(1), rounds: Number.POSITIVE_INFINITY }
     const thread = new Worker(threadUrl, { workerData: task })
     await once(thread, 'message')
     await thread.terminate()

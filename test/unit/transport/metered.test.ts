@@ -1,7 +1,7 @@
 /** API keys that pay for their calls, from the real key ring to both transports. */
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { KeyRing, refusalTexts, revokeKey } from '../../../src/access/keyRing.js'
+import { KeyRing, keyProblemTexts, revokeKey } from '../../../src/access/keyRing.js'
 import { Meter } from '../../../src/access/meter.js'
 import { invokeLimitsDefault } from '../../../src/rollup/invokeTransaction.js'
 import { anonymousId } from '../../../src/rpc/caller.js'
@@ -48,7 +48,7 @@ async function withMeteredServer(t: Test, options: Partial<HttpServerOptions> = 
     {
       authorize(key) {
         const result = ring.authorize(key)
-        return result.ok ? result : { ok: false, reason: refusalTexts[result.why] }
+        return result.ok ? result : { ok: false, reason: keyProblemTexts[result.why] }
       },
       anonymousAllowance: meter.allowanceOf(anonymousId),
       ...options,
@@ -219,7 +219,7 @@ test('of all keys that are connected only those that were changed are looked at 
       authorize(key) {
         asked.push(key)
         const result = ring.authorize(key)
-        return result.ok ? result : { ok: false, reason: refusalTexts[result.why] }
+        return result.ok ? result : { ok: false, reason: keyProblemTexts[result.why] }
       },
       changedKeys() {
         const { generation, ids } = ring.readChanges(seen)

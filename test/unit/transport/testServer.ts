@@ -1,4 +1,4 @@
-import type { Rejection } from '../../../src/transport/admission.js'
+import type { RefusedRequest } from '../../../src/transport/admission.js'
 import {
   createHttpServer,
   type HttpLimits,
@@ -14,7 +14,7 @@ export interface TestServer extends TestEndpoint {
   readonly server: HttpServer
   readonly port: number
   readonly base: string
-  readonly rejections: Rejection[]
+  readonly rejections: RefusedRequest[]
   /** A POST of JSON through fetch. */
   post(path: string, body: string, headers?: Record<string, string>): Promise<Response>
 }
@@ -40,7 +40,7 @@ export async function startTestServer(
   const endpoint = createTestEndpoint()
   const other = createTestEndpoint()
   other.network.runs = 1000
-  const rejections: Rejection[] = []
+  const rejections: RefusedRequest[] = []
   const server = createHttpServer({
     transport: transportOf(t),
     host: '127.0.0.1',
@@ -58,7 +58,7 @@ export async function startTestServer(
     cors: '*',
     health: () => ({ status: 'ok' }),
     logDefect: (defect) => endpoint.defects.push(defect),
-    logRejection: (rejection) => rejections.push(rejection),
+    logRefused: (rejection) => rejections.push(rejection),
     ...options,
   })
   const port = await server.listen()

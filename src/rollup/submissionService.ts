@@ -1,4 +1,4 @@
-import { FaultError, type InvokeRefusalCode } from '../primitives/faults.js'
+import { FaultError, type InvokeErrorCode } from '../primitives/faults.js'
 import type { Rejection, SubmissionRow, SubmissionState, Submissions } from '../store/submissions.js'
 import type { Felt } from './felt.js'
 import type { HashWaiter } from './invokeHashes.js'
@@ -12,10 +12,10 @@ export interface StatusChange {
 }
 
 /**
- * Where transactions are handed in and their fate is asked for: the queue itself, or on another edge than the queue's
- * what stands for it there. Reads see the store; changes are heard when they are on disk.
+ * Takes transactions and answers for their fate: the queue itself, or on another edge than the queue's what stands for
+ * it there. Reads see the store; changes are heard when they are on disk.
  */
-export abstract class SubmissionDesk {
+export abstract class SubmissionService {
   readonly #store: Submissions
   /** Of single transactions, so that thousands who wait do not hear of each other's. */
   readonly #listenersOf = new Map<Felt, Set<(change: StatusChange) => void>>()
@@ -57,12 +57,12 @@ export abstract class SubmissionDesk {
     }
   }
 
-  protected tellOf(change: StatusChange): void {
+  protected notifyOf(change: StatusChange): void {
     for (const listener of this.#listenersOf.get(change.hash) ?? []) listener(change)
   }
 }
 
-export function refused(code: InvokeRefusalCode): FaultError {
+export function refused(code: InvokeErrorCode): FaultError {
   return new FaultError({ kind: 'InvokeRefused', code, text: undefined })
 }
 

@@ -1,12 +1,12 @@
 import type { JobOwner } from '../pool/jobs.js'
 import type { Felt } from '../rollup/felt.js'
 import type { InvokeTransaction } from '../rollup/invokeTransaction.js'
-import { type StatusChange, SubmissionDesk } from '../rollup/submissionDesk.js'
+import { type StatusChange, SubmissionService } from '../rollup/submissionService.js'
 import type { Submissions } from '../store/submissions.js'
 import type { MainLink } from './mainLink.js'
 
 /** What stands for a rollup's queue on another edge: reads are its own, submissions go to the queue. */
-export class RelayedDesk extends SubmissionDesk {
+export class RemoteSubmissionService extends SubmissionService {
   readonly #link: MainLink
   readonly #rollup: string
 
@@ -14,7 +14,7 @@ export class RelayedDesk extends SubmissionDesk {
     super(store)
     this.#rollup = rollup
     this.#link = link
-    link.onStatus(rollup, (change: StatusChange) => this.tellOf(change))
+    link.onStatus(rollup, (change: StatusChange) => this.notifyOf(change))
   }
 
   override async submit(transaction: InvokeTransaction, submitter: JobOwner): Promise<Felt> {
