@@ -53,7 +53,7 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
   --cpu-prof DIR                   write CPU profiles of the server's threads into this folder; they cost it
                                    some of its speed
   --out DIR                        where the reports go
-  --publish FILE                   no run: this report's table into bench/README.md, its charts into bench/speed.svg
+  --publish FILE                   no run: this report's table into bench/README.md, its charts beside it
   --report FILE                    with --check, no run: whether this report reaches the targets
   --help                           this text
 

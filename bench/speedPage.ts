@@ -1,5 +1,5 @@
 /**
- * Figures of bench/README.md out of a report: a table between two marks, and the charts as a picture beside it.
+ * Figures of bench/README.md out of a report: a table between two marks, and the charts as pictures beside it.
  * Nothing of either is written by hand.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -13,15 +13,19 @@ import { count, ratioText, timesText } from './terminalReport.js'
 
 const pagePath = 'bench/README.md'
 const pictureName = 'speed.svg'
+/** The first chart alone, for README.md. */
+const shortPictureName = 'share.svg'
 const startMark = '<!-- figures: npm run bench -- --publish FILE -->'
 const endMark = '<!-- end of figures -->'
 
-/** Puts the report in `path` into bench/README.md and its picture. Throws RangeError for a file that is no report. */
+/** Puts the report in `path` into bench/README.md and its pictures. Throws RangeError for a file that is no report. */
 export function publish(path: string): void {
   const report = readReport('--publish', path)
   const page = join(packageRoot(), pagePath)
   writeFileSync(page, withFigures(readFileSync(page, 'utf8'), report))
-  writeFileSync(join(dirname(page), pictureName), picture(report))
+  const charts = chartsOf(report.findings)
+  writeFileSync(join(dirname(page), pictureName), picture(charts))
+  writeFileSync(join(dirname(page), shortPictureName), picture(charts.slice(0, 1)))
 }
 
 /** The text with the figures between its marks replaced. Throws RangeError where it has no marks. */
@@ -87,9 +91,9 @@ const margin = 24
 const titleHeight = 44
 
 /** Every chart below the other, on paper of their own, since a picture does not know the page's colours. */
-function picture(report: Report): string {
+export function picture(charts: readonly Chart[]): string {
   let y = margin / 2
-  const drawn = chartsOf(report.findings).map(({ title, height, content }: Chart) => {
+  const drawn = charts.map(({ title, height, content }) => {
     const top = y + titleHeight
     y = top + height
     return (

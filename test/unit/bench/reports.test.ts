@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { logScale } from '../../../bench/charts.js'
+import { chartsOf, logScale } from '../../../bench/charts.js'
 import { htmlReport } from '../../../bench/htmlReport.js'
 import { parseOptions } from '../../../bench/options.js'
 import {
@@ -13,7 +13,7 @@ import {
   type Report,
 } from '../../../bench/outcome.js'
 import { httpScenarios } from '../../../bench/scenarios.js'
-import { withFigures } from '../../../bench/speedPage.js'
+import { picture, withFigures } from '../../../bench/speedPage.js'
 import { findShortfalls, parseTargets, rivalsIn, shortfallTable, verdictOf } from '../../../bench/targets.js'
 import { detailLines, findingLine, headLine } from '../../../bench/terminalReport.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
@@ -352,4 +352,13 @@ t.test('figures replace what stood between the marks of a page, and nothing else
   t.equal(withFigures(once, report), once)
   t.throws(() => withFigures('no marks', report), { name: 'RangeError', message: /^bench\/README\.md/ })
   t.match(readFileSync(join(packageRoot(), 'bench/README.md'), 'utf8'), start)
+})
+
+t.test('a picture of the first chart alone is the beginning of the picture of all', async (t) => {
+  const read = (name: string) => readFileSync(join(packageRoot(), 'bench', name), 'utf8')
+  const charts = (svg: string) => svg.match(/<text class="title".*<\/g>/g) ?? []
+  t.strictSame(charts(read('share.svg')), charts(read('speed.svg')).slice(0, 1))
+  const all = chartsOf(report.findings)
+  t.strictSame(charts(picture(all.slice(0, 1))), charts(picture(all)).slice(0, 1))
+  t.equal(charts(picture(all)).length, all.length)
 })
