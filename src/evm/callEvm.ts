@@ -36,8 +36,8 @@ import {
 import type { JobWatch } from './jobWatch.js'
 import { JournaledState } from './journaledState.js'
 import { useMemoryGas } from './memoryGas.js'
-import { modexp, modexpNumber } from './modexp.js'
-import { burnt, PrecompileError } from './precompileFailures.js'
+import { modexpNumber } from './modexp.js'
+import { burnt, modexp, PrecompileError } from './precompileFailures.js'
 import { expectedPrecompileMs } from './precompileTimes.js'
 
 type RunCallOptions = Parameters<EVM['runCall']>[0]

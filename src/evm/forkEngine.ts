@@ -24,7 +24,7 @@ import { keccak256 } from '../primitives/keccak.js'
 import { emptyState } from '../state/stateView.js'
 import { ecrecover } from './ecrecover.js'
 import { JournaledState } from './journaledState.js'
-import { modexp } from './modexp.js'
+import { modexp } from './precompileFailures.js'
 
 /** Canonical ancestors by number, for BLOCKHASH; undefined beyond what the chain has. */
 export type AncestorHash = (number: number) => Hash32 | undefined

@@ -4,11 +4,10 @@
  * a block of such calls would take a quarter of an hour. This one reads the exponent byte by byte and counts steps
  * of the watch.
  */
-import type { ExecResult } from '@ethereumjs/evm'
 import { type ForkName, includesFork } from '../chain/forks.js'
 import { bytesToBigInt, padLeft, toMinimalBytes } from '../primitives/bytes.js'
 import type { JobWatch } from './jobWatch.js'
-import { burnt, PrecompileError } from './precompileFailures.js'
+import { refuse } from './precompiles/refusal.js'
 
 /** Its address. */
 export const modexpNumber = 5
@@ -16,40 +15,44 @@ export const modexpNumber = 5
 /** Longest operand since Osaka (EIP-7823). */
 const operandBytesMax = 1_024n
 
-/** One call of the contract. Without a watch, as in a block, nothing stops it. */
-export function modexp(
-  data: Uint8Array,
-  gasLimit: bigint,
-  fork: ForkName,
-  watch: JobWatch | undefined,
-): ExecResult {
-  const word = (at: number): bigint => bytesToBigInt(readPadded(data, BigInt(at), 32))
-  const [baseLength, exponentLength, modulusLength] = [word(0), word(32), word(64)]
-  const exponentAt = 96n + baseLength
-  const head = readPadded(data, exponentAt, exponentLength < 32n ? Number(exponentLength) : 32)
-  const gasUsed = modexpGas(max(baseLength, modulusLength), exponentLength, bytesToBigInt(head), fork)
-  if (gasUsed > gasLimit) return burnt(gasLimit)
-  const longest = max(baseLength, max(exponentLength, modulusLength))
-  if (includesFork(fork, 'osaka') && longest > operandBytesMax) {
-    return burnt(gasLimit, new PrecompileError(modexpNumber, data))
-  }
-  if (modulusLength === 0n) return { executionGasUsed: gasUsed, returnValue: new Uint8Array(0) }
-  const modulusAt = exponentAt + exponentLength
-  const modulus = bytesToBigInt(readPadded(data, modulusAt, Number(modulusLength)))
-  const base = bytesToBigInt(readPadded(data, 96n, Number(baseLength)))
-  const power =
-    modulus === 0n ? 0n : powerOf(base % modulus, data, exponentAt, exponentLength, modulus, watch)
-  return { executionGasUsed: gasUsed, returnValue: padLeft(toMinimalBytes(power), Number(modulusLength)) }
+interface Lengths {
+  readonly base: bigint
+  readonly exponent: bigint
+  readonly modulus: bigint
 }
 
-/** `exponentHead`: the first 32 bytes of the exponent, or all of it. */
-function modexpGas(length: bigint, exponentLength: bigint, exponentHead: bigint, fork: ForkName): bigint {
+function readLengths(data: Uint8Array): Lengths {
+  const word = (at: number): bigint => bytesToBigInt(readPadded(data, BigInt(at), 32))
+  return { base: word(0), exponent: word(32), modulus: word(64) }
+}
+
+/** Must have been paid for, or memory of any size is asked for. Throws {@link InputRefusal} for operands too long. */
+export function modexpPower(data: Uint8Array, fork: ForkName, watch: JobWatch | undefined): Uint8Array {
+  const { base, exponent, modulus } = readLengths(data)
+  if (includesFork(fork, 'osaka') && max(base, max(exponent, modulus)) > operandBytesMax) {
+    refuse('one or more of base/exponent/modulus length exceeded 1024 bytes')
+  }
+  if (modulus === 0n) return new Uint8Array(0)
+  const exponentAt = 96n + base
+  const divisor = bytesToBigInt(readPadded(data, exponentAt + exponent, Number(modulus)))
+  const root = bytesToBigInt(readPadded(data, 96n, Number(base)))
+  const power = divisor === 0n ? 0n : powerOf(root % divisor, data, exponentAt, exponent, divisor, watch)
+  return padLeft(toMinimalBytes(power), Number(modulus))
+}
+
+/** By the first 32 bytes of the exponent, or all of it, and by how long the operands are. */
+export function modexpGas(data: Uint8Array, fork: ForkName): bigint {
+  const { base, exponent, modulus } = readLengths(data)
+  const length = max(base, modulus)
+  const head = bytesToBigInt(readPadded(data, 96n + base, exponent < 32n ? Number(exponent) : 32))
   const isOsaka = includesFork(fork, 'osaka')
-  const headBits = exponentHead === 0n ? 0n : BigInt(exponentHead.toString(2).length - 1)
-  const tailBytes = exponentLength > 32n ? exponentLength - 32n : 0n
+  const headBits = head === 0n ? 0n : BigInt(head.toString(2).length - 1)
+  const tailBytes = exponent > 32n ? exponent - 32n : 0n
   const rounds = max(tailBytes * (isOsaka ? 16n : 8n) + headBits, 1n)
   const words = (length + 7n) / 8n
+  // EIP-7883.
   if (isOsaka) return max(500n, (length <= 32n ? 16n : 2n * words * words) * rounds)
+  // EIP-2565.
   if (includesFork(fork, 'berlin')) return max(200n, (words * words * rounds) / 3n)
   return (earlyComplexity(length) * rounds) / 20n
 }

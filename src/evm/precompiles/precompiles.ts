@@ -1,0 +1,207 @@
+/**
+ * The precompiled contracts of every fork, all of them synchronous: {@link precompileRuns} is what a
+ * {@link KernelHost} asks for, {@link precompileNumbers} what is to be marked in the kernel (`setPrecompile`) and is
+ * warm from the beginning, {@link refusalReason} the words for an input that was refused. Owns which contract is there
+ * at which fork and what it costs; what each computes is in the files beside this one.
+ *
+ * Where the fork has no such contract its number has no row, and the address is an ordinary account. All gas is
+ * known before the input is looked at.
+ */
+import { hash } from 'node:crypto'
+import { p256 } from '@noble/curves/nist.js'
+import { ripemd160 } from '@noble/hashes/legacy.js'
+import { type ForkName, includesFork } from '../../chain/forks.js'
+import { bytesToBigInt, padLeft, toMinimalBytes } from '../../primitives/bytes.js'
+import { keccak256 } from '../../primitives/keccak.js'
+import { recoverKey } from '../ecrecover.js'
+import type { JobWatch } from '../jobWatch.js'
+import type { PrecompileRun } from '../kernel.js'
+import { modexpGas, modexpPower } from '../modexp.js'
+import { expectedPrecompileMs } from '../precompileTimes.js'
+import { blake2f, blake2fRounds } from './blake2f.js'
+import * as bls from './bls12381.js'
+import { addBn254, bn254PairBytes, multiplyBn254, pairBn254 } from './bn254.js'
+import { flagWord, isZero } from './fields.js'
+import { verifyKzgProof } from './kzgProof.js'
+import { InputRefusal } from './refusal.js'
+import { g1Discounts, g2Discounts } from './sumDiscounts.js'
+
+interface Contract {
+  readonly since: ForkName
+  gas(data: Uint8Array, fork: ForkName): bigint
+  /** Throws {@link InputRefusal}. Looks at the watch where it takes long. */
+  run(data: Uint8Array, fork: ForkName, watch: JobWatch | undefined): Uint8Array
+}
+
+const nothing = new Uint8Array(0)
+
+/** By number, which is also the address. */
+const contracts: ReadonlyMap<number, Contract> = new Map<number, Contract>([
+  [0x01, { since: 'chainstart', gas: () => 3_000n, run: recover }],
+  [0x02, { since: 'chainstart', gas: perWord(60n, 12n), run: (data) => hash('sha256', data, 'buffer') }],
+  [0x03, { since: 'chainstart', gas: perWord(600n, 120n), run: (data) => padLeft(ripemd160(data), 32) }],
+  // The kernel runs this one itself.
+  [0x04, { since: 'chainstart', gas: perWord(15n, 3n), run: (data) => data.slice() }],
+  [0x05, { since: 'byzantium', gas: modexpGas, run: modexpPower }],
+  // EIP-196, EIP-197; cheaper since EIP-1108.
+  [
+    0x06,
+    { since: 'byzantium', gas: (_, fork) => (includesFork(fork, 'istanbul') ? 150n : 500n), run: addBn254 },
+  ],
+  [
+    0x07,
+    {
+      since: 'byzantium',
+      gas: (_, fork) => (includesFork(fork, 'istanbul') ? 6_000n : 40_000n),
+      run: multiplyBn254,
+    },
+  ],
+  [
+    0x08,
+    {
+      since: 'byzantium',
+      gas: (data, fork) =>
+        includesFork(fork, 'istanbul')
+          ? 45_000n + 34_000n * countItems(data, bn254PairBytes)
+          : 100_000n + 80_000n * countItems(data, bn254PairBytes),
+      run: (data, _, watch) => pairBn254(data, watch),
+    },
+  ],
+  // EIP-152.
+  [
+    0x09,
+    {
+      since: 'istanbul',
+      gas: (data) => BigInt(blake2fRounds(data)),
+      run: (data, _, watch) => blake2f(data, watch),
+    },
+  ],
+  // EIP-4844.
+  [0x0a, { since: 'cancun', gas: () => 50_000n, run: verifyKzgProof }],
+  // EIP-2537.
+  [0x0b, { since: 'prague', gas: () => 375n, run: bls.addG1 }],
+  [
+    0x0c,
+    {
+      since: 'prague',
+      gas: perTerm(12_000n, bls.g1TermBytes, g1Discounts),
+      run: (data, _, watch) => bls.sumG1(data, watch),
+    },
+  ],
+  [0x0d, { since: 'prague', gas: () => 600n, run: bls.addG2 }],
+  [
+    0x0e,
+    {
+      since: 'prague',
+      gas: perTerm(22_500n, bls.g2TermBytes, g2Discounts),
+      run: (data, _, watch) => bls.sumG2(data, watch),
+    },
+  ],
+  [
+    0x0f,
+    {
+      since: 'prague',
+      gas: (data) => 37_700n + 32_600n * countItems(data, bls.blsPairBytes),
+      run: (data, _, watch) => bls.pairBls(data, watch),
+    },
+  ],
+  [0x10, { since: 'prague', gas: () => 5_500n, run: bls.mapToG1 }],
+  [0x11, { since: 'prague', gas: () => 23_800n, run: bls.mapToG2 }],
+  // EIP-7951.
+  [0x100, { since: 'osaka', gas: () => 6_900n, run: verifyP256 }],
+])
+
+/** Numbers of the contracts of a fork. */
+export function precompileNumbers(fork: ForkName): number[] {
+  return [...contracts].filter(([, { since }]) => includesFork(fork, since)).map(([number]) => number)
+}
+
+/** The address of a contract: its number in 20 bytes. */
+export function precompileAddress(number: number): Uint8Array {
+  return padLeft(toMinimalBytes(number), 20)
+}
+
+/**
+ * The contracts of a fork by number. The watch, which a block has none of, ends one that takes longer than the job
+ * may, as a FaultError ExecutionTimedOut; of what cannot be interrupted, before it begins.
+ */
+export function precompileRuns(
+  fork: ForkName,
+  watch: JobWatch | undefined,
+): ReadonlyMap<number, PrecompileRun> {
+  const runs = new Map<number, PrecompileRun>()
+  for (const [number, contract] of contracts) {
+    if (!includesFork(fork, contract.since)) continue
+    runs.set(number, (data, gas) => {
+      const gasUsed = contract.gas(data, fork)
+      if (gasUsed > gas) return { output: nothing, gasUsed }
+      watch?.look()
+      watch?.refuseLongerThan(expectedPrecompileMs(number, data, gas))
+      try {
+        return { output: contract.run(data, fork, watch), gasUsed }
+      } catch (error) {
+        if (error instanceof InputRefusal) return undefined
+        throw error
+      }
+    })
+  }
+  return runs
+}
+
+/** Why a contract refused an input, in go-ethereum's words. Takes about as long as the contract itself. */
+export function refusalReason(number: number, data: Uint8Array, watch: JobWatch): string {
+  try {
+    // What is refused at a fork is refused at all that follow.
+    contracts.get(number)?.run(data, 'osaka', watch)
+  } catch (error) {
+    if (error instanceof InputRefusal) return error.message
+    throw error
+  }
+  return 'invalid input'
+}
+
+function perWord(base: bigint, each: bigint): Contract['gas'] {
+  return (data) => base + each * BigInt(Math.ceil(data.length / 32))
+}
+
+function countItems(data: Uint8Array, itemBytes: number): bigint {
+  return BigInt(Math.floor(data.length / itemBytes))
+}
+
+/** `discounts`: thousandths of the price by the number of terms, the last for all beyond. */
+function perTerm(each: bigint, termBytes: number, discounts: readonly number[]): Contract['gas'] {
+  return (data) => {
+    const terms = countItems(data, termBytes)
+    const discount = discounts[Math.min(Number(terms), discounts.length) - 1] ?? 0
+    return (terms * each * BigInt(discount)) / 1_000n
+  }
+}
+
+/** hash ‖ v ‖ r ‖ s, 32 bytes each; the address as a word, or nothing. */
+function recover(data: Uint8Array): Uint8Array {
+  const input = new Uint8Array(128)
+  input.set(data.subarray(0, 128))
+  const v = input[63] as number
+  if (!isZero(input.subarray(32, 63)) || (v !== 27 && v !== 28)) return nothing
+  const key = recoverKey(input.subarray(0, 32), BigInt(v - 27), input.subarray(64, 96), input.subarray(96))
+  return key === undefined ? nothing : padLeft(keccak256(key).subarray(12), 32)
+}
+
+/** hash ‖ r ‖ s ‖ x ‖ y, 32 bytes each; one as a word, or nothing. */
+function verifyP256(data: Uint8Array): Uint8Array {
+  if (data.length !== 160) return nothing
+  const number = (at: number) => bytesToBigInt(data.subarray(at, at + 32))
+  const [r, s, x, y] = [number(32), number(64), number(96), number(128)]
+  const { Fp, Fn } = p256.Point
+  if (!Fn.isValidNot0(r) || !Fn.isValidNot0(s) || x >= Fp.ORDER || y >= Fp.ORDER) return nothing
+  const key = new Uint8Array(65)
+  key[0] = 4
+  key.set(data.subarray(96), 1)
+  // The point at infinity, written as zeros, is on no curve and thus no key.
+  if (!p256.utils.isValidPublicKey(key, false)) return nothing
+  const isValid = p256.verify(data.subarray(32, 96), data.subarray(0, 32), key, {
+    lowS: false,
+    prehash: false,
+  })
+  return isValid ? flagWord(true) : nothing
+}
