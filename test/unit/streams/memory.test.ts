@@ -101,16 +101,18 @@ t.test('however many connections ask, no more is held than what all may take', a
   t.equal(totals.subscriptionBytes.value, (12 * 45 - refused) * bytesWith(1_000))
 })
 
-/** The count was measured on Node.js 20 and 22. On 24 a thousand topics take 1.8 times as much: 183 KB. */
-const allowance = Number.parseInt(process.versions.node, 10) < 24 ? 1 : 2
-
 t.test('what subscriptions are counted at is at least what they take', async (t) => {
   setFlagsFromString('--expose-gc')
   const collectGarbage: () => void = runInNewContext('gc')
   const { endpoint } = openStreams(t)
   const topic = () => `0x${(++serial).toString(16).padStart(64, '0')}`
-  const heldBytes = () => {
-    collectGarbage()
+  const heldBytes = async () => {
+    // Buffers are given back after the collection that finds them unused, some by the next collection: a request with
+    // a thousand topics, which nobody holds any more, has 70 KB.
+    for (let round = 0; round < 3; round++) {
+      collectGarbage()
+      await settle()
+    }
     const { heapUsed, external } = process.memoryUsage()
     return heapUsed + external
   }
@@ -125,17 +127,14 @@ t.test('what subscriptions are counted at is at least what they take', async (t)
   for (const [name, count, paramsOf] of shapes) {
     const totals = localTotals()
     const client = new TestClient(endpoint, limits, new SubscriberPool(limits, totals))
-    const before = heldBytes()
+    const before = await heldBytes()
     for (let index = 0; index < count; index++) {
       client.subscribe(...paramsOf())
       client.sent.length = 0
     }
-    const taken = heldBytes() - before
+    const taken = (await heldBytes()) - before
     const counted = totals.subscriptionBytes.value
-    t.ok(
-      taken < counted * allowance,
-      `${name}: ${Math.round(taken / count)} bytes each, counted ${counted / count}`,
-    )
+    t.ok(taken < counted, `${name}: ${Math.round(taken / count)} bytes each, counted ${counted / count}`)
     client.subscriber.close()
     await settle()
   }
