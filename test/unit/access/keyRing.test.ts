@@ -1,55 +1,10 @@
-import { execFile, execFileSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import t, { type Test } from 'tap'
-import { type KeyCheck, KeyRing, listKeys, revokeKey } from '../../../src/access/keyRing.js'
+import t from 'tap'
+import { KeyRing, listKeys, revokeKey } from '../../../src/access/keyRing.js'
 import { makeKeyText } from '../../../src/access/keyText.js'
-import { packageRoot } from '../../../src/primitives/packageRoot.js'
-import { NodeStore } from '../../../src/store/nodeStore.js'
-
-const mapBytes = 2 ** 30
-const main = join(packageRoot(), 'dist/src/main.js')
-
-interface Rig {
-  readonly dataDir: string
-  readonly store: NodeStore
-  readonly ring: KeyRing
-  readonly paths: { readonly pepper: string; readonly demoKey: string }
-  /** Moves the ring's clock. */
-  readonly pass: (ms: number) => void
-}
-
-function openRig(t: Test, dataDir = t.testdir()): Rig {
-  const node = join(dataDir, 'node')
-  const store = NodeStore.open({ path: join(node, 'node.mdb'), mapBytes })
-  t.teardown(() => store.close())
-  const paths = { pepper: join(node, 'pepper'), demoKey: join(node, 'demo-key') }
-  let nowMs = 0
-  const ring = KeyRing.open(store, paths, { clockMs: () => nowMs })
-  return {
-    dataDir,
-    store,
-    ring,
-    paths,
-    pass: (ms) => {
-      nowMs += ms
-    },
-  }
-}
-
-/** Runs the real program on the same data folder, as another process. */
-function tidegate(dataDir: string, ...words: string[]): string {
-  return execFileSync(process.execPath, [main, ...words, '--data', dataDir], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  }).trim()
-}
-
-function why(authorization: KeyCheck): string {
-  return authorization.ok ? 'ok' : authorization.why
-}
+import { openRig, why } from './keyRig.js'
 
 t.test('a key opens from its creation to its revocation', async (t) => {
   const { ring, store, pass } = openRig(t)
@@ -74,41 +29,6 @@ t.test('a refusal says why', async (t) => {
   t.equal(why(ring.authorize('hello')), 'malformed')
   t.equal(why(ring.authorize(`${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`)), 'malformed')
   t.equal(why(ring.authorize(makeKeyText())), 'unknown')
-})
-
-t.test('keys made and revoked by another process count in this one', async (t) => {
-  const { ring, store, dataDir, pass } = openRig(t)
-  const text = tidegate(dataDir, 'keys', 'create', '--name', 'from outside')
-  const first = ring.authorize(text)
-  t.match(first, { ok: true, key: { name: 'from outside' } }, 'a new key opens at once')
-  const [key] = listKeys(store)
-
-  tidegate(dataDir, 'keys', 'revoke', key?.id ?? '')
-  t.equal(why(ring.authorize(text)), 'ok', 'remembered until the next look at the store')
-  pass(249)
-  t.equal(why(ring.authorize(text)), 'ok')
-  pass(1)
-  t.equal(why(ring.authorize(text)), 'revoked')
-})
-
-t.test('keys made here are known to another process', async (t) => {
-  const { ring, dataDir } = openRig(t)
-  const { key } = ring.createKey('from inside')
-  const listed = JSON.parse(tidegate(dataDir, 'keys', 'list', '--json'))
-  t.match(listed, [{ id: key.id, name: 'from inside', state: 'live', revokedAt: null }])
-})
-
-t.test('processes that start together agree on one pepper', async (t) => {
-  const dataDir = t.testdir()
-  const run = promisify(execFile)
-  const made = await Promise.all(
-    ['a', 'b', 'c', 'd'].map((name) =>
-      run(process.execPath, [main, 'keys', 'create', '--name', name, '--data', dataDir]),
-    ),
-  )
-  const { ring } = openRig(t, dataDir)
-  for (const { stdout } of made) t.equal(why(ring.authorize(stdout.trim())), 'ok')
-  t.strictSame(readdirSync(join(dataDir, 'node')).sort(), ['node.mdb', 'node.mdb-lock', 'pepper'])
 })
 
 t.test('names are unique among live keys', async (t) => {

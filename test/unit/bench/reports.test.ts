@@ -1,5 +1,4 @@
-import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { chartsOf, logScale } from '../../../bench/charts.js'
@@ -142,29 +141,6 @@ t.test('a target that takes more cores than there are is not demanded', async (t
   })
   t.match(verdict(4), { isReached: false, text: /^1 of 2 targets are not reached\.\n\n.*\n.*idle +≥ 0\.5/ })
   t.match(verdict(64), { isReached: false })
-})
-
-t.test('a check exits 1 where its report falls short of what ships as targets, else 0', async (t) => {
-  const folder = t.testdir()
-  const check = (name: string, content: string, ...more: string[]) => {
-    const path = join(folder, name)
-    writeFileSync(path, content)
-    const program = join(packageRoot(), 'dist/bench/main.js')
-    return spawnSync(process.execPath, [program, '--report', path, ...more], { encoding: 'utf8' })
-  }
-  const memory = (peakResidentBytes: number): string =>
-    JSON.stringify({
-      ...report,
-      findings: [{ ...measured, name: 'memory', own: { ...measured.own, peakResidentBytes } }],
-    })
-  const good = check('good.json', memory(1e6), '--check', '--only', 'memory')
-  t.match(good, { status: 0, stdout: /All 1 targets are reached/ })
-  const poor = check('poor.json', memory(1e12), '--check', '--only', 'memory')
-  t.match(poor, { status: 1, stdout: /1 of 1 targets are not reached\.\n\n.*\nmemory +RSS MB/ })
-  // What was not measured is not reached.
-  t.match(check('good.json', memory(1e6), '--check'), { status: 1, stdout: /not part of this run/ })
-  t.match(check('good.json', memory(1e6)), { status: 2, stderr: /^--report: only with --check/ })
-  t.match(check('bad.json', '{}', '--check'), { status: 2, stderr: /bad\.json is no report of a run/ })
 })
 
 const timedRound = (ms: number) => ({ p50: ms, p975: 2 * ms, p99: 3 * ms, p999: undefined })

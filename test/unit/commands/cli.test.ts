@@ -1,43 +1,10 @@
-import { execFile, spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { runHere } from '../../program.js'
-import { inTime, once } from '../../until.js'
-
-const main = join(packageRoot(), 'dist/src/main.js')
-
-interface Outcome {
-  readonly status: number
-  readonly out: string
-  readonly err: string
-}
-
-/** Runs the compiled program in `cwd`. */
-function tidegate(
-  words: readonly string[],
-  cwd = process.cwd(),
-  env: NodeJS.ProcessEnv = {},
-): Promise<Outcome> {
-  const ended = new Promise<Outcome>((resolve) => {
-    const options = { cwd, env: { ...process.env, TIDEGATE_DEBUG: '', ...env } }
-    const child = execFile(process.execPath, [main, ...words], options, (_error, out, err) => {
-      resolve({ status: child.exitCode ?? -1, out, err })
-    })
-  })
-  return inTime(`the end of tidegate ${words.join(' ')}`, ended)
-}
 
 const commands = ['serve', 'import', 'keys create', 'keys list', 'keys revoke', 'verify', 'slot', 'help']
 
-t.test('--version prints the version of the package', async (t) => {
-  const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))
-  t.strictSame(await tidegate(['--version']), { status: 0, out: `${version}\n`, err: '' })
-})
-
 t.test('help lists every command, also as --help and -h', async (t) => {
-  const { status, out, err } = await tidegate(['help'])
+  const { status, out, err } = await runHere(['help'])
   t.equal(status, 0)
   t.equal(err, '')
   for (const command of commands) t.match(out, new RegExp(`^ {2}${command} {2,}\\S`, 'm'))
@@ -58,7 +25,7 @@ t.test('every command explains itself, in lines that fit a terminal', async (t) 
 })
 
 t.test('help of a command shows each flag with its default', async (t) => {
-  const { out } = await tidegate(['verify', '--help'])
+  const { out } = await runHere(['verify', '--help'])
   t.equal(
     out,
     `Usage: tidegate verify [flags]
@@ -134,52 +101,6 @@ t.test('wrong usage is one sentence on standard error, and status 2', async (t) 
     const words = line === '' ? [] : line.split(' ')
     t.strictSame(await runHere(words), { status: 2, out: '', err: `tidegate: ${sentence}\n` }, line)
   }
-  // The program itself ends the same way.
-  for (const line of ['serv', 'keys creat', 'serve --prot 1', 'serve --port']) {
-    t.strictSame(await tidegate(line.split(' ')), await runHere(line.split(' ')), line)
-  }
-})
-
-t.test('a faulty configuration is status 2', async (t) => {
-  const cwd = t.testdir({ 'tidegate.json': '{"port": "x", "limits": {"batchCalsMax": 1}}' })
-  t.strictSame(await tidegate(['serve', '--config', 'tidegate.json'], cwd), {
-    status: 2,
-    out: '',
-    err: [
-      'tidegate: the configuration tidegate.json has 2 faults; mend what is listed here and start again',
-      '  port: expected an integer from 0 to 65535, got "x"',
-      '  limits.batchCalsMax: unknown key; did you mean batchCallsMax?',
-      '',
-    ].join('\n'),
-  })
-})
-
-t.test('a state that only the operator can mend is status 1', async (t) => {
-  const cwd = t.testdir()
-  mkdirSync(join(cwd, 'data/live/node'), { recursive: true })
-  writeFileSync(join(cwd, 'data/live/node/node.mdb'), 'not a store')
-  t.strictSame(await tidegate(['keys', 'create', '--name', 'x'], cwd), {
-    status: 1,
-    out: '',
-    err: `tidegate: ${cwd}/data/live/node/node.mdb is not a store of Tidegate, or is damaged; check --data, or move that file away\n`,
-  })
-})
-
-t.test('a defect is one line and status 1, and shows its stack on demand', async (t) => {
-  // No defect is known to test with, so one is put in before the program starts.
-  const preload = join(
-    t.testdir({ 'defect.mjs': 'JSON.parse = () => { throw new Error("boom\\nat night") }' }),
-    'defect.mjs',
-  )
-  const NODE_OPTIONS = `--import=${preload}`
-  t.strictSame(await tidegate(['--version'], undefined, { NODE_OPTIONS }), {
-    status: 1,
-    out: '',
-    err: 'tidegate: internal error: boom; run again with TIDEGATE_DEBUG=1 to see where, and report it\n',
-  })
-  const { status, err } = await tidegate(['--version'], undefined, { NODE_OPTIONS, TIDEGATE_DEBUG: '1' })
-  t.equal(status, 1)
-  t.match(err, /^tidegate: internal error: Error: boom\nat night\n {4}at /)
 })
 
 t.test('what looks like a key never reaches an error message', async (t) => {
@@ -195,14 +116,4 @@ t.test('what looks like a key never reaches an error message', async (t) => {
     t.equal(status, 2)
     t.equal(`${err}${out}`.includes('aaaa'), false, err)
   }
-})
-
-t.test('a reader that closes early is no failure', async (t) => {
-  const child = spawn(process.execPath, [main, 'help'], { stdio: ['ignore', 'pipe', 'pipe'] })
-  child.stdout.destroy()
-  const errors: Buffer[] = []
-  child.stderr.on('data', (chunk: Buffer) => errors.push(chunk))
-  const [status] = await once(child, 'close')
-  t.equal(status, 0)
-  t.equal(Buffer.concat(errors).toString(), '')
 })

@@ -1,14 +1,14 @@
 /** Every transaction of the demo chain and of the recorded chain: as a call against its receipt, and estimated. */
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
-import { type AccountOverride, Execution, type ExecutionRequest } from '../../../src/evm/execution.js'
-import { bytesToHex } from '../../../src/primitives/bytes.js'
-import { FaultError } from '../../../src/primitives/faults.js'
-import { ChainReader } from '../../../src/store/chainReader.js'
-import { withoutRecordings } from '../../service.js'
-import { BlockReplay } from '../../stateBefore.js'
-import { demoStorePath, recordedStorePath, type StoredMessage, storedMessages } from '../../storedMessages.js'
-import { goOn, limits, succeedsWith } from './demoExecution.js'
+import { type AccountOverride, Execution, type ExecutionRequest } from '../../src/evm/execution.js'
+import { bytesToHex } from '../../src/primitives/bytes.js'
+import { FaultError } from '../../src/primitives/faults.js'
+import { ChainReader } from '../../src/store/chainReader.js'
+import { withoutRecordings } from '../service.js'
+import { BlockReplay } from '../stateBefore.js'
+import { demoStorePath, recordedStorePath, type StoredMessage, storedMessages } from '../storedMessages.js'
+import { goOn, limits, succeedsWith } from '../unit/evm/demoExecution.js'
 
 /** What cannot be the same in the block of the parent, by block and index. */
 interface Exceptions {

@@ -1,0 +1,38 @@
+/** A key ring over a store of its own, with a clock that tests move. */
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { type KeyCheck, KeyRing } from '../../../src/access/keyRing.js'
+import { NodeStore } from '../../../src/store/nodeStore.js'
+
+const mapBytes = 2 ** 30
+
+export interface Rig {
+  readonly dataDir: string
+  readonly store: NodeStore
+  readonly ring: KeyRing
+  readonly paths: { readonly pepper: string; readonly demoKey: string }
+  /** Moves the ring's clock. */
+  readonly pass: (ms: number) => void
+}
+
+export function openRig(t: Test, dataDir = t.testdir()): Rig {
+  const node = join(dataDir, 'node')
+  const store = NodeStore.open({ path: join(node, 'node.mdb'), mapBytes })
+  t.teardown(() => store.close())
+  const paths = { pepper: join(node, 'pepper'), demoKey: join(node, 'demo-key') }
+  let nowMs = 0
+  const ring = KeyRing.open(store, paths, { clockMs: () => nowMs })
+  return {
+    dataDir,
+    store,
+    ring,
+    paths,
+    pass: (ms) => {
+      nowMs += ms
+    },
+  }
+}
+
+export function why(authorization: KeyCheck): string {
+  return authorization.ok ? 'ok' : authorization.why
+}
