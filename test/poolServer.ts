@@ -17,7 +17,7 @@ interface TestNetwork extends RpcNetwork {
 function jobMethod(name: keyof TestJobs) {
   return defineMethod({
     name,
-    params: [{ required: false, fallback: null, decode: (value: unknown) => value }],
+    params: [{ required: false, fallback: null, schema: {}, decode: (value: unknown) => value }],
     cost: 'job',
     price: 1,
     memo: 'never',

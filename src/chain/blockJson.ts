@@ -13,32 +13,52 @@ export interface BlockIdentity {
   readonly size: number
 }
 
-/** All members of a block object that come from its header, without braces. */
-export function headerMembers(header: Header, { hash, totalDifficulty, size }: BlockIdentity): string {
+/**
+ * Members of a header in the order of their names, as go-ethereum has them, without braces: those before and those
+ * after the place where a block has `transactions`. Without `size` it is a header object, which has no
+ * `totalDifficulty` either.
+ */
+function headerMembers(
+  header: Header,
+  hash: Uint8Array | null,
+  size?: Omit<BlockIdentity, 'hash'>,
+): readonly [before: string, rootOfTransactions: string, after: string] {
   const isPending = hash === null
-  let members =
-    `"difficulty":"${toQuantity(header.difficulty)}","extraData":"${bytesToHex(header.extraData)}"` +
+  const quantity = (name: string, value: bigint | undefined) =>
+    value === undefined ? '' : `"${name}":"${toQuantity(value)}",`
+  const hex = (name: string, bytes: Uint8Array | undefined) =>
+    bytes === undefined ? '' : `"${name}":"${bytesToHex(bytes)}",`
+  const before =
+    quantity('baseFeePerGas', header.baseFeePerGas) +
+    quantity('blobGasUsed', header.blobGasUsed) +
+    `"difficulty":"${toQuantity(header.difficulty)}",` +
+    quantity('excessBlobGas', header.excessBlobGas) +
+    `"extraData":"${bytesToHex(header.extraData)}"` +
     `,"gasLimit":"${toQuantity(header.gasLimit)}","gasUsed":"${toQuantity(header.gasUsed)}"` +
     `,"hash":${isPending ? 'null' : `"${bytesToHex(hash)}"`}` +
     `,"logsBloom":${isPending ? 'null' : `"${bytesToHex(header.logsBloom)}"`}` +
     `,"miner":"${bytesToHex(header.miner)}","mixHash":"${bytesToHex(header.mixHash)}"` +
     `,"nonce":${isPending ? 'null' : `"${bytesToHex(header.nonce)}"`}` +
-    `,"number":${isPending ? 'null' : `"${toQuantity(header.number)}"`}` +
-    `,"parentHash":"${bytesToHex(header.parentHash)}","receiptsRoot":"${bytesToHex(header.receiptsRoot)}"` +
-    `,"sha3Uncles":"${bytesToHex(header.unclesHash)}","size":"${toQuantity(size)}"` +
+    `,"number":${isPending ? 'null' : `"${toQuantity(header.number)}"`},` +
+    hex('parentBeaconBlockRoot', header.parentBeaconBlockRoot) +
+    `"parentHash":"${bytesToHex(header.parentHash)}","receiptsRoot":"${bytesToHex(header.receiptsRoot)}",` +
+    hex('requestsHash', header.requestsHash) +
+    `"sha3Uncles":"${bytesToHex(header.unclesHash)}"` +
+    (size === undefined ? '' : `,"size":"${toQuantity(size.size)}"`) +
     `,"stateRoot":"${bytesToHex(header.stateRoot)}","timestamp":"${toQuantity(header.timestamp)}"` +
-    `,"totalDifficulty":${totalDifficulty === undefined ? 'null' : `"${toQuantity(totalDifficulty)}"`}` +
-    `,"transactionsRoot":"${bytesToHex(header.transactionsRoot)}"`
-  if (header.baseFeePerGas !== undefined) members += `,"baseFeePerGas":"${toQuantity(header.baseFeePerGas)}"`
-  if (header.withdrawalsRoot !== undefined)
-    members += `,"withdrawalsRoot":"${bytesToHex(header.withdrawalsRoot)}"`
-  if (header.blobGasUsed !== undefined) members += `,"blobGasUsed":"${toQuantity(header.blobGasUsed)}"`
-  if (header.excessBlobGas !== undefined) members += `,"excessBlobGas":"${toQuantity(header.excessBlobGas)}"`
-  if (header.parentBeaconBlockRoot !== undefined) {
-    members += `,"parentBeaconBlockRoot":"${bytesToHex(header.parentBeaconBlockRoot)}"`
-  }
-  if (header.requestsHash !== undefined) members += `,"requestsHash":"${bytesToHex(header.requestsHash)}"`
-  return members
+    (size === undefined ? '' : `,"totalDifficulty":${quantityOrNull(size.totalDifficulty)}`)
+  const { withdrawalsRoot } = header
+  const after = withdrawalsRoot === undefined ? '' : `,"withdrawalsRoot":"${bytesToHex(withdrawalsRoot)}"`
+  return [before, `,"transactionsRoot":"${bytesToHex(header.transactionsRoot)}"`, after]
+}
+
+function quantityOrNull(value: bigint | undefined): string {
+  return value === undefined ? 'null' : `"${toQuantity(value)}"`
+}
+
+/** A header object; `hash` is null for the pending block. */
+export function headerJson(header: Header, hash: Uint8Array | null): string {
+  return `{${headerMembers(header, hash).join('')}}`
 }
 
 /** Writes a block object. `writeTransactions` writes what stands in their array: objects, or hashes. */
@@ -51,11 +71,12 @@ export function writeBlock(
   withdrawals: readonly RlpItem[] | undefined,
 ): void {
   const uncles = uncleHashes.map((hash) => `"${bytesToHex(hash)}"`).join(',')
-  const tail =
+  const [before, root, after] = headerMembers(header, identity.hash, identity)
+  const listed =
     withdrawals === undefined ? '' : `,"withdrawals":[${withdrawals.map(withdrawalJson).join(',')}]`
-  json.text(`{${headerMembers(header, identity)},"transactions":[`)
+  json.text(`{${before},"transactions":[`)
   writeTransactions()
-  json.text(`],"uncles":[${uncles}]${tail}}`)
+  json.text(`]${root},"uncles":[${uncles}]${listed}${after}}`)
 }
 
 /** An uncle object: a block without transactions, whose own uncles are nowhere kept. */
@@ -65,7 +86,11 @@ export function uncleJson(
   hash: Uint8Array,
   totalDifficulty: bigint | undefined,
 ): string {
-  return `{${headerMembers(header, { hash, totalDifficulty, size: bareBlockSize(headerRlp) })},"uncles":[]}`
+  const [before, root, after] = headerMembers(header, hash, {
+    totalDifficulty,
+    size: bareBlockSize(headerRlp),
+  })
+  return `{${before}${root},"uncles":[]${after}}`
 }
 
 /** RLP size of a block with this header and nothing in its body but `withdrawals` empty lists more. */

@@ -1,6 +1,12 @@
 import type { Hash32 } from '../primitives/bytes.js'
 import { NotHeldError } from '../primitives/notHeld.js'
-import { type RlpSpan, rlpLength, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
+import {
+  encodeRlpListOfEncoded,
+  type RlpSpan,
+  rlpLength,
+  rlpListSpans,
+  rlpSpanAt,
+} from '../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { decodeHeader, type Header } from './header.js'
 import { bytesKey } from './logFilter.js'
@@ -101,6 +107,18 @@ export class BlockRowsReader {
 
 function bytesOf({ body, senders, transactions }: BlockRows): number {
   return emptyBytes + body.length + senders.length + transactions.length * spanBytes
+}
+
+/** A block's RLP: the list of its header and of what its body lists. */
+export function blockRlp(header: Uint8Array, body: Uint8Array): Uint8Array {
+  const { payload, end } = rlpSpanAt(body, 0)
+  return encodeRlpListOfEncoded([header, body.subarray(payload, end)])
+}
+
+/** A transaction as it is hashed: an RLP list, or a type byte and an RLP list (EIP-2718). */
+export function rawTransaction({ body, transactions }: BlockRows, index: number): Uint8Array | undefined {
+  const span = transactions[index]
+  return span && body.subarray(span.isList ? span.start : span.payload, span.end)
 }
 
 /** Where transaction `index` of a block stands. */

@@ -8,21 +8,22 @@ import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { NotHeldError } from '../primitives/notHeld.js'
-import { decodeRlpList, type RlpSpan, rlpSpanAt } from '../primitives/rlp.js'
-import type { ChainIdentity, ChainRows } from '../store/chainRows.js'
+import { decodeRlpList, type RlpSpan } from '../primitives/rlp.js'
+import type { ChainIdentity, ChainRows, TransactionLocation } from '../store/chainRows.js'
 import { AnswerCache } from './answerCache.js'
 import type { BlockId } from './blockId.js'
-import { bareBlockSize, uncleJson, writeBlock } from './blockJson.js'
-import { type BlockRows, BlockRowsReader, transactionPosition } from './blockRows.js'
+import { bareBlockSize, headerJson, uncleJson, writeBlock } from './blockJson.js'
+import { type ExecutedBlock, writeReceiptAt, writeReceipts } from './blockReceipts.js'
+import { type BlockRows, BlockRowsReader, blockRlp, transactionPosition } from './blockRows.js'
 import { type ChainCursor, type ChainStep, nextStep } from './chainSteps.js'
-import { blobBaseFee } from './feeMarket.js'
+import { blobGasPrice } from './feeMarket.js'
+import { findTransaction } from './findTransaction.js'
 import { ForkSchedule, parseGenesisConfig } from './forks.js'
 import { decodeHeader, encodeHeader, type Header, headerHash } from './header.js'
 import { headJson } from './headJson.js'
-import { type BlockLog, blockLogs, blockMembers } from './logJson.js'
+import { type BlockLog, blockLogs } from './logJson.js'
 import { buildPendingHeader } from './pendingHeader.js'
-import { type ReceiptCursor, writeReceipt } from './receiptJson.js'
-import { readTransaction, writeList, writeTransaction } from './transactionJson.js'
+import { readTransaction, writeTransaction } from './transactionJson.js'
 
 /** What a block id stands for, fixed for the rest of a call. */
 export interface ResolvedBlock {
@@ -161,7 +162,71 @@ export class Chain {
 
   /** The receipts of a known, executed block. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
-    return this.answers.getOrRender(`r${cacheKey(hash)}`, () => this.renderReceipts(hash))
+    return this.answers.getOrRender(`r${cacheKey(hash)}`, () => {
+      const executed = this.readExecuted(hash)
+      return executed && this.render((json) => writeReceipts(json, executed))
+    })
+  }
+
+  /** The receipt of one transaction of an executed block. */
+  receiptJson({ blockHash, index }: TransactionLocation): Uint8Array | undefined {
+    const executed = this.readExecuted(blockHash)
+    return executed && this.render((json) => writeReceiptAt(json, executed, index))
+  }
+
+  /** A block with the receipts of its execution; undefined where it is not known, or was never executed. */
+  readExecuted(hash: Hash32): ExecutedBlock | undefined {
+    const rows = this.rows.read(hash)
+    const receipts = rows && this.readReceipts(hash)
+    return rows && receipts && { rows, receipts, blobGasPrice: blobGasPrice(rows.header, this.schedule) }
+  }
+
+  /** The receipts of an executed block as the store has them; undefined where there is no such block. */
+  readReceipts(hash: Hash32): Uint8Array | undefined {
+    const receipts = this.store.readReceipts(hash)
+    if (receipts !== undefined) return receipts
+    const header = this.readHeader(hash)
+    const canonical = header && this.store.readCanonicalHash(header.number)
+    if (canonical === undefined || !equalBytes(canonical, hash)) return undefined
+    throw new NotHeldError({ kind: 'receipts', hash })
+  }
+
+  /** A known block, canonical or not. */
+  readBlock(hash: Hash32): BlockRows | undefined {
+    return this.rows.read(hash)
+  }
+
+  /** A known header's RLP. */
+  readRawHeader(hash: Hash32): Uint8Array | undefined {
+    return this.store.readHeader(hash)
+  }
+
+  /** A known block's RLP. */
+  readRawBlock(hash: Hash32): Uint8Array | undefined {
+    const header = this.store.readHeader(hash)
+    const body = header && this.rows.read(hash)?.body
+    return header && body && blockRlp(header, body)
+  }
+
+  /** Where a transaction stands in the chain that ends with `head`; see {@link findTransaction}. */
+  findTransaction(hash: Hash32, head: Head = this.current): TransactionLocation | undefined {
+    return findTransaction(this.store, hash, head)
+  }
+
+  /** The header object of a known block. */
+  headerJson(hash: Hash32): string | undefined {
+    const header = this.readHeader(hash)
+    return header && headerJson(header, hash)
+  }
+
+  /** The header object of the pending block on top of `head`. */
+  pendingHeaderJson(head: Head = this.current): string {
+    return headerJson(this.pendingHeader(head), null)
+  }
+
+  /** The header of the empty block on top of `head`. */
+  pendingHeader({ header, hash }: Head = this.current): Header {
+    return buildPendingHeader(header, hash, this.schedule, this.totalDifficulty(hash) ?? 0n)
   }
 
   /** The header of a known block as subscribers of `newHeads` get it. */
@@ -278,10 +343,9 @@ export class Chain {
     })
   }
 
-  private renderPendingBlock({ header: parent, hash }: Head): Uint8Array {
-    const parentTotal = this.totalDifficulty(hash) ?? 0n
-    const header = buildPendingHeader(parent, hash, this.schedule, parentTotal)
-    const totalDifficulty = parentTotal + header.difficulty
+  private renderPendingBlock(head: Head): Uint8Array {
+    const header = this.pendingHeader(head)
+    const totalDifficulty = (this.totalDifficulty(head.hash) ?? 0n) + header.difficulty
     const withdrawals = header.withdrawalsRoot === undefined ? undefined : []
     const size = bareBlockSize(encodeHeader(header), withdrawals !== undefined)
     return this.render((json) =>
@@ -289,42 +353,10 @@ export class Chain {
     )
   }
 
-  private renderReceipts(hash: Hash32): Uint8Array | undefined {
-    const rows = this.rows.read(hash)
-    const receipts = this.store.readReceipts(hash)
-    if (rows === undefined) return undefined
-    if (receipts === undefined) {
-      const canonical = this.store.readCanonicalHash(rows.header.number)
-      if (canonical === undefined || !equalBytes(canonical, hash)) return undefined
-      throw new NotHeldError({ kind: 'receipts', hash })
-    }
-    const cursor: ReceiptCursor = {
-      block: blockMembers(rows),
-      blobGasPrice: this.blobGasPrice(rows),
-      cumulativeGasUsed: 0,
-      logIndex: 0,
-    }
-    const { body, transactions } = rows
-    return this.render((json) =>
-      writeList(json, receipts, rlpSpanAt(receipts, 0), (receipt, index) => {
-        const transaction = readTransaction(body, transactions[index] as RlpSpan)
-        writeReceipt(json, receipts, receipt, transaction, transactionPosition(rows, index), cursor)
-      }),
-    )
-  }
-
   private render(write: (json: JsonBytes) => void): Uint8Array {
     this.json.clear()
     write(this.json)
     return this.json.finish()
-  }
-
-  private blobGasPrice({ header }: BlockRows): bigint | undefined {
-    if (header.excessBlobGas === undefined) return undefined
-    const parameters = this.schedule.blobParametersAt(
-      this.schedule.forkAt(header.number, header.timestamp, true),
-    )
-    return parameters && blobBaseFee(header.excessBlobGas, parameters)
   }
 }
 

@@ -1,7 +1,11 @@
 import type { Hash32 } from '../primitives/bytes.js'
-import type { ChainIdentity } from '../store/chainRows.js'
+import type { ChainIdentity, TransactionLocation } from '../store/chainRows.js'
 import type { BlockId } from './blockId.js'
+import type { ExecutedBlock } from './blockReceipts.js'
+import type { BlockRows } from './blockRows.js'
 import type { Chain, Head, ResolvedBlock } from './chain.js'
+import type { ForkSchedule } from './forks.js'
+import type { Header } from './header.js'
 
 /**
  * The chain that ends with one block, as one request sees it, whatever the writer does meanwhile. Blocks above it do
@@ -49,5 +53,64 @@ export class ChainView {
   /** See {@link Chain.uncleJson}. */
   uncleJson(hash: Hash32, index: number): string | undefined {
     return this.chain.uncleJson(hash, index)
+  }
+
+  /** See {@link Chain.receiptJson}. */
+  receiptJson(location: TransactionLocation): Uint8Array | undefined {
+    return this.chain.receiptJson(location)
+  }
+
+  /** Where a transaction of this chain stands. */
+  findTransaction(hash: Hash32): TransactionLocation | undefined {
+    return this.chain.findTransaction(hash, this.head)
+  }
+
+  /** See {@link Chain.headerJson}. */
+  headerJson(hash: Hash32): string | undefined {
+    return this.chain.headerJson(hash)
+  }
+
+  /** See {@link Chain.pendingHeaderJson}. */
+  pendingHeaderJson(): string {
+    return this.chain.pendingHeaderJson(this.head)
+  }
+
+  /** See {@link Chain.pendingHeader}. */
+  pendingHeader(): Header {
+    return this.chain.pendingHeader(this.head)
+  }
+
+  /** See {@link Chain.readBlock}. */
+  readBlock(hash: Hash32): BlockRows | undefined {
+    return this.chain.readBlock(hash)
+  }
+
+  /** See {@link Chain.readExecuted}. */
+  readExecuted(hash: Hash32): ExecutedBlock | undefined {
+    return this.chain.readExecuted(hash)
+  }
+
+  /** See {@link Chain.readReceipts}. */
+  readReceipts(hash: Hash32): Uint8Array | undefined {
+    return this.chain.readReceipts(hash)
+  }
+
+  /** See {@link Chain.readHeader}. */
+  readHeader(hash: Hash32): Header | undefined {
+    return this.chain.readHeader(hash)
+  }
+
+  /** See {@link Chain.readRawHeader}. */
+  readRawHeader(hash: Hash32): Uint8Array | undefined {
+    return this.chain.readRawHeader(hash)
+  }
+
+  /** See {@link Chain.readRawBlock}. */
+  readRawBlock(hash: Hash32): Uint8Array | undefined {
+    return this.chain.readRawBlock(hash)
+  }
+
+  get schedule(): ForkSchedule {
+    return this.chain.schedule
   }
 }

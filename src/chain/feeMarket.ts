@@ -1,5 +1,5 @@
 /** Prices and difficulty that a parent header dictates to its child. Pure functions of the EIPs they cite. */
-import { type BlobParameters, type ForkName, includesFork } from './forks.js'
+import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from './forks.js'
 import type { Header } from './header.js'
 
 const initialBaseFee = 1_000_000_000n
@@ -53,6 +53,13 @@ export function blobBaseFee(excessBlobGas: bigint, { baseFeeUpdateFraction }: Bl
     index++
   }
   return output / baseFeeUpdateFraction
+}
+
+/** Price of blob gas in the block of a header, wei per gas; undefined before Cancun. */
+export function blobGasPrice(header: Header, schedule: ForkSchedule): bigint | undefined {
+  if (header.excessBlobGas === undefined) return undefined
+  const parameters = schedule.blobParametersAt(schedule.forkAt(header.number, header.timestamp, true))
+  return parameters && blobBaseFee(header.excessBlobGas, parameters)
 }
 
 const minDifficulty = 131_072n

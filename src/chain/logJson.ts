@@ -18,25 +18,27 @@ const notRemoved = ascii(',"removed":false}')
 
 /** What the logs and receipts of a block all say, with the names of the members that follow. */
 export interface BlockMembers {
+  /** Of receipts. */
+  readonly hashAndNumber: Uint8Array
+  /** Of logs. */
   readonly numberAndHashName: Uint8Array
   readonly blockHash: Uint8Array
   readonly timestampAndIndexName: Uint8Array
 }
 
 export function blockMembers({ hash, header }: BlockRows): BlockMembers {
+  const number = `"blockNumber":"${toQuantity(header.number)}"`
+  const blockHash = `"blockHash":"${bytesToHex(hash)}"`
   return {
-    numberAndHashName: ascii(`"blockNumber":"${toQuantity(header.number)}","transactionHash":`),
-    blockHash: ascii(`,"blockHash":"${bytesToHex(hash)}"`),
+    hashAndNumber: ascii(`${blockHash},${number}`),
+    numberAndHashName: ascii(`${number},"transactionHash":`),
+    blockHash: ascii(`,${blockHash}`),
     timestampAndIndexName: ascii(`,"blockTimestamp":"${toQuantity(header.timestamp)}","logIndex":`),
   }
 }
 
-/** Writes the members of a log or receipt that say which transaction it is of, without braces. */
-export function writePositionMembers(
-  json: JsonBytes,
-  position: TransactionPosition,
-  block: BlockMembers,
-): Written {
+/** Writes the members of a log that say which transaction it is of, without braces. */
+function writePositionMembers(json: JsonBytes, position: TransactionPosition, block: BlockMembers): Written {
   const start = json.length
   const hashAt = position.index * 52 + 20
   json.raw(block.numberAndHashName)
@@ -55,16 +57,17 @@ function readLog(receipts: Uint8Array, log: RlpSpan): LogSpans {
 }
 
 /**
- * Writes a log object. `members` is where its {@link writePositionMembers} stand, `index` counts the block's logs.
+ * Writes a log object; `index` counts the block's logs. What the logs of a transaction share is written from its
+ * `position` for the first and copied for the others from what this returns.
  */
 export function writeLog(
   json: JsonBytes,
   receipts: Uint8Array,
   log: RlpSpan,
-  members: Written,
+  position: TransactionPosition | Written,
   block: BlockMembers,
   index: number,
-): void {
+): Written {
   const [address, topics, data] = readLog(receipts, log)
   json.raw(firstName)
   json.hex(receipts, address.payload, address.end)
@@ -73,10 +76,12 @@ export function writeLog(
   json.raw(name.data)
   json.hex(receipts, data.payload, data.end)
   json.raw(comma)
-  json.again(members.start, members.end)
+  const members = 'start' in position ? position : writePositionMembers(json, position, block)
+  if (members === position) json.again(members.start, members.end)
   json.raw(block.timestampAndIndexName)
   json.quantity(index)
   json.raw(notRemoved)
+  return members
 }
 
 /** The object of a log whose block is no longer canonical. */

@@ -1,10 +1,10 @@
 /** Receipts as JSON-RPC shows them, from their consensus encoding. Field set and spelling follow go-ethereum. */
 import { integerAt } from '../primitives/bytes.js'
-import { ascii, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
+import { ascii, type JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
 import { keccak256 } from '../primitives/keccak.js'
-import { encodeRlp, type RlpSpan } from '../primitives/rlp.js'
+import { encodeRlp, type RlpSpan, rlpListSpans } from '../primitives/rlp.js'
 import { gasPerBlob } from './feeMarket.js'
-import { type BlockMembers, readReceipt, writeLog, writePositionMembers } from './logJson.js'
+import { type BlockMembers, readReceipt, writeLog } from './logJson.js'
 import {
   blobCount,
   effectiveGasPrice,
@@ -26,7 +26,6 @@ export interface ReceiptCursor {
 }
 
 const name = memberNames(
-  'blobGasPrice',
   'blobGasUsed',
   'contractAddress',
   'cumulativeGasUsed',
@@ -38,10 +37,14 @@ const name = memberNames(
   'root',
   'status',
   'to',
+  'transactionHash',
+  'transactionIndex',
   'type',
 )
 const openBrace = ascii('{')
 const closeBrace = ascii('}')
+const firstBlobName = ascii('{"blobGasPrice":')
+const comma = ascii(',')
 const noContractThenGasName = ascii(',"contractAddress":null,"cumulativeGasUsed":')
 
 /** Writes the receipt object of the specification; moves `cursor` past it. `receipt` is an item of the store's row. */
@@ -56,8 +59,14 @@ export function writeReceipt(
   const [outcome, cumulative, bloom, logs] = readReceipt(receipts, receipt)
   const cumulativeGasUsed = integerAt(receipts, cumulative.payload, cumulative.end)
   const sender = position.index * 52
-  json.raw(openBrace)
-  const members = writePositionMembers(json, position, cursor.block)
+  if (transaction.type === 3 && cursor.blobGasPrice !== undefined) {
+    json.raw(firstBlobName)
+    json.quantity(cursor.blobGasPrice)
+    json.raw(name.blobGasUsed)
+    json.quantity(BigInt(blobCount(transaction)) * gasPerBlob)
+    json.raw(comma)
+  } else json.raw(openBrace)
+  json.raw(cursor.block.hashAndNumber)
   if (isCreation(transaction)) {
     json.raw(name.contractAddress)
     json.hex(createdAddress(transaction, position))
@@ -71,24 +80,30 @@ export function writeReceipt(
   json.raw(name.gasUsed)
   json.quantity(difference(cumulativeGasUsed, cursor.cumulativeGasUsed))
   json.raw(name.logs)
-  writeList(json, receipts, logs, (log) =>
-    writeLog(json, receipts, log, members, cursor.block, cursor.logIndex++),
-  )
+  let written: Written | undefined
+  writeList(json, receipts, logs, (log) => {
+    written = writeLog(json, receipts, log, written ?? position, cursor.block, cursor.logIndex++)
+  })
   json.raw(name.logsBloom)
   json.sparseHex(receipts, bloom.payload, bloom.end)
   writeOutcome(json, receipts, outcome)
   json.raw(name.to)
   writeRecipient(json, transaction)
+  json.raw(name.transactionHash)
+  json.hex(position.senders, sender + 20, sender + 52)
+  json.raw(name.transactionIndex)
+  json.quantity(position.index)
   json.raw(name.type)
   json.quantity(transaction.type)
-  if (transaction.type === 3 && cursor.blobGasPrice !== undefined) {
-    json.raw(name.blobGasUsed)
-    json.quantity(BigInt(blobCount(transaction)) * gasPerBlob)
-    json.raw(name.blobGasPrice)
-    json.quantity(cursor.blobGasPrice)
-  }
   json.raw(closeBrace)
   cursor.cumulativeGasUsed = cumulativeGasUsed
+}
+
+/** Moves `cursor` past a receipt that is not written. */
+export function skipReceipt(receipts: Uint8Array, receipt: RlpSpan, cursor: ReceiptCursor): void {
+  const [, cumulative, , logs] = readReceipt(receipts, receipt)
+  cursor.cumulativeGasUsed = integerAt(receipts, cumulative.payload, cumulative.end)
+  cursor.logIndex += rlpListSpans(receipts, logs).length
 }
 
 function difference(a: number | bigint, b: number | bigint): number | bigint {

@@ -30,6 +30,8 @@ export type Fault =
   | { readonly kind: 'StorageKeyTooLong'; readonly key: string }
   | { readonly kind: 'StorageKeyNotHex'; readonly key: string }
   | { readonly kind: 'TooManyStorageKeys'; readonly max: number; readonly got: number }
+  | { readonly kind: 'EmptyRequest' }
+  | { readonly kind: 'TooManySlots'; readonly max: number }
   | { readonly kind: 'BothBlockHashAndNumber' }
   /** A block to be pinned to that is none. `got` is what was written, short enough for a message. */
   | { readonly kind: 'InvalidPin'; readonly got: string }

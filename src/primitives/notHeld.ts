@@ -8,6 +8,8 @@ export type Wanted =
   /** The canonical block of this number. */
   | { readonly kind: 'canonical'; readonly number: number }
   | { readonly kind: 'header' | 'body' | 'receipts' | 'code'; readonly hash: Hash32 }
+  /** Where the transaction with this hash stands. */
+  | { readonly kind: 'location'; readonly hash: Hash32 }
   /** An account, and slots of it, in the state with this root. */
   | {
       readonly kind: 'state'

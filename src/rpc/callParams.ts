@@ -15,7 +15,8 @@ import { digitsToBytes } from '../primitives/bytes.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Param } from './method.js'
-import { address, hasHexPrefix, hash32, invalidArgument, quantity } from './params.js'
+import { address, hasHexPrefix, hash32, invalidArgument, quantity, required } from './params.js'
+import { listSchema, type Schema, textSchema } from './schema.js'
 
 type Decoder<T> = (value: unknown, index: number) => T
 
@@ -44,43 +45,50 @@ const authorizationsMax = 1_000
 
 const quantity64 = orZero(quantity().decode)
 const quantity256 = orZero(quantity({ bits: 256 }).decode)
-/** The call object of a message. Its `type` is ignored: it follows from the other members. */
-export const callObject: Param<CallObject> = {
-  required: true,
-  fallback: undefined,
-  decode(value, index) {
-    const members = new Members(value, index, 'a call object')
-    const message: CallMessage = {
-      ...members.read('from', address.decode),
-      ...members.read('to', address.decode),
-      ...members.read('gas', quantity64),
-      ...members.read('gasPrice', quantity256),
-      ...members.read('maxFeePerGas', quantity256),
-      ...members.read('maxPriorityFeePerGas', quantity256),
-      ...members.read('maxFeePerBlobGas', quantity256),
-      value: members.get('value', quantity256) ?? 0n,
-      data: members.get('input', hexBytes) ?? members.get('data', hexBytes) ?? new Uint8Array(0),
-      ...members.read('nonce', quantity64),
-      ...members.read('accessList', accessList),
-      ...members.read('blobVersionedHashes', listOf(hash32.decode, 'a list of hashes', blobHashesMax)),
-      ...members.read(
-        'authorizationList',
-        listOf(authorization, 'a list of authorizations', authorizationsMax),
-      ),
-    }
-    const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = message
-    if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
-      throw refused('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
-    }
-    return { message, chainId: members.get('chainId', quantity256) }
+const each = (schema: Schema, ...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, schema]))
+const callSchema: Schema = {
+  type: 'object',
+  title: 'call object',
+  properties: {
+    ...each(address.schema, 'from', 'to'),
+    ...each(textSchema, 'gas', 'gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas', 'maxFeePerBlobGas'),
+    ...each(textSchema, 'value', 'nonce', 'chainId', 'input', 'data'),
+    ...each(listSchema({}), 'accessList', 'blobVersionedHashes', 'authorizationList'),
   },
 }
 
+/** The call object of a message. Its `type` is ignored: it follows from the other members. */
+export const callObject: Param<CallObject> = required((value, index) => {
+  const members = new Members(value, index, 'a call object')
+  const message: CallMessage = {
+    ...members.read('from', address.decode),
+    ...members.read('to', address.decode),
+    ...members.read('gas', quantity64),
+    ...members.read('gasPrice', quantity256),
+    ...members.read('maxFeePerGas', quantity256),
+    ...members.read('maxPriorityFeePerGas', quantity256),
+    ...members.read('maxFeePerBlobGas', quantity256),
+    value: members.get('value', quantity256) ?? 0n,
+    data: members.get('input', hexBytes) ?? members.get('data', hexBytes) ?? new Uint8Array(0),
+    ...members.read('nonce', quantity64),
+    ...members.read('accessList', accessList),
+    ...members.read('blobVersionedHashes', listOf(hash32.decode, 'a list of hashes', blobHashesMax)),
+    ...members.read(
+      'authorizationList',
+      listOf(authorization, 'a list of authorizations', authorizationsMax),
+    ),
+  }
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = message
+  if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
+    throw refused('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
+  }
+  return { message, chainId: members.get('chainId', quantity256) }
+}, callSchema)
+
 /** Accounts as they are to be before the message, by address. */
-export const stateOverrides: Param<readonly AccountOverride[]> = {
-  required: true,
-  fallback: undefined,
-  decode(value, index) {
+export const stateOverrides: Param<readonly AccountOverride[]> = required(
+  (value, index) => {
     const overrides = new Map<string, AccountOverride>()
     const accounts = boundedObject(value, index, 'state overrides', overriddenAccountsMax, 'accounts')
     const budget: OverrideBudget = { slots: overriddenSlotsMax, codeBytes: overriddenCodeBytesMax }
@@ -90,13 +98,12 @@ export const stateOverrides: Param<readonly AccountOverride[]> = {
     }
     return [...overrides.values()]
   },
-}
+  { type: 'object', title: 'state overrides, by address' },
+)
 
 /** Members of the block that a message sees. */
-export const blockOverrides: Param<BlockOverrides> = {
-  required: true,
-  fallback: undefined,
-  decode(value, index) {
+export const blockOverrides: Param<BlockOverrides> = required(
+  (value, index) => {
     const members = new Members(value, index, 'block overrides')
     for (const name of ['beaconRoot', 'withdrawals']) {
       if (members.has(name)) throw refused(`block override "${name}" is not supported for this RPC method`)
@@ -112,7 +119,8 @@ export const blockOverrides: Param<BlockOverrides> = {
       ...members.read('difficulty', quantity256),
     }
   },
-}
+  { type: 'object', title: 'block overrides' },
+)
 
 /** Members of a JSON object; null counts as absent. */
 class Members {

@@ -8,6 +8,7 @@ import { FaultError } from '../primitives/faults.js'
 import type { Wanted } from '../primitives/notHeld.js'
 import type { Caller } from './caller.js'
 import type { Price } from './price.js'
+import type { Schema } from './schema.js'
 
 /** A rendered `result`: JSON as text or as UTF-8 bytes. Bytes are never written to after they are returned. */
 export type Json = string | Uint8Array
@@ -52,6 +53,8 @@ export interface Param<out T> {
   /** Absent and null values: a fault if `required`, otherwise `fallback` stands in. */
   readonly required: boolean
   readonly fallback: T | undefined
+  /** Of the JSON value, for documents: looser than `decode`, which alone decides. */
+  readonly schema: Schema
   decode(value: unknown, index: number): T
 }
 
@@ -63,9 +66,15 @@ export type ArgumentsOf<P extends readonly Param<unknown>[]> = {
 export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param<unknown>[]> {
   /** The name on the wire. */
   readonly name: string
+  /** What it answers, in one sentence without its full stop. */
+  readonly summary?: string
   readonly params: P
-  /** Names of `params`, in order, for a method that may be called with an object. Without it an object is refused. */
+  /** Names of `params`, in order. */
   readonly paramNames?: readonly string[]
+  /** Whether an object of `paramNames` may stand in place of a list; refused otherwise. */
+  readonly byName?: boolean
+  /** Of the result. */
+  readonly result?: Schema
   /** `inline`: runs to its end on the calling thread. `job`: may hand work to the pool or a disk and answer later. */
   readonly cost: 'inline' | 'job'
   /** What each call is charged; price.ts says in which units. */
@@ -87,7 +96,10 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
 export interface Method<N extends RpcNetwork = RpcNetwork> {
   readonly name: string
   readonly params: readonly Param<unknown>[]
+  readonly summary: string | undefined
   readonly paramNames: readonly string[] | undefined
+  readonly byName: boolean
+  readonly result: Schema | undefined
   readonly cost: 'inline' | 'job'
   readonly price: Price<readonly unknown[]>
   readonly memo: 'head' | 'never'
@@ -110,14 +122,17 @@ export interface Method<N extends RpcNetwork = RpcNetwork> {
 export function defineMethod<const P extends readonly Param<unknown>[], N extends RpcNetwork>(
   definition: MethodDefinition<N, P>,
 ): Method<N> {
-  const { name, params, paramNames, cost, price, memo } = definition
+  const { name, summary, params, paramNames, byName = false, result, cost, price, memo } = definition
   if (paramNames !== undefined && paramNames.length !== params.length) {
     throw new RangeError(`${name} has ${params.length} parameters but ${paramNames.length} names`)
   }
   return {
     name,
+    summary,
     params,
     paramNames,
+    byName,
+    result,
     cost,
     price: price as Price<readonly unknown[]>,
     memo,
@@ -152,8 +167,9 @@ export function decodeParams(method: Method<never>, raw: unknown): unknown[] {
 
 function positional(method: Method<never>, raw: unknown): readonly unknown[] {
   if (raw === undefined || raw === null) return []
-  const names = method.paramNames
-  if (names === undefined || typeof raw !== 'object') throw new FaultError({ kind: 'ParamsNotArray' })
+  const { paramNames: names, byName } = method
+  if (!byName || names === undefined || typeof raw !== 'object')
+    throw new FaultError({ kind: 'ParamsNotArray' })
   const named = new Map<string, unknown>(Object.entries(raw))
   for (const name of named.keys()) {
     if (!names.includes(name)) throw new FaultError({ kind: 'UnknownArgument', name })

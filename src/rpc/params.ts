@@ -7,15 +7,17 @@ import { type BlockId, type BlockTag, blockTags } from '../chain/blockId.js'
 import { type Address, type Hash32, toAddress, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Param } from './method.js'
+import { booleanSchema, listSchema, type Schema, textSchema } from './schema.js'
 
-/** A parameter that has to be there. */
-export function required<T>(decode: (value: unknown, index: number) => T): Param<T> {
-  return { required: true, fallback: undefined, decode }
+/** A parameter that has to be there; any JSON value where no schema is given. */
+export function required<T>(decode: (value: unknown, index: number) => T, schema: Schema = {}): Param<T> {
+  return { required: true, fallback: undefined, schema, decode }
 }
 
 /** The same parameter, which may be absent or null: `fallback` stands in. */
 export function optional<T, F>(param: Param<T>, fallback: F): Param<T | F> {
-  return { required: false, fallback, decode: (value, index) => param.decode(value, index) }
+  const { schema } = param
+  return { required: false, fallback, schema, decode: (value, index) => param.decode(value, index) }
 }
 
 /** Refuses argument `index` (from 0): `invalid argument N: why`. */
@@ -76,20 +78,28 @@ function fixedBytes(value: unknown, index: number, width: number, what: string):
   return bytes
 }
 
+function writtenHex(pattern: string, title: string): Schema {
+  return { type: 'string', title, pattern: `^0[xX]${pattern}$` }
+}
+const writtenQuantity = writtenHex('(0|[1-9a-fA-F][0-9a-fA-F]*)', 'hex quantity')
+const writtenHash = writtenHex('[0-9a-fA-F]{64}', '32 bytes')
+
 /** 20 bytes; a mixed-case checksum is not checked, as in go-ethereum. */
-export const address: Param<Address> = required((value, index) =>
-  toAddress(fixedBytes(value, index, 20, 'address')),
+export const address: Param<Address> = required(
+  (value, index) => toAddress(fixedBytes(value, index, 20, 'address')),
+  writtenHex('[0-9a-fA-F]{40}', 'address'),
 )
 
 /** 32 bytes. */
-export const hash32: Param<Hash32> = required((value, index) =>
-  toHash32(fixedBytes(value, index, 32, 'hash')),
+export const hash32: Param<Hash32> = required(
+  (value, index) => toHash32(fixedBytes(value, index, 32, 'hash')),
+  writtenHash,
 )
 
 export const boolean: Param<boolean> = required((value, index) => {
   if (typeof value !== 'boolean') throw invalidArgument(index, `want a boolean, got ${typeName(value)}`)
   return value
-})
+}, booleanSchema)
 
 /** Any value, to be decoded when more is known of it. */
 export const anything: Param<unknown> = required((value) => value)
@@ -99,7 +109,7 @@ export function text(what: string): Param<string> {
   return required((value, index) => {
     if (typeof value !== 'string') throw invalidArgument(index, `want ${what}, got ${typeName(value)}`)
     return value
-  })
+  }, textSchema)
 }
 
 /** Any list, whose items are decoded when more is known of them. `what` completes the fault `want an array of …`. */
@@ -109,7 +119,7 @@ export function list(what: string): Param<readonly unknown[]> {
       throw invalidArgument(index, `want an array of ${what}, got ${typeName(value)}`)
     }
     return value
-  })
+  }, listSchema({}))
 }
 
 /** A hex quantity's digits: `0x`, no leading zeros, at least one digit, at most `bits`. */
@@ -126,7 +136,7 @@ function quantityDigits(value: unknown, index: number, bits: number): string {
 
 /** A hex quantity of at most `bits` bits (a multiple of 4), as a bigint. */
 export function quantity({ bits = 64 }: { readonly bits?: number } = {}): Param<bigint> {
-  return required((value, index) => BigInt(`0x${quantityDigits(value, index, bits)}`))
+  return required((value, index) => BigInt(`0x${quantityDigits(value, index, bits)}`), writtenQuantity)
 }
 
 /** An integer that may be too large for a safe integer, as the nearest one: no index or height reaches it. */
@@ -135,8 +145,9 @@ function toSafeInteger(digits: string): number {
 }
 
 /** A position (of a transaction, an uncle): a hex quantity of at most 64 bits; beyond 2^53 − 1 it arrives as that. */
-export const position: Param<number> = required((value, index) =>
-  toSafeInteger(quantityDigits(value, index, 64)),
+export const position: Param<number> = required(
+  (value, index) => toSafeInteger(quantityDigits(value, index, 64)),
+  writtenQuantity,
 )
 
 /** A storage slot, and how many bytes its caller wrote it with (`0x0` counts as one). */
@@ -164,16 +175,24 @@ function decodeStorageKey(value: unknown, index: number): StorageKey {
   return { slot: toHash32(slot), writtenBytes }
 }
 
+const writtenKey: Schema = { type: 'string', title: 'storage key', pattern: '^(0[xX])?[0-9a-fA-F]{0,64}$' }
+
 /** A storage slot of up to 32 bytes. Throws StorageKeyTooLong and StorageKeyNotHex. */
-export const storageKey: Param<Hash32> = required((value, index) => decodeStorageKey(value, index).slot)
+export const storageKey: Param<Hash32> = required(
+  (value, index) => decodeStorageKey(value, index).slot,
+  writtenKey,
+)
 
 /** Up to `max` storage slots. Throws TooManyStorageKeys, StorageKeyTooLong and StorageKeyNotHex. */
 export function storageKeys(max: number): Param<readonly StorageKey[]> {
-  return required((value, index) => {
-    if (!Array.isArray(value)) throw invalidArgument(index, `want an array, got ${typeName(value)}`)
-    if (value.length > max) throw new FaultError({ kind: 'TooManyStorageKeys', max, got: value.length })
-    return value.map((key) => decodeStorageKey(key, index))
-  })
+  return required(
+    (value, index) => {
+      if (!Array.isArray(value)) throw invalidArgument(index, `want an array, got ${typeName(value)}`)
+      if (value.length > max) throw new FaultError({ kind: 'TooManyStorageKeys', max, got: value.length })
+      return value.map((key) => decodeStorageKey(key, index))
+    },
+    { ...listSchema(writtenKey), maxItems: max },
+  )
 }
 
 export interface BlockIdOptions {
@@ -212,8 +231,30 @@ export function blockId(options: BlockIdOptions = {}): Param<BlockId> {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return objectId(value, index)
     throw invalidArgument(index, `want a block number or tag, got ${typeName(value)}`)
   }
-  if (options.default === undefined) return required(decode)
-  return { required: false, fallback: { kind: 'tag', tag: options.default }, decode }
+  const schema = writtenBlock(acceptsHash, acceptsDecimal)
+  if (options.default === undefined) return required(decode, schema)
+  return { required: false, fallback: { kind: 'tag', tag: options.default }, schema, decode }
+}
+
+function writtenBlock(acceptsHash: boolean, acceptsDecimal: boolean): Schema {
+  const name = { anyOf: [{ enum: blockTags }, writtenQuantity] }
+  return {
+    title: 'block',
+    anyOf: [
+      ...name.anyOf,
+      ...(acceptsHash ? [writtenHash] : []),
+      ...(acceptsDecimal
+        ? [
+            { type: 'integer', minimum: 0 },
+            { type: 'string', pattern: '^[0-9]+$' },
+          ]
+        : []),
+      {
+        type: 'object',
+        properties: { blockNumber: name, blockHash: writtenHash, requireCanonical: booleanSchema },
+      },
+    ],
+  }
 }
 
 function objectId(value: object, index: number): BlockId {

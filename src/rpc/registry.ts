@@ -1,17 +1,40 @@
 import type { Method } from './method.js'
+import { debug_getBadBlocks } from './methods/debug_getBadBlocks.js'
+import { debug_getRawBlock } from './methods/debug_getRawBlock.js'
+import { debug_getRawHeader } from './methods/debug_getRawHeader.js'
+import { debug_getRawReceipts } from './methods/debug_getRawReceipts.js'
+import { debug_getRawTransaction } from './methods/debug_getRawTransaction.js'
 import { eth_blockNumber } from './methods/eth_blockNumber.js'
 import { eth_call } from './methods/eth_call.js'
 import { eth_chainId } from './methods/eth_chainId.js'
 import { eth_createAccessList } from './methods/eth_createAccessList.js'
 import { eth_estimateGas } from './methods/eth_estimateGas.js'
+import { eth_getAccount } from './methods/eth_getAccount.js'
+import { eth_getBalance } from './methods/eth_getBalance.js'
 import { eth_getBlockByHash } from './methods/eth_getBlockByHash.js'
 import { eth_getBlockByNumber } from './methods/eth_getBlockByNumber.js'
 import { eth_getBlockReceipts } from './methods/eth_getBlockReceipts.js'
+import { eth_getBlockTransactionCountByHash } from './methods/eth_getBlockTransactionCountByHash.js'
+import { eth_getBlockTransactionCountByNumber } from './methods/eth_getBlockTransactionCountByNumber.js'
+import { eth_getCode } from './methods/eth_getCode.js'
+import { eth_getHeaderByHash } from './methods/eth_getHeaderByHash.js'
+import { eth_getHeaderByNumber } from './methods/eth_getHeaderByNumber.js'
 import { eth_getProof } from './methods/eth_getProof.js'
+import { eth_getRawTransactionByBlockHashAndIndex } from './methods/eth_getRawTransactionByBlockHashAndIndex.js'
+import { eth_getRawTransactionByBlockNumberAndIndex } from './methods/eth_getRawTransactionByBlockNumberAndIndex.js'
+import { eth_getRawTransactionByHash } from './methods/eth_getRawTransactionByHash.js'
 import { eth_getStorageAt } from './methods/eth_getStorageAt.js'
+import { eth_getStorageValues } from './methods/eth_getStorageValues.js'
 import { eth_getTransactionByBlockHashAndIndex } from './methods/eth_getTransactionByBlockHashAndIndex.js'
 import { eth_getTransactionByBlockNumberAndIndex } from './methods/eth_getTransactionByBlockNumberAndIndex.js'
+import { eth_getTransactionByHash } from './methods/eth_getTransactionByHash.js'
+import { eth_getTransactionBySenderAndNonce } from './methods/eth_getTransactionBySenderAndNonce.js'
+import { eth_getTransactionCount } from './methods/eth_getTransactionCount.js'
+import { eth_getTransactionReceipt } from './methods/eth_getTransactionReceipt.js'
+import { eth_getUncleByBlockHashAndIndex } from './methods/eth_getUncleByBlockHashAndIndex.js'
 import { eth_getUncleByBlockNumberAndIndex } from './methods/eth_getUncleByBlockNumberAndIndex.js'
+import { eth_getUncleCountByBlockHash } from './methods/eth_getUncleCountByBlockHash.js'
+import { eth_getUncleCountByBlockNumber } from './methods/eth_getUncleCountByBlockNumber.js'
 import { eth_subscribe } from './methods/eth_subscribe.js'
 import { eth_syncing } from './methods/eth_syncing.js'
 import { eth_unsubscribe } from './methods/eth_unsubscribe.js'
@@ -24,19 +47,42 @@ import type { Network } from './network.js'
 
 /** Every method of the service, by its name on the wire. */
 export const methods = {
+  debug_getBadBlocks,
+  debug_getRawBlock,
+  debug_getRawHeader,
+  debug_getRawReceipts,
+  debug_getRawTransaction,
   eth_blockNumber,
   eth_call,
   eth_chainId,
   eth_createAccessList,
   eth_estimateGas,
+  eth_getAccount,
+  eth_getBalance,
   eth_getBlockByHash,
   eth_getBlockByNumber,
   eth_getBlockReceipts,
+  eth_getBlockTransactionCountByHash,
+  eth_getBlockTransactionCountByNumber,
+  eth_getCode,
+  eth_getHeaderByHash,
+  eth_getHeaderByNumber,
   eth_getProof,
+  eth_getRawTransactionByBlockHashAndIndex,
+  eth_getRawTransactionByBlockNumberAndIndex,
+  eth_getRawTransactionByHash,
   eth_getStorageAt,
+  eth_getStorageValues,
   eth_getTransactionByBlockHashAndIndex,
   eth_getTransactionByBlockNumberAndIndex,
+  eth_getTransactionByHash,
+  eth_getTransactionBySenderAndNonce,
+  eth_getTransactionCount,
+  eth_getTransactionReceipt,
+  eth_getUncleByBlockHashAndIndex,
   eth_getUncleByBlockNumberAndIndex,
+  eth_getUncleCountByBlockHash,
+  eth_getUncleCountByBlockNumber,
   eth_subscribe,
   eth_syncing,
   eth_unsubscribe,

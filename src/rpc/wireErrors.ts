@@ -89,6 +89,10 @@ export function faultToWireError(fault: Fault): WireError {
         code: -32602,
         message: `too many storage keys requested (max ${fault.max}, got ${fault.got})`,
       }
+    case 'EmptyRequest':
+      return { code: -32602, message: 'empty request' }
+    case 'TooManySlots':
+      return { code: -38026, message: `too many slots (max ${fault.max})` }
     case 'BothBlockHashAndNumber':
       return {
         code: -32602,

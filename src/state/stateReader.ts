@@ -1,7 +1,9 @@
 import { type Address, equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
+import { NotHeldError } from '../primitives/notHeld.js'
 import { decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
+import { type Account, decodeAccount } from './account.js'
 import { trieState } from './trieState.js'
 
 /** A block whose state is read. */
@@ -12,6 +14,10 @@ export interface StateBlock {
 
 /** Single reads of state at a block, wherever it comes from. All throw NotHeldError for what is not held. */
 export interface StateReader {
+  /** An account after a block; undefined where there is none. */
+  readAccount(block: StateBlock, address: Address): Account | undefined
+  /** Code by its hash, other than that of none. */
+  readCode(codeHash: Hash32): Uint8Array
   /** Value of a slot after a block, without leading zeros; undefined for zero and for an address without account. */
   readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined
   /** State root after a block, whether or not its nodes are held. Throws FaultError where the block is not known. */
@@ -34,6 +40,27 @@ export class RowStateReader implements StateReader {
     const canonical = rows.readCanonicalHash(number)
     if (canonical !== undefined && equalBytes(canonical, hash)) return rows.readSlotAt(address, slot, number)
     return trieState(rows, this.stateRootAfter(block)).slot(address, slot)
+  }
+
+  readAccount(block: StateBlock, address: Address): Account | undefined {
+    const { number, hash } = block
+    const { rows } = this
+    const head = rows.readHead()
+    const isHead = head !== undefined && equalBytes(head.hash, hash)
+    if (!isHead) {
+      const canonical = rows.readCanonicalHash(number)
+      if (canonical === undefined || !equalBytes(canonical, hash)) {
+        return trieState(rows, this.stateRootAfter(block)).account(address)
+      }
+    }
+    const row = isHead ? rows.readAccount(address) : rows.readAccountAt(address, number)
+    return row && decodeAccount(row)
+  }
+
+  readCode(codeHash: Hash32): Uint8Array {
+    const code = this.rows.readCode(codeHash)
+    if (code === undefined) throw new NotHeldError({ kind: 'code', hash: codeHash })
+    return code
   }
 
   stateRootAfter({ hash }: StateBlock): Hash32 {

@@ -7,7 +7,7 @@ import { unpack } from 'msgpackr'
 import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ReplacedState } from './bundle.js'
-import type { BlockName, ChainIdentity, ChainRows, Marker } from './chainRows.js'
+import type { BlockName, ChainIdentity, ChainRows, Marker, TransactionLocation } from './chainRows.js'
 import { closeEnvironment, openEnvironment } from './environment.js'
 import { guardTables, type ReadGuard, type ReadTable } from './readTable.js'
 import {
@@ -116,7 +116,7 @@ export class ChainReader implements ChainRows {
     return read(this.tables.totalDifficulties, hash)
   }
 
-  readLocation(transactionHash: Hash32): { blockHash: Hash32; index: number } | undefined {
+  readLocation(transactionHash: Hash32): TransactionLocation | undefined {
     const row = read(this.tables.locations, transactionHash)
     return row && { blockHash: toHash32(row.subarray(0, 32)), index: readUint64(row, 32) }
   }

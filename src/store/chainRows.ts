@@ -15,6 +15,12 @@ export interface BlockName {
   readonly hash: Hash32
 }
 
+/** Where a transaction stands. */
+export interface TransactionLocation {
+  readonly blockHash: Hash32
+  readonly index: number
+}
+
 /** Blocks that the source of a chain names beside its head. */
 export type Marker = 'safe' | 'finalized'
 
@@ -43,6 +49,8 @@ export interface ChainRows {
   readSenders(hash: Hash32): Uint8Array | undefined
   /** RLP list of receipts in consensus encoding. Undefined also for a block that was never executed. */
   readReceipts(hash: Hash32): Uint8Array | undefined
+  /** Where a transaction of the canonical chain stands. */
+  readLocation(transactionHash: Hash32): TransactionLocation | undefined
   /** Shortest big-endian bytes. */
   readTotalDifficulty(hash: Hash32): Uint8Array | undefined
   /** A trie node's RLP. What refers to a node says that it exists, so undefined is for one that nobody can get. */

@@ -44,6 +44,29 @@ const balanceOfBea = { to: tide, data: hex(encodeCall('balanceOf(address)', [byt
  * takes none. A method that is missing here does not compile.
  */
 const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) | undefined } = {
+  debug_getBadBlocks: undefined,
+  debug_getRawBlock: (block) => [block],
+  debug_getRawHeader: (block) => [block],
+  debug_getRawReceipts: (block) => [block],
+  debug_getRawTransaction: undefined,
+  eth_getAccount: (block) => [tide, block],
+  eth_getBalance: (block) => [bea, block],
+  eth_getBlockTransactionCountByHash: undefined,
+  eth_getBlockTransactionCountByNumber: (block) => [block],
+  eth_getCode: (block) => [tide, block],
+  eth_getHeaderByHash: undefined,
+  eth_getHeaderByNumber: (block) => [block],
+  eth_getRawTransactionByBlockHashAndIndex: undefined,
+  eth_getRawTransactionByBlockNumberAndIndex: (block) => [block, '0x0'],
+  eth_getRawTransactionByHash: undefined,
+  eth_getStorageValues: (block) => [{ [tide]: [`0x${'0'.repeat(64)}`] }, block],
+  eth_getTransactionByHash: undefined,
+  eth_getTransactionBySenderAndNonce: undefined,
+  eth_getTransactionCount: (block) => [bea, block],
+  eth_getTransactionReceipt: undefined,
+  eth_getUncleByBlockHashAndIndex: undefined,
+  eth_getUncleCountByBlockHash: undefined,
+  eth_getUncleCountByBlockNumber: (block) => [block],
   eth_blockNumber: undefined,
   eth_call: (block) => [balanceOfBea, block],
   eth_chainId: undefined,
@@ -73,7 +96,7 @@ const takingBlocks = Object.entries(questionOf).flatMap(([method, params]) =>
 
 /** Methods whose block may be left out. */
 const withDefault = takingBlocks.filter(
-  ([method, params]) => method !== 'eth_getBlockReceipts' && params('latest').at(-1) === 'latest',
+  ([, params]) => params('latest').length > 1 && params('latest').at(-1) === 'latest',
 )
 
 const demo = await startService()
@@ -236,6 +259,32 @@ t.test('blocks of a branch that was left can be pinned as far as their state is 
   )
   t.equal(proofs[0]?.result.storageProof[0].value, quantity(a4.count))
   t.equal(proofs[1]?.result[0].blockHash, a4.hash)
+  // The first increment of a3 is that of b3 and of c3 too, the one of a4 the second of theirs.
+  const sent = [a[0], a3, a4, b5].map((block) => block?.transactions[0]?.hash)
+  const found = async (method: string, at: string | undefined) => {
+    const calls = sent.map((hash) => ({ method, params: [hash], at }))
+    return (await askBatch(service, calls)).answers.map(({ result }) => result?.blockHash)
+  }
+  for (const method of ['eth_getTransactionByHash', 'eth_getTransactionReceipt']) {
+    t.strictSame(await found(method, a4.hash), [a[0]?.hash, a3.hash, a4.hash, undefined])
+    t.strictSame(await found(method, undefined), [a[0]?.hash, b3.hash, b3.hash, b5.hash])
+    t.strictSame(await found(method, b3.hash), [a[0]?.hash, b3.hash, b3.hash, undefined])
+  }
+  t.strictSame(await found('eth_getTransactionByHash', c3.hash), [a[0]?.hash, c3.hash, c3.hash, undefined])
+  // Branch c was never executed.
+  t.strictSame(await found('eth_getTransactionReceipt', c3.hash), [
+    a[0]?.hash,
+    undefined,
+    undefined,
+    undefined,
+  ])
+  const ada = addressOf('ada')
+  const ofNonce = async (at: string | undefined) => {
+    const call = { method: 'eth_getTransactionBySenderAndNonce', params: [ada, '0x2'], at }
+    return (await askBatch(service, [call])).answers[0]?.result.blockHash
+  }
+  t.equal(await ofNonce(a4.hash), a4.hash)
+  t.equal(await ofNonce(undefined), b3.hash)
 })
 
 t.test('a batch is answered from the head that it names, however fast heads come', async (t) => {

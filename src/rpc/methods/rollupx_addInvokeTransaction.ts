@@ -20,6 +20,7 @@ export const rollupx_addInvokeTransaction = defineMethod({
   name: 'rollupx_addInvokeTransaction',
   params: [writtenTransaction],
   paramNames: ['invoke_transaction'],
+  byName: true,
   cost: 'job',
   price: 200,
   memo: 'never',

@@ -6,6 +6,7 @@ export const rollupx_chainId = defineMethod({
   name: 'rollupx_chainId',
   params: [],
   paramNames: [],
+  byName: true,
   cost: 'inline',
   price: 1,
   memo: 'never',

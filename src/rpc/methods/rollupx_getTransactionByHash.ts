@@ -8,6 +8,7 @@ export const rollupx_getTransactionByHash = defineMethod({
   name: 'rollupx_getTransactionByHash',
   params: [transactionHash],
   paramNames: ['transaction_hash'],
+  byName: true,
   cost: 'inline',
   price: 5,
   memo: 'never',

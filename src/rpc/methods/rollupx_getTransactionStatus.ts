@@ -18,6 +18,7 @@ export const rollupx_getTransactionStatus = defineMethod({
   name: 'rollupx_getTransactionStatus',
   params: [transactionHash],
   paramNames: ['transaction_hash'],
+  byName: true,
   cost: 'inline',
   price: 2,
   memo: 'never',

@@ -9,6 +9,7 @@ export const rollupx_specVersion = defineMethod({
   name: 'rollupx_specVersion',
   params: [],
   paramNames: [],
+  byName: true,
   cost: 'inline',
   price: 1,
   memo: 'never',

@@ -15,6 +15,7 @@ export const rollupx_subscribeTransactionStatus = defineMethod({
   name: 'rollupx_subscribeTransactionStatus',
   params: [transactionHash],
   paramNames: ['transaction_hash'],
+  byName: true,
   cost: 'inline',
   price: 10,
   memo: 'never',

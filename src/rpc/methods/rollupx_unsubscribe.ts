@@ -8,6 +8,7 @@ export const rollupx_unsubscribe = defineMethod({
   name: 'rollupx_unsubscribe',
   params: [text('a subscription id')],
   paramNames: ['subscription_id'],
+  byName: true,
   cost: 'inline',
   price: 1,
   memo: 'never',

@@ -90,6 +90,10 @@ export class LateRows implements ChainRows {
     return this.#got({ kind: 'receipts', hash }, () => this.#store.readReceipts(hash))
   }
 
+  readLocation(hash: Hash32) {
+    return this.#got({ kind: 'location', hash }, () => this.#store.readLocation(hash))
+  }
+
   readTotalDifficulty(hash: Hash32): Uint8Array | undefined {
     return this.#got({ kind: 'header', hash }, () => this.#store.readTotalDifficulty(hash))
   }

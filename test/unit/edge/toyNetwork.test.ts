@@ -22,8 +22,41 @@ import { LateRows } from './lateRows.js'
 
 const blocks = [1, 14, 60, 148, 167, 200, 264]
 
+const blockNumbers = [...blocks.map(quantity), 'latest', 'earliest', 'pending', '0xffff'].map((id) => [id])
+const blockHashes = [...blocks.map((number) => blockAt(number).hash), unknownHash].map((hash) => [hash])
+const blockIds = [...blockNumbers, ...blockHashes.slice(0, -1).map(([blockHash]) => [{ blockHash }])]
+const transactionHashes = [...sights.transactions.map(({ hash }) => hash), unknownHash].map((hash) => [hash])
+const people = [...sights.accounts, ...sights.contracts]
+const accountStates = people.flatMap(({ address }) => [[address], [address, '0x64'], [address, 'earliest']])
+
 /** What is asked of each method that reads; undefined for those that do not read a chain's rows. */
 const questions: { readonly [M in MethodName]: readonly (readonly unknown[])[] | undefined } = {
+  debug_getBadBlocks: undefined,
+  debug_getRawBlock: blockIds,
+  debug_getRawHeader: blockIds,
+  debug_getRawReceipts: blockIds,
+  debug_getRawTransaction: transactionHashes,
+  eth_getAccount: accountStates,
+  eth_getBalance: accountStates,
+  eth_getBlockTransactionCountByHash: blockHashes,
+  eth_getBlockTransactionCountByNumber: blockNumbers,
+  eth_getCode: accountStates,
+  eth_getHeaderByHash: blockHashes,
+  eth_getHeaderByNumber: blockNumbers,
+  eth_getRawTransactionByBlockHashAndIndex: blockHashes.map(([hash]) => [hash, '0x0']),
+  eth_getRawTransactionByBlockNumberAndIndex: blockNumbers.map(([number]) => [number, '0x0']),
+  eth_getRawTransactionByHash: transactionHashes,
+  eth_getStorageValues: sights.slots.map(({ address, slot, block }) => [
+    { [address]: [slot] },
+    quantity(block),
+  ]),
+  eth_getTransactionByHash: transactionHashes,
+  eth_getTransactionBySenderAndNonce: people.map(({ address }) => [address, '0x1']),
+  eth_getTransactionCount: accountStates,
+  eth_getTransactionReceipt: transactionHashes,
+  eth_getUncleByBlockHashAndIndex: blockHashes.map(([hash]) => [hash, '0x0']),
+  eth_getUncleCountByBlockHash: blockHashes,
+  eth_getUncleCountByBlockNumber: blockNumbers,
   eth_blockNumber: [[]],
   eth_chainId: [[]],
   eth_syncing: [[]],
@@ -159,7 +192,13 @@ t.test('what nobody can get is the fault that the network says, and all else is 
     return rows.supply(wanted)
   })
   const readState: readonly string[] = [
+    'eth_getAccount',
+    'eth_getBalance',
+    'eth_getCode',
     'eth_getStorageAt',
+    'eth_getStorageValues',
+    'eth_getTransactionBySenderAndNonce',
+    'eth_getTransactionCount',
     'eth_getProof',
     'eth_call',
     'eth_estimateGas',

@@ -199,6 +199,7 @@ t.test('a method with names takes its parameters by name or by position', async 
     name: 'test_named',
     params: [boolean, optional(position, 7)],
     paramNames: ['flag', 'index'],
+    byName: true,
     cost: 'inline',
     price: 1,
     memo: 'never',

@@ -27,11 +27,16 @@ function readPrices(): Map<string, string> {
 /** What a call costs whose list, wherever it stands, has so many items. */
 function listPrice({ name, price, params }: Method<never>, items: number): number {
   const list = Array(items).fill('0x1')
-  return priceOf(price, name === 'eth_subscribe' ? ['logs', { address: list }] : params.map(() => list))
+  if (name === 'eth_subscribe') return priceOf(price, ['logs', { address: list }])
+  if (name === 'eth_getStorageValues') return priceOf(price, [list.map(() => ['0x1', []])])
+  return priceOf(
+    price,
+    params.map(() => list),
+  )
 }
 
 const pricePattern =
-  /^(\d+)(?:, and (\d+) for each (?:key|address and topic)(?: \([^)]*\))?|; with full transactions (\d+))?$/
+  /^(\d+)(?:, and (\d+) for each (?:key|address and key|address and topic)(?: \([^)]*\))?|; with full transactions (\d+))?$/
 
 t.test('every method stands in the table of prices, with what it costs', async (t) => {
   const table = readPrices()

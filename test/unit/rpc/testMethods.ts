@@ -56,7 +56,7 @@ export function testHash(number: number): Hash32 {
   return toHash32(new Uint8Array(32).fill(number))
 }
 
-const anything: Param<unknown> = { required: false, fallback: null, decode: (value) => value }
+const anything: Param<unknown> = { required: false, fallback: null, schema: {}, decode: (value) => value }
 
 /** Methods of every kind: pure and not, text and bytes, at once and later, with and without faults. */
 export const testMethods = [

@@ -1,0 +1,48 @@
+import type { JsonBytes } from '../primitives/jsonBytes.js'
+import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
+import { type BlockRows, transactionPosition } from './blockRows.js'
+import { blockMembers } from './logJson.js'
+import { type ReceiptCursor, skipReceipt, writeReceipt } from './receiptJson.js'
+import { readTransaction, writeList } from './transactionJson.js'
+
+/** A block with what its execution left. */
+export interface ExecutedBlock {
+  readonly rows: BlockRows
+  /** RLP list of receipts in consensus encoding. */
+  readonly receipts: Uint8Array
+  /** Wei per gas; undefined before Cancun. */
+  readonly blobGasPrice: bigint | undefined
+}
+
+/** Writes the array of the receipt objects of a block. */
+export function writeReceipts(json: JsonBytes, executed: ExecutedBlock): void {
+  const { receipts } = executed
+  const cursor = startCursor(executed)
+  writeList(json, receipts, rlpSpanAt(receipts, 0), (receipt, index) =>
+    writeOne(json, executed, receipt, index, cursor),
+  )
+}
+
+/** Writes one receipt object. Costs a walk over the receipts before it. */
+export function writeReceiptAt(json: JsonBytes, executed: ExecutedBlock, index: number): void {
+  const { receipts } = executed
+  const cursor = startCursor(executed)
+  const spans = rlpListSpans(receipts, rlpSpanAt(receipts, 0))
+  for (let before = 0; before < index; before++) skipReceipt(receipts, spans[before] as RlpSpan, cursor)
+  writeOne(json, executed, spans[index] as RlpSpan, index, cursor)
+}
+
+function startCursor({ rows, blobGasPrice }: ExecutedBlock): ReceiptCursor {
+  return { block: blockMembers(rows), blobGasPrice, cumulativeGasUsed: 0, logIndex: 0 }
+}
+
+function writeOne(
+  json: JsonBytes,
+  { rows, receipts }: ExecutedBlock,
+  receipt: RlpSpan,
+  index: number,
+  cursor: ReceiptCursor,
+): void {
+  const transaction = readTransaction(rows.body, rows.transactions[index] as RlpSpan)
+  writeReceipt(json, receipts, receipt, transaction, transactionPosition(rows, index), cursor)
+}

@@ -1,0 +1,47 @@
+import { type Address, equalBytes, integerAt } from '../primitives/bytes.js'
+import type { TransactionLocation } from '../store/chainRows.js'
+import type { BlockRows } from './blockRows.js'
+import type { ResolvedBlock } from './chain.js'
+import type { ChainView } from './chainView.js'
+import { fieldSpan, readTransaction } from './transactionJson.js'
+
+/**
+ * Where the transaction stands that `sender` sent with `nonce`; undefined where the chain has none. `nonceAfter` tells
+ * the sender's nonce after a block. A sender's nonce never falls, so the block after which it first exceeds `nonce`
+ * has the transaction, unless something else raised it: a contract creates others, a signer authorizes (EIP-7702).
+ */
+export function findSent(
+  chain: ChainView,
+  nonceAfter: (block: ResolvedBlock) => bigint,
+  sender: Address,
+  nonce: number,
+): TransactionLocation | undefined {
+  const isSentAt = (number: number) => nonceAfter(blockAt(chain, number)) > nonce
+  let [low, high] = [0, chain.head.number]
+  if (!isSentAt(high)) return undefined
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (isSentAt(middle)) high = middle
+    else low = middle + 1
+  }
+  const { hash } = blockAt(chain, high)
+  const block = chain.readBlock(hash)
+  const index = block === undefined ? -1 : indexOfSent(block, sender, nonce)
+  return index < 0 ? undefined : { blockHash: hash, index }
+}
+
+/** A block of the chain. */
+function blockAt(chain: ChainView, number: number): ResolvedBlock {
+  const block = chain.resolve({ kind: 'number', number }, 0)
+  if (block === undefined) throw new Error(`block ${number} is below the head and not there`)
+  return block
+}
+
+function indexOfSent({ body, transactions, senders }: BlockRows, sender: Address, nonce: number): number {
+  return transactions.findIndex((span, index) => {
+    if (!equalBytes(senders.subarray(index * 52, index * 52 + 20), sender)) return false
+    const transaction = readTransaction(body, span)
+    const { payload, end } = fieldSpan(transaction, transaction.layout.nonce)
+    return integerAt(body, payload, end) === nonce
+  })
+}

@@ -1,0 +1,47 @@
+import { equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
+import { NotHeldError } from '../primitives/notHeld.js'
+import type { ChainRows, TransactionLocation } from '../store/chainRows.js'
+import { decodeHeader, type Header } from './header.js'
+
+export type { TransactionLocation } from '../store/chainRows.js'
+
+/**
+ * Where a transaction stands in the chain that ends with `head`; undefined where it does not. Costs three reads where
+ * the head is canonical; where the writer has left it, two more for each block down to where the canonical chain took
+ * it up. Throws NotHeldError.
+ */
+export function findTransaction(
+  store: ChainRows,
+  transactionHash: Hash32,
+  head: { readonly hash: Hash32; readonly header: Header },
+): TransactionLocation | undefined {
+  let { hash, header } = head
+  // Blocks that are canonical no more, which the index does not know.
+  for (;;) {
+    const canonical = store.readCanonicalHash(header.number)
+    if (canonical !== undefined && equalBytes(canonical, hash)) break
+    const index = indexInBlock(store, hash, transactionHash)
+    if (index !== undefined) return { blockHash: hash, index }
+    hash = header.parentHash
+    header = readHeader(store, hash)
+  }
+  const location = store.readLocation(transactionHash)
+  if (location === undefined) return undefined
+  // A block above the head does not exist for callers, and one that has just left the chain is found no more.
+  return readHeader(store, location.blockHash).number <= header.number ? location : undefined
+}
+
+function readHeader(store: ChainRows, hash: Hash32): Header {
+  const rlp = store.readHeader(hash)
+  if (rlp === undefined) throw new NotHeldError({ kind: 'header', hash })
+  return decodeHeader(rlp)
+}
+
+function indexInBlock(store: ChainRows, blockHash: Hash32, transactionHash: Hash32): number | undefined {
+  const senders = store.readSenders(blockHash)
+  if (senders === undefined) throw new NotHeldError({ kind: 'body', hash: blockHash })
+  for (let at = 0; at < senders.length; at += 52) {
+    if (equalBytes(toHash32(senders.subarray(at + 20, at + 52)), transactionHash)) return at / 52
+  }
+  return undefined
+}

@@ -1,0 +1,18 @@
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { hash32 } from '../params.js'
+import { rawTransactionOf } from '../rawTransaction.js'
+import { bytesSchema } from '../schema.js'
+
+/** A transaction of the chain as it was signed (EIP-2718); `0x` where it has none of this hash. */
+export const debug_getRawTransaction = defineMethod({
+  name: 'debug_getRawTransaction',
+  summary: 'Transaction of the chain as it was signed, by its hash',
+  params: [hash32],
+  paramNames: ['transactionHash'],
+  cost: 'inline',
+  price: 5,
+  memo: 'never',
+  result: bytesSchema,
+  run: ({ chain }: Network, [hash]) => rawTransactionOf(chain, chain.findTransaction(hash)),
+})

@@ -1,0 +1,24 @@
+import type { BlockId } from '../../chain/blockId.js'
+import { toQuantity } from '../../primitives/bytes.js'
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { address, blockId, optional } from '../params.js'
+import { quantitySchema } from '../schema.js'
+import { stateBlock } from '../stateBlock.js'
+
+const latest: BlockId = { kind: 'tag', tag: 'latest' }
+
+/** The nonce of an account after a block: how many transactions it has sent, and what else counts. There is no
+ * transaction pool, so that `pending` means the head. */
+export const eth_getTransactionCount = defineMethod({
+  name: 'eth_getTransactionCount',
+  summary: 'Nonce of an account after a block',
+  params: [address, optional(blockId({ acceptsHash: true }), latest)],
+  paramNames: ['address', 'block'],
+  cost: 'inline',
+  price: 2,
+  memo: 'head',
+  result: quantitySchema,
+  run: ({ chain, state }: Network, [account, id]) =>
+    `"${toQuantity(state.readAccount(stateBlock(chain, id, 1), account)?.nonce ?? 0n)}"`,
+})

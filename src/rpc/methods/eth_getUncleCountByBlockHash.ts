@@ -1,0 +1,21 @@
+import { toQuantity } from '../../primitives/bytes.js'
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { hash32 } from '../params.js'
+import { nullable, quantitySchema } from '../schema.js'
+
+/** How many uncles the block with this hash has; null where it is not known. */
+export const eth_getUncleCountByBlockHash = defineMethod({
+  name: 'eth_getUncleCountByBlockHash',
+  summary: 'How many uncles a block has',
+  params: [hash32],
+  paramNames: ['blockHash'],
+  cost: 'inline',
+  price: 5,
+  memo: 'head',
+  result: nullable(quantitySchema),
+  run({ chain }: Network, [hash]) {
+    const block = chain.readBlock(hash)
+    return block === undefined ? 'null' : `"${toQuantity(block.uncles.length)}"`
+  },
+})

@@ -1,0 +1,186 @@
+/**
+ * JSON Schemas of what goes over the wire, from which the OpenRPC document is made. Parameters bring theirs along
+ * (params.ts); results that several methods have stand here.
+ */
+
+/** JSON Schema, draft 7. */
+export type Schema = Readonly<Record<string, unknown>>
+
+const hex = (pattern: string, title: string): Schema => ({ type: 'string', title, pattern: `^${pattern}$` })
+
+export const quantitySchema = hex('0x(0|[1-9a-f][0-9a-f]*)', 'hex quantity')
+export const bytesSchema = hex('0x([0-9a-f]{2})*', 'bytes')
+export const hashSchema = hex('0x[0-9a-f]{64}', '32 bytes')
+export const addressSchema = hex('0x[0-9a-f]{40}', 'address')
+export const wordSchema = hex('0x[0-9a-f]{64}', 'storage word')
+const nonceSchema = hex('0x[0-9a-f]{16}', '8 bytes')
+const bloomSchema = hex('0x[0-9a-f]{512}', 'bloom')
+export const booleanSchema: Schema = { type: 'boolean' }
+export const textSchema: Schema = { type: 'string' }
+
+export function listSchema(items: Schema): Schema {
+  return { type: 'array', items }
+}
+
+/** The schema, or null. */
+export function nullable(schema: Schema): Schema {
+  return { oneOf: [{ type: 'null' }, schema] }
+}
+
+/** An object of these members and no others; `optional` ones may be absent. */
+export function objectSchema(
+  title: string,
+  members: Readonly<Record<string, Schema>>,
+  optional: Readonly<Record<string, Schema>> = {},
+): Schema {
+  return {
+    type: 'object',
+    title,
+    required: Object.keys(members),
+    properties: { ...members, ...optional },
+    additionalProperties: false,
+  }
+}
+
+/** An object that maps names like `key` to `value`. */
+export function mapSchema(title: string, key: Schema, value: Schema): Schema {
+  return { type: 'object', title, propertyNames: key, additionalProperties: value }
+}
+
+const accessListSchema = listSchema(
+  objectSchema('AccessListEntry', { address: addressSchema, storageKeys: listSchema(hashSchema) }),
+)
+
+export const logSchema = objectSchema('Log', {
+  address: addressSchema,
+  topics: listSchema(hashSchema),
+  data: bytesSchema,
+  blockNumber: quantitySchema,
+  transactionHash: hashSchema,
+  transactionIndex: quantitySchema,
+  blockHash: hashSchema,
+  blockTimestamp: quantitySchema,
+  logIndex: quantitySchema,
+  removed: booleanSchema,
+})
+
+export const transactionSchema = objectSchema(
+  'Transaction',
+  {
+    blockHash: hashSchema,
+    blockNumber: quantitySchema,
+    blockTimestamp: quantitySchema,
+    from: addressSchema,
+    gas: quantitySchema,
+    gasPrice: quantitySchema,
+    hash: hashSchema,
+    input: bytesSchema,
+    nonce: quantitySchema,
+    to: nullable(addressSchema),
+    transactionIndex: quantitySchema,
+    value: quantitySchema,
+    type: quantitySchema,
+    v: quantitySchema,
+    r: quantitySchema,
+    s: quantitySchema,
+  },
+  {
+    maxFeePerGas: quantitySchema,
+    maxPriorityFeePerGas: quantitySchema,
+    maxFeePerBlobGas: quantitySchema,
+    accessList: accessListSchema,
+    chainId: quantitySchema,
+    blobVersionedHashes: listSchema(hashSchema),
+    authorizationList: listSchema(
+      objectSchema('Authorization', {
+        chainId: quantitySchema,
+        address: addressSchema,
+        nonce: quantitySchema,
+        yParity: quantitySchema,
+        r: quantitySchema,
+        s: quantitySchema,
+      }),
+    ),
+    yParity: quantitySchema,
+  },
+)
+
+export const receiptSchema = objectSchema(
+  'Receipt',
+  {
+    blockHash: hashSchema,
+    blockNumber: quantitySchema,
+    contractAddress: nullable(addressSchema),
+    cumulativeGasUsed: quantitySchema,
+    effectiveGasPrice: quantitySchema,
+    from: addressSchema,
+    gasUsed: quantitySchema,
+    logs: listSchema(logSchema),
+    logsBloom: bloomSchema,
+    to: nullable(addressSchema),
+    transactionHash: hashSchema,
+    transactionIndex: quantitySchema,
+    type: quantitySchema,
+  },
+  { root: hashSchema, status: quantitySchema, blobGasPrice: quantitySchema, blobGasUsed: quantitySchema },
+)
+
+const headerMembers = {
+  difficulty: quantitySchema,
+  extraData: bytesSchema,
+  gasLimit: quantitySchema,
+  gasUsed: quantitySchema,
+  hash: nullable(hashSchema),
+  logsBloom: nullable(bloomSchema),
+  miner: addressSchema,
+  mixHash: hashSchema,
+  nonce: nullable(nonceSchema),
+  number: nullable(quantitySchema),
+  parentHash: hashSchema,
+  receiptsRoot: hashSchema,
+  sha3Uncles: hashSchema,
+  stateRoot: hashSchema,
+  timestamp: quantitySchema,
+  transactionsRoot: hashSchema,
+}
+
+const laterHeaderMembers = {
+  baseFeePerGas: quantitySchema,
+  withdrawalsRoot: hashSchema,
+  blobGasUsed: quantitySchema,
+  excessBlobGas: quantitySchema,
+  parentBeaconBlockRoot: hashSchema,
+  requestsHash: hashSchema,
+}
+
+export const headerSchema = objectSchema('Header', headerMembers, laterHeaderMembers)
+
+const uncleMembers = {
+  ...headerMembers,
+  size: quantitySchema,
+  totalDifficulty: nullable(quantitySchema),
+  uncles: listSchema(hashSchema),
+}
+
+export const uncleSchema = objectSchema('Uncle', uncleMembers, laterHeaderMembers)
+
+export const blockSchema = objectSchema(
+  'Block',
+  {
+    ...uncleMembers,
+    transactions: {
+      oneOf: [listSchema(hashSchema), { ...listSchema(transactionSchema), minItems: 1 }],
+    },
+  },
+  {
+    ...laterHeaderMembers,
+    withdrawals: listSchema(
+      objectSchema('Withdrawal', {
+        index: quantitySchema,
+        validatorIndex: quantitySchema,
+        address: addressSchema,
+        amount: quantitySchema,
+      }),
+    ),
+  },
+)

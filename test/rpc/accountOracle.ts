@@ -1,0 +1,57 @@
+/** Accounts of the demo chain, as proofs that are checked against the state roots of its blocks have them. */
+import { type ProofAnswer, verifyAnswer } from '../proofOracle.js'
+import type { Service } from '../service.js'
+import { blockAt, hex, quantity, sights } from './demoChain.js'
+import { askResults, type Question } from './questions.js'
+
+/** An account after a block. */
+export interface ProvedAccount {
+  readonly address: string
+  readonly number: number
+  readonly proof: ProofAnswer
+}
+
+/** Everybody that the sights name, and two addresses that nobody has. */
+const addresses = [
+  ...[...sights.accounts, ...sights.contracts].map(({ address }) => address),
+  '0x00000000000000000000000000000000deadbeef',
+  `0x${'00'.repeat(20)}`,
+]
+/** Before and after most that happens, and the head. */
+const numbers = [1, 2, 14, 60, 100, 148, 167, 200, 230, 264]
+
+export async function proveAccounts(service: Service): Promise<ProvedAccount[]> {
+  const places = addresses.flatMap((address) => numbers.map((number) => ({ address, number })))
+  const proofs: ProofAnswer[] = await askResults(
+    service,
+    places.map(({ address, number }) => ['eth_getProof', [address, [], quantity(number)]]),
+  )
+  for (const [at, { number }] of places.entries()) {
+    await verifyAnswer(hex(blockAt(number).header[3] as Uint8Array), proofs[at] as ProofAnswer)
+  }
+  return places.map((place, at) => ({ ...place, proof: proofs[at] as ProofAnswer }))
+}
+
+/** Asks `method` of each account, its block named by its number and by its hash. */
+export function questionsOf(method: string, accounts: readonly ProvedAccount[]): Question[] {
+  return accounts.flatMap(({ address, number }): Question[] => [
+    [method, [address, quantity(number)]],
+    [method, [address, { blockHash: blockAt(number).hash }]],
+  ])
+}
+
+/** How an address at position 0 is refused, before `next`. */
+export function addressRefusals(
+  next: unknown = 'latest',
+): [params: unknown, code: number, message: string][] {
+  const cases: [address: unknown, why: string][] = [
+    ['', 'empty hex string'],
+    ['12'.repeat(20), 'hex string without 0x prefix'],
+    ['0x', 'hex string has length 0, want 40 for address'],
+    [`0x${'1'.repeat(39)}`, 'hex string of odd length'],
+    [`0x${'zz'.repeat(20)}`, 'invalid hex string'],
+    [1, 'want a hex string for address, got number'],
+    [[], 'want a hex string for address, got array'],
+  ]
+  return cases.map(([address, why]) => [[address, next], -32602, `invalid argument 0: ${why}`])
+}
