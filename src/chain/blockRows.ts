@@ -1,4 +1,4 @@
-import type { Hash32 } from '../primitives/bytes.js'
+import { type Hash32, mapKey } from '../primitives/bytes.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import {
   encodeRlpListOfEncoded,
@@ -9,7 +9,7 @@ import {
 } from '../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { decodeHeader, type Header } from './header.js'
-import { bytesKey } from './logFilter.js'
+
 import type { TransactionPosition } from './transactionJson.js'
 
 /** A block as the store holds it, taken apart as far as its JSON needs. */
@@ -85,7 +85,7 @@ export class BlockRowsReader {
 
   /** As {@link readBlockRows}. */
   read(hash: Hash32): BlockRows | undefined {
-    const key = bytesKey(hash)
+    const key = mapKey(hash)
     const known = this.#kept.get(key)
     const rows = known ?? readBlockRows(this.#store, hash)
     if (rows === undefined) return undefined

@@ -3,7 +3,7 @@
  * of blocks, transactions, uncles and receipts. Reads the store through its reader and writes nothing; state is
  * another room's.
  */
-import { bytesToBigInt, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { bytesToBigInt, equalBytes, type Hash32, mapKey } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
 import { keccak256 } from '../primitives/keccak.js'
@@ -138,9 +138,7 @@ export class Chain {
 
   /** The block object of a known block, with full transactions or their hashes. */
   blockJson(hash: Hash32, isFull: boolean): Uint8Array | undefined {
-    return this.answers.getOrRender((isFull ? 'f' : 'b') + cacheKey(hash), () =>
-      this.renderBlock(hash, isFull),
-    )
+    return this.answers.getOrRender((isFull ? 'f' : 'b') + mapKey(hash), () => this.renderBlock(hash, isFull))
   }
 
   /**
@@ -148,7 +146,7 @@ export class Chain {
    * state is the head's. `hash`, `logsBloom`, `nonce` and `number` are null.
    */
   pendingBlockJson(head: Head = this.current): Uint8Array {
-    return this.answers.getOrRender(`p${cacheKey(head.hash)}`, () => this.renderPendingBlock(head))
+    return this.answers.getOrRender(`p${mapKey(head.hash)}`, () => this.renderPendingBlock(head))
   }
 
   /** One transaction object of a known block; undefined for an index beyond its last. */
@@ -162,7 +160,7 @@ export class Chain {
 
   /** The receipts of a known, executed block. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
-    return this.answers.getOrRender(`r${cacheKey(hash)}`, () => {
+    return this.answers.getOrRender(`r${mapKey(hash)}`, () => {
       const executed = this.readExecuted(hash)
       return executed && this.render((json) => writeReceipts(json, executed))
     })
@@ -231,7 +229,7 @@ export class Chain {
 
   /** The header of a known block as subscribers of `newHeads` get it. */
   headJson(hash: Hash32): Uint8Array | undefined {
-    return this.answers.getOrRender(`n${cacheKey(hash)}`, () => {
+    return this.answers.getOrRender(`n${mapKey(hash)}`, () => {
       const header = this.readHeader(hash)
       return header && headJson(header, hash)
     })
@@ -358,8 +356,4 @@ export class Chain {
     write(this.json)
     return this.json.finish()
   }
-}
-
-function cacheKey(hash: Hash32): string {
-  return Buffer.from(hash.buffer, hash.byteOffset, 32).toString('latin1')
 }

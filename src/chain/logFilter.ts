@@ -1,4 +1,4 @@
-import type { Address, Hash32 } from '../primitives/bytes.js'
+import { type Address, type Hash32, mapKey, mapKeyToBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 
 /** Which logs a caller wants, as in eth_getLogs. */
@@ -9,15 +9,10 @@ export interface LogCriteria {
   readonly topics: readonly (readonly Hash32[])[]
 }
 
-/** What of a log filters look at: bytes as {@link bytesKey} writes them. */
+/** What of a log filters look at: bytes as {@link mapKey} writes them. */
 export interface LogKeys {
   readonly address: string
   readonly topics: readonly string[]
-}
-
-/** Bytes as text of as many characters, so that Maps and Sets can find them. */
-export function bytesKey(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
 }
 
 /** Bytes of an address and of a topic. */
@@ -42,7 +37,7 @@ export class LogFilter {
   #bloomBits: Uint16Array | undefined
 
   constructor({ addresses, topics }: LogCriteria) {
-    const places = [addresses, ...topics].map((keys) => [...new Set(keys.map(bytesKey))].sort())
+    const places = [addresses, ...topics].map((keys) => [...new Set(keys.map(mapKey))].sort())
     this.#counts = places.map(({ length }) => length)
     const counts = `${this.#counts.join()}:`
     this.#start = counts.length
@@ -128,7 +123,7 @@ export class LogFilter {
     for (let position = 0; position < this.#counts.length; position++) {
       this.visitKeys(position, (key) => {
         // Yellow paper 4.3.1, M3:2048.
-        const hash = keccak256(Buffer.from(key, 'latin1'))
+        const hash = keccak256(mapKeyToBytes(key))
         for (const pair of [0, 2, 4]) {
           bits[at++] = (((hash[pair] as number) << 8) | (hash[pair + 1] as number)) & 2047
         }

@@ -1,9 +1,9 @@
 /** Logs as JSON-RPC shows them, from their consensus encoding. Field set and spelling follow go-ethereum. */
-import { bytesToHex, toQuantity } from '../primitives/bytes.js'
+import { bytesToHex, mapKey, toQuantity } from '../primitives/bytes.js'
 import { ascii, JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 import { type BlockRows, transactionPosition } from './blockRows.js'
-import { bytesKey, type LogKeys } from './logFilter.js'
+import type { LogKeys } from './logFilter.js'
 import { type TransactionPosition, writeList } from './transactionJson.js'
 
 /** One log of a block: what filters look at, and the object of eth_getLogs as ASCII text. */
@@ -114,7 +114,7 @@ export function blockLogs(rows: BlockRows, receipts: Uint8Array): BlockLog[] {
     const members = writePositionMembers(json, position, block)
     for (const log of rlpListSpans(receipts, logs)) {
       const [address, topics] = readLog(receipts, log)
-      const keyOf = ({ payload, end }: RlpSpan) => bytesKey(receipts.subarray(payload, end))
+      const keyOf = ({ payload, end }: RlpSpan) => mapKey(receipts.subarray(payload, end))
       const start = json.length
       writeLog(json, receipts, log, members, block, found.length)
       found.push({

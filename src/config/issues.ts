@@ -1,5 +1,9 @@
 import { z } from 'zod'
+import { excerpt } from '../primitives/excerpt.js'
 import { nearest } from '../primitives/nearest.js'
+
+/** Longest part of a value that a fault repeats: its writer recognises it. */
+const quotedMax = 60
 
 type Path = readonly PropertyKey[]
 
@@ -54,5 +58,5 @@ function formatPath(path: Path): string {
 function formatValue(value: unknown): string {
   if (value === undefined) return 'nothing'
   const text = JSON.stringify(value)
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+  return excerpt(text, quotedMax)
 }

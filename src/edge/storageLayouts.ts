@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { NetworkConfig } from '../config/config.js'
+import { excerpt } from '../primitives/excerpt.js'
 import { UsageError } from '../primitives/faults.js'
 import { LayoutError, parseStorageLayout, type StorageLayout } from '../state/storageLayout.js'
 
@@ -31,7 +32,7 @@ export function readStorageLayouts(path: string): ReadonlyMap<string, StorageLay
     const key = address.toLowerCase()
     if (!/^0x[0-9a-f]{40}$/.test(key)) {
       throw new UsageError(
-        `${path}: ${JSON.stringify(address.slice(0, 80))} is no address; write 0x and 40 hex digits`,
+        `${path}: ${JSON.stringify(excerpt(address, 80))} is no address; write 0x and 40 hex digits`,
       )
     }
     if (layouts.has(key)) throw new UsageError(`${path}: ${key} stands twice; give one layout for it`)

@@ -1,8 +1,8 @@
 /** Finds the access list of a message: runs it with the list found so far until a run touches just that. */
 import { isDeepStrictEqual } from 'node:util'
 import { generateAddress } from '@ethereumjs/util'
-import { type Address, hexToBytes, toMinimalBytes } from '../primitives/bytes.js'
-import { mapKey, type StateView } from '../state/stateView.js'
+import { type Address, hexToBytes, mapKey, mapKeyToBytes, toMinimalBytes } from '../primitives/bytes.js'
+import type { StateView } from '../state/stateView.js'
 import { AccessRecorder } from './accessRecorder.js'
 import type { SignedAuthorization } from './authorizations.js'
 import type { AccessListEntry, CallMessage } from './execution.js'
@@ -66,7 +66,7 @@ function recorderOf(list: readonly AccessListEntry[], excluded: ReadonlySet<stri
 /** In ascending order, so that one message has one list. */
 function toList({ touched }: AccessRecorder): AccessListEntry[] {
   const byKey = (a: string, b: string): number => (a < b ? -1 : 1)
-  const toBytes = (key: string): Uint8Array => Uint8Array.from(Buffer.from(key, 'latin1'))
+  const toBytes = (key: string): Uint8Array => Uint8Array.from(mapKeyToBytes(key))
   return [...touched.keys()].sort(byKey).map((address) => ({
     address: toBytes(address),
     storageKeys: [...(touched.get(address) ?? [])].sort(byKey).map(toBytes),

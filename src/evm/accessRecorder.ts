@@ -1,4 +1,4 @@
-import { mapKey } from '../state/stateView.js'
+import { mapKey } from '../primitives/bytes.js'
 
 /** Addresses and slots that a run touches by name, in order of the first touch, by {@link mapKey}. */
 export class AccessRecorder {

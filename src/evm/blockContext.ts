@@ -2,9 +2,9 @@ import { blobBaseFee } from '../chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
 import { decodeHeader, type Header } from '../chain/header.js'
 import { buildPendingHeader } from '../chain/pendingHeader.js'
-import { bytesToBigInt, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { bytesToBigInt, equalBytes, type Hash32, mapKey } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
-import { mapKey } from '../state/stateView.js'
+
 import type { ChainRows } from '../store/chainRows.js'
 import type { BlockOverrides, BlockReference } from './execution.js'
 

@@ -2,11 +2,10 @@
  * The state below a call: rows of the store kept between jobs of the same state root, and the caller's overrides
  * on top. Owns which rows are kept and for how long.
  */
-import type { Address, Hash32 } from '../primitives/bytes.js'
-import { trimLeft } from '../primitives/bytes.js'
+import { type Address, type Hash32, mapKey, trimLeft } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { type Account, emptyAccount } from '../state/account.js'
-import { mapKey, type StateView } from '../state/stateView.js'
+import type { StateView } from '../state/stateView.js'
 import type { AccountOverride } from './execution.js'
 
 /** Rows kept of one state root: 20,000 of about 250 bytes are 5 MB, and more than a block touches. */

@@ -1,9 +1,9 @@
 import type { AccountFields, StateManagerInterface } from '@ethereumjs/common'
 import { Account as EvmAccount, type Address as EvmAddress } from '@ethereumjs/util'
-import { type Address, type Hash32, trimLeft } from '../primitives/bytes.js'
+import { type Address, type Hash32, mapKey, mapKeyToBytes, trimLeft } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { type Account, emptyAccount, encodeAccount } from '../state/account.js'
-import { type Change, mapKey, type StateView, updateStorageRoot } from '../state/stateView.js'
+import { type Change, type StateView, updateStorageRoot } from '../state/stateView.js'
 import { type TrieChange, updateTrie } from '../state/trie.js'
 
 /** What execution changed relative to the view below, in ascending key order. */
@@ -208,7 +208,7 @@ export class JournaledState implements StateManagerInterface {
       accounts: sorted(accounts),
       slots: sorted(slots),
       nodes: sorted([...nodes.values()]),
-      code: sorted(code.map(([key, bytes]) => [Buffer.from(key, 'latin1'), bytes])),
+      code: sorted(code.map(([key, bytes]) => [mapKeyToBytes(key), bytes])),
     }
   }
 
@@ -216,7 +216,7 @@ export class JournaledState implements StateManagerInterface {
   private changedSlots(entry: AccountEntry): Change[] {
     const changed: Change[] = []
     for (const [id, value] of entry.slots) {
-      const slot = Buffer.from(id, 'latin1')
+      const slot = mapKeyToBytes(id)
       const before = this.below.slot(entry.address, slot as Uint8Array as Hash32) ?? noBytes
       if (Buffer.compare(before, value) !== 0) changed.push([slot, value])
     }
@@ -284,7 +284,7 @@ export class JournaledState implements StateManagerInterface {
 const emptyCodeKey = mapKey(emptyCodeHash)
 
 function* writtenSlots(entry: AccountEntry): Generator<Change> {
-  for (const [id, value] of entry.slots) if (value.length > 0) yield [Buffer.from(id, 'latin1'), value]
+  for (const [id, value] of entry.slots) if (value.length > 0) yield [mapKeyToBytes(id), value]
 }
 
 /** The code hash that ends an account's RLP, as a Map key. */

@@ -5,10 +5,10 @@
  * everything that was signed and the whole signature, so what is wrong here is recovered again there.
  */
 import { calculateSigRecovery } from '@ethereumjs/util'
-import { bytesToBigInt, concatBytes, padLeft, toMinimalBytes } from '../primitives/bytes.js'
+import { bytesToBigInt, concatBytes, mapKey, padLeft, toMinimalBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../primitives/rlp.js'
-import { mapKey } from '../state/stateView.js'
+
 import { ecrecover, recoverKey } from './ecrecover.js'
 
 /** A signature and what it signs: signed hash (32 bytes) ‖ parity of y (1) ‖ r (32) ‖ s (32). */

@@ -1,4 +1,5 @@
 /** The first block of a network from a geth-format genesis: its state, its header and the chain it identifies. */
+
 import { ForkSchedule, includesFork, parseGenesisConfig, toBigInteger, toInteger } from '../chain/forks.js'
 import { emptyRequestsHash, encodeHeader, type Header } from '../chain/header.js'
 import {
@@ -10,6 +11,7 @@ import {
   toMinimalBytes,
   trimLeft,
 } from '../primitives/bytes.js'
+import { excerpt } from '../primitives/excerpt.js'
 import { emptyCodeHash, emptyTrieRoot, emptyUnclesHash, keccak256 } from '../primitives/keccak.js'
 import { encodeRlp } from '../primitives/rlp.js'
 import { emptyAccount, encodeAccount } from '../state/account.js'
@@ -195,7 +197,7 @@ function toBytes(value: unknown, path: string): Uint8Array {
   try {
     return hexToBytes(value)
   } catch {
-    throw new RangeError(`${path}: expected hex, got ${JSON.stringify(value).slice(0, 80)}`)
+    throw new RangeError(`${path}: expected hex, got ${excerpt(JSON.stringify(value), 80)}`)
   }
 }
 

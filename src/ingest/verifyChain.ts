@@ -5,7 +5,14 @@
 import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../chain/header.js'
 import { SenderRecovery } from '../evm/senderRecovery.js'
-import { type Address, bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import {
+  type Address,
+  bytesToBigInt,
+  bytesToHex,
+  equalBytes,
+  type Hash32,
+  mapKey,
+} from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes, rlpList } from '../primitives/rlp.js'
 import { decodeAccount } from '../state/account.js'
@@ -326,7 +333,7 @@ class Verification {
 
   private readonly readNode = (hash: Uint8Array): Uint8Array | undefined => {
     const node = this.store.readNode(hash)
-    if (node !== undefined) this.nodes.add(Buffer.from(hash).toString('latin1'))
+    if (node !== undefined) this.nodes.add(mapKey(hash))
     return node
   }
 

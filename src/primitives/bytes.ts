@@ -5,6 +5,7 @@
  * Bytes live inside the process, hex only at its edge. Every function that returns bytes returns fresh memory
  * owned by the caller, unless its docstring says otherwise.
  */
+import { excerpt } from './excerpt.js'
 
 declare const brand: unique symbol
 
@@ -50,6 +51,16 @@ export function bytesToQuantity(bytes: Uint8Array): Hex {
   return start === digits.length ? '0x0' : `0x${digits.slice(start)}`
 }
 
+/** Bytes as text of one character a byte, by which Maps and Sets find them: cheaper than hex. */
+export function mapKey(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString('latin1')
+}
+
+/** The bytes of a {@link mapKey}. */
+export function mapKeyToBytes(key: string): Buffer<ArrayBuffer> {
+  return Buffer.from(key, 'latin1')
+}
+
 /** A non-negative integer as a hex quantity. */
 export function toQuantity(value: number | bigint): Hex {
   return `0x${value.toString(16)}`
@@ -58,7 +69,7 @@ export function toQuantity(value: number | bigint): Hex {
 /** Parses an even number of hex digits, with or without `0x`. Throws RangeError naming the fault. */
 export function hexToBytes(hex: string): Uint8Array<ArrayBuffer> {
   const bytes = digitsToBytes(hex.startsWith('0x') ? hex.slice(2) : hex)
-  if (bytes === undefined) throw new RangeError(`not an even number of hex digits: ${hex.slice(0, 80)}`)
+  if (bytes === undefined) throw new RangeError(`not an even number of hex digits: ${excerpt(hex, 80)}`)
   return bytes
 }
 

@@ -2,6 +2,7 @@
  * Invoke transactions of version 3: their one canonical form, and reading what callers write into it. Owns the rules
  * of every field and names the field at fault; the hash is computed in `invokeHash.ts`.
  */
+import { excerpt } from '../primitives/excerpt.js'
 import { decimalToFelt, type Felt, hexToFelt } from './felt.js'
 
 /** How much of one resource a transaction may use, and at which price. Both are hex quantities. */
@@ -227,23 +228,19 @@ function text(value: Fields, field: string): string {
 
 function refuseUnknown(value: Fields, known: ReadonlySet<string>, prefix: string): void {
   for (const key of Object.keys(value)) {
-    if (!known.has(key)) throw new FieldError(`${prefix}${shorten(key)}: unknown field`)
+    if (!known.has(key)) throw new FieldError(`${prefix}${excerpt(key, quotedMax)}: unknown field`)
   }
 }
 
 function wrong(path: string, want: string, got: unknown): FieldError {
   if (got === undefined) return new FieldError(`${path}: missing, want ${want}`)
   return new FieldError(
-    `${path}: want ${want}, got ${typeof got === 'string' ? JSON.stringify(shorten(got)) : typeName(got)}`,
+    `${path}: want ${want}, got ${typeof got === 'string' ? JSON.stringify(excerpt(got, quotedMax)) : typeName(got)}`,
   )
 }
 
 /** Longest part of what was sent that a fault repeats: a felt fits whole. */
 const quotedMax = 80
-
-function shorten(written: string): string {
-  return written.length > quotedMax ? `${written.slice(0, quotedMax)}…` : written
-}
 
 function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -2,8 +2,10 @@
  * Keys of mappings as callers write them, and the slots of their entries. Owns the shape of the `keys` and
  * `keyTypes` parameters and the choice of thread; what a key of some type looks like is the business of `state`.
  */
+
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { Hash32 } from '../primitives/bytes.js'
+import { excerpt } from '../primitives/excerpt.js'
 import { type KeyType, keyTypesExpected, parseKeyType } from '../state/mappingKeys.js'
 import { computeMappingSlots } from '../state/mappingSlots.js'
 import { encodeMappingKeys, levelsMax, type WrittenKeys } from '../state/writtenKeys.js'
@@ -71,7 +73,7 @@ export const keyTypes: Param<readonly KeyType[]> = required((value, index) => {
     if (typeof name !== 'string') throw invalidArgument(index, `want a key type, got ${typeName(name)}`)
     const type = parseKeyType(name)
     if (type !== undefined) return type
-    const shown = JSON.stringify(name.slice(0, 40))
+    const shown = JSON.stringify(excerpt(name, 40))
     throw invalidArgument(index, `unknown key type ${shown}, want ${keyTypesExpected}`)
   })
 })

@@ -5,6 +5,7 @@
  */
 import { type BlockId, type BlockTag, blockTags } from '../chain/blockId.js'
 import { type Address, type Hash32, toAddress, toHash32 } from '../primitives/bytes.js'
+import { excerpt } from '../primitives/excerpt.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Param } from './method.js'
 import { booleanSchema, listSchema, type Schema, textSchema } from './schema.js'
@@ -160,8 +161,7 @@ export interface StorageKey {
 const quotedKeyMax = 256
 
 function storageKeyFault(kind: 'StorageKeyTooLong' | 'StorageKeyNotHex', text: string): FaultError {
-  const key = text.length > quotedKeyMax ? `${text.slice(0, quotedKeyMax)}…` : text
-  return new FaultError({ kind, key })
+  return new FaultError({ kind, key: excerpt(text, quotedKeyMax) })
 }
 
 /** go-ethereum's `decodeStorageKey`: with or without `0x`, an odd number of digits allowed, none means zero. */
@@ -256,6 +256,9 @@ function writtenBlock(acceptsHash: boolean, acceptsDecimal: boolean): Schema {
     ],
   }
 }
+
+/** A block whose state is read, by its hash too; the latest one where absent. */
+export const stateBlockId: Param<BlockId> = blockId({ acceptsHash: true, default: 'latest' })
 
 function objectId(value: object, index: number): BlockId {
   const { blockHash, blockNumber, requireCanonical } = value as Record<string, unknown>

@@ -2,7 +2,9 @@
  * Which block the calls of a request are answered from: the head at the request's arrival, or a block that the
  * request or one of its calls is pinned to. Owns how a pin is written; the views themselves are the network's.
  */
+
 import { bytesToHex, hexToBytes, toHash32 } from '../primitives/bytes.js'
+import { excerpt } from '../primitives/excerpt.js'
 import type { NetworkViews, RpcNetwork } from './method.js'
 import { Failure } from './outcome.js'
 import { typeName } from './params.js'
@@ -76,7 +78,7 @@ export class RequestBasis<N extends RpcNetwork> {
   #pin(at: string): N | Failure {
     const isLatest = at === 'latest'
     if (!isLatest && !hashPattern.test(at)) {
-      return invalidPin(JSON.stringify(at.length > quotedPinMax ? `${at.slice(0, quotedPinMax)}…` : at))
+      return invalidPin(JSON.stringify(excerpt(at, quotedPinMax)))
     }
     const hash = isLatest ? this.arrived.head.hash : toHash32(hexToBytes(at.slice(2)))
     return (hash && this.#views.pinned(hash)) ?? Failure.of({ kind: 'HeaderForHashNotFound' })

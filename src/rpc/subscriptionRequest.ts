@@ -1,6 +1,7 @@
 /** What a client asks of `eth_subscribe`, from its parameters. Owns kinds and options; knows nothing of delivery. */
 import type { BlockId } from '../chain/blockId.js'
 import { LogFilter } from '../chain/logFilter.js'
+import { excerpt } from '../primitives/excerpt.js'
 import { FaultError } from '../primitives/faults.js'
 import type { ChainRequest } from '../streams/networkStreams.js'
 import type { SubscriptionLimits } from '../streams/subscriberPool.js'
@@ -64,7 +65,7 @@ export function decodeSubscription(
         why: 'this network has no transaction pool',
       })
     default:
-      throw new FaultError({ kind: 'SubscriptionNotFound', name: quotable(name) })
+      throw new FaultError({ kind: 'SubscriptionNotFound', name: excerpt(name, quotedMax) })
   }
 }
 
@@ -83,7 +84,10 @@ function toOptions(value: unknown, members: readonly string[]): Options {
   for (const name of Object.keys(value)) {
     if (!members.includes(name)) {
       const known = members.length === 0 ? 'it takes none' : `it takes ${members.join(', ')}`
-      throw invalidArgument(optionsIndex, `unknown option ${JSON.stringify(quotable(name))}; ${known}`)
+      throw invalidArgument(
+        optionsIndex,
+        `unknown option ${JSON.stringify(excerpt(name, quotedMax))}; ${known}`,
+      )
     }
   }
   return value as Options
@@ -137,7 +141,5 @@ function decodeQueueBytes(value: unknown, { queueBytesDefault, queueBytesMax }: 
   return value
 }
 
-/** A name as far as a fault repeats it: its sender recognises it, and an answer stays short. */
-function quotable(name: string): string {
-  return name.length > 64 ? `${name.slice(0, 64)}…` : name
-}
+/** Longest part of a name that a fault repeats: its sender recognises it, and an answer stays short. */
+const quotedMax = 64

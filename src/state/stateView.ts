@@ -2,7 +2,7 @@
  * The state after one block, as execution sees it: of the head from the latest tables, of older canonical blocks from
  * history, and with bundles on top that no store has applied yet. `trieState.ts` has the blocks beside the chain.
  */
-import { type Address, type Hash32, toHash32 } from '../primitives/bytes.js'
+import { type Address, type Hash32, mapKey, mapKeyToBytes, toHash32 } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { encodeRlp } from '../primitives/rlp.js'
 import type { Bundle, Change } from '../store/bundle.js'
@@ -99,7 +99,7 @@ export class BranchState implements StateView {
   *slotsOf(address: Address): Generator<Hash32> {
     const prefix = mapKey(address)
     for (const [key, value] of this.slots) {
-      if (key.startsWith(prefix) && value.length > 0) yield toHash32(Buffer.from(key.slice(20), 'latin1'))
+      if (key.startsWith(prefix) && value.length > 0) yield toHash32(mapKeyToBytes(key.slice(20)))
     }
     for (const slot of this.below.slotsOf(address)) if (!this.slots.has(prefix + mapKey(slot))) yield slot
   }
@@ -133,9 +133,4 @@ function contentOf(store: ChainRows): Pick<StateView, 'code' | 'node'> {
 
 function decodeIfThere(row: Uint8Array | undefined): Account | undefined {
   return row && decodeAccount(row)
-}
-
-/** Bytes as a string of one character a byte: a Map key cheaper than hex. */
-export function mapKey(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }

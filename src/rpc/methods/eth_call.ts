@@ -1,13 +1,10 @@
-import type { BlockId } from '../../chain/blockId.js'
 import { bytesToHex } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { blockOverrides, callObject, stateOverrides } from '../callParams.js'
 import { executionRequest } from '../executionJob.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
-import { blockId, optional } from '../params.js'
-
-const latest: BlockId = { kind: 'tag', tag: 'latest' }
+import { optional, stateBlockId } from '../params.js'
 
 /**
  * What a message returns when it is executed on the state after a block, as go-ethereum answers. A revert is the
@@ -17,7 +14,7 @@ export const eth_call = defineMethod({
   name: 'eth_call',
   params: [
     callObject,
-    optional(blockId({ acceptsHash: true }), latest),
+    stateBlockId,
     optional(stateOverrides, undefined),
     optional(blockOverrides, undefined),
   ],

@@ -1,13 +1,10 @@
-import type { BlockId } from '../../chain/blockId.js'
 import { bytesToHex, toQuantity } from '../../primitives/bytes.js'
 import { callObject, stateOverrides } from '../callParams.js'
 import { executionRequest } from '../executionJob.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
-import { blockId, optional } from '../params.js'
+import { optional, stateBlockId } from '../params.js'
 import { faultToWireError } from '../wireErrors.js'
-
-const latest: BlockId = { kind: 'tag', tag: 'latest' }
 
 /**
  * The addresses and slots that a message touches beside those that are warm anyway (EIP-2930), and the gas it uses
@@ -18,7 +15,7 @@ const latest: BlockId = { kind: 'tag', tag: 'latest' }
  */
 export const eth_createAccessList = defineMethod({
   name: 'eth_createAccessList',
-  params: [callObject, optional(blockId({ acceptsHash: true }), latest), optional(stateOverrides, undefined)],
+  params: [callObject, stateBlockId, optional(stateOverrides, undefined)],
   cost: 'job',
   price: 100,
   memo: 'head',

@@ -1,17 +1,14 @@
-import type { BlockId } from '../../chain/blockId.js'
 import { toQuantity } from '../../primitives/bytes.js'
 import { callObject, stateOverrides } from '../callParams.js'
 import { executionRequest } from '../executionJob.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
-import { blockId, optional } from '../params.js'
-
-const latest: BlockId = { kind: 'tag', tag: 'latest' }
+import { optional, stateBlockId } from '../params.js'
 
 /** The least gas with which a message succeeds on the state after a block. Specification, section 4. */
 export const eth_estimateGas = defineMethod({
   name: 'eth_estimateGas',
-  params: [callObject, optional(blockId({ acceptsHash: true }), latest), optional(stateOverrides, undefined)],
+  params: [callObject, stateBlockId, optional(stateOverrides, undefined)],
   cost: 'job',
   price: 100,
   memo: 'head',

@@ -1,12 +1,9 @@
-import type { BlockId } from '../../chain/blockId.js'
 import { equalBytes } from '../../primitives/bytes.js'
 import type { ProofRequest } from '../../state/proof.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
-import { address, blockId, list, optional, storageKeys } from '../params.js'
+import { address, list, stateBlockId, storageKeys } from '../params.js'
 import { stateBlock } from '../stateBlock.js'
-
-const latest: BlockId = { kind: 'tag', tag: 'latest' }
 
 /**
  * An account and some of its slots after a block, with the trie nodes that prove them against the block's state
@@ -14,7 +11,7 @@ const latest: BlockId = { kind: 'tag', tag: 'latest' }
  */
 export const eth_getProof = defineMethod({
   name: 'eth_getProof',
-  params: [address, list('storage keys'), optional(blockId({ acceptsHash: true }), latest)],
+  params: [address, list('storage keys'), stateBlockId],
   cost: 'job',
   price: ([, keys]) => 20 + keys.length,
   memo: 'head',

@@ -1,4 +1,3 @@
-import type { BlockId } from '../../chain/blockId.js'
 import type { ResolvedBlock } from '../../chain/chain.js'
 import { type Address, hexDigits, toHash32 } from '../../primitives/bytes.js'
 import type { StateReader } from '../../state/stateReader.js'
@@ -6,11 +5,9 @@ import type { WrittenKeys } from '../../state/writtenKeys.js'
 import { countKeyValues, keyTypes, mappingKeys, mappingSlots } from '../mappingEntries.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
-import { address, blockId, optional, storageKey } from '../params.js'
+import { address, optional, stateBlockId, storageKey } from '../params.js'
 import { stateBlock } from '../stateBlock.js'
 import { doSteps, type Steps, Turns } from '../turns.js'
-
-const latest: BlockId = { kind: 'tag', tag: 'latest' }
 
 /** Memory of an entry as text, which waits with others that are rendered already. */
 const entryBytes = 300
@@ -22,13 +19,7 @@ const entryBytes = 300
  */
 export const tidegate_getStorageByKeys = defineMethod({
   name: 'tidegate_getStorageByKeys',
-  params: [
-    address,
-    storageKey,
-    mappingKeys,
-    optional(blockId({ acceptsHash: true }), latest),
-    optional(keyTypes, undefined),
-  ],
+  params: [address, storageKey, mappingKeys, stateBlockId, optional(keyTypes, undefined)],
   cost: 'job',
   price: ([, , keys]) => 2 + 2 * countKeyValues(keys),
   memo: 'head',

@@ -1,14 +1,11 @@
-import type { BlockId } from '../../chain/blockId.js'
 import { bytesToHex } from '../../primitives/bytes.js'
 import { readVariable, type VariableReading } from '../../state/readVariable.js'
 import { VariableError } from '../../state/variablePath.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
-import { address, blockId, invalidArgument, optional, text } from '../params.js'
+import { address, invalidArgument, stateBlockId, text } from '../params.js'
 import { stateBlock } from '../stateBlock.js'
 import { inOneTurn, Turns } from '../turns.js'
-
-const latest: BlockId = { kind: 'tag', tag: 'latest' }
 
 /** The longest text as a key of a mapping has a hundred; one of 5 MiB takes 60 ms to be taken apart and hashed. */
 const pathLengthMax = 16 * 1024
@@ -27,7 +24,7 @@ const pathLengthMax = 16 * 1024
  */
 export const tidegate_readVariable = defineMethod({
   name: 'tidegate_readVariable',
-  params: [address, text('a path to a variable'), optional(blockId({ acceptsHash: true }), latest)],
+  params: [address, text('a path to a variable'), stateBlockId],
   cost: 'inline',
   price: 10,
   memo: 'head',

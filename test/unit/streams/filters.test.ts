@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { bytesKey, LogFilter, type LogKeys } from '../../../src/chain/logFilter.js'
-import { type Address, type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
+import { LogFilter, type LogKeys } from '../../../src/chain/logFilter.js'
+import { type Address, type Hash32, hexToBytes, mapKey } from '../../../src/primitives/bytes.js'
 import { FilterIndex } from '../../../src/streams/filterIndex.js'
 import { propertyRuns } from '../../property.js'
 import { bytesOf } from '../../rpc/demoChain.js'
@@ -43,8 +43,8 @@ function isWanted({ addresses, topics }: Criteria, log: ChosenLog): boolean {
 
 function keysOf(log: ChosenLog): LogKeys {
   return {
-    address: bytesKey(hexToBytes(log.address)),
-    topics: log.topics.map((each) => bytesKey(hexToBytes(each))),
+    address: mapKey(hexToBytes(log.address)),
+    topics: log.topics.map((each) => mapKey(hexToBytes(each))),
   }
 }
 
