@@ -51,6 +51,8 @@ export interface HttpServerOptions extends AdmissionOptions {
   /** The body of `GET /health`; it must be quick and neither throw nor reject. */
   health(): object | Promise<object>
   logRefused?(refused: RefusedRequest): void
+  /** By which WebSockets are pinged and ended; monotonic. */
+  readonly clockMs?: () => number
 }
 
 export interface HttpServer {
@@ -173,6 +175,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     totals,
     defect: (error) => void thrownToWireError(error, 'websocket', options.logDefect),
     logRefused: options.logRefused,
+    clockMs: options.clockMs ?? (() => performance.now()),
   })
   const { messageBytesMax, idleMsMax } = options.socketLimits
   const wire = options.transport.createWire(

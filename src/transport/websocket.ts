@@ -36,6 +36,8 @@ export interface WebSocketServerOptions {
   /** Reports a thrown value that nothing on the way here expected. */
   defect(error: unknown): void
   readonly logRefused: ((refused: RefusedRequest) => void) | undefined
+  /** Monotonic. */
+  readonly clockMs: () => number
 }
 
 /**
@@ -64,7 +66,7 @@ export class WebSocketServer implements SocketPool {
   readonly count: Total
   readonly subscribers: SubscriberPool
   readonly turns = new MessageTurns()
-  nowMs = performance.now()
+  nowMs: number
   readonly #options: WebSocketServerOptions
   /** Connections by their key. */
   readonly #sockets = new Map<string | undefined, Set<Socket>>()
@@ -77,6 +79,7 @@ export class WebSocketServer implements SocketPool {
   constructor(options: WebSocketServerOptions) {
     this.#options = options
     this.limits = options.limits
+    this.nowMs = options.clockMs()
     this.bytes = options.totals.socketBytes
     this.count = options.totals.sockets
     this.subscribers = new SubscriberPool(options.limits.subscriptions, options.totals)
@@ -183,7 +186,7 @@ export class WebSocketServer implements SocketPool {
   }
 
   #sweep(): void {
-    this.nowMs = performance.now()
+    this.nowMs = this.#options.clockMs()
     for (const sockets of this.#sockets.values()) for (const socket of sockets) socket.sweep()
   }
 

@@ -1,23 +1,23 @@
 import { availableParallelism } from 'node:os'
-import { setTimeout } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { recoverKeys } from '../../../src/evm/recoveredKeys.js'
 import type { FileBlock } from '../../../src/ingest/chainFile.js'
 import { withKeysAhead } from '../../../src/ingest/keysAhead.js'
 import { ChainMaker, type MadeBlock, mergedConfig, testGenesis } from '../../chainMaker.js'
+import { once, until } from '../../until.js'
 import { openImporter } from './importing.js'
 
 const hasThread = availableParallelism() > 1
 const transfer = { to: `0x${'a1'.repeat(20)}`, value: 1n }
 const never = () => false
 
-async function chainOf(count: number): Promise<{ maker: ChainMaker; blocks: MadeBlock[] }> {
-  const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
-  const blocks: MadeBlock[] = []
-  for (let at = 0; at < count; at++) {
-    blocks.push(await maker.extend(blocks.at(-1) ?? maker.genesis, { transactions: [transfer, transfer] }))
-  }
-  return { maker, blocks }
+const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
+/** More than are read ahead. Those without a transaction take a tenth of the time. */
+const blocks: MadeBlock[] = []
+while (blocks.length < 70) {
+  const transactions = blocks.length < 10 ? [transfer, transfer] : []
+  blocks.push(await maker.extend(blocks.at(-1) ?? maker.genesis, { transactions }))
 }
 
 /** The blocks as a file has them, and how many were read. */
@@ -37,10 +37,24 @@ function fileOf(blocks: readonly MadeBlock[], end?: Error) {
   return file
 }
 
+/** The thread that the next file starts, what it has said so far, and when it has said that it is ready. */
+function nextThread() {
+  const thread = { worker: undefined as Worker | undefined, said: 0, ready: Promise.resolve() }
+  if (!hasThread) return thread
+  thread.ready = new Promise((resolve, reject) => {
+    process.once('worker', (worker) => {
+      thread.worker = worker
+      worker.on('message', () => thread.said++)
+      once(worker, 'message').then(() => resolve(), reject)
+    })
+  })
+  return thread
+}
+
 t.test('blocks come in order, with their keys once the thread is there', async (t) => {
-  const { maker, blocks } = await chainOf(90)
   const { store } = await openImporter(t, maker)
   const file = fileOf(blocks)
+  const thread = nextThread()
   let at = 0
   let withKeys = 0
   let aheadMax = 0
@@ -55,66 +69,67 @@ t.test('blocks come in order, with their keys once the thread is there', async (
       withKeys++
       t.strictSame(keys, recoverKeys(rlp, never).slice(0, keys.length))
     }
-    // Loading takes a tenth of a second, and far longer beside other tests.
-    if (hasThread && withKeys === 0) await setTimeout(200)
+    await thread.ready
   }
   t.equal(at, blocks.length)
   t.ok(file.isClosed)
-  t.ok(aheadMax <= 64, `at most ${aheadMax} blocks read ahead`)
-  if (hasThread) t.ok(withKeys > 0, `${withKeys} blocks with keys`)
-  else t.equal(withKeys, 0)
+  // The first has started the thread.
+  t.equal(withKeys, hasThread ? blocks.length - 1 : 0)
+  t.equal(aheadMax, hasThread ? 63 : 0, 'and one in hand')
 })
 
 t.test('a thread that is given time finds every key', { skip: !hasThread && 'one core' }, async (t) => {
-  const { maker, blocks } = await chainOf(90)
   const { store } = await openImporter(t, maker)
-  let isWhole = false
-  for await (const { rlp, takeKeys } of withKeysAhead(fileOf(blocks).blocks, store)) {
-    await setTimeout(200)
-    const keys = await takeKeys?.()
-    isWhole = keys?.length === recoverKeys(rlp, never).length
-    if (isWhole) break
+  const thread = nextThread()
+  let whole = 0
+  for await (const { rlp, takeKeys } of withKeysAhead(fileOf(blocks.slice(0, 3)).blocks, store)) {
+    await thread.ready
+    if (takeKeys === undefined) continue
+    // That it is ready, and its answers to both blocks.
+    await until(() => thread.said === 3)
+    t.strictSame(await takeKeys(), recoverKeys(rlp, never))
+    whole++
   }
-  t.ok(isWhole)
+  t.equal(whole, 2)
 })
 
 t.test('what fails while reading ahead is told after the blocks before it', async (t) => {
-  const { maker, blocks } = await chainOf(5)
   const { store } = await openImporter(t, maker)
   const end = new Error('the file is damaged')
+  const thread = nextThread()
   let seen = 0
   await t.rejects(
     async () => {
-      for await (const { takeKeys } of withKeysAhead(fileOf(blocks, end).blocks, store)) {
+      for await (const { takeKeys } of withKeysAhead(fileOf(blocks.slice(0, 5), end).blocks, store)) {
         await takeKeys?.()
         seen++
-        await setTimeout(100)
+        await thread.ready
       }
     },
     { message: end.message },
   )
-  t.equal(seen, blocks.length)
+  t.equal(seen, 5)
 })
 
 t.test('blocks that the store has, and what is no block, are not looked at', async (t) => {
-  const { maker, blocks } = await chainOf(4)
   const { store, importAll } = await openImporter(t, maker)
-  await importAll(blocks)
+  const known = blocks.slice(0, 4)
+  await importAll(known)
   const broken = { ...(blocks[0] as MadeBlock), rlp: Uint8Array.of(0xc0) }
-  for await (const { takeKeys } of withKeysAhead(fileOf([...blocks, broken]).blocks, store)) {
+  for await (const { takeKeys } of withKeysAhead(fileOf([...known, broken]).blocks, store)) {
     t.equal(takeKeys, undefined)
-    await setTimeout(50)
   }
 })
 
 t.test('whoever stops early leaves neither file nor thread open', async (t) => {
-  const { maker, blocks } = await chainOf(30)
   const { store } = await openImporter(t, maker)
   const file = fileOf(blocks)
+  const thread = nextThread()
   let seen = 0
   for await (const _block of withKeysAhead(file.blocks, store)) {
-    await setTimeout(50)
+    await thread.ready
     if (++seen === 10) break
   }
   t.ok(file.isClosed)
+  if (hasThread) t.equal(thread.worker?.threadId, -1, 'it has ended')
 })
