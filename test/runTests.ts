@@ -30,6 +30,7 @@ const jobs = 2
  */
 const longFirst = [
   'faults/',
+  'stateTests/',
   'chainMessages',
   'devnet/chain',
   'eth_getProof',

@@ -5,7 +5,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { type ForkName, forkNames } from '../chain/forks.js'
-import { type Address, type Hash32, toHash32 } from '../primitives/bytes.js'
+import { type Address, bytesToBigInt, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { emptyTrieRoot } from '../primitives/keccak.js'
 import type { StateView } from '../state/stateView.js'
 import { instantiateKernel, type KernelExports, type Offsets, readOffsets } from './kernelModule.js'
@@ -114,6 +114,11 @@ export class Kernel {
     this.#exports.clear(randomBytes(8).readBigUInt64LE())
   }
 
+  /** Bytes that state, code, frames and logs may take together; a run that needs more is stopped. */
+  limitHeap(bytesMax: number): void {
+    this.#exports.limitHeap(bytesMax)
+  }
+
   /** Whom to ask from now on. Another state wants {@link clear} too. */
   attach(host: KernelHost): void {
     this.#host = host
@@ -125,7 +130,7 @@ export class Kernel {
 
   setBlock(words: BlockWords): void {
     const { coinbase, timestamp, number, random, gasLimit, chainId, baseFee, blobBaseFee } = words
-    this.#putWord(contextWords + 64, bytesToBig(coinbase))
+    this.#putWord(contextWords + 64, bytesToBigInt(coinbase))
     this.#putWord(contextWords + 96, timestamp)
     this.#putWord(contextWords + 128, number)
     this.#putWord(contextWords + 160, random)
@@ -138,10 +143,10 @@ export class Kernel {
   /** Begins a transaction; what the one before it left is final. */
   begin(origin: Uint8Array, gasPrice: bigint, blobHashes: readonly Uint8Array[]): void {
     this.#exports.beginTransaction()
-    this.#putWord(contextWords, bytesToBig(origin))
+    this.#putWord(contextWords, bytesToBigInt(origin))
     this.#putWord(contextWords + 32, gasPrice)
     const at = blobHashes.length === 0 ? 0 : this.#exports.placeInput(blobHashes.length * 32)
-    for (const [index, hash] of blobHashes.entries()) this.#putWord(at + index * 32, bytesToBig(hash))
+    for (const [index, hash] of blobHashes.entries()) this.#putWord(at + index * 32, bytesToBigInt(hash))
     this.#exports.setBlobHashes(at, blobHashes.length)
   }
 
@@ -383,14 +388,12 @@ export class Kernel {
     if (run === undefined) throw new Error(`there is no precompiled contract ${number}`)
     const result = run(this.#current.slice(input, input + length), gas)
     if (result === undefined) return -1n
-    if (result.gasUsed <= gas && result.output.length > 0) {
+    // A price may be beyond 64 bits.
+    if (result.gasUsed > gas) return gas + 1n
+    if (result.output.length > 0) {
       const at = this.#exports.placeOutput(result.output.length)
       this.#current.set(result.output, at)
     }
     return result.gasUsed
   }
-}
-
-function bytesToBig(bytes: Uint8Array): bigint {
-  return BigInt(`0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex') || '0'}`)
 }
