@@ -100,7 +100,7 @@ export interface NetworkConfig {
   /** The embedded demo network, whose genesis and chain come with the program. */
   readonly isEmbedded: boolean
   readonly storePath: string
-  /** Checked against the genesis where given. */
+  /** Compared with the store's where given. */
   readonly chainId: number | undefined
   readonly networkId: number | undefined
   /** Undefined for a network found in the data folder alone, whose store holds its genesis block. */

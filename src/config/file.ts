@@ -152,9 +152,9 @@ const archiveShape = {
   ...nameShape,
   /** Every block is executed here, and all state is kept. The kind of a network that names none. */
   kind: z.literal('archive'),
-  /** Compared with the genesis, so that a wrong file is found at once. */
+  /** Compared with the store's when it is served, so that a wrong one is found at once. */
   chainId: integer(1).optional(),
-  /** Likewise; the chain id where absent. */
+  /** What net_version answers; the networkId of the genesis, or else its chain id, where absent. */
   networkId: integer(1).optional(),
   /** geth's genesis.json, relative to the configuration file. */
   genesis: text('the path of a genesis.json'),
@@ -190,7 +190,8 @@ const network = z.preprocess(
   networkKinds,
 )
 
-const fileSchema = object({
+/** What a file may say. */
+export const fileSchema = object({
   /** Address to listen on. Only this machine can reach the default. */
   host: text('a host name or IP address').default('127.0.0.1'),
   /** Port to listen on, 8545 as with other nodes; 0 takes a free one. */
