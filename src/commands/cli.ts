@@ -35,17 +35,13 @@ const data = textFlag('DIR', 'folder of all stores', {
   shownDefault: `${dataDirDefault} under the current folder`,
 })
 const config = textFlag('FILE', 'configuration file (JSON); flags override it')
-const logLevel = choiceFlag('LEVEL', `how much to log: ${logLevels.join(', ')}`, {
-  choices: logLevels,
-  shownDefault: 'info',
-})
-const common = { config, data, logLevel }
+const common = { config, data }
 
 const serve = defineCommand({
   name: 'serve',
   summary: 'answer JSON-RPC requests over HTTP and WebSocket',
   description: [
-    'Serves the networks of the configuration until it is interrupted (Ctrl-C). Without a configuration it serves the embedded demo network and a rollup network that takes transactions, and the first start makes an API key and prints requests to try.',
+    'Serves the networks of the configuration until it is interrupted (Ctrl-C or SIGTERM). Without a configuration it serves the embedded demo network and a rollup network that takes transactions. The first start makes an API key, and each prints requests to try.',
     'A configuration can limit what each API key may spend (limits.keyUnitsPerSecond); docs/api-keys.md lists what calls cost.',
   ],
   flags: {
@@ -58,7 +54,10 @@ const serve = defineCommand({
       max: 65_535,
       shownDefault: '8545',
     }),
-    network: textFlag('NAME', 'serve this network alone; without a configuration, one that was imported'),
+    network: textFlag(
+      'NAME',
+      'serve this network alone; without a configuration demo, rollup, or one that was imported',
+    ),
     edges: integerFlag('N', 'threads that listen on the port, for more than one core; Linux alone', {
       min: 1,
       max: edgesMax,
@@ -69,6 +68,10 @@ const serve = defineCommand({
       `what speaks HTTP: ${transports.join(', ')}; auto is uws (uWebSockets.js) wherever it can be loaded`,
       { choices: transports, shownDefault: 'auto' },
     ),
+    logLevel: choiceFlag('LEVEL', `how much to log: ${logLevels.join(', ')}`, {
+      choices: logLevels,
+      shownDefault: 'info',
+    }),
     noAuth: switchFlag('answer without API keys; refused on an address that other machines can reach'),
   },
   examples: [
@@ -86,11 +89,14 @@ const importChain = defineCommand({
   name: 'import',
   summary: 'execute the blocks of chain files and store them',
   description: [
-    'Executes every block of the chain files in the order given, checks each against its header, and stores it. Blocks that the store holds already are skipped, so an interrupted import continues where it stopped.',
+    'Executes every block of the chain files in the order given, checks each against its header, and stores it. A block that does not fit ends the import with status 1, and those before it stay. Blocks that the store holds already are skipped, so an interrupted import continues where it stopped.',
   ],
   flags: {
     ...common,
-    network: textFlag('NAME', 'network to import into; may be left out where only one is configured'),
+    network: textFlag(
+      'NAME',
+      'network to import into; may be left out where the configuration has one chain only',
+    ),
     genesis: textFlag('FILE', "geth's genesis.json; needed for the first import unless configured"),
   },
   positionals: {
@@ -157,12 +163,12 @@ const verify = defineCommand({
   name: 'verify',
   summary: 'check a store against its own hashes',
   description: [
-    'Checks that the stored chain is whole and that the state of randomly chosen blocks leads to the state roots in their headers. Changes nothing, and may run beside a server.',
+    'Checks that the stored chain is whole and that the state of randomly chosen blocks leads to the state roots in their headers. Changes nothing, and may run beside a server. Ends with status 1 where anything is wrong.',
   ],
   flags: {
     ...common,
     network: textFlag('NAME', 'network to check; may be left out where there is only one'),
-    blocks: integerFlag('N', 'blocks whose state is compared', {
+    blocks: integerFlag('N', 'blocks whose state is compared, beside the head', {
       min: 0,
       max: 1_000_000,
       shownDefault: String(verifyBlocksDefault),

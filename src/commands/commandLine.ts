@@ -148,8 +148,9 @@ export function usageOf(command: Pick<Command, 'name' | 'flags' | 'positionals'>
     .filter(([, flag]) => flag.isRequired)
     .map(([name, flag]) => `${flagToWord(name)} ${flag.placeholder}`)
   const optional = Object.keys(command.flags).length > required.length ? ['[flags]'] : []
-  const { placeholder, max } = command.positionals ?? { placeholder: '', max: 0 }
-  const arguments_ = max === 0 ? [] : [max === 1 ? placeholder : `${placeholder}...`]
+  const { placeholder, min, max } = command.positionals ?? { placeholder: '', min: 0, max: 0 }
+  const words = max === 1 ? placeholder : `${placeholder}...`
+  const arguments_ = max === 0 ? [] : [min === 0 ? `[${words}]` : words]
   return ['tidegate', command.name, ...required, ...optional, ...arguments_].join(' ')
 }
 

@@ -55,13 +55,13 @@ export const verifyBlocksDefault = 8
 export interface DataFlags {
   readonly config?: string | undefined
   readonly data?: string | undefined
-  readonly logLevel?: LogLevel | undefined
 }
 
 export interface ServeFlags extends DataFlags {
   readonly host?: string | undefined
   readonly port?: number | undefined
   readonly network?: string | undefined
+  readonly logLevel?: LogLevel | undefined
   readonly edges?: number | undefined
   readonly transport?: ConfigFile['transport'] | undefined
   readonly noAuth?: boolean | undefined
@@ -89,7 +89,6 @@ export interface NodePaths {
 export interface DataConfig {
   readonly dataDir: string
   readonly node: NodePaths
-  readonly logLevel: LogLevel
   /** Address space reserved per store. */
   readonly mapBytes: number
 }
@@ -125,6 +124,7 @@ export interface Config extends DataConfig {
   readonly edges: number
   /** What speaks HTTP and WebSocket. */
   readonly transport: ConfigFile['transport']
+  readonly logLevel: LogLevel
   readonly auth: boolean
   readonly cors: { readonly origins: readonly string[] }
   /** Name of one of {@link networks} or {@link rollups}. */
@@ -172,6 +172,7 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     port: flags.port ?? file.port,
     edges: flags.edges ?? file.edges,
     transport: flags.transport ?? file.transport,
+    logLevel: flags.logLevel ?? file.logLevel,
     auth,
     cors: file.cors,
     defaultNetwork: flags.network ?? file.defaultNetwork ?? (served[0] as Served).name,
@@ -230,7 +231,6 @@ function resolveData(file: ConfigFile, flags: DataFlags): DataConfig {
   return {
     dataDir,
     node: { store: join(node, 'node.mdb'), pepper: join(node, 'pepper'), demoKey: join(node, 'demo-key') },
-    logLevel: flags.logLevel ?? file.logLevel,
     mapBytes: file.store.mapBytes,
   }
 }

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { runHere } from '../../program.js'
 
 const commands = ['serve', 'import', 'keys create', 'keys list', 'keys revoke', 'verify', 'slot', 'help']
@@ -31,17 +34,16 @@ t.test('help of a command shows each flag with its default', async (t) => {
     `Usage: tidegate verify [flags]
 
 Checks that the stored chain is whole and that the state of randomly chosen blocks leads
-to the state roots in their headers. Changes nothing, and may run beside a server.
+to the state roots in their headers. Changes nothing, and may run beside a server. Ends
+with status 1 where anything is wrong.
 
 Flags:
-  --config FILE      configuration file (JSON); flags override it
-  --data DIR         folder of all stores (default data/live under the current folder)
-  --log-level LEVEL  how much to log: trace, debug, info, warn, error, silent (default
-                     info)
-  --network NAME     network to check; may be left out where there is only one
-  --blocks N         blocks whose state is compared (default 8)
-  --seed N           number from which the blocks are chosen, to repeat a run (default
-                     another in each run)
+  --config FILE   configuration file (JSON); flags override it
+  --data DIR      folder of all stores (default data/live under the current folder)
+  --network NAME  network to check; may be left out where there is only one
+  --blocks N      blocks whose state is compared, beside the head (default 8)
+  --seed N        number from which the blocks are chosen, to repeat a run (default
+                  another in each run)
 
 Examples:
   tidegate verify
@@ -50,6 +52,21 @@ Examples:
       100 blocks, the same ones each time
 `,
   )
+})
+
+t.test('the documentation has the help of every command as it is printed', async (t) => {
+  const page = readFileSync(join(packageRoot(), 'docs/commands.md'), 'utf8')
+  const shown = new Map(
+    [...page.matchAll(/^```console\n\$ tidegate (.*)\n([\s\S]*?)^```$/gm)].map(([, words = '', out]) => [
+      words,
+      out,
+    ]),
+  )
+  t.strictSame(
+    [...shown.keys()].sort(),
+    ['help', ...commands.filter((name) => name !== 'help').map((name) => `${name} --help`)].sort(),
+  )
+  for (const [words, out] of shown) t.equal((await runHere(words.split(' '))).out, out, words)
 })
 
 t.test('wrong usage is one sentence on standard error, and status 2', async (t) => {
