@@ -8,7 +8,8 @@ export type Fault =
   | { readonly kind: 'InvalidRequest'; readonly why?: string }
   | { readonly kind: 'EmptyBatch' }
   | { readonly kind: 'BatchTooLarge' }
-  | { readonly kind: 'MethodNotFound'; readonly method: string }
+  /** `meant` is a method of a name like it, where there is one. */
+  | { readonly kind: 'MethodNotFound'; readonly method: string; readonly meant?: string | undefined }
   | { readonly kind: 'NotificationsNotSupported' }
   /** `why` is undefined for a name that means nothing. */
   | { readonly kind: 'SubscriptionNotFound'; readonly name: string; readonly why?: string }
@@ -31,6 +32,7 @@ export type Fault =
   | { readonly kind: 'StorageKeyNotHex'; readonly key: string }
   | { readonly kind: 'TooManyStorageKeys'; readonly max: number; readonly got: number }
   | { readonly kind: 'EmptyRequest' }
+  | { readonly kind: 'FeeHistoryRefused'; readonly why: string }
   | { readonly kind: 'TooManySlots'; readonly max: number }
   | { readonly kind: 'BothBlockHashAndNumber' }
   /** A block to be pinned to that is none. `got` is what was written, short enough for a message. */

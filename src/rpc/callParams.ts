@@ -11,11 +11,10 @@ import type {
   CallMessage,
   SlotOverride,
 } from '../evm/execution.js'
-import { digitsToBytes } from '../primitives/bytes.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Param } from './method.js'
-import { address, hasHexPrefix, hash32, invalidArgument, quantity, required } from './params.js'
+import { address, bytes, hash32, invalidArgument, quantity, required } from './params.js'
 import { listSchema, type Schema, textSchema } from './schema.js'
 
 type Decoder<T> = (value: unknown, index: number) => T
@@ -218,15 +217,8 @@ function orZero(decode: Decoder<bigint>): Decoder<bigint> {
 }
 
 /** Bytes of any length as `0x` and two digits each, or an empty string for none. */
-const hexBytes: Decoder<Uint8Array> = (value, index) => {
-  if (typeof value !== 'string') throw invalidArgument(index, `want a hex string, got ${typeof value}`)
-  if (value === '') return new Uint8Array(0)
-  if (!hasHexPrefix(value)) throw invalidArgument(index, 'hex string without 0x prefix')
-  if (value.length % 2 === 1) throw invalidArgument(index, 'hex string of odd length')
-  const bytes = digitsToBytes(value.slice(2))
-  if (bytes === undefined) throw invalidArgument(index, 'invalid hex string')
-  return bytes
-}
+const hexBytes: Decoder<Uint8Array> = (value, index) =>
+  value === '' ? new Uint8Array(0) : bytes.decode(value, index)
 
 /** Addresses and keys are counted before any is decoded. */
 const accessList: Decoder<readonly AccessListEntry[]> = (value, index) => {

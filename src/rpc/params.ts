@@ -4,7 +4,7 @@
  * unless said otherwise; messages never repeat more than a short part of what was sent.
  */
 import { type BlockId, type BlockTag, blockTags } from '../chain/blockId.js'
-import { type Address, type Hash32, toAddress, toHash32 } from '../primitives/bytes.js'
+import { type Address, digitsToBytes, type Hash32, toAddress, toHash32 } from '../primitives/bytes.js'
 import { excerpt } from '../primitives/excerpt.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Param } from './method.js'
@@ -122,6 +122,18 @@ export function list(what: string): Param<readonly unknown[]> {
     return value
   }, listSchema({}))
 }
+
+/** Bytes of any length as `0x` and two digits each. */
+export const bytes: Param<Uint8Array> = required(
+  (value, index) => {
+    const text = prefixedText(value, index, 'a hex string')
+    if (text.length % 2 === 1) throw invalidArgument(index, 'hex string of odd length')
+    const decoded = digitsToBytes(text.slice(2))
+    if (decoded === undefined) throw invalidArgument(index, 'invalid hex string')
+    return decoded
+  },
+  writtenHex('([0-9a-fA-F]{2})*', 'bytes'),
+)
 
 /** A hex quantity's digits: `0x`, no leading zeros, at least one digit, at most `bits`. */
 function quantityDigits(value: unknown, index: number, bits: number): string {

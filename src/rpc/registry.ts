@@ -4,11 +4,18 @@ import { debug_getRawBlock } from './methods/debug_getRawBlock.js'
 import { debug_getRawHeader } from './methods/debug_getRawHeader.js'
 import { debug_getRawReceipts } from './methods/debug_getRawReceipts.js'
 import { debug_getRawTransaction } from './methods/debug_getRawTransaction.js'
+import { eth_accounts } from './methods/eth_accounts.js'
+import { eth_baseFee } from './methods/eth_baseFee.js'
+import { eth_blobBaseFee } from './methods/eth_blobBaseFee.js'
 import { eth_blockNumber } from './methods/eth_blockNumber.js'
 import { eth_call } from './methods/eth_call.js'
+import { eth_capabilities } from './methods/eth_capabilities.js'
 import { eth_chainId } from './methods/eth_chainId.js'
+import { eth_config } from './methods/eth_config.js'
 import { eth_createAccessList } from './methods/eth_createAccessList.js'
 import { eth_estimateGas } from './methods/eth_estimateGas.js'
+import { eth_feeHistory } from './methods/eth_feeHistory.js'
+import { eth_gasPrice } from './methods/eth_gasPrice.js'
 import { eth_getAccount } from './methods/eth_getAccount.js'
 import { eth_getBalance } from './methods/eth_getBalance.js'
 import { eth_getBlockByHash } from './methods/eth_getBlockByHash.js'
@@ -35,14 +42,21 @@ import { eth_getUncleByBlockHashAndIndex } from './methods/eth_getUncleByBlockHa
 import { eth_getUncleByBlockNumberAndIndex } from './methods/eth_getUncleByBlockNumberAndIndex.js'
 import { eth_getUncleCountByBlockHash } from './methods/eth_getUncleCountByBlockHash.js'
 import { eth_getUncleCountByBlockNumber } from './methods/eth_getUncleCountByBlockNumber.js'
+import { eth_hashrate } from './methods/eth_hashrate.js'
+import { eth_maxPriorityFeePerGas } from './methods/eth_maxPriorityFeePerGas.js'
+import { eth_mining } from './methods/eth_mining.js'
 import { eth_subscribe } from './methods/eth_subscribe.js'
 import { eth_syncing } from './methods/eth_syncing.js'
 import { eth_unsubscribe } from './methods/eth_unsubscribe.js'
+import { net_listening } from './methods/net_listening.js'
+import { net_peerCount } from './methods/net_peerCount.js'
 import { net_version } from './methods/net_version.js'
+import { rpc_modules } from './methods/rpc_modules.js'
 import { tidegate_getMappingSlot } from './methods/tidegate_getMappingSlot.js'
 import { tidegate_getStorageByKeys } from './methods/tidegate_getStorageByKeys.js'
 import { tidegate_readVariable } from './methods/tidegate_readVariable.js'
 import { web3_clientVersion } from './methods/web3_clientVersion.js'
+import { web3_sha3 } from './methods/web3_sha3.js'
 import type { Network } from './network.js'
 
 /** Every method of the service, by its name on the wire. */
@@ -52,11 +66,18 @@ export const methods = {
   debug_getRawHeader,
   debug_getRawReceipts,
   debug_getRawTransaction,
+  eth_accounts,
+  eth_baseFee,
+  eth_blobBaseFee,
   eth_blockNumber,
   eth_call,
+  eth_capabilities,
   eth_chainId,
+  eth_config,
   eth_createAccessList,
   eth_estimateGas,
+  eth_feeHistory,
+  eth_gasPrice,
   eth_getAccount,
   eth_getBalance,
   eth_getBlockByHash,
@@ -83,14 +104,21 @@ export const methods = {
   eth_getUncleByBlockNumberAndIndex,
   eth_getUncleCountByBlockHash,
   eth_getUncleCountByBlockNumber,
+  eth_hashrate,
+  eth_maxPriorityFeePerGas,
+  eth_mining,
   eth_subscribe,
   eth_syncing,
   eth_unsubscribe,
+  net_listening,
+  net_peerCount,
   net_version,
+  rpc_modules,
   tidegate_getMappingSlot,
   tidegate_getStorageByKeys,
   tidegate_readVariable,
   web3_clientVersion,
+  web3_sha3,
 } satisfies Record<string, Method<Network>>
 
 export type MethodName = keyof typeof methods

@@ -41,8 +41,10 @@ export function faultToWireError(fault: Fault): WireError {
       return { code: -32600, message: 'empty batch' }
     case 'BatchTooLarge':
       return { code: -32600, message: 'batch too large' }
-    case 'MethodNotFound':
-      return { code: -32601, message: `the method ${fault.method} does not exist/is not available` }
+    case 'MethodNotFound': {
+      const hint = fault.meant === undefined ? '' : `; did you mean ${fault.meant}?`
+      return { code: -32601, message: `the method ${fault.method} does not exist/is not available${hint}` }
+    }
     case 'NotificationsNotSupported':
       return { code: -32601, message: 'notifications not supported' }
     case 'SubscriptionNotFound': {
@@ -126,6 +128,7 @@ export function faultToWireError(fault: Fault): WireError {
       }
     case 'GasExceedsAllowance':
       return { code: -32000, message: `gas required exceeds allowance (${fault.allowance})` }
+    case 'FeeHistoryRefused':
     case 'MessageRefused':
     case 'ExecutionFailed':
       return { code: -32000, message: fault.why }

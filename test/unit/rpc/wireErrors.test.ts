@@ -61,6 +61,7 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32602,
     'too many storage keys requested (max 1024, got 1025)',
   ],
+  FeeHistoryRefused: [{ kind: 'FeeHistoryRefused', why: 'beyond head' }, -32000, 'beyond head'],
   EmptyRequest: [{ kind: 'EmptyRequest' }, -32602, 'empty request'],
   TooManySlots: [{ kind: 'TooManySlots', max: 1024 }, -38026, 'too many slots (max 1024)'],
   BothBlockHashAndNumber: [

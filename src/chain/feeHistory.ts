@@ -1,0 +1,63 @@
+/** What blocks took and what their transactions gave, as `eth_feeHistory` of go-ethereum (eth/gasprice) tells it. */
+import type { ExecutedBlock } from './blockReceipts.js'
+import { blobBaseFee, blobGasPrice, gasPerBlob, nextBaseFee, nextExcessBlobGas } from './feeMarket.js'
+import type { ForkSchedule } from './forks.js'
+import type { Header } from './header.js'
+import { gasUsedByEach, transactionTips } from './transactionTips.js'
+
+/** Prices in wei per gas; zero before the fork that brings them. */
+export interface BlockFees {
+  readonly baseFee: bigint
+  readonly blobBaseFee: bigint
+  /** Of the most that there may be: 0 to 1. */
+  readonly gasUsedRatio: number
+  readonly blobGasUsedRatio: number
+}
+
+export function blockFees(header: Header, schedule: ForkSchedule): BlockFees {
+  const fork = schedule.forkAt(header.number, header.timestamp, true)
+  const parameters = schedule.blobParametersAt(fork)
+  const blobGasMax = (parameters?.max ?? 0) * Number(gasPerBlob)
+  return {
+    baseFee: header.baseFeePerGas ?? 0n,
+    blobBaseFee: blobGasPrice(header, schedule) ?? 0n,
+    gasUsedRatio: Number(header.gasUsed) / Number(header.gasLimit),
+    blobGasUsedRatio: blobGasMax === 0 ? 0 : Number(header.blobGasUsed ?? 0n) / blobGasMax,
+  }
+}
+
+/** Prices of the block after `parent`, as far as `parent` and the rules that it was made by dictate them. */
+export function feesAfter(
+  parent: Header,
+  schedule: ForkSchedule,
+): Pick<BlockFees, 'baseFee' | 'blobBaseFee'> {
+  const { londonBlock } = schedule
+  const hasBaseFee = londonBlock !== undefined && parent.number + 1 >= londonBlock
+  const fork = schedule.forkAt(parent.number, parent.timestamp, true)
+  const parameters = schedule.blobParametersAt(fork)
+  const hasBlobs = parent.excessBlobGas !== undefined && parameters !== undefined
+  return {
+    baseFee: hasBaseFee ? nextBaseFee(parent) : 0n,
+    blobBaseFee: hasBlobs ? blobBaseFee(nextExcessBlobGas(parent, fork, parameters), parameters) : 0n,
+  }
+}
+
+/**
+ * What the transactions of a block give per gas beyond the base fee: for each of `percentiles` (0 to 100, ascending)
+ * the tip of the transaction up to which, ordered by tip, that share of the block's gas is used. Zeros for a block
+ * without transactions.
+ */
+export function tipPercentiles(executed: ExecutedBlock, percentiles: readonly number[]): bigint[] {
+  const { header } = executed.rows
+  const used = gasUsedByEach(executed)
+  const sorted = transactionTips(executed.rows)
+    .map((tip, index) => ({ tip, gasUsed: used[index] as number }))
+    .sort((a, b) => (a.tip < b.tip ? -1 : a.tip > b.tip ? 1 : 0))
+  let at = 0
+  let gasUsed = sorted[0]?.gasUsed ?? 0
+  return percentiles.map((percentile) => {
+    const threshold = Math.trunc((Number(header.gasUsed) * percentile) / 100)
+    while (gasUsed < threshold && at < sorted.length - 1) gasUsed += sorted[++at]?.gasUsed ?? 0
+    return sorted[at]?.tip ?? 0n
+  })
+}

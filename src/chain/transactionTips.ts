@@ -1,0 +1,26 @@
+import { integerAt } from '../primitives/bytes.js'
+import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
+import type { ExecutedBlock } from './blockReceipts.js'
+import type { BlockRows } from './blockRows.js'
+import { readReceipt } from './logJson.js'
+import { effectiveGasPrice, readTransaction } from './transactionJson.js'
+
+/** Wei per gas that each transaction of a block gives beyond the base fee, in their order. */
+export function transactionTips({ body, baseFeePerGas, transactions }: BlockRows): bigint[] {
+  const baseFee = BigInt(baseFeePerGas ?? 0)
+  return transactions.map(
+    (span) => BigInt(effectiveGasPrice(readTransaction(body, span), baseFeePerGas)) - baseFee,
+  )
+}
+
+/** Gas that each transaction of a block used, in their order. */
+export function gasUsedByEach({ receipts }: ExecutedBlock): number[] {
+  let before = 0
+  return rlpListSpans(receipts, rlpSpanAt(receipts, 0)).map((receipt: RlpSpan) => {
+    const [, { payload, end }] = readReceipt(receipts, receipt)
+    const cumulative = Number(integerAt(receipts, payload, end))
+    const used = cumulative - before
+    before = cumulative
+    return used
+  })
+}

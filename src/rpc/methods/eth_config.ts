@@ -1,0 +1,48 @@
+import { forkConfigJson } from '../../chain/forkConfig.js'
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { addressSchema, mapSchema, nullable, objectSchema, quantitySchema, textSchema } from '../schema.js'
+import { stateBlock } from '../stateBlock.js'
+
+const contractsSchema = mapSchema('addresses by name', textSchema, addressSchema)
+const integerSchema = { type: 'integer', minimum: 0 }
+const forkSchema = nullable(
+  objectSchema(
+    'Fork',
+    {
+      activationTime: integerSchema,
+      chainId: quantitySchema,
+      forkId: { type: 'string', pattern: '^0x[0-9a-f]{8}$' },
+      precompiles: contractsSchema,
+      systemContracts: contractsSchema,
+    },
+    {
+      blobSchedule: objectSchema('BlobSchedule', {
+        target: integerSchema,
+        max: integerSchema,
+        baseFeeUpdateFraction: integerSchema,
+      }),
+    },
+  ),
+)
+
+/** The fork that is active at the head, the next one and the last one planned, with their contracts (EIP-7910). */
+export const eth_config = defineMethod({
+  name: 'eth_config',
+  summary: 'The forks by time: the present, the next and the last one (EIP-7910)',
+  params: [],
+  paramNames: [],
+  cost: 'inline',
+  price: 10,
+  memo: 'head',
+  result: objectSchema('ForkConfig', { current: forkSchema, next: forkSchema, last: forkSchema }),
+  run({ chain, head }: Network) {
+    const { config, genesisHash } = chain.identity
+    const genesis = stateBlock(chain, { kind: 'number', number: 0 }, 0)
+    const genesisTime = chain.readHeader(genesis.hash)?.timestamp ?? 0
+    return forkConfigJson(
+      { schedule: chain.schedule, config, genesisHash, genesisTime },
+      head.header.timestamp,
+    )
+  },
+})

@@ -1,0 +1,16 @@
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { quantitySchema } from '../schema.js'
+
+/** How many peers this node has: it speaks to none. */
+export const net_peerCount = defineMethod({
+  name: 'net_peerCount',
+  summary: 'How many peers this node has: none',
+  params: [],
+  paramNames: [],
+  cost: 'inline',
+  price: 1,
+  memo: 'never',
+  result: quantitySchema,
+  run: (_network: Network) => '"0x0"',
+})

@@ -1,0 +1,12 @@
+import t from 'tap'
+import { startService } from '../service.js'
+import { checkRefusals, countRefusals } from './questions.js'
+
+const method = 'eth_accounts'
+const service = await startService()
+t.teardown(() => service.stop())
+
+t.test('it is what a node answers that holds no keys, makes no blocks and has no peers', async (t) => {
+  t.strictSame((await service.call(method)).result, [])
+  await checkRefusals(t, service, method, countRefusals([]))
+})
