@@ -1,15 +1,20 @@
 /**
  * The candidate that a mistyped word most likely means: the one with the fewest edits (insertion, deletion,
- * substitution, swap of neighbours), if at most a third of the word had to change. Undefined when none is near.
+ * substitution, swap of neighbours), if at most `editsMax` are needed: a third of the word's letters where nothing is
+ * said. Undefined when none is near. Costs the word's length times `editsMax` for each candidate of about its length.
  */
-export function nearest(word: string, candidates: Iterable<string>): string | undefined {
-  const editsMax = Math.floor(word.length / 3)
+export function nearest(
+  word: string,
+  candidates: Iterable<string>,
+  editsMax = Math.floor(word.length / 3),
+): string | undefined {
+  const lower = word.toLowerCase()
   let best: string | undefined
   let bestEdits = editsMax + 1
   for (const candidate of candidates) {
     // Words whose lengths differ by more than the limit cannot be near; skipping them bounds the work.
-    if (Math.abs(candidate.length - word.length) > editsMax) continue
-    const edits = countEdits(word.toLowerCase(), candidate.toLowerCase())
+    if (Math.abs(candidate.length - word.length) >= bestEdits) continue
+    const edits = countEdits(lower, candidate.toLowerCase(), bestEdits)
     if (edits < bestEdits) {
       best = candidate
       bestEdits = edits
@@ -18,13 +23,19 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** Optimal string alignment distance, in O(a.length × b.length). */
-function countEdits(a: string, b: string): number {
+/**
+ * Optimal string alignment distance, or `limit` where it is not below that. Only the cells that a distance below the
+ * limit can pass through are looked at.
+ */
+function countEdits(a: string, b: string, limit: number): number {
+  const width = b.length + 1
   let beforeLast: number[] = []
-  let last = Array.from({ length: b.length + 1 }, (_, column) => column)
+  let last = Array.from({ length: width }, (_, column) => Math.min(column, limit))
   for (let row = 1; row <= a.length; row++) {
-    const current = [row]
-    for (let column = 1; column <= b.length; column++) {
+    const current: number[] = Array(width).fill(limit)
+    current[0] = Math.min(row, limit)
+    let least = current[0]
+    for (let column = Math.max(1, row - limit + 1); column < Math.min(width, row + limit); column++) {
       const same = a[row - 1] === b[column - 1]
       let edits = Math.min(
         at(last, column) + 1,
@@ -33,8 +44,10 @@ function countEdits(a: string, b: string): number {
       )
       const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
       if (swapped) edits = Math.min(edits, at(beforeLast, column - 2) + 1)
-      current.push(edits)
+      current[column] = Math.min(edits, limit)
+      least = Math.min(least, edits)
     }
+    if (least >= limit) return limit
     beforeLast = last
     last = current
   }

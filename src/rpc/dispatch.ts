@@ -8,6 +8,7 @@
  */
 import { bytesToHex } from '../primitives/bytes.js'
 import type { Fault } from '../primitives/faults.js'
+import { nearest } from '../primitives/nearest.js'
 import type { Answer } from './answer.js'
 import { AnswerMemo, type Remembered } from './answerMemo.js'
 import { answerAll, busy, type Member, pinOf, runBatch, timedOut } from './batch.js'
@@ -78,6 +79,9 @@ type MethodCall = Extract<Member, { kind: 'call' }>
 
 /** What is not longer is read although it cannot be paid, in 0.3 ms at most, so that its calls are refused by their ids. */
 const unpaidBytesMax = 64 * 1024
+
+/** Letters in which an unknown method may differ from the one that it is taken for; to find that takes 20 µs. */
+const misspellingsMax = 3
 
 /** A call that costs more units is long work, which waits where its turn of the event loop is over: 0.2 ms. */
 const shortUnitsMax = 20
@@ -248,7 +252,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     if (call.kind === 'invalid') return unpaid(caller, unitsMin) ?? invalidRequest
     const method = this.#methods.get(call.method)
     if (method === undefined) {
-      return unpaid(caller, unitsMin) ?? Failure.of({ kind: 'MethodNotFound', method: call.method })
+      const refusal = unpaid(caller, unitsMin)
+      if (refusal !== undefined) return refusal
+      const meant = nearest(call.method, this.#methods.keys(), misspellingsMax)
+      return Failure.of({ kind: 'MethodNotFound', method: call.method, meant })
     }
     // Where data may have to be got first, every call may wait.
     if (method.cost === 'inline' && this.#views.supply === undefined) {
