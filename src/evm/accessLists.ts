@@ -1,8 +1,8 @@
 /** Finds the access list of a message: runs it with the list found so far until a run touches just that. */
 import { isDeepStrictEqual } from 'node:util'
-import { generateAddress } from '@ethereumjs/util'
-import { type Address, hexToBytes, mapKey, mapKeyToBytes, toMinimalBytes } from '../primitives/bytes.js'
-import type { StateView } from '../state/stateView.js'
+import { mapKey, mapKeyToBytes, toMinimalBytes } from '../primitives/bytes.js'
+import { keccak256 } from '../primitives/keccak.js'
+import { encodeRlp } from '../primitives/rlp.js'
 import { AccessRecorder } from './accessRecorder.js'
 import type { SignedAuthorization } from './authorizations.js'
 import type { AccessListEntry, CallMessage } from './execution.js'
@@ -17,19 +17,18 @@ export interface FoundAccesses {
 
 /**
  * Addresses that are warm without being listed: sender, recipient, precompiled contracts and authorities. An
- * entry for one of them only pays where it has slots.
+ * entry for one of them only pays where it has slots. `nonce`: the sender's, for the address of a creation.
  */
 export function excludedAddresses(
   message: CallMessage,
   precompiles: Precompiles,
   authorizations: readonly SignedAuthorization[],
-  state: StateView,
+  nonce: bigint,
 ): ReadonlySet<string> {
   const sender = message.from ?? new Uint8Array(20)
-  const nonce = message.nonce ?? state.account(sender as Address)?.nonce ?? 0n
-  const recipient = message.to ?? generateAddress(sender, toMinimalBytes(nonce))
+  const recipient = message.to ?? creationAddress(sender, nonce)
   const excluded = new Set([mapKey(sender), mapKey(recipient)])
-  for (const address of precompiles.keys()) excluded.add(mapKey(hexToBytes(address)))
+  for (const key of precompiles.keys()) excluded.add(key)
   for (const { authority } of authorizations) excluded.add(mapKey(authority))
   return excluded
 }
@@ -38,16 +37,16 @@ export function excludedAddresses(
  * Entries of `given` stay in the list whether or not they are touched, as with go-ethereum; but for those of excluded
  * addresses, whose slots are found anew by every run.
  */
-export async function listAccesses(
+export function listAccesses(
   given: readonly AccessListEntry[],
   excluded: ReadonlySet<string>,
-  run: (accessList: readonly AccessListEntry[], accesses: AccessRecorder) => Promise<RunOutcome>,
-): Promise<FoundAccesses> {
+  run: (accessList: readonly AccessListEntry[], accesses: AccessRecorder) => RunOutcome,
+): FoundAccesses {
   let found = recorderOf(given, excluded)
   for (;;) {
     const accessList = toList(found)
     const recorder = recorderOf(accessList, excluded)
-    const outcome = await run(accessList, recorder)
+    const outcome = run(accessList, recorder)
     if (isDeepStrictEqual(recorder.touched, found.touched)) return { accessList, outcome }
     found = recorder
   }
@@ -61,6 +60,11 @@ function recorderOf(list: readonly AccessListEntry[], excluded: ReadonlySet<stri
     for (const slot of storageKeys) recorder.touchSlot(address, slot)
   }
   return recorder
+}
+
+/** Address of a contract that an account with this nonce creates (yellow paper, equation 88). */
+function creationAddress(creator: Uint8Array, nonce: bigint): Uint8Array {
+  return keccak256(encodeRlp([creator, toMinimalBytes(nonce)])).subarray(12)
 }
 
 /** In ascending order, so that one message has one list. */

@@ -1,12 +1,11 @@
 /** Authorizations of EIP-7702: who signed them, and what they change before the message runs. */
-import { Account as EvmAccount, Address as EvmAddress } from '@ethereumjs/util'
 import { concatBytes, toMinimalBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { encodeRlp } from '../primitives/rlp.js'
-import type { CallEvm } from './callEvm.js'
 import { recoverKey } from './ecrecover.js'
 import type { Authorization } from './execution.js'
 import type { JobWatch } from './jobWatch.js'
+import type { Kernel } from './kernel.js'
 
 /** An authorization with its signer. */
 export interface SignedAuthorization {
@@ -47,30 +46,32 @@ export function recoverAuthorities(
 }
 
 /** Sets the code of accounts whose authorization holds now, and warms them all. Returns the gas to be refunded. */
-export async function applyAuthorizations(
-  evm: CallEvm,
+export function applyAuthorizations(
+  kernel: Kernel,
   list: readonly SignedAuthorization[],
-): Promise<bigint> {
+  watch?: JobWatch,
+): bigint {
   let refund = 0n
   for (const { authorization, authority } of list) {
-    evm.attachments.watch.look()
-    const address = new EvmAddress(authority)
-    evm.journal.addAlwaysWarmAddress(address.toString())
-    const code = await evm.stateManager.getCode(address)
+    watch?.look()
+    const account = kernel.account(authority)
+    kernel.warm(account)
+    const code = kernel.codeOf(account)
     if (code.length > 0 && !isDelegation(code)) continue
-    const account = await evm.stateManager.getAccount(address)
-    if ((account?.nonce ?? 0n) !== authorization.nonce) continue
-    if (account !== undefined) refund += refundOfExisting
-    const changed = account ?? new EvmAccount()
-    changed.nonce++
-    await evm.journal.putAccount(address, changed)
+    if (kernel.nonceOf(account) !== authorization.nonce) continue
+    if (kernel.exists(account)) refund += refundOfExisting
     const clears = authorization.address.every((byte) => byte === 0)
-    await evm.stateManager.putCode(
-      address,
-      clears ? new Uint8Array(0) : concatBytes(delegationPrefix, authorization.address),
-    )
+    kernel.setCode(account, clears ? new Uint8Array(0) : concatBytes(delegationPrefix, authorization.address))
+    kernel.setNonce(account, authorization.nonce + 1n)
   }
   return refund
+}
+
+/** Warms whom the recipient's code stands for. */
+export function warmDelegate(kernel: Kernel, to: number): void {
+  if (!kernel.hasCode(to)) return
+  const code = kernel.codeOf(to)
+  if (isDelegation(code)) kernel.warm(kernel.account(code.subarray(3)))
 }
 
 /** Whether code is a delegation indicator. */

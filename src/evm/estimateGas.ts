@@ -1,6 +1,6 @@
 /**
  * The least gas limit at which a message succeeds, in as few runs as it takes. A run with much gas tells what its
- * path needs (gasRecorder.ts). If nothing in it depended on gas and the outermost frame decides, that is the answer;
+ * path needs (src/kernel/needs.ts). If nothing in it depended on gas and the outermost frame decides, that is the answer;
  * otherwise the limit below is tried, and as long as it succeeds too, by another path, that path's need is next.
  * Search by halves remains for what neither settles.
  */
@@ -14,7 +14,7 @@ export interface GasEstimate {
 }
 
 /** Runs the message with a gas limit and records its need. */
-export type RunWithGas = (gasLimit: bigint) => Promise<RunOutcome>
+export type RunWithGas = (gasLimit: bigint) => RunOutcome
 
 /** Paths that are followed down before the search: a contract that survives several failed calls has as many. */
 const pathsMax = 4
@@ -23,19 +23,19 @@ const pathsMax = 4
  * The estimate within `bound`, with which the message has to be able to start. `onFailure` turns the outcome of a run
  * that fails with `bound` into what is thrown.
  */
-export async function estimateGas(
+export function estimateGas(
   priced: PricedMessage,
   bound: bigint,
   runWithGas: RunWithGas,
   onFailure: (outcome: RunOutcome) => Error,
-): Promise<GasEstimate> {
+): GasEstimate {
   const least = startGas(priced)
   let runs = 0
-  const run = (gasLimit: bigint): Promise<RunOutcome> => {
+  const run = (gasLimit: bigint): RunOutcome => {
     runs++
     return runWithGas(gasLimit)
   }
-  let outcome = await run(bound)
+  let outcome = run(bound)
   if (outcome.failure !== undefined) throw onFailure(outcome)
   let fails = least - 1n
   let succeeds = bound
@@ -50,7 +50,7 @@ export async function estimateGas(
     const candidate = wanted > fails ? wanted : fails + 1n
     if (candidate < succeeds) {
       if (!need.isLinear) {
-        const tried = await run(candidate)
+        const tried = run(candidate)
         if (tried.failure !== undefined) {
           fails = candidate
           break
@@ -62,15 +62,15 @@ export async function estimateGas(
     }
     if (succeeds === fails + 1n) return { gas: succeeds, runs }
     if (need.isLinear && need.bindsOutermost && succeeds === wanted) return { gas: succeeds, runs }
-    outcome = await run(succeeds - 1n)
+    outcome = run(succeeds - 1n)
     if (outcome.failure !== undefined) return { gas: succeeds, runs }
     succeeds--
   }
-  return { gas: await search(fails, succeeds, run), runs }
+  return { gas: search(fails, succeeds, run), runs }
 }
 
 /** Least limit in (`fails`, `succeeds`] that succeeds, if all below it fail. Begins near `fails`, where it mostly is. */
-async function search(fails: bigint, succeeds: bigint, run: RunWithGas): Promise<bigint> {
+function search(fails: bigint, succeeds: bigint, run: RunWithGas): bigint {
   let low = fails
   let high = succeeds
   let step = low / 64n + 1n
@@ -78,7 +78,7 @@ async function search(fails: bigint, succeeds: bigint, run: RunWithGas): Promise
   while (low + 1n < high) {
     const half = (low + high) / 2n
     const limit = isClose || low + step > half ? half : low + step
-    if ((await run(limit)).failure === undefined) {
+    if (run(limit).failure === undefined) {
       high = limit
       isClose = true
     } else {

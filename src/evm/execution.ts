@@ -3,10 +3,8 @@
  * interface behind which the engine can be replaced: plain data in and out (numbers, bigints, bytes), faults thrown.
  * Owns where a job's state, block and engine come from; the run itself is messageRun.ts.
  */
-import { type ForkName, ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
-import { type Address, hexDigits } from '../primitives/bytes.js'
+import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
-import { hasCode } from '../state/account.js'
 import type { StateView } from '../state/stateView.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { excludedAddresses, listAccesses } from './accessLists.js'
@@ -14,17 +12,17 @@ import type { AccessRecorder } from './accessRecorder.js'
 import { recoverAuthorities, type SignedAuthorization } from './authorizations.js'
 import { type BlockContext, BlockContexts } from './blockContext.js'
 import { type BlockStatus, openState, statusOf } from './blockState.js'
-import { CallEvm } from './callEvm.js'
-import { HotState, OverriddenState } from './callState.js'
 import { transactionHash, withFees } from './callTransaction.js'
 import { estimateGas } from './estimateGas.js'
-import { createRules } from './forkEngine.js'
 import { askedGas, type Start, startCall, startEstimate, startWithAskedGas } from './gasBounds.js'
 import { type JobLimits, JobWatch } from './jobWatch.js'
+import type { Kernel, KernelLog } from './kernel.js'
 import { checkRecipient, type PricedMessage, refusingWith, startGas } from './messageChecks.js'
-import { type MessageLog, type RunOutcome, runMessage } from './messageRun.js'
-import { movePrecompiles, type Precompiles } from './precompileMoves.js'
+import { type RunOutcome, runMessage } from './messageRun.js'
+import { OverriddenState } from './overriddenState.js'
+import { forkPrecompiles, movePrecompiles, ownPrecompiles } from './precompileMoves.js'
 import { decodeRevertReason } from './revertReason.js'
+import { StateKernels } from './stateKernels.js'
 
 /** The block after which a message is executed. */
 export interface BlockReference {
@@ -125,7 +123,7 @@ export interface CallOutcome {
   readonly returnData: Uint8Array
   /** As a receipt would say. */
   readonly gasUsed: bigint
-  readonly logs: readonly MessageLog[]
+  readonly logs: readonly KernelLog[]
   /** Why it failed; undefined for success. */
   readonly failure: Fault | undefined
 }
@@ -144,26 +142,30 @@ export interface AccessListOutcome {
   readonly failure: Fault | undefined
 }
 
+interface JobRequest extends ExecutionRequest {
+  /** Whether overrides leave precompiled contracts what and where they are. */
+  readonly keepsPrecompiles?: boolean
+}
+
 /** A job with everything read that its runs share. */
 interface Job {
   readonly request: ExecutionRequest
   readonly context: BlockContext
-  readonly state: StateView
-  readonly evm: CallEvm
-  readonly precompiles: Precompiles
+  /** Holds the state. */
+  readonly kernel: Kernel
   /** Recovers who signed the message's authorizations, once. For a message that may start: that bounds the work. */
   readonly authorities: () => readonly SignedAuthorization[]
   readonly watch: JobWatch
-  /** Wei of the sender. */
+  /** Wei of the sender, and its nonce. */
   readonly balance: bigint
+  readonly nonce: bigint
 }
 
 /** Executes messages on the states of one network's store, one job after the other. */
 export class Execution {
   private readonly schedule: ForkSchedule
   private readonly contexts: BlockContexts
-  private readonly engines = new Map<ForkName, CallEvm>()
-  private readonly hot = new HotState()
+  private readonly kernels = new StateKernels()
   private lastJob: Promise<unknown> = Promise.resolve()
 
   /** `limits` hold for each job. */
@@ -183,9 +185,9 @@ export class Execution {
    * to be cheap.
    */
   call(request: ExecutionRequest, shouldStop: () => boolean): Promise<CallOutcome> {
-    return this.withJob(request, shouldStop, async (job) => {
+    return this.withJob(request, shouldStop, (job) => {
       const { priced, gasLimit } = startCall(request, job.context, job.balance)
-      const outcome = await this.run(job, priced, gasLimit, false)
+      const outcome = this.run(job, priced, gasLimit)
       const { returnData, gasUsed, logs } = outcome
       return { returnData, gasUsed, logs, failure: toFault(outcome) }
     })
@@ -196,13 +198,13 @@ export class Execution {
    * GasExceedsAllowance or ExecutionFailed where it fails with all the gas it may have.
    */
   estimate(request: ExecutionRequest, shouldStop: () => boolean): Promise<EstimateOutcome> {
-    return this.withJob(request, shouldStop, async (job) => {
+    return this.withJob(request, shouldStop, (job) => {
       const { priced, gasLimit: bound } = startEstimate(request, job.context, job.balance)
       if (isPlainTransfer(job, request.message)) return { gas: startGas(priced), runs: 0 }
-      const { gas, runs } = await estimateGas(
+      const { gas, runs } = estimateGas(
         priced,
         bound,
-        (gasLimit) => this.run(job, priced, gasLimit, true),
+        (gasLimit) => this.run(job, priced, gasLimit),
         (outcome) => {
           const fault: Fault =
             outcome.failure?.kind === 'outOfGas'
@@ -217,58 +219,52 @@ export class Execution {
 
   /** The access list with which a message touches nothing else. Rejects as {@link call} does. */
   accessList(request: ExecutionRequest, shouldStop: () => boolean): Promise<AccessListOutcome> {
-    return this.withJob(request, shouldStop, async (job) => {
-      const { context, evm, state, balance } = job
-      // As in go-ethereum, precompiled contracts stay what and where they are.
-      movePrecompiles(new Map(), request.stateOverrides ?? [])
+    // As in go-ethereum, precompiled contracts stay what and where they are.
+    return this.withJob({ ...request, keepsPrecompiles: true }, shouldStop, (job) => {
+      const { context, balance, nonce } = job
       const message = withFees(request.message, context)
       checkRecipient(message)
       const start = (accessList: readonly AccessListEntry[]): Start => {
         const listed = { ...request, message: { ...message, accessList } }
         return refusingWith(
-          (why) => `failed to apply transaction: ${this.hashOf(listed, state)} err: ${why}`,
+          (why) => `failed to apply transaction: ${this.hashOf(listed, nonce)} err: ${why}`,
           () => startWithAskedGas(listed, context, balance),
         )
       }
       const given = message.accessList ?? []
       // Signers are only looked for where the message can pay for them.
       if (message.authorizationList !== undefined) start(given)
-      const excluded = excludedAddresses(message, evm.ownPrecompiles, job.authorities(), state)
-      const { accessList, outcome } = await listAccesses(given, excluded, (accessList, accesses) => {
+      const excluded = excludedAddresses(
+        message,
+        ownPrecompiles(context.fork),
+        job.authorities(),
+        message.nonce ?? nonce,
+      )
+      const { accessList, outcome } = listAccesses(given, excluded, (accessList, accesses) => {
         const { priced, gasLimit } = start(accessList)
-        return this.run({ ...job, precompiles: evm.ownPrecompiles }, priced, gasLimit, false, accesses)
+        return this.run(job, priced, gasLimit, accesses)
       })
       return { accessList, gasUsed: outcome.gasUsed, failure: toFault(outcome) }
     })
   }
 
-  private hashOf(request: ExecutionRequest, state: StateView): string {
+  private hashOf(request: ExecutionRequest, nonce: bigint): string {
     const { message } = request
-    const sender = (message.from ?? new Uint8Array(20)) as Address
     return transactionHash(message, {
       chainId: this.schedule.config.chainId,
       gasLimit: askedGas(request),
-      nonce: message.nonce ?? state.account(sender)?.nonce ?? 0n,
+      nonce: message.nonce ?? nonce,
     })
   }
 
   private run(
-    { evm, state, watch, precompiles, authorities }: Job,
+    { kernel, watch, authorities }: Job,
     priced: PricedMessage,
     gasLimit: bigint,
-    recordsGas: boolean,
     accesses?: AccessRecorder,
-  ): Promise<RunOutcome> {
-    return runMessage(priced, {
-      evm,
-      state,
-      watch,
-      precompiles,
-      authorizations: authorities(),
-      gasLimit,
-      recordsGas,
-      accesses,
-    })
+  ): RunOutcome {
+    const { chainId } = this.schedule.config
+    return runMessage(priced, { kernel, chainId, gasLimit, watch, authorizations: authorities(), accesses })
   }
 
   /**
@@ -276,18 +272,15 @@ export class Execution {
    * head, history at other canonical blocks, else the tries, which stay what they are. Where the status
    * of the block has changed meanwhile, rows of two states may have been mixed, and the work is done again.
    */
-  private withJob<T>(
-    request: ExecutionRequest,
-    shouldStop: () => boolean,
-    work: (job: Job) => Promise<T>,
-  ): Promise<T> {
-    const turn = this.lastJob.then(async () => {
+  private withJob<T>(request: JobRequest, shouldStop: () => boolean, work: (job: Job) => T): Promise<T> {
+    const turn = this.lastJob.then(() => {
       const watch = new JobWatch(shouldStop, this.limits)
       for (;;) {
         const status = this.statusOf(request.block)
-        const settled = await settle(async () => work(await this.prepare(request, watch, status)))
+        const settled = settle(() => work(this.prepare(request, watch, status)))
+        this.kernels.trim()
         if (status === 'side' || this.statusOf(request.block) === status) return unwrap(settled)
-        this.hot.clear()
+        this.kernels.clear()
       }
     })
     this.lastJob = turn.catch(() => undefined)
@@ -299,43 +292,50 @@ export class Execution {
     return statusOf(this.store, block)
   }
 
-  private async prepare(request: ExecutionRequest, watch: JobWatch, status: BlockStatus): Promise<Job> {
-    const { block, message, stateOverrides = [], blockOverrides } = request
-    const { context, stateRoot } = this.contexts.read(block, blockOverrides)
-    const stored = this.hot.over(openState[status](this.store, block.number, stateRoot))
-    const evm = await this.engineFor(context.fork)
-    const state = stateOverrides.length === 0 ? stored : new OverriddenState(stored, stateOverrides)
+  private prepare(request: JobRequest, watch: JobWatch, status: BlockStatus): Job {
+    const { message, block } = request
+    const { context, stateRoot } = this.contexts.read(block, request.blockOverrides)
+    const stored = openState[status](this.store, block.number, stateRoot)
+    const kernel = this.kernelFor(request, watch, context, stored)
+    kernel.limitMemory(this.limits.memoryBytesMax)
+    const sender = kernel.account(message.from ?? new Uint8Array(20))
     let signed: readonly SignedAuthorization[] | undefined
     return {
       request,
       context,
-      state,
-      evm,
-      precompiles: movePrecompiles(evm.ownPrecompiles, stateOverrides),
+      kernel,
       authorities: () => {
         signed ??= recoverAuthorities(message.authorizationList ?? [], this.schedule.config.chainId, watch)
         return signed
       },
       watch,
-      balance: state.account((message.from ?? new Uint8Array(20)) as Address)?.balance ?? 0n,
+      balance: kernel.balanceOf(sender),
+      nonce: kernel.nonceOf(sender),
     }
   }
 
-  private async engineFor(fork: ForkName): Promise<CallEvm> {
-    let engine = this.engines.get(fork)
-    if (engine === undefined) {
-      engine = await CallEvm.create(createRules(this.schedule, fork), fork)
-      this.engines.set(fork, engine)
-    }
-    return engine
+  private kernelFor(
+    { stateOverrides = [], keepsPrecompiles = false }: JobRequest,
+    watch: JobWatch,
+    { fork, ancestorHash }: BlockContext,
+    stored: StateView,
+  ): Kernel {
+    const own = ownPrecompiles(fork)
+    const precompiles = forkPrecompiles(fork, watch)
+    const host = { state: stored, ancestorHash, precompiles, watch }
+    if (stateOverrides.length === 0) return this.kernels.over(host, fork)
+    const moved = movePrecompiles(keepsPrecompiles ? new Map() : own, stateOverrides)
+    const state = new OverriddenState(stored, stateOverrides)
+    const numbers = keepsPrecompiles ? own : moved
+    return this.kernels.apartFor({ ...host, state, precompiles: { ...precompiles, numbers } }, fork)
   }
 }
 
 /** Whether nothing runs: the recipient has no code, is no precompiled contract, and no authorization may change it. */
-function isPlainTransfer({ state, precompiles }: Job, { to, authorizationList }: CallMessage): boolean {
+function isPlainTransfer({ kernel }: Job, { to, authorizationList }: CallMessage): boolean {
   if (to === undefined || authorizationList !== undefined) return false
-  if (precompiles.has(hexDigits(to))) return false
-  return !hasCode(state.account(to as Address))
+  const recipient = kernel.account(to)
+  return kernel.precompileOf(recipient) === 0 && !kernel.hasCode(recipient)
 }
 
 function toFault({ failure, returnData }: RunOutcome): Fault | undefined {
@@ -352,9 +352,9 @@ function toFault({ failure, returnData }: RunOutcome): Fault | undefined {
 
 type Settled<T> = { readonly value: T } | { readonly error: unknown }
 
-async function settle<T>(work: () => Promise<T>): Promise<Settled<T>> {
+function settle<T>(work: () => T): Settled<T> {
   try {
-    return { value: await work() }
+    return { value: work() }
   } catch (error) {
     return { error }
   }

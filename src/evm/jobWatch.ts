@@ -5,24 +5,20 @@ import { FaultError } from '../primitives/faults.js'
 export interface JobLimits {
   /** From the start of the job to its end, over all its runs. */
   readonly timeMsMax: number
-  /** What its runs hold at the same time: memory of frames, logs, changes to the state. */
+  /** What a run holds: memory of frames, logs, changes to the state, what it reads of the state. */
   readonly memoryBytesMax: number
 }
 
 /**
- * Instructions between two looks at the clock. A look costs 0.06 µs and an instruction of the interpreter about
- * 0.1 µs, so this adds 0.1 % and notices the end of the time within a fraction of a millisecond.
+ * Steps of about 0.1 µs between two looks at the clock. A look costs 0.06 µs, so this adds 0.1 % and notices the end
+ * of the time within a fraction of a millisecond.
  */
 const stepsPerLook = 512
 
-/**
- * Stops a job that takes too long or too much memory, by a thrown FaultError that no contract can catch.
- * The interpreter counts {@link steps} down for each instruction and calls {@link look} below zero.
- */
+/** Stops a job that takes too long, by a thrown FaultError that no contract can catch. */
 export class JobWatch {
-  /** Instructions until the next look; heavy instructions subtract more than one. */
-  steps = 0
-  private heldBytes = 0
+  /** Until the next look. */
+  private steps = 0
   private readonly endsAt: number
 
   constructor(
@@ -32,7 +28,7 @@ export class JobWatch {
     this.endsAt = performance.now() + limits.timeMsMax
   }
 
-  /** Counts work that takes as long as `steps` instructions, and looks at the clock where it is time. */
+  /** Counts work of so many steps, and looks at the clock where it is time. */
   take(steps: number): void {
     this.steps -= steps
     if (this.steps < 0) this.look()
@@ -47,24 +43,6 @@ export class JobWatch {
   /** Refuses work that cannot be interrupted and would by itself take longer than the whole job may. */
   refuseLongerThan(expectedMs: number): void {
     if (expectedMs > this.limits.timeMsMax) this.timeOut()
-  }
-
-  /** Counts memory that stays in use. Throws FaultError ExecutionOutOfMemory above the limit. */
-  hold(bytes: number): void {
-    this.heldBytes += bytes
-    const { memoryBytesMax } = this.limits
-    if (this.heldBytes > memoryBytesMax) {
-      throw new FaultError({ kind: 'ExecutionOutOfMemory', limitBytes: memoryBytesMax })
-    }
-  }
-
-  release(bytes: number): void {
-    this.heldBytes -= bytes
-  }
-
-  /** Before a run: nothing of the runs before it is held any more. */
-  releaseAll(): void {
-    this.heldBytes = 0
   }
 
   private timeOut(): never {

@@ -1,44 +1,17 @@
 /**
- * The EVM in WebAssembly (src/kernel) as the rest of this room uses it: an instance, its memory, and the questions it
- * asks back. Owns how values cross; what a transaction is, and what it pays, is transaction.ts.
+ * The EVM in WebAssembly (src/kernel) as the rest of this room uses it: an instance, its memory, and how values cross.
+ * Owns no rule: what a transaction or a message is, and what it pays, is transaction.ts and messageRun.ts.
  */
 
 import { randomBytes } from 'node:crypto'
 import { type ForkName, forkNames } from '../chain/forks.js'
-import { type Address, bytesToBigInt, type Hash32, toHash32 } from '../primitives/bytes.js'
-import { emptyTrieRoot } from '../primitives/keccak.js'
-import type { StateView } from '../state/stateView.js'
+import { equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
+import { emptyCodeHash } from '../primitives/keccak.js'
+import { exchange, KernelAnswers, type KernelHost } from './kernelHost.js'
+import { KernelMemory } from './kernelMemory.js'
 import { instantiateKernel, type KernelExports, type Offsets, readOffsets } from './kernelModule.js'
-
-/** Why a message failed; numbers as `Failure` in src/kernel/frames.ts. */
-export const failures = [
-  'none',
-  'outOfGas',
-  'stackUnderflow',
-  'stackOverflow',
-  'invalidOpcode',
-  'invalidJump',
-  'writeProtection',
-  'returnDataOutOfBounds',
-  'gasOverflow',
-  'depthReached',
-  'insufficientBalance',
-  'createCollision',
-  'codeTooLarge',
-  'codeStoreOutOfGas',
-  'invalidCode',
-  'initcodeTooLarge',
-  'precompileFailed',
-  'nonceOverflow',
-  'reverted',
-] as const
-export type KernelFailure = (typeof failures)[number]
-
-/** A precompiled contract: what it returns and the gas it used; undefined where it fails. */
-export type PrecompileRun = (
-  data: Uint8Array,
-  gas: bigint,
-) => { readonly output: Uint8Array; readonly gasUsed: bigint } | undefined
+import { type FailedInstruction, failures, type GasNeed, type KernelFailure } from './kernelOutcome.js'
 
 /** What a block gives its transactions. Words as numbers. */
 export interface BlockWords {
@@ -53,75 +26,63 @@ export interface BlockWords {
   readonly blobBaseFee: bigint
 }
 
-/** What the kernel asks while it runs. */
-export interface KernelHost {
-  readonly state: StateView
-  readonly ancestorHash: (number: number) => Hash32 | undefined
-  /** By the number that {@link Kernel.setPrecompile} gave a contract. */
-  readonly precompiles: ReadonlyMap<number, PrecompileRun>
-  mayGoOn(): boolean
-}
-
 export interface KernelLog {
   readonly address: Uint8Array
   readonly topics: readonly Uint8Array[]
   readonly data: Uint8Array
 }
 
-// Places as in src/kernel/layout.ts and logs.ts.
-const exchange = 0x1800
+// Places as in src/kernel/layout.ts, context.ts and logs.ts.
 const contextWords = 0x1b00
+const opcodeTable = 0x2000
+const stacks = 0x80000
+const heapStart = stacks + 1_025 * 1_024 * 32
 const logAt = { account: 4, topicCount: 8, dataLength: 12, topics: 16 }
+const addressAt = 64
+/** Blocks of sizes that are not in use again may double what the heap takes of the 4 GB. */
+const heapBytesMax = 3 * 2 ** 29
+/** StopReason.Memory of src/kernel/host.ts. */
+const outOfMemory = 1
 
 export class Kernel {
   readonly #exports: KernelExports
   readonly #at: Offsets
-  #bytes: Uint8Array
-  #view: DataView
-  #host: KernelHost | undefined
-  /** What a host function threw, to be thrown once the kernel is left. */
-  #thrown: { readonly error: unknown } | undefined
+  readonly #memory: KernelMemory
+  readonly #answers = new KernelAnswers()
+  #memoryBytesMax = 2 ** 28
 
   constructor() {
-    const guarded =
-      <A extends unknown[], R>(run: (...args: A) => R) =>
-      (...args: A): R => {
-        try {
-          return run(...args)
-        } catch (error) {
-          this.#thrown ??= { error }
-          throw error
-        }
-      }
-    this.#exports = instantiateKernel({
-      readAccount: guarded(() => this.#readAccount()),
-      readSlot: guarded(() => this.#readSlot()),
-      readCode: guarded(() => this.#readCode()),
-      readBlockHash: guarded((number: bigint) => this.#readBlockHash(Number(number))),
-      runPrecompile: guarded((id: number, input: number, length: number, gas: bigint) =>
-        this.#runPrecompile(id, input, length, gas),
-      ),
-      mayGoOn: guarded(() => (this.#host?.mayGoOn() ? 1 : 0)),
-    })
+    this.#exports = instantiateKernel(this.#answers)
     this.#at = readOffsets(this.#exports)
-    this.#bytes = new Uint8Array(this.#exports.memory.buffer)
-    this.#view = new DataView(this.#exports.memory.buffer)
+    this.#memory = new KernelMemory(this.#exports.memory)
+    this.#answers.answerWith(this.#exports, this.#memory)
     this.clear()
   }
 
-  /** Forgets all state. */
+  /** Forgets all state; handles hold no longer. */
   clear(): void {
     this.#exports.clear(randomBytes(8).readBigUInt64LE())
   }
 
-  /** Bytes that state, code, frames and logs may take together; a run that needs more is stopped. */
-  limitHeap(bytesMax: number): void {
-    this.#exports.limitHeap(bytesMax)
-  }
-
   /** Whom to ask from now on. Another state wants {@link clear} too. */
   attach(host: KernelHost): void {
-    this.#host = host
+    this.#answers.host = host
+  }
+
+  /** Bytes of rows and code that are held, and of what a run holds. */
+  get heldBytes(): number {
+    return this.#exports.heapBytes.value
+  }
+
+  /** Bytes that were in use at the same time once: WebAssembly gives none back. */
+  get grownBytes(): number {
+    return this.#exports.memory.buffer.byteLength - heapStart
+  }
+
+  /** Bytes that what follows may take beside what is held. */
+  limitMemory(bytesMax: number): void {
+    this.#memoryBytesMax = bytesMax
+    this.#exports.limitHeap(Math.min(this.heldBytes + bytesMax, heapBytesMax))
   }
 
   setFork(fork: ForkName): void {
@@ -130,23 +91,19 @@ export class Kernel {
 
   setBlock(words: BlockWords): void {
     const { coinbase, timestamp, number, random, gasLimit, chainId, baseFee, blobBaseFee } = words
-    this.#putWord(contextWords + 64, bytesToBigInt(coinbase))
-    this.#putWord(contextWords + 96, timestamp)
-    this.#putWord(contextWords + 128, number)
-    this.#putWord(contextWords + 160, random)
-    this.#putWord(contextWords + 192, gasLimit)
-    this.#putWord(contextWords + 224, chainId)
-    this.#putWord(contextWords + 256, baseFee)
-    this.#putWord(contextWords + 288, blobBaseFee)
+    this.#memory.putReversed(contextWords + 64, coinbase)
+    const rest = [timestamp, number, random, gasLimit, chainId, baseFee, blobBaseFee]
+    for (const [index, value] of rest.entries()) this.#memory.putWord(contextWords + 96 + index * 32, value)
   }
 
   /** Begins a transaction; what the one before it left is final. */
   begin(origin: Uint8Array, gasPrice: bigint, blobHashes: readonly Uint8Array[]): void {
     this.#exports.beginTransaction()
-    this.#putWord(contextWords, bytesToBigInt(origin))
-    this.#putWord(contextWords + 32, gasPrice)
-    const at = blobHashes.length === 0 ? 0 : this.#exports.placeInput(blobHashes.length * 32)
-    for (const [index, hash] of blobHashes.entries()) this.#putWord(at + index * 32, bytesToBigInt(hash))
+    this.#memory.putReversed(contextWords, origin)
+    this.#memory.putWord(contextWords + 32, gasPrice)
+    const at =
+      blobHashes.length === 0 ? 0 : this.#enter(() => this.#exports.placeInput(blobHashes.length * 32))
+    for (const [index, hash] of blobHashes.entries()) this.#memory.putReversed(at + index * 32, hash)
     this.#exports.setBlobHashes(at, blobHashes.length)
   }
 
@@ -154,72 +111,81 @@ export class Kernel {
     this.#exports.endAccounts()
   }
 
+  /** Takes back all that the transaction has changed. */
   revert(): void {
     this.#exports.revertTransaction()
   }
 
   /** A handle of an account. */
   account(address: Uint8Array): number {
-    this.#current.set(address, exchange)
-    return this.#exports.accountOf()
+    this.#memory.put(exchange, address)
+    return this.#enter(() => this.#exports.accountOf())
   }
 
   balanceOf(account: number): bigint {
-    return this.#wordAt(account + this.#at.balance)
+    return this.#memory.wordAt(account + this.#at.balance)
   }
 
   nonceOf(account: number): bigint {
-    return this.#dataView.getBigUint64(account + this.#at.nonce, true)
+    return this.#memory.view.getBigUint64(account + this.#at.nonce, true)
   }
 
   exists(account: number): boolean {
-    return this.#dataView.getUint32(account + this.#at.exists, true) !== 0
+    return this.#memory.uint32(account + this.#at.exists) !== 0
+  }
+
+  hasCode(account: number): boolean {
+    return !equalBytes(this.codeHashOf(account), emptyCodeHash)
   }
 
   codeHashOf(account: number): Hash32 {
-    return toHash32(this.#current.slice(account + this.#at.codeHash, account + this.#at.codeHash + 32))
+    return toHash32(this.#memory.slice(account + this.#at.codeHash, 32))
   }
 
   codeOf(account: number): Uint8Array {
-    const at = this.#exports.codeBytesOf(account)
-    return this.#current.slice(at, at + this.#exports.codeLengthOf(account))
+    const at = this.#enter(() => this.#exports.codeBytesOf(account))
+    return this.#memory.slice(at, this.#exports.codeLengthOf(account))
   }
 
-  setPrecompile(address: Uint8Array, number: number): void {
-    const account = this.account(address)
-    this.#dataView.setUint32(account + this.#at.precompile, number, true)
+  precompileOf(account: number): number {
+    return this.#memory.uint32(account + this.#at.precompile)
   }
 
   setNonce(account: number, nonce: bigint): void {
-    this.#exports.changeNonce(account, nonce)
+    this.#enter(() => this.#exports.changeNonce(account, nonce))
   }
 
   credit(account: number, wei: bigint): void {
-    this.#putBig(exchange, wei)
-    this.#exports.creditBalance(account)
+    this.#memory.putNumber(exchange, wei)
+    this.#enter(() => this.#exports.creditBalance(account))
   }
 
   debit(account: number, wei: bigint): void {
-    this.#putBig(exchange, wei)
-    this.#exports.debitBalance(account)
+    this.#memory.putNumber(exchange, wei)
+    this.#enter(() => this.#exports.debitBalance(account))
   }
 
   setCode(account: number, code: Uint8Array): void {
-    const at = this.#exports.placeInput(code.length)
-    this.#current.set(code, at)
-    this.#exports.changeCode(account, at, code.length)
+    this.#enter(() => {
+      const at = this.#exports.placeInput(code.length)
+      this.#memory.put(at, code)
+      this.#exports.changeCode(account, at, code.length)
+    })
   }
 
   warm(account: number): void {
-    this.#exports.warmAccount(account)
+    this.#enter(() => this.#exports.warmAccount(account))
   }
 
   warmSlot(account: number, key: Uint8Array): void {
-    this.#current.set(key, exchange)
-    this.#exports.warmSlotOf(this.#exports.slotOf(account))
+    this.#memory.put(exchange, key)
+    this.#enter(() => this.#exports.warmSlotOf(this.#exports.slotOf(account)))
   }
 
-  /** Runs a message to the end. `to` undefined: a creation by the nonce. */
+  /**
+   * Runs a message to the end. `to` undefined: a creation by the nonce. Throws what an answer of the host threw, and
+   * FaultError ExecutionOutOfMemory; the kernel is empty then.
+   */
   run(
     sender: number,
     to: number | undefined,
@@ -228,172 +194,150 @@ export class Kernel {
     data: Uint8Array,
     gas: bigint,
   ): { readonly failure: KernelFailure; readonly gasLeft: bigint } {
-    const input = this.#exports.placeInput(data.length)
-    this.#current.set(data, input)
-    this.#putBig(exchange, value)
-    try {
+    return this.#enter(() => {
+      const input = this.#exports.placeInput(data.length)
+      this.#memory.put(input, data)
+      this.#memory.putNumber(exchange, value)
       if (to === undefined) this.#exports.runCreation(sender, nonce, input, data.length, gas)
       else this.#exports.runCall(sender, to, input, data.length, gas)
-    } catch (error) {
-      const thrown = this.#thrown
-      this.#thrown = undefined
-      throw thrown === undefined ? error : thrown.error
-    }
-    return {
-      failure: failures[this.#exports.why.value as number] as KernelFailure,
-      gasLeft: this.#exports.gasLeft.value as bigint,
-    }
+      return {
+        failure: failures[this.#exports.why.value] as KernelFailure,
+        gasLeft: this.#exports.gasLeft.value,
+      }
+    })
   }
 
   get refund(): bigint {
-    return this.#exports.refund.value as bigint
+    return this.#exports.refund.value
   }
 
   get output(): Uint8Array {
-    const at = this.#exports.returned.value as number
-    return this.#current.slice(at, at + (this.#exports.returnedLength.value as number))
+    return this.#memory.slice(this.#exports.returned.value, this.#exports.returnedLength.value)
+  }
+
+  /** Of a run that succeeded. */
+  get need(): GasNeed {
+    const { neededGas, isLinear, bindsOutermost } = this.#exports
+    return {
+      frameGas: neededGas.value,
+      isLinear: isLinear.value !== 0,
+      bindsOutermost: bindsOutermost.value !== 0,
+    }
+  }
+
+  /** Before Homestead: the creation succeeded, but its contract stays without code for want of gas. */
+  get lacksCode(): boolean {
+    return this.#exports.lacksCode.value !== 0
+  }
+
+  /** Length of the code of a creation that failed for it. */
+  get refusedCodeBytes(): number {
+    return this.#exports.refusedCodeBytes.value
+  }
+
+  get failedInstruction(): FailedInstruction {
+    const { failedOpcode, failedStackWords, failedGas, failedCold, memoryBytesBefore } = this.#exports
+    const stackWords = failedStackWords.value
+    const entry = opcodeTable + failedOpcode.value * 8
+    const stackLeast = this.#memory.view.getUint16(entry + 2, true) / 32
+    const operands: bigint[] = []
+    for (let i = 1; i <= Math.min(7, stackWords); i++) {
+      operands.push(this.#memory.wordAt(stacks + (stackWords - i) * 32))
+    }
+    return {
+      opcode: failedOpcode.value,
+      stackWords,
+      stackLeast,
+      stackMost: stackLeast + this.#memory.uint32(entry + 4) / 32,
+      operands,
+      gas: failedGas.value,
+      staticGas: this.#memory.view.getUint16(entry, true),
+      isCold: failedCold.value !== 0,
+      memoryBytes: memoryBytesBefore.value,
+    }
   }
 
   get logs(): KernelLog[] {
     const logs: KernelLog[] = []
-    const view = this.#dataView
-    for (let at = this.#exports.newestLog.value as number; at !== 0; at = view.getUint32(at, true)) {
+    const memory = this.#memory
+    for (let at = this.#exports.newestLog.value; at !== 0; at = memory.uint32(at)) {
       const topics: Uint8Array[] = []
-      for (let i = 0; i < view.getUint32(at + logAt.topicCount, true); i++) {
-        topics.push(this.#current.slice(at + logAt.topics + i * 32, at + logAt.topics + i * 32 + 32))
+      for (let i = 0; i < memory.uint32(at + logAt.topicCount); i++) {
+        topics.push(memory.slice(at + logAt.topics + i * 32, 32))
       }
-      const length = view.getUint32(at + logAt.dataLength, true)
       const data = at + logAt.topics + topics.length * 32
       logs.push({
-        address: this.addressOf(view.getUint32(at + logAt.account, true)),
+        address: this.addressOf(memory.uint32(at + logAt.account)),
         topics,
-        data: this.#current.slice(data, data + length),
+        data: memory.slice(data, memory.uint32(at + logAt.dataLength)),
       })
     }
     return logs.reverse()
   }
 
+  /** Addresses and slots (address, key) that the transaction's instructions named, in no order. */
+  readSeen(): {
+    readonly addresses: Uint8Array[]
+    readonly slots: (readonly [address: Uint8Array, key: Uint8Array])[]
+  } {
+    const at = this.#enter(() => this.#exports.seen())
+    const handles = (from: number): number[] =>
+      Array.from({ length: this.#memory.uint32(from) }, (_, index) =>
+        this.#memory.uint32(from + 4 + index * 4),
+      )
+    const accounts = handles(at)
+    const slots = handles(at + 4 + accounts.length * 4)
+    return {
+      addresses: accounts.map((account) => this.addressOf(account)),
+      slots: slots.map((slot) => [
+        this.addressOf(this.#memory.uint32(slot + this.#at.account)),
+        this.#memory.reversed(slot + this.#at.key),
+      ]),
+    }
+  }
+
   /** Every account that changed since this was asked last, as handles. */
   *takeChanged(): Generator<number> {
-    for (
-      let at = this.#exports.takeListed();
-      at !== 0;
-      at = this.#dataView.getUint32(at + this.#at.nextListed, true)
-    ) {
+    for (let at = this.#exports.takeListed(); at !== 0; at = this.#memory.uint32(at + this.#at.nextListed)) {
       yield at
     }
   }
 
   addressOf(account: number): Uint8Array {
-    return this.#reversed(account + 64).subarray(12)
+    return this.#memory.reversed(account + addressAt).subarray(12)
   }
 
   /** Whether slots that the state below has of the account are gone. */
   isWiped(account: number): boolean {
-    return this.#dataView.getUint32(account + this.#at.incarnation, true) !== 0
+    return this.#memory.uint32(account + this.#at.incarnation) !== 0
   }
 
   /** Key and value of each slot of the account that was touched, 32 bytes each. */
   *slotsOf(account: number): Generator<readonly [Uint8Array, Uint8Array]> {
-    const view = this.#dataView
-    const incarnation = view.getUint32(account + this.#at.incarnation, true)
-    let at = view.getUint32(account + this.#at.slots, true)
-    for (; at !== 0; at = view.getUint32(at + this.#at.nextOfAccount, true)) {
-      const isCurrent = view.getUint32(at + this.#at.slotIncarnation, true) === incarnation
-      yield [
-        this.#reversed(at + this.#at.key),
-        isCurrent ? this.#reversed(at + this.#at.value) : new Uint8Array(32),
-      ]
+    const memory = this.#memory
+    const incarnation = memory.uint32(account + this.#at.incarnation)
+    let at = memory.uint32(account + this.#at.slots)
+    for (; at !== 0; at = memory.uint32(at + this.#at.nextOfAccount)) {
+      const isCurrent = memory.uint32(at + this.#at.slotIncarnation) === incarnation
+      const value = isCurrent ? memory.reversed(at + this.#at.value) : new Uint8Array(32)
+      yield [memory.reversed(at + this.#at.key), value]
     }
   }
 
-  get #current(): Uint8Array {
-    if (this.#bytes.length === 0) this.#refresh()
-    return this.#bytes
-  }
-
-  get #dataView(): DataView {
-    if (this.#bytes.length === 0) this.#refresh()
-    return this.#view
-  }
-
-  #refresh(): void {
-    this.#bytes = new Uint8Array(this.#exports.memory.buffer)
-    this.#view = new DataView(this.#exports.memory.buffer)
-  }
-
-  #putWord(at: number, value: bigint): void {
-    const view = this.#dataView
-    for (let limb = 0; limb < 4; limb++)
-      view.setBigUint64(at + limb * 8, BigInt.asUintN(64, value >> BigInt(limb * 64)), true)
-  }
-
-  #putBig(at: number, value: bigint): void {
-    const view = this.#dataView
-    for (let limb = 0; limb < 4; limb++)
-      view.setBigUint64(at + 24 - limb * 8, BigInt.asUintN(64, value >> BigInt(limb * 64)))
-  }
-
-  #wordAt(at: number): bigint {
-    const view = this.#dataView
-    let value = 0n
-    for (let limb = 3; limb >= 0; limb--) value = (value << 64n) | view.getBigUint64(at + limb * 8, true)
-    return value
-  }
-
-  #reversed(at: number): Uint8Array {
-    return this.#current.slice(at, at + 32).reverse()
-  }
-
-  #readAccount(): number {
-    const address = this.#current.slice(exchange, exchange + 20) as Uint8Array as Address
-    const account = this.#host?.state.account(address)
-    if (account === undefined) return 0
-    this.#dataView.setBigUint64(exchange, account.nonce)
-    this.#putBig(exchange + 8, account.balance)
-    const bytes = this.#current
-    bytes.set(account.codeHash, exchange + 40)
-    bytes[exchange + 72] = Buffer.compare(account.storageRoot, emptyTrieRoot) === 0 ? 0 : 1
-    return 1
-  }
-
-  #readSlot(): number {
-    const bytes = this.#current
-    const address = bytes.slice(exchange, exchange + 20) as Uint8Array as Address
-    const value = this.#host?.state.slot(address, toHash32(bytes.slice(exchange + 20, exchange + 52)))
-    if (value === undefined) return 0
-    bytes.fill(0, exchange, exchange + 32)
-    bytes.set(value, exchange + 32 - value.length)
-    return 1
-  }
-
-  #readCode(): number {
-    const hash = toHash32(this.#current.slice(exchange, exchange + 32))
-    const code = this.#host?.state.code(hash)
-    if (code === undefined) throw new Error('code is missing')
-    const at = this.#exports.placeCode(code.length)
-    this.#current.set(code, at)
-    return at
-  }
-
-  #readBlockHash(number: number): number {
-    const hash = this.#host?.ancestorHash(number)
-    if (hash === undefined) return 0
-    this.#current.set(hash, exchange)
-    return 1
-  }
-
-  #runPrecompile(number: number, input: number, length: number, gas: bigint): bigint {
-    const run = this.#host?.precompiles.get(number)
-    if (run === undefined) throw new Error(`there is no precompiled contract ${number}`)
-    const result = run(this.#current.slice(input, input + length), gas)
-    if (result === undefined) return -1n
-    // A price may be beyond 64 bits.
-    if (result.gasUsed > gas) return gas + 1n
-    if (result.output.length > 0) {
-      const at = this.#exports.placeOutput(result.output.length)
-      this.#current.set(result.output, at)
+  /** Enters the kernel. A trap leaves behind what nobody can use, so everything is forgotten then. */
+  #enter<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      const { thrown } = this.#answers
+      const isOutOfMemory = this.#exports.stopReason.value === outOfMemory
+      this.#answers.thrown = undefined
+      this.clear()
+      if (isOutOfMemory) {
+        throw new FaultError({ kind: 'ExecutionOutOfMemory', limitBytes: this.#memoryBytesMax })
+      }
+      if (thrown !== undefined) throw thrown.error
+      throw new Error('the EVM kernel has trapped', { cause: error })
     }
-    return result.gasUsed
   }
 }

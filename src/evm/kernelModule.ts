@@ -33,6 +33,15 @@ export interface KernelExports {
   readonly stopReason: Global<number>
   readonly failedOpcode: Global<number>
   readonly failedStackWords: Global<number>
+  readonly failedGas: Global<bigint>
+  readonly failedCold: Global<number>
+  readonly memoryBytesBefore: Global<number>
+  readonly lacksCode: Global<number>
+  readonly refusedCodeBytes: Global<number>
+  readonly neededGas: Global<bigint>
+  readonly isLinear: Global<number>
+  readonly bindsOutermost: Global<number>
+  readonly heapBytes: Global<number>
   clear(seed: bigint): void
   setFork(fork: number): void
   limitHeap(bytes: number): void
@@ -58,6 +67,7 @@ export interface KernelExports {
   runCall(sender: number, to: number, input: number, length: number, gas: bigint): void
   runCreation(sender: number, nonce: bigint, initcode: number, length: number, gas: bigint): void
   takeListed(): number
+  seen(): number
 }
 
 const members = [
@@ -69,6 +79,7 @@ const members = [
   'incarnation',
   'precompile',
   'nextListed',
+  'account',
   'slots',
   'key',
   'value',

@@ -1,35 +1,27 @@
 /**
- * One message run once: `run(message, state, gas limit) → outcome`, the primitive below calls, estimates and access
- * lists, and all that an engine in place of this one has to offer. Owns what happens around execution: paying,
- * warm addresses, authorizations, refunds, the words for failures. Changes nothing but its own overlay.
+ * One message run once: `run(message, kernel, gas limit) → outcome`, the primitive below calls, estimates and access
+ * lists. Owns what happens around execution: paying, warm addresses, authorizations, refunds, the words for failures.
+ * The kernel is afterwards as it was before, but for what it has learned of the state.
  */
-import { EVMError, type EVMResult, type PrecompileFunc } from '@ethereumjs/evm'
-import { Account as EvmAccount, Address as EvmAddress } from '@ethereumjs/util'
 import { includesFork } from '../chain/forks.js'
-import { bytesToHex, hexDigits } from '../primitives/bytes.js'
-import type { StateView } from '../state/stateView.js'
+import { bytesToBigInt } from '../primitives/bytes.js'
 import type { AccessRecorder } from './accessRecorder.js'
-import { applyAuthorizations, type SignedAuthorization } from './authorizations.js'
-import type { CallEvm } from './callEvm.js'
-import type { OpcodeEntry, RunState } from './frameLoop.js'
-import type { GasNeed } from './gasRecorder.js'
-import { invalidOpcodeReason, payingFailure } from './haltReasons.js'
+import { applyAuthorizations, type SignedAuthorization, warmDelegate } from './authorizations.js'
+import { codeSizeReason, invalidOpcodeReason, payingFailure, stackReason } from './haltReasons.js'
 import type { JobWatch } from './jobWatch.js'
-import { JournaledState } from './journaledState.js'
+import type { Kernel, KernelLog } from './kernel.js'
+import type { GasNeed, KernelFailure } from './kernelOutcome.js'
 import type { PricedMessage } from './messageChecks.js'
-import { PrecompileError } from './precompileFailures.js'
+import { refusalReason } from './precompiles/precompiles.js'
 
 /** What a run takes beside the message. */
 export interface RunInput {
-  readonly evm: CallEvm
-  /** The state before the message. */
-  readonly state: StateView
+  /** Holds the state before the message, and may hold more of it afterwards. */
+  readonly kernel: Kernel
+  readonly chainId: bigint
   readonly gasLimit: bigint
   readonly watch: JobWatch
-  readonly precompiles: ReadonlyMap<string, PrecompileFunc>
   readonly authorizations: readonly SignedAuthorization[]
-  /** Whether to find out what gas the run needs. */
-  readonly recordsGas: boolean
   readonly accesses: AccessRecorder | undefined
 }
 
@@ -40,13 +32,6 @@ export type Failure =
   | { readonly kind: 'outOfGas'; readonly why: string }
   | { readonly kind: 'other'; readonly why: string }
 
-export interface MessageLog {
-  /** 20 bytes. */
-  readonly address: Uint8Array
-  readonly topics: readonly Uint8Array[]
-  readonly data: Uint8Array
-}
-
 export interface RunOutcome {
   /** Undefined for success. */
   readonly failure: Failure | undefined
@@ -54,131 +39,138 @@ export interface RunOutcome {
   readonly returnData: Uint8Array
   /** As a receipt would say: after refunds, at least the floor. */
   readonly gasUsed: bigint
-  readonly logs: readonly MessageLog[]
-  /** Recorded on success where it was asked for. */
+  readonly logs: readonly KernelLog[]
+  /** Undefined for a failure. */
   readonly need: GasNeed | undefined
 }
 
 const nonceMax = 2n ** 64n - 1n
 
 /** Runs a message whose gas limit has been checked. Errors of the watch and of the store pass through. */
-export async function runMessage(priced: PricedMessage, input: RunInput): Promise<RunOutcome> {
-  const { message, sender, context, gasPrice } = priced
-  const { evm, gasLimit, watch } = input
-  const state = new JournaledState(input.state)
-  const gas = input.recordsGas ? evm.createGasRecorder() : undefined
-  watch.releaseAll()
+export function runMessage(priced: PricedMessage, input: RunInput): RunOutcome {
+  const { kernel, watch } = input
   watch.look()
-  const { accesses, precompiles } = input
-  evm.attach({ state, watch, gas, accesses, ancestorHash: context.ancestorHash, precompiles })
-  warmAddresses(priced, input)
-  const from = new EvmAddress(sender)
-  const account = (await state.getAccount(from)) ?? new EvmAccount()
-  if (message.to === undefined && account.nonce >= nonceMax) {
+  setBlock(priced, input)
+  kernel.begin(priced.sender, priced.gasPrice, priced.message.blobVersionedHashes ?? [])
+  try {
+    return runBegun(priced, input)
+  } finally {
+    kernel.revert()
+  }
+}
+
+function runBegun(priced: PricedMessage, input: RunInput): RunOutcome {
+  const { message, intrinsicGas, gasPrice, context } = priced
+  const { kernel, gasLimit, watch, accesses } = input
+  const sender = kernel.account(priced.sender)
+  const nonce = kernel.nonceOf(sender)
+  if (message.to === undefined && nonce >= nonceMax) {
     const failure: Failure = { kind: 'other', why: 'nonce uint64 overflow' }
     return { failure, returnData: new Uint8Array(0), gasUsed: gasLimit, logs: [], need: undefined }
   }
-  account.nonce++
-  account.balance -= gasLimit * gasPrice + priced.blobCost
-  await evm.journal.putAccount(from, account)
-  const refund = await applyAuthorizations(evm, input.authorizations)
-  const result = await evm.runCall({
-    block: evmBlock(priced),
-    gasPrice,
-    caller: from,
-    gasLimit: gasLimit - priced.intrinsicGas,
-    ...(message.to === undefined ? {} : { to: new EvmAddress(message.to) }),
-    value: message.value,
-    data: message.data,
-    blobVersionedHashes: (message.blobVersionedHashes ?? []).map(bytesToHex),
-    skipNonceIncrement: true,
-  })
-  return toOutcome(priced, result, refund, gas?.need, input)
-}
-
-function toOutcome(
-  { intrinsicGas, floorGas, context }: PricedMessage,
-  { execResult }: EVMResult,
-  authorizationRefund: bigint,
-  need: GasNeed | undefined,
-  { evm, watch }: RunInput,
-): RunOutcome {
-  const spent = intrinsicGas + execResult.executionGasUsed
-  const refundMax = spent / (includesFork(context.fork, 'london') ? 5n : 2n)
-  const refund = authorizationRefund + (execResult.gasRefund ?? 0n)
-  const afterRefund = spent - (refund < refundMax ? refund : refundMax)
-  const failure = toFailure(execResult, evm, watch)
+  const to = message.to === undefined ? undefined : kernel.account(message.to)
+  if (includesFork(context.fork, 'berlin')) warmFromStart(priced, kernel, sender, to)
+  kernel.setNonce(sender, nonce + 1n)
+  kernel.debit(sender, gasLimit * gasPrice + priced.blobCost)
+  const refund = applyAuthorizations(kernel, input.authorizations, watch)
+  if (to !== undefined && includesFork(context.fork, 'prague')) warmDelegate(kernel, to)
+  const { failure: why, gasLeft } = kernel.run(
+    sender,
+    to,
+    nonce,
+    message.value,
+    message.data,
+    gasLimit - intrinsicGas,
+  )
+  const lacksCode = why === 'none' && to === undefined && kernel.lacksCode
+  const failure = lacksCode ? 'codeStoreOutOfGas' : why
+  if (accesses !== undefined) recordAccesses(kernel, accesses)
   return {
-    failure,
-    returnData: execResult.returnValue,
-    gasUsed: afterRefund < floorGas ? floorGas : afterRefund,
-    logs: (execResult.logs ?? []).map(([address, topics, data]) => ({ address, topics, data })),
-    need: failure === undefined ? need : undefined,
+    failure: toFailure(failure, priced, input, to),
+    returnData: kernel.output,
+    gasUsed: gasUsedOf(priced, gasLimit - gasLeft, refund + kernel.refund),
+    logs: kernel.logs,
+    need: failure === 'none' ? kernel.need : undefined,
   }
 }
 
-const failureTexts: ReadonlyMap<string, string> = new Map([
-  [EVMError.errorMessages.STATIC_STATE_CHANGE, 'write protection'],
-  [EVMError.errorMessages.CREATE_COLLISION, 'contract address collision'],
-  // Of a creation in Frontier.
-  [EVMError.errorMessages.CODESTORE_OUT_OF_GAS, 'contract creation code storage out of gas'],
-])
-
-function toFailure(
-  { exceptionError, runState }: EVMResult['execResult'],
-  evm: CallEvm,
-  watch: JobWatch,
-): Failure | undefined {
-  if (exceptionError === undefined) return undefined
-  if (exceptionError instanceof PrecompileError) return { kind: 'other', why: exceptionError.why(watch) }
-  const error: string = exceptionError.error
-  if (error === EVMError.errorMessages.REVERT) return { kind: 'reverted' }
-  if (error === EVMError.errorMessages.OUT_OF_GAS) {
-    if (runState === undefined) return { kind: 'outOfGas', why: 'out of gas' }
-    const state = runState as unknown as RunState
-    const entry = evm.opcodeTable[state.opCode] as OpcodeEntry
-    const { isOutOfGas, why } = payingFailure(state, entry, evm.fork, evm.callFacts)
-    return { kind: isOutOfGas ? 'outOfGas' : 'other', why }
-  }
-  // The library appends where it was.
-  if (error.startsWith(EVMError.errorMessages.INVALID_JUMP))
-    return { kind: 'other', why: 'invalid jump destination' }
-  if (error === EVMError.errorMessages.INVALID_OPCODE && runState !== undefined) {
-    return { kind: 'other', why: invalidOpcodeReason(runState.opCode) }
-  }
-  return { kind: 'other', why: failureTexts.get(error) ?? error }
+function setBlock({ context }: PricedMessage, { kernel, chainId }: RunInput): void {
+  kernel.setBlock({
+    ...context,
+    random: includesFork(context.fork, 'paris') ? bytesToBigInt(context.prevRandao) : context.difficulty,
+    chainId,
+    // Overrides may choose a fork with the instruction for a block without the fee.
+    baseFee: context.baseFee ?? 0n,
+    blobBaseFee: context.blobBaseFee ?? 0n,
+  })
 }
 
 /** Addresses that are warm from the start (EIP-2929, EIP-3651), and the access list (EIP-2930). */
-function warmAddresses({ message, sender, context }: PricedMessage, { evm }: RunInput): void {
-  const { journal } = evm
-  if (!includesFork(context.fork, 'berlin')) return
-  for (const address of evm.ownPrecompiles.keys()) journal.addAlwaysWarmAddress(address)
-  journal.addAlwaysWarmAddress(hexDigits(sender))
-  if (message.to !== undefined) journal.addAlwaysWarmAddress(hexDigits(message.to))
-  if (includesFork(context.fork, 'shanghai')) journal.addAlwaysWarmAddress(hexDigits(context.coinbase))
+function warmFromStart(
+  { message, context }: PricedMessage,
+  kernel: Kernel,
+  sender: number,
+  to: number | undefined,
+): void {
+  kernel.warm(sender)
+  if (to !== undefined) kernel.warm(to)
+  if (includesFork(context.fork, 'shanghai')) kernel.warm(kernel.account(context.coinbase))
   for (const { address, storageKeys } of message.accessList ?? []) {
-    const digits = hexDigits(address)
-    journal.addAlwaysWarmAddress(digits)
-    for (const slot of storageKeys) journal.addAlwaysWarmSlot(digits, hexDigits(slot))
+    const account = kernel.account(address)
+    kernel.warm(account)
+    for (const slot of storageKeys) kernel.warmSlot(account, slot)
   }
 }
 
-type EvmBlock = NonNullable<Parameters<CallEvm['runCall']>[0]['block']>
+function recordAccesses(kernel: Kernel, accesses: AccessRecorder): void {
+  const { addresses, slots } = kernel.readSeen()
+  for (const address of addresses) accesses.touchAddress(address)
+  for (const [address, slot] of slots) accesses.touchSlot(address, slot)
+}
 
-function evmBlock({ context }: PricedMessage): EvmBlock {
-  const { number, timestamp, difficulty, prevRandao, gasLimit, coinbase, baseFee, blobBaseFee } = context
-  return {
-    header: {
-      number,
-      timestamp,
-      difficulty,
-      prevRandao,
-      gasLimit,
-      coinbase: new EvmAddress(coinbase),
-      // Overrides may choose a fork with the instruction for a block without the fee.
-      baseFeePerGas: baseFee ?? 0n,
-      getBlobGasPrice: () => blobBaseFee,
-    },
+function gasUsedOf({ floorGas, context }: PricedMessage, spent: bigint, refund: bigint): bigint {
+  const refundMax = spent / (includesFork(context.fork, 'london') ? 5n : 2n)
+  const afterRefund = spent - (refund < refundMax ? refund : refundMax)
+  return afterRefund < floorGas ? floorGas : afterRefund
+}
+
+/** Failures that have the same words whatever led to them. */
+const failureTexts: Partial<Record<KernelFailure, string>> = {
+  invalidJump: 'invalid jump destination',
+  writeProtection: 'write protection',
+  returnDataOutOfBounds: 'return data out of bounds',
+  createCollision: 'contract address collision',
+  codeStoreOutOfGas: 'contract creation code storage out of gas',
+  invalidCode: 'invalid code: must not begin with 0xef',
+}
+
+function toFailure(
+  failure: KernelFailure,
+  { message, context }: PricedMessage,
+  { kernel, watch }: RunInput,
+  to: number | undefined,
+): Failure | undefined {
+  if (failure === 'none') return undefined
+  if (failure === 'reverted') return { kind: 'reverted' }
+  const other = (why: string): Failure => ({ kind: 'other', why })
+  switch (failure) {
+    case 'outOfGas':
+    case 'gasOverflow':
+    case 'initcodeTooLarge': {
+      if (to !== undefined && kernel.precompileOf(to) !== 0) return { kind: 'outOfGas', why: 'out of gas' }
+      const { isOutOfGas, why } = payingFailure(kernel.failedInstruction, context.fork)
+      return isOutOfGas ? { kind: 'outOfGas', why } : other(why)
+    }
+    case 'stackUnderflow':
+    case 'stackOverflow':
+      return other(stackReason(kernel.failedInstruction))
+    case 'invalidOpcode':
+      return other(invalidOpcodeReason(kernel.failedInstruction.opcode))
+    case 'codeTooLarge':
+      return other(codeSizeReason(kernel.refusedCodeBytes))
+    case 'precompileFailed':
+      return other(refusalReason(kernel.precompileOf(to as number), message.data, watch))
+    default:
+      return other(failureTexts[failure] ?? failure)
   }
 }

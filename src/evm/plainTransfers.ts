@@ -5,7 +5,7 @@
  */
 import type { ForkSchedule } from '../chain/forks.js'
 import type { Address } from '../primitives/bytes.js'
-import { type Account, hasCode } from '../state/account.js'
+import { hasCode } from '../state/account.js'
 import type { StateView } from '../state/stateView.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { BlockContexts, type ResolvedContext } from './blockContext.js'
@@ -20,14 +20,11 @@ import { startGas } from './messageChecks.js'
  */
 const dataBytesMax = 4_096
 
-const wordEnd = 2n ** 256n
-
 /** What such a message is answered from. */
 interface PlainTransfer {
   readonly resolved: ResolvedContext
   /** Wei of the sender. */
   readonly balance: bigint
-  readonly recipient: Account | undefined
 }
 
 export class PlainTransfers {
@@ -51,8 +48,6 @@ export class PlainTransfers {
   call(request: ExecutionRequest): boolean {
     const transfer = this.find(request)
     if (transfer === undefined) return false
-    // A sum beyond 256 bits is a failure in execution.
-    if ((transfer.recipient?.balance ?? 0n) + request.message.value >= wordEnd) return false
     startCall(request, transfer.resolved.context, transfer.balance)
     return true
   }
@@ -69,9 +64,8 @@ export class PlainTransfers {
     if (status === 'side') return undefined
     const resolved = this.contexts.read(block)
     const state: StateView = openState[status](this.store, block.number, resolved.stateRoot)
-    const recipient = state.account(to as Address)
-    if (hasCode(recipient)) return undefined
-    return { resolved, recipient, balance: state.account((from ?? zeroAddress) as Address)?.balance ?? 0n }
+    if (hasCode(state.account(to as Address))) return undefined
+    return { resolved, balance: state.account((from ?? zeroAddress) as Address)?.balance ?? 0n }
   }
 }
 

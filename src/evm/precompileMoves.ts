@@ -1,11 +1,32 @@
-import type { PrecompileFunc } from '@ethereumjs/evm'
-import { hexDigits } from '../primitives/bytes.js'
+import type { ForkName } from '../chain/forks.js'
+import { mapKey } from '../primitives/bytes.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
 import { FaultError } from '../primitives/faults.js'
 import type { AccountOverride } from './execution.js'
+import type { JobWatch } from './jobWatch.js'
+import type { PrecompileSet } from './kernelHost.js'
+import { precompileAddress, precompileNumbers, precompileRuns } from './precompiles/precompiles.js'
 
-/** Precompiled contracts by address, hex digits. */
-export type Precompiles = ReadonlyMap<string, PrecompileFunc>
+/** Numbers of precompiled contracts by address, by {@link mapKey}. */
+export type Precompiles = ReadonlyMap<string, number>
+
+const own = new Map<ForkName, Precompiles>()
+
+/** The contracts of a fork where no override has changed them. */
+export function ownPrecompiles(fork: ForkName): Precompiles {
+  let found = own.get(fork)
+  if (found === undefined) {
+    found = new Map(precompileNumbers(fork).map((number) => [mapKey(precompileAddress(number)), number]))
+    own.set(fork, found)
+  }
+  return found
+}
+
+/** The contracts of a fork as the kernel takes them. A block has no watch. */
+export function forkPrecompiles(fork: ForkName, watch: JobWatch | undefined): PrecompileSet {
+  const numbers = ownPrecompiles(fork)
+  return { numbers, warm: numbers, runs: precompileRuns(fork, watch) }
+}
 
 /**
  * Precompiled contracts as overrides leave them: one that is overridden becomes an ordinary account, one that is
@@ -14,14 +35,14 @@ export type Precompiles = ReadonlyMap<string, PrecompileFunc>
 export function movePrecompiles(own: Precompiles, overrides: readonly AccountOverride[]): Precompiles {
   if (overrides.length === 0) return own
   const moved = new Map(own)
-  const overridden = new Set(overrides.map(({ address }) => hexDigits(address)))
+  const overridden = new Set(overrides.map(({ address }) => mapKey(address)))
   // In go-ethereum's order, so that the last of two moves to one place is the same.
   const inOrder = [...overrides].sort((a, b) => Buffer.compare(a.address, b.address))
   for (const { address, movePrecompileTo: target } of inOrder) {
-    const from = hexDigits(address)
+    const from = mapKey(address)
     const contract = own.get(from)
     if (target !== undefined) {
-      const to = hexDigits(target)
+      const to = mapKey(target)
       if (contract === undefined) throw refused(`account ${toChecksumAddress(address)} is not a precompile`)
       if (overridden.has(to)) {
         throw refused(`account ${toChecksumAddress(target)} is already overridden`)

@@ -12,10 +12,15 @@ import {
   shapeOfData,
   transactionGasMax,
 } from '../chain/intrinsicGas.js'
-import { concatBytes } from '../primitives/bytes.js'
-import { isDelegation, type SignedAuthorization } from './authorizations.js'
+import {
+  applyAuthorizations,
+  isDelegation,
+  type SignedAuthorization,
+  warmDelegate,
+} from './authorizations.js'
 import type { AccessListEntry } from './execution.js'
-import type { BlockWords, Kernel, KernelFailure, KernelLog } from './kernel.js'
+import type { BlockWords, Kernel, KernelLog } from './kernel.js'
+import type { KernelFailure } from './kernelOutcome.js'
 
 export interface Transaction {
   readonly type: number
@@ -53,8 +58,6 @@ const nonceMax = 2n ** 64n - 1n
 const blobVersion = 1
 /** EIP-7594. */
 const blobsOfTransactionMax = 6
-const delegationPrefix = Uint8Array.of(0xef, 0x01, 0x00)
-const authorityRefund = 12_500n
 
 /** Throws {@link InvalidTransactionError}; `gasAvailable` is what the block has left. */
 export function runTransaction(
@@ -64,7 +67,6 @@ export function runTransaction(
   blobs: BlobParameters | undefined,
   gasAvailable: bigint,
   tx: Transaction,
-  precompiles: readonly Uint8Array[],
 ): TransactionOutcome {
   const isSince = (name: ForkName) => includesFork(fork, name)
   checkType(tx, fork)
@@ -117,7 +119,6 @@ export function runTransaction(
   if (isSince('berlin')) {
     kernel.warm(sender)
     if (to !== undefined) kernel.warm(to)
-    for (const address of precompiles) kernel.warm(kernel.account(address))
     for (const { address, storageKeys } of tx.accessList) {
       const account = kernel.account(address)
       kernel.warm(account)
@@ -167,29 +168,6 @@ function checkBlobs(
     if (hash[0] !== blobVersion) refuse('blob hash has an invalid version')
   }
   if (tx.maxFeePerBlobGas < block.blobBaseFee) refuse('max fee per blob gas less than block blob gas fee')
-}
-
-/** EIP-7702. Returns the gas to be given back. */
-function applyAuthorizations(kernel: Kernel, list: readonly SignedAuthorization[]): bigint {
-  let refund = 0n
-  for (const { authorization, authority } of list) {
-    const account = kernel.account(authority)
-    kernel.warm(account)
-    const code = kernel.codeOf(account)
-    if (code.length > 0 && !isDelegation(code)) continue
-    if (kernel.nonceOf(account) !== authorization.nonce) continue
-    if (kernel.exists(account)) refund += authorityRefund
-    const clears = authorization.address.every((byte) => byte === 0)
-    kernel.setCode(account, clears ? new Uint8Array(0) : concatBytes(delegationPrefix, authorization.address))
-    kernel.setNonce(account, authorization.nonce + 1n)
-  }
-  return refund
-}
-
-/** Whom the recipient's code stands for is warm from the beginning (EIP-7702). */
-function warmDelegate(kernel: Kernel, to: number): void {
-  const code = kernel.codeOf(to)
-  if (isDelegation(code)) kernel.warm(kernel.account(code.subarray(3)))
 }
 
 function refuse(why: string): never {

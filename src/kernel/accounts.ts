@@ -27,12 +27,13 @@ export class Account extends Record {
   incarnation: u32
   /** Number of its precompiled contract; 0 for none. */
   precompile: u32
+  /** Each transaction finds it warm. */
+  isAlwaysWarm: u32
   /** In the list of accounts that changed. */
   isListed: u32
   nextListed: Account | null
   /** Records of its slots, a list. */
   slots: Slot | null
-  pad: u32
   nonce: u64
 
   /** A word. */
@@ -129,6 +130,8 @@ function loadAccount(address: usize): Account {
     memory.copy(account.codeHash, exchange + 40, 32)
     account.hasStorage = load<u8>(exchange, 72)
   } else memory.copy(account.codeHash, emptyCodeHash, 32)
+  account.precompile = load<u32>(exchange, 76)
+  account.isAlwaysWarm = load<u8>(exchange, 73)
   return account
 }
 
@@ -186,6 +189,32 @@ export function hasCode(account: Account): bool {
 /** EIP-161: nonce, balance and code are nothing. */
 export function isEmpty(account: Account): bool {
   return account.nonce == 0 && isZero(account.balance) && !hasCode(account)
+}
+
+/**
+ * Accounts and slots that instructions of a transaction named, as a list at the place that is given: how many accounts,
+ * their records, how many slots, their records, 4 bytes each.
+ */
+export function listSeen(transaction: u32, at: usize): void {
+  const slotsAt = listSeenOf(accounts, offsetof<Account>('seenTx'), transaction, at)
+  listSeenOf(slots, offsetof<Slot>('seenTx'), transaction, slotsAt)
+}
+
+/** Bytes that {@link listSeen} may need. */
+export function seenBytesMax(): usize {
+  return ((accounts.count + slots.count + 2) as usize) << 2
+}
+
+function listSeenOf(table: Table, seenOffset: usize, transaction: u32, at: usize): usize {
+  let end = at + 4
+  for (let place: u32 = 0; place < table.capacity; place++) {
+    const record = load<u32>(table.places + ((place as usize) << 2)) as usize
+    if (record == 0 || load<u32>(record + seenOffset) != transaction) continue
+    store<u32>(end, record as u32)
+    end += 4
+  }
+  store<u32>(at, ((end - at) >> 2) as u32 - 1)
+  return end
 }
 
 /** Puts an account on the list of those that changed. */

@@ -1,5 +1,5 @@
 /** CALL, CREATE and their kin, and SELFDESTRUCT: where their arguments stand and what they cost. */
-import { accessed, accessGas } from './access'
+import { accessedFirst, accessGas } from './access'
 import { Account, isEmpty } from './accounts'
 import { Begun, beginCall, beginCreation, creationAddress, delegateOf, gasBack, saltedAddress } from './calls'
 import { expandWords, Failure, fail, Frame, Kind, payWords, returned, returnedLength } from './frames'
@@ -48,12 +48,12 @@ export function call(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
   const outOffset = inOffset - 2 * WORD
   const outLength = inOffset - 3 * WORD
   const sendsValue = takesValue && !isZero(given)
+  const target = accessedFirst(frame, to)
   if (kind == Kind.Call && sendsValue && frame.isStatic) return fail(Failure.WriteProtection)
   gas = expandWords(frame, inOffset, inLength, gas)
   if (gas < 0) return gas
   gas = expandWords(frame, outOffset, outLength, gas)
   if (gas < 0) return gas
-  const target = accessed(to)
   gas -= has(Fork.Berlin) ? accessGas(target) : callGas
   if (gas < 0) return fail(Failure.OutOfGas)
   if (sendsValue) gas -= valueTransferGas
@@ -159,8 +159,8 @@ export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i6
 
 /** SELFDESTRUCT. Returns the gas that is left, negative for a failure. */
 export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
+  const heir = accessedFirst(frame, beneficiary)
   if (frame.isStatic) return fail(Failure.WriteProtection)
-  const heir = accessed(beneficiary)
   const account = frame.account
   gas -= selfdestructGas
   if (has(Fork.Berlin) && !warm(heir)) gas -= coldAccountGas

@@ -36,6 +36,10 @@ export enum Begun {
 
 export let why: Failure = Failure.None
 export let gasBack: i64 = 0
+/** Before Homestead: the creation that ended last succeeded, but its contract stays without code for want of gas. */
+export let lacksCode: bool = false
+/** Length of the code that was too large last. */
+export let refusedCodeBytes: u32 = 0
 
 function failed(reason: Failure, gas: i64): Begun {
   why = reason
@@ -232,13 +236,17 @@ export function endFrame(frame: Frame, reason: Failure, from: usize, length: u32
 
 /** Makes what initcode returned the new account's code, or says why not. */
 function deploy(frame: Frame, from: usize, length: u32): void {
-  if (has(Fork.SpuriousDragon) && length > codeBytesMax) return refuse(Failure.CodeTooLarge)
+  lacksCode = false
   if (has(Fork.London) && length > 0 && load<u8>(from) == 0xef) return refuse(Failure.InvalidCode)
   const gas = gasBack - (length as i64) * codeByteGas
   if (gas < 0) {
-    // Before Homestead the contract stays without code.
-    if (has(Fork.Homestead)) refuse(Failure.CodeStoreOutOfGas)
+    if (has(Fork.Homestead)) return refuse(Failure.CodeStoreOutOfGas)
+    lacksCode = true
     return
+  }
+  if (has(Fork.SpuriousDragon) && length > codeBytesMax) {
+    refusedCodeBytes = length
+    return refuse(Failure.CodeTooLarge)
   }
   gasBack = gas
   if (length == 0) return

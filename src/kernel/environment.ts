@@ -2,11 +2,11 @@
 import { Account, codeOf, hasCode, isEmpty } from './accounts'
 import { accessed, accessGas } from './access'
 import { blobHashCount, blobHashes, numberWord } from './context'
-import { copyIn, expandWords, Failure, fail, Frame, returned, returnedLength } from './frames'
+import { copyIn, expandWords, Failure, fail, Frame, payWords, returned, returnedLength } from './frames'
 import { readBlockHash } from './host'
 import { addLog } from './logs'
 import { exchange } from './layout'
-import { balanceGas, codeHashGas, externalCodeGas, Fork, has, logByteGas } from './rules'
+import { balanceGas, codeHashGas, copyWordGas, externalCodeGas, Fork, has, logByteGas } from './rules'
 import { clamped, clearWord, copyWord, isSmall, putSmall, reverseWord, WORD } from './word'
 
 // @ts-ignore: decorator
@@ -68,7 +68,10 @@ export function returnDataCopy(frame: Frame, sp: usize, gas: i64): i64 {
   const start = clamped(from)
   const end = start + clamped(length)
   if (!isSmall(from) || !isSmall(length) || end < start || end > (returnedLength as u64)) {
-    return fail(Failure.ReturnDataOutOfBounds)
+    // What cannot be paid fails for that.
+    gas = payWords(length, copyWordGas, gas)
+    if (gas >= 0) gas = expandWords(frame, sp - WORD, length, gas)
+    return gas < 0 ? gas : fail(Failure.ReturnDataOutOfBounds)
   }
   return copyIn(frame, returned, returnedLength, sp - WORD, from, length, gas)
 }

@@ -26,7 +26,9 @@ export function stop(reason: StopReason): void {
 
 /**
  * The account whose address (20 bytes) is in the exchange. Leaves nonce (8 bytes), balance (32), code hash (32) and
- * one byte that says whether it has storage there, and returns whether there is such an account.
+ * a byte that says whether it has storage there, and returns whether there is such an account. Also leaves, at 73, a byte
+ * that says whether each transaction finds it warm, and at 76 the number (4 bytes, least significant first) of its
+ * precompiled contract.
  */
 @external('host', 'readAccount')
 export declare function readAccount(): bool

@@ -3,8 +3,9 @@
  * knows nothing of the rest. What is exported here is for `evm/kernel.ts` alone. Numbers and hashes in the exchange
  * have the most significant byte first.
  */
-import { Account, balanceOffset, codeHashOffset, codeOf, findAccount, findSlot, forgetAccounts, keyOffset, Slot, takeListed, valueOffset } from './accounts'
-import { Begun, beginCall, beginCreation, creationAddress, gasBack, why } from './calls'
+import { memoryBytesBefore } from './access'
+import { Account, balanceOffset, codeHashOffset, codeOf, findAccount, findSlot, forgetAccounts, keyOffset, listSeen, seenBytesMax, Slot, takeListed, valueOffset } from './accounts'
+import { Begun, beginCall, beginCreation, creationAddress, gasBack, lacksCode, refusedCodeBytes, why } from './calls'
 import { Code, forgetCodes, keepCode, placeCode } from './code'
 import { setBlobHashes } from './context'
 import { clearReturned, forgetReturned, Kind, placeReturned, returned, returnedLength } from './frames'
@@ -22,6 +23,7 @@ import {
   startJournal,
   subtractBalance,
   touch,
+  transaction,
   transactionArena,
   undoTo,
   warm,
@@ -30,7 +32,7 @@ import {
 import { keccak256 } from './keccak'
 import { exchange, scratchWords } from './layout'
 import { Log, newestLog, setNewestLog } from './logs'
-import { failedOpcode, failedStackWords, gasLeft, run, setGasLeft } from './loop'
+import { failedCold, failedGas, failedOpcode, failedStackWords, gasLeft, run, setGasLeft } from './loop'
 import { bindsOutermost, isLinear, neededGas, startNeeds } from './needs'
 import { setFork } from './rules'
 import { setSeed } from './table'
@@ -39,7 +41,7 @@ import { readAddress, reverseWord, WORD } from './word'
 
 export { endAccounts, limitHeap, placeCode, setBlobHashes, setFork, takeListed, placeReturned as placeOutput }
 export { bindsOutermost, isLinear, neededGas }
-export { failedOpcode, failedStackWords, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, why }
+export { failedCold, failedGas, failedOpcode, failedStackWords, lacksCode, memoryBytesBefore, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, why }
 
 // Where the host finds members of records.
 export { balanceOffset, codeHashOffset, keyOffset, valueOffset }
@@ -49,6 +51,7 @@ export const warmTxOffset: usize = offsetof<Account>('warmTx')
 export const incarnationOffset: usize = offsetof<Account>('incarnation')
 export const precompileOffset: usize = offsetof<Account>('precompile')
 export const nextListedOffset: usize = offsetof<Account>('nextListed')
+export const accountOffset: usize = offsetof<Slot>('account')
 export const slotsOffset: usize = offsetof<Account>('slots')
 export const slotIncarnationOffset: usize = offsetof<Slot>('incarnation')
 export const nextOfAccountOffset: usize = offsetof<Slot>('nextOfAccount')
@@ -95,6 +98,13 @@ export function accountOf(): Account {
 export function slotOf(account: Account): Slot {
   reverseWord(exchange, scratchWords)
   return findSlot(account, scratchWords)
+}
+
+/** Where a list of the accounts and slots stands that the instructions of this transaction named; see accounts.ts. */
+export function seen(): usize {
+  const at = transactionArena.take(seenBytesMax())
+  listSeen(transaction, at)
+  return at
 }
 
 /** Where the bytes of an account's code stand. */

@@ -227,7 +227,7 @@ export function destroy(account: Account): void {
 // @ts-ignore: decorator
 @inline
 export function warm(account: Account): bool {
-  if (account.warmTx == transaction) return true
+  if (account.warmTx == transaction || account.isAlwaysWarm) return true
   note(Kind.WarmAccount, changetype<usize>(account)).o0 = account.warmTx
   account.warmTx = transaction
   return false

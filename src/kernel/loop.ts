@@ -5,6 +5,7 @@
  * Gas is the clock too: an instruction that finds less than `floor` left either has too little, or is the one at which
  * the host is asked whether the run may go on. So looking costs nothing in between.
  */
+import { wasCold } from './access'
 import { call, createContract, finishCall, finishCreation, hasEntered, selfdestruct } from './callOpcodes'
 import { endFrame, gasBack, why } from './calls'
 import * as context from './context'
@@ -33,6 +34,8 @@ import { clamped, clearWord, copyWord, isSmall, isZero, putSmall, reverseWord, W
 
 /** Gas between two looks: some 100 µs of cheap instructions. */
 const lookEvery: i64 = 200_000
+/** What beginning or ending a frame counts for. */
+const frameLookGas: i64 = 100
 
 /** Gas left to the outermost frame once it has ended. */
 export let gasLeft: i64 = 0
@@ -41,9 +44,12 @@ export function setGasLeft(gas: i64): void {
   gasLeft = gas
 }
 
-/** Where a frame failed last: the opcode, and the words on its stack. */
+/** Where a frame failed last: the opcode, the words on its stack and the gas before it. */
 export let failedOpcode: u32 = 0
 export let failedStackWords: u32 = 0
+export let failedGas: i64 = 0
+/** Of a call or destruction that failed: whether the account that it names was cold. */
+export let failedCold: bool = false
 
 /** Runs the frame at depth 0 and all that it calls; `why` of calls.ts says afterwards what came of it. */
 export function run(): void {
@@ -52,16 +58,23 @@ export function run(): void {
   let sp = frame.sp
   let stack = frame.stack
   let gas = frame.gas
-  let floor = floorBelow(gas)
+  let sinceLook: i64 = 0
+  let gasAtStart = gas
+  let floor = floorBelow(gas, 0)
   for (;;) {
     const opcode = load<u8>(pc) as u32
     const entry = load<u64>(opcodeTable + ((opcode as usize) << 3))
     const stackBytes = (sp - stack) as u32
+    const gasBefore = gas
     gas -= (entry & 0xffff) as i64
     let isRefused = false
     if (gas < floor || stackBytes - (((entry >> 16) as u32) & 0xffff) > ((entry >> 32) as u32)) {
       isRefused = isRefusedBy(entry, stackBytes, gas)
-      if (!isRefused) floor = floorBelow(gas)
+      if (!isRefused) {
+        sinceLook = 0
+        gasAtStart = gas
+        floor = floorBelow(gas, 0)
+      }
     }
     if (!isRefused) {
       // Operands: `a` is on top. Most instructions leave their result where the last of theirs stood.
@@ -197,6 +210,8 @@ export function run(): void {
     if (isRefused || gas < 0) {
       failedOpcode = opcode
       failedStackWords = stackBytes >> 5
+      failedGas = gasBefore
+      if (!isRefused && (isCall(opcode) || opcode == 0xff)) failedCold = wasCold()
       frame = leave(frame, failure, 0, 0, 0)
     }
     if (changetype<usize>(frame) == 0) return
@@ -204,7 +219,14 @@ export function run(): void {
     sp = frame.sp
     stack = frame.stack
     gas = frame.gas
-    floor = floorBelow(gas)
+    // Frames may be shorter than the time between two looks, so what they use adds up.
+    sinceLook += gasAtStart - gasBefore + ((entry & 0xffff) as i64) + frameLookGas
+    if (sinceLook >= lookEvery) {
+      if (!mayGoOn()) stop(StopReason.Host)
+      sinceLook = 0
+    }
+    gasAtStart = gas
+    floor = floorBelow(gas, sinceLook)
   }
 }
 
@@ -216,8 +238,9 @@ function isCall(opcode: u32): bool {
 
 // @ts-ignore: decorator
 @inline
-function floorBelow(gas: i64): i64 {
-  return gas > lookEvery ? gas - lookEvery : 0
+function floorBelow(gas: i64, sinceLook: i64): i64 {
+  const floor = gas - (lookEvery - sinceLook)
+  return floor > 0 ? floor : 0
 }
 
 /** Whether an instruction cannot begin, and notes why; otherwise it was time to ask the host. */

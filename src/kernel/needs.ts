@@ -42,6 +42,9 @@ export class Part {
   atCall: i64
 }
 
+/** Parts of frames that have ended. */
+let freeParts: Part | null = null
+
 /** Gas for the outermost frame. */
 export let neededGas: i64 = 0
 /**
@@ -56,6 +59,14 @@ export function startNeeds(): void {
   neededGas = 0
   isLinear = true
   bindsOutermost = true
+  freeParts = null
+}
+
+function takePart(): Part {
+  const part = freeParts
+  if (part === null) return changetype<Part>(transactionArena.take(offsetof<Part>()))
+  freeParts = part.before
+  return part
 }
 
 /** The need of a message that is one call of a precompiled contract. */
@@ -100,10 +111,11 @@ export function noteCall(frame: Frame, gas: i64, asked: i64, stipend: i64): void
 /** A frame has ended, with so much of its gas used. `caller` is null for the outermost. */
 export function leaveNeeds(frame: Frame, caller: Frame | null, gasUsed: i64, end: End): void {
   if (end != End.Burnt) needOwn(frame, frame.partGas - (frame.gasLimit - gasUsed))
+  const hasParts = frame.parts !== null
   const need = joinParts(frame)
-  if (caller !== null) return returnNeed(caller, need, frame.parts !== null, gasUsed, end)
+  if (caller !== null) return returnNeed(caller, need, hasParts, gasUsed, end)
   neededGas = need
-  bindsOutermost = frame.parts === null && need == frame.ownNeed
+  bindsOutermost = !hasParts && need == frame.ownNeed
 }
 
 /** What an inner frame, or a call that needed none, means for its caller. */
@@ -116,7 +128,7 @@ export function returnNeed(caller: Frame, need: i64, hasParts: bool, gasUsed: i6
     caller.need = max(caller.need, caller.callConsumed + atCall)
     return
   }
-  const part = changetype<Part>(transactionArena.take(offsetof<Part>()))
+  const part = takePart()
   part.before = caller.parts
   part.need = caller.need
   part.consumed = caller.callConsumed
@@ -129,13 +141,17 @@ export function returnNeed(caller: Frame, need: i64, hasParts: bool, gasUsed: i6
   caller.ownNeed = 0
 }
 
+/** Joins the parts of a frame that has ended, which are given back. */
 function joinParts(frame: Frame): i64 {
   let rest = frame.need
   let part = frame.parts
   while (part !== null) {
     const atCall = max(part.atCall, leastToKeep(rest, part.asked))
     rest = max(part.need, part.consumed + atCall)
-    part = part.before
+    const before = part.before
+    part.before = freeParts
+    freeParts = part
+    part = before
   }
   return rest
 }

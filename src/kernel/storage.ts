@@ -30,11 +30,11 @@ export function loadSlot(frame: Frame, key: usize, gas: i64): i64 {
 }
 
 export function storeSlot(frame: Frame, key: usize, value: usize, gas: i64): i64 {
+  const slot = findSlot(frame.account, key)
+  slot.seenTx = transaction
   if (frame.isStatic) return fail(Failure.WriteProtection)
   noteSstore(frame, gas)
   if (has(Fork.Istanbul) && gas <= sstoreSentryGas) return fail(Failure.OutOfGas)
-  const slot = findSlot(frame.account, key)
-  slot.seenTx = transaction
   if (has(Fork.Berlin) && !warmSlot(slot)) gas -= coldSlotGas
   const isNet = has(Fork.Istanbul) || (has(Fork.Constantinople) && !has(Fork.Petersburg))
   gas -= isNet ? netGas(slot, value) : grossGas(slot, value)

@@ -8,12 +8,8 @@ import type { BlobParameters, ForkName } from '../../src/chain/forks.js'
 import { includesFork } from '../../src/chain/forks.js'
 import { recoverAuthorities } from '../../src/evm/authorizations.js'
 import { JobWatch } from '../../src/evm/jobWatch.js'
-import { type BlockWords, Kernel, type PrecompileRun } from '../../src/evm/kernel.js'
-import {
-  precompileAddress,
-  precompileNumbers,
-  precompileRuns,
-} from '../../src/evm/precompiles/precompiles.js'
+import { type BlockWords, Kernel } from '../../src/evm/kernel.js'
+import { forkPrecompiles } from '../../src/evm/precompileMoves.js'
 import { InvalidTransactionError, runTransaction, type Transaction } from '../../src/evm/transaction.js'
 import {
   type Address,
@@ -132,31 +128,9 @@ class MapState implements StateView {
   node(): undefined {}
 }
 
-interface Precompiles {
-  readonly numbers: readonly number[]
-  readonly addresses: readonly Uint8Array[]
-  readonly runs: ReadonlyMap<number, PrecompileRun>
-}
-
-const known = new Map<ForkName, Precompiles>()
-
-function precompilesOf(fork: ForkName): Precompiles {
-  let precompiles = known.get(fork)
-  if (precompiles === undefined) {
-    const numbers = precompileNumbers(fork)
-    precompiles = {
-      numbers,
-      addresses: numbers.map(precompileAddress),
-      runs: precompileRuns(fork, undefined),
-    }
-    known.set(fork, precompiles)
-  }
-  return precompiles
-}
-
 const kernel = new Kernel()
 // A few cases pay for a memory of 400 MB and more.
-kernel.limitHeap(2 ** 30 + 2 ** 28)
+kernel.limitMemory(2 ** 30 + 2 ** 28)
 /** Nothing here is ever stopped. */
 const watch = new JobWatch(() => false, { timeMsMax: Number.MAX_SAFE_INTEGER, memoryBytesMax: 2 ** 31 })
 
@@ -177,32 +151,20 @@ export function runCase(test: JsonStateTest, forkName: string, post: JsonPost): 
     baseFee: includesFork(fork, 'london') ? BigInt(env.currentBaseFee ?? '0x0a') : 0n,
     blobBaseFee: blobs === undefined ? 0n : blobBaseFee(BigInt(env.currentExcessBlobGas ?? '0x0'), blobs),
   }
-  const precompiles = precompilesOf(fork)
   kernel.clear()
   kernel.attach({
     state,
     ancestorHash: (number) => keccak256(Buffer.from(String(number))),
-    precompiles: precompiles.runs,
-    mayGoOn: () => true,
+    precompiles: forkPrecompiles(fork, undefined),
+    watch: undefined,
   })
   kernel.setFork(fork)
   kernel.setBlock(block)
-  for (const [index, number] of precompiles.numbers.entries()) {
-    kernel.setPrecompile(precompiles.addresses[index] as Uint8Array, number)
-  }
   let logs = keccak256(encodeRlp([]))
   let refusal: string | undefined
   try {
     const transaction = parseTransaction(test.transaction, post.indexes)
-    const outcome = runTransaction(
-      kernel,
-      fork,
-      block,
-      blobs,
-      block.gasLimit,
-      transaction,
-      precompiles.addresses,
-    )
+    const outcome = runTransaction(kernel, fork, block, blobs, block.gasLimit, transaction)
     logs = keccak256(encodeRlp(outcome.logs.map(({ address, topics, data }) => [address, topics, data])))
   } catch (error) {
     if (!(error instanceof InvalidTransactionError) && !(error instanceof ParseError)) throw error

@@ -1,8 +1,7 @@
 /**
- * The precompiled contracts of every fork, all of them synchronous: {@link precompileRuns} is what a
- * {@link KernelHost} asks for, {@link precompileNumbers} what is to be marked in the kernel (`setPrecompile`) and is
- * warm from the beginning, {@link refusalReason} the words for an input that was refused. Owns which contract is there
- * at which fork and what it costs; what each computes is in the files beside this one.
+ * The precompiled contracts of every fork, all of them synchronous: {@link precompileRuns} and {@link precompileNumbers}
+ * are what a {@link KernelHost} answers from, {@link refusalReason} has the words for an input that was refused. Owns
+ * which contract is there at which fork and what it costs; what each computes is in the files beside this one.
  *
  * Where the fork has no such contract its number has no row, and the address is an ordinary account. All gas is
  * known before the input is looked at.
@@ -15,7 +14,7 @@ import { bytesToBigInt, padLeft, toMinimalBytes } from '../../primitives/bytes.j
 import { keccak256 } from '../../primitives/keccak.js'
 import { recoverKey } from '../ecrecover.js'
 import type { JobWatch } from '../jobWatch.js'
-import type { PrecompileRun } from '../kernel.js'
+import type { PrecompileRun } from '../kernelHost.js'
 import { modexpGas, modexpPower } from '../modexp.js'
 import { expectedPrecompileMs } from '../precompileTimes.js'
 import { blake2f, blake2fRounds } from './blake2f.js'

@@ -18,8 +18,8 @@ export function runCode(code: Uint8Array, input = new Uint8Array(0)): Uint8Array
       node: () => undefined,
     },
     ancestorHash: () => undefined,
-    precompiles: new Map(),
-    mayGoOn: () => true,
+    precompiles: { numbers: new Map(), warm: new Map(), runs: new Map() },
+    watch: undefined,
   })
   kernel.setFork('osaka')
   kernel.begin(sender, 0n, [])

@@ -1,0 +1,130 @@
+/** What the kernel asks while it runs (src/kernel/host.ts), and how the answers cross. */
+import { type Address, type Hash32, mapKey, toHash32 } from '../primitives/bytes.js'
+import { emptyTrieRoot } from '../primitives/keccak.js'
+import type { StateView } from '../state/stateView.js'
+import type { JobWatch } from './jobWatch.js'
+import type { KernelMemory } from './kernelMemory.js'
+import type { KernelExports, KernelImports } from './kernelModule.js'
+
+/** A precompiled contract: what it returns and the gas it used; undefined where it fails. */
+export type PrecompileRun = (
+  data: Uint8Array,
+  gas: bigint,
+) => { readonly output: Uint8Array; readonly gasUsed: bigint } | undefined
+
+/** Precompiled contracts as a run finds them. */
+export interface PrecompileSet {
+  /** Numbers by address, by {@link mapKey}. */
+  readonly numbers: ReadonlyMap<string, number>
+  /** Addresses that are warm from the start (EIP-2929), likewise: the fork's own, wherever they were moved. */
+  readonly warm: { has(address: string): boolean }
+  /** By number. */
+  readonly runs: ReadonlyMap<number, PrecompileRun>
+}
+
+/** Who answers. What an answer throws ends the run and comes out of it. */
+export interface KernelHost {
+  readonly state: StateView
+  readonly ancestorHash: (number: number) => Hash32 | undefined
+  readonly precompiles: PrecompileSet
+  /** Looked at every 200,000 gas, which take less than a millisecond as a rule, and every now and then by answers. */
+  readonly watch: JobWatch | undefined
+}
+
+/** Where both leave bytes for each other, as in src/kernel/layout.ts. */
+export const exchange = 0x1800
+
+/** A read of the store takes some microseconds at the head and a tenth of a millisecond beside the chain. */
+const answerSteps = 32
+
+export class KernelAnswers implements KernelImports {
+  host: KernelHost | undefined
+  /** What an answer threw, to be thrown once the kernel is left. */
+  thrown: { readonly error: unknown } | undefined
+  private memory!: KernelMemory
+  private exports!: KernelExports
+
+  /** Before anything runs. */
+  answerWith(exports: KernelExports, memory: KernelMemory): void {
+    this.exports = exports
+    this.memory = memory
+  }
+
+  readonly mayGoOn = () =>
+    this.answer(({ watch }) => {
+      watch?.look()
+      return 1
+    })
+
+  readonly readAccount = () =>
+    this.answer(({ state, precompiles }) => {
+      const { memory } = this
+      const address = memory.slice(exchange, 20) as Address
+      const key = mapKey(address)
+      memory.bytes[exchange + 73] = precompiles.warm.has(key) ? 1 : 0
+      memory.view.setUint32(exchange + 76, precompiles.numbers.get(key) ?? 0, true)
+      const account = state.account(address)
+      if (account === undefined) return 0
+      memory.view.setBigUint64(exchange, account.nonce)
+      memory.putNumber(exchange + 8, account.balance)
+      memory.put(exchange + 40, account.codeHash)
+      memory.bytes[exchange + 72] = Buffer.compare(account.storageRoot, emptyTrieRoot) === 0 ? 0 : 1
+      return 1
+    })
+
+  readonly readSlot = () =>
+    this.answer(({ state }) => {
+      const { memory } = this
+      const key = toHash32(memory.slice(exchange + 20, 32))
+      const value = state.slot(memory.slice(exchange, 20) as Address, key)
+      if (value === undefined) return 0
+      memory.bytes.fill(0, exchange, exchange + 32)
+      memory.put(exchange + 32 - value.length, value)
+      return 1
+    })
+
+  readonly readCode = () =>
+    this.answer(({ state }) => {
+      const hash = toHash32(this.memory.slice(exchange, 32))
+      const code = state.code(hash)
+      if (code === undefined) throw new Error(`code ${Buffer.from(hash).toString('hex')} is missing`)
+      const at = this.exports.placeCode(code.length)
+      this.memory.put(at, code)
+      return at
+    })
+
+  readonly readBlockHash = (number: bigint) =>
+    this.answer(({ ancestorHash, watch }) => {
+      // Beside the chain it is a walk from parent to parent.
+      watch?.look()
+      const hash = ancestorHash(Number(number))
+      if (hash === undefined) return 0
+      this.memory.put(exchange, hash)
+      return 1
+    })
+
+  readonly runPrecompile = (number: number, input: number, length: number, gas: bigint) =>
+    this.answer(({ precompiles }) => {
+      const run = precompiles.runs.get(number)
+      if (run === undefined) throw new Error(`there is no precompiled contract ${number}`)
+      const result = run(this.memory.slice(input, length), gas)
+      if (result === undefined) return -1n
+      const { output, gasUsed } = result
+      if (gasUsed <= gas && output.length > 0) {
+        this.memory.put(this.exports.placeOutput(output.length), output)
+      }
+      // A price may be beyond 64 bits.
+      return gasUsed <= gas ? gasUsed : gas + 1n
+    })
+
+  private answer<T>(find: (host: KernelHost) => T): T {
+    try {
+      if (this.host === undefined) throw new Error('a kernel needs a host')
+      this.host.watch?.take(answerSteps)
+      return find(this.host)
+    } catch (error) {
+      this.thrown ??= { error }
+      throw error
+    }
+  }
+}
