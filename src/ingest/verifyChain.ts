@@ -19,6 +19,7 @@ import { decodeAccount } from '../state/account.js'
 import { indexedRoot, readTrie, trieLeaves } from '../state/trie.js'
 import type { ChainReader } from '../store/chainReader.js'
 import type { BlockName } from '../store/chainRows.js'
+import { logKeysOf } from '../store/logKeys.js'
 
 export interface VerifyOptions {
   /** Random blocks whose whole state is compared, beside the head. */
@@ -81,6 +82,8 @@ class Verification {
   /** Hashes of the trie nodes whose content was checked. */
   readonly nodes = new Set<string>()
 
+  /** Keys of all blocks that the index of logs should have. */
+  private logKeys = 0
   private readonly schedule: ForkSchedule
   private readonly senders: SenderRecovery
 
@@ -94,7 +97,7 @@ class Verification {
     this.senders = new SenderRecovery(this.schedule)
   }
 
-  /** Every canonical block: hash, link to its parent, body, receipts, senders, locations, total difficulty. */
+  /** Every canonical block: hash, link to its parent, body, receipts, senders, locations, logs in their index, total difficulty. */
   blocks(onProgress: (done: number) => void): void {
     let parent: { hash: Hash32; total: bigint } | undefined
     for (let number = 0; number <= this.head.number; number++) {
@@ -105,6 +108,13 @@ class Verification {
         parent = this.block(number, before)
       })
     }
+    this.guard('index of logs', () => {
+      const kept = this.store.countLogIndex()
+      this.expect(
+        kept === this.logKeys,
+        `index of logs: it has ${kept} entries, the receipts ${this.logKeys}`,
+      )
+    })
     const last = this.store.readCanonicalHash(this.head.number)
     this.expect(
       last !== undefined && equalBytes(last, this.head.hash),
@@ -236,6 +246,13 @@ class Verification {
       this.expect(
         want !== undefined && equalBytes(got, want),
         `block ${number}: ${field} of its content is ${bytesToHex(got)}, the header says ${want === undefined ? 'nothing' : bytesToHex(want)}`,
+      )
+    }
+    for (const key of logKeysOf(receipts)) {
+      this.logKeys++
+      this.expect(
+        this.store.readLogStretch(Buffer.from(key, 'latin1'), number)[0] === number,
+        `block ${number}: a log of it is not in the index of logs`,
       )
     }
     this.expect(

@@ -8,7 +8,8 @@ import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/b
 import { OperatorError } from '../primitives/faults.js'
 import type { ReplacedState } from './bundle.js'
 import type { BlockName, ChainIdentity, ChainRows, Marker, TransactionLocation } from './chainRows.js'
-import { closeEnvironment, openEnvironment } from './environment.js'
+import { closeEnvironment, openEnvironment, openTable } from './environment.js'
+import { countLogIndex, readLogStretch } from './logIndex.js'
 import { guardTables, type ReadGuard, type ReadTable } from './readTable.js'
 import {
   historyKey,
@@ -18,6 +19,7 @@ import {
   openChainTables,
   type ReadTables,
   schemaVersion,
+  schemaWithoutLogIndex,
   slotKey,
 } from './tables.js'
 
@@ -47,6 +49,7 @@ export class ChainReader implements ChainRows {
     const environment = openEnvironment({ ...options, readOnly: true })
     try {
       const tables = openChainTables(environment)
+      if (tables === undefined) checkSchema(openTable(environment, 'meta'), options.path)
       const guarded = tables && guard ? guardTables(tables, guard) : tables
       const reader = guarded && new ChainReader(options.path, environment, guarded, guard)
       if (reader?.readIdentity() !== undefined) return reader
@@ -68,16 +71,7 @@ export class ChainReader implements ChainRows {
 
   /** Undefined in a new store. Throws OperatorError for a foreign store or another schema version. */
   readIdentity(): ChainIdentity | undefined {
-    const row = this.tables.meta.getBinary(metaKeys.identity)
-    if (row === undefined) return undefined
-    const identity = unpack(row) as ChainIdentity & { schema: number }
-    if (identity.schema !== schemaVersion) {
-      throw new OperatorError(
-        `the store ${this.path} has schema ${identity.schema}, this version of tidegate reads ${schemaVersion}; ` +
-          'use the version that made it, or import the chain again into an empty folder',
-      )
-    }
-    return identity
+    return checkSchema(this.tables.meta, this.path)
   }
 
   readHead(): BlockName | undefined {
@@ -131,6 +125,15 @@ export class ChainReader implements ChainRows {
 
   readCode(hash: Hash32): Uint8Array | undefined {
     return read(this.tables.code, hash)
+  }
+
+  readLogStretch(key: Uint8Array, from: number): readonly number[] {
+    return readLogStretch(this.tables.logs, key, from)
+  }
+
+  /** Block numbers in the whole index of logs. Cost grows with them. */
+  countLogIndex(): number {
+    return countLogIndex(this.tables.logs)
   }
 
   /** Account at the head, RLP. */
@@ -208,6 +211,20 @@ export class ChainReader implements ChainRows {
     const range = prefixRange(this.tables.slotHistory, address)
     for (const [key, value] of lastChanges(range, 52, number)) yield [key.slice(20) as Hash32, value]
   }
+}
+
+/** Which chain a store is of; undefined where it has none yet. Throws OperatorError for another schema version. */
+function checkSchema(meta: ReadTable | undefined, path: string): ChainIdentity | undefined {
+  const row = meta?.getBinary(metaKeys.identity)
+  if (row === undefined) return undefined
+  const identity = unpack(row) as ChainIdentity & { schema: number }
+  if (identity.schema === schemaVersion) return identity
+  throw new OperatorError(
+    identity.schema === schemaWithoutLogIndex
+      ? `the store ${path} has no index of logs yet; "tidegate import" adds it, also with a chain file whose blocks it has`
+      : `the store ${path} has schema ${identity.schema}, this version of tidegate reads ${schemaVersion}; ` +
+          'use the version that made it, or import the chain again into an empty folder',
+  )
 }
 
 function readBlockName(row: Uint8Array | undefined): BlockName | undefined {

@@ -60,6 +60,11 @@ export interface ChainRows {
   readAccount(address: Address): Uint8Array | undefined
   /** Value at the head without leading zeros; undefined for zero. */
   readSlot(address: Address, slot: Hash32): Uint8Array | undefined
+  /**
+   * Numbers of canonical blocks that have a log with this key (`logKeys.ts`), ascending, from `from` on: as many as
+   * stand together, none where there are no more.
+   */
+  readLogStretch(key: Uint8Array, from: number): readonly number[]
   /** Account after canonical block `number`. */
   readAccountAt(address: Address, number: number): Uint8Array | undefined
   /** Value after canonical block `number`. */

@@ -4,14 +4,15 @@
  * whenever the process dies.
  */
 import type { RootDatabase } from 'lmdb'
-import { Packr } from 'msgpackr'
-import { concatBytes, equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { Packr, unpack } from 'msgpackr'
+import { concatBytes, equalBytes, type Hash32, readUint64 } from '../primitives/bytes.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Bundle, Change, ReplacedState } from './bundle.js'
 import { ChainReader, type ChainStoreOptions } from './chainReader.js'
 import type { ChainIdentity } from './chainRows.js'
 import { assertRoom, commitSync, openEnvironment, toStoreError } from './environment.js'
+import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import {
   type ChainTables,
   historyKey,
@@ -19,6 +20,7 @@ import {
   numberKey,
   openChainTables,
   schemaVersion,
+  schemaWithoutLogIndex,
 } from './tables.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
 
@@ -27,6 +29,12 @@ export type SideBlock = Pick<
   Bundle,
   'number' | 'hash' | 'parentHash' | 'header' | 'body' | 'senders' | 'totalDifficulty'
 >
+
+/**
+ * Blocks whose logs are indexed in one transaction when an older store is opened. What it writes waits in memory: some
+ * 100 MB for blocks of 200 logs, and a process that ends amid the work has to do no more than this again.
+ */
+const blocksPerUpgrade = 4_096
 
 const packr = new Packr({ useRecords: false })
 const empty = new Uint8Array(0)
@@ -37,8 +45,9 @@ export class ChainWriter extends ChainReader {
   private held: { readonly end: Deferred<void>; readonly done: Promise<void> } | undefined
 
   /**
-   * Opens a store for writing, making it if there is none. Throws OperatorError when another process writes it,
-   * for a foreign file or another schema version.
+   * Opens a store for writing, making it if there is none. One that was made before there was an index of logs gets it
+   * first, which takes some 0.1 ms for each of its blocks and goes on where a process ended amid it. Throws
+   * OperatorError when another process writes it, for a foreign file or another schema version.
    */
   static openForWriting(options: ChainStoreOptions): ChainWriter {
     const lock = lockForWriting(options.path)
@@ -49,6 +58,7 @@ export class ChainWriter extends ChainReader {
       if (tables === undefined) throw new Error('a writer could not make its tables')
       const writer = new ChainWriter(options.path, environment, tables)
       writer.lock = lock
+      writer.addLogIndex()
       writer.readIdentity()
       return writer
     } catch (error) {
@@ -153,6 +163,35 @@ export class ChainWriter extends ChainReader {
     commitSync(this.environment, this.path, write)
   }
 
+  private addLogIndex(): void {
+    const { meta, logs } = this.tables
+    const row = meta.getBinary(metaKeys.identity)
+    const identity = row && (unpack(row) as ChainIdentity & { schema: number })
+    if (identity?.schema !== schemaWithoutLogIndex) return
+    const head = this.readHead()?.number ?? -1
+    const indexed = meta.getBinary(metaKeys.logsIndexed)
+    for (let next = indexed === undefined ? 0 : readUint64(indexed, 0) + 1; next <= head; ) {
+      const last = Math.min(next + blocksPerUpgrade - 1, head)
+      this.commit(() => {
+        for (; next <= last; next++) {
+          addToLogIndex(logs, this.receiptsOf(next, this.readCanonicalHash(next)), next)
+        }
+        meta.putSync(metaKeys.logsIndexed, numberKey(last))
+      })
+    }
+    this.commit(() => {
+      meta.removeSync(metaKeys.logsIndexed)
+      meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: schemaVersion }))
+    })
+  }
+
+  /** The receipts of a canonical block. */
+  private receiptsOf(number: number, hash: Hash32 | undefined): Uint8Array {
+    const receipts = hash && this.readReceipts(hash)
+    if (receipts === undefined) throw new Error(`the receipts of block ${number} are missing`)
+    return receipts
+  }
+
   private writeBlock({ hash, header, body, senders, totalDifficulty }: SideBlock): void {
     this.tables.headers.putSync(hash, header)
     this.tables.bodies.putSync(hash, body)
@@ -168,6 +207,7 @@ export class ChainWriter extends ChainReader {
     for (const [index, transactionHash] of transactionHashes(bundle.senders)) {
       tables.locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
     }
+    addToLogIndex(tables.logs, bundle.receipts, number)
     for (const [key, value] of bundle.nodes) tables.nodes.putSync(key, value)
     for (const [key, value] of bundle.code) tables.code.putSync(key, value)
     const replaced: ReplacedState = {
@@ -206,6 +246,7 @@ export class ChainWriter extends ChainReader {
     }
     this.restore('accounts', 'accountHistory', replaced.accounts, number)
     this.restore('slots', 'slotHistory', replaced.slots, number)
+    cutFromLogIndex(tables.logs, this.receiptsOf(number, hash), number)
     const senders = this.readSenders(hash)
     for (const [, transactionHash] of transactionHashes(senders ?? empty)) {
       tables.locations.removeSync(transactionHash)

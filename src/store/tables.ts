@@ -9,7 +9,10 @@ import { openTable, type Table } from './environment.js'
 import type { ReadTable } from './readTable.js'
 
 /** Raised with every change to a layout below; a store of another version is refused. */
-export const schemaVersion = 1
+export const schemaVersion = 2
+
+/** A store of this version lacks the index of logs and nothing else; a writer adds it. */
+export const schemaWithoutLogIndex = 1
 
 const tableNames = {
   /** block hash → header, RLP. Of every block known, canonical or not. */
@@ -40,6 +43,11 @@ const tableNames = {
   slotHistory: 'slotHistory',
   /** block number → what the canonical block replaced in `accounts` and `slots`, to unwind it (msgpack). */
   changes: 'changes',
+  /**
+   * log key → newest of the canonical blocks that have a log with it; log key ‖ block number → those before, up to that
+   * block. Keys are made in logKeys.ts, values in logIndex.ts.
+   */
+  logs: 'logs',
   /** text → value: see {@link metaKeys}. */
   meta: 'meta',
 } as const
@@ -58,6 +66,8 @@ export const metaKeys = {
   /** The same of the blocks that the source calls safe and finalized; absent where it never did. */
   safe: Buffer.from('safe'),
   finalized: Buffer.from('finalized'),
+  /** number (8 bytes) of the block up to which the index of logs is made; only in a store that is being upgraded. */
+  logsIndexed: Buffer.from('logsIndexed'),
 } as const
 
 /** Opens all tables; undefined where a reader meets a file in which a writer has not made them yet. */

@@ -98,6 +98,10 @@ export class LateRows implements ChainRows {
     return this.#got({ kind: 'header', hash }, () => this.#store.readTotalDifficulty(hash))
   }
 
+  readLogStretch(key: Uint8Array, from: number): readonly number[] {
+    return this.#store.readLogStretch(key, from)
+  }
+
   readNode(hash: Uint8Array): Uint8Array | undefined {
     return this.#held.has(bytesToHex(hash)) ? this.#store.readNode(hash) : undefined
   }

@@ -81,6 +81,7 @@ const checkedTables: readonly TableName[] = [
   'accountHistory',
   'slotHistory',
   'changes',
+  'logs',
 ]
 
 t.testdir()

@@ -10,9 +10,12 @@ import {
   toHash32,
 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
+import { encodeRlp } from '../../../src/primitives/rlp.js'
 import type { Bundle, Change } from '../../../src/store/bundle.js'
 import type { ChainIdentity } from '../../../src/store/chainRows.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
+import { stretchBytesMax } from '../../../src/store/logIndex.js'
+import { anyLogKey, logKey } from '../../../src/store/logKeys.js'
 import { propertyRuns } from '../../property.js'
 import { differences, dumpStore, type StoreDump } from '../../storeDump.js'
 
@@ -43,13 +46,72 @@ const content = fc.record({
   accounts: changesOf(addresses),
   slots: changesOf(slotKeys),
   transactions: fc.nat(3),
+  logs: fc.array(
+    fc.record({
+      address: fc.constantFrom(...addresses),
+      topics: fc.array(fc.constantFrom(...slots), { maxLength: 4 }),
+    }),
+    { maxLength: 4 },
+  ),
 })
 type Content = typeof content extends fc.Arbitrary<infer C> ? C : never
 
 let made = 0
 
+/** Each log in a receipt of its own, of both kinds that there are. */
+function receiptsWith(logs: Content['logs']): Uint8Array {
+  return encodeRlp(
+    logs.map(({ address, topics }, at) => {
+      const log = [address, topics, Uint8Array.of(7)]
+      const receipt = encodeRlp([Uint8Array.of(1), Uint8Array.of(at + 1), new Uint8Array(256), [log]])
+      return at % 2 === 0 ? receipt : concatBytes(Uint8Array.of(2), receipt)
+    }),
+  )
+}
+
+/** Everything that the index of logs goes by. */
+const indexed = [
+  { place: 5, bytes: addresses[0] as Uint8Array, key: anyLogKey },
+  ...addresses.map((bytes) => ({ place: 0, bytes, key: logKey(0, bytes) })),
+  ...[1, 2, 3, 4].flatMap((place) => slots.map((bytes) => ({ place, bytes, key: logKey(place, bytes) }))),
+]
+
+/** Keys of a block, the naive way. */
+function keysOf(logs: Content['logs']): Set<string> {
+  const keys = new Set<string>()
+  for (const { address, topics } of logs) {
+    keys.add(`5 ${bytesToHex(addresses[0] as Uint8Array)}`).add(`0 ${bytesToHex(address)}`)
+    for (const [at, topic] of topics.entries()) keys.add(`${at + 1} ${bytesToHex(topic)}`)
+  }
+  return keys
+}
+
+function compareLogIndex(store: ChainWriter, blocks: readonly ReadonlySet<string>[]): void {
+  for (const { place, bytes, key } of indexed) {
+    const want = [...blocks.keys()].filter((number) => blocks[number]?.has(`${place} ${bytesToHex(bytes)}`))
+    for (const from of [0, Math.floor(blocks.length / 2), blocks.length]) {
+      const got = [...blocksWithLog(store, key, from)]
+      const wanted = want.filter((number) => number >= from)
+      if (got.join() !== wanted.join()) throw new Error(`place ${place} from ${from}: ${got}, not ${wanted}`)
+    }
+  }
+}
+
+function* blocksWithLog(store: ChainWriter, key: Uint8Array, from: number): Generator<number> {
+  for (let next = from; ; ) {
+    const stretch = store.readLogStretch(key, next)
+    if (stretch.length === 0) return
+    yield* stretch
+    next = (stretch.at(-1) as number) + 1
+  }
+}
+
 /** A bundle whose hashes occur nowhere else; the store does not look into its RLP. */
-function makeBundle(number: number, parentHash: Hash32, { accounts, slots, transactions }: Content): Bundle {
+function makeBundle(
+  number: number,
+  parentHash: Hash32,
+  { accounts, slots, transactions, logs }: Content,
+): Bundle {
   const unique = () => keccak256(Buffer.from(`${made++}`))
   const hash = unique()
   const senders = concatBytes(
@@ -62,7 +124,7 @@ function makeBundle(number: number, parentHash: Hash32, { accounts, slots, trans
     header: concatBytes(Uint8Array.of(number), hash),
     body: concatBytes(Uint8Array.of(0xb0), hash),
     senders,
-    receipts: concatBytes(Uint8Array.of(0xec), hash),
+    receipts: receiptsWith(logs),
     totalDifficulty: number === 0 ? new Uint8Array(0) : Uint8Array.of(number),
     accounts,
     slots,
@@ -151,10 +213,11 @@ t.test('reads at every block agree with a naive model, whatever was applied and 
         store.initialize(identity, first)
         const chain = [first]
         const states = [applyTo(new Map(), first)]
+        const logKeys = [keysOf(genesis.logs)]
         const dumps: StoreDump[] = [dumpStore(store)]
         for (const { back, blocks } of moves) {
           const fork = Math.max(0, chain.length - 1 - back)
-          chain.length = states.length = fork + 1
+          chain.length = states.length = logKeys.length = fork + 1
           const bundles: Bundle[] = []
           for (const block of blocks) {
             const parent = chain.at(-1) as Bundle
@@ -162,12 +225,14 @@ t.test('reads at every block agree with a naive model, whatever was applied and 
             bundles.push(bundle)
             chain.push(bundle)
             states.push(applyTo(states.at(-1) as State, bundle))
+            logKeys.push(keysOf(block.logs))
           }
           store.apply(fork, bundles)
           const head = chain.at(-1) as Bundle
           if (bytesToHex(store.readHead()?.hash ?? zeroHash) !== bytesToHex(head.hash))
             throw new Error('the head is not the last bundle')
           compareReads(store, states)
+          compareLogIndex(store, logKeys)
           // The dumps of blocks that were head on the way are made by applying them one by one.
           dumps.length = fork + 1
           store.apply(fork, [])
@@ -181,6 +246,7 @@ t.test('reads at every block agree with a naive model, whatever was applied and 
           const found = differences(dumpStore(store), dumps[number] as StoreDump)
           if (found.length > 0) throw new Error(`after unwinding to ${number}: ${found.join('; ')}`)
           compareReads(store, states.slice(0, number + 1))
+          compareLogIndex(store, logKeys.slice(0, number + 1))
         }
       } finally {
         await store.close()
@@ -194,7 +260,7 @@ t.test('reads at every block agree with a naive model, whatever was applied and 
 t.test('blocks that gave way stay readable by hash, their transactions are located no longer', async (t) => {
   const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
   t.teardown(() => store.close())
-  const bare = { accounts: [], slots: [], transactions: 2 }
+  const bare = { accounts: [], slots: [], transactions: 2, logs: [] }
   const genesis = makeBundle(0, zeroHash, bare)
   store.initialize(identity, genesis)
   const old = makeBundle(1, genesis.hash, bare)
@@ -214,10 +280,10 @@ t.test('blocks that gave way stay readable by hash, their transactions are locat
 t.test('a transaction that both branches hold is located in the one that is canonical', async (t) => {
   const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
   t.teardown(() => store.close())
-  const genesis = makeBundle(0, zeroHash, { accounts: [], slots: [], transactions: 0 })
+  const genesis = makeBundle(0, zeroHash, { accounts: [], slots: [], transactions: 0, logs: [] })
   store.initialize(identity, genesis)
   const shared = concatBytes(new Uint8Array(20), keccak256(Buffer.from('shared')))
-  const empty = { accounts: [], slots: [], transactions: 0 }
+  const empty = { accounts: [], slots: [], transactions: 0, logs: [] }
   const old = { ...makeBundle(1, genesis.hash, empty), senders: shared }
   const fresh = makeBundle(1, genesis.hash, empty)
   const second = { ...makeBundle(2, fresh.hash, empty), senders: shared }
@@ -232,7 +298,12 @@ t.test('a transaction that both branches hold is located in the one that is cano
 t.test('bundles that do not extend the chain change nothing', async (t) => {
   const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
   t.teardown(() => store.close())
-  const some = { accounts: [[addresses[0], Uint8Array.of(1)] as Change], slots: [], transactions: 1 }
+  const some = {
+    accounts: [[addresses[0], Uint8Array.of(1)] as Change],
+    slots: [],
+    transactions: 1,
+    logs: [],
+  }
   const genesis = makeBundle(0, zeroHash, some)
   store.initialize(identity, genesis)
   const one = makeBundle(1, genesis.hash, { ...some, accounts: [] })
@@ -246,4 +317,38 @@ t.test('bundles that do not extend the chain change nothing', async (t) => {
   t.throws(() => store.apply(2, [makeBundle(3, one.hash, some)]), /is not canonical/)
   t.strictSame(differences(dumpStore(store), before), [])
   t.strictSame(differences(before, dumpStore(store)), [])
+})
+
+t.test('a key of very many blocks is found from any of them, and taken back as it was added', async (t) => {
+  const store = ChainWriter.openForWriting({ path: join(t.testdir(), 'chain.mdb'), mapBytes })
+  t.teardown(() => store.close())
+  const bare = { accounts: [], slots: [], transactions: 0, logs: [] }
+  const busy = { ...bare, logs: [{ address: addresses[2] as Address, topics: [] }] }
+  const genesis = makeBundle(0, zeroHash, bare)
+  store.initialize(identity, genesis)
+  const bundles: Bundle[] = []
+  const numbers: number[] = []
+  // A stretch takes about as many blocks as bytes; the last stretch is full, and the one before not the first.
+  for (let parent = genesis; numbers.length < 3 * stretchBytesMax; ) {
+    const hasLog = parent.number % 7 !== 0
+    parent = makeBundle(parent.number + 1, parent.hash, hasLog ? busy : bare)
+    bundles.push(parent)
+    if (hasLog) numbers.push(parent.number)
+  }
+  const dumps = new Map<number, StoreDump>()
+  const [third, last] = [Math.floor(bundles.length / 3), bundles.length]
+  for (const bundle of bundles) {
+    store.apply(bundle.number - 1, [bundle])
+    if (bundle.number === third) dumps.set(third, dumpStore(store))
+  }
+  const key = logKey(0, addresses[2] as Address)
+  for (const from of [0, 1, 600, 601, third, last - 1, last, last + 1]) {
+    t.strictSame(
+      [...blocksWithLog(store, key, from)],
+      numbers.filter((number) => number >= from),
+      `from ${from}`,
+    )
+  }
+  store.apply(third, [])
+  t.strictSame(differences(dumpStore(store), dumps.get(third) as StoreDump), [])
 })

@@ -13,7 +13,13 @@ const hashOf = (number: number) => keccak256(Uint8Array.of(number))
 
 function bundle(number: number): Bundle {
   const parentHash = number === 0 ? toHash32(new Uint8Array(32)) : hashOf(number - 1)
-  const rows = { header: empty, body: empty, senders: empty, receipts: empty, totalDifficulty: empty }
+  const rows = {
+    header: empty,
+    body: empty,
+    senders: empty,
+    receipts: Uint8Array.of(0xc0),
+    totalDifficulty: empty,
+  }
   return { number, hash: hashOf(number), parentHash, ...rows, accounts: [], slots: [], nodes: [], code: [] }
 }
 

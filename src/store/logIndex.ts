@@ -1,0 +1,148 @@
+/**
+ * The index of logs: of each key (logKeys.ts) the numbers of the canonical blocks that have a log with it. Owns the
+ * rows of the table `logs` and their encoding.
+ *
+ * A row is a stretch of block numbers: the last one, and then the distance to each one before it, as base-128 integers
+ * (LEB128). So a block is added or taken back at the front, whatever the length. Under the bare key stands the newest
+ * stretch. One that has {@link stretchBytesMax} moves away under `key ‖ its last block` when the next number comes, so
+ * a key that is in every block costs each of them a copy of at most that many bytes, and a search that knows from where
+ * it wants to read need not read what comes before. Taking a block back undoes exactly what adding it did.
+ */
+import { writeUint64 } from '../primitives/bytes.js'
+import { logKeyBytes, logKeysOf } from './logKeys.js'
+import type { ReadTable } from './readTable.js'
+
+/** A table of the index, to be written. */
+interface LogTable extends ReadTable {
+  putSync(key: Uint8Array, value: Uint8Array): unknown
+  removeSync(key: Uint8Array): unknown
+}
+
+/**
+ * Bytes from which a stretch takes no further block. Longer ones are copied more often, and shorter ones are more rows
+ * to be found: see `bench/README.md`.
+ */
+export const stretchBytesMax = 512
+
+/** Bytes of one number in a row: 2^53 has 8. */
+const numberBytesMax = 8
+
+const scratch = Buffer.alloc(stretchBytesMax + 3 * numberBytesMax)
+
+/** Adds block `number`, the newest one, to the stretches of its keys. */
+export function addToLogIndex(table: LogTable, receipts: Uint8Array, number: number): void {
+  for (const text of logKeysOf(receipts)) addBlock(table, Buffer.from(text, 'latin1'), number)
+}
+
+/** Takes block `number`, the newest one, out again. Throws where it is not there. */
+export function cutFromLogIndex(table: LogTable, receipts: Uint8Array, number: number): void {
+  for (const text of logKeysOf(receipts)) cutBlock(table, Buffer.from(text, 'latin1'), number)
+}
+
+function addBlock(table: LogTable, key: Uint8Array, number: number): void {
+  const newest = table.getBinary(key)
+  if (newest === undefined) return putStretch(table, key, number)
+  const last = readNumber(newest, 0)
+  if (newest.length >= stretchBytesMax) {
+    table.putSync(stretchKey(key, last), newest)
+    return putStretch(table, key, number)
+  }
+  let end = writeNumber(scratch, 0, number)
+  end = writeNumber(scratch, end, number - last)
+  scratch.set(newest.subarray(numberEnd(newest, 0)), end)
+  end += newest.length - numberEnd(newest, 0)
+  table.putSync(key, scratch.subarray(0, end))
+}
+
+function putStretch(table: LogTable, key: Uint8Array, number: number): void {
+  table.putSync(key, scratch.subarray(0, writeNumber(scratch, 0, number)))
+}
+
+function cutBlock(table: LogTable, key: Uint8Array, number: number): void {
+  const newest = table.getBinary(key)
+  if (newest === undefined || readNumber(newest, 0) !== number) {
+    throw new Error(`block ${number} cannot be taken out of the index of logs: it is not its last one`)
+  }
+  const rest = numberEnd(newest, 0)
+  if (rest < newest.length) {
+    const end = writeNumber(scratch, 0, number - readNumber(newest, rest))
+    const before = newest.subarray(numberEnd(newest, rest))
+    scratch.set(before, end)
+    table.putSync(key, scratch.subarray(0, end + before.length))
+    return
+  }
+  const range = { start: stretchKey(key, number), end: key, reverse: true, limit: 1 }
+  for (const { key: before, value } of table.getRange(range)) {
+    table.putSync(key, Uint8Array.from(value))
+    table.removeSync(Uint8Array.from(before))
+    return
+  }
+  table.removeSync(key)
+}
+
+/**
+ * Numbers of blocks that have a log with `key`, ascending, from `from` on: those that stand together in one row, none
+ * where there are no more. Costs one or two reads.
+ */
+export function readLogStretch(table: ReadTable, key: Uint8Array, from: number): readonly number[] {
+  const range = { start: stretchKey(key, from), end: stretchKey(key, Number.MAX_SAFE_INTEGER), limit: 1 }
+  for (const { value } of table.getRange(range)) return decodeStretch(value, from)
+  const newest = table.getBinary(key)
+  return newest === undefined ? [] : decodeStretch(newest, from)
+}
+
+/** How many numbers there are in the whole index. Cost grows with them. */
+export function countLogIndex(table: ReadTable): number {
+  let count = 0
+  for (const { value } of table.getRange()) count += decodeStretch(value, 0).length
+  return count
+}
+
+function decodeStretch(row: Uint8Array, from: number): number[] {
+  const numbers: number[] = []
+  let number = readNumber(row, 0)
+  for (let at = numberEnd(row, 0); number >= from; at = numberEnd(row, at)) {
+    numbers.push(number)
+    if (at === row.length) break
+    number -= readNumber(row, at)
+  }
+  return numbers.reverse()
+}
+
+function stretchKey(key: Uint8Array, last: number): Uint8Array {
+  const stretch = new Uint8Array(logKeyBytes + 8)
+  stretch.set(key)
+  writeUint64(stretch, last, logKeyBytes)
+  return stretch
+}
+
+/** Returns where the next one may stand. */
+function writeNumber(target: Uint8Array, at: number, value: number): number {
+  let rest = value
+  let end = at
+  while (rest >= 0x80) {
+    target[end++] = (rest % 0x80) | 0x80
+    rest = Math.floor(rest / 0x80)
+  }
+  target[end++] = rest
+  return end
+}
+
+function readNumber(row: Uint8Array, at: number): number {
+  let value = 0
+  let factor = 1
+  for (let i = at; ; i++) {
+    const byte = row[i]
+    if (byte === undefined) throw new Error('a row of the index of logs is cut short')
+    value += (byte & 0x7f) * factor
+    if (byte < 0x80) return value
+    factor *= 0x80
+  }
+}
+
+/** Where the number that begins at `at` ends. */
+function numberEnd(row: Uint8Array, at: number): number {
+  let end = at
+  while ((row[end] as number) >= 0x80) end++
+  return end + 1
+}
