@@ -18,7 +18,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   state: ['store'],
   evm: ['chain', 'state', 'types:store'],
   ingest: ['evm', 'state', 'chain', 'store'],
-  pool: ['types:state', 'types:evm', 'types:rollup'],
+  pool: ['types:chain', 'types:state', 'types:evm', 'types:rollup'],
   rollup: ['store', 'metrics'],
   access: ['store', 'metrics'],
   streams: ['chain'],

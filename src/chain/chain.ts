@@ -22,6 +22,7 @@ import { ForkSchedule, parseGenesisConfig } from './forks.js'
 import { decodeHeader, encodeHeader, type Header, headerHash } from './header.js'
 import { headJson } from './headJson.js'
 import { type BlockLog, blockLogs } from './logJson.js'
+import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
 import { buildPendingHeader } from './pendingHeader.js'
 import { readTransaction, writeTransaction } from './transactionJson.js'
 
@@ -245,6 +246,11 @@ export class Chain {
     const receipts = this.store.readReceipts(hash)
     const rows = receipts && this.rows.read(hash)
     return receipts && rows && blockLogs(rows, receipts)
+  }
+
+  /** See {@link searchLogs}. */
+  searchLogs(search: LogSearch, bounds: LogBounds, shouldStop: () => boolean): FoundLogs | undefined {
+    return searchLogs(this.store, search, bounds, shouldStop)
   }
 
   /** Whether a block was executed here, canonical now or not. */

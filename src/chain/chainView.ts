@@ -6,6 +6,7 @@ import type { BlockRows } from './blockRows.js'
 import type { Chain, Head, ResolvedBlock } from './chain.js'
 import type { ForkSchedule } from './forks.js'
 import type { Header } from './header.js'
+import type { FoundLogs, LogBounds, LogSearch } from './logSearch.js'
 
 /**
  * The chain that ends with one block, as one request sees it, whatever the writer does meanwhile. Blocks above it do
@@ -48,6 +49,11 @@ export class ChainView {
   /** See {@link Chain.receiptsJson}. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
     return this.chain.receiptsJson(hash)
+  }
+
+  /** See {@link Chain.searchLogs}. */
+  searchLogs(search: LogSearch, bounds: LogBounds, shouldStop: () => boolean): FoundLogs | undefined {
+    return this.chain.searchLogs(search, bounds, shouldStop)
   }
 
   /** See {@link Chain.uncleJson}. */

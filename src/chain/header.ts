@@ -1,8 +1,23 @@
 /** Block headers: their RLP form (yellow paper 4.4 and the EIPs named below) and their hash. */
 import { sha256 } from '@noble/hashes/sha2.js'
-import { bytesToBigInt, bytesToNumber, type Hash32, toHash32, toMinimalBytes } from '../primitives/bytes.js'
+import {
+  bytesToBigInt,
+  bytesToNumber,
+  type Hash32,
+  integerAt,
+  toHash32,
+  toMinimalBytes,
+} from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
-import { decodeRlpList, encodeRlp, RlpError, type RlpItem, rlpBytes } from '../primitives/rlp.js'
+import {
+  decodeRlpList,
+  encodeRlp,
+  RlpError,
+  type RlpItem,
+  rlpBytes,
+  rlpEndAt,
+  rlpPayloadAt,
+} from '../primitives/rlp.js'
 
 export interface Header {
   readonly parentHash: Hash32
@@ -54,6 +69,16 @@ const fieldsMin = 15
 /** Reads a header's RLP. Throws {@link RlpError} for anything else, also for integers with leading zeros. */
 export function decodeHeader(rlp: Uint8Array): Header {
   return headerFromItems(decodeRlpList(rlp))
+}
+
+/** Fields before the timestamp. */
+const timestampIndex = 11
+
+/** The timestamp of a header that was found well-formed before, at a tenth of what decoding it costs. */
+export function readTimestamp(rlp: Uint8Array): number {
+  let field = rlpPayloadAt(rlp, 0)
+  for (let index = 0; index < timestampIndex; index++) field = rlpEndAt(rlp, field)
+  return Number(integerAt(rlp, rlpPayloadAt(rlp, field), rlpEndAt(rlp, field)))
 }
 
 /** Reads a header from decoded RLP; see {@link decodeHeader}. */

@@ -1,5 +1,6 @@
 import { type Address, type Hash32, mapKey, mapKeyToBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
+import { rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 
 /** Which logs a caller wants, as in eth_getLogs. */
 export interface LogCriteria {
@@ -71,6 +72,23 @@ export class LogFilter {
     return true
   }
 
+  /**
+   * As {@link matches}, for the log whose RLP begins at `log` of `receipts`, which were found well-formed before. Makes
+   * no object: of a block's logs few match.
+   */
+  matchesAt(receipts: Uint8Array, log: number): boolean {
+    const address = rlpPayloadAt(receipts, log)
+    if (!this.#allows(0, receipts, rlpPayloadAt(receipts, address))) return false
+    const topics = rlpEndAt(receipts, address)
+    const end = rlpEndAt(receipts, topics)
+    let topic = rlpPayloadAt(receipts, topics)
+    for (let position = 1; position < this.#counts.length; position++) {
+      if (topic === end || !this.#allows(position, receipts, rlpPayloadAt(receipts, topic))) return false
+      topic = rlpEndAt(receipts, topic)
+    }
+    return true
+  }
+
   /** Whether a block with this bloom (256 bytes) can hold a log that matches; false is certain. */
   mayMatch(bloom: Uint8Array): boolean {
     // Every log sets bits, so an empty bloom says that there is none.
@@ -90,8 +108,8 @@ export class LogFilter {
     return start
   }
 
-  /** Whether `key` may stand at `position`. */
-  #allows(position: number, key: string): boolean {
+  /** Whether `key` may stand at `position`: text, or what begins at `offset` of bytes. */
+  #allows(position: number, key: string | Uint8Array, offset = 0): boolean {
     const count = this.#counts[position] as number
     if (count === 0) return true
     const width = widthAt(position)
@@ -100,7 +118,9 @@ export class LogFilter {
     let high = count
     while (low < high) {
       const middle = (low + high) >>> 1
-      const order = this.#compareAt(start + middle * width, key)
+      const at = start + middle * width
+      const order =
+        typeof key === 'string' ? this.#compareText(at, key) : this.#compareBytes(at, key, offset, width)
       if (order === 0) return true
       if (order < 0) low = middle + 1
       else high = middle
@@ -109,9 +129,18 @@ export class LogFilter {
   }
 
   /** Below, equal to or above zero, as the key that stands at `at` comes before, is or comes after `key`. */
-  #compareAt(at: number, key: string): number {
+  #compareText(at: number, key: string): number {
     for (let i = 0; i < key.length; i++) {
       const difference = this.name.charCodeAt(at + i) - key.charCodeAt(i)
+      if (difference !== 0) return difference
+    }
+    return 0
+  }
+
+  /** As {@link #compareText}, with the `width` bytes from `offset` on. */
+  #compareBytes(at: number, bytes: Uint8Array, offset: number, width: number): number {
+    for (let i = 0; i < width; i++) {
+      const difference = this.name.charCodeAt(at + i) - (bytes[offset + i] as number)
       if (difference !== 0) return difference
     }
     return 0

@@ -1,8 +1,9 @@
 /** Logs as JSON-RPC shows them, from their consensus encoding. Field set and spelling follow go-ethereum. */
-import { bytesToHex, mapKey, toQuantity } from '../primitives/bytes.js'
+import { bytesToHex, type Hash32, mapKey, toQuantity } from '../primitives/bytes.js'
 import { ascii, JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 import { type BlockRows, transactionPosition } from './blockRows.js'
+import type { Header } from './header.js'
 import type { LogKeys } from './logFilter.js'
 import { type TransactionPosition, writeList } from './transactionJson.js'
 
@@ -26,7 +27,13 @@ export interface BlockMembers {
   readonly timestampAndIndexName: Uint8Array
 }
 
-export function blockMembers({ hash, header }: BlockRows): BlockMembers {
+/** As much of a block as its logs tell. */
+export interface LogBlock {
+  readonly hash: Hash32
+  readonly header: Pick<Header, 'number' | 'timestamp'>
+}
+
+export function blockMembers({ hash, header }: LogBlock): BlockMembers {
   const number = `"blockNumber":"${toQuantity(header.number)}"`
   const blockHash = `"blockHash":"${bytesToHex(hash)}"`
   return {
@@ -37,8 +44,11 @@ export function blockMembers({ hash, header }: BlockRows): BlockMembers {
   }
 }
 
+/** The transaction that a log is of: its index, and sender (20 bytes) ‖ hash (32 bytes) of each of its block. */
+export type LogPosition = Pick<TransactionPosition, 'senders' | 'index'>
+
 /** Writes the members of a log that say which transaction it is of, without braces. */
-function writePositionMembers(json: JsonBytes, position: TransactionPosition, block: BlockMembers): Written {
+function writePositionMembers(json: JsonBytes, position: LogPosition, block: BlockMembers): Written {
   const start = json.length
   const hashAt = position.index * 52 + 20
   json.raw(block.numberAndHashName)
@@ -64,7 +74,7 @@ export function writeLog(
   json: JsonBytes,
   receipts: Uint8Array,
   log: RlpSpan,
-  position: TransactionPosition | Written,
+  position: LogPosition | Written,
   block: BlockMembers,
   index: number,
 ): Written {

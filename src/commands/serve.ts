@@ -157,6 +157,7 @@ function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Job
         execute: limits.executeWaitingMax,
         slots: limits.slotsWaitingMax,
         hash: limits.hashWaitingMax,
+        logs: limits.logsWaitingMax,
       },
       deadlineMsMax: limits.requestMsMax,
       execution: { timeMsMax: limits.executionMsMax, memoryBytesMax: limits.executionMemoryBytesMax },

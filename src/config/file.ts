@@ -84,10 +84,16 @@ const limitsShape = {
   executeWaitingMax: integer(1).default(500),
   /** Jobs of up to 1,000 mapping slots that wait: half a second of work. The largest call makes ten of them. */
   slotsWaitingMax: integer(1).default(100),
+  /** Searches of logs that wait: seconds of ordinary ones, which are those of more than 2 ms. */
+  logsWaitingMax: integer(1).default(200),
   /** Hashes of submitted transactions that wait: four seconds of ordinary ones, at 2 ms each. */
   hashWaitingMax: integer(1).default(2_000),
   /** Rendered answers kept in memory, over all networks: about 500 full blocks with receipts, at 0.5 MB each. */
   answerCacheBytes: integer(0).default(256 * MiB),
+  /** Logs of one answer, those of a single block excepted. What hosted services allow, to which clients size ranges. */
+  logsMax: integer(1, 10_000_000).default(10_000),
+  /** Bytes of them: as much as the answer of a batch may have. 10,000 token transfers have 7.5 MB. */
+  logBytesMax: integer(KiB, GiB / 4).default(25_000_000),
   /** Storage keys of one eth_getProof. geth's limit; an answer of so many has about 8 MB. */
   proofKeysMax: integer(1, 100_000).default(1_024),
   /** Proofs kept in memory, over all networks: 4,600 of an account and 3 slots, at 7 KB each. */

@@ -17,7 +17,10 @@ import { NetworkStreams } from '../streams/networkStreams.js'
 
 /** What a network brings along beside what follows from its rows. */
 export interface ChainViewsOptions
-  extends Pick<Network, 'name' | 'jobs' | 'execution' | 'proofKeysMax' | 'layouts' | 'clientVersion'> {
+  extends Pick<
+    Network,
+    'name' | 'jobs' | 'execution' | 'logBounds' | 'proofKeysMax' | 'layouts' | 'clientVersion'
+  > {
   readonly chain: ChainOptions
   readonly proofCacheBytes: number
   /** Blocks behind the head from which a subscription may resume. */
@@ -42,7 +45,7 @@ export class ChainViews implements NetworkViews<Network> {
 
   /** Throws OperatorError where the rows are of no chain, or of one that this version does not read. */
   constructor(rows: ChainRows, state: StateReader, options: ChainViewsOptions) {
-    const { name, jobs, execution, proofKeysMax, layouts, clientVersion, networkId } = options
+    const { name, jobs, execution, logBounds, proofKeysMax, layouts, clientVersion, networkId } = options
     this.chain = new Chain(rows, options.chain)
     const { replayBlocksMax } = options
     this.streams = new NetworkStreams(this.chain, { replayBlocksMax }, options.reportDefect)
@@ -56,6 +59,7 @@ export class ChainViews implements NetworkViews<Network> {
       transfers: new PlainTransfers(rows, this.chain.schedule),
       proofs: new AnswerCache(options.proofCacheBytes, new AskedBefore()),
       execution,
+      logBounds,
       proofKeysMax,
       layouts,
       networkId: String(networkId ?? this.chain.identity.networkId),

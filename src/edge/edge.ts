@@ -75,6 +75,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
           mapBytes: config.mapBytes,
           answerCacheBytes: share(config.limits.answerCacheBytes, config.edges * config.networks.length),
           proofCacheBytes: share(config.limits.proofCacheBytes, config.edges * config.networks.length),
+          logBounds: { logsMax: config.limits.logsMax, bytesMax: config.limits.logBytesMax },
           proofKeysMax: config.limits.proofKeysMax,
           replayBlocksMax: config.limits.replayBlocksMax,
           clientVersion: options.clientVersion,

@@ -36,6 +36,7 @@ export interface OpenOptions {
   readonly mapBytes: number
   readonly answerCacheBytes: number
   readonly proofCacheBytes: number
+  readonly logBounds: Network['logBounds']
   readonly proofKeysMax: number
   /** Blocks behind the head from which a subscription may resume. */
   readonly replayBlocksMax: number

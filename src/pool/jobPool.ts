@@ -58,7 +58,7 @@ const waitingBytesMax = 64 * 2 ** 20
 const graceMs = 1_000
 
 /**
- * How long an execution has a thread before others come first; see pool.ts. Nearly every call and estimate ends within
+ * How long an execution or a search has a thread before others come first; see pool.ts. Nearly every one ends within
  * it, and who waits for it hardly notices.
  */
 const turnMs = 50
@@ -95,12 +95,14 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       estimate: job('execute', 'execute', 'estimate'),
       accessList: job('execute', 'execute', 'accessList'),
       mappingSlots: job('slots', 'slots', 'mappingSlots'),
+      searchLogs: job('logs', 'logs', 'searchLogs'),
       invokeHash: job('hash', 'hash', 'invokeHash'),
     },
     classes: {
       proof: { ...shared, waitingMax: waitingMax.proof },
       slots: { ...shared, waitingMax: waitingMax.slots },
       hash: { ...shared, waitingMax: waitingMax.hash },
+      logs: { ...shared, waitingMax: waitingMax.logs, turnMs },
       execute: {
         deadlineMsMax,
         waitingMax: waitingMax.execute,

@@ -1,11 +1,12 @@
 /**
- * What the pool can be asked for. Owns the shape of jobs and of their results; the work itself is in `state`,
+ * What the pool can be asked for. Owns the shape of jobs and of their results; the work itself is in `chain`, `state`,
  * `evm` and `rollup`, and what runs it on a thread in `workers/`.
  *
  * A job names a block that is resolved already, never a tag, so that its answer belongs to one block whatever the
  * head does meanwhile. Arguments and results cross threads as msgpack: null, undefined, booleans, numbers, bigints,
  * text, Uint8Arrays, arrays, Maps and plain objects of these.
  */
+import type { FoundLogs, LogBounds, LogSearch } from '../chain/logSearch.js'
 import type { AccessListOutcome, CallOutcome, EstimateOutcome, ExecutionRequest } from '../evm/execution.js'
 import type { InvokeHashRequest } from '../rollup/invokeHash.js'
 import type { ProofRequest } from '../state/proof.js'
@@ -41,6 +42,11 @@ export interface Jobs {
     readonly class: 'slots'
     readonly args: WrittenSlotsRequest
     readonly result: Uint8Array
+  }
+  readonly searchLogs: {
+    readonly class: 'logs'
+    readonly args: { readonly search: LogSearch; readonly bounds: LogBounds }
+    readonly result: FoundLogs
   }
   /** The hash of an invoke transaction, a felt. */
   readonly invokeHash: { readonly class: 'hash'; readonly args: InvokeHashRequest; readonly result: string }

@@ -18,6 +18,18 @@ export type Fault =
   /** First and last block of a range that is none. */
   | { readonly kind: 'InvalidBlockRange' }
   | { readonly kind: 'PendingLogsNotSupported' }
+  /** A range with blocks above the head. */
+  | { readonly kind: 'BlockRangeInFuture' }
+  /** A block that logs are asked of and that was never part of the chain. */
+  | { readonly kind: 'UnknownBlock' }
+  /** More than one answer may hold. All logs from block `first` to `last` would fit. */
+  | {
+      readonly kind: 'TooManyLogs'
+      readonly logsMax: number
+      readonly bytesMax: number
+      readonly first: number
+      readonly last: number
+    }
   | { readonly kind: 'TooManySubscriptions'; readonly max: number }
   /** `whose` subscriptions would take more than `max` bytes: those of a connection, an API key or the server. */
   | { readonly kind: 'TooMuchSubscriptionMemory'; readonly whose: string; readonly max: number }

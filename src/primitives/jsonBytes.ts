@@ -64,6 +64,11 @@ export class JsonBytes {
     if (this.#bytes.length > keptBytesMax) this.#move(new Uint8Array(keptBytesMax))
   }
 
+  /** Takes back what was written from `length` on. */
+  cut(length: number): void {
+    this.#length = length
+  }
+
   /** Writes ASCII text. */
   text(text: string): void {
     this.#reserve(text.length)

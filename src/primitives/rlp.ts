@@ -54,6 +54,29 @@ export function readRlpHeader(input: Uint8Array, offset: number): RlpSpan {
   return { isList, start: offset, payload: offset + 1 + lengthBytes, end: offset + 1 + lengthBytes + length }
 }
 
+/**
+ * Where the payload of the item at `offset` begins, in input that was found canonical before. This and {@link rlpEndAt}
+ * make no object, for walks over many items of which few are looked at.
+ */
+export function rlpPayloadAt(input: Uint8Array, offset: number): number {
+  const prefix = input[offset] as number
+  if (prefix < 0x80) return offset
+  if (prefix < 0xb8 || (prefix >= 0xc0 && prefix < 0xf8)) return offset + 1
+  return offset + 1 + prefix - (prefix < 0xc0 ? 0xb7 : 0xf7)
+}
+
+/** Where the item at `offset` ends, in input that was found canonical before. */
+export function rlpEndAt(input: Uint8Array, offset: number): number {
+  const prefix = input[offset] as number
+  if (prefix < 0x80) return offset + 1
+  if (prefix < 0xb8) return offset + 1 + prefix - 0x80
+  if (prefix >= 0xc0 && prefix < 0xf8) return offset + 1 + prefix - 0xc0
+  const payload = offset + 1 + prefix - (prefix < 0xc0 ? 0xb7 : 0xf7)
+  let length = 0
+  for (let at = offset + 1; at < payload; at++) length = length * 256 + (input[at] as number)
+  return payload + length
+}
+
 /** The span of the whole item at `offset`. Throws {@link RlpError} when it is not canonical or reaches past `limit`. */
 export function rlpSpanAt(input: Uint8Array, offset: number, limit = input.length): RlpSpan {
   const span = readRlpHeader(input, offset)

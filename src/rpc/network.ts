@@ -1,6 +1,7 @@
 import type { AnswerCache } from '../chain/answerCache.js'
 import type { Head } from '../chain/chain.js'
 import type { ChainView } from '../chain/chainView.js'
+import type { LogBounds } from '../chain/logSearch.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
 import type { PlainTransfers } from '../evm/plainTransfers.js'
 import type { NetworkJobs } from '../pool/jobs.js'
@@ -31,6 +32,8 @@ export interface Network extends RpcNetwork {
   /** Proofs of the last blocks, by everything that they depend on. */
   readonly proofs: AnswerCache
   readonly execution: ExecutionSettings
+  /** The most that one answer of logs may hold. */
+  readonly logBounds: LogBounds
   /** Storage keys of one proof. */
   readonly proofKeysMax: number
   /** Layouts of contracts by their address, lower-case hex. */

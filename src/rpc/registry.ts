@@ -26,6 +26,7 @@ import { eth_getBlockTransactionCountByNumber } from './methods/eth_getBlockTran
 import { eth_getCode } from './methods/eth_getCode.js'
 import { eth_getHeaderByHash } from './methods/eth_getHeaderByHash.js'
 import { eth_getHeaderByNumber } from './methods/eth_getHeaderByNumber.js'
+import { eth_getLogs } from './methods/eth_getLogs.js'
 import { eth_getProof } from './methods/eth_getProof.js'
 import { eth_getRawTransactionByBlockHashAndIndex } from './methods/eth_getRawTransactionByBlockHashAndIndex.js'
 import { eth_getRawTransactionByBlockNumberAndIndex } from './methods/eth_getRawTransactionByBlockNumberAndIndex.js'
@@ -88,6 +89,7 @@ export const methods = {
   eth_getCode,
   eth_getHeaderByHash,
   eth_getHeaderByNumber,
+  eth_getLogs,
   eth_getProof,
   eth_getRawTransactionByBlockHashAndIndex,
   eth_getRawTransactionByBlockNumberAndIndex,

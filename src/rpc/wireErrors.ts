@@ -3,7 +3,7 @@
  * Owns the `error` member of an answer and the HTTP status of a single one. Knows nothing of who found a fault.
  */
 import { randomBytes } from 'node:crypto'
-import { bytesToHex } from '../primitives/bytes.js'
+import { bytesToHex, toQuantity } from '../primitives/bytes.js'
 import { type Fault, FaultError, type InvokeErrorCode } from '../primitives/faults.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import { filterKeyBytes, subscriptionBytes } from '../streams/subscriberPool.js'
@@ -57,6 +57,20 @@ export function faultToWireError(fault: Fault): WireError {
       return { code: -32602, message: 'invalid block range params' }
     case 'PendingLogsNotSupported':
       return { code: -32602, message: 'pending logs are not supported' }
+    case 'BlockRangeInFuture':
+      return { code: -32602, message: 'block range extends beyond current head block' }
+    case 'UnknownBlock':
+      return { code: -32000, message: 'unknown block' }
+    case 'TooManyLogs': {
+      const { logsMax, bytesMax, first, last } = fault
+      // Clients read the range out of these words, which are Infura's, or out of data.
+      const range = `[${toQuantity(first)}, ${toQuantity(last)}]`
+      return {
+        code: -32005,
+        message: `query returned more than ${logsMax} results or ${bytesMax} bytes. Try with this block range ${range}.`,
+        data: [first, last],
+      }
+    }
     case 'TooManySubscriptions':
       return {
         code: -32005,

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { decodeHeader } from '../../src/chain/header.js'
+import { searchLogs } from '../../src/chain/logSearch.js'
 import { Execution, type ExecutionRequest } from '../../src/evm/execution.js'
 import { jobsOfNetwork, openJobPool } from '../../src/pool/jobPool.js'
 import type { JobName, Jobs } from '../../src/pool/jobs.js'
@@ -38,7 +39,7 @@ function makeQuestions(store: ChainReader): Question[] {
       gasDefault: 5_000_000n,
       gasMax: 5_000_000n,
     }
-    switch (i % 5) {
+    switch (i % 6) {
       case 0: {
         const parent = store.readHeader(parentHash)
         if (parent === undefined) throw new RangeError('a parent is missing')
@@ -58,6 +59,16 @@ function makeQuestions(store: ChainReader): Question[] {
         return { name: 'estimate', args: request }
       case 3:
         return { name: 'accessList', args: request }
+      case 4: {
+        const head = store.readHead()
+        if (head === undefined) throw new RangeError('the head is missing')
+        const criteria = { addresses: message.to === undefined ? [] : [toAddress(message.to)], topics: [] }
+        const bounds = { logsMax: 1 + (i % 100), bytesMax: 2 ** 24 }
+        return {
+          name: 'searchLogs',
+          args: { search: { criteria, head, first: 1, last: head.number }, bounds },
+        }
+      }
       default:
         return {
           name: 'mappingSlots',
@@ -99,7 +110,7 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
     limits: {
       threads: 3,
       niceness: 0,
-      waitingMax: { proof: jobsAtOnce, execute: jobsAtOnce, slots: jobsAtOnce, hash: 1 },
+      waitingMax: { proof: jobsAtOnce, execute: jobsAtOnce, slots: jobsAtOnce, hash: 1, logs: 1 },
       deadlineMsMax: 200_000,
       execution: limits,
     },
@@ -125,6 +136,8 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
         return buildProofJson((hash) => store.readNode(hash), args)
       case 'mappingSlots':
         return computeWrittenSlots(args)
+      case 'searchLogs':
+        return searchLogs(store, args.search, args.bounds, goOn)
       default:
         return execution[name](args, goOn)
     }

@@ -97,6 +97,10 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   eth_getBlockByHash: [[block?.hash, true]],
   eth_getBlockByNumber: [['0x10', false]],
   eth_getBlockReceipts: [['latest'], [{ blockNumber: '0x10' }]],
+  eth_getLogs: [
+    [{ address: [tide], topics: [null, [`0x${'3'.repeat(64)}`]], fromBlock: '0x1', toBlock: 'latest' }],
+    [{ address: tide, blockHash: block?.hash }],
+  ],
   eth_getProof: [[tide, ['0x0', `0x${'4'.repeat(64)}`], 'latest']],
   eth_getStorageAt: [[tide, '0x0', { blockNumber: 'latest' }]],
   eth_getTransactionByBlockHashAndIndex: [[block?.hash, '0x0']],

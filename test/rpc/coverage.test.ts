@@ -54,6 +54,7 @@ const testOf: { readonly [M in MethodName | RollupMethodName]: string } = {
   eth_getBlockByHash: 'eth_getBlockByHash.test.ts',
   eth_getBlockByNumber: 'eth_getBlockByNumber.test.ts',
   eth_getBlockReceipts: 'eth_getBlockReceipts.test.ts',
+  eth_getLogs: 'eth_getLogs.test.ts',
   eth_getProof: 'eth_getProof.test.ts',
   eth_getStorageAt: 'eth_getStorageAt.test.ts',
   eth_getTransactionByBlockHashAndIndex: 'eth_getTransactionByBlockHashAndIndex.test.ts',

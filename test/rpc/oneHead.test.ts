@@ -39,7 +39,7 @@ t.test(
       limits: {
         threads: 2,
         niceness: limits.poolNiceness,
-        waitingMax: { proof: 100, execute: 100, slots: 100, hash: 100 },
+        waitingMax: { proof: 100, execute: 100, slots: 100, hash: 100, logs: 100 },
         deadlineMsMax: limits.requestMsMax,
         execution: { timeMsMax: limits.executionMsMax, memoryBytesMax: limits.executionMemoryBytesMax },
       },
@@ -51,6 +51,7 @@ t.test(
       mapBytes,
       answerCacheBytes: limits.answerCacheBytes,
       proofCacheBytes: limits.proofCacheBytes,
+      logBounds: { logsMax: limits.logsMax, bytesMax: limits.logBytesMax },
       proofKeysMax: limits.proofKeysMax,
       replayBlocksMax: limits.replayBlocksMax,
       clientVersion: 'test',

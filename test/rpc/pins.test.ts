@@ -90,6 +90,7 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   eth_getBlockByHash: undefined,
   eth_getBlockByNumber: (block) => [block, true],
   eth_getBlockReceipts: (block) => [block],
+  eth_getLogs: (block) => [{ fromBlock: block, toBlock: block, topics: [[], []] }],
   eth_getProof: (block) => [tide, ['0x0'], block],
   eth_getStorageAt: (block) => [tide, '0x0', block],
   eth_getTransactionByBlockHashAndIndex: undefined,

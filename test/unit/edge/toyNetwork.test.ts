@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { searchLogs } from '../../../src/chain/logSearch.js'
 import { ChainViews } from '../../../src/edge/chainViews.js'
 import { readStorageLayouts } from '../../../src/edge/storageLayouts.js'
 import { Execution } from '../../../src/evm/execution.js'
-import type { JobName, NetworkJobs } from '../../../src/pool/jobs.js'
+import type { JobName, Jobs, NetworkJobs } from '../../../src/pool/jobs.js'
 import { decodeReply, encodeResult, encodeThrown } from '../../../src/pool/messages.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { createDispatcher, type Endpoint } from '../../../src/rpc/dispatch.js'
@@ -95,6 +96,11 @@ const questions: { readonly [M in MethodName]: readonly (readonly unknown[])[] |
   eth_getBlockReceipts: [...blocks.map(quantity), ...blocks.map((number) => blockAt(number).hash)].map(
     (id) => [id],
   ),
+  eth_getLogs: [
+    [{ fromBlock: 'earliest' }],
+    ...sights.contracts.map(({ address }) => [{ address, fromBlock: '0x1', toBlock: '0x100' }]),
+    ...blocks.map((number) => [{ blockHash: blockAt(number).hash }]),
+  ],
   eth_getUncleByBlockNumberAndIndex: [
     ['0xe', '0x0'],
     ['0xe', '0x1'],
@@ -143,6 +149,7 @@ function jobsOver(rows: ChainRows): NetworkJobs {
     estimate: (args) => execution.estimate(args, goOn),
     accessList: (args) => execution.accessList(args, goOn),
     mappingSlots: computeMappingSlots,
+    searchLogs: ({ search, bounds }: Jobs['searchLogs']['args']) => searchLogs(rows, search, bounds, goOn),
   }
   const run = async (name: JobName, args: unknown) => {
     const work = works[name] as (args: unknown) => unknown
@@ -164,6 +171,7 @@ function endpointOver(
     networkId: undefined,
     jobs: jobsOver(rows),
     execution: { gasCapBlocks: 10, marginBps: 0 },
+    logBounds: { logsMax: 10_000, bytesMax: 2 ** 24 },
     proofKeysMax: 1_024,
     layouts: readStorageLayouts(join(devnetDir, 'layouts.json')),
     clientVersion: 'toy',

@@ -23,7 +23,7 @@ const pool = openJobPool({
   limits: {
     threads: 2,
     niceness: 0,
-    waitingMax: { proof: 1, execute: 1, slots: 100, hash: 1 },
+    waitingMax: { proof: 1, execute: 1, slots: 100, hash: 1, logs: 1 },
     deadlineMsMax: 200_000,
     execution: { timeMsMax: 1_000, memoryBytesMax: 2 ** 28 },
   },
@@ -34,6 +34,7 @@ const opened = openNetwork(config, {
   mapBytes: mapBytesDefault,
   answerCacheBytes: 2 ** 20,
   proofCacheBytes: 2 ** 20,
+  logBounds: { logsMax: 10_000, bytesMax: 2 ** 24 },
   proofKeysMax: 1_024,
   replayBlocksMax: 1,
   clientVersion: 'test',

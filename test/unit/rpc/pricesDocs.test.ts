@@ -31,6 +31,7 @@ function listPrice({ name, price, params }: Method<never>, items: number): numbe
   if (name === 'eth_feeHistory') return priceOf(price, [items])
   if (name === 'web3_sha3') return priceOf(price, [new Uint8Array(items * 1_024)])
   if (name === 'eth_getStorageValues') return priceOf(price, [list.map(() => ['0x1', []])])
+  if (name === 'eth_getLogs') return priceOf(price, [{ criteria: { addresses: list, topics: [] } }])
   return priceOf(
     price,
     params.map(() => list),

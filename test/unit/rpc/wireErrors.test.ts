@@ -29,6 +29,18 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
   SubscriptionIdNotFound: [{ kind: 'SubscriptionIdNotFound' }, -32000, 'subscription not found'],
   InvalidBlockRange: [{ kind: 'InvalidBlockRange' }, -32602, 'invalid block range params'],
   PendingLogsNotSupported: [{ kind: 'PendingLogsNotSupported' }, -32602, 'pending logs are not supported'],
+  BlockRangeInFuture: [
+    { kind: 'BlockRangeInFuture' },
+    -32602,
+    'block range extends beyond current head block',
+  ],
+  UnknownBlock: [{ kind: 'UnknownBlock' }, -32000, 'unknown block'],
+  TooManyLogs: [
+    { kind: 'TooManyLogs', logsMax: 10_000, bytesMax: 25_000_000, first: 3, last: 977 },
+    -32005,
+    'query returned more than 10000 results or 25000000 bytes. Try with this block range [0x3, 0x3d1].',
+    [3, 977],
+  ],
   TooManySubscriptions: [
     { kind: 'TooManySubscriptions', max: 1024 },
     -32005,

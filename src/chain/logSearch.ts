@@ -1,0 +1,188 @@
+/**
+ * Logs that match a filter, in a range of blocks: from the index of logs to the text of eth_getLogs. Owns which blocks
+ * are looked at, and when there is too much to answer. Runs without a pause, on whatever thread; its caller decides
+ * how long it may.
+ */
+import { equalBytes, type Hash32 } from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
+import { JsonBytes } from '../primitives/jsonBytes.js'
+import { NotHeldError } from '../primitives/notHeld.js'
+import { rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../primitives/rlp.js'
+import type { BlockName, ChainRows } from '../store/chainRows.js'
+import { receiptLogsAt } from '../store/logKeys.js'
+import { decodeHeader, readTimestamp } from './header.js'
+import { LogBlocks } from './logBlocks.js'
+import { type LogCriteria, LogFilter } from './logFilter.js'
+import { blockMembers, type LogPosition, writeLog } from './logJson.js'
+
+/** What is looked for: in the chain that ends with `head`, the blocks from `first` to `last`, which is not above it. */
+export interface LogSearch {
+  readonly criteria: LogCriteria
+  readonly head: BlockName
+  readonly first: number
+  readonly last: number
+}
+
+/** The most that one answer may hold. The logs of one block are answered whatever these say. */
+export interface LogBounds {
+  readonly logsMax: number
+  /** Of the JSON. */
+  readonly bytesMax: number
+}
+
+export interface FoundLogs {
+  /** A list of log objects. */
+  readonly json: Uint8Array
+  readonly count: number
+  /** The block up to which these are all: the search's last, or the one before that which was too much. */
+  readonly last: number
+}
+
+/** Memory for the text of most answers. */
+const jsonBytesExpected = 16 * 1024
+
+/**
+ * Searches; undefined as soon as `shouldStop` says so, which is asked before each read. Throws NotHeldError where a
+ * block is not held, FaultError for a block beside the canonical chain that was never executed.
+ */
+export function searchLogs(
+  rows: ChainRows,
+  { criteria, head, first, last }: LogSearch,
+  { logsMax, bytesMax }: LogBounds,
+  shouldStop: () => boolean,
+): FoundLogs | undefined {
+  const writer = new LogWriter(rows, new LogFilter(criteria))
+  try {
+    for (const block of blocksToSearch(rows, writer.filter, { head, first, last }, shouldStop)) {
+      if (shouldStop()) return undefined
+      const before = { count: writer.count, bytes: writer.bytes }
+      writer.writeBlock(block)
+      const isTooMuch = writer.count > logsMax || writer.bytes > bytesMax
+      if (isTooMuch && before.count > 0 && writer.count > before.count) {
+        writer.takeBack(before)
+        return { ...writer.finish(), last: block.number - 1 }
+      }
+    }
+    return { ...writer.finish(), last }
+  } catch (thrown) {
+    if (thrown === stopped) return undefined
+    throw thrown
+  }
+}
+
+const stopped = new Error('the search was stopped')
+
+type Range = Pick<LogSearch, 'head' | 'first' | 'last'>
+
+function* blocksToSearch(
+  rows: ChainRows,
+  filter: LogFilter,
+  { head, first, last }: Range,
+  shouldStop: () => boolean,
+): Generator<BlockName> {
+  const branch = branchAbove(rows, head)
+  const canonicalLast = Math.min(last, head.number - branch.length)
+  if (first <= canonicalLast) {
+    const blocks = new LogBlocks(rows, filter, () => {
+      if (shouldStop()) throw stopped
+    })
+    for (let number = blocks.seek(first); number <= canonicalLast; number = blocks.seek(number + 1)) {
+      const hash = rows.readCanonicalHash(number)
+      if (hash === undefined) throw new NotHeldError({ kind: 'canonical', number })
+      yield { number, hash }
+    }
+  }
+  for (const block of branch) if (block.number >= first && block.number <= last) yield block
+}
+
+/** Blocks of the chain that ends with `head` which the canonical chain does not have, and so the index neither. */
+function branchAbove(rows: ChainRows, head: BlockName): BlockName[] {
+  const branch: BlockName[] = []
+  for (let { number, hash } = head; !isCanonical(rows, { number, hash }); number--) {
+    branch.unshift({ number, hash })
+    hash = decodeHeader(readHeader(rows, hash)).parentHash
+  }
+  return branch
+}
+
+function isCanonical(rows: ChainRows, { number, hash }: BlockName): boolean {
+  const canonical = rows.readCanonicalHash(number)
+  return canonical !== undefined && equalBytes(canonical, hash)
+}
+
+function readHeader(rows: ChainRows, hash: Hash32): Uint8Array {
+  const header = rows.readHeader(hash)
+  if (header === undefined) throw new NotHeldError({ kind: 'header', hash })
+  return header
+}
+
+class LogWriter {
+  readonly filter: LogFilter
+  readonly #rows: ChainRows
+  readonly #json = new JsonBytes(jsonBytesExpected)
+  #count = 0
+
+  constructor(rows: ChainRows, filter: LogFilter) {
+    this.#rows = rows
+    this.filter = filter
+    this.#json.text('[')
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  get bytes(): number {
+    return this.#json.length
+  }
+
+  takeBack({ count, bytes }: { readonly count: number; readonly bytes: number }): void {
+    this.#count = count
+    this.#json.cut(bytes)
+  }
+
+  finish(): Pick<FoundLogs, 'json' | 'count'> {
+    this.#json.text(']')
+    return { json: this.#json.finish(), count: this.#count }
+  }
+
+  /** Writes the logs of a block that match. */
+  writeBlock(block: BlockName): void {
+    const { hash } = block
+    const receipts = this.#rows.readReceipts(hash)
+    if (receipts === undefined) {
+      if (isCanonical(this.#rows, block)) throw new NotHeldError({ kind: 'receipts', hash })
+      throw new FaultError({ kind: 'UnknownBlock' })
+    }
+    let senders: Uint8Array | undefined
+    let members: ReturnType<typeof blockMembers> | undefined
+    let logIndex = 0
+    let index = 0
+    const end = rlpEndAt(receipts, 0)
+    for (let receipt = rlpPayloadAt(receipts, 0); receipt < end; receipt = rlpEndAt(receipts, receipt)) {
+      const logs = receiptLogsAt(receipts, receipt)
+      const logsEnd = rlpEndAt(receipts, logs)
+      let position: Parameters<typeof writeLog>[3] | undefined
+      for (let log = rlpPayloadAt(receipts, logs); log < logsEnd; log = rlpEndAt(receipts, log)) {
+        if (this.filter.matchesAt(receipts, log)) {
+          senders ??= this.#readSenders(hash)
+          members ??= blockMembers({
+            hash,
+            header: { number: block.number, timestamp: readTimestamp(readHeader(this.#rows, hash)) },
+          })
+          position ??= { senders, index } satisfies LogPosition
+          if (this.#count++ > 0) this.#json.text(',')
+          position = writeLog(this.#json, receipts, rlpSpanAt(receipts, log), position, members, logIndex)
+        }
+        logIndex++
+      }
+      index++
+    }
+  }
+
+  #readSenders(hash: Hash32): Uint8Array {
+    const senders = this.#rows.readSenders(hash)
+    if (senders === undefined) throw new NotHeldError({ kind: 'body', hash })
+    return senders
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Searches for logs as callers ask for them: which blocks, which logs, and on which thread they are looked for. Owns the
+ * filter object of eth_getLogs; the search itself is `chain/logSearch.ts`.
+ */
+import type { BlockId } from '../chain/blockId.js'
+import type { ChainView } from '../chain/chainView.js'
+import type { LogCriteria } from '../chain/logFilter.js'
+import type { FoundLogs, LogBounds, LogSearch } from '../chain/logSearch.js'
+import type { Hash32 } from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
+import type { Caller } from './caller.js'
+import { decodeLogCriteria } from './logCriteria.js'
+import type { Network } from './network.js'
+import { blockId, hash32, invalidArgument, required, typeName } from './params.js'
+import { inOneTurn, Turns } from './turns.js'
+
+/**
+ * How long a search may take on the edge before it begins anew on a thread of the pool, which costs the edge 0.1 ms.
+ * Ten logs out of a million blocks are found in a quarter of this.
+ */
+const inlineMsMax = 2
+
+/** What a filter object asks for: logs of one block, or of a range whose ends are as they were written. */
+export interface LogQuery {
+  readonly criteria: LogCriteria
+  readonly blocks: Hash32 | { readonly first: BlockId; readonly last: BlockId }
+}
+
+const latest: BlockId = { kind: 'tag', tag: 'latest' }
+const numberOrTag = blockId()
+
+/** The filter object of go-ethereum: `address`, `topics`, and `blockHash` or `fromBlock` and `toBlock`. */
+export const logQuery = required((value, index): LogQuery => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidArgument(index, `want a filter object, got ${typeName(value)}`)
+  }
+  const { blockHash, fromBlock, toBlock, address, topics } = value as Readonly<Record<string, unknown>>
+  const criteria = decodeLogCriteria(address, topics, index, () => {})
+  if (!isThere(blockHash)) {
+    const blocks = { first: decodeBound(fromBlock, index), last: decodeBound(toBlock, index) }
+    return { criteria, blocks }
+  }
+  if (isThere(fromBlock) || isThere(toBlock)) {
+    throw invalidArgument(
+      index,
+      'cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other',
+    )
+  }
+  return { criteria, blocks: hash32.decode(blockHash, index) }
+})
+
+function isThere(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+function decodeBound(value: unknown, index: number): BlockId {
+  if (!isThere(value)) return latest
+  if (typeof value !== 'string')
+    throw invalidArgument(index, `want a block number or tag, got ${typeName(value)}`)
+  return numberOrTag.decode(value, index)
+}
+
+/**
+ * The search that a query comes to in `chain`; `argument` counts the caller's arguments from 0. Throws FaultError:
+ * unknown block, a range that is none or ends above the head.
+ */
+export function toLogSearch(chain: ChainView, { criteria, blocks }: LogQuery, argument: number): LogSearch {
+  if (blocks instanceof Uint8Array) {
+    const block = chain.resolve({ kind: 'hash', hash: blocks, requireCanonical: false }, argument)
+    if (block === undefined) throw new FaultError({ kind: 'UnknownBlock' })
+    return { criteria, head: block, first: block.number, last: block.number }
+  }
+  const [first, last] = [boundOf(chain, blocks.first, argument), boundOf(chain, blocks.last, argument)]
+  const { number, hash } = chain.head
+  if (first > last) throw new FaultError({ kind: 'InvalidBlockRange' })
+  if (last > number) throw new FaultError({ kind: 'BlockRangeInFuture' })
+  return { criteria, head: { number, hash }, first, last }
+}
+
+function boundOf(chain: ChainView, id: BlockId, argument: number): number {
+  if (id.kind === 'number') return id.number
+  const block = chain.resolve(id, argument)
+  if (block === undefined) throw new FaultError({ kind: 'UnknownBlock' })
+  if (block.isPending) throw new FaultError({ kind: 'PendingLogsNotSupported' })
+  return block.number
+}
+
+/** Addresses and topics, which calls are charged for. */
+export function countCriteria({ addresses, topics }: LogCriteria): number {
+  return topics.reduce((sum, { length }) => sum + length, addresses.length)
+}
+
+/** Searches at once where that is quick, else on a thread of the pool. What it takes is charged to `caller`. */
+export function findLogs(
+  { chain, jobs }: Network,
+  search: LogSearch,
+  bounds: LogBounds,
+  caller: Caller,
+  turnMsMax: number,
+): FoundLogs | Promise<FoundLogs> {
+  return inOneTurn(new Turns(turnMsMax, caller, 0), () => {
+    const startedAtMs = performance.now()
+    const found = chain.searchLogs(search, bounds, () => performance.now() - startedAtMs >= inlineMsMax)
+    caller.ran(performance.now() - startedAtMs)
+    return found ?? jobs.run('searchLogs', { search, bounds }, caller)
+  })
+}
+
+/** The logs found, where they are all. Throws FaultError with the range that would fit. */
+export function wholeLogs(found: FoundLogs, { first, last }: LogSearch, bounds: LogBounds): Uint8Array {
+  if (found.last < last) {
+    const { logsMax, bytesMax } = bounds
+    throw new FaultError({ kind: 'TooManyLogs', logsMax, bytesMax, first, last: found.last })
+  }
+  return found.json
+}
