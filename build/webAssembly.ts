@@ -1,6 +1,7 @@
 /**
  * Compiles AssemblyScript: `src/ROOM/assembly/NAME.ts` to `dist/src/ROOM/NAME.wasm`, beside the JavaScript that loads
- * it, and the room `src/kernel` to `dist/src/kernel/kernel.wasm`. The last step of `npm run build`, after tsc; what is
+ * it, and the room `src/kernel` to `dist/src/kernel/kernel.wasm` and, with its trace
+ * code, `tracingKernel.wasm`. The last step of `npm run build`, after tsc; what is
  * newer than its sources and this file stays.
  */
 import { execFileSync } from 'node:child_process'
@@ -40,8 +41,19 @@ function findModules(): Module[] {
       return { entry, sources: [entry], target: join(folder, `${basename(entry, '.ts')}.wasm`), flags: [] }
     })
   const entry = join(root, 'src/kernel/index.ts')
-  const target = join(root, 'dist/src/kernel/kernel.wasm')
-  return [...modules, { entry, sources: kernel, target, flags: kernelFlags }]
+  const kernels = [
+    ['kernel', 'TRACING=0'],
+    ['tracingKernel', 'TRACING=1'],
+  ] as const
+  return [
+    ...modules,
+    ...kernels.map(([name, choice]) => ({
+      entry,
+      sources: kernel,
+      target: join(root, `dist/src/kernel/${name}.wasm`),
+      flags: [...kernelFlags, '--use', choice],
+    })),
+  ]
 }
 
 for (const { entry, sources, target, flags: own } of findModules()) {

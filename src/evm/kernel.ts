@@ -12,6 +12,7 @@ import { exchange, KernelAnswers, type KernelHost } from './kernelHost.js'
 import { KernelMemory } from './kernelMemory.js'
 import { instantiateKernel, type KernelExports, type Offsets, readOffsets } from './kernelModule.js'
 import { type FailedInstruction, failures, type GasNeed, type KernelFailure } from './kernelOutcome.js'
+import { type KernelTracer, traceImports } from './kernelTrace.js'
 
 /** What a block gives its transactions. Words as numbers. */
 export interface BlockWords {
@@ -51,8 +52,9 @@ export class Kernel {
   readonly #answers = new KernelAnswers()
   #memoryBytesMax = 2 ** 28
 
-  constructor() {
-    this.#exports = instantiateKernel(this.#answers)
+  /** A tracer hears each step and frame, from a kernel that is slower for it. */
+  constructor(tracer?: KernelTracer) {
+    this.#exports = instantiateKernel(this.#answers, tracer && traceImports(tracer, () => this.#memory))
     this.#at = readOffsets(this.#exports)
     this.#memory = new KernelMemory(this.#exports.memory)
     this.#answers.answerWith(this.#exports, this.#memory)

@@ -1,5 +1,6 @@
 /** The kernel's module: what it exports and imports, and where members of its records stand. */
 import { readFileSync } from 'node:fs'
+import type { TraceImports } from './kernelTrace.js'
 
 /** As much of the interface as is used here; TypeScript has it among the types of browsers alone. */
 declare const WebAssembly: {
@@ -94,10 +95,18 @@ export function readOffsets(exports: KernelExports): Offsets {
   return Object.fromEntries(members.map((name) => [name, globals[`${name}Offset`]?.value])) as Offsets
 }
 
-let module: object | undefined
+const modules = new Map<string, object>()
 
-/** An instance with memory of its own. Compiling takes some milliseconds, once for each thread. */
-export function instantiateKernel(host: KernelImports): KernelExports {
-  module ??= new WebAssembly.Module(readFileSync(new URL('../kernel/kernel.wasm', import.meta.url)))
-  return new WebAssembly.Instance(module, { host }).exports as KernelExports
+/**
+ * An instance with memory of its own, which tells `trace` of each step and frame where that is given. Compiling takes
+ * some milliseconds, once for each thread and module.
+ */
+export function instantiateKernel(host: KernelImports, trace?: TraceImports): KernelExports {
+  const file = trace === undefined ? 'kernel' : 'tracingKernel'
+  let module = modules.get(file)
+  if (module === undefined) {
+    module = new WebAssembly.Module(readFileSync(new URL(`../kernel/${file}.wasm`, import.meta.url)))
+    modules.set(file, module)
+  }
+  return new WebAssembly.Instance(module, { host, trace }).exports as KernelExports
 }

@@ -20,6 +20,7 @@ import {
   selfdestructRefund,
   valueTransferGas,
 } from './rules'
+import { traceEnter, traceExit } from './trace'
 import { clamped, clearWord, copyWord, isZero, putSmall, WORD } from './word'
 
 /** Whether the last instruction began a frame, which is to be run next; else its result is on the stack. */
@@ -172,6 +173,7 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
   }
   if (gas < 0) return fail(Failure.OutOfGas)
   if (account.destroyedTx != transaction) setRefund(refund + selfdestructRefund)
+  traceEnter(0xff, account.address, heir.address, account.balance, 0, 0, 0)
   // EIP-6780: only what was created in this transaction ends; others merely send what they have.
   const ends = !has(Fork.Cancun) || account.createdTx == transaction
   if (heir == account) {
@@ -185,5 +187,6 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
     subtractBalance(account, scratchWords)
   }
   if (ends) destroy(account)
+  traceExit(Failure.None, 0)
   return gas
 }

@@ -22,6 +22,7 @@ import { scratchWords, stacks } from './layout'
 import { newestLog, setNewestLog } from './logs'
 import { End, enterNeeds, leaveNeeds, returnNeed, setOutermostNeed } from './needs'
 import { codeByteGas, codeBytesMax, depthMax, Fork, has } from './rules'
+import { traceEnter, traceExit } from './trace'
 import { copyWord, isBelow, isZero, readAddress, reverseWord, WORD, writeAddress } from './word'
 
 /** What came of an attempt to begin a frame. */
@@ -44,12 +45,14 @@ export let refusedCodeBytes: u32 = 0
 function failed(reason: Failure, gas: i64): Begun {
   why = reason
   gasBack = gas
+  traceExit(reason, gas)
   return Begun.Failed
 }
 
 function succeeded(gas: i64): Begun {
   why = Failure.None
   gasBack = gas
+  traceExit(Failure.None, gas)
   return Begun.Succeeded
 }
 
@@ -80,6 +83,7 @@ export function beginCall(
   isStatic: u32,
 ): Begun {
   clearReturned()
+  traceEnter(kind, caller, target.address, value, input, inputLength, gas)
   if (depth > depthMax) return failed(Failure.DepthReached, gas)
   const pays = kind == Kind.Call || kind == Kind.CallCode
   if (pays && !isZero(value) && isBelow(payer.balance, value)) return failed(Failure.InsufficientBalance, gas)
@@ -175,6 +179,7 @@ export function beginCreation(
   gas: i64,
 ): Begun {
   clearReturned()
+  traceEnter(kind, creator.address, address, value, initcode, length, gas)
   if (depth > depthMax) return failed(Failure.DepthReached, gas)
   if (!isZero(value) && isBelow(creator.balance, value)) return failed(Failure.InsufficientBalance, gas)
   if (creator.nonce == u64.MAX_VALUE) return failed(Failure.NonceOverflow, gas)
@@ -230,6 +235,7 @@ export function endFrame(frame: Frame, reason: Failure, from: usize, length: u32
   }
   const end = why == Failure.None ? End.Succeeded : why == Failure.Reverted ? End.Reverted : End.Burnt
   leaveNeeds(frame, frame.depth == 0 ? null : frameAt(frame.depth - 1), frame.gasLimit - gasBack, end)
+  traceExit(why, gasBack)
   releaseMemory(frame)
   if (frame.ownCode != 0) releaseBlock(frame.ownCode, frame.ownCodeBytes)
 }

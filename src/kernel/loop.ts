@@ -29,6 +29,7 @@ import { opcodeTable, scratchWords } from './layout'
 import { noteGasRead } from './needs'
 import { copyWordGas, exponentByteGas, hashWordGas, missingOpcode } from './rules'
 import { loadSlot, loadTransient, storeSlot, storeTransient } from './storage'
+import { traceStep } from './trace'
 import * as word from './word'
 import { clamped, clearWord, copyWord, isSmall, isZero, putSmall, reverseWord, WORD } from './word'
 
@@ -63,6 +64,7 @@ export function run(): void {
   let floor = floorBelow(gas, 0)
   for (;;) {
     const opcode = load<u8>(pc) as u32
+    traceStep(frame, pc, opcode, gas, sp)
     const entry = load<u64>(opcodeTable + ((opcode as usize) << 3))
     const stackBytes = (sp - stack) as u32
     const gasBefore = gas
