@@ -48,7 +48,7 @@ export interface ReplayedChain {
   readonly plan: ReplayPlan
   readonly configPath: string
   /** Serves it as network `tides` without keys; the next start on the same folder plays it again. */
-  start(flags?: readonly string[]): Promise<Service>
+  start(env?: Readonly<Record<string, string>>): Promise<Service>
 }
 
 /** Makes the chain and everything that the program needs to play it, in a folder of its own. */
@@ -101,7 +101,7 @@ export async function makeReplayedChainIn(folder: string, options: ReplayOptions
     heads,
     plan,
     configPath,
-    start: (flags = []) => startService(['--config', configPath, '--no-auth', ...flags]),
+    start: (env) => startService(['--config', configPath, '--no-auth'], env),
   }
 }
 

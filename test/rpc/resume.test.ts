@@ -1,7 +1,7 @@
-import { setTimeout as startTimer } from 'node:timers'
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { bytesToHex } from '../../src/primitives/bytes.js'
+import { type Deferred, defer } from '../../src/primitives/deferred.js'
 import { type ChainCopy, HeadCopy, LogCopy, logLine } from '../chainCopies.js'
 import type { MadeBlock } from '../chainMaker.js'
 import { ledgerAddress, payees, paymentPlan, paymentsIn } from '../payments.js'
@@ -9,6 +9,7 @@ import { Dice, propertyRuns, runsFactor } from '../property.js'
 import { makeReplayedChain, type ReplayedChain } from '../replayedChain.js'
 import type { Service } from '../service.js'
 import { SocketClient } from '../socketClient.js'
+import { Steps } from '../steppedReplay.js'
 import { waitFor } from '../until.js'
 import { quantity } from './demoChain.js'
 
@@ -16,13 +17,15 @@ import { quantity } from './demoChain.js'
 const chains = 2 * runsFactor
 const length = 40
 const from = 8
-const intervalMs = 25
-/** Of a branch; so long that no pause of a busy process hides it from those who watch. */
+/** Of a branch. */
 const branchBlocksMin = 3
 /** Of each kind, besides one that is never cut off. */
 const cutClients = 4
-const connectedMsMax = 250
-const awayMsMax = 200
+/** Heads that come while a client is connected, where it is not cut off after an event, and while it is away. */
+const connectedHeadsMax = 8
+const awayHeadsMax = 6
+/** Turns of the event loop from the moment of a head to a cut: the events go out and come in meanwhile. */
+const cutTurnsMax = 6
 
 /** Payments to one of them are not asked for. */
 const wantedPayees: readonly string[] = payees.slice(0, 2)
@@ -54,9 +57,11 @@ class Follower {
   readonly connections: Connection[] = []
   /** Cuts at which a part of a block's logs may have been missing. */
   forgotten = 0
-  /** Cuts nothing off any more. */
-  isCalm = false
+  #isCalm = false
   #isStopped = false
+  /** Heads that are to come before it is cut off or comes back, and what happens then. */
+  #headsToCome = 0
+  #then: (() => void) | undefined
   #client: SocketClient | undefined
 
   constructor(
@@ -73,8 +78,22 @@ class Follower {
   async follow(): Promise<void> {
     while (!this.#isStopped) {
       await this.#followOnce()
-      if (!this.isCalm && this.dice?.throw(2) === 0) await setTimeout(this.dice.throw(awayMsMax))
+      if (this.#isCalm || this.dice?.throw(2) !== 0) continue
+      const back: Deferred<void> = defer()
+      this.#after(this.dice.throw(awayHeadsMax), back.resolve)
+      await back.promise
     }
+  }
+
+  /** To be called when a head is about to come. */
+  onHead(): void {
+    if (this.#headsToCome-- === 0) this.#proceed()
+  }
+
+  /** Cuts nothing off any more, and comes back where it is away. */
+  calm(): void {
+    this.#isCalm = true
+    this.#proceed()
   }
 
   stop(): void {
@@ -90,13 +109,21 @@ class Follower {
     this.#client = client
     this.connections.push(connection)
     const cut = () => {
-      if (this.isCalm) return
+      if (this.#isCalm) return
       isCut = true
       client.cut()
     }
     // Either at a moment, from before the answer on, or right after an event; what has come after it is lost.
     const isTimed = dice?.throw(2) === 0
-    const timer = isTimed ? startTimer(cut, dice.throw(connectedMsMax)) : undefined
+    if (isTimed) {
+      const cutSoon = async () => {
+        for (let turns = dice.throw(cutTurnsMax); turns > 0; turns--) await nextTurn()
+        cut()
+      }
+      const heads = dice.throw(connectedHeadsMax)
+      if (heads === 0) void cutSoon()
+      else this.#after(heads - 1, () => void cutSoon())
+    }
     const eventsMax = dice === undefined || isTimed ? Number.POSITIVE_INFINITY : 1 + dice.throw(12)
     const params = [kind, { ...kinds[kind].filter, fromBlock: copy.last }]
     client.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params }))
@@ -118,13 +145,23 @@ class Follower {
       connection.steps.push({ hash: result.hash, removed: result.removed === true, last: copy.last })
       if (count >= eventsMax) cut()
     }
-    clearTimeout(timer)
     if (this.#isStopped) return client.cut()
     const { code } = await client.closed
     if (!isCut) throw new Error(`the server ended a connection with ${code}`)
     const before = copy.view.length
     copy.afterCut()
     if (copy.view.length !== before) this.forgotten++
+  }
+
+  #after(heads: number, then: () => void): void {
+    this.#headsToCome = heads
+    this.#then = then
+    if (this.#isCalm) this.#proceed()
+  }
+
+  #proceed(): void {
+    this.#then?.()
+    this.#then = undefined
   }
 }
 
@@ -169,7 +206,7 @@ function makeChain(dice: Dice): Promise<ReplayedChain> {
       back: 1 + dice.throw(4),
       blocks: branchBlocksMin + dice.throw(3),
     }))
-  return makeReplayedChain(t, { length, from, intervalMs, reorganisations, planOf: paymentPlan })
+  return makeReplayedChain(t, { length, from, intervalMs: 1, reorganisations, planOf: paymentPlan })
 }
 
 /** The canonical chain at the end, from block 1 on. */
@@ -199,7 +236,7 @@ async function servedHashes(service: Service, head: number): Promise<string[]> {
 }
 
 /** Every client is told of the chain from the genesis on; ends once all of them have all of it. */
-async function followToTheEnd(t: Test, chain: ReplayedChain, service: Service, dice: Dice) {
+async function followToTheEnd(t: Test, chain: ReplayedChain, service: Service, steps: Steps, dice: Dice) {
   const head = chain.heads.at(-1) as MadeBlock
   const canonical = lastChain(chain, head)
   const views = { newHeads: canonical.map(hashOf), logs: canonical.flatMap(wantedLogs) }
@@ -213,12 +250,20 @@ async function followToTheEnd(t: Test, chain: ReplayedChain, service: Service, d
     }
   }
   const following = Promise.all(followers.map((follower) => follower.follow()))
-  const isEverywhere = waitFor('the whole chain at every client', () => {
-    if (watching.copy.last === hashOf(head)) for (const follower of followers) follower.isCalm = true
-    return watching.isCalm && followers.every(({ kind, copy }) => copy.view.join() === views[kind].join())
-  })
+  const play = async () => {
+    for (const made of chain.heads.slice(1)) {
+      for (const follower of followers) follower.onHead()
+      await steps.next()
+      // Whoever is never cut off sees every head, however slow it is.
+      await waitFor('a head', () => watching.copy.last === hashOf(made))
+    }
+    for (const follower of followers) follower.calm()
+    await waitFor('the whole chain at every client', () =>
+      followers.every(({ kind, copy }) => copy.view.join() === views[kind].join()),
+    )
+  }
   try {
-    await Promise.race([following, isEverywhere])
+    await Promise.race([following, play()])
   } finally {
     for (const follower of followers) follower.stop()
   }
@@ -233,9 +278,11 @@ t.test('clients cut off at random moments have each block, log and reorganisatio
   const total = { branches: 0, connections: 0, steps: 0, rollbacks: 0, resumedAside: 0, forgotten: 0 }
   for (let run = 0; run < chains; run++) {
     const chain = await makeChain(dice)
-    const service = await chain.start()
+    const steps = await Steps.listen(t)
+    const service = await chain.start(steps.env())
     t.teardown(() => service.stop())
-    const { watching, followers } = await followToTheEnd(t, chain, service, dice)
+    await steps.reached()
+    const { watching, followers } = await followToTheEnd(t, chain, service, steps, dice)
     t.equal(await service.stop(), 0)
     const walk = watching.connections.flatMap(({ steps }) => steps)
     for (const branch of chain.branches) {
