@@ -44,9 +44,14 @@ export class Steps {
   /** Lets so many blocks come, as fast as they can, and resolves as {@link reached}. */
   async next(count = 1): Promise<void> {
     await this.reached()
+    this.let(count)
+    await this.reached()
+  }
+
+  /** Lets so many blocks come. */
+  let(count: number): void {
     this.#given += count
     this.#replay?.write(Buffer.alloc(count))
-    await this.reached()
   }
 
   #take(replay: Socket): void {

@@ -8,6 +8,7 @@ import { copyDemoStore, makeFolder, runProgram, startProgram, writeInto } from '
 import { makeReplayedChain, type ReplayedChain, replayedStorePath } from '../replayedChain.js'
 import { blockAt, headBlock, quantity } from '../rpc/demoChain.js'
 import { type Service, startService } from '../service.js'
+import { Steps } from '../steppedReplay.js'
 import { waitFor } from '../until.js'
 
 /** Longer than any test. */
@@ -19,24 +20,19 @@ async function latest(service: Service): Promise<{ number: string; hash: string;
   return (await service.call('eth_getBlockByNumber', ['latest', false])).result
 }
 
-/** Looks at the head again and again until it is `last`; the hashes seen, in order. */
-async function watchHeads(service: Service, last: string): Promise<string[]> {
-  const seen: string[] = []
-  await waitFor(`the head ${last}`, async () => {
-    const { hash } = await latest(service)
-    if (seen.at(-1) !== hash) seen.push(hash)
-    return hash === last
-  })
-  return seen
+async function waitForHead(service: Service, wanted: string): Promise<void> {
+  await waitFor(`the head ${wanted}`, async () => (await latest(service)).hash === wanted)
 }
 
-/** Whether `seen` are some of `heads`, in their order. */
-function isInOrder(seen: readonly string[], heads: readonly string[]): boolean {
-  let at = -1
-  return seen.every((hash) => {
-    at = heads.indexOf(hash, at + 1)
-    return at !== -1
-  })
+/** Lets each head come once the one before was seen. */
+async function playThrough(service: Service, steps: Steps, heads: readonly string[]): Promise<void> {
+  await steps.reached()
+  const [first = '', ...others] = heads
+  await waitForHead(service, first)
+  for (const head of others) {
+    await steps.next()
+    await waitForHead(service, head)
+  }
 }
 
 /** The same chain with another pace. */
@@ -58,7 +54,7 @@ t.test('heads arrive one by one with their reorganisations; a restart plays them
   const chain = await makeReplayedChain(t, {
     length: 16,
     from: 6,
-    intervalMs: 150,
+    intervalMs: 1,
     reorganisations: [
       { after: 9, back: 2, blocks: 3 },
       { after: 12, back: 1, blocks: 2 },
@@ -66,15 +62,10 @@ t.test('heads arrive one by one with their reorganisations; a restart plays them
     ],
   })
   const heads = chain.heads.map(hashOf)
-  const last = heads.at(-1) ?? ''
-  const service = await chain.start()
+  const steps = await Steps.listen(t)
+  const service = await chain.start(steps.env())
   t.teardown(() => service.stop())
-  const seen = await watchHeads(service, last)
-  t.comment(`seen ${seen.length} of ${heads.length} heads`)
-  // Before the replay keeps its pace the head is wherever the blocks up to `from` have brought it.
-  const early = chain.blocks.slice(0, 6).map(hashOf)
-  const genesis = (await service.call('eth_getBlockByNumber', ['earliest', false])).result.hash
-  t.ok(isInOrder(seen, [genesis, ...early.slice(0, -1), ...heads]), 'what was seen was played, in that order')
+  await playThrough(service, steps, heads)
 
   await t.test('what a reorganisation has taken back stands beside the chain', async (t) => {
     const [, , final = []] = chain.branches
@@ -101,11 +92,9 @@ t.test('heads arrive one by one with their reorganisations; a restart plays them
   t.equal(await service.stop(), 0)
   await verify(t, chain.configPath)
 
-  const again = await chain.start()
+  const again = await chain.start(steps.env())
   t.teardown(() => again.stop())
-  const seenAgain = await watchHeads(again, last)
-  t.ok(seenAgain[0] !== last, 'the restart has taken the last heads back')
-  t.ok(isInOrder(seenAgain, heads))
+  await playThrough(again, steps, heads)
   t.equal(await again.stop(), 0)
   await verify(t, chain.configPath)
 })
@@ -115,7 +104,7 @@ t.test('a replay that waits for its next block is not syncing, and stops at once
   const config = withInterval(chain, makeFolder(t), never)
   const at4 = hashOf(chain.blocks[3])
   const whole = await chain.start()
-  await watchHeads(whole, hashOf(chain.blocks.at(-1)))
+  await waitForHead(whole, hashOf(chain.blocks.at(-1)))
   t.equal(await whole.stop(), 0)
 
   const service = await startService(['--config', config, '--no-auth'])
@@ -171,17 +160,14 @@ t.test('the demo network takes its largest block in at once and plays the last o
   if (source?.type !== 'replay') throw new Error('the demo network is no replay')
   const { from, intervalMs } = source
   t.ok(from >= 200 && ((headBlock.number - from) * intervalMs) / 1000 >= 60, 'a minute of heads at least')
-  const service = await startService(flags)
+  const steps = await Steps.listen(t)
+  const service = await startService(flags, steps.env())
   t.teardown(() => service.stop())
-  const first = await latest(service)
-  t.equal(first.hash, blockAt(Number(first.number)).hash)
-  t.ok(Number(first.number) < headBlock.number)
-  const next = blockAt(Number(first.number) + 2)
-  const seen = await watchHeads(service, next.hash)
-  t.ok(isInOrder(seen, [first.hash, blockAt(Number(first.number) + 1).hash, next.hash]))
+  const played = [from, from + 1, from + 2].map((number) => blockAt(number).hash)
+  await playThrough(service, steps, played)
   t.equal(await service.stop(), 0)
   const store = ChainReader.open({ path: `${folder}/networks/demo/chain.mdb` })
-  t.ok((store.readHead()?.number ?? 0) < headBlock.number)
+  t.equal(store.readHead()?.number, from + 2)
   await store.close()
 })
 
@@ -189,7 +175,7 @@ t.test('a replay whose store does not exist makes it', async (t) => {
   const chain = await makeReplayedChain(t, { length: 3, from: 0, intervalMs: 1 })
   const service = await chain.start()
   t.teardown(() => service.stop())
-  await watchHeads(service, hashOf(chain.blocks.at(-1)))
+  await waitForHead(service, hashOf(chain.blocks.at(-1)))
   const store = ChainReader.open({ path: replayedStorePath(chain) })
   t.equal(store.readHead()?.number, 3)
   await store.close()

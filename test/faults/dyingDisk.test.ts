@@ -8,6 +8,7 @@ import { type Failing, makeFailingDisk, withoutFailingDisk } from '../failingDis
 import { makeTransaction } from '../invokeTransactions.js'
 import { makeFolder, runProgram, storePathOf, writeInto } from '../program.js'
 import { type Service, startService } from '../service.js'
+import { Steps } from '../steppedReplay.js'
 import { once } from '../until.js'
 
 const devnet = join(packageRoot(), 'data/devnet')
@@ -71,12 +72,15 @@ for (const { failing, edges } of cases) {
 t.test('blocks that a source brings', { skip: withoutFailingDisk }, async (t) => {
   const folder = makeFolder(t)
   const disk = makeFailingDisk(t, storePathOf(join(folder, 'data'), 'tides'))
-  const source = { type: 'replay', file: chain, from: 200, intervalMs: 50 }
+  const source = { type: 'replay', file: chain, from: 200, intervalMs: 1 }
   const networks = [{ name: 'tides', genesis, source }]
   const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', logLevel: 'error', networks })
-  const service = await startService(['--config', config, '--no-auth'], disk.env)
+  const steps = await Steps.listen(t)
+  const service = await startService(['--config', config, '--no-auth'], { ...disk.env, ...steps.env() })
   t.teardown(() => service.stop())
+  await steps.reached()
   disk.fail('meta')
+  steps.let(1)
   const { status, err } = await endOf(service)
   t.equal(status, 1)
   t.match(err, /the disk that holds \S+chain\.mdb failed a write \([^"]*\); check that disk; stopping/)

@@ -5,6 +5,7 @@ import { EventListener, openListeners } from '../eventListener.js'
 import { isHandledAs, loudBlocksMin, planOfLoudness, stoppedStreams } from '../fanOut.js'
 import { makeReplayedChain } from '../replayedChain.js'
 import { readRssBytes } from '../service.js'
+import { Steps } from '../steppedReplay.js'
 import { waitFor } from '../until.js'
 
 const MiB = 2 ** 20
@@ -12,9 +13,9 @@ const readersCount = 450
 /** Of each policy. */
 const stoppedCount = 17
 
-/** Blocks that pass while all connect; then come the loud ones, and then some more heads for those who read again. */
-const openingBlocks = 24
-const loud = { from: openingBlocks + 1, to: openingBlocks + loudBlocksMin + 4 }
+/** Some heads come before the loud blocks, and some more for those who read again. */
+const quietBlocks = 4
+const loud = { from: quietBlocks + 1, to: quietBlocks + loudBlocksMin + 4 }
 const length = loud.to + 6
 
 /**
@@ -32,10 +33,11 @@ t.test(
     const chain = await makeReplayedChain(t, {
       length,
       from: 1,
-      intervalMs: 250,
+      intervalMs: 1,
       planOf: (number) => planOfLoudness(number >= loud.from && number <= loud.to),
     })
-    const service = await chain.start()
+    const steps = await Steps.listen(t)
+    const service = await chain.start(steps.env())
     t.teardown(() => service.stop())
     const url = `${service.origin.replace('http', 'ws')}/ws`
     const readers = await openListeners(readersCount, () => EventListener.open(url, [['newHeads']]))
@@ -47,18 +49,24 @@ t.test(
     t.teardown(() => {
       for (const listener of [...readers, ...stopped]) listener.cut()
     })
-    const [watch] = readers as [EventListener]
-    t.ok(watch.heads.to < loud.from, 'all are connected before it gets loud')
-    const beforeBytes = readRssBytes(service.process.pid)
     let peakBytes = 0
-    await waitFor('the loud blocks', () => {
-      peakBytes = Math.max(peakBytes, readRssBytes(service.process.pid))
-      return watch.heads.to > loud.to
-    })
+    let next = 2
+    const playTo = async (last: number) => {
+      for (; next <= last; next++) {
+        await steps.next()
+        await waitFor(`head ${next}`, () => {
+          peakBytes = Math.max(peakBytes, readRssBytes(service.process.pid))
+          return readers.every((reader) => reader.heads.to >= next)
+        })
+      }
+    }
+    await playTo(quietBlocks)
+    const beforeBytes = readRssBytes(service.process.pid)
+    await playTo(loud.to + 1)
     for (const listener of stopped) listener.resume()
+    await playTo(length)
     const isHandled = (listener: EventListener, index: number) =>
       isHandledAs(policyOf(index), listener, loud, length)
-    await waitFor('the last head', () => readers.every(({ heads }) => heads.to === length)).catch(() => {})
     await waitFor('those who read again', () => stopped.every(isHandled)).catch(() => {})
     const missed = readers.filter(
       ({ heads, end }) => end !== undefined || heads.skipped > 0 || !heads.isComplete(1, heads.from, length),

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Contract, type Log, WebSocketProvider } from 'ethers'
 import t, { type Test } from 'tap'
 import { createPublicClient, http, webSocket } from 'viem'
@@ -14,10 +15,9 @@ import {
 } from '../payments.js'
 import { verifyAnswer } from '../proofOracle.js'
 import { makeReplayedChain, type ReplayedChain } from '../replayedChain.js'
-import { waitFor } from '../until.js'
+import { Steps } from '../steppedReplay.js'
+import { until, waitFor } from '../until.js'
 
-/** Slow enough that clients that ask for a block they were told of find it before a branch takes its place. */
-const intervalMs = 150
 const reorganisations = [
   { after: 17, back: 2, blocks: 3 },
   { after: 22, back: 1, blocks: 2 },
@@ -27,13 +27,8 @@ const [payFunction, paidEvent] = ledgerAbi
 
 const hashOf = ({ hash }: MadeBlock) => bytesToHex(hash)
 
-/** Blocks taken back (newest first) and brought at each head after the genesis, in order. */
-function stepsOf({
-  heads: played,
-  blocks,
-  branches,
-}: ReplayedChain): { made: MadeBlock; removed: boolean }[] {
-  const heads = [...blocks.slice(0, (played[0]?.number ?? 1) - 1), ...played]
+/** Blocks taken back (newest first) and brought by each head after the first. */
+function stepsOf({ heads, blocks, branches }: ReplayedChain): { made: MadeBlock; removed: boolean }[][] {
   const known = new Map<string, MadeBlock>(
     [...blocks, ...branches.flat()].map((made) => [hashOf(made), made]),
   )
@@ -43,8 +38,8 @@ function stepsOf({
     for (; made !== undefined; made = known.get(bytesToHex(made.block.header.parentHash))) line.unshift(made)
     return line
   }
-  return heads.flatMap((head, index) => {
-    const before = lineOf(heads[index - 1])
+  return heads.slice(1).map((head, index) => {
+    const before = lineOf(heads[index])
     const after = lineOf(head)
     const back = before.filter((made) => !after.includes(made)).reverse()
     return [
@@ -56,54 +51,60 @@ function stepsOf({
 
 /** Payments to `payee` as a client is told of them, as lines. */
 function expectedPayments(chain: ReplayedChain, wanted: string | undefined): string[] {
-  return stepsOf(chain).flatMap(({ made, removed }) => {
-    const lines = paymentsIn(made).flatMap((payment, index) =>
-      wanted === undefined || payment.payee === wanted
-        ? [paymentLine(hashOf(made), index, removed, payment.payee, payment.value)]
-        : [],
-    )
-    return removed ? lines.reverse() : lines
-  })
+  return stepsOf(chain)
+    .flat()
+    .flatMap(({ made, removed }) => {
+      const lines = paymentsIn(made).flatMap((payment, index) =>
+        wanted === undefined || payment.payee === wanted
+          ? [paymentLine(hashOf(made), index, removed, payment.payee, payment.value)]
+          : [],
+      )
+      return removed ? lines.reverse() : lines
+    })
 }
 
 function paymentLine(block: string, index: number, removed: boolean, to: unknown, value: unknown): string {
   return `${removed ? 'removed' : 'added'} ${block} ${index} ${to} ${value}`
 }
 
-/** Waits for the last of what is expected, of which the client has missed what came before it subscribed. */
-async function isTold<T>(
-  t: Test,
-  what: string,
-  seen: readonly T[],
-  expected: readonly T[],
-  leastSeen: number,
-) {
-  await waitFor(`the last of ${what}`, () => seen.length >= leastSeen && seen.at(-1) === expected.at(-1))
-  t.strictSame(seen, expected.slice(-seen.length), what)
-}
-
 const chain = await makeReplayedChain(t, {
   length: 25,
   from: 6,
-  intervalMs,
+  intervalMs: 1,
   reorganisations,
   planOf: paymentPlan,
 })
-const service = await chain.start()
-t.teardown(() => service.stop())
-// All of them follow the same replay.
-t.jobs = 3
-const together = { buffered: true }
+/** The blocks that each head brings: one, or a branch. */
+const broughtAt = stepsOf(chain).map((steps) => steps.flatMap(({ made, removed }) => (removed ? [] : made)))
+const brought = broughtAt.flat()
 
-t.test("viem's watchers are told of each head and log, and of reorganisations", together, async (t) => {
-  const added = stepsOf(chain).filter(({ removed }) => !removed)
-  const url = `${service.origin.replace('http', 'ws')}/tides/ws`
+/** The program that plays the chain, and what lets it play all. `watchers` say how many heads each was told of. */
+async function startStepped(t: Test) {
+  const steps = await Steps.listen(t)
+  const service = await chain.start(steps.env())
+  t.teardown(() => service.stop())
+  await steps.reached()
+  const play = async (watchers: readonly (() => number)[]) => {
+    let count = 0
+    for (const blocks of broughtAt) {
+      await steps.next()
+      count += blocks.length
+      // Clients that ask for a block that they were told of find it: no branch takes its place before.
+      await waitFor(`${count} heads at every watcher`, () => watchers.every((told) => told() === count))
+    }
+  }
+  return { service, play, url: `${service.origin.replace('http', 'ws')}/tides/ws` }
+}
+
+t.test("viem's watchers are told of each head and log, and of reorganisations", async (t) => {
+  const { play, url } = await startStepped(t)
   const client = createPublicClient({ transport: webSocket(url, { reconnect: false }) })
   const onError = (error: Error) => t.fail(error.message)
   const blocks: string[] = []
   const numbers: bigint[] = []
   const events: string[] = []
   const contractEvents: string[] = []
+  await client.getChainId()
   const unwatch = [
     client.watchBlocks({ onBlock: ({ hash }) => blocks.push(hash), onError }),
     client.watchBlockNumber({ onBlockNumber: (number) => numbers.push(number), onError }),
@@ -136,34 +137,22 @@ t.test("viem's watchers are told of each head and log, and of reorganisations", 
       onLogs: () => t.fail('the address emits no logs'),
     }),
   ]
-  // From before the first reorganisation on.
-  const fromFirst = added.length - added.findIndex(({ made }) => made.number === reorganisations[0]?.after)
-  await isTold(
-    t,
-    'blocks',
-    blocks,
-    added.map(({ made }) => hashOf(made)),
-    fromFirst,
-  )
-  await isTold(
-    t,
-    'numbers',
+  // What they subscribe to is on its way after this turn, and answered before this.
+  await nextTurn()
+  await client.getChainId()
+  await play([() => blocks.length, () => numbers.length])
+  t.strictSame(blocks, brought.map(hashOf))
+  t.strictSame(
     numbers,
-    added.map(({ made }) => BigInt(made.number)),
-    fromFirst,
+    brought.map(({ number }) => BigInt(number)),
   )
   for (const [seen, wanted] of [
     [events, payee],
     [contractEvents, undefined],
   ] as const) {
     const expected = expectedPayments(chain, wanted)
-    await isTold(
-      t,
-      'logs',
-      seen,
-      expected,
-      expected.length - expected.findIndex((line) => line.startsWith('removed')),
-    )
+    await until(() => seen.length >= expected.length)
+    t.strictSame(seen, expected)
     t.ok(seen.some((line) => line.startsWith('removed')))
   }
   for (const stop of unwatch) stop()
@@ -171,7 +160,9 @@ t.test("viem's watchers are told of each head and log, and of reorganisations", 
   socket.close()
 })
 
-t.test("viem's questions over HTTP are answered", together, async (t) => {
+t.test("viem's questions over HTTP are answered", async (t) => {
+  const { service, play } = await startStepped(t)
+  await play([])
   const client = createPublicClient({ transport: http(`${service.origin}/tides`) })
   const head = chain.blocks.at(-1) as MadeBlock
   await waitFor(
@@ -214,9 +205,9 @@ t.test("viem's questions over HTTP are answered", together, async (t) => {
   await t.rejects(client.getBlock({ blockNumber: 99n }), { name: 'BlockNotFoundError' })
 })
 
-t.test("ethers' WebSocketProvider is told of each head and log", together, async (t) => {
-  const added = stepsOf(chain).filter(({ removed }) => !removed)
-  const provider = new WebSocketProvider(`${service.origin.replace('http', 'ws')}/tides/ws`)
+t.test("ethers' WebSocketProvider is told of each head and log", async (t) => {
+  const { play, url } = await startStepped(t)
+  const provider = new WebSocketProvider(url)
   // ethers throws into the void where an event comes before it knows the network.
   await provider.getNetwork()
   const numbers: number[] = []
@@ -237,13 +228,12 @@ t.test("ethers' WebSocketProvider is told of each head and log", together, async
   ]
   await provider.on({ address: ledgerAddress, topics }, (log: Log) => logs.push(lineOf(log)))
   await contract.on('Paid', (_payer, _payee, _value, { log }: { log: Log }) => contractLogs.push(lineOf(log)))
-  const fromFirst = added.length - added.findIndex(({ made }) => made.number === reorganisations[0]?.after)
-  await isTold(
-    t,
-    'numbers',
+  // Answered after what it has subscribed to.
+  await provider.send('eth_chainId', [])
+  await play([() => numbers.length])
+  t.strictSame(
     numbers,
-    added.map(({ made }) => made.number),
-    fromFirst,
+    brought.map(({ number }) => number),
   )
   for (const [seen, wanted] of [
     [logs, payee],
@@ -251,7 +241,8 @@ t.test("ethers' WebSocketProvider is told of each head and log", together, async
   ] as const) {
     // Logs taken back are events of their own there, for whoever waits for one of them.
     const expected = expectedPayments(chain, wanted).filter((line) => line.startsWith('added'))
-    await isTold(t, 'logs', seen, expected, Math.ceil(expected.length / 2))
+    await until(() => seen.length >= expected.length)
+    t.strictSame(seen, expected)
   }
   const head = chain.heads.at(-1) as MadeBlock
   const block = await provider.getBlock('latest')

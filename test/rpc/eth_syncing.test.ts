@@ -4,6 +4,7 @@ import { makeFolder, writeInto } from '../program.js'
 import { makeReplayedChain } from '../replayedChain.js'
 import { type Service, startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
+import { Steps } from '../steppedReplay.js'
 import { waitFor } from '../until.js'
 import { blockAt, blockBytes, genesisPath } from './demoChain.js'
 import { checkRefusals } from './questions.js'
@@ -124,13 +125,14 @@ t.test('a network whose source failed says so, and is not in sync, also after a 
 
 t.test('a source that fails when all were up to date takes them out of sync, on every edge', async (t) => {
   const edges = process.platform === 'linux' ? 2 : 1
-  const chain = await makeReplayedChain(t, { length: 8, from: 2, intervalMs: 500 })
+  const chain = await makeReplayedChain(t, { length: 8, from: 2, intervalMs: 1 })
   const chainFile = readFileSync(chain.plan.file)
   chainFile.fill(0, chainFile.length - 20)
   writeFileSync(chain.plan.file, chainFile)
   const config = JSON.parse(readFileSync(chain.configPath, 'utf8'))
   writeFileSync(chain.configPath, JSON.stringify({ ...config, edges }))
-  const service = await chain.start()
+  const steps = await Steps.listen(t)
+  const service = await chain.start(steps.env())
   t.teardown(() => service.stop())
   const url = `${service.origin.replace('http', 'ws')}/ws`
   // Twenty connections come to one edge alone once in half a million times.
@@ -140,6 +142,7 @@ t.test('a source that fails when all were up to date takes them out of sync, on 
     const subscribe = { jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['syncing'] }
     t.match(await client.ask(JSON.stringify(subscribe)), /"result":"0x/)
   }
+  await steps.next(6)
   for (const client of clients) {
     let event = ''
     do event = (await client.next()) ?? 'the end'
