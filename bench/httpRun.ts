@@ -37,6 +37,8 @@ export interface RunSettings {
   readonly warmUpSecondsMax: number
   readonly connections: number
   readonly loader: 'own' | 'autocannon'
+  /** Of the scenario `neighbours`, by name; all where empty. */
+  readonly attacks: readonly string[]
 }
 
 /** A server that takes part. Without a process nothing is known of its CPU time. */

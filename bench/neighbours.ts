@@ -38,9 +38,10 @@ export const neighbours: SpecialScenario = {
       await stage.open()
       const idle = await stage.play('idle', [])
       const attacked: Phase[] = []
-      for (const attack of attacks) attacked.push(await stage.play(attack.title, [attack]))
-      const together = attacks.filter(({ isAlone }) => isAlone !== true)
-      attacked.push(await stage.play('all at the same time', together))
+      const chosen = chosenAttacks(context.settings.attacks)
+      for (const attack of chosen) attacked.push(await stage.play(attack.title, [attack]))
+      const together = chosen.filter(({ isAlone }) => isAlone !== true)
+      if (together.length > 1) attacked.push(await stage.play('all at the same time', together))
       return outcomeOf([idle, ...attacked], victimCount, stage.memory())
     } finally {
       await stage.close()
@@ -146,6 +147,16 @@ class Stage {
       if (isCalm) return seconds
     }
   }
+}
+
+/** Throws RangeError for a name that no attack has. */
+function chosenAttacks(names: readonly string[]): readonly Attack[] {
+  const unknown = names.find((name) => !attacks.some((attack) => attack.name === name))
+  if (unknown !== undefined) {
+    const known = attacks.map(({ name }) => name).join(', ')
+    throw new RangeError(`--attack: expected one of ${known}, got ${unknown}`)
+  }
+  return names.length === 0 ? attacks : attacks.filter(({ name }) => names.includes(name))
 }
 
 /** Has an attacker begin; resolves to what it was told. */

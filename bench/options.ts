@@ -10,6 +10,8 @@ export interface BenchOptions {
   readonly url: string | undefined
   /** Parts of scenario names; empty for all. */
   readonly only: readonly string[]
+  /** Attacks of the scenario `neighbours` by name; empty for all. */
+  readonly attacks: readonly string[]
   readonly rounds: number
   readonly seconds: number
   readonly latencyRounds: number
@@ -42,6 +44,7 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
                                    what needs other networks, or a server without caches, is left out
   --only NAME[,NAME]               scenarios whose name contains one of these; neighbours is what attackers do to
                                    others, prices what a unit of a key's allowance buys
+  --attack NAME[,NAME]             of neighbours, these attacks only
   --quick                          short rounds and small networks: a first look, not a measurement
   --rounds N, --seconds N          rounds of each server (7), and how long one takes (1)
   --connections N                  at the same time (64)
@@ -122,6 +125,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     withAnvil: values.against === 'anvil' || isCheck,
     url: values.url,
     only: values.only?.split(',').filter((name) => name !== '') ?? [],
+    attacks: values.attack?.split(',').filter((name) => name !== '') ?? [],
     rounds: whole('rounds', values.rounds, mode.rounds),
     seconds,
     latencyRounds: mode.latencyRounds,
@@ -149,6 +153,7 @@ function parse(args: readonly string[]) {
         against: { type: 'string' },
         url: { type: 'string' },
         only: { type: 'string' },
+        attack: { type: 'string' },
         rounds: { type: 'string' },
         seconds: { type: 'string' },
         connections: { type: 'string' },

@@ -1,7 +1,7 @@
 import type { DispatchLimits } from '../src/rpc/dispatch.js'
 import type { SubscriptionLimits } from '../src/streams/subscriberPool.js'
 import type { HttpLimits } from '../src/transport/http.js'
-import type { SocketLimits } from '../src/transport/socket.js'
+import type { SocketLimits } from '../src/transport/socketLimits.js'
 
 /** Limits of servers inside a test's process, which no test meets by accident: mostly the configuration's defaults. */
 export const wideHttpLimits: HttpLimits = {

@@ -98,7 +98,11 @@ export class FaultError extends Error {
     readonly fault: Fault,
     message: string = fault.kind,
   ) {
+    // A trace takes 10 µs, and nobody looks at it: whatever is wrong with a question is no fault of the code.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     super(message)
+    Error.stackTraceLimit = stackTraceLimit
   }
 }
 

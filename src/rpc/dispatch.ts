@@ -16,11 +16,12 @@ import { Caller } from './caller.js'
 import { Deadline } from './deadline.js'
 import { type Lookup, type Question, RequestReader, readUsualCall, usualBytesMax } from './envelope.js'
 import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
-import { Failure, type Outcome, repeatedAnswer, singleAnswer } from './outcome.js'
-import { bodyBytesPerUnit, bodyUnits, bytesPerUnit, priceOf, unitsMin } from './price.js'
+import { Failure, isNull, type Outcome, repeatedAnswer, singleAnswer } from './outcome.js'
+import { countBytes, limitExceeded, repeat, unpaid } from './payment.js'
+import { bodyBytesPerUnit, bodyUnits, priceOf, unitsMin } from './price.js'
 import { RequestBasis } from './requestBasis.js'
 import { runSupplied, suppliesMax, supply } from './supplied.js'
-import { doSteps, inOneTurn, type Steps, Turns } from './turns.js'
+import { doSteps, inOneTurn, isTurnOver, type Steps, Turns } from './turns.js'
 import { type DefectLog, thrownToFault, thrownToWireError } from './wireErrors.js'
 
 export interface DispatchLimits {
@@ -86,6 +87,9 @@ const misspellingsMax = 3
 /** A call that costs more units is long work, which waits where its turn of the event loop is over: 0.2 ms. */
 const shortUnitsMax = 20
 
+/** What is not longer is read in 50 µs, although the turn of the event loop is over: most calls are. */
+const shortBytesMax = 1_024
+
 /** A request that is refused is read for its ids alone; what a longer one costs is what refusing is to save. */
 const refusedBytesMax = 2 ** 20
 
@@ -122,12 +126,39 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const basis = new RequestBasis(this.#views, at)
       // What is remembered holds for the head and its tags, and not for a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : knowsNothing
-      const usual = readUsualCall(body, lookup)
-      if (usual !== undefined) return this.#single(usual, basis, caller, undefined)
-      const answer = doSteps(this.#answer(body, basis, caller, lookup))
+      const { turnMsMax } = this.#limits
+      const mayWait = body.length > shortBytesMax && isTurnOver(turnMsMax)
+      const usual = mayWait ? undefined : readUsualCall(body, lookup)
+      if (usual !== undefined && !this.#isJob(usual)) return this.#single(usual, basis, caller, undefined)
+      const steps =
+        usual === undefined
+          ? this.#answer(body, basis, caller, lookup)
+          : this.#job(usual, body.length, basis, caller)
+      const answer = doSteps(steps)
       return answer instanceof Promise ? answer.catch((thrown) => this.#refusal(thrown, caller)) : answer
     } catch (thrown) {
       return this.#refusal(thrown, caller)
+    }
+  }
+
+  #isJob(call: Member): boolean {
+    return call.kind === 'call' && this.#methods.get(call.method)?.cost === 'job'
+  }
+
+  /** Begins a call whose work is done by the pool. To hand it over takes long enough to share the turn. */
+  *#job(
+    call: Member,
+    bytes: number,
+    basis: RequestBasis<N>,
+    caller: Caller,
+  ): Steps<Answer | Promise<Answer>> {
+    const turns = new Turns(this.#limits.turnMsMax, caller, bytes)
+    try {
+      if (turns.isOver) yield* turns.pause()
+      turns.begin()
+      return this.#single(call, basis, caller, turns)
+    } finally {
+      turns.end()
     }
   }
 
@@ -363,32 +394,3 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
 const invalidRequest = Failure.of({ kind: 'InvalidRequest' })
 
 const knowsNothing = (): Remembered | undefined => undefined
-
-/** Charges for a call: undefined where it is paid or nothing is counted, else why it is not begun. */
-function unpaid(caller: Caller, units: number): Failure | undefined {
-  const waitMs = caller.charge(units)
-  return waitMs === 0 ? undefined : limitExceeded(caller, `this call costs ${units}`, waitMs)
-}
-
-function limitExceeded({ identity }: Caller, cost: string, retryAfterMs: number): Failure {
-  const limit = identity.allowance?.unitsPerSecond ?? 0
-  const what = `${cost} compute units, and ${limit} may be spent a second`
-  return Failure.of({ kind: 'LimitExceeded', what, limit, retryAfterMs })
-}
-
-/** A remembered answer costs what it did when it was made. */
-function repeat({ json, price }: Remembered, caller: Caller): Outcome {
-  const refusal = unpaid(caller, price)
-  if (refusal === undefined) countBytes(caller, json)
-  return refusal ?? json
-}
-
-/** A long answer costs by its bytes. */
-function countBytes(caller: Caller, json: Json): void {
-  if (json.length >= bytesPerUnit) caller.answered(json.length)
-}
-
-function isNull(result: Json): boolean {
-  if (result.length !== 4) return false
-  return typeof result === 'string' ? result === 'null' : result[0] === 0x6e
-}

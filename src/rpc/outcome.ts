@@ -71,3 +71,8 @@ export function singleAnswer(
   }
   return { status: 200, body, retryAfterMs: undefined, block }
 }
+
+export function isNull(result: Json): boolean {
+  if (result.length !== 4) return false
+  return typeof result === 'string' ? result === 'null' : result[0] === 0x6e
+}

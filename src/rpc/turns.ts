@@ -96,7 +96,8 @@ function beginTurn(): void {
   endTurnLater()
 }
 
-function isTurnOver(msMax: number): boolean {
+/** Whether long work has taken so long of this turn. */
+export function isTurnOver(msMax: number): boolean {
   return beganMs !== undefined && performance.now() - beganMs >= msMax
 }
 

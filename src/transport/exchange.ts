@@ -5,6 +5,8 @@
 import type { Answer } from '../rpc/answer.js'
 import { Caller, type Identity } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
+import type { BodyTurns } from './bodyTurns.js'
+import type { HoldOffs } from './holdOffs.js'
 import type { Total } from './totals.js'
 import type { BodyReceiver, ExtraHeaders, Reply } from './wire.js'
 
@@ -22,6 +24,8 @@ export interface ExchangePool {
   readonly receiving: ReceivingList
   /** Called when the last open exchange of a closing server is over. */
   onIdle(): void
+  readonly holdOffs: HoldOffs
+  readonly bodyTurns: BodyTurns
   /** An answer for a body that is too long; `bytes` is what was announced or has come so far. */
   tooLong(bytes: number): Answer
   /** An answer for a body that finds no room. */
@@ -105,7 +109,10 @@ export class Exchange extends Caller implements BodyReceiver {
 
   take(chunk: Uint8Array, isLast: boolean): void {
     if (this.#state !== 'receiving') return
-    if (++this.#pieces > piecesMax && this.#pieces * pieceBytesMin > this.#bytes) return this.giveUp()
+    if (++this.#pieces > piecesMax && this.#pieces * pieceBytesMin > this.#bytes) {
+      this.pool.holdOffs.begin(this.keyId, 'parts of a body shorter than its share', piecesMax)
+      return this.giveUp()
+    }
     const bytes = this.#bytes + chunk.length
     if (bytes > this.pool.bodyBytesMax) return this.#send(this.pool.tooLong(bytes), true)
     if (isLast && this.#bytes === 0) return this.#answer(chunk)
@@ -113,6 +120,11 @@ export class Exchange extends Caller implements BodyReceiver {
     this.#memory.set(chunk, this.#bytes)
     this.#bytes = bytes
     if (isLast) this.#answer(this.#memory.subarray(0, bytes))
+    else if (!this.pool.bodyTurns.take(this, chunk.length)) this.#reply.pause()
+  }
+
+  goOn(): void {
+    this.#reply.resume()
   }
 
   over(): void {
@@ -168,6 +180,7 @@ export class Exchange extends Caller implements BodyReceiver {
 
   #stopReceiving(): void {
     this.pool.receiving.remove(this)
+    this.pool.bodyTurns.forget(this)
     if (this.#memory === noMemory) return
     this.pool.bufferedBytes.add(-this.#memory.length)
     this.#memory = noMemory

@@ -14,13 +14,15 @@ import {
   refusalOfFault,
   unknownNetwork,
 } from './admission.js'
+import { BodyTurns } from './bodyTurns.js'
 import { type CorsOrigins, createCorsHeaders } from './cors.js'
 import { Exchange, type ExchangePool, ReceivingList } from './exchange.js'
+import { HoldOffs, heldOff } from './holdOffs.js'
 import { type PathTarget, parsePath, parseSocketPath, redactPath } from './paths.js'
 import type { RequestHead } from './requestHead.js'
-import type { SocketLimits } from './socket.js'
+import type { SocketLimits } from './socketLimits.js'
 import { localTotals, type ServerTotals } from './totals.js'
-import { TurnShares } from './turnShares.js'
+import { requestsOfKeyMax, TurnShares } from './turnShares.js'
 import { WebSocketServer } from './websocket.js'
 import { type ExtraHeaders, noHeaders, type Reply, type Transport } from './wire.js'
 
@@ -77,6 +79,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const idleListeners: (() => void)[] = []
   let tick = 0
   const shares = new TurnShares()
+  const holdOffs = new HoldOffs()
 
   const pool: ExchangePool = {
     bodyBytesMax: limits.bodyBytesMax,
@@ -85,6 +88,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     open: 0,
     isClosing: false,
     receiving: new ReceivingList(),
+    holdOffs,
+    bodyTurns: new BodyTurns(),
     onIdle: () => {
       for (const listener of idleListeners.splice(0)) listener()
     },
@@ -95,7 +100,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   /** Answers without taking the body in. What is left of it is read past, unless it is long or its length in doubt. */
   function reject(head: RequestHead, reply: Reply, refusal: Refusal, extra: ExtraHeaders = []): void {
-    if (!shares.admit(nobody, tick)) return reply.cut()
+    if (!shares.admit(nobody, tick, wire.connections)) return reply.cut()
     const { answer, why } = refusal
     options.logRefused?.({ status: answer.status, path: redactPath(head.path), why })
     const upgrade = answer === wrongTransport ? upgradeHeader : noHeaders
@@ -121,13 +126,28 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (length > limits.bodyBytesMax) return { answer: pool.tooLong(length), why: 'body too long' }
     const admitted = admission.admitKey(target?.key, keyForm)
     if ('why' in admitted) return admitted
-    if (!shares.admit(admitted.key.id, tick)) {
+    const { id } = admitted.key
+    const laterRefusal = holdOffs.refusalOf(id)
+    if (laterRefusal !== undefined) {
+      holdBack(head, reply, laterRefusal)
+      return undefined
+    }
+    if (!shares.admit(id, tick, wire.connections)) {
+      holdOffs.begin(id, 'requests sent at once by this API key', requestsOfKeyMax)
       reply.cut()
       return undefined
     }
     if (!isJsonContentType(head.contentType)) return { answer: wrongContentType, why: 'content type' }
     new Exchange(reply, pool, endpoint, admitted, cors.answer(head.origin), tick, head.at)
     return undefined
+  }
+
+  /** Has a request of a key that is held off wait for its refusal. */
+  function holdBack(head: RequestHead, reply: Reply, refusal: Promise<Answer>): void {
+    options.logRefused?.({ status: 429, path: redactPath(head.path), why: heldOff })
+    const headers = cors.answer(head.origin)
+    reply.wait()
+    void refusal.then((answer) => reply.send(answer, headers, true))
   }
 
   function onHealth(head: RequestHead, reply: Reply): void {
@@ -173,6 +193,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     noAuth: options.noAuth,
     limits: options.socketLimits,
     totals,
+    holdOffs,
     defect: (error) => void thrownToWireError(error, 'websocket', options.logDefect),
     logRefused: options.logRefused,
     clockMs: options.clockMs ?? (() => performance.now()),

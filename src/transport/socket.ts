@@ -14,32 +14,13 @@ import { Caller, type Identity } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
 import type { EventSink } from '../streams/eventSink.js'
 import { Subscriber } from '../streams/subscriber.js'
-import type { SubscriberPool, SubscriptionLimits } from '../streams/subscriberPool.js'
+import type { SubscriberPool } from '../streams/subscriberPool.js'
 import { HeldMessages } from './heldMessages.js'
 import { type CallRoom, MessageCaller } from './messageCaller.js'
 import { type MessageTurns, TurnShare } from './messageTurns.js'
+import type { SocketLimits } from './socketLimits.js'
 import type { Total } from './totals.js'
 import type { SocketHandler, SocketWire } from './wire.js'
-
-export interface SocketLimits {
-  /** Bytes of one message. */
-  readonly messageBytesMax: number
-  /** Calls of one socket that wait at the same time, for a job or for unsent answers. */
-  readonly callsMax: number
-  /** Bytes that may lie unsent when something more is to be sent. */
-  readonly unsentBytesMax: number
-  /** Unsent bytes and waiting messages of all sockets. */
-  readonly bufferedBytesMax: number
-  readonly socketsMax: number
-  readonly socketsPerKeyMax: number
-  /** From one ping to the next. */
-  readonly pingMs: number
-  /** How long a client may be silent, pongs included. */
-  readonly idleMsMax: number
-  /** How long a connection that is to end waits until what was sent is read. */
-  readonly endMsMax: number
-  readonly subscriptions: SubscriptionLimits
-}
 
 /** What the sockets of one server share. */
 export interface SocketPool {
@@ -52,6 +33,8 @@ export interface SocketPool {
   readonly turns: MessageTurns
   /** Time of the last sweep. */
   readonly nowMs: number
+  /** A key has sent more than its share of `what`; see holdOffs.ts. */
+  holdOff(keyId: string, what: string, limit: number): void
   /** A socket is over. */
   gone(socket: Socket): void
   /** Reports a thrown value that nothing on the way here expected. */
@@ -93,6 +76,9 @@ const heldBytesMin = 2 * 1024 * 1024
 /** Pings of a client that reads none of the pongs: of 125 bytes each they are 128 KiB, and no client has as many. */
 const pingsUnreadMax = 1024
 
+/** Pings between two sweeps, of a client that reads the pongs: a library that keeps a connection alive sends none or one. */
+const pingsRecentMax = 1024
+
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: 1000 }
 
 export class Socket implements EventSink, SocketHandler, CallRoom {
@@ -114,8 +100,12 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   #unfinishedBytes = 0
   /** Since all was read. */
   #pings = 0
+  /** Since the last sweep. */
+  #recentPings = 0
   #activeMs: number
   #pingedMs: number
+  /** Whether a message has come. */
+  isUsed = false
   #isDraining = false
   #drainDue: NodeJS.Immediate | undefined
   /** Set when the connection ends as soon as all is sent. */
@@ -141,6 +131,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   /** A message has come in; `body` is read before the call returns. */
   onMessage(body: Uint8Array, isBinary: boolean): void {
     const { messageBytesMax } = this.#pool.limits
+    this.isUsed = true
     this.onActivity()
     if (!this.#isOpen) return
     if (isBinary) return this.close(closeCodes.unsupportedData, 'only text messages are understood')
@@ -153,7 +144,10 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     if (isFirst && this.#takeTurn(body)) this.#answer(body)
     else if (this.#hold(body)) this.#workOff()
     else if (this.#takeTurn(body)) this.#refuse(body)
-    else this.close(closeCodes.tryLater, 'more messages at once than can wait; ask more slowly')
+    else {
+      this.#pool.holdOff(this.identity.key.id, 'messages sent at once on one WebSocket', this.#held.length)
+      this.close(closeCodes.tryLater, 'more messages at once than can wait; ask more slowly')
+    }
   }
 
   /** It is this socket's turn again. */
@@ -182,6 +176,10 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   onPing(): void {
     this.onActivity()
     if (this.#isOver) return
+    if (++this.#recentPings > pingsRecentMax) {
+      this.#pool.holdOff(this.identity.key.id, 'pings of one WebSocket', pingsRecentMax)
+      return this.#wire.cut()
+    }
     this.#countUnsent()
     if (this.#unsentBytes === 0) this.#pings = 0
     else if (++this.#pings > 2 * pingsUnreadMax) this.#wire.cut()
@@ -217,6 +215,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   sweep(): void {
     const { limits, nowMs } = this.#pool
     if (this.#isOver) return
+    this.#recentPings = 0
     if (this.#ending !== undefined) {
       if (nowMs - this.#ending.sinceMs >= limits.endMsMax) this.#wire.cut()
     } else if (nowMs - this.#activeMs >= limits.idleMsMax) {

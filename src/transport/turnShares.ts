@@ -7,7 +7,7 @@
 /** Requests that are counted all together before they are counted by key: what many connections send at once. */
 const togetherMax = 64
 
-/** Requests of one key in a turn: 10 to 25 ms of work for cached reads. 64 connections may have 16 on their way each. */
+/** Requests of one key in a turn: some 10 ms of work for cached reads. 64 connections may have 16 on their way each. */
 export const requestsOfKeyMax = 1_024
 
 /** Sweeps for which somebody counts as being there after a request. */
@@ -28,9 +28,10 @@ export class TurnShares {
 
   /**
    * Counts a request; false where its key has had its share of this turn and others are there. `tick` counts the
-   * server's sweeps.
+   * server's sweeps. A key may have a request beyond its share from each of the server's `connections`: one that
+   * sends no second request before the answer to the first is never refused.
    */
-  admit(keyId: string, tick: number): boolean {
+  admit(keyId: string, tick: number, connections: number): boolean {
     if (keyId !== this.#lastKey) {
       if (this.#lastKey !== undefined) this.#otherTick = tick
       this.#lastKey = keyId
@@ -42,6 +43,6 @@ export class TurnShares {
     }
     const count = (this.#ofKeys.get(keyId) ?? 0) + 1
     this.#ofKeys.set(keyId, count)
-    return count <= requestsOfKeyMax || tick - this.#otherTick > presentTicks
+    return count <= requestsOfKeyMax + connections || tick - this.#otherTick > presentTicks
   }
 }

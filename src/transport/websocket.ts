@@ -17,10 +17,12 @@ import {
   unknownNetwork,
 } from './admission.js'
 import type { CorsHeaders } from './cors.js'
+import { type HoldOffs, heldOff } from './holdOffs.js'
 import { MessageTurns } from './messageTurns.js'
 import { parseSocketPath, redactPath } from './paths.js'
 import type { RequestHead } from './requestHead.js'
-import { closeCodes, Socket, type SocketData, type SocketLimits, type SocketPool } from './socket.js'
+import { closeCodes, Socket, type SocketData, type SocketPool } from './socket.js'
+import type { SocketLimits } from './socketLimits.js'
 import type { ServerTotals, Total } from './totals.js'
 import type { SocketPermit, SocketWire } from './wire.js'
 
@@ -33,6 +35,7 @@ export interface WebSocketServerOptions {
   readonly cors: CorsHeaders
   readonly limits: SocketLimits
   readonly totals: ServerTotals
+  readonly holdOffs: HoldOffs
   /** Reports a thrown value that nothing on the way here expected. */
   defect(error: unknown): void
   readonly logRefused: ((refused: RefusedRequest) => void) | undefined
@@ -45,6 +48,9 @@ export interface WebSocketServerOptions {
  * as long again: half a second in all.
  */
 const sweepMs = 250
+
+/** WebSockets of a key that may end unused between two sweeps: each costs 0.2 ms, and a client needs none. */
+const unusedMax = 64
 
 const keyForm = '/ws/v3/<key>'
 const notFound: Refusal = {
@@ -70,6 +76,8 @@ export class WebSocketServer implements SocketPool {
   readonly #options: WebSocketServerOptions
   /** Connections by their key. */
   readonly #sockets = new Map<string | undefined, Set<Socket>>()
+  /** Since the last sweep, of each key: WebSockets that ended before a message came. */
+  readonly #unused = new Map<string, number>()
   /** Of this edge. */
   #openSockets = 0
   #isClosing = false
@@ -108,9 +116,11 @@ export class WebSocketServer implements SocketPool {
   }
 
   /** A permit for a connection that wants to open, or the answer that refuses it. */
-  admit(head: RequestHead): SocketPermit | Answer {
+  admit(head: RequestHead): SocketPermit | Answer | Promise<Answer> {
     const permit = this.#permit(head)
-    if (!('why' in permit)) return permit
+    if (permit instanceof Promise)
+      this.#options.logRefused?.({ status: 429, path: redactPath(head.path), why: heldOff })
+    if (permit instanceof Promise || !('why' in permit)) return permit
     const { answer, why } = permit
     this.#options.logRefused?.({ status: answer.status, path: redactPath(head.path), why })
     return answer
@@ -121,15 +131,20 @@ export class WebSocketServer implements SocketPool {
     if (sockets?.delete(socket) !== true) return
     if (sockets.size === 0) this.#sockets.delete(socket.key)
     this.#uncount(socket.key)
+    if (!socket.isUsed) this.#countUnused(socket.identity.key.id)
     if (--this.#openSockets === 0) this.#onIdle()
+  }
+
+  holdOff(keyId: string, what: string, limit: number): void {
+    this.#options.holdOffs.begin(keyId, what, limit)
   }
 
   defect(error: unknown): void {
     this.#options.defect(error)
   }
 
-  #permit(head: RequestHead): SocketPermit | Refusal {
-    const { admission, noAuth, cors } = this.#options
+  #permit(head: RequestHead): SocketPermit | Refusal | Promise<Answer> {
+    const { admission, noAuth, cors, holdOffs } = this.#options
     const target = parseSocketPath(head.path)
     if (target === undefined) return notFound
     const { doubt } = head
@@ -141,6 +156,7 @@ export class WebSocketServer implements SocketPool {
     if (!cors.allows(head.origin)) return foreignOrigin
     const key = noAuth ? undefined : target.key
     return (
+      holdOffs.refusalOf(admitted.key.id) ??
       this.#countIn(key) ?? {
         open: (wire) => this.#open(wire, { endpoint, key, identity: admitted }),
         release: () => this.#uncount(key),
@@ -168,6 +184,12 @@ export class WebSocketServer implements SocketPool {
     return tooMany(429, 'WebSockets of this API key', socketsPerKeyMax)
   }
 
+  #countUnused(keyId: string): void {
+    const count = (this.#unused.get(keyId) ?? 0) + 1
+    this.#unused.set(keyId, count)
+    if (count > unusedMax) this.holdOff(keyId, 'WebSockets of this API key that end unused', unusedMax)
+  }
+
   #uncount(key: string | undefined): void {
     const { sockets, addOfKey } = this.#options.totals
     sockets.add(-1)
@@ -187,6 +209,7 @@ export class WebSocketServer implements SocketPool {
 
   #sweep(): void {
     this.nowMs = this.#options.clockMs()
+    this.#unused.clear()
     for (const sockets of this.#sockets.values()) for (const socket of sockets) socket.sweep()
   }
 

@@ -46,6 +46,8 @@ export interface WireLimits {
 
 /** A port that is listened on, and its connections. */
 export interface Wire {
+  /** How many there are; WebSockets are not counted. */
+  readonly connections: number
   /** Resolves to the port. With `isShared` others may listen on it too. Throws OperatorError where it cannot be had. */
   listen(address: Address, isShared: boolean): Promise<number>
   /** Takes no new connections; those that are open go on. */
@@ -60,16 +62,19 @@ export interface WireHandlers {
    * `refuse`, `receive` or `wait`.
    */
   onRequest(head: RequestHead, reply: Reply): void
-  /** A request that wants one: a permit for it, or the answer that refuses. `head` as above. */
-  onUpgrade(head: RequestHead): SocketPermit | Answer
+  /** A request that wants one: a permit for it, or the answer that refuses, perhaps later. `head` as above. */
+  onUpgrade(head: RequestHead): SocketPermit | Answer | Promise<Answer>
 }
 
 /** The answer to one request, and its body on the way in. Once it is over, calls do nothing. */
 export interface Reply {
   /** Takes the body in, by which the answer may come later. */
   receive(receiver: BodyReceiver): void
-  /** Lets the answer come later, whatever the body says. */
+  /** Lets the answer come later, whatever the body says; nothing more is read until then. */
   wait(): void
+  /** Reads no more of the body, as far as the library can leave it. */
+  pause(): void
+  resume(): void
   /**
    * Sends an answer whole; it is not kept. HEAD gets its headers alone. `isLast`: nothing more of this connection is
    * read, and it ends once this is sent.

@@ -45,6 +45,14 @@ export class NodeReply implements Reply {
 
   wait(): void {}
 
+  pause(): void {
+    this.#req.pause()
+  }
+
+  resume(): void {
+    this.#req.resume()
+  }
+
   send(answer: Answer, headers: ExtraHeaders, isLast: boolean): void {
     if (this.#isOver || this.#isSending) return
     this.#isSending = true

@@ -68,6 +68,8 @@ function canSharePorts(): boolean {
 class NodeWire implements Wire {
   readonly #handlers: WireHandlers
   readonly #connections = new Map<Socket, NodeConnection>()
+  /** Of these, WebSockets. */
+  #upgraded = 0
   /** Of the request at hand. */
   readonly #head = new RequestHead()
   readonly #server
@@ -108,6 +110,10 @@ class NodeWire implements Wire {
       // A job may take its time.
       if (socket.writableLength > 0 || this.#connectionOf(socket).isIdle) socket.destroy()
     })
+  }
+
+  get connections(): number {
+    return this.#connections.size - this.#upgraded
   }
 
   listen(address: Address, isShared: boolean): Promise<number> {
@@ -156,15 +162,24 @@ class NodeWire implements Wire {
     else if (!isHandshake(req)) this.#readOn(req, socket, rest)
     else {
       const permit = this.#handlers.onUpgrade(this.#read(req))
+      if (permit instanceof Promise) return this.#endLater(socket, permit)
       if ('body' in permit) return endWith(socket, permit)
       socket.setTimeout(0)
       let isOpen = false
       this.#webSockets.handleUpgrade(req, socket, rest, (ws) => {
         isOpen = true
+        this.#upgraded++
+        socket.once('close', () => this.#upgraded--)
         new NodeSocket(ws, socket, permit)
       })
       if (!isOpen) permit.release()
     }
+  }
+
+  #endLater(socket: Socket, refusal: Promise<Answer>): void {
+    this.#connectionOf(socket).isEnding = true
+    socket.on('error', () => undefined)
+    void refusal.then((answer) => endWith(socket, answer))
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
  * The answer to a request on uWebSockets.js. Owns the response object: after an abort or an answer nothing touches it
- * again, and what is written outside the library's own calls is corked, so that it leaves in one piece.
+ * again, and an answer is corked, so that it leaves in one piece.
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import type { Answer, AnswerBody } from '../../rpc/answer.js'
@@ -27,47 +27,54 @@ export class UwsReply implements Reply {
   readonly #res: HttpResponse
   readonly #isHead: boolean
   #receiver: BodyReceiver | undefined
-  /** Inside a call of the library, which corks for as long. */
-  #isCorked = true
+  #isPaused = false
   #isSending = false
   #isOver = false
 
-  /** Takes `res` over. Make it inside the handler that got the request, and call {@link handled} at its end. */
+  /** Takes `res` over. Make it inside the handler that got the request. */
   constructor(res: HttpResponse, isHead: boolean) {
     this.#res = res
     this.#isHead = isHead
   }
 
-  handled(): void {
-    this.#isCorked = false
-  }
-
   receive(receiver: BodyReceiver): void {
     this.#receiver = receiver
-    this.wait()
+    this.#res.onAborted(this.#end)
     this.#res.onData((chunk, isLast) => {
       // Data may come in after an early answer.
       if (this.#isSending || this.#isOver) return
-      this.#isCorked = true
       receiver.take(new Uint8Array(chunk), isLast)
-      this.#isCorked = false
     })
   }
 
   wait(): void {
-    this.#res.onAborted(() => this.#end())
+    this.#res.onAborted(this.#end)
+    this.pause()
+  }
+
+  pause(): void {
+    if (this.#isOver || this.#isSending || this.#isPaused) return
+    this.#isPaused = true
+    this.#res.pause()
+  }
+
+  resume(): void {
+    if (this.#isOver || !this.#isPaused) return
+    this.#isPaused = false
+    this.#res.resume()
   }
 
   send(answer: Answer, headers: ExtraHeaders, isLast: boolean): void {
     if (this.#isOver) return
+    this.resume()
     this.#isSending = true
-    if (this.#isCorked) this.#write(answer, headers, isLast)
-    else this.#res.cork(() => this.#write(answer, headers, isLast))
+    // The library corks the first answer to what it has read at once; of a further one each piece would be sent alone.
+    this.#res.cork(() => this.#write(answer, headers, isLast))
   }
 
   refuse(answer: Answer): void {
     // While this answer waits, a further request ends the connection; had it gone out, one in the same packet would run.
-    this.wait()
+    this.#res.onAborted(this.#end)
     setImmediate(() => this.send(answer, noHeaders, true))
   }
 
@@ -118,7 +125,7 @@ export class UwsReply implements Reply {
     if (!this.#isOver) res.onWritable(send)
   }
 
-  #end(): void {
+  readonly #end = (): void => {
     if (this.#isOver) return
     this.#isOver = true
     this.#receiver?.over()

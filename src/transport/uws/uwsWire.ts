@@ -58,9 +58,14 @@ class UwsWire implements Wire {
   readonly #head = new RequestHead()
   readonly #handlers: WireHandlers
   #listenSocket: us_listen_socket | undefined
+  connections = 0
 
   constructor(handlers: WireHandlers, { messageBytesMax, idleMsMax }: WireLimits) {
     this.#handlers = handlers
+    const count = (_: HttpResponse, change: number) => {
+      this.connections += change
+    }
+    this.#app.filter(count as (res: HttpResponse, change: unknown) => void)
     // Leaves requests that want no WebSocket to the routes after it.
     this.#app.ws<UwsSocketData>('/*', {
       compression: uWS.DISABLED,
@@ -71,8 +76,10 @@ class UwsWire implements Wire {
       idleTimeout: Math.min(Math.ceil(idleMsMax / 1000) + deadSecondsMin, deadSecondsMax),
       sendPingsAutomatically: false,
       upgrade: (res, req, context) => this.#onUpgrade(res, req, context),
-      open(ws) {
+      open: (ws) => {
         const data = ws.getUserData()
+        // The library counts a connection out only where it ends before it becomes a WebSocket.
+        this.connections--
         data.handler = data.permit.open(new UwsSocket(ws))
       },
       message: (ws, message, isBinary) =>
@@ -110,13 +117,17 @@ class UwsWire implements Wire {
 
   #onRequest(res: HttpResponse, req: HttpRequest, method: string): void {
     const head = this.#read(req, method)
-    const reply = new UwsReply(res, method === 'HEAD')
-    this.#handlers.onRequest(head, reply)
-    reply.handled()
+    this.#handlers.onRequest(head, new UwsReply(res, method === 'HEAD'))
   }
 
   #onUpgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
     const permit = this.#handlers.onUpgrade(this.#read(req, 'GET'))
+    if (permit instanceof Promise) {
+      const reply = new UwsReply(res, false)
+      reply.wait()
+      void permit.then((answer) => reply.send(answer, noHeaders, true))
+      return
+    }
     if ('body' in permit) return new UwsReply(res, false).send(permit, noHeaders, true)
     // Neither a subprotocol nor an extension is offered.
     res.upgrade<UwsSocketData>(

@@ -132,6 +132,19 @@ t.test('of long requests that arrive together one is worked on in each turn of t
   }
 })
 
+t.test('jobs are handed over in turns, and keys take turns', async (t) => {
+  const { endpoint, ask, network } = createTestEndpoint({ turnMsMax: 0 })
+  const job = Buffer.from(call('test_later'))
+  const busy = new KeyedCaller('a')
+  const asked = Array.from({ length: 16 }, () => endpoint.handle(job, busy))
+  asked.push(endpoint.handle(job, new KeyedCaller('b')))
+  t.equal(network.runs, 1, 'the first alone begins at once')
+  t.match(ask(call('test_echo', '[1]')), /result/, 'a short call waits for none of them')
+  const runs = await runsByTurn(network, asked)
+  t.ok(Math.max(...runs.slice(1)) <= 1, runs.join())
+  t.equal(network.runs, 18)
+})
+
 t.test('short requests that cost much share a turn as well, and others do not wait for them', async (t) => {
   const { endpoint, ask, network } = createTestEndpoint({ turnMsMax: 0 })
   const asked = Array.from({ length: 16 }, (_, id) =>

@@ -1,6 +1,7 @@
 /** Clients that send much at once, or never end what they send: what they may take of memory and of a turn of the loop. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { localTotals } from '../../../src/transport/totals.js'
 import { requestsOfKeyMax } from '../../../src/transport/turnShares.js'
 import { messageBytesDefault, socketsPerKeyFor } from '../../../src/transport/unfinishedMessages.js'
 import { test } from '../../eachTransport.js'
@@ -8,9 +9,11 @@ import { frame, rawWebSocket } from '../../socketClient.js'
 import { once, until } from '../../until.js'
 import { RawClient, rawPost } from './rawClient.js'
 import { path, withSocketServer } from './socketServer.js'
-import { call, echo, echoed, goodKey, withServer } from './testServer.js'
+import { call, echo, echoed, goodKey, otherKey, withServer } from './testServer.js'
 
 const MiB = 2 ** 20
+
+const otherPath = `/ws/v3/${otherKey}`
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -63,7 +66,10 @@ test('a body in pieces of a byte ends its connection before it takes long', asyn
   const client = await RawClient.connect(port)
   client.write(chunkedHead + inChunks(echo.padEnd(100_000), 1))
   t.equal(await client.read(), undefined)
-  t.equal(await (await post(`/v3/${goodKey}`, echo)).text(), echoed)
+  t.equal(await (await post(`/v3/${otherKey}`, echo)).text(), echoed)
+  const refused = await post(`/v3/${goodKey}`, echo)
+  t.equal(refused.status, 429, 'whoever floods is held off')
+  t.equal(refused.headers.get('retry-after'), '1')
 })
 
 test('a key that sends thousands of requests at once leaves turns to others', async (t, { name }) => {
@@ -143,7 +149,7 @@ test('messages that cannot wait end their connection, or are left unread', async
     t.equal(closeCode(Buffer.concat(got)), 1013)
     t.ok(network.runs < asked)
   }
-  t.equal(await (await connect()).ask(echo), echoed)
+  t.equal(await (await connect(otherPath)).ask(echo), echoed)
 })
 
 test('pings of a client that reads no pongs are bounded', async (t) => {
@@ -164,7 +170,63 @@ test('pings of a client that reads no pongs are bounded', async (t) => {
   if (!isClosed) await once(raw, 'close')
   const taken = heldBytes() - before
   t.ok(taken < 32 * MiB, `${taken} bytes`)
-  t.equal(await (await connect()).ask(echo), echoed)
+  t.equal(await (await connect(otherPath)).ask(echo), echoed)
+})
+
+test('pings by the thousand end their connection, though the pongs are read', async (t) => {
+  const { port, connect, refused } = await withSocketServer(t)
+  const raw = await rawWebSocket(port, path)
+  let pongs = 0
+  raw.on('data', (data: Buffer) => {
+    pongs += data.length / 2
+  })
+  // It may be told by a reset, which is an error before it is an end.
+  const closed = new Promise((resolve) => raw.once('close', resolve))
+  raw.write(Buffer.concat(Array(100_000).fill(frame(9, Buffer.alloc(0)))))
+  await closed
+  t.ok(pongs < 10_000, `${pongs} pongs`)
+  t.equal(await (await connect(otherPath)).ask(echo), echoed)
+  t.equal((await refused(path)).status, 429, 'whoever floods is held off')
+})
+
+test('WebSockets by the hundred that end unused have their key held off', async (t) => {
+  const { connect, port } = await withSocketServer(t)
+  const refusals: string[] = []
+  while (refusals.length === 0) {
+    const tries = Array.from({ length: 200 }, () => rawWebSocket(port, path))
+    for (const opened of await Promise.allSettled(tries)) {
+      if (opened.status === 'fulfilled') opened.value.destroy()
+      else refusals.push((opened.reason as Error).message)
+    }
+  }
+  t.ok(
+    refusals.every((message) => message.startsWith('HTTP/1.1 429')),
+    `${refusals[0]}`,
+  )
+  t.equal(await (await connect(otherPath)).ask(echo), echoed)
+})
+
+test('long bodies that come at the same time are taken in in turns', async (t) => {
+  const totals = localTotals()
+  const { port, post } = await withServer(t, {}, { totals })
+  const clients = await Promise.all(Array.from({ length: 40 }, () => RawClient.connect(port)))
+  const body = echo.padEnd(2 * MiB)
+  let most = 0
+  let last = 0
+  let isOver = false
+  const look = () => {
+    most = Math.max(most, totals.bodyBytes.value - last)
+    last = totals.bodyBytes.value
+    if (!isOver) setImmediate(look)
+  }
+  look()
+  for (const client of clients) client.write(rawPost(`/v3/${goodKey}`, body))
+  t.equal(await (await post(`/v3/${otherKey}`, echo)).text(), echoed)
+  for (const client of clients) t.equal((await client.read())?.body, echoed)
+  isOver = true
+  for (const { socket } of clients) socket.destroy()
+  // Memory for a body grows to twice what has come.
+  t.ok(most > 0 && most < 8 * MiB, `${most} bytes in a turn`)
 })
 
 test('unfinished messages of all sockets share one bound where they can be counted', async (t, transport) => {

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { HttpServerOptions } from '../../../src/transport/http.js'
-import type { SocketLimits } from '../../../src/transport/socket.js'
+import type { SocketLimits } from '../../../src/transport/socketLimits.js'
 import { refusedUpgrade, SocketClient } from '../../socketClient.js'
 import { goodKey, startTestServer, type TestServer } from './testServer.js'
 

@@ -5,7 +5,7 @@ import {
   type HttpServer,
   type HttpServerOptions,
 } from '../../../src/transport/http.js'
-import type { SocketLimits } from '../../../src/transport/socket.js'
+import type { SocketLimits } from '../../../src/transport/socketLimits.js'
 import { transportOf } from '../../eachTransport.js'
 import { wideHttpLimits, wideSocketLimits } from '../../serverLimits.js'
 import { createTestEndpoint, type TestEndpoint } from '../rpc/testMethods.js'
@@ -21,6 +21,11 @@ export interface TestServer extends TestEndpoint {
 
 export const goodKey = 'good-key'
 export const goodKeyId = '0123456789ab'
+export const otherKey = 'other-key'
+const keyIds: ReadonlyMap<string, string> = new Map([
+  [goodKey, goodKeyId],
+  [otherKey, 'ba9876543210'],
+])
 
 export const call = (method: string, params = '[]', id = '1') =>
   `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
@@ -49,8 +54,10 @@ export async function startTestServer(
       { name: 'testnet', endpoint: endpoint.endpoint, hosts: [] },
       { name: 'other', endpoint: other.endpoint, hosts: ['Other.example'] },
     ],
-    authorize: (key) =>
-      key === goodKey ? { ok: true, key: { id: goodKeyId } } : { ok: false, reason: 'unknown API key' },
+    authorize(key) {
+      const id = keyIds.get(key)
+      return id === undefined ? { ok: false, reason: 'unknown API key' } : { ok: true, key: { id } }
+    },
     changedKeys: () => undefined,
     noAuth: false,
     limits: { ...wideHttpLimits, ...limits },
