@@ -4,13 +4,14 @@ import { runBlock } from '@ethereumjs/vm'
 import { ForkSchedule, parseGenesisConfig } from '../src/chain/forks.js'
 import { decodeHeader } from '../src/chain/header.js'
 import type { AccountOverride } from '../src/evm/execution.js'
-import { createForkEngine, type ForkEngine } from '../src/evm/forkEngine.js'
-import { JournaledState, type StateChanges } from '../src/evm/journaledState.js'
+import type { StateChanges } from '../src/evm/stateChanges.js'
 import { type Address, bytesToBigInt, bytesToHex, padLeft } from '../src/primitives/bytes.js'
 import { decodeRlpList } from '../src/primitives/rlp.js'
 import { decodeAccount } from '../src/state/account.js'
 import { historicalState, type StateView } from '../src/state/stateView.js'
 import type { ChainReader } from '../src/store/chainReader.js'
+import { createForkEngine, type ForkEngine } from './library/forkEngine.js'
+import { JournaledState } from './library/journaledState.js'
 
 type BlockItems = Parameters<typeof createBlockFromBytesArray>[0]
 

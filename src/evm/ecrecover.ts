@@ -3,16 +3,11 @@
  * where the JavaScript that @ethereumjs comes with takes 2.6 to 3.5 ms, two fifths of an import.
  */
 import { createRequire } from 'node:module'
-import { calculateSigRecovery, ecrecover as portableEcrecover } from '@ethereumjs/util'
 import { padLeft } from '../primitives/bytes.js'
 
 /** Loading takes 20 ms and 12 MB, which a process that recovers nothing need not spend. */
 const require = createRequire(import.meta.url)
 let secp256k1: typeof import('tiny-secp256k1') | undefined
-
-/** The key, 64 bytes (x ‖ y). Throws as the library's own does where there is none, because then that is asked. */
-export const ecrecover: typeof portableEcrecover = (hash, v, r, s, chainId) =>
-  recoverKey(hash, calculateSigRecovery(v, chainId), r, s) ?? portableEcrecover(hash, v, r, s, chainId)
 
 /**
  * The key, 64 bytes (x ‖ y), or undefined where there is none. `parity` is that of the y of the signature's point.

@@ -1,17 +1,25 @@
 /**
- * Execution of whole blocks: RLP in, state changes out, and nothing of the engine to see. Header rules against the
- * parent and the comparison of roots with the header are the importer's.
+ * Execution of whole blocks: RLP in, state changes out. Header rules against the parent and the comparison of roots
+ * with the header are the importer's.
  */
-import { type Block, createBlockFromBytesArray } from '@ethereumjs/block'
-import { EthereumJSErrorWithoutCode } from '@ethereumjs/util'
-import { encodeReceipt, type RunBlockResult, runBlock } from '@ethereumjs/vm'
-import type { ForkName, ForkSchedule } from '../chain/forks.js'
-import { type Hash32, toHash32 } from '../primitives/bytes.js'
-import type { RlpItem } from '../primitives/rlp.js'
+import { blobBaseFee, gasPerBlob } from '../chain/feeMarket.js'
+import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
+import { type Header, headerFromItems } from '../chain/header.js'
+import { bytesToBigInt, type Hash32, hexToBytes } from '../primitives/bytes.js'
+import { RlpError, type RlpItem, rlpList } from '../primitives/rlp.js'
 import type { StateView } from '../state/stateView.js'
-import { type AncestorHash, createForkEngine, type ForkEngine } from './forkEngine.js'
-import { JournaledState, type StateChanges } from './journaledState.js'
+import { indexedRoot } from '../state/trie.js'
+import { recoverAuthorities } from './authorizations.js'
+import { applyDaoFork, payRewards, payWithdrawals } from './blockPayments.js'
+import { InvalidBlockError } from './invalidBlock.js'
+import { type BlockWords, Kernel, type KernelLog } from './kernel.js'
+import { forkPrecompiles } from './precompileMoves.js'
+import { Blooms, encodeReceipt } from './receipts.js'
 import type { RecoveredKeys } from './recoveredKeys.js'
+import { readSignedTransaction, type SignedTransaction } from './signedTransaction.js'
+import { buildChanges, type StateChanges } from './stateChanges.js'
+import { beginBlock, requestsHashOf } from './systemCalls.js'
+import { InvalidTransactionError, runTransaction } from './transaction.js'
 
 export interface ExecutedBlock {
   readonly changes: StateChanges
@@ -27,15 +35,26 @@ export interface ExecutedBlock {
   readonly senders: Uint8Array
 }
 
-/** The block breaks a rule: it can never be part of this chain. `message` says which. */
-export class InvalidBlockError extends Error {
-  override readonly name = 'InvalidBlockError'
+/** Hash of a canonical ancestor by number, for BLOCKHASH; undefined beyond what the chain has. */
+export type AncestorHash = (number: number) => Hash32 | undefined
+
+/** Frames of a block: 36 million gas buy some 25 MB. What it takes more is none that exists. */
+const memoryBytesMax = 2 ** 30
+/** An instance that has taken more from the system is given up, for it never gives any back. */
+const grownBytesMax = 2 ** 27
+/** The deposit contract of mainnet, for chains that name none. */
+const depositContractDefault = '0x00000000219ab540356cbb839cbe05303d7705fa'
+
+/** A block read from its RLP. */
+interface ReadBlock {
+  readonly header: Header
+  readonly transactions: readonly SignedTransaction[]
+  readonly uncles: readonly RlpItem[]
+  readonly withdrawals: readonly RlpItem[]
 }
 
-type BlockItems = Parameters<typeof createBlockFromBytesArray>[0]
-
 export class BlockExecutor {
-  private readonly engines = new Map<ForkName, ForkEngine>()
+  private kernel = new Kernel()
 
   /** Keys that are held there are not recovered again. */
   constructor(
@@ -48,89 +67,159 @@ export class BlockExecutor {
    * `items` is the decoded RLP of the block (header, transactions, uncles, withdrawals). Throws
    * {@link InvalidBlockError} where a transaction is invalid; errors of the store pass through.
    */
-  async execute(
+  execute(
     items: readonly RlpItem[],
     fork: ForkName,
     state: StateView,
     ancestorHash: AncestorHash,
-  ): Promise<ExecutedBlock> {
-    const engine = await this.engineFor(fork)
-    const block = parseBlock(items, engine)
-    const senders = readSenders(block)
-    const run = async (generate: boolean): Promise<[RunBlockResult, JournaledState]> => {
-      const journaled = new JournaledState(state)
-      engine.prepare(journaled, ancestorHash)
-      return [await runBlock(engine.vm, { block, generate, skipBlockValidation: true }), journaled]
+  ): ExecutedBlock {
+    try {
+      return this.run(items, fork, state, ancestorHash)
+    } catch (error) {
+      if (error instanceof RlpError) throw new InvalidBlockError(`not a block: ${error.message}`)
+      throw error
     }
-    // A run that generates makes a second block with a second transaction trie. One that does not refuses a block
-    // at its first difference, so only bad blocks are run again, to find all of them.
-    const [result, journaled] = await run(false)
-      .catch(() => run(true))
-      .catch(asInvalid)
+  }
+
+  private run(
+    items: readonly RlpItem[],
+    fork: ForkName,
+    state: StateView,
+    ancestorHash: AncestorHash,
+  ): ExecutedBlock {
+    const block = this.read(items, fork)
+    const { header } = block
+    const blobs = this.schedule.blobParametersAt(fork)
+    const words = blockWords(header, fork, this.schedule.config.chainId, blobs)
+    const kernel = this.prepare(fork, words, state, ancestorHash)
+    if (header.number === this.schedule.config.blocks.get('dao')) applyDaoFork(kernel)
+    beginBlock(kernel, header, fork)
+    const executed = this.runTransactions(kernel, block, fork, words, blobs, state)
+    if (includesFork(fork, 'shanghai')) payWithdrawals(kernel, block.withdrawals)
+    if (!includesFork(fork, 'paris')) payRewards(kernel, header, block.uncles, fork)
+    const requestsHash = includesFork(fork, 'prague')
+      ? requestsHashOf(kernel, executed.logs, this.depositContract)
+      : undefined
+    executed.changed.push(...kernel.takeChanged())
     return {
-      changes: journaled.buildChanges(),
-      gasUsed: result.gasUsed,
-      logsBloom: result.logsBloom,
-      receipts: result.receipts.map((receipt, index) =>
-        encodeReceipt(receipt, block.transactions[index]?.type ?? 0),
-      ),
-      receiptsRoot: toHash32(result.receiptsRoot),
-      requestsHash: result.requestsHash && toHash32(result.requestsHash),
-      senders,
+      changes: buildChanges(kernel, new Set(executed.changed), state),
+      gasUsed: executed.gasUsed,
+      logsBloom: executed.bloom,
+      receipts: executed.receipts,
+      receiptsRoot: indexedRoot(executed.receipts),
+      requestsHash,
+      senders: sendersOf(block.transactions),
     }
   }
 
   /** Sender and hash of each transaction of a block that is not executed (yet). Throws {@link InvalidBlockError}. */
-  async recoverSenders(items: readonly RlpItem[], fork: ForkName): Promise<Uint8Array> {
-    return readSenders(parseBlock(items, await this.engineFor(fork)))
+  recoverSenders(items: readonly RlpItem[], fork: ForkName): Uint8Array {
+    return sendersOf(this.read(items, fork).transactions)
   }
 
-  private async engineFor(fork: ForkName): Promise<ForkEngine> {
-    let engine = this.engines.get(fork)
-    if (engine === undefined) {
-      engine = await createForkEngine(this.schedule, fork, this.keys.ecrecover)
-      this.engines.set(fork, engine)
+  private get depositContract(): Uint8Array {
+    return hexToBytes((this.schedule.config.depositContractAddress ?? depositContractDefault).slice(2))
+  }
+
+  private read(items: readonly RlpItem[], fork: ForkName): ReadBlock {
+    const [header, transactions, uncles, withdrawals] = items.map(rlpList)
+    const { chainId } = this.schedule.config
+    return {
+      header: headerFromItems(header as readonly RlpItem[]),
+      transactions: (transactions ?? []).map((item, index) =>
+        naming(index, () => readSignedTransaction(item, fork, chainId, this.keys)),
+      ),
+      uncles: uncles ?? [],
+      withdrawals: withdrawals ?? [],
     }
-    return engine
+  }
+
+  private prepare(fork: ForkName, words: BlockWords, state: StateView, ancestorHash: AncestorHash): Kernel {
+    if (this.kernel.grownBytes > grownBytesMax) this.kernel = new Kernel()
+    const { kernel } = this
+    kernel.clear()
+    kernel.limitMemory(memoryBytesMax)
+    kernel.attach({ state, ancestorHash, precompiles: forkPrecompiles(fork, undefined), watch: undefined })
+    kernel.setFork(fork)
+    kernel.setBlock(words)
+    return kernel
+  }
+
+  private runTransactions(
+    kernel: Kernel,
+    { header, transactions }: ReadBlock,
+    fork: ForkName,
+    words: BlockWords,
+    blobs: BlobParameters | undefined,
+    state: StateView,
+  ) {
+    const blooms = new Blooms()
+    const receipts: Uint8Array[] = []
+    const allLogs: KernelLog[] = []
+    const changed: number[] = []
+    let gasUsed = 0n
+    let blobGas = 0n
+    for (const [index, transaction] of transactions.entries()) {
+      const { chainId } = this.schedule.config
+      const authorizations = recoverAuthorities(transaction.authorizationList, chainId, undefined, this.keys)
+      const { failure, ...used } = naming(index, () =>
+        runTransaction(kernel, fork, words, blobs, header.gasLimit - gasUsed, {
+          ...transaction,
+          authorizations,
+        }),
+      )
+      gasUsed += used.gasUsed
+      blobGas += BigInt(transaction.blobVersionedHashes.length) * gasPerBlob
+      let outcome: boolean | Uint8Array = failure === 'none'
+      if (!includesFork(fork, 'byzantium')) {
+        changed.push(...kernel.takeChanged())
+        outcome = buildChanges(kernel, new Set(changed), state).stateRoot
+      }
+      const { type } = transaction
+      const { logs } = used
+      receipts.push(encodeReceipt({ type, outcome, gasUsed, logs }, blooms.bloomOf(logs)))
+      allLogs.push(...logs)
+    }
+    if (header.blobGasUsed !== undefined && header.blobGasUsed !== blobGas) {
+      throw new InvalidBlockError(`blobGasUsed is ${header.blobGasUsed}, expected ${blobGas}`)
+    }
+    return { receipts, gasUsed, logs: allLogs, bloom: blooms.block, changed }
   }
 }
 
-function parseBlock(items: readonly RlpItem[], { common }: ForkEngine): Block {
-  let errors: string[]
-  let block: Block
+function blockWords(
+  header: Header,
+  fork: ForkName,
+  chainId: bigint,
+  blobs: BlobParameters | undefined,
+): BlockWords {
+  return {
+    coinbase: header.miner,
+    timestamp: BigInt(header.timestamp),
+    number: BigInt(header.number),
+    random: includesFork(fork, 'paris') ? bytesToBigInt(header.mixHash) : header.difficulty,
+    gasLimit: header.gasLimit,
+    chainId,
+    baseFee: header.baseFeePerGas ?? 0n,
+    blobBaseFee: blobs === undefined ? 0n : blobBaseFee(header.excessBlobGas ?? 0n, blobs),
+  }
+}
+
+/** Says of which transaction a rule was broken. */
+function naming<T>(index: number, work: () => T): T {
   try {
-    // Only a frozen transaction remembers its sender; others recover it anew for each of three questions.
-    block = createBlockFromBytesArray(items as unknown as BlockItems, { common, freeze: true })
-    errors = block.getTransactionsValidationErrors()
+    return work()
   } catch (error) {
-    throw new InvalidBlockError(messageOf(error))
+    if (!(error instanceof InvalidTransactionError)) throw error
+    throw new InvalidBlockError(`transaction ${index} is invalid: ${error.message}`)
   }
-  if (errors.length > 0) throw new InvalidBlockError(errors.join('; '))
-  return block
 }
 
-function readSenders({ transactions }: Block): Uint8Array {
+function sendersOf(transactions: readonly SignedTransaction[]): Uint8Array {
   const senders = new Uint8Array(transactions.length * 52)
-  for (const [index, transaction] of transactions.entries()) {
-    try {
-      senders.set(transaction.getSenderAddress().bytes, index * 52)
-    } catch (error) {
-      throw new InvalidBlockError(`transaction ${index} has an invalid signature: ${messageOf(error)}`)
-    }
-    senders.set(transaction.hash(), index * 52 + 20)
+  for (const [index, { sender, hash }] of transactions.entries()) {
+    senders.set(sender, index * 52)
+    senders.set(hash, index * 52 + 20)
   }
   return senders
-}
-
-const evmErrorClass = EthereumJSErrorWithoutCode('').constructor as new () => Error
-
-function asInvalid(error: unknown): never {
-  if (error instanceof evmErrorClass) throw new InvalidBlockError(messageOf(error))
-  throw error
-}
-
-/** The library's messages end with descriptions of its objects in parentheses, useless to an operator. */
-function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
-  return message.replace(/ \(vm hf=.*$/s, '').replace(/ \((tx type|block number)=.*$/s, '')
 }

@@ -1,23 +1,24 @@
 /**
- * Public keys of a block's transactions, recovered ahead of its execution and by whoever has time: recovery takes
+ * Public keys of a block's transactions and authorizations, recovered ahead of its execution and by whoever has time: recovery takes
  * longer than a plain transfer. Owns how they are found from the block's RLP alone, the bytes in which they cross
  * threads, and how the engine finds them. The rules for signatures stay the engine's: a key is only found by
  * everything that was signed and the whole signature, so what is wrong here is recovered again there.
  */
-import { calculateSigRecovery } from '@ethereumjs/util'
 import { bytesToBigInt, concatBytes, mapKey, padLeft, toMinimalBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../primitives/rlp.js'
-
-import { ecrecover, recoverKey } from './ecrecover.js'
+import { authorizationHash } from './authorizations.js'
+import { recoverKey } from './ecrecover.js'
 
 /** A signature and what it signs: signed hash (32 bytes) ‖ parity of y (1) ‖ r (32) ‖ s (32). */
 const signatureBytes = 97
 /** Followed by the key (x ‖ y). */
 const recordBytes = signatureBytes + 64
 
-interface Signature {
+/** A signature and what it signs. */
+export interface Signature {
   readonly signedHash: Uint8Array
+  /** Of the y of the signature's point; anything but 0 and 1 has no key. */
   readonly parity: bigint
   readonly r: Uint8Array
   readonly s: Uint8Array
@@ -28,7 +29,7 @@ export class RecoveredKeys {
   private keys = new Map<string, Uint8Array>()
 
   /** `recover` is for signatures that are not held. */
-  constructor(private readonly recover: typeof ecrecover = ecrecover) {}
+  constructor(private readonly recover: typeof recoverKey = recoverKey) {}
 
   /** Takes what {@link recoverKeys} found of one block, in place of the block before. */
   hold(records: Uint8Array): void {
@@ -39,31 +40,29 @@ export class RecoveredKeys {
     }
   }
 
-  /** As {@link ecrecover}. */
-  readonly ecrecover: typeof ecrecover = (hash, v, r, s, chainId) => {
-    if (this.keys.size > 0) {
-      const parity = calculateSigRecovery(v, chainId)
-      const signature = encodeSignature({ signedHash: hash, parity, r, s })
-      const key = signature && this.keys.get(mapKey(signature))
-      if (key !== undefined) return key
-    }
-    return this.recover(hash, v, r, s, chainId)
+  /** The key, 64 bytes (x ‖ y); undefined where there is none. */
+  keyOf(signature: Signature): Uint8Array | undefined {
+    const encoded = this.keys.size > 0 ? encodeSignature(signature) : undefined
+    const held = encoded && this.keys.get(mapKey(encoded))
+    if (held !== undefined) return held
+    const { signedHash, parity, r, s } = signature
+    return this.recover(signedHash, parity, r, s)
   }
 }
 
 /**
- * Recovers the keys of a block's transactions, the block given as RLP, one after the other, 0.25 ms each, until all
+ * Recovers the keys of a block's transactions and authorizations, the block given as RLP, one after the other, 0.25 ms each, until all
  * are found or `shouldStop` says so. What is no transaction, or signed by nobody, is left out.
  */
 export function recoverKeys(block: Uint8Array, shouldStop: () => boolean): Uint8Array<ArrayBuffer> {
   const records: Uint8Array[] = []
   for (const transaction of transactionsOf(block)) {
-    if (shouldStop()) break
-    const signature = signatureOf(transaction)
-    if (signature === undefined) continue
-    const encoded = encodeSignature(signature)
-    const key = recoverKey(signature.signedHash, signature.parity, signature.r, signature.s)
-    if (encoded !== undefined && key !== undefined) records.push(encoded, key)
+    for (const signature of signaturesOf(transaction)) {
+      if (shouldStop()) return concatBytes(...records)
+      const encoded = encodeSignature(signature)
+      const key = recoverKey(signature.signedHash, signature.parity, signature.r, signature.s)
+      if (encoded !== undefined && key !== undefined) records.push(encoded, key)
+    }
   }
   return concatBytes(...records)
 }
@@ -76,8 +75,30 @@ function transactionsOf(block: Uint8Array): readonly RlpItem[] {
   }
 }
 
+/** The transaction's own signature, and those of its authorizations. */
+function* signaturesOf(transaction: RlpItem): Generator<Signature> {
+  const own = signatureOf(transaction)
+  if (own === undefined) return
+  yield own
+  if (!(transaction instanceof Uint8Array) || transaction[0] !== setCodeType) return
+  try {
+    for (const authorization of rlpList(decodeRlpList(transaction.subarray(1))[authorizationsAt])) {
+      const [chainId, address, nonce, parity, r, s] = rlpList(authorization).map(rlpBytes) as SixFields
+      const signedHash = authorizationHash(chainId, address, nonce)
+      yield { signedHash, parity: bytesToBigInt(parity), r, s }
+    }
+  } catch {
+    // Whether the transaction is one is told where it is executed.
+  }
+}
+
+type SixFields = [Uint8Array, Uint8Array, Uint8Array, Uint8Array, Uint8Array, Uint8Array]
+/** EIP-7702. */
+const setCodeType = 4
+const authorizationsAt = 9
+
 /** What was signed and with what: EIP-155 for untyped transactions, EIP-2718 and those after it for typed ones. */
-function signatureOf(transaction: RlpItem): Signature | undefined {
+export function signatureOf(transaction: RlpItem): Signature | undefined {
   try {
     const isTyped = transaction instanceof Uint8Array
     const fields = isTyped ? decodeRlpList(transaction.subarray(1)) : transaction

@@ -1,11 +1,11 @@
-import type { Common } from '@ethereumjs/common'
-import { createTxFromRLP } from '@ethereumjs/tx'
 import type { ForkName, ForkSchedule } from '../chain/forks.js'
-import { createRules } from './forkEngine.js'
+import { decodeRlpList } from '../primitives/rlp.js'
+import { RecoveredKeys } from './recoveredKeys.js'
+import { readSignedTransaction } from './signedTransaction.js'
 
 /** Recovers senders of transactions that are in a chain already, without executing anything. */
 export class SenderRecovery {
-  private readonly rules = new Map<ForkName, Common>()
+  private readonly keys = new RecoveredKeys()
 
   constructor(private readonly schedule: ForkSchedule) {}
 
@@ -14,11 +14,7 @@ export class SenderRecovery {
    * About 0.3 ms. Throws where the bytes are no transaction or its signature is none.
    */
   senderOf(transaction: Uint8Array, fork: ForkName): Uint8Array {
-    let common = this.rules.get(fork)
-    if (common === undefined) {
-      common = createRules(this.schedule, fork)
-      this.rules.set(fork, common)
-    }
-    return createTxFromRLP(transaction, { common, freeze: false }).getSenderAddress().bytes
+    const item = (transaction[0] as number) >= 0xc0 ? decodeRlpList(transaction) : transaction
+    return readSignedTransaction(item, fork, this.schedule.config.chainId, this.keys).sender
   }
 }

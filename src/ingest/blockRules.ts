@@ -6,7 +6,7 @@
 import { gasPerBlob, nextBaseFee, nextDifficulty, nextExcessBlobGas } from '../chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
 import type { Header } from '../chain/header.js'
-import { InvalidBlockError } from '../evm/executeBlock.js'
+import { InvalidBlockError } from '../evm/invalidBlock.js'
 import { bytesToHex } from '../primitives/bytes.js'
 import { emptyUnclesHash, keccak256 } from '../primitives/keccak.js'
 import { encodeRlp, type RlpItem } from '../primitives/rlp.js'

@@ -4,7 +4,8 @@
  */
 import type { ForkName, ForkSchedule } from '../chain/forks.js'
 import { decodeHeader, type Header, headerFromItems, headerHash } from '../chain/header.js'
-import { BlockExecutor, type ExecutedBlock, InvalidBlockError } from '../evm/executeBlock.js'
+import { BlockExecutor, type ExecutedBlock } from '../evm/executeBlock.js'
+import { InvalidBlockError } from '../evm/invalidBlock.js'
 import { RecoveredKeys } from '../evm/recoveredKeys.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toMinimalBytes } from '../primitives/bytes.js'
 import {
@@ -33,6 +34,14 @@ const branchBlocksMaxDefault = 1024
 
 export interface ImporterOptions {
   readonly branchBlocksMax?: number
+  /** {@link BlockExecutor} unless given. */
+  readonly executor?: Executor
+}
+
+/** Who executes blocks. */
+export interface Executor {
+  execute(...input: Parameters<BlockExecutor['execute']>): ExecutedBlock | Promise<ExecutedBlock>
+  recoverSenders(...input: Parameters<BlockExecutor['recoverSenders']>): Uint8Array
 }
 
 /** What became of a block. */
@@ -72,7 +81,7 @@ interface Candidate {
 export class ChainImporter {
   /** Keys of the block that comes next, if somebody recovered them ahead. */
   readonly keys = new RecoveredKeys()
-  private readonly executor: BlockExecutor
+  private readonly executor: Executor
   private readonly branchBlocksMax: number
   private last: BlockName | undefined
 
@@ -81,7 +90,7 @@ export class ChainImporter {
     private readonly schedule: ForkSchedule,
     options: ImporterOptions = {},
   ) {
-    this.executor = new BlockExecutor(schedule, this.keys)
+    this.executor = options.executor ?? new BlockExecutor(schedule, this.keys)
     this.branchBlocksMax = options.branchBlocksMax ?? branchBlocksMaxDefault
   }
 
@@ -133,7 +142,7 @@ export class ChainImporter {
       return { outcome: 'canonical', gasUsed: header.gasUsed }
     }
     if (!block.isMerged && block.totalDifficulty <= this.totalDifficulty(head.hash)) {
-      const senders = await this.executor.recoverSenders(block.items, block.fork)
+      const senders = this.executor.recoverSenders(block.items, block.fork)
       this.store.writeSideBlock({ ...blockRows(block), senders })
       return { outcome: 'side', gasUsed: 0n }
     }

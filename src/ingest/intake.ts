@@ -3,7 +3,7 @@
  * and the byte in every fault. Owns no order of blocks and no pace.
  */
 import { setImmediate } from 'node:timers/promises'
-import { InvalidBlockError } from '../evm/executeBlock.js'
+import { InvalidBlockError } from '../evm/invalidBlock.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { ChainFileError, type FileBlock, fileBytes } from './chainFile.js'

@@ -2,8 +2,8 @@ import { ecrecover as portableEcrecover } from '@ethereumjs/util'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import fc from 'fast-check'
 import t from 'tap'
-import { ecrecover } from '../../../src/evm/ecrecover.js'
 import { bytesToHex, padLeft, toMinimalBytes } from '../../../src/primitives/bytes.js'
+import { ecrecover } from '../../library/ecrecover.js'
 import { propertyRuns } from '../../property.js'
 
 const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n

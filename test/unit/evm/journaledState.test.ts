@@ -2,11 +2,12 @@ import { MerkleStateManager } from '@ethereumjs/statemanager'
 import { type Account as EvmAccount, Address as EvmAddress } from '@ethereumjs/util'
 import fc from 'fast-check'
 import t from 'tap'
-import { JournaledState, type StateChanges } from '../../../src/evm/journaledState.js'
+import type { StateChanges } from '../../../src/evm/stateChanges.js'
 import { type Address, bytesToHex, type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { encodeAccount } from '../../../src/state/account.js'
 import { BranchState, emptyState } from '../../../src/state/stateView.js'
 import type { Bundle } from '../../../src/store/bundle.js'
+import { JournaledState } from '../../library/journaledState.js'
 import { propertyRuns } from '../../property.js'
 
 const addresses = [0x00, 0x01, 0xff].map((byte) => new EvmAddress(new Uint8Array(20).fill(byte)))

@@ -1,13 +1,16 @@
 import { join } from 'node:path'
 import { createBlockFromRLP } from '@ethereumjs/block'
-import { type CustomCrypto, createCommonFromGethGenesis } from '@ethereumjs/common'
+import { createCommonFromGethGenesis } from '@ethereumjs/common'
 import { RLP } from '@ethereumjs/rlp'
 import t from 'tap'
-import { ecrecover } from '../../../src/evm/ecrecover.js'
+import type { ForkName } from '../../../src/chain/forks.js'
+import { recoverKey } from '../../../src/evm/ecrecover.js'
 import { RecoveredKeys, recoverKeys } from '../../../src/evm/recoveredKeys.js'
+import { readSignedTransaction } from '../../../src/evm/signedTransaction.js'
 import { readChainFile } from '../../../src/ingest/chainFile.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
+import { decodeRlpList, rlpList } from '../../../src/primitives/rlp.js'
 import { ChainMaker, frontierConfig, mergedConfig, testGenesis } from '../../chainMaker.js'
 
 const never = () => false
@@ -18,19 +21,27 @@ function countingKeys() {
   const count = { misses: 0 }
   const keys = new RecoveredKeys((...signature) => {
     count.misses++
-    return ecrecover(...signature)
+    return recoverKey(...signature)
   })
   return { keys, count }
 }
 
 type GethGenesis = Parameters<typeof createCommonFromGethGenesis>[0]
 
-/** Senders of a block's transactions by the library, which asks `ecrecover`, or its own where there is none. */
-function sendersOf(rlp: Uint8Array, genesis: GethGenesis, customCrypto: CustomCrypto = {}): string[] {
-  const common = createCommonFromGethGenesis(genesis, { chain: 'test', customCrypto })
+/** Senders of a block's transactions by the library, which recovers them itself. */
+function sendersOf(rlp: Uint8Array, genesis: GethGenesis): string[] {
+  const common = createCommonFromGethGenesis(genesis, { chain: 'test' })
   const options = { common, setHardfork: true, skipConsensusFormatValidation: true }
   const { transactions } = createBlockFromRLP(rlp, options)
   return transactions.map((transaction) => transaction.getSenderAddress().toString())
+}
+
+/** Senders as the executor finds them. */
+function sendersWith(rlp: Uint8Array, keys: RecoveredKeys, fork: ForkName): string[] {
+  const [, transactions] = decodeRlpList(rlp)
+  return rlpList(transactions).map((item) =>
+    bytesToHex(readSignedTransaction(item, fork, 7357n, keys).sender),
+  )
 }
 
 t.test('keys recovered ahead are all that the engine asks for, and the senders its own', async (t) => {
@@ -44,6 +55,7 @@ t.test('keys recovered ahead are all that the engine asks for, and the senders i
   for (const config of [frontierConfig(), mergedConfig()]) {
     const isMerged = config.pragueTime !== undefined
     const genesis = testGenesis(config, isMerged ? { difficulty: '0x0' } : {})
+    const fork = isMerged ? 'prague' : 'chainstart'
     const maker = await ChainMaker.create(genesis)
     const transactions = isMerged ? plan.transactions : plan.transactions.slice(0, 1)
     const { rlp } = await maker.extend(maker.genesis, { transactions })
@@ -51,26 +63,39 @@ t.test('keys recovered ahead are all that the engine asks for, and the senders i
     const records = recoverKeys(rlp, never)
     t.equal(records.length, transactions.length * recordBytes)
     keys.hold(records)
-    t.strictSame(sendersOf(rlp, genesis, keys), sendersOf(rlp, genesis))
+    t.strictSame(sendersWith(rlp, keys, fork), sendersOf(rlp, genesis))
     t.equal(count.misses, 0)
     keys.hold(new Uint8Array(0))
-    t.strictSame(sendersOf(rlp, genesis, keys), sendersOf(rlp, genesis))
+    t.strictSame(sendersWith(rlp, keys, fork), sendersOf(rlp, genesis))
     t.equal(count.misses, transactions.length, 'keys of the block before are gone')
   }
 })
 
-t.test('every transaction of the demo chain, of all five types, has its key', async (t) => {
-  const types = new Set<number>()
-  let transactions = 0
-  for await (const { rlp } of readChainFile(join(packageRoot(), 'data/devnet/chain.rlp'))) {
-    const [, body] = RLP.decode(rlp) as [unknown, (Uint8Array | unknown[])[]]
-    for (const transaction of body) types.add(transaction instanceof Uint8Array ? (transaction[0] ?? -1) : 0)
-    transactions += body.length
-    t.equal(recoverKeys(rlp, never).length, body.length * recordBytes)
-  }
-  t.strictSame([...types].sort(), [0, 1, 2, 3, 4])
-  t.ok(transactions > 900, `${transactions} transactions`)
-})
+/** How many authorizations a typed transaction has. */
+function authorizationsOf(transaction: Uint8Array): number {
+  const fields = RLP.decode(transaction.subarray(1)) as unknown[][]
+  return transaction[0] === 4 ? (fields[9]?.length ?? 0) : 0
+}
+
+t.test(
+  'every transaction of the demo chain, of all five types, has its key, and every authorization',
+  async (t) => {
+    const types = new Set<number>()
+    let transactions = 0
+    for await (const { rlp } of readChainFile(join(packageRoot(), 'data/devnet/chain.rlp'))) {
+      const [, body] = RLP.decode(rlp) as [unknown, (Uint8Array | unknown[])[]]
+      for (const transaction of body)
+        types.add(transaction instanceof Uint8Array ? (transaction[0] ?? -1) : 0)
+      transactions += body.length
+      let signatures = body.length
+      for (const transaction of body)
+        if (transaction instanceof Uint8Array) signatures += authorizationsOf(transaction)
+      t.equal(recoverKeys(rlp, never).length, signatures * recordBytes)
+    }
+    t.strictSame([...types].sort(), [0, 1, 2, 3, 4])
+    t.ok(transactions > 900, `${transactions} transactions`)
+  },
+)
 
 t.test('it stops where it is told to, with what it has', async (t) => {
   const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
@@ -117,27 +142,20 @@ t.test('a held key answers for its own signature alone', async (t) => {
   const { rlp } = await maker.extend(maker.genesis, { transactions: [{ to: `0x${'a1'.repeat(20)}` }] })
   const records = recoverKeys(rlp, never)
   const [hash, r, s] = [records.slice(0, 32), records.slice(33, 65), records.slice(65, 97)]
-  const v = 27n + BigInt(records[32] as number)
+  const parity = BigInt(records[32] as number)
   const { keys, count } = countingKeys()
   keys.hold(records)
-  t.strictSame(keys.ecrecover(hash, v, r, s), records.slice(97))
+  t.strictSame(keys.keyOf({ signedHash: hash, parity, r, s }), records.slice(97))
   t.equal(count.misses, 0)
   const other = (bytes: Uint8Array) => bytes.map((byte, at) => (at === 31 ? byte ^ 1 : byte))
   for (const [name, signature] of Object.entries({
-    hash: [other(hash), v, r, s],
-    parity: [hash, 55n - v, r, s],
-    s: [hash, v, r, other(s)],
-  } as Record<string, [Uint8Array, bigint, Uint8Array, Uint8Array]>)) {
-    t.strictSame(outcome(keys.ecrecover, signature), outcome(ecrecover, signature), name)
+    hash: { signedHash: other(hash), parity, r, s },
+    parity: { signedHash: hash, parity: 1n - parity, r, s },
+    s: { signedHash: hash, parity, r, s: other(s) },
+  })) {
+    const expected = recoverKey(signature.signedHash, signature.parity, signature.r, signature.s)
+    t.strictSame(keys.keyOf(signature), expected, name)
   }
   t.equal(count.misses, 3)
-  t.throws(() => keys.ecrecover(hash, 29n, r, s), 'no parity at all is refused as ever')
+  t.equal(keys.keyOf({ signedHash: hash, parity: 2n, r, s }), undefined, 'no parity at all has no key')
 })
-
-function outcome(recover: typeof ecrecover, signature: [Uint8Array, bigint, Uint8Array, Uint8Array]): string {
-  try {
-    return bytesToHex(recover(...signature))
-  } catch (error) {
-    return (error as Error).message
-  }
-}

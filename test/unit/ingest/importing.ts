@@ -16,6 +16,7 @@ import {
   storeInput,
   testGenesis,
 } from '../../chainMaker.js'
+import { ComparedExecutor } from '../../library/comparedExecutor.js'
 import { differences, dumpStore } from '../../storeDump.js'
 
 type GethGenesis = Parameters<typeof ChainMaker.create>[0]
@@ -39,7 +40,7 @@ export async function openImporter(t: Test, maker: ChainMaker) {
   t.teardown(() => store.close())
   const { identity, bundle, schedule } = parseGenesis(maker.genesisText)
   store.initialize(identity, bundle)
-  const importer = new ChainImporter(store, schedule)
+  const importer = new ChainImporter(store, schedule, { executor: new ComparedExecutor(schedule) })
   const importAll = async (blocks: readonly MadeBlock[]) => {
     const outcomes = []
     for (const { rlp } of blocks) outcomes.push((await importer.importBlock(rlp)).outcome)

@@ -3,11 +3,11 @@
  * so an input that it refused is looked at once more by the contracts of this room.
  */
 import { EVMError, type ExecResult } from '@ethereumjs/evm'
-import type { ForkName } from '../chain/forks.js'
-import type { JobWatch } from './jobWatch.js'
-import { modexpGas, modexpNumber, modexpPower } from './modexp.js'
-import { refusalReason } from './precompiles/precompiles.js'
-import { InputRefusal } from './precompiles/refusal.js'
+import type { ForkName } from '../../src/chain/forks.js'
+import type { JobWatch } from '../../src/evm/jobWatch.js'
+import { modexpGas, modexpNumber, modexpPower } from '../../src/evm/modexp.js'
+import { refusalReason } from '../../src/evm/precompiles/precompiles.js'
+import { InputRefusal } from '../../src/evm/precompiles/refusal.js'
 
 /** A precompiled contract refused its input; all the gas of the call is gone. */
 export class PrecompileError extends EVMError {

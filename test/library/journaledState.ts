@@ -1,19 +1,11 @@
 import type { AccountFields, StateManagerInterface } from '@ethereumjs/common'
 import { Account as EvmAccount, type Address as EvmAddress } from '@ethereumjs/util'
-import { type Address, type Hash32, mapKey, mapKeyToBytes, trimLeft } from '../primitives/bytes.js'
-import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
-import { type Account, emptyAccount, encodeAccount } from '../state/account.js'
-import { type Change, type StateView, updateStorageRoot } from '../state/stateView.js'
-import { type TrieChange, updateTrie } from '../state/trie.js'
-
-/** What execution changed relative to the view below, in ascending key order. */
-export interface StateChanges {
-  readonly stateRoot: Hash32
-  readonly accounts: readonly Change[]
-  readonly slots: readonly Change[]
-  readonly nodes: readonly Change[]
-  readonly code: readonly Change[]
-}
+import type { StateChanges } from '../../src/evm/stateChanges.js'
+import { type Address, type Hash32, mapKey, mapKeyToBytes, trimLeft } from '../../src/primitives/bytes.js'
+import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../../src/primitives/keccak.js'
+import { type Account, emptyAccount, encodeAccount } from '../../src/state/account.js'
+import { type Change, type StateView, updateStorageRoot } from '../../src/state/stateView.js'
+import { type TrieChange, updateTrie } from '../../src/state/trie.js'
 
 interface AccountEntry {
   readonly address: Address

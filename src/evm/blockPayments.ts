@@ -1,0 +1,61 @@
+/** What a block pays beside its transactions: rewards, withdrawals, and once the refund of the DAO. */
+import { type ForkName, includesFork } from '../chain/forks.js'
+import { type Header, headerFromItems } from '../chain/header.js'
+import { bytesToBigInt, hexToBytes } from '../primitives/bytes.js'
+import { type RlpItem, rlpBytes, rlpList } from '../primitives/rlp.js'
+import { daoAccounts, daoRefundContract } from './daoAccounts.js'
+import { InvalidBlockError } from './invalidBlock.js'
+import type { Kernel } from './kernel.js'
+
+const ether = 10n ** 18n
+const gwei = 10n ** 9n
+const noOrigin = new Uint8Array(20)
+
+/** Wei for a block without uncles (yellow paper 11.3, EIP-649, EIP-1234). */
+function blockReward(fork: ForkName): bigint {
+  if (includesFork(fork, 'constantinople')) return 2n * ether
+  return includesFork(fork, 'byzantium') ? 3n * ether : 5n * ether
+}
+
+/** To the miners of the block and of its uncles, given as RLP items of headers. */
+export function payRewards(kernel: Kernel, header: Header, uncles: readonly RlpItem[], fork: ForkName): void {
+  const reward = blockReward(fork)
+  kernel.begin(noOrigin, 0n, [])
+  for (const item of uncles) {
+    const uncle = headerFromItems(rlpList(item))
+    const age = BigInt(header.number - uncle.number)
+    kernel.credit(kernel.account(uncle.miner), ((8n - age) * reward) / 8n)
+  }
+  kernel.credit(kernel.account(header.miner), reward + (reward / 32n) * BigInt(uncles.length))
+  kernel.end()
+}
+
+/** EIP-4895: index, validator, address and gwei of each. Throws {@link InvalidBlockError} for another shape. */
+export function payWithdrawals(kernel: Kernel, withdrawals: readonly RlpItem[]): void {
+  kernel.begin(noOrigin, 0n, [])
+  for (const [index, item] of withdrawals.entries()) {
+    const fields = rlpList(item).map(rlpBytes)
+    const [number, validator, address, amount] = fields
+    const areIntegers = [number, validator, amount].every(
+      (bytes) => bytes !== undefined && bytes.length <= 8 && bytes[0] !== 0,
+    )
+    if (fields.length !== 4 || !areIntegers || address?.length !== 20 || amount === undefined) {
+      throw new InvalidBlockError(`withdrawal ${index} is none`)
+    }
+    kernel.credit(kernel.account(address), bytesToBigInt(amount) * gwei)
+  }
+  kernel.end()
+}
+
+/** EIP-779. */
+export function applyDaoFork(kernel: Kernel): void {
+  kernel.begin(noOrigin, 0n, [])
+  const refund = kernel.account(hexToBytes(daoRefundContract))
+  for (const digits of daoAccounts) {
+    const account = kernel.account(hexToBytes(digits))
+    const wei = kernel.balanceOf(account)
+    kernel.debit(account, wei)
+    kernel.credit(refund, wei)
+  }
+  kernel.end()
+}

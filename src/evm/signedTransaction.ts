@@ -1,0 +1,159 @@
+/**
+ * Transactions as a block holds them, read strictly: what has leading zeros, a wrong length or a wrong number of fields
+ * is none. Owns their fields and signatures; whether one may run is transaction.ts.
+ */
+import { type ForkName, includesFork } from '../chain/forks.js'
+import { bytesToBigInt, bytesToNumber, type Hash32 } from '../primitives/bytes.js'
+import { keccak256 } from '../primitives/keccak.js'
+import { decodeRlpList, encodeRlp, RlpError, type RlpItem, rlpList } from '../primitives/rlp.js'
+import type { Authorization } from './execution.js'
+import { type RecoveredKeys, signatureOf } from './recoveredKeys.js'
+import { InvalidTransactionError, type Transaction } from './transaction.js'
+
+/** A transaction with its sender known and the authorities of its authorizations not yet. */
+export interface SignedTransaction extends Omit<Transaction, 'authorizations'> {
+  readonly hash: Hash32
+  readonly authorizationList: readonly Authorization[]
+}
+
+/** Fields of each type, signature included. */
+const fieldCounts = [9, 11, 12, 14, 13] as const
+/** EIP-2: a greater `s` is malleable. */
+const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+
+/**
+ * Reads one item of a block's transactions: a list (legacy), or bytes that begin with the type (EIP-2718). Recovering
+ * the sender takes 0.25 ms unless `keys` holds its key. Throws {@link InvalidTransactionError}.
+ */
+export function readSignedTransaction(
+  item: RlpItem,
+  fork: ForkName,
+  chainId: bigint,
+  keys: RecoveredKeys,
+): SignedTransaction {
+  try {
+    return read(item, fork, chainId, keys)
+  } catch (error) {
+    if (error instanceof RlpError) throw new InvalidTransactionError(`not a transaction: ${error.message}`)
+    throw error
+  }
+}
+
+function read(item: RlpItem, fork: ForkName, chainId: bigint, keys: RecoveredKeys): SignedTransaction {
+  const isTyped = item instanceof Uint8Array
+  const type = isTyped ? (item[0] ?? -1) : 0
+  if (isTyped && (type < 1 || type > 4)) refuse(`transaction type ${type} is not known`)
+  const fields = new Fields(isTyped ? decodeRlpList(item.subarray(1)) : item, fieldCounts[type] as number)
+  if (isTyped && fields.integer('chainId') !== chainId) refuse('invalid chain id for signer')
+  const nonce = fields.integer('nonce', 64)
+  const tip = fields.integer(type < 2 ? 'gasPrice' : 'maxPriorityFeePerGas')
+  const maxFeePerGas = type < 2 ? tip : fields.integer('maxFeePerGas')
+  const gasLimit = fields.integer('gas', 64)
+  const to = fields.bytes('to')
+  if (to.length !== 0 && to.length !== 20) refuse(`to has ${to.length} bytes`)
+  const value = fields.integer('value')
+  const data = fields.bytes('input')
+  const accessList = type === 0 ? [] : fields.list('accessList').map(readAccess)
+  const maxFeePerBlobGas = type === 3 ? fields.integer('maxFeePerBlobGas') : 0n
+  const blobVersionedHashes =
+    type === 3 ? fields.list('blobVersionedHashes').map((hash) => sized(hash, 32)) : []
+  const authorizationList = type === 4 ? fields.list('authorizationList').map(readAuthorization) : []
+  checkSignature(fields, type, fork, chainId)
+  return {
+    type,
+    hash: keccak256(isTyped ? item : encodeRlp(item)),
+    sender: senderOf(item, keys),
+    to: to.length === 0 ? undefined : to,
+    nonce,
+    gasLimit,
+    maxFeePerGas,
+    maxPriorityFeePerGas: tip,
+    value,
+    data,
+    accessList,
+    maxFeePerBlobGas,
+    blobVersionedHashes,
+    authorizationCount: authorizationList.length,
+    authorizationList,
+  }
+}
+
+/** EIP-2, EIP-155. */
+function checkSignature(fields: Fields, type: number, fork: ForkName, chainId: bigint): void {
+  const v = fields.integer('v')
+  fields.integer('r')
+  const s = fields.integer('s')
+  if (includesFork(fork, 'homestead') && s > sMax) refuse('invalid signature: s is too large')
+  if (type > 0) {
+    if (v > 1n) refuse('invalid signature: the parity is neither 0 nor 1')
+    return
+  }
+  if (v === 27n || v === 28n) return
+  if (v < 35n || !includesFork(fork, 'spuriousDragon')) refuse('invalid signature: v is out of range')
+  if ((v - 35n) / 2n !== chainId) refuse('invalid chain id for signer')
+}
+
+function senderOf(item: RlpItem, keys: RecoveredKeys): Uint8Array {
+  const signature = signatureOf(item)
+  const key = signature && keys.keyOf(signature)
+  if (key === undefined) refuse('invalid signature')
+  return keccak256(key).subarray(12)
+}
+
+function readAccess(item: RlpItem): { address: Uint8Array; storageKeys: Uint8Array[] } {
+  const fields = new Fields(rlpList(item), 2)
+  const address = sized(fields.bytes('address'), 20)
+  return { address, storageKeys: fields.list('storageKeys').map((key) => sized(key, 32)) }
+}
+
+function readAuthorization(item: RlpItem): Authorization {
+  const fields = new Fields(rlpList(item), 6)
+  return {
+    chainId: fields.integer('chainId'),
+    address: sized(fields.bytes('address'), 20),
+    nonce: fields.integer('nonce', 64),
+    yParity: Number(fields.integer('yParity', 8)),
+    r: fields.integer('r'),
+    s: fields.integer('s'),
+  }
+}
+
+function sized(item: RlpItem, bytes: number): Uint8Array {
+  if (!(item instanceof Uint8Array) || item.length !== bytes) refuse(`expected ${bytes} bytes`)
+  return item
+}
+
+/** Fields of a list, one after the other. */
+class Fields {
+  private next = 0
+
+  constructor(
+    private readonly items: readonly RlpItem[],
+    count: number,
+  ) {
+    if (items.length !== count) refuse(`expected ${count} fields, got ${items.length}`)
+  }
+
+  bytes(name: string): Uint8Array {
+    const item = this.items[this.next++]
+    if (!(item instanceof Uint8Array)) refuse(`${name} is a list`)
+    return item
+  }
+
+  list(name: string): readonly RlpItem[] {
+    const item = this.items[this.next++]
+    if (item === undefined || item instanceof Uint8Array) refuse(`${name} is no list`)
+    return item
+  }
+
+  integer(name: string, bits = 256): bigint {
+    const bytes = this.bytes(name)
+    if (bytes[0] === 0) refuse(`${name} has leading zeros`)
+    if (bytes.length * 8 > bits) refuse(`${name} has more than ${bits} bits`)
+    return bytes.length <= 6 ? BigInt(bytesToNumber(bytes)) : bytesToBigInt(bytes)
+  }
+}
+
+function refuse(why: string): never {
+  throw new InvalidTransactionError(why)
+}

@@ -1,0 +1,91 @@
+/** What execution changed, as a bundle needs it: rows, trie nodes and code, relative to the state below. */
+import { type Address, type Hash32, mapKey, trimLeft } from '../primitives/bytes.js'
+import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
+import { encodeAccount } from '../state/account.js'
+import { type Change, type StateView, updateStorageRoot } from '../state/stateView.js'
+import { type TrieChange, updateTrie } from '../state/trie.js'
+import type { Kernel } from './kernel.js'
+
+/** In ascending key order; empty values for what ceased to exist. */
+export interface StateChanges {
+  readonly stateRoot: Hash32
+  readonly accounts: readonly Change[]
+  readonly slots: readonly Change[]
+  readonly nodes: readonly Change[]
+  readonly code: readonly Change[]
+}
+
+const noBytes = new Uint8Array(0)
+
+/** Changes of the accounts (handles) that `kernel` has changed relative to `below`. */
+export function buildChanges(kernel: Kernel, changed: Iterable<number>, below: StateView): StateChanges {
+  const accounts: Change[] = []
+  const slots: Change[] = []
+  const nodes = new Map<string, Change>()
+  const code = new Map<string, Change>()
+  const readNode = (hash: Uint8Array) => below.node(hash)
+  const emit = (hash: Hash32, rlp: Uint8Array) => {
+    nodes.set(mapKey(hash), [hash, rlp])
+  }
+  const accountChanges: TrieChange[] = []
+  for (const handle of changed) {
+    const address = kernel.addressOf(handle) as Address
+    const before = below.account(address)
+    const own = changedSlots(kernel, handle, address, below)
+    for (const [slot, value] of own.changed) slots.push([Buffer.concat([address, slot]), value])
+    let row: Uint8Array = noBytes
+    if (kernel.exists(handle)) {
+      const codeHash = kernel.codeHashOf(handle)
+      const storageRoot = own.isWiped
+        ? updateStorageRoot(emptyTrieRoot, own.written, readNode, emit)
+        : updateStorageRoot(before?.storageRoot ?? emptyTrieRoot, own.changed, readNode, emit)
+      const [nonce, balance] = [kernel.nonceOf(handle), kernel.balanceOf(handle)]
+      row = encodeAccount({ nonce, balance, storageRoot, codeHash })
+      const isNew = before === undefined || Buffer.compare(before.codeHash, codeHash) !== 0
+      if (isNew && kernel.hasCode(handle)) code.set(mapKey(codeHash), [codeHash, kernel.codeOf(handle)])
+    }
+    const rowBefore = before === undefined ? noBytes : encodeAccount(before)
+    if (Buffer.compare(row, rowBefore) === 0) continue
+    accounts.push([address, row])
+    accountChanges.push([keccak256(address), row.length === 0 ? undefined : row])
+  }
+  return {
+    stateRoot: updateTrie(below.stateRoot, accountChanges, readNode, emit),
+    accounts: sorted(accounts),
+    slots: sorted(slots),
+    nodes: sorted([...nodes.values()]),
+    code: sorted([...code.values()]),
+  }
+}
+
+interface OwnSlots {
+  /** Those whose value differs from the state below, zeros included. */
+  readonly changed: readonly Change[]
+  /** Of an account that began anew: all that it has. */
+  readonly written: readonly Change[]
+  readonly isWiped: boolean
+}
+
+function changedSlots(kernel: Kernel, handle: number, address: Address, below: StateView): OwnSlots {
+  const isWiped = kernel.isWiped(handle)
+  const changed: Change[] = []
+  const written: Change[] = []
+  const seen = new Set<string>()
+  for (const [slot, word] of kernel.slotsOf(handle)) {
+    const value = trimLeft(word)
+    if (isWiped) {
+      seen.add(mapKey(slot))
+      if (value.length > 0) written.push([slot, value])
+    }
+    const before = below.slot(address, slot as Hash32) ?? noBytes
+    if (Buffer.compare(before, value) !== 0) changed.push([slot, value])
+  }
+  if (isWiped) {
+    for (const slot of below.slotsOf(address)) if (!seen.has(mapKey(slot))) changed.push([slot, noBytes])
+  }
+  return { changed, written, isWiped }
+}
+
+function sorted(changes: Change[]): Change[] {
+  return changes.sort(([a], [b]) => Buffer.compare(a, b))
+}

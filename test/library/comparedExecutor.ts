@@ -1,0 +1,76 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ForkSchedule } from '../../src/chain/forks.js'
+import { BlockExecutor, type ExecutedBlock } from '../../src/evm/executeBlock.js'
+import { InvalidBlockError } from '../../src/evm/invalidBlock.js'
+import { RecoveredKeys } from '../../src/evm/recoveredKeys.js'
+import type { Executor } from '../../src/ingest/importer.js'
+import { bytesToHex, type Hash32 } from '../../src/primitives/bytes.js'
+import type { StateView } from '../../src/state/stateView.js'
+import { LibraryExecutor } from './executeBlock.js'
+
+/** Executes every block with the kernel and with @ethereumjs, and throws where what comes out is not the same. */
+export class ComparedExecutor implements Executor {
+  /** Blocks in which both agree. */
+  compared = 0
+  private readonly own: BlockExecutor
+  private readonly library: LibraryExecutor
+
+  constructor(schedule: ForkSchedule) {
+    this.own = new BlockExecutor(schedule, new RecoveredKeys())
+    this.library = new LibraryExecutor(schedule)
+  }
+
+  async execute(...input: Parameters<BlockExecutor['execute']>): Promise<ExecutedBlock> {
+    const [, , state] = input
+    const own = await settled(async () => this.own.execute(...input))
+    const library = await settled(async () => this.library.execute(...input))
+    if (own instanceof InvalidBlockError) {
+      if (!(library instanceof InvalidBlockError)) throw new Error(`only the kernel refuses: ${own.message}`)
+      throw own
+    }
+    if (library instanceof InvalidBlockError)
+      throw new Error(`the kernel does not refuse: ${library.message}`)
+    const [ours, theirs] = [contentOf(own, state), contentOf(library, state)]
+    for (const [name, value] of Object.entries(theirs)) {
+      const found = ours[name]
+      if (isDeepStrictEqual(found, value)) continue
+      throw new Error(`${name} differs: ${JSON.stringify(found)}, the library has ${JSON.stringify(value)}`)
+    }
+    this.compared++
+    return own
+  }
+
+  recoverSenders(...input: Parameters<BlockExecutor['recoverSenders']>): Uint8Array {
+    return this.own.recoverSenders(...input)
+  }
+}
+
+async function settled(execute: () => Promise<ExecutedBlock>): Promise<ExecutedBlock | InvalidBlockError> {
+  try {
+    return await execute()
+  } catch (error) {
+    if (error instanceof InvalidBlockError) return error
+    throw error
+  }
+}
+
+/** All of it as hex digits. Code that the state below has is left out: the library writes some of it once more. */
+function contentOf(
+  { changes, receipts, senders, logsBloom, receiptsRoot, requestsHash, gasUsed }: ExecutedBlock,
+  below: StateView,
+): Readonly<Record<string, unknown>> {
+  const rows = (list: ExecutedBlock['changes']['accounts']) => list.map((row) => row.map(bytesToHex))
+  return {
+    gasUsed: String(gasUsed),
+    receipts: receipts.map(bytesToHex),
+    receiptsRoot: bytesToHex(receiptsRoot),
+    logsBloom: bytesToHex(logsBloom),
+    requestsHash: requestsHash && bytesToHex(requestsHash),
+    senders: bytesToHex(senders),
+    accounts: rows(changes.accounts),
+    slots: rows(changes.slots),
+    code: rows(changes.code.filter(([hash]) => below.code(hash as Hash32) === undefined)),
+    nodes: rows(changes.nodes),
+    stateRoot: bytesToHex(changes.stateRoot),
+  }
+}

@@ -1,0 +1,6 @@
+import { calculateSigRecovery, ecrecover as portableEcrecover } from '@ethereumjs/util'
+import { recoverKey } from '../../src/evm/ecrecover.js'
+
+/** The key, 64 bytes (x ‖ y). Throws as the library's own does where there is none, because then that is asked. */
+export const ecrecover: typeof portableEcrecover = (hash, v, r, s, chainId) =>
+  recoverKey(hash, calculateSigRecovery(v, chainId), r, s) ?? portableEcrecover(hash, v, r, s, chainId)

@@ -1,0 +1,106 @@
+/** Execution of whole blocks by @ethereumjs, by which the kernel's is judged: the same input, the same result. */
+import { type Block, createBlockFromBytesArray } from '@ethereumjs/block'
+import { EthereumJSErrorWithoutCode } from '@ethereumjs/util'
+import { encodeReceipt, type RunBlockResult, runBlock } from '@ethereumjs/vm'
+import type { ForkName, ForkSchedule } from '../../src/chain/forks.js'
+import type { ExecutedBlock } from '../../src/evm/executeBlock.js'
+import { InvalidBlockError } from '../../src/evm/invalidBlock.js'
+import { toHash32 } from '../../src/primitives/bytes.js'
+import type { RlpItem } from '../../src/primitives/rlp.js'
+import type { StateView } from '../../src/state/stateView.js'
+import { type AncestorHash, createForkEngine, type ForkEngine } from './forkEngine.js'
+import { JournaledState } from './journaledState.js'
+
+type BlockItems = Parameters<typeof createBlockFromBytesArray>[0]
+
+export class LibraryExecutor {
+  private readonly engines = new Map<ForkName, ForkEngine>()
+
+  constructor(private readonly schedule: ForkSchedule) {}
+
+  /**
+   * Runs a block's system calls, transactions, rewards and withdrawals on `state`, the state after its parent.
+   * `items` is the decoded RLP of the block (header, transactions, uncles, withdrawals). Throws
+   * {@link InvalidBlockError} where a transaction is invalid; errors of the store pass through.
+   */
+  async execute(
+    items: readonly RlpItem[],
+    fork: ForkName,
+    state: StateView,
+    ancestorHash: AncestorHash,
+  ): Promise<ExecutedBlock> {
+    const engine = await this.engineFor(fork)
+    const block = parseBlock(items, engine)
+    const senders = readSenders(block)
+    const run = async (generate: boolean): Promise<[RunBlockResult, JournaledState]> => {
+      const journaled = new JournaledState(state)
+      engine.prepare(journaled, ancestorHash)
+      return [await runBlock(engine.vm, { block, generate, skipBlockValidation: true }), journaled]
+    }
+    // A run that generates makes a second block with a second transaction trie. One that does not refuses a block
+    // at its first difference, so only bad blocks are run again, to find all of them.
+    const [result, journaled] = await run(false)
+      .catch(() => run(true))
+      .catch(asInvalid)
+    return {
+      changes: journaled.buildChanges(),
+      gasUsed: result.gasUsed,
+      logsBloom: result.logsBloom,
+      receipts: result.receipts.map((receipt, index) =>
+        encodeReceipt(receipt, block.transactions[index]?.type ?? 0),
+      ),
+      receiptsRoot: toHash32(result.receiptsRoot),
+      requestsHash: result.requestsHash && toHash32(result.requestsHash),
+      senders,
+    }
+  }
+
+  private async engineFor(fork: ForkName): Promise<ForkEngine> {
+    let engine = this.engines.get(fork)
+    if (engine === undefined) {
+      engine = await createForkEngine(this.schedule, fork)
+      this.engines.set(fork, engine)
+    }
+    return engine
+  }
+}
+
+function parseBlock(items: readonly RlpItem[], { common }: ForkEngine): Block {
+  let errors: string[]
+  let block: Block
+  try {
+    // Only a frozen transaction remembers its sender; others recover it anew for each of three questions.
+    block = createBlockFromBytesArray(items as unknown as BlockItems, { common, freeze: true })
+    errors = block.getTransactionsValidationErrors()
+  } catch (error) {
+    throw new InvalidBlockError(messageOf(error))
+  }
+  if (errors.length > 0) throw new InvalidBlockError(errors.join('; '))
+  return block
+}
+
+function readSenders({ transactions }: Block): Uint8Array {
+  const senders = new Uint8Array(transactions.length * 52)
+  for (const [index, transaction] of transactions.entries()) {
+    try {
+      senders.set(transaction.getSenderAddress().bytes, index * 52)
+    } catch (error) {
+      throw new InvalidBlockError(`transaction ${index} has an invalid signature: ${messageOf(error)}`)
+    }
+    senders.set(transaction.hash(), index * 52 + 20)
+  }
+  return senders
+}
+
+const evmErrorClass = EthereumJSErrorWithoutCode('').constructor as new () => Error
+
+function asInvalid(error: unknown): never {
+  if (error instanceof evmErrorClass) throw new InvalidBlockError(messageOf(error))
+  throw error
+}
+
+/** The library's messages end with descriptions of its objects in parentheses, useless to an operator. */
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message.replace(/ \(vm hf=.*$/s, '').replace(/ \((tx type|block number)=.*$/s, '')
+}
