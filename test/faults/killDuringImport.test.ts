@@ -24,13 +24,30 @@ const stops = Math.ceil(kills / 7)
 const mapBytes = 2 ** 30
 const threadUrl = new URL('../../src/ingest/ingestThread.js', import.meta.url).href
 
+/** A moment of an import: some time after a block of this number is on disk; 0 is the genesis. */
+interface Moment {
+  readonly number: number
+  readonly afterMs: number
+}
+
+/** Blocks share a transaction for 200 ms. */
+const momentsOf = (runs: number) => {
+  const { seed = 0 } = propertyRuns(runs)
+  const moment = fc.record({ number: fc.nat(blocks - 1), afterMs: fc.nat(200) })
+  return fc.sample(fc.tuple(moment, fc.boolean()), { seed, numRuns: runs })
+}
+
 /** Imports in a thread, as the program does, and prints what becomes of it. */
 const childSource = `
   import { startIngest } from ${JSON.stringify(threadUrl)}
-  const { task, stopAfterMs } = JSON.parse(process.argv[2])
-  const thread = startIngest(task, () => undefined)
-  if (stopAfterMs !== undefined) setTimeout(() => thread.stop(), stopAfterMs)
-  thread.opened.then(() => console.log('opened'), () => undefined)
+  const { task, moment, what } = JSON.parse(process.argv[2])
+  const doIt = what === 'stop' ? () => thread.stop() : () => process.kill(process.pid, 'SIGKILL')
+  let timer
+  const onBlock = (number) => {
+    if (number >= moment?.number) timer ??= setTimeout(doIt, moment.afterMs).unref()
+  }
+  const thread = startIngest(task, ({ number }) => onBlock(number))
+  thread.opened.then(() => (console.log('opened'), onBlock(0)), () => undefined)
   thread.finished.then(
     ({ stopped }) => console.log(stopped ? 'stopped' : 'finished'),
     (error) => console.log('failed ' + error.name + ' ' + error.message),
@@ -79,8 +96,13 @@ function removeStore({ storePath }: Chain): void {
   for (const suffix of ['', '-lock']) rmSync(storePath + suffix, { force: true })
 }
 
-function startChild({ task, childPath }: Chain, stopAfterMs?: number) {
-  const child = spawn(process.execPath, [childPath, JSON.stringify({ task, stopAfterMs })], {
+/** Imports, and stops itself or is killed at a moment. Resolves to what it printed. */
+async function runChild(
+  { task, childPath }: Chain,
+  what?: 'stop' | 'kill',
+  moment?: Moment,
+): Promise<string> {
+  const child = spawn(process.execPath, [childPath, JSON.stringify({ task, what, moment })], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_OPTIONS: '' },
   })
@@ -88,7 +110,8 @@ function startChild({ task, childPath }: Chain, stopAfterMs?: number) {
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text
   })
-  return { child, ended: once(child, 'close').then(() => output) }
+  await once(child, 'close')
+  return output
 }
 
 /** The head of a store, every block and state of which was checked; undefined before its genesis. */
@@ -116,32 +139,19 @@ const chain = await makeChain(t.testdir())
 t.test(
   'a process killed at any moment of an import leaves a whole block and the import goes on',
   async (t) => {
-    // How long a whole import takes, so that the kills fall into it.
-    const start = performance.now()
-    t.equal(await startChild(chain).ended, 'opened\nfinished\n')
-    const wholeMs = performance.now() - start
+    t.equal(await runChild(chain), 'opened\nfinished\n')
     await checkStore(t, chain)
-    const { seed = 0 } = propertyRuns(kills)
-    const moments = fc.sample(fc.tuple(fc.double({ min: 0.3, max: 1, noNaN: true }), fc.boolean()), {
-      seed,
-      numRuns: kills,
-    })
     const heads: (number | undefined)[] = []
-    for (const [index, [share, startsOver]] of moments.entries()) {
+    for (const [index, [moment, startsOver]] of momentsOf(kills).entries()) {
       if (startsOver || index === 0) removeStore(chain)
-      const { child, ended } = startChild(chain)
-      const timer = setTimeout(() => child.kill('SIGKILL'), share * wholeMs)
-      const output = await ended
-      clearTimeout(timer)
+      // The first is killed before a block is on disk.
+      const output = await runChild(chain, 'kill', index === 0 ? { number: 0, afterMs: 0 } : moment)
       t.notMatch(output, /failed/)
       heads.push(await checkStore(t, chain))
     }
-    t.comment(
-      `killed at heads ${heads.map((head) => head ?? 'none').join(', ')}; an import takes ${Math.round(wholeMs)} ms`,
-    )
-    const distinct = new Set(heads)
-    t.ok(distinct.size > 1, 'the kills fell into different moments')
-    t.equal(await startChild(chain).ended, 'opened\nfinished\n')
+    t.comment(`killed at heads ${heads.map((head) => head ?? 'none').join(', ')}`)
+    t.ok(new Set(heads).size > 1, 'the kills fell into different moments')
+    t.equal(await runChild(chain), 'opened\nfinished\n')
     t.equal(await checkStore(t, chain), chain.made.at(-1)?.number)
     t.ok(statSync(chain.storePath).size > 0)
   },
@@ -149,13 +159,12 @@ t.test(
 
 t.test('an import stopped by message at any moment ends after a whole block', async (t) => {
   removeStore(chain)
-  const { seed = 0 } = propertyRuns(stops)
-  const moments = fc.sample(fc.nat(1500), { seed, numRuns: stops })
-  for (const stopAfterMs of moments) {
-    const output = await startChild(chain, stopAfterMs).ended
-    t.match(output, /^opened\n(stopped|finished)\n$/, `after ${stopAfterMs} ms`)
+  for (const [moment, startsOver] of momentsOf(stops)) {
+    if (startsOver) removeStore(chain)
+    const output = await runChild(chain, 'stop', moment)
+    t.match(output, /^opened\n(stopped|finished)\n$/, JSON.stringify(moment))
     await checkStore(t, chain)
   }
-  t.equal(await startChild(chain).ended, 'opened\nfinished\n')
+  t.equal(await runChild(chain), 'opened\nfinished\n')
   t.equal(await checkStore(t, chain), chain.made.at(-1)?.number)
 })
