@@ -23,8 +23,8 @@ const optionsIndex = 1
 
 type Options = Readonly<Record<string, unknown>>
 
-const deliveryMembers = ['fromBlock', 'policy', 'queueBytes']
-const logMembers = ['address', 'topics', 'toBlock', ...deliveryMembers]
+const headMembers = ['replayFrom', 'fromBlock', 'policy', 'queueBytes']
+const logMembers = ['address', 'topics', 'toBlock', ...headMembers]
 
 /**
  * Throws FaultError for anything that is no subscription of this service. `requireRoom` may refuse a filter of so many
@@ -40,9 +40,10 @@ export function decodeSubscription(
   const name = kindName.decode(rawName, 0)
   switch (name) {
     case 'newHeads': {
-      const options = toOptions(rawOptions, deliveryMembers)
+      // Some clients send whether they want full transactions, which go-ethereum passes over.
+      const options = typeof rawOptions === 'boolean' ? {} : toOptions(rawOptions, headMembers)
       const delivery = decodeDelivery(options, limits)
-      const from = decodeBlock(options.fromBlock)
+      const from = decodeBlock(options.replayFrom) ?? decodeBlock(options.fromBlock)
       return { kind: 'chain', request: { delivery, filter: undefined, from, within: undefined } }
     }
     case 'logs': {
@@ -98,17 +99,25 @@ function decodeBlock(value: unknown): BlockId | undefined {
 }
 
 /**
- * From where logs are sent. `fromBlock` alone is this service's and begins in the past. With `toBlock` both are
- * go-ethereum's: nothing is sent again, and of the blocks to come those count whose number lies between the two.
+ * From where logs are sent. `replayFrom` is this service's and begins in the past, and so does a hash as `fromBlock`.
+ * Otherwise `fromBlock` and `toBlock` are go-ethereum's: nothing is sent again, and of the blocks to come those count
+ * whose number lies between the two.
  */
-function decodeBlocks({ fromBlock, toBlock }: Options): Pick<ChainRequest, 'from' | 'within'> {
-  const [from, to] = [decodeBlock(fromBlock), decodeBlock(toBlock)]
-  if (to === undefined) return { from, within: undefined }
-  const [first, last] = [from === undefined ? latest : boundOf(from), boundOf(to)]
+function decodeBlocks(options: Options): Pick<ChainRequest, 'from' | 'within'> {
+  const [from, to] = [decodeBlock(options.fromBlock), decodeBlock(options.toBlock)]
+  const replayFrom = decodeBlock(options.replayFrom)
+  if (replayFrom === undefined && from?.kind === 'hash' && to === undefined)
+    return { from, within: undefined }
+  return { from: replayFrom, within: decodeWithin(from, to) }
+}
+
+/** go-ethereum's bounds of blocks to come; undefined where every one counts. */
+export function decodeWithin(from: BlockId | undefined, to: BlockId | undefined): ChainRequest['within'] {
+  const [first, last] = [from === undefined ? latest : boundOf(from), to === undefined ? latest : boundOf(to)]
   const isOpen = last === latest
-  if (isOpen && first === latest) return { from: undefined, within: undefined }
+  if (isOpen && first === latest) return undefined
   if (first === latest || (!isOpen && last < first)) throw new FaultError({ kind: 'InvalidBlockRange' })
-  return { from: undefined, within: { first, last: isOpen ? Number.POSITIVE_INFINITY : last } }
+  return { first, last: isOpen ? Number.POSITIVE_INFINITY : last }
 }
 
 /** Throws FaultError for a block that bounds no subscription in go-ethereum. */

@@ -30,7 +30,7 @@ const eventsPerLook = 16
 /** Blocks that one subscription replays before the next has its turn. */
 const blocksPerReplay = 16
 
-/** The argument of eth_subscribe that holds `fromBlock`. */
+/** The argument of eth_subscribe that says from where. */
 const optionsArgument = 1
 
 export interface StreamLimits {
@@ -189,7 +189,7 @@ export class NetworkStreams {
     return new FaultError({
       kind: 'InvalidArgument',
       index: optionsArgument,
-      why: `fromBlock: ${why}; ${range}`,
+      why: `${why}; ${range}`,
     })
   }
 

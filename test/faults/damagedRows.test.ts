@@ -70,7 +70,7 @@ t.test('a head that cannot be read, and blocks whose rows are damaged or missing
   t.match(await heads.closed, { code: 1011 })
   t.equal((await health()).status, 'ok')
   t.equal((await service.call('eth_blockNumber')).result, `0x${(head.number + 1).toString(16)}`)
-  const resumed = await subscribe(['logs', { fromBlock: `0x${(head.number + 1).toString(16)}` }])
+  const resumed = await subscribe(['logs', { replayFrom: `0x${(head.number + 1).toString(16)}` }])
   t.match(await resumed.closed, { code: 1011 })
 
   const isError = { error: { code: -32603, message: 'internal error' } }

@@ -82,7 +82,7 @@ t.test('every head of the demo chain is as go-ethereum sends it, whatever its fo
 
 t.test('logs are those of the receipts, byte for byte', async (t) => {
   const { chain, client } = openDemo()
-  const all = client.subscribe('logs', { fromBlock: 'earliest' })
+  const all = client.subscribe('logs', { replayFrom: 'earliest' })
   const expected: string[] = []
   for (let number = 0; number <= headBlock.number; number++) {
     const block = chain.resolve({ kind: 'number', number }, 0)
@@ -98,7 +98,7 @@ t.test('logs are those of the receipts, byte for byte', async (t) => {
     expected,
   )
   const { address, topics } = JSON.parse(expected[400] ?? '')
-  const some = client.subscribe('logs', { fromBlock: 'earliest', address, topics: [[topics[0]]] })
+  const some = client.subscribe('logs', { replayFrom: 'earliest', address, topics: [[topics[0]]] })
   const wanted = expected.filter((text) => {
     const log = JSON.parse(text)
     return log.address === address && log.topics[0] === topics[0]

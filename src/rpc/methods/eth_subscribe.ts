@@ -7,10 +7,10 @@ import { countKeysOf, decodeSubscription } from '../subscriptionRequest.js'
 
 /**
  * Subscribes the caller's connection to `newHeads`, `logs` or `syncing` and answers the id under which events come,
- * the first of them after this answer. go-ethereum's methods, with options of this service: `fromBlock`, `policy`
+ * the first of them after this answer. go-ethereum's methods, with options of this service: `replayFrom`, `policy`
  * and `queueBytes`.
  *
- * @example eth_subscribe("logs", {"address": "0x62…", "topics": ["0xdd…"], "fromBlock": "0x5a…", "policy": "dropOldest"})
+ * @example eth_subscribe("logs", {"address": "0x62…", "topics": ["0xdd…"], "replayFrom": "0x5a…", "policy": "dropOldest"})
  */
 export const eth_subscribe = defineMethod({
   name: 'eth_subscribe',

@@ -134,31 +134,25 @@ t.test('a block out of reach is refused, and the range named', async (t) => {
   const { forks, endpoint } = openStreams(t, 4)
   const blocks = forks.extend(...Array.from({ length: 9 }, () => []))
   const client = new TestClient(endpoint)
-  const fault = (kind: string, fromBlock: unknown) => {
-    const { error } = client.call('eth_subscribe', [kind, { fromBlock }])
+  const fault = (kind: string, replayFrom: unknown) => {
+    const { error } = client.call('eth_subscribe', [kind, { replayFrom }])
     t.equal(error.code, -32602)
     return error.message
   }
   const range = 'blocks 0x5 to 0x9 are retained'
   const unknown = `0x${'77'.repeat(32)}`
-  t.equal(fault('newHeads', '0x4'), `invalid argument 1: fromBlock: block 0x4 is out of reach; ${range}`)
-  t.equal(fault('logs', 'earliest'), `invalid argument 1: fromBlock: block 0x0 is out of reach; ${range}`)
-  t.equal(fault('newHeads', '0xb'), `invalid argument 1: fromBlock: block 0xb is out of reach; ${range}`)
-  t.equal(
-    fault('newHeads', blocks[3]?.hash),
-    `invalid argument 1: fromBlock: block 0x4 is out of reach; ${range}`,
-  )
-  t.equal(
-    fault('newHeads', unknown),
-    `invalid argument 1: fromBlock: block ${unknown} is not known; ${range}`,
-  )
+  t.equal(fault('newHeads', '0x4'), `invalid argument 1: block 0x4 is out of reach; ${range}`)
+  t.equal(fault('logs', 'earliest'), `invalid argument 1: block 0x0 is out of reach; ${range}`)
+  t.equal(fault('newHeads', '0xb'), `invalid argument 1: block 0xb is out of reach; ${range}`)
+  t.equal(fault('newHeads', blocks[3]?.hash), `invalid argument 1: block 0x4 is out of reach; ${range}`)
+  t.equal(fault('newHeads', unknown), `invalid argument 1: block ${unknown} is not known; ${range}`)
   t.match(client.call('eth_subscribe', ['newHeads', { fromBlock: '0x5' }]), { result: /^0x/ })
   t.match(client.call('eth_subscribe', ['newHeads', { fromBlock: blocks[4]?.hash }]), { result: /^0x/ })
   const side = makeBlock(blocks[5], [])
   forks.writeSide(side)
   t.equal(
     fault('logs', side.hash),
-    `invalid argument 1: fromBlock: block ${side.hash} was never part of this chain; ${range}`,
+    `invalid argument 1: block ${side.hash} was never part of this chain; ${range}`,
   )
   const id = client.subscribe('newHeads', { fromBlock: side.hash })
   await settle()
@@ -244,6 +238,7 @@ t.test('a range of blocks with an end is go-ethereum’s: nothing is sent again,
     subscribe({ fromBlock: 'earliest', toBlock: 'latest' }),
     subscribe({ fromBlock: 'latest', toBlock: 'latest' }),
     subscribe({ toBlock: 'latest' }),
+    subscribe({ fromBlock: '0x0' }),
     subscribe({ fromBlock: null, toBlock: null }),
   ]
   const bounded = [
@@ -255,7 +250,7 @@ t.test('a range of blocks with an end is go-ethereum’s: nothing is sent again,
   await settle()
   t.equal(client.sent.length, open.length + bounded.length, 'nothing but ids')
   forks.extend([byAlice], [byAlice], [byAlice])
-  await until(() => client.results(open[4] ?? '').length === 3)
+  await until(() => client.results(open[5] ?? '').length === 3)
   const numbers = (id: string) => client.results(id).map(({ blockNumber }) => Number(blockNumber))
   for (const id of open) t.strictSame(numbers(id), [3, 4, 5])
   t.strictSame(bounded.map(numbers), [[4, 5], [3], [4], []])
@@ -263,6 +258,39 @@ t.test('a range of blocks with an end is go-ethereum’s: nothing is sent again,
     client.events(bounded[0] ?? '').map(({ seq }) => seq),
     [1, 2],
   )
+})
+
+t.test('replayFrom begins in the past, whatever bounds hold, and so does a hash as fromBlock', async (t) => {
+  const { forks, endpoint } = openStreams(t)
+  const blocks = forks.extend([byAlice], [byAlice], [byAlice])
+  const client = new TestClient(endpoint)
+  const numbers = (id: string) => client.results(id).map(({ blockNumber }) => Number(blockNumber))
+  const cases = [
+    [{ replayFrom: 'earliest' }, [1, 2, 3, 4]],
+    [{ replayFrom: '0x2' }, [2, 3, 4]],
+    [{ replayFrom: '0x2', fromBlock: '0x3' }, [3, 4]],
+    [{ replayFrom: '0x1', fromBlock: '0x0', toBlock: '0x2' }, [1, 2]],
+    [{ replayFrom: blocks[1]?.hash }, [3, 4]],
+    [{ fromBlock: blocks[1]?.hash }, [3, 4]],
+    [{ fromBlock: '0x1' }, [4]],
+  ] as const
+  const ids = cases.map(([options]) => client.subscribe('logs', options))
+  await settle()
+  forks.extend([byAlice])
+  await until(() => numbers(ids[6] ?? '').length === 1)
+  t.strictSame(
+    ids.map(numbers),
+    cases.map(([, expected]) => expected),
+  )
+})
+
+t.test('newHeads passes over a boolean, as some clients send it', async (t) => {
+  const { forks, endpoint } = openStreams(t)
+  const client = new TestClient(endpoint)
+  const id = client.subscribe('newHeads', true)
+  forks.extend([])
+  await until(() => client.results(id).length === 1)
+  t.match(client.results(id), [{ number: '0x1' }])
 })
 
 t.test('what is no subscription is refused with a reason', async (t) => {
@@ -287,7 +315,7 @@ t.test('what is no subscription is refused with a reason', async (t) => {
     [
       ['newHeads', { address: alice }],
       -32602,
-      'invalid argument 1: unknown option "address"; it takes fromBlock, policy, queueBytes',
+      'invalid argument 1: unknown option "address"; it takes replayFrom, fromBlock, policy, queueBytes',
     ],
     [['syncing', { policy: 'close' }], -32602, 'invalid argument 1: unknown option "policy"; it takes none'],
     [
@@ -323,7 +351,7 @@ t.test('what is no subscription is refused with a reason', async (t) => {
     [
       ['newHeads', { toBlock: 'latest' }],
       -32602,
-      'invalid argument 1: unknown option "toBlock"; it takes fromBlock, policy, queueBytes',
+      'invalid argument 1: unknown option "toBlock"; it takes replayFrom, fromBlock, policy, queueBytes',
     ],
     [['newHeads', { fromBlock: 'newest' }], -32602, 'invalid argument 1: hex string without 0x prefix'],
     [['newHeads', { fromBlock: 3 }], -32602, 'invalid argument 1: want a block number or tag, got number'],
