@@ -1,4 +1,5 @@
 import type { DispatchLimits } from '../src/rpc/dispatch.js'
+import type { FilterLimits } from '../src/rpc/polledFilters.js'
 import type { SubscriptionLimits } from '../src/streams/subscriberPool.js'
 import type { HttpLimits } from '../src/transport/http.js'
 import type { SocketLimits } from '../src/transport/socketLimits.js'
@@ -18,6 +19,12 @@ export const wideDispatchLimits: DispatchLimits = {
   turnMsMax: Number.POSITIVE_INFINITY,
   requestMsMax: 30_000,
   memoBytesMax: 32 * 2 ** 20,
+}
+
+export const wideFilterLimits: FilterLimits = {
+  idleMsMax: 300_000,
+  bytesPerKeyMax: 8 * 2 ** 20,
+  bytesMax: 32 * 2 ** 20,
 }
 
 export const wideSubscriptionLimits: SubscriptionLimits = {

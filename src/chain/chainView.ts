@@ -6,6 +6,7 @@ import type { BlockRows } from './blockRows.js'
 import type { Chain, Head, ResolvedBlock } from './chain.js'
 import type { ForkSchedule } from './forks.js'
 import type { Header } from './header.js'
+import type { BlockLog } from './logJson.js'
 import type { FoundLogs, LogBounds, LogSearch } from './logSearch.js'
 
 /**
@@ -49,6 +50,11 @@ export class ChainView {
   /** See {@link Chain.receiptsJson}. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
     return this.chain.receiptsJson(hash)
+  }
+
+  /** See {@link Chain.readLogs}. */
+  readLogs(hash: Hash32): BlockLog[] | undefined {
+    return this.chain.readLogs(hash)
   }
 
   /** See {@link Chain.searchLogs}. */

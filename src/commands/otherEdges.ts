@@ -2,10 +2,15 @@ import type { Config } from '../config/config.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { startEdgeThreads } from '../edge/edgeThreads.js'
 import type { EdgeData } from '../edge/messages.js'
+import type { OpenNetwork } from '../edge/openNetwork.js'
+import { callFilters } from '../edge/remoteFilters.js'
 import type { JobInput, JobName, JobOwner, Jobs } from '../pool/jobs.js'
 import type { Pool } from '../pool/pool.js'
 import { UsageError } from '../primitives/faults.js'
 import type { InvokeTransaction } from '../rollup/invokeTransaction.js'
+import type { Caller } from '../rpc/caller.js'
+import type { FilterService } from '../rpc/polledFilters.js'
+import { turnMsDefault } from '../rpc/turns.js'
 import { allotTotals } from '../transport/totals.js'
 import type { Transport } from '../transport/wire.js'
 import type { NetworkSource } from './networkSource.js'
@@ -20,6 +25,8 @@ interface ProcessServices {
   readonly pool: Pool<Jobs>
   readonly sources: readonly NetworkSource[]
   readonly rollups: readonly OpenRollup[]
+  /** Of the main thread's edge, which keeps their filters. */
+  readonly networks: readonly OpenNetwork[]
 }
 
 /** Undefined for an edge that is alone. Throws UsageError where there can only be one, OperatorError where the port is taken. */
@@ -41,12 +48,17 @@ export async function shareBetweenEdges(config: Config, transport: Transport): P
 export function startOtherEdges(
   config: Config,
   shared: Shared & Pick<EdgeData, 'transport' | 'meter'>,
-  { pool, sources, rollups }: ProcessServices,
+  { pool, sources, rollups, networks }: ProcessServices,
 ): EdgeThreads {
   const rollupOf = (name: string): OpenRollup => {
     const rollup = rollups.find((candidate) => candidate.name === name)
     if (rollup === undefined) throw new Error(`there is no rollup ${name}`)
     return rollup
+  }
+  const filtersOf = (name: string): FilterService => {
+    const network = networks.find((candidate) => candidate.name === name)
+    if (network === undefined) throw new Error(`there is no network ${name}`)
+    return network.current.filters
   }
   const threads = startEdgeThreads(
     config.edges - 1,
@@ -56,6 +68,8 @@ export function startOtherEdges(
         pool.run(name, { network, args }, owner),
       submit: ([name, transaction]: [string, InvokeTransaction], owner: JobOwner) =>
         rollupOf(name).queue.submit(transaction, owner),
+      filter: ([name, ...call]: [string, keyof FilterService, unknown], caller: Caller) =>
+        callFilters(filtersOf(name), call, caller, turnMsDefault),
       health: ([name]: [string]) => rollupOf(name).health(),
     },
   )

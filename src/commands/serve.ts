@@ -88,7 +88,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
       startOtherEdges(
         config,
         { ...shared, transport: transport.name, meter: access.meterMemory },
-        { pool, rollups, sources },
+        { pool, rollups, sources, networks: edge.networks },
       )
     await others?.listening
     let isStopping = false

@@ -11,6 +11,7 @@ import { AskedBefore } from '../primitives/askedBefore.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import type { NetworkViews } from '../rpc/method.js'
 import type { Network } from '../rpc/network.js'
+import type { FilterService } from '../rpc/polledFilters.js'
 import type { StateReader } from '../state/stateReader.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { NetworkStreams } from '../streams/networkStreams.js'
@@ -27,6 +28,8 @@ export interface ChainViewsOptions
   readonly replayBlocksMax: number
   /** As `net_version` answers; the genesis' own where undefined. */
   readonly networkId: number | undefined
+  /** Makes, or finds, the filters that callers poll. */
+  filters(current: () => Network): FilterService
   /** What `eth_syncing` says at the moment. */
   syncing(): SyncProgress | undefined
   /** See {@link NetworkViews.supply}. */
@@ -60,6 +63,7 @@ export class ChainViews implements NetworkViews<Network> {
       proofs: new AnswerCache(options.proofCacheBytes, new AskedBefore()),
       execution,
       logBounds,
+      filters: options.filters(() => this.current),
       proofKeysMax,
       layouts,
       networkId: String(networkId ?? this.chain.identity.networkId),

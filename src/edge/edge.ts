@@ -16,6 +16,7 @@ import type { NetworkJobs } from '../pool/jobs.js'
 import { anonymousId } from '../rpc/caller.js'
 import { createDispatcher, type DispatchLimits } from '../rpc/dispatch.js'
 import type { Network } from '../rpc/network.js'
+import { type FilterService, PolledFilters } from '../rpc/polledFilters.js'
 import { methods } from '../rpc/registry.js'
 import type { RollupNetwork } from '../rpc/rollupNetwork.js'
 import { prefixRollupMethods } from '../rpc/rollupRegistry.js'
@@ -49,6 +50,8 @@ export interface EdgeOptions {
   readonly layouts: ReadonlyMap<string, Network['layouts']>
   readonly feedOf: (network: string) => ChainFeed | undefined
   readonly jobsOf: (network: string) => NetworkJobs
+  /** On an edge that does not keep the filters of networks itself. */
+  readonly filtersOf?: (network: string) => FilterService
   /** Where there are several edges: the port that all listen on, and what they count together. */
   readonly shared: { readonly port: number; readonly totals: ServerTotals } | undefined
 }
@@ -76,6 +79,13 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
           answerCacheBytes: share(config.limits.answerCacheBytes, config.edges * config.networks.length),
           proofCacheBytes: share(config.limits.proofCacheBytes, config.edges * config.networks.length),
           logBounds: { logsMax: config.limits.logsMax, bytesMax: config.limits.logBytesMax },
+          filters: (current) =>
+            options.filtersOf?.(network.name) ??
+            new PolledFilters(current, {
+              idleMsMax: config.limits.filterIdleMsMax,
+              bytesPerKeyMax: config.limits.keyFilterBytesMax,
+              bytesMax: config.limits.filterBytesMax,
+            }),
           proofKeysMax: config.limits.proofKeysMax,
           replayBlocksMax: config.limits.replayBlocksMax,
           clientVersion: options.clientVersion,

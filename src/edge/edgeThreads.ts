@@ -1,5 +1,4 @@
 import { Worker } from 'node:worker_threads'
-import type { JobOwner } from '../pool/jobs.js'
 import { decodeArgs, encodeResult, encodeThrown } from '../pool/messages.js'
 import { defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
@@ -13,7 +12,7 @@ const silentMsMax = 1_000
 
 /** What edges ask for, by name; arguments and results as {@link CallName} says. */
 export type CallHandlers = {
-  readonly [N in CallName]: (args: never, owner: JobOwner) => unknown
+  readonly [N in CallName]: (args: never, caller: Caller) => unknown
 }
 
 export interface EdgeThreads {

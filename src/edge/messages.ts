@@ -26,9 +26,10 @@ export interface EdgeData {
  *
  *   job     [job, network, its arguments] → its result
  *   submit  [rollup, transaction] → its hash, once it is on disk
+ *   filter  [network, name of the call, its argument] → its result; see RemoteFilters
  *   health  [rollup] → as `/health` shows it
  */
-export type CallName = 'job' | 'submit' | 'health'
+export type CallName = 'job' | 'submit' | 'filter' | 'health'
 
 /** From an edge's thread. */
 export type EdgeMessage =

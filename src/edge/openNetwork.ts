@@ -14,7 +14,7 @@ import type { Network } from '../rpc/network.js'
 import { RowStateReader } from '../state/stateReader.js'
 import { ChainReader } from '../store/chainReader.js'
 import type { ChainFeed, SourceState } from './chainFeed.js'
-import { ChainViews } from './chainViews.js'
+import { ChainViews, type ChainViewsOptions } from './chainViews.js'
 
 /**
  * How often a network looks whether another process has written new blocks. Costs one read, 2 µs, and is faster
@@ -37,6 +37,7 @@ export interface OpenOptions {
   readonly answerCacheBytes: number
   readonly proofCacheBytes: number
   readonly logBounds: Network['logBounds']
+  readonly filters: ChainViewsOptions['filters']
   readonly proofKeysMax: number
   /** Blocks behind the head from which a subscription may resume. */
   readonly replayBlocksMax: number

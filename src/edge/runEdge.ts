@@ -13,6 +13,7 @@ import { openEdge } from './edge.js'
 import { chainIdOf, type RollupHealth, rollupNetworkOf } from './edgeRollup.js'
 import { MainLink } from './mainLink.js'
 import type { EdgeData } from './messages.js'
+import { RemoteFilters } from './remoteFilters.js'
 import { RemoteSubmissionService } from './remoteSubmissionService.js'
 import { readNetworkLayouts } from './storageLayouts.js'
 
@@ -85,6 +86,7 @@ async function openRooms(
     layouts,
     feedOf: (network) => link.feedOf(network),
     jobsOf: (network) => link.jobsOf(network),
+    filtersOf: (network) => new RemoteFilters(network, link),
     shared: { port, totals: sharedTotals(totals, config.edges, index) },
   })
   return { edge, store }

@@ -22,6 +22,12 @@ export type Fault =
   | { readonly kind: 'BlockRangeInFuture' }
   /** A block that logs are asked of and that was never part of the chain. */
   | { readonly kind: 'UnknownBlock' }
+  /** An id of no filter of this key. */
+  | { readonly kind: 'FilterNotFound' }
+  /** `whose` filters would take more than `max` bytes: those of an API key or of the server. */
+  | { readonly kind: 'TooMuchFilterMemory'; readonly whose: string; readonly max: number }
+  /** The block of a cursor is not part of the chain; block `number` is the newest before it that is. */
+  | { readonly kind: 'CursorLeft'; readonly number: number }
   /** More than one answer may hold. All logs from block `first` to `last` would fit. */
   | {
       readonly kind: 'TooManyLogs'

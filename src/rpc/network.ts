@@ -9,6 +9,7 @@ import type { StateReader } from '../state/stateReader.js'
 import type { StorageLayout } from '../state/storageLayout.js'
 import type { NetworkStreams } from '../streams/networkStreams.js'
 import type { RpcNetwork } from './method.js'
+import type { FilterService } from './polledFilters.js'
 
 /** What the operator of a network decides about execution. */
 export interface ExecutionSettings {
@@ -34,6 +35,8 @@ export interface Network extends RpcNetwork {
   readonly execution: ExecutionSettings
   /** The most that one answer of logs may hold. */
   readonly logBounds: LogBounds
+  /** Filters that callers poll. */
+  readonly filters: FilterService
   /** Storage keys of one proof. */
   readonly proofKeysMax: number
   /** Layouts of contracts by their address, lower-case hex. */

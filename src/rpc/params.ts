@@ -67,7 +67,7 @@ function prefixedText(value: unknown, index: number, what: string): string {
 }
 
 /** Exactly `width` bytes as `0x` and two digits a byte, in either case. */
-function fixedBytes(value: unknown, index: number, width: number, what: string): Uint8Array {
+export function fixedBytes(value: unknown, index: number, width: number, what: string): Uint8Array {
   const text = prefixedText(value, index, `a hex string for ${what}`)
   const digits = text.length - 2
   if (digits % 2 === 1) throw invalidArgument(index, 'hex string of odd length')

@@ -24,6 +24,8 @@ import { eth_getBlockReceipts } from './methods/eth_getBlockReceipts.js'
 import { eth_getBlockTransactionCountByHash } from './methods/eth_getBlockTransactionCountByHash.js'
 import { eth_getBlockTransactionCountByNumber } from './methods/eth_getBlockTransactionCountByNumber.js'
 import { eth_getCode } from './methods/eth_getCode.js'
+import { eth_getFilterChanges } from './methods/eth_getFilterChanges.js'
+import { eth_getFilterLogs } from './methods/eth_getFilterLogs.js'
 import { eth_getHeaderByHash } from './methods/eth_getHeaderByHash.js'
 import { eth_getHeaderByNumber } from './methods/eth_getHeaderByNumber.js'
 import { eth_getLogs } from './methods/eth_getLogs.js'
@@ -46,13 +48,18 @@ import { eth_getUncleCountByBlockNumber } from './methods/eth_getUncleCountByBlo
 import { eth_hashrate } from './methods/eth_hashrate.js'
 import { eth_maxPriorityFeePerGas } from './methods/eth_maxPriorityFeePerGas.js'
 import { eth_mining } from './methods/eth_mining.js'
+import { eth_newBlockFilter } from './methods/eth_newBlockFilter.js'
+import { eth_newFilter } from './methods/eth_newFilter.js'
+import { eth_newPendingTransactionFilter } from './methods/eth_newPendingTransactionFilter.js'
 import { eth_subscribe } from './methods/eth_subscribe.js'
 import { eth_syncing } from './methods/eth_syncing.js'
+import { eth_uninstallFilter } from './methods/eth_uninstallFilter.js'
 import { eth_unsubscribe } from './methods/eth_unsubscribe.js'
 import { net_listening } from './methods/net_listening.js'
 import { net_peerCount } from './methods/net_peerCount.js'
 import { net_version } from './methods/net_version.js'
 import { rpc_modules } from './methods/rpc_modules.js'
+import { tidegate_getLogs } from './methods/tidegate_getLogs.js'
 import { tidegate_getMappingSlot } from './methods/tidegate_getMappingSlot.js'
 import { tidegate_getStorageByKeys } from './methods/tidegate_getStorageByKeys.js'
 import { tidegate_readVariable } from './methods/tidegate_readVariable.js'
@@ -109,6 +116,12 @@ export const methods = {
   eth_hashrate,
   eth_maxPriorityFeePerGas,
   eth_mining,
+  eth_getFilterChanges,
+  eth_getFilterLogs,
+  eth_newBlockFilter,
+  eth_newFilter,
+  eth_newPendingTransactionFilter,
+  eth_uninstallFilter,
   eth_subscribe,
   eth_syncing,
   eth_unsubscribe,
@@ -116,6 +129,7 @@ export const methods = {
   net_peerCount,
   net_version,
   rpc_modules,
+  tidegate_getLogs,
   tidegate_getMappingSlot,
   tidegate_getStorageByKeys,
   tidegate_readVariable,

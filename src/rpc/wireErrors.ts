@@ -7,6 +7,7 @@ import { bytesToHex, toQuantity } from '../primitives/bytes.js'
 import { type Fault, FaultError, type InvokeErrorCode } from '../primitives/faults.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import { filterKeyBytes, subscriptionBytes } from '../streams/subscriberPool.js'
+import { polledFilterBytes, polledFilterKeyBytes } from './polledFilterBytes.js'
 
 /** The `error` member of an answer. */
 export interface WireError {
@@ -61,6 +62,20 @@ export function faultToWireError(fault: Fault): WireError {
       return { code: -32602, message: 'block range extends beyond current head block' }
     case 'UnknownBlock':
       return { code: -32000, message: 'unknown block' }
+    case 'FilterNotFound':
+      return { code: -32000, message: 'filter not found' }
+    case 'TooMuchFilterMemory':
+      return {
+        code: -32005,
+        message: `limit exceeded: the filters of ${fault.whose} may take ${fault.max} bytes, ${polledFilterBytes} each and ${polledFilterKeyBytes} for each address and topic; uninstall some`,
+        data: { limit: fault.max },
+      }
+    case 'CursorLeft':
+      return {
+        code: -32000,
+        message: `the block of this cursor left the chain; forget what came above block ${toQuantity(fault.number)}, and begin anew there`,
+        data: fault.number,
+      }
     case 'TooManyLogs': {
       const { logsMax, bytesMax, first, last } = fault
       // Clients read the range out of these words, which are Infura's, or out of data.

@@ -106,10 +106,22 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   eth_getTransactionByBlockHashAndIndex: [[block?.hash, '0x0']],
   eth_getTransactionByBlockNumberAndIndex: [['latest', '0x0']],
   eth_getUncleByBlockNumberAndIndex: [['0x5', '0x0']],
+  eth_getFilterChanges: [['0x1']],
+  eth_getFilterLogs: [['0x1']],
+  eth_newBlockFilter: [[]],
+  eth_newFilter: [
+    [{ address: [tide], topics: [null, [`0x${'3'.repeat(64)}`]], fromBlock: '0x1', toBlock: 'latest' }],
+  ],
+  eth_newPendingTransactionFilter: [[true]],
+  eth_uninstallFilter: [['0x1']],
   eth_subscribe: [['logs', filter], ['newHeads', { policy: 'dropOldest' }], ['syncing']],
   eth_syncing: [[]],
   eth_unsubscribe: [['0x1']],
   net_version: [[]],
+  tidegate_getLogs: [
+    [{ address: tide, fromBlock: '0x1', limit: 5 }],
+    [{ topics: [[]], limit: 3, cursor: `0x${'00'.repeat(7)}05${block?.hash.slice(2)}${'00'.repeat(7)}f0` }],
+  ],
   tidegate_getMappingSlot: [
     [[person, [person, '0x1']], '0x3'],
     [[[person, 5]], '0x3', ['address', 'uint256']],

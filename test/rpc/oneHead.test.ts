@@ -6,9 +6,10 @@ import { jobsOfNetwork, openJobPool } from '../../src/pool/jobPool.js'
 import { defer } from '../../src/primitives/deferred.js'
 import { createDispatcher } from '../../src/rpc/dispatch.js'
 import type { Network } from '../../src/rpc/network.js'
+import { PolledFilters } from '../../src/rpc/polledFilters.js'
 import { methods } from '../../src/rpc/registry.js'
 import { makeFolder, runProgram, writeInto } from '../program.js'
-import { wideDispatchLimits } from '../serverLimits.js'
+import { wideDispatchLimits, wideFilterLimits } from '../serverLimits.js'
 import { bodyText } from '../unit/rpc/testMethods.js'
 import { waitFor } from '../until.js'
 import { type BranchBlock, buildBranch, chainFileOf, counterAddress } from './branches.js'
@@ -51,6 +52,7 @@ t.test(
       mapBytes,
       answerCacheBytes: limits.answerCacheBytes,
       proofCacheBytes: limits.proofCacheBytes,
+      filters: (current) => new PolledFilters(current, wideFilterLimits),
       logBounds: { logsMax: limits.logsMax, bytesMax: limits.logBytesMax },
       proofKeysMax: limits.proofKeysMax,
       replayBlocksMax: limits.replayBlocksMax,

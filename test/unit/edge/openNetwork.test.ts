@@ -17,7 +17,8 @@ t.test('each head of a replay reaches the network by a message of its own', asyn
   const source = startSource(config, mapBytes, () => undefined)
   if (source === undefined) throw new Error('no source')
   await source.opened
-  const options = { mapBytes, answerCacheBytes: 2 ** 20, proofCacheBytes: 0, feed: source }
+  const filters = () => undefined
+  const options = { mapBytes, answerCacheBytes: 2 ** 20, proofCacheBytes: 0, filters, feed: source }
   // A network also looks by itself now and then; without that, only messages move its head.
   const { setInterval } = globalThis
   globalThis.setInterval = (() => ({ unref() {} })) as never

@@ -10,6 +10,7 @@ import { FaultError } from '../../../src/primitives/faults.js'
 import { createDispatcher, type Endpoint } from '../../../src/rpc/dispatch.js'
 import type { NetworkViews } from '../../../src/rpc/method.js'
 import type { Network } from '../../../src/rpc/network.js'
+import { PolledFilters } from '../../../src/rpc/polledFilters.js'
 import { type MethodName, methods } from '../../../src/rpc/registry.js'
 import type { DefectLog } from '../../../src/rpc/wireErrors.js'
 import { computeMappingSlots } from '../../../src/state/mappingSlots.js'
@@ -17,7 +18,7 @@ import { buildProofJson } from '../../../src/state/proof.js'
 import { RowStateReader } from '../../../src/state/stateReader.js'
 import type { ChainRows } from '../../../src/store/chainRows.js'
 import { blockAt, devnetDir, sights, unknownHash } from '../../rpc/demoChain.js'
-import { wideDispatchLimits } from '../../serverLimits.js'
+import { wideDispatchLimits, wideFilterLimits } from '../../serverLimits.js'
 import { demoStore, goOn, limits } from '../evm/demoExecution.js'
 import { LateRows } from './lateRows.js'
 
@@ -81,6 +82,12 @@ const questions: { readonly [M in MethodName]: readonly (readonly unknown[])[] |
   eth_syncing: [[]],
   net_version: [[]],
   web3_clientVersion: [[]],
+  eth_getFilterChanges: undefined,
+  eth_getFilterLogs: undefined,
+  eth_newBlockFilter: undefined,
+  eth_newFilter: undefined,
+  eth_newPendingTransactionFilter: undefined,
+  eth_uninstallFilter: undefined,
   eth_subscribe: undefined,
   eth_unsubscribe: undefined,
   tidegate_getMappingSlot: undefined,
@@ -101,6 +108,7 @@ const questions: { readonly [M in MethodName]: readonly (readonly unknown[])[] |
     ...sights.contracts.map(({ address }) => [{ address, fromBlock: '0x1', toBlock: '0x100' }]),
     ...blocks.map((number) => [{ blockHash: blockAt(number).hash }]),
   ],
+  tidegate_getLogs: [[{ fromBlock: '0x1', limit: 20 }], [{ fromBlock: '0xc0', toBlock: '0xd0' }]],
   eth_getUncleByBlockNumberAndIndex: [
     ['0xe', '0x0'],
     ['0xe', '0x1'],
@@ -172,6 +180,7 @@ function endpointOver(
     jobs: jobsOver(rows),
     execution: { gasCapBlocks: 10, marginBps: 0 },
     logBounds: { logsMax: 10_000, bytesMax: 2 ** 24 },
+    filters: (current) => new PolledFilters(current, wideFilterLimits),
     proofKeysMax: 1_024,
     layouts: readStorageLayouts(join(devnetDir, 'layouts.json')),
     clientVersion: 'toy',

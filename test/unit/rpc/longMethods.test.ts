@@ -6,10 +6,11 @@ import { readNetworkLayouts } from '../../../src/edge/storageLayouts.js'
 import { jobsOfNetwork, openJobPool } from '../../../src/pool/jobPool.js'
 import { createDispatcher } from '../../../src/rpc/dispatch.js'
 import type { Network } from '../../../src/rpc/network.js'
+import { PolledFilters } from '../../../src/rpc/polledFilters.js'
 import { methods } from '../../../src/rpc/registry.js'
 import { mapBytesDefault } from '../../../src/store/environment.js'
 import { headBlock, sights } from '../../rpc/demoChain.js'
-import { wideDispatchLimits } from '../../serverLimits.js'
+import { wideDispatchLimits, wideFilterLimits } from '../../serverLimits.js'
 import { fixtureConfig } from '../../service.js'
 import { demoStorePath } from '../../storedMessages.js'
 import { bodyText } from './testMethods.js'
@@ -35,6 +36,7 @@ const opened = openNetwork(config, {
   answerCacheBytes: 2 ** 20,
   proofCacheBytes: 2 ** 20,
   logBounds: { logsMax: 10_000, bytesMax: 2 ** 24 },
+  filters: (current) => new PolledFilters(current, wideFilterLimits),
   proofKeysMax: 1_024,
   replayBlocksMax: 1,
   clientVersion: 'test',

@@ -31,7 +31,8 @@ function listPrice({ name, price, params }: Method<never>, items: number): numbe
   if (name === 'eth_feeHistory') return priceOf(price, [items])
   if (name === 'web3_sha3') return priceOf(price, [new Uint8Array(items * 1_024)])
   if (name === 'eth_getStorageValues') return priceOf(price, [list.map(() => ['0x1', []])])
-  if (name === 'eth_getLogs') return priceOf(price, [{ criteria: { addresses: list, topics: [] } }])
+  if (['eth_getLogs', 'eth_newFilter', 'tidegate_getLogs'].includes(name))
+    return priceOf(price, [{ criteria: { addresses: list, topics: [] } }])
   return priceOf(
     price,
     params.map(() => list),

@@ -35,6 +35,19 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     'block range extends beyond current head block',
   ],
   UnknownBlock: [{ kind: 'UnknownBlock' }, -32000, 'unknown block'],
+  FilterNotFound: [{ kind: 'FilterNotFound' }, -32000, 'filter not found'],
+  TooMuchFilterMemory: [
+    { kind: 'TooMuchFilterMemory', whose: 'this API key', max: 300_000 },
+    -32005,
+    'limit exceeded: the filters of this API key may take 300000 bytes, 2000 each and 200 for each address and topic; uninstall some',
+    { limit: 300_000 },
+  ],
+  CursorLeft: [
+    { kind: 'CursorLeft', number: 0x3d1 },
+    -32000,
+    'the block of this cursor left the chain; forget what came above block 0x3d1, and begin anew there',
+    0x3d1,
+  ],
   TooManyLogs: [
     { kind: 'TooManyLogs', logsMax: 10_000, bytesMax: 25_000_000, first: 3, last: 977 },
     -32005,

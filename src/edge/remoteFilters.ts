@@ -1,0 +1,47 @@
+import type { Caller } from '../rpc/caller.js'
+import type { Json } from '../rpc/method.js'
+import type { FilterRequest, FilterService } from '../rpc/polledFilters.js'
+import type { MainLink } from './mainLink.js'
+
+/** What stands for a network's filters on another edge than that which keeps them. */
+export class RemoteFilters implements FilterService {
+  readonly #link: MainLink
+  readonly #network: string
+
+  constructor(network: string, link: MainLink) {
+    this.#network = network
+    this.#link = link
+  }
+
+  create(request: FilterRequest, caller: Caller): Promise<string> {
+    return this.#call('create', request, caller) as Promise<string>
+  }
+
+  changes(id: string, caller: Caller): Promise<Json> {
+    return this.#call('changes', id, caller) as Promise<Json>
+  }
+
+  logs(id: string, caller: Caller): Promise<Json> {
+    return this.#call('logs', id, caller) as Promise<Json>
+  }
+
+  uninstall(id: string, caller: Caller): Promise<boolean> {
+    return this.#call('uninstall', id, caller) as Promise<boolean>
+  }
+
+  #call(name: keyof FilterService, argument: unknown, caller: Caller): Promise<unknown> {
+    return this.#link.call('filter', [this.#network, name, argument], caller)
+  }
+}
+
+/** Does what a {@link RemoteFilters} asks for. */
+export function callFilters(
+  filters: FilterService,
+  [name, argument]: readonly [name: keyof FilterService, argument: unknown],
+  caller: Caller,
+  turnMsMax: number,
+): unknown {
+  if (name === 'create') return filters.create(argument as FilterRequest, caller)
+  if (name === 'uninstall') return filters.uninstall(argument as string, caller)
+  return filters[name](argument as string, caller, turnMsMax)
+}

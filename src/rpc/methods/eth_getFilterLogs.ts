@@ -1,0 +1,14 @@
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { text } from '../params.js'
+
+/** All logs that a filter of eth_newFilter matches, as eth_getLogs answers them. */
+export const eth_getFilterLogs = defineMethod({
+  name: 'eth_getFilterLogs',
+  params: [text('a filter id')],
+  cost: 'job',
+  // To begin with; what the search takes beyond is owed.
+  price: 20,
+  memo: 'never',
+  run: ({ filters }: Network, [id], caller, turnMsMax) => filters.logs(id, caller, turnMsMax),
+})

@@ -1,0 +1,15 @@
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+
+/** Makes a filter to be polled with eth_getFilterChanges, which tells the hashes of new blocks. */
+export const eth_newBlockFilter = defineMethod({
+  name: 'eth_newBlockFilter',
+  params: [],
+  cost: 'job',
+  price: 10,
+  memo: 'never',
+  run({ filters }: Network, _args, caller) {
+    const id = filters.create({ kind: 'blocks' }, caller)
+    return id instanceof Promise ? id.then((settled) => `"${settled}"`) : `"${id}"`
+  },
+})

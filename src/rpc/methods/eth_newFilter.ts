@@ -1,0 +1,20 @@
+import { countCriteria, logQuery } from '../logQuery.js'
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+
+/**
+ * Makes a filter of logs to be polled with eth_getFilterChanges, which tells what comes from now on, and
+ * eth_getFilterLogs, which tells what eth_getLogs would. As in go-ethereum, bounds that are numbers hold for the blocks
+ * to come.
+ */
+export const eth_newFilter = defineMethod({
+  name: 'eth_newFilter',
+  params: [logQuery],
+  cost: 'job',
+  price: ([{ criteria }]) => 10 + countCriteria(criteria),
+  memo: 'never',
+  run({ filters }: Network, [query], caller) {
+    const id = filters.create({ kind: 'logs', query }, caller)
+    return id instanceof Promise ? id.then((settled) => `"${settled}"`) : `"${id}"`
+  },
+})

@@ -1,0 +1,16 @@
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+import { boolean, optional } from '../params.js'
+
+/** Makes a filter of pending transactions, full ones or their hashes: there is no transaction pool, so none ever comes. */
+export const eth_newPendingTransactionFilter = defineMethod({
+  name: 'eth_newPendingTransactionFilter',
+  params: [optional(boolean, false)],
+  cost: 'job',
+  price: 10,
+  memo: 'never',
+  run({ filters }: Network, _args, caller) {
+    const id = filters.create({ kind: 'transactions' }, caller)
+    return id instanceof Promise ? id.then((settled) => `"${settled}"`) : `"${id}"`
+  },
+})

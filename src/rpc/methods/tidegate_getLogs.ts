@@ -1,0 +1,31 @@
+import type { FoundLogs } from '../../chain/logSearch.js'
+import { pageQuery, renderPage, toPage } from '../logPages.js'
+import { countCriteria, findLogs } from '../logQuery.js'
+import { defineMethod } from '../method.js'
+import type { Network } from '../network.js'
+
+const nothing = Buffer.from('[]', 'latin1')
+
+/**
+ * The logs that a filter matches, page by page: `{logs, next}`. The filter is that of eth_getLogs, with `limit` (logs of
+ * a page) beside it; with `next` of one page as `cursor`, all else being equal, it answers the next one, and `next` is
+ * null with the last. The range is fixed by the first page, and a page ends with a whole block.
+ *
+ * @example tidegate_getLogs({"address": "0x62…", "fromBlock": "0x0", "limit": 1000, "cursor": "0x…"})
+ */
+export const tidegate_getLogs = defineMethod({
+  name: 'tidegate_getLogs',
+  params: [pageQuery],
+  cost: 'job',
+  // To begin with; what the search takes beyond is owed.
+  price: ([{ criteria }]) => 20 + countCriteria(criteria),
+  memo: 'head',
+  run(network: Network, [query], caller, turnMsMax) {
+    const { chain, logBounds } = network
+    const page = toPage(chain, query, logBounds)
+    const answer = (found: FoundLogs) => renderPage(chain, page, query, found)
+    if (page.search === undefined) return answer({ json: nothing, count: 0, last: -1 })
+    const found = findLogs(network, page.search, page.bounds, caller, turnMsMax)
+    return found instanceof Promise ? found.then(answer) : answer(found)
+  },
+})

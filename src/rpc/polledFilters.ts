@@ -1,0 +1,278 @@
+/**
+ * Filters that callers poll: eth_newFilter and its kin. A filter is its criteria and a block up to which its caller knows
+ * the chain; what changed since is read out of the store when it is asked for, so a filter that nobody asks for costs
+ * nothing but its few bytes. Owns the filters of one network, who may ask for them, and when they are forgotten. There
+ * is one of these in a process: other edges ask it by message.
+ */
+import { randomBytes } from 'node:crypto'
+import type { ChainCursor } from '../chain/chainSteps.js'
+import { LogFilter } from '../chain/logFilter.js'
+import { removedLogJson } from '../chain/logJson.js'
+import type { FoundLogs } from '../chain/logSearch.js'
+import { bytesToHex, type Hash32 } from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
+import type { ChainRequest } from '../streams/networkStreams.js'
+import { anonymousId, type Caller } from './caller.js'
+import { isPartOf, parentOf } from './logPages.js'
+import { countCriteria, findLogs, type LogQuery, toLogSearch, wholeLogs } from './logQuery.js'
+import type { Json } from './method.js'
+import type { Network } from './network.js'
+import { polledFilterBytes, polledFilterKeyBytes } from './polledFilterBytes.js'
+import { decodeWithin } from './subscriptionRequest.js'
+import { doSteps, type Steps, Turns } from './turns.js'
+
+/** What a filter tells: logs, hashes of new blocks, or those of pending transactions, of which there are none. */
+export type FilterRequest =
+  | { readonly kind: 'logs'; readonly query: LogQuery }
+  | { readonly kind: 'blocks' }
+  | { readonly kind: 'transactions' }
+
+/** Filters of one network, wherever they are kept. Each throws, or rejects with, FaultError. */
+export interface FilterService {
+  /** Its id. */
+  create(request: FilterRequest, caller: Caller): string | Promise<string>
+  /** What changed since it was asked last, as JSON. */
+  changes(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json>
+  /** All logs that a filter of logs matches, as JSON. */
+  logs(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json>
+  /** Forgets it; false where there is none of that id. */
+  uninstall(id: string, caller: Caller): boolean | Promise<boolean>
+}
+
+export interface FilterLimits {
+  /** How long a filter may be asked for nothing. */
+  readonly idleMsMax: number
+  /** Memory of the filters of one key, and of all. */
+  readonly bytesPerKeyMax: number
+  readonly bytesMax: number
+}
+
+/** Hashes of blocks in one answer: 0.7 MB. What is more comes with the next one. */
+const hashesMax = 10_000
+
+interface PolledFilter {
+  readonly request: FilterRequest
+  readonly keyId: string
+  readonly bytes: number
+  /** Of a filter of logs: numbers of the blocks to come that count. */
+  readonly within: ChainRequest['within']
+  /** The block up to which all was told. */
+  cursor: ChainCursor
+  askedAtMs: number
+  /** An answer that is being made; the next one begins where it ends. */
+  reading: Promise<void> | undefined
+}
+
+export class PolledFilters implements FilterService {
+  /** By id; least recently asked first. */
+  readonly #filters = new Map<string, PolledFilter>()
+  readonly #bytesOfKeys = new Map<string, number>()
+  #bytes = 0
+  #sweeper: NodeJS.Timeout | undefined
+
+  constructor(
+    private readonly current: () => Network,
+    private readonly limits: FilterLimits,
+    private readonly clockMs: () => number = () => performance.now(),
+  ) {}
+
+  create(request: FilterRequest, { keyId }: Caller): string {
+    this.#sweep()
+    const { number, hash } = this.current().head
+    const within = request.kind === 'logs' ? withinOf(request.query) : undefined
+    const keys = request.kind === 'logs' ? countCriteria(request.query.criteria) : 0
+    const bytes = polledFilterBytes + keys * polledFilterKeyBytes
+    this.#take(keyId, bytes)
+    const id = bytesToHex(randomBytes(16))
+    const askedAtMs = this.clockMs()
+    this.#filters.set(id, {
+      request,
+      keyId,
+      bytes,
+      within,
+      cursor: { number, hash },
+      askedAtMs,
+      reading: undefined,
+    })
+    this.#sweeper ??= setInterval(() => this.#sweep(), this.limits.idleMsMax).unref()
+    return id
+  }
+
+  changes(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json> {
+    const filter = this.#find(id, caller)
+    if (filter === undefined) throw new FaultError({ kind: 'FilterNotFound' })
+    if (filter.reading !== undefined) return filter.reading.then(() => this.changes(id, caller, turnMsMax))
+    const answer = doSteps(changesOf(filter, this.current(), caller, turnMsMax))
+    if (!(answer instanceof Promise)) return answer
+    const done = () => {
+      filter.reading = undefined
+    }
+    filter.reading = answer.then(done, done)
+    return answer
+  }
+
+  logs(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json> {
+    const filter = this.#find(id, caller)
+    if (filter?.request.kind !== 'logs') throw new FaultError({ kind: 'FilterNotFound' })
+    const network = this.current()
+    const search = toLogSearch(network.chain, filter.request.query, 0)
+    const found = findLogs(network, search, network.logBounds, caller, turnMsMax)
+    if (!(found instanceof Promise)) return wholeLogs(found, search, network.logBounds)
+    return found.then((settled) => wholeLogs(settled, search, network.logBounds))
+  }
+
+  uninstall(id: string, caller: Caller): boolean {
+    const filter = this.#find(id, caller)
+    if (filter === undefined) return false
+    this.#forget(id, filter)
+    return true
+  }
+
+  /** A filter of the caller's own key, which is asked for herewith. */
+  #find(id: string, { keyId }: Caller): PolledFilter | undefined {
+    this.#sweep()
+    const filter = this.#filters.get(id)
+    if (filter === undefined || filter.keyId !== keyId) return undefined
+    filter.askedAtMs = this.clockMs()
+    this.#filters.delete(id)
+    this.#filters.set(id, filter)
+    return filter
+  }
+
+  #take(keyId: string, bytes: number): void {
+    const { bytesPerKeyMax, bytesMax } = this.limits
+    const ofKey = (this.#bytesOfKeys.get(keyId) ?? 0) + bytes
+    // Without keys all callers are one.
+    if (ofKey > bytesPerKeyMax && keyId !== anonymousId) {
+      throw new FaultError({ kind: 'TooMuchFilterMemory', whose: 'this API key', max: bytesPerKeyMax })
+    }
+    if (this.#bytes + bytes > bytesMax) {
+      throw new FaultError({ kind: 'TooMuchFilterMemory', whose: 'this server', max: bytesMax })
+    }
+    this.#bytesOfKeys.set(keyId, ofKey)
+    this.#bytes += bytes
+  }
+
+  #forget(id: string, { keyId, bytes }: PolledFilter): void {
+    this.#filters.delete(id)
+    const rest = (this.#bytesOfKeys.get(keyId) ?? 0) - bytes
+    if (rest > 0) this.#bytesOfKeys.set(keyId, rest)
+    else this.#bytesOfKeys.delete(keyId)
+    this.#bytes -= bytes
+    if (this.#filters.size > 0) return
+    clearInterval(this.#sweeper)
+    this.#sweeper = undefined
+  }
+
+  /** Forgets what nobody has asked for too long. */
+  #sweep(): void {
+    const before = this.clockMs() - this.limits.idleMsMax
+    for (const [id, filter] of this.#filters) {
+      if (filter.askedAtMs > before) return
+      this.#forget(id, filter)
+    }
+  }
+}
+
+/** Throws FaultError for bounds that go-ethereum does not take of a filter. */
+function withinOf({ blocks }: LogQuery): ChainRequest['within'] {
+  return blocks instanceof Uint8Array ? undefined : decodeWithin(blocks.first, blocks.last)
+}
+
+/** Nothing of the filter changes where this throws. */
+function* changesOf(filter: PolledFilter, network: Network, caller: Caller, turnMsMax: number): Steps<Json> {
+  const { request } = filter
+  if (request.kind === 'transactions') return '[]'
+  const turns = new Turns(turnMsMax, caller, 0)
+  try {
+    if (request.kind === 'blocks') return yield* newHashes(filter, network, turns)
+    return yield* newLogs(filter, request.query, network, { caller, turns, turnMsMax })
+  } finally {
+    turns.end()
+  }
+}
+
+/** Blocks that the caller was told of and that have left the chain, newest first. Sets the cursor below them. */
+function* leftBlocks(
+  cursor: ChainCursor,
+  { chain }: Network,
+  turns: Turns,
+): Steps<{ left: readonly ChainCursor[]; base: ChainCursor }> {
+  const left: ChainCursor[] = []
+  let base = cursor
+  while (!isPartOf(chain, base)) {
+    if (turns.isOver) yield* turns.pause()
+    turns.begin()
+    left.push(base)
+    base = parentOf(chain, base)
+  }
+  return { left, base }
+}
+
+function* newHashes(filter: PolledFilter, network: Network, turns: Turns): Steps<string> {
+  const { base } = yield* leftBlocks(filter.cursor, network, turns)
+  const hashes: string[] = []
+  let at = base
+  while (at.number < network.head.number && hashes.length < hashesMax) {
+    if (turns.isOver) yield* turns.pause()
+    turns.begin()
+    at = blockAt(network, at.number + 1)
+    hashes.push(`"${bytesToHex(at.hash)}"`)
+  }
+  filter.cursor = at
+  return `[${hashes.join(',')}]`
+}
+
+/** Removed logs, newest first, and then new ones; as many as one answer holds, the rest with the next one. */
+function* newLogs(
+  filter: PolledFilter,
+  { criteria }: LogQuery,
+  network: Network,
+  {
+    caller,
+    turns,
+    turnMsMax,
+  }: { readonly caller: Caller; readonly turns: Turns; readonly turnMsMax: number },
+): Steps<Json> {
+  const { chain, head, logBounds } = network
+  const { left, base } = yield* leftBlocks(filter.cursor, network, turns)
+  const { first, last } = filter.within ?? { first: 0, last: Number.POSITIVE_INFINITY }
+  const matcher = new LogFilter(criteria)
+  const removed: string[] = []
+  for (const { number, hash } of left) {
+    if (number < first || number > last) continue
+    if (turns.isOver) yield* turns.pause()
+    turns.begin()
+    const logs = (chain.readLogs(hash) ?? []).filter((log) => matcher.matches(log))
+    removed.push(...logs.map(({ json }) => removedLogJson(json)).reverse())
+  }
+  const search = {
+    criteria,
+    head: { number: head.number, hash: head.hash as Hash32 },
+    first: Math.max(first, base.number + 1),
+    last: Math.min(last, head.number),
+  }
+  if (search.first > search.last) {
+    filter.cursor = { number: head.number, hash: head.hash }
+    return `[${removed.join(',')}]`
+  }
+  let found = findLogs(network, search, logBounds, caller, turnMsMax)
+  if (found instanceof Promise) {
+    let settled: FoundLogs | undefined
+    yield found.then((logs) => {
+      settled = logs
+    })
+    found = settled as unknown as FoundLogs
+  }
+  // What is above the filter's last block counts no more, so the head is as good.
+  filter.cursor = blockAt(network, found.last === search.last ? head.number : found.last)
+  if (removed.length === 0) return found.json
+  const before = `[${removed.join(',')}${found.count > 0 ? ',' : ''}`
+  return Buffer.concat([Buffer.from(before, 'latin1'), found.json.subarray(1)])
+}
+
+function blockAt({ chain }: Network, number: number): ChainCursor {
+  const block = chain.resolve({ kind: 'number', number }, 0)
+  if (block === undefined) throw new Error(`block ${number} is not part of the chain`)
+  return { number, hash: block.hash }
+}
