@@ -209,6 +209,19 @@ t.test('the sources are found', async (t) => {
   t.ok(files.some(({ path }) => path === 'src/main.ts'))
 })
 
+t.test('the documentation has the import table', async (t) => {
+  const page = readFileSync(join(packageRoot(), 'docs/development.md'), 'utf8')
+  const rows = page.matchAll(/^\| `(?:src\/)?(\w+)` \| .+ \| (.*?) ?\|$/gm)
+  const documented = Object.fromEntries([...rows].map(([, room, imports]) => [room, imports]))
+  const rooms = new Set(files.map(({ path }) => roomOf(path)))
+  for (const [room, imports] of Object.entries(mayImport)) {
+    if (!rooms.has(room)) continue
+    const known = imports.filter((name) => rooms.has(name.replace('types:', '')))
+    const expected = known.map((name) => name.replace('types:', 'types of ')).join(', ')
+    t.equal(documented[room], expected, room)
+  }
+})
+
 t.test('every file keeps the rules', async (t) => {
   t.strictSame(files.flatMap(findBreaches), [])
 })

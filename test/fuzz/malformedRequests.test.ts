@@ -1,6 +1,6 @@
 /**
  * Malformed and mutated requests against the real server, over real connections. It must answer each with valid
- * JSON-RPC (or nothing, for notifications), echo ids exactly and live on. TIDEGATE_SEED repeats a run.
+ * JSON-RPC (or nothing, for notifications), echo ids exactly and live on. SEED repeats a run.
  */
 import fc from 'fast-check'
 import { test } from '../eachTransport.js'
@@ -8,7 +8,7 @@ import { RawClient, type RawResponse, rawPost } from '../unit/transport/rawClien
 import { goodKey, startTestServer } from '../unit/transport/testServer.js'
 import { requestBody } from './requestBody.js'
 
-const seed = Number(process.env.TIDEGATE_SEED ?? Date.now() % 2 ** 31)
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 const path = `/v3/${goodKey}`
 const bodyRuns = 9_000
 const headRuns = 1_000
@@ -83,7 +83,7 @@ async function shareOut<T>(
 test(`${bodyRuns} malformed bodies are answered`, async (t) => {
   const { server, port, defects } = await startTestServer(t)
   t.teardown(() => server.close())
-  t.comment(`seed ${seed}; repeat with TIDEGATE_SEED=${seed}`)
+  t.comment(`seed ${seed}; repeat with SEED=${seed}`)
   const complaints: string[] = []
   let results = 0
   await shareOut(port, fc.sample(requestBody, { seed, numRuns: bodyRuns }), async (client, request) => {
@@ -127,7 +127,7 @@ test(`${headRuns} malformed heads harm nobody`, async (t) => {
   t.teardown(() => server.close())
   const request = rawPost(path, '{"jsonrpc":"2.0","id":1,"method":"test_echo"}')
   const headLength = request.indexOf('\r\n\r\n')
-  t.comment(`seed ${seed}; repeat with TIDEGATE_SEED=${seed}`)
+  t.comment(`seed ${seed}; repeat with SEED=${seed}`)
   const statuses = new Set<number>()
   const heads = fc.sample(headMutation, { seed, numRuns: headRuns })
   await shareOut(port, heads, async (client, { at, cut, bytes }) => {
