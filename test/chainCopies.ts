@@ -1,6 +1,6 @@
 /**
- * What a client keeps of a chain that it is told of by subscriptions, so that it can resume after any cut, as the
- * subscriptions.md says. Every event that does not fit what the client has is an error.
+ * What a client keeps of a chain that it is told of by subscriptions, so that it can resume after any cut, as
+ * docs/subscriptions.md says. Every event that does not fit what the client has is an error.
  */
 
 // biome-ignore lint/suspicious/noExplicitAny: results of events as they come.
