@@ -11,6 +11,7 @@ import type { BlockOverrides, BlockReference } from './execution.js'
 /** The block as a message sees it. */
 export interface BlockContext {
   readonly fork: ForkName
+  readonly chainId: bigint
   readonly number: bigint
   /** Unix seconds. */
   readonly timestamp: bigint
@@ -85,6 +86,7 @@ function readBlockContext(
     stateRoot: header.stateRoot,
     context: {
       fork,
+      chainId: schedule.config.chainId,
       number,
       timestamp,
       difficulty: overrides.difficulty ?? header.difficulty,

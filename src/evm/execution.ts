@@ -4,11 +4,11 @@
  * Owns where a job's state, block and engine come from; the run itself is messageRun.ts.
  */
 import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
+import { equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import type { StateView } from '../state/stateView.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { excludedAddresses, listAccesses } from './accessLists.js'
-import type { AccessRecorder } from './accessRecorder.js'
 import { recoverAuthorities, type SignedAuthorization } from './authorizations.js'
 import { type BlockContext, BlockContexts } from './blockContext.js'
 import { type BlockStatus, openState, statusOf } from './blockState.js'
@@ -18,7 +18,7 @@ import { askedGas, type Start, startCall, startEstimate, startWithAskedGas } fro
 import { type JobLimits, JobWatch } from './jobWatch.js'
 import type { Kernel, KernelLog } from './kernel.js'
 import { checkRecipient, type PricedMessage, refusingWith, startGas } from './messageChecks.js'
-import { type RunOutcome, runMessage } from './messageRun.js'
+import { type RunInput, type RunOutcome, runMessage } from './messageRun.js'
 import { OverriddenState } from './overriddenState.js'
 import { forkPrecompiles, movePrecompiles, ownPrecompiles } from './precompileMoves.js'
 import { decodeRevertReason } from './revertReason.js'
@@ -167,6 +167,9 @@ export class Execution {
   private readonly contexts: BlockContexts
   private readonly kernels = new StateKernels()
   private lastJob: Promise<unknown> = Promise.resolve()
+  private opened:
+    | { readonly status: BlockStatus; readonly number: number; readonly view: StateView }
+    | undefined
 
   /** `limits` hold for each job. */
   constructor(
@@ -187,7 +190,7 @@ export class Execution {
   call(request: ExecutionRequest, shouldStop: () => boolean): Promise<CallOutcome> {
     return this.withJob(request, shouldStop, (job) => {
       const { priced, gasLimit } = startCall(request, job.context, job.balance)
-      const outcome = this.run(job, priced, gasLimit)
+      const outcome = this.run(job, priced, gasLimit, { keepsLogs: true })
       const { returnData, gasUsed, logs } = outcome
       return { returnData, gasUsed, logs, failure: toFault(outcome) }
     })
@@ -242,7 +245,7 @@ export class Execution {
       )
       const { accessList, outcome } = listAccesses(given, excluded, (accessList, accesses) => {
         const { priced, gasLimit } = start(accessList)
-        return this.run(job, priced, gasLimit, accesses)
+        return this.run(job, priced, gasLimit, { accesses })
       })
       return { accessList, gasUsed: outcome.gasUsed, failure: toFault(outcome) }
     })
@@ -261,10 +264,9 @@ export class Execution {
     { kernel, watch, authorities }: Job,
     priced: PricedMessage,
     gasLimit: bigint,
-    accesses?: AccessRecorder,
+    recorded: Pick<RunInput, 'accesses' | 'keepsLogs'> = {},
   ): RunOutcome {
-    const { chainId } = this.schedule.config
-    return runMessage(priced, { kernel, chainId, gasLimit, watch, authorizations: authorities(), accesses })
+    return runMessage(priced, { kernel, gasLimit, watch, authorizations: authorities(), ...recorded })
   }
 
   /**
@@ -295,7 +297,7 @@ export class Execution {
   private prepare(request: JobRequest, watch: JobWatch, status: BlockStatus): Job {
     const { message, block } = request
     const { context, stateRoot } = this.contexts.read(block, request.blockOverrides)
-    const stored = openState[status](this.store, block.number, stateRoot)
+    const stored = this.openState(status, block.number, stateRoot)
     const kernel = this.kernelFor(request, watch, context, stored)
     kernel.limitMemory(this.limits.memoryBytesMax)
     const sender = kernel.account(message.from ?? new Uint8Array(20))
@@ -312,6 +314,21 @@ export class Execution {
       balance: kernel.balanceOf(sender),
       nonce: kernel.nonceOf(sender),
     }
+  }
+
+  /** The state after a block. The last one is kept: to make it takes longer than to look at the kernel for it. */
+  private openState(status: BlockStatus, number: number, stateRoot: Hash32): StateView {
+    const { opened } = this
+    if (
+      opened?.status === status &&
+      opened.number === number &&
+      equalBytes(opened.view.stateRoot, stateRoot)
+    ) {
+      return opened.view
+    }
+    const view = openState[status](this.store, number, stateRoot)
+    this.opened = { status, number, view }
+    return view
   }
 
   private kernelFor(

@@ -51,6 +51,7 @@ export class Kernel {
   readonly #memory: KernelMemory
   readonly #answers = new KernelAnswers()
   #memoryBytesMax = 2 ** 28
+  #block: BlockWords | undefined
 
   /** A tracer hears each step and frame, from a kernel that is slower for it. */
   constructor(tracer?: KernelTracer) {
@@ -92,6 +93,8 @@ export class Kernel {
   }
 
   setBlock(words: BlockWords): void {
+    if (words === this.#block) return
+    this.#block = words
     const { coinbase, timestamp, number, random, gasLimit, chainId, baseFee, blobBaseFee } = words
     this.#memory.putReversed(contextWords + 64, coinbase)
     const rest = [timestamp, number, random, gasLimit, chainId, baseFee, blobBaseFee]

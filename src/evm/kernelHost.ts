@@ -12,14 +12,18 @@ export type PrecompileRun = (
   gas: bigint,
 ) => { readonly output: Uint8Array; readonly gasUsed: bigint } | undefined
 
+/** Precompiled contracts by number. */
+export interface PrecompileRuns {
+  get(number: number): PrecompileRun | undefined
+}
+
 /** Precompiled contracts as a run finds them. */
 export interface PrecompileSet {
   /** Numbers by address, by {@link mapKey}. */
   readonly numbers: ReadonlyMap<string, number>
   /** Addresses that are warm from the start (EIP-2929), likewise: the fork's own, wherever they were moved. */
   readonly warm: { has(address: string): boolean }
-  /** By number. */
-  readonly runs: ReadonlyMap<number, PrecompileRun>
+  readonly runs: PrecompileRuns
 }
 
 /** Who answers. What an answer throws ends the run and comes out of it. */

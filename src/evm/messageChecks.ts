@@ -104,8 +104,24 @@ export function priceMessage(message: CallMessage, block: BlockContext): PricedM
     blobCostCap: blobGas * blobFeeCap,
     intrinsicGas: intrinsicGas(shape, block.fork),
     floorGas: calldataFloorGas(shape.data, block.fork),
-    context: { ...block, baseFee, blobBaseFee },
+    context: withPrices(block, baseFee, blobBaseFee),
   }
+}
+
+/** What free messages see of a block: kept, because most are free and ask for the block before. */
+const repriced = new WeakMap<BlockContext, BlockContext>()
+
+function withPrices(
+  block: BlockContext,
+  baseFee: bigint | undefined,
+  blobBaseFee: bigint | undefined,
+): BlockContext {
+  if (baseFee === block.baseFee && blobBaseFee === block.blobBaseFee) return block
+  const kept = repriced.get(block)
+  if (kept !== undefined && kept.baseFee === baseFee && kept.blobBaseFee === blobBaseFee) return kept
+  const context = { ...block, baseFee, blobBaseFee }
+  repriced.set(block, context)
+  return context
 }
 
 /** Least gas limit with which the message may start. */

@@ -7,9 +7,10 @@ import { includesFork } from '../chain/forks.js'
 import { bytesToBigInt } from '../primitives/bytes.js'
 import type { AccessRecorder } from './accessRecorder.js'
 import { applyAuthorizations, type SignedAuthorization, warmDelegate } from './authorizations.js'
+import type { BlockContext } from './blockContext.js'
 import { codeSizeReason, invalidOpcodeReason, payingFailure, stackReason } from './haltReasons.js'
 import type { JobWatch } from './jobWatch.js'
-import type { Kernel, KernelLog } from './kernel.js'
+import type { BlockWords, Kernel, KernelLog } from './kernel.js'
 import type { GasNeed, KernelFailure } from './kernelOutcome.js'
 import type { PricedMessage } from './messageChecks.js'
 import { refusalReason } from './precompiles/precompiles.js'
@@ -18,11 +19,13 @@ import { refusalReason } from './precompiles/precompiles.js'
 export interface RunInput {
   /** Holds the state before the message, and may hold more of it afterwards. */
   readonly kernel: Kernel
-  readonly chainId: bigint
   readonly gasLimit: bigint
   readonly watch: JobWatch
   readonly authorizations: readonly SignedAuthorization[]
-  readonly accesses: AccessRecorder | undefined
+  /** Takes note of what the run touches. */
+  readonly accesses?: AccessRecorder
+  /** Whether logs are wanted; without, the outcome has none. */
+  readonly keepsLogs?: boolean
 }
 
 /** Why an execution failed. */
@@ -50,7 +53,7 @@ const nonceMax = 2n ** 64n - 1n
 export function runMessage(priced: PricedMessage, input: RunInput): RunOutcome {
   const { kernel, watch } = input
   watch.look()
-  setBlock(priced, input)
+  kernel.setBlock(wordsOf(priced.context))
   kernel.begin(priced.sender, priced.gasPrice, priced.message.blobVersionedHashes ?? [])
   try {
     return runBegun(priced, input)
@@ -89,20 +92,27 @@ function runBegun(priced: PricedMessage, input: RunInput): RunOutcome {
     failure: toFailure(failure, priced, input, to),
     returnData: kernel.output,
     gasUsed: gasUsedOf(priced, gasLimit - gasLeft, refund + kernel.refund),
-    logs: kernel.logs,
+    logs: input.keepsLogs === true ? kernel.logs : [],
     need: failure === 'none' ? kernel.need : undefined,
   }
 }
 
-function setBlock({ context }: PricedMessage, { kernel, chainId }: RunInput): void {
-  kernel.setBlock({
-    ...context,
-    random: includesFork(context.fork, 'paris') ? bytesToBigInt(context.prevRandao) : context.difficulty,
-    chainId,
-    // Overrides may choose a fork with the instruction for a block without the fee.
-    baseFee: context.baseFee ?? 0n,
-    blobBaseFee: context.blobBaseFee ?? 0n,
-  })
+/** By context, which most messages share. */
+const words = new WeakMap<BlockContext, BlockWords>()
+
+function wordsOf(context: BlockContext): BlockWords {
+  let found = words.get(context)
+  if (found === undefined) {
+    found = {
+      ...context,
+      random: includesFork(context.fork, 'paris') ? bytesToBigInt(context.prevRandao) : context.difficulty,
+      // Overrides may choose a fork with the instruction for a block without the fee.
+      baseFee: context.baseFee ?? 0n,
+      blobBaseFee: context.blobBaseFee ?? 0n,
+    }
+    words.set(context, found)
+  }
+  return found
 }
 
 /** Addresses that are warm from the start (EIP-2929, EIP-3651), and the access list (EIP-2930). */

@@ -14,7 +14,7 @@ import { bytesToBigInt, padLeft, toMinimalBytes } from '../../primitives/bytes.j
 import { keccak256 } from '../../primitives/keccak.js'
 import { recoverKey } from '../ecrecover.js'
 import type { JobWatch } from '../jobWatch.js'
-import type { PrecompileRun } from '../kernelHost.js'
+import type { PrecompileRuns } from '../kernelHost.js'
 import { modexpGas, modexpPower } from '../modexp.js'
 import { expectedPrecompileMs } from '../precompileTimes.js'
 import { blake2f, blake2fRounds } from './blake2f.js'
@@ -124,27 +124,25 @@ export function precompileAddress(number: number): Uint8Array {
  * The contracts of a fork by number. The watch, which a block has none of, ends one that takes longer than the job
  * may, as a FaultError ExecutionTimedOut; of what cannot be interrupted, before it begins.
  */
-export function precompileRuns(
-  fork: ForkName,
-  watch: JobWatch | undefined,
-): ReadonlyMap<number, PrecompileRun> {
-  const runs = new Map<number, PrecompileRun>()
-  for (const [number, contract] of contracts) {
-    if (!includesFork(fork, contract.since)) continue
-    runs.set(number, (data, gas) => {
-      const gasUsed = contract.gas(data, fork)
-      if (gasUsed > gas) return { output: nothing, gasUsed }
-      watch?.look()
-      watch?.refuseLongerThan(expectedPrecompileMs(number, data, gas))
-      try {
-        return { output: contract.run(data, fork, watch), gasUsed }
-      } catch (error) {
-        if (error instanceof InputRefusal) return undefined
-        throw error
+export function precompileRuns(fork: ForkName, watch: JobWatch | undefined): PrecompileRuns {
+  return {
+    get(number) {
+      const contract = contracts.get(number)
+      if (contract === undefined || !includesFork(fork, contract.since)) return undefined
+      return (data, gas) => {
+        const gasUsed = contract.gas(data, fork)
+        if (gasUsed > gas) return { output: nothing, gasUsed }
+        watch?.look()
+        watch?.refuseLongerThan(expectedPrecompileMs(number, data, gas))
+        try {
+          return { output: contract.run(data, fork, watch), gasUsed }
+        } catch (error) {
+          if (error instanceof InputRefusal) return undefined
+          throw error
+        }
       }
-    })
+    },
   }
-  return runs
 }
 
 /** Why a contract refused an input, in go-ethereum's words. Takes about as long as the contract itself. */
