@@ -4,7 +4,7 @@
  *
  *   npm run build && node dist/bench/importSpeed.js STORE [ROUNDS]
  *
- * STORE is the chain.mdb of an imported demo chain. "The EVM alone" runs the transactions, on the same engine, and
+ * STORE is the chain.mdb of an imported demo chain. "The EVM alone" runs the transactions, by @ethereumjs, and
  * nothing else: blocks are parsed and senders known before, all state that they read is in memory, no trie is built,
  * no root compared, nothing written. The import begins with the bytes of the chain file and ends with the last flush;
  * it may use all cores, as it does for whoever imports.
