@@ -45,10 +45,7 @@ export function threadsDefault(cores = availableParallelism()): number {
   return Math.max(2, cores - 1)
 }
 
-/**
- * JavaScript heap of a thread. The engine and its code take 60 MB, the caches of hot code and accounts some more;
- * what is left is for one job. Memory of the EVM itself is bounded by its gas.
- */
+/** JavaScript heap of a thread, most of it for one job. What the EVM holds is WebAssembly's, with limits of its own. */
 const heapBytesMax = 512 * 2 ** 20
 
 /** Arguments that wait: a dozen of the largest request bodies, or all queues full of ordinary calls. */
