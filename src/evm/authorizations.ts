@@ -1,11 +1,10 @@
 /** Authorizations of EIP-7702: who signed them, and what they change before the message runs. */
 import { concatBytes, toMinimalBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
-import { encodeRlp } from '../primitives/rlp.js'
 import type { Authorization } from './execution.js'
 import type { JobWatch } from './jobWatch.js'
 import type { Kernel } from './kernel.js'
-import { RecoveredKeys } from './recoveredKeys.js'
+import { authorizationHash, RecoveredKeys } from './recoveredKeys.js'
 
 /** An authorization with its signer. */
 export interface SignedAuthorization {
@@ -14,8 +13,6 @@ export interface SignedAuthorization {
   readonly authority: Uint8Array
 }
 
-/** What is signed begins with it. */
-const magic = Uint8Array.of(0x05)
 const delegationPrefix = Uint8Array.of(0xef, 0x01, 0x00)
 const refundOfExisting = 12_500n
 const nonceMax = 2n ** 64n - 1n
@@ -48,11 +45,6 @@ export function recoverAuthorities(
     if (key !== undefined) signed.push({ authorization, authority: keccak256(key).subarray(12) })
   }
   return signed
-}
-
-/** What is signed; integers without leading zeros. */
-export function authorizationHash(chainId: Uint8Array, address: Uint8Array, nonce: Uint8Array): Uint8Array {
-  return keccak256(concatBytes(magic, encodeRlp([chainId, address, nonce])))
 }
 
 /** Sets the code of accounts whose authorization holds now, and warms them all. Returns the gas to be refunded. */

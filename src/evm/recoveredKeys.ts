@@ -7,7 +7,6 @@
 import { bytesToBigInt, concatBytes, mapKey, padLeft, toMinimalBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../primitives/rlp.js'
-import { authorizationHash } from './authorizations.js'
 import { recoverKey } from './ecrecover.js'
 
 /** A signature and what it signs: signed hash (32 bytes) ‖ parity of y (1) ‖ r (32) ‖ s (32). */
@@ -95,7 +94,13 @@ function* signaturesOf(transaction: RlpItem): Generator<Signature> {
 type SixFields = [Uint8Array, Uint8Array, Uint8Array, Uint8Array, Uint8Array, Uint8Array]
 /** EIP-7702. */
 const setCodeType = 4
+const authorizationMagic = Uint8Array.of(0x05)
 const authorizationsAt = 9
+
+/** What is signed of an authorization; integers without leading zeros. */
+export function authorizationHash(chainId: Uint8Array, address: Uint8Array, nonce: Uint8Array): Uint8Array {
+  return keccak256(concatBytes(authorizationMagic, encodeRlp([chainId, address, nonce])))
+}
 
 /** What was signed and with what: EIP-155 for untyped transactions, EIP-2718 and those after it for typed ones. */
 export function signatureOf(transaction: RlpItem): Signature | undefined {
