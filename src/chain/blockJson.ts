@@ -1,96 +1,225 @@
-/** Blocks and uncles as JSON-RPC shows them. Field set and spelling follow go-ethereum, plus `totalDifficulty`. */
-import { bytesToHex, bytesToQuantity, toQuantity } from '../primitives/bytes.js'
-import type { JsonBytes } from '../primitives/jsonBytes.js'
-import { type RlpItem, rlpBytes, rlpLength, rlpList } from '../primitives/rlp.js'
-import type { Header } from './header.js'
+/**
+ * Blocks, headers and uncles as JSON-RPC shows them, written from the RLP of their headers: a header that is decoded
+ * first costs more than its text. Field set and spelling follow go-ethereum, plus `totalDifficulty`.
+ */
+import { ascii, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
+import { type RlpItem, rlpBytes, rlpEndAt, rlpLength, rlpList, rlpPayloadAt } from '../primitives/rlp.js'
 
 /** Members that a pending block has as null (specification, section 3). */
 export interface BlockIdentity {
   readonly hash: Uint8Array | null
-  /** Undefined: not known, shown as null. */
-  readonly totalDifficulty: bigint | undefined
+  /** Big-endian. Undefined: not known, shown as null. */
+  readonly totalDifficulty: Uint8Array | undefined
   /** RLP size of the whole block. */
   readonly size: number
 }
 
+/** Fields of a header in the order of its RLP: yellow paper 4.4, then what forks appended (header.ts names the EIPs). */
+const fields = [
+  'parentHash',
+  'sha3Uncles',
+  'miner',
+  'stateRoot',
+  'transactionsRoot',
+  'receiptsRoot',
+  'logsBloom',
+  'difficulty',
+  'number',
+  'gasLimit',
+  'gasUsed',
+  'timestamp',
+  'extraData',
+  'mixHash',
+  'nonce',
+  'baseFeePerGas',
+  'withdrawalsRoot',
+  'blobGasUsed',
+  'excessBlobGas',
+  'parentBeaconBlockRoot',
+  'requestsHash',
+] as const
+type Field = (typeof fields)[number]
+
+const fieldIndex = Object.fromEntries(fields.map((name, index) => [name, index])) as Record<Field, number>
+const quantities: ReadonlySet<Field> = new Set<Field>([
+  ...(['difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp'] as const),
+  ...(['baseFeePerGas', 'blobGasUsed', 'excessBlobGas'] as const),
+])
+/** What a pending block does not have yet. */
+const nullWhilePending: ReadonlySet<Field> = new Set<Field>(['logsBloom', 'nonce', 'number'])
+
+interface Member {
+  /** In a header's RLP. */
+  readonly index: number
+  /** `,"name":` */
+  readonly name: Uint8Array
+  readonly kind: 'quantity' | 'hex' | 'bloom'
+  readonly isNullWhilePending: boolean
+}
+
+/** Members in the order of their names, as go-ethereum has them, cut where those come that are no fields. */
+const beforeHash = membersOf(
+  ...(['baseFeePerGas', 'blobGasUsed', 'difficulty', 'excessBlobGas', 'extraData', 'gasLimit'] as const),
+  'gasUsed',
+)
+const beforeSize = membersOf(
+  ...(['logsBloom', 'miner', 'mixHash', 'nonce', 'number', 'parentBeaconBlockRoot', 'parentHash'] as const),
+  ...(['receiptsRoot', 'requestsHash', 'sha3Uncles'] as const),
+)
+const afterSize = membersOf('stateRoot', 'timestamp')
+const rootOfTransactions = membersOf('transactionsRoot')
+const rootOfWithdrawals = membersOf('withdrawalsRoot')
+
+const names = memberNames(
+  ...(['hash', 'size', 'totalDifficulty', 'withdrawals'] as const),
+  ...(['index', 'validatorIndex', 'address', 'amount'] as const),
+)
+const nullText = ascii('null')
+const unclesStart = ascii(',"uncles":[')
+const transactionsStart = ascii(',"transactions":[')
+const openBrace = ascii('{')
+const closeBrace = ascii('}')
+const openBracket = ascii('[')
+const closeBracket = ascii(']')
+const comma = ascii(',')
+
+function membersOf(...of: readonly Field[]): readonly Member[] {
+  return of.map((field) => ({
+    index: fieldIndex[field],
+    name: ascii(`,"${field}":`),
+    kind: field === 'logsBloom' ? 'bloom' : quantities.has(field) ? 'quantity' : 'hex',
+    isNullWhilePending: nullWhilePending.has(field),
+  }))
+}
+
+/** Payloads of the header's fields that is written at the moment: where each begins and ends. */
+const bounds = new Int32Array(2 * fields.length)
+let fieldCount = 0
+
+/** Finds the fields of a header that was found well-formed before. */
+function findFields(rlp: Uint8Array): void {
+  fieldCount = 0
+  for (let at = rlpPayloadAt(rlp, 0); at < rlp.length; fieldCount++) {
+    const end = rlpEndAt(rlp, at)
+    bounds[2 * fieldCount] = rlpPayloadAt(rlp, at)
+    bounds[2 * fieldCount + 1] = end
+    at = end
+  }
+}
+
+/** Writes those of the members that the header has; the very first of an object without its comma. */
+function writeMembers(
+  json: JsonBytes,
+  rlp: Uint8Array,
+  members: readonly Member[],
+  isPending: boolean,
+  isFirst = false,
+): void {
+  let first = isFirst
+  for (const { index, name, kind, isNullWhilePending } of members) {
+    if (index >= fieldCount) continue
+    json.raw(first ? name.subarray(1) : name)
+    first = false
+    const start = bounds[2 * index] as number
+    const end = bounds[2 * index + 1] as number
+    if (isPending && isNullWhilePending) json.raw(nullText)
+    else if (kind === 'quantity') json.quantityOf(rlp, start, end)
+    else if (kind === 'bloom') json.sparseHex(rlp, start, end)
+    else json.hex(rlp, start, end)
+  }
+}
+
 /**
- * Members of a header in the order of their names, as go-ethereum has them, without braces: those before and those
- * after the place where a block has `transactions`. Without `size` it is a header object, which has no
- * `totalDifficulty` either.
+ * Writes the members before the place where a block has `transactions`. Without `size` it is a header object, which
+ * has no `totalDifficulty` either.
  */
-function headerMembers(
-  header: Header,
+function writeStart(
+  json: JsonBytes,
+  rlp: Uint8Array,
   hash: Uint8Array | null,
   size?: Omit<BlockIdentity, 'hash'>,
-): readonly [before: string, rootOfTransactions: string, after: string] {
+): void {
   const isPending = hash === null
-  const quantity = (name: string, value: bigint | undefined) =>
-    value === undefined ? '' : `"${name}":"${toQuantity(value)}",`
-  const hex = (name: string, bytes: Uint8Array | undefined) =>
-    bytes === undefined ? '' : `"${name}":"${bytesToHex(bytes)}",`
-  const before =
-    quantity('baseFeePerGas', header.baseFeePerGas) +
-    quantity('blobGasUsed', header.blobGasUsed) +
-    `"difficulty":"${toQuantity(header.difficulty)}",` +
-    quantity('excessBlobGas', header.excessBlobGas) +
-    `"extraData":"${bytesToHex(header.extraData)}"` +
-    `,"gasLimit":"${toQuantity(header.gasLimit)}","gasUsed":"${toQuantity(header.gasUsed)}"` +
-    `,"hash":${isPending ? 'null' : `"${bytesToHex(hash)}"`}` +
-    `,"logsBloom":${isPending ? 'null' : `"${bytesToHex(header.logsBloom)}"`}` +
-    `,"miner":"${bytesToHex(header.miner)}","mixHash":"${bytesToHex(header.mixHash)}"` +
-    `,"nonce":${isPending ? 'null' : `"${bytesToHex(header.nonce)}"`}` +
-    `,"number":${isPending ? 'null' : `"${toQuantity(header.number)}"`},` +
-    hex('parentBeaconBlockRoot', header.parentBeaconBlockRoot) +
-    `"parentHash":"${bytesToHex(header.parentHash)}","receiptsRoot":"${bytesToHex(header.receiptsRoot)}",` +
-    hex('requestsHash', header.requestsHash) +
-    `"sha3Uncles":"${bytesToHex(header.unclesHash)}"` +
-    (size === undefined ? '' : `,"size":"${toQuantity(size.size)}"`) +
-    `,"stateRoot":"${bytesToHex(header.stateRoot)}","timestamp":"${toQuantity(header.timestamp)}"` +
-    (size === undefined ? '' : `,"totalDifficulty":${quantityOrNull(size.totalDifficulty)}`)
-  const { withdrawalsRoot } = header
-  const after = withdrawalsRoot === undefined ? '' : `,"withdrawalsRoot":"${bytesToHex(withdrawalsRoot)}"`
-  return [before, `,"transactionsRoot":"${bytesToHex(header.transactionsRoot)}"`, after]
+  findFields(rlp)
+  json.raw(openBrace)
+  writeMembers(json, rlp, beforeHash, isPending, true)
+  json.raw(names.hash)
+  if (isPending) json.raw(nullText)
+  else json.hex(hash)
+  writeMembers(json, rlp, beforeSize, isPending)
+  if (size !== undefined) {
+    json.raw(names.size)
+    json.quantity(size.size)
+  }
+  writeMembers(json, rlp, afterSize, isPending)
+  if (size === undefined) return
+  json.raw(names.totalDifficulty)
+  const { totalDifficulty } = size
+  if (totalDifficulty === undefined) json.raw(nullText)
+  else json.quantityOf(totalDifficulty, 0, totalDifficulty.length)
 }
 
-function quantityOrNull(value: bigint | undefined): string {
-  return value === undefined ? 'null' : `"${toQuantity(value)}"`
+/** Writes a header object; `hash` is null for the pending block. */
+export function writeHeader(json: JsonBytes, rlp: Uint8Array, hash: Uint8Array | null): void {
+  writeStart(json, rlp, hash)
+  writeMembers(json, rlp, rootOfTransactions, hash === null)
+  writeMembers(json, rlp, rootOfWithdrawals, hash === null)
+  json.raw(closeBrace)
 }
 
-/** A header object; `hash` is null for the pending block. */
-export function headerJson(header: Header, hash: Uint8Array | null): string {
-  return `{${headerMembers(header, hash).join('')}}`
-}
-
-/** Writes a block object. `writeTransactions` writes what stands in their array: objects, or hashes. */
+/**
+ * Writes a block object from its header's RLP. `writeTransactions` writes what stands in their array: objects, or
+ * hashes.
+ */
 export function writeBlock(
   json: JsonBytes,
-  header: Header,
+  rlp: Uint8Array,
   identity: BlockIdentity,
   writeTransactions: () => void,
   uncleHashes: readonly Uint8Array[],
   withdrawals: readonly RlpItem[] | undefined,
 ): void {
-  const uncles = uncleHashes.map((hash) => `"${bytesToHex(hash)}"`).join(',')
-  const [before, root, after] = headerMembers(header, identity.hash, identity)
-  const listed =
-    withdrawals === undefined ? '' : `,"withdrawals":[${withdrawals.map(withdrawalJson).join(',')}]`
-  json.text(`{${before},"transactions":[`)
+  const isPending = identity.hash === null
+  writeStart(json, rlp, identity.hash, identity)
+  json.raw(transactionsStart)
   writeTransactions()
-  json.text(`]${root},"uncles":[${uncles}]${listed}${after}}`)
+  json.raw(closeBracket)
+  writeMembers(json, rlp, rootOfTransactions, isPending)
+  writeUncles(json, uncleHashes)
+  if (withdrawals !== undefined) {
+    json.raw(names.withdrawals)
+    json.raw(openBracket)
+    withdrawals.forEach((item, index) => {
+      if (index > 0) json.raw(comma)
+      writeWithdrawal(json, item)
+    })
+    json.raw(closeBracket)
+  }
+  writeMembers(json, rlp, rootOfWithdrawals, isPending)
+  json.raw(closeBrace)
 }
 
-/** An uncle object: a block without transactions, whose own uncles are nowhere kept. */
-export function uncleJson(
-  header: Header,
-  headerRlp: Uint8Array,
-  hash: Uint8Array,
-  totalDifficulty: bigint | undefined,
-): string {
-  const [before, root, after] = headerMembers(header, hash, {
-    totalDifficulty,
-    size: bareBlockSize(headerRlp),
+function writeUncles(json: JsonBytes, hashes: readonly Uint8Array[]): void {
+  json.raw(unclesStart)
+  hashes.forEach((hash, index) => {
+    if (index > 0) json.raw(comma)
+    json.hex(hash)
   })
-  return `{${before}${root},"uncles":[]${after}}`
+  json.raw(closeBracket)
+}
+
+/** Writes an uncle object: a block without transactions, whose own uncles are nowhere kept. */
+export function writeUncle(
+  json: JsonBytes,
+  rlp: Uint8Array,
+  hash: Uint8Array,
+  totalDifficulty: Uint8Array | undefined,
+): void {
+  writeStart(json, rlp, hash, { totalDifficulty, size: bareBlockSize(rlp) })
+  writeMembers(json, rlp, rootOfTransactions, false)
+  writeUncles(json, [])
+  writeMembers(json, rlp, rootOfWithdrawals, false)
+  json.raw(closeBrace)
 }
 
 /** RLP size of a block with this header and nothing in its body but `withdrawals` empty lists more. */
@@ -98,15 +227,21 @@ export function bareBlockSize(headerRlp: Uint8Array, hasWithdrawals = false): nu
   return rlpLength(headerRlp.length + (hasWithdrawals ? 3 : 2))
 }
 
-function withdrawalJson(item: RlpItem): string {
+function writeWithdrawal(json: JsonBytes, item: RlpItem): void {
   const [index, validatorIndex, address, amount] = rlpList(item).map(rlpBytes) as [
     Uint8Array,
     Uint8Array,
     Uint8Array,
     Uint8Array,
   ]
-  return (
-    `{"index":"${bytesToQuantity(index)}","validatorIndex":"${bytesToQuantity(validatorIndex)}"` +
-    `,"address":"${bytesToHex(address)}","amount":"${bytesToQuantity(amount)}"}`
-  )
+  json.raw(openBrace)
+  json.raw(names.index.subarray(1))
+  json.quantityOf(index, 0, index.length)
+  json.raw(names.validatorIndex)
+  json.quantityOf(validatorIndex, 0, validatorIndex.length)
+  json.raw(names.address)
+  json.hex(address)
+  json.raw(names.amount)
+  json.quantityOf(amount, 0, amount.length)
+  json.raw(closeBrace)
 }

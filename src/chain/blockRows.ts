@@ -3,33 +3,85 @@ import { NotHeldError } from '../primitives/notHeld.js'
 import {
   encodeRlpListOfEncoded,
   type RlpSpan,
+  rlpEndAt,
   rlpLength,
   rlpListSpans,
+  rlpPayloadAt,
   rlpSpanAt,
 } from '../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
-import { decodeHeader, type Header } from './header.js'
+import { type BlockFacts, decodeHeader, type Header, readBlockFacts } from './header.js'
 
 import type { TransactionPosition } from './transactionJson.js'
 
-/** A block as the store holds it, taken apart as far as its JSON needs. */
-export interface BlockRows {
-  readonly hash: Hash32
-  readonly header: Header
-  /** The header's; a number where it fits into one. */
-  readonly baseFeePerGas: number | bigint | undefined
-  /** RLP list of transactions, uncles and, since Shanghai, withdrawals. */
-  readonly body: Uint8Array
-  /** Where transactions stand in the body: lists (legacy), or byte strings of type byte and list (EIP-2718). */
-  readonly transactions: readonly RlpSpan[]
-  /** Sender (20 bytes) ‖ hash (32 bytes) of each transaction. */
-  readonly senders: Uint8Array
-  /** Where the headers of uncles stand in the body. */
-  readonly uncles: readonly RlpSpan[]
-  /** Where the list of withdrawals stands in the body; undefined before Shanghai. */
-  readonly withdrawals: RlpSpan | undefined
+/** Bytes of `senders` for each transaction: its sender (20) and its hash (32). */
+const senderBytes = 52
+
+/**
+ * A block as the store holds it. Taken apart when it is first asked for: most answers need a part of it, and each
+ * costs as much as a read.
+ */
+export class BlockRows {
   /** RLP size of the whole block. */
   readonly size: number
+  readonly transactionCount: number
+  #header: Header | undefined
+  #facts: BlockFacts | undefined
+  #transactions: readonly RlpSpan[] | undefined
+
+  /**
+   * `body` is the RLP list of transactions, uncles and, since Shanghai, withdrawals; `senders` holds sender (20 bytes)
+   * ‖ hash (32 bytes) of each transaction.
+   */
+  constructor(
+    readonly hash: Hash32,
+    readonly headerRlp: Uint8Array,
+    readonly body: Uint8Array,
+    readonly senders: Uint8Array,
+  ) {
+    this.size = rlpLength(headerRlp.length + body.length - rlpPayloadAt(body, 0))
+    this.transactionCount = senders.length / senderBytes
+  }
+
+  get header(): Header {
+    this.#header ??= decodeHeader(this.headerRlp)
+    return this.#header
+  }
+
+  get facts(): BlockFacts {
+    this.#facts ??= readBlockFacts(this.headerRlp)
+    return this.#facts
+  }
+
+  /** Where transactions stand in the body: lists (legacy), or byte strings of type byte and list (EIP-2718). */
+  get transactions(): readonly RlpSpan[] {
+    this.#transactions ??= rlpListSpans(this.body, rlpSpanAt(this.body, rlpPayloadAt(this.body, 0)))
+    return this.#transactions
+  }
+
+  /** Where one of {@link transactions} stands; undefined beyond the last. */
+  transactionAt(index: number): RlpSpan | undefined {
+    if (index >= this.transactionCount) return undefined
+    if (this.#transactions !== undefined) return this.#transactions[index]
+    let at = rlpPayloadAt(this.body, rlpPayloadAt(this.body, 0))
+    for (let before = 0; before < index; before++) at = rlpEndAt(this.body, at)
+    return rlpSpanAt(this.body, at)
+  }
+
+  /** Where the headers of uncles stand in the body. */
+  get uncles(): readonly RlpSpan[] {
+    return rlpListSpans(this.body, rlpSpanAt(this.body, this.#unclesAt))
+  }
+
+  /** Where the list of withdrawals stands in the body; undefined before Shanghai. */
+  get withdrawals(): RlpSpan | undefined {
+    const at = rlpEndAt(this.body, this.#unclesAt)
+    return at < this.body.length ? rlpSpanAt(this.body, at) : undefined
+  }
+
+  get #unclesAt(): number {
+    return rlpEndAt(this.body, rlpPayloadAt(this.body, 0))
+  }
 }
 
 /** Reads a block; undefined where it is not known. Throws NotHeldError where only a part of it is held. */
@@ -39,26 +91,7 @@ export function readBlockRows(store: ChainRows, hash: Hash32): BlockRows | undef
   const body = store.readBody(hash)
   const senders = store.readSenders(hash)
   if (body === undefined || senders === undefined) throw new NotHeldError({ kind: 'body', hash })
-  const bodySpan = rlpSpanAt(body, 0)
-  const [transactions, uncles, withdrawals] = rlpListSpans(body, bodySpan) as [
-    RlpSpan,
-    RlpSpan,
-    RlpSpan | undefined,
-  ]
-  const header = decodeHeader(headerRlp)
-  const { baseFeePerGas } = header
-  const isSmall = baseFeePerGas !== undefined && baseFeePerGas < 2 ** 48
-  return {
-    hash,
-    header,
-    baseFeePerGas: isSmall ? Number(baseFeePerGas) : baseFeePerGas,
-    body,
-    transactions: rlpListSpans(body, transactions),
-    senders,
-    uncles: rlpListSpans(body, uncles),
-    withdrawals,
-    size: rlpLength(headerRlp.length + bodySpan.end - bodySpan.payload),
-  }
+  return new BlockRows(hash, headerRlp, body, senders)
 }
 
 /**
@@ -105,8 +138,8 @@ export class BlockRowsReader {
   }
 }
 
-function bytesOf({ body, senders, transactions }: BlockRows): number {
-  return emptyBytes + body.length + senders.length + transactions.length * spanBytes
+function bytesOf({ body, senders, transactionCount }: BlockRows): number {
+  return emptyBytes + body.length + senders.length + transactionCount * spanBytes
 }
 
 /** A block's RLP: the list of its header and of what its body lists. */
@@ -116,20 +149,15 @@ export function blockRlp(header: Uint8Array, body: Uint8Array): Uint8Array {
 }
 
 /** A transaction as it is hashed: an RLP list, or a type byte and an RLP list (EIP-2718). */
-export function rawTransaction({ body, transactions }: BlockRows, index: number): Uint8Array | undefined {
-  const span = transactions[index]
+export function rawTransaction(rows: BlockRows, index: number): Uint8Array | undefined {
+  const { body } = rows
+  const span = rows.transactionAt(index)
   return span && body.subarray(span.isList ? span.start : span.payload, span.end)
 }
 
 /** Where transaction `index` of a block stands. */
 export function transactionPosition(rows: BlockRows, index: number): TransactionPosition {
-  const { hash, header, baseFeePerGas, senders } = rows
-  return {
-    blockHash: hash,
-    blockNumber: header.number,
-    timestamp: header.timestamp,
-    baseFeePerGas,
-    index,
-    senders,
-  }
+  const { hash, facts, senders } = rows
+  const { number, timestamp, baseFeePerGas } = facts
+  return { blockHash: hash, blockNumber: number, timestamp, baseFeePerGas, index, senders }
 }

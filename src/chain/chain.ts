@@ -3,7 +3,7 @@
  * of blocks, transactions, uncles and receipts. Reads the store through its reader and writes nothing; state is
  * another room's.
  */
-import { bytesToBigInt, equalBytes, type Hash32, mapKey } from '../primitives/bytes.js'
+import { bytesToBigInt, equalBytes, type Hash32, mapKey, toMinimalBytes } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
 import { keccak256 } from '../primitives/keccak.js'
@@ -12,7 +12,7 @@ import { decodeRlpList, type RlpSpan } from '../primitives/rlp.js'
 import type { ChainIdentity, ChainRows, TransactionLocation } from '../store/chainRows.js'
 import { AnswerCache } from './answerCache.js'
 import type { BlockId } from './blockId.js'
-import { bareBlockSize, headerJson, uncleJson, writeBlock } from './blockJson.js'
+import { bareBlockSize, writeBlock, writeHeader, writeUncle } from './blockJson.js'
 import { type ExecutedBlock, writeReceiptAt, writeReceipts } from './blockReceipts.js'
 import { type BlockRows, BlockRowsReader, blockRlp, transactionPosition } from './blockRows.js'
 import { type ChainCursor, type ChainStep, nextStep } from './chainSteps.js'
@@ -153,7 +153,7 @@ export class Chain {
   /** One transaction object of a known block; undefined for an index beyond its last. */
   transactionJson(hash: Hash32, index: number): Uint8Array | undefined {
     const rows = this.rows.read(hash)
-    const span = rows?.transactions[index]
+    const span = rows?.transactionAt(index)
     if (rows === undefined || span === undefined) return undefined
     const transaction = readTransaction(rows.body, span)
     return this.render((json) => writeTransaction(json, transaction, transactionPosition(rows, index)))
@@ -213,14 +213,14 @@ export class Chain {
   }
 
   /** The header object of a known block. */
-  headerJson(hash: Hash32): string | undefined {
-    const header = this.readHeader(hash)
-    return header && headerJson(header, hash)
+  headerJson(hash: Hash32): Uint8Array | undefined {
+    const header = this.store.readHeader(hash)
+    return header && this.render((json) => writeHeader(json, header, hash))
   }
 
   /** The header object of the pending block on top of `head`. */
-  pendingHeaderJson(head: Head = this.current): string {
-    return headerJson(this.pendingHeader(head), null)
+  pendingHeaderJson(head: Head = this.current): Uint8Array {
+    return this.render((json) => writeHeader(json, encodeHeader(this.pendingHeader(head)), null))
   }
 
   /** The header of the empty block on top of `head`. */
@@ -264,7 +264,7 @@ export class Chain {
   }
 
   /** One uncle of a known block; undefined for an index beyond its last. */
-  uncleJson(hash: Hash32, index: number): string | undefined {
+  uncleJson(hash: Hash32, index: number): Uint8Array | undefined {
     const rows = this.rows.read(hash)
     const span = rows?.uncles[index]
     if (rows === undefined || span === undefined) return undefined
@@ -272,8 +272,8 @@ export class Chain {
     const header = decodeHeader(headerRlp)
     // An uncle's parent is an ancestor of the block that names it, so its total difficulty is known.
     const parentTotal = this.totalDifficulty(header.parentHash)
-    const totalDifficulty = parentTotal === undefined ? undefined : parentTotal + header.difficulty
-    return uncleJson(header, headerRlp, headerHash(headerRlp), totalDifficulty)
+    const total = parentTotal === undefined ? undefined : toMinimalBytes(parentTotal + header.difficulty)
+    return this.render((json) => writeUncle(json, headerRlp, headerHash(headerRlp), total))
   }
 
   /**
@@ -329,31 +329,35 @@ export class Chain {
   private renderBlock(hash: Hash32, isFull: boolean): Uint8Array | undefined {
     const rows = this.rows.read(hash)
     if (rows === undefined) return undefined
-    const { header, body, transactions, senders, size } = rows
+    const { headerRlp, body, senders, size } = rows
     const uncleHashes = rows.uncles.map(({ start, end }) => keccak256(body.subarray(start, end)))
     const withdrawals =
       rows.withdrawals && decodeRlpList(body.subarray(rows.withdrawals.start, rows.withdrawals.end))
-    const identity = { hash, totalDifficulty: this.totalDifficulty(hash), size }
+    const identity = { hash, totalDifficulty: this.store.readTotalDifficulty(hash), size }
     return this.render((json) => {
       const writeTransactions = (): void => {
-        for (let index = 0; index < transactions.length; index++) {
+        for (let index = 0; index < rows.transactionCount; index++) {
           if (index > 0) json.text(',')
-          const span = transactions[index] as RlpSpan
-          if (isFull) writeTransaction(json, readTransaction(body, span), transactionPosition(rows, index))
-          else json.hex(senders, index * 52 + 20, index * 52 + 52)
+          if (!isFull) json.hex(senders, index * 52 + 20, index * 52 + 52)
+          else {
+            const transaction = readTransaction(body, rows.transactions[index] as RlpSpan)
+            writeTransaction(json, transaction, transactionPosition(rows, index))
+          }
         }
       }
-      writeBlock(json, header, identity, writeTransactions, uncleHashes, withdrawals)
+      writeBlock(json, headerRlp, identity, writeTransactions, uncleHashes, withdrawals)
     })
   }
 
   private renderPendingBlock(head: Head): Uint8Array {
-    const header = this.pendingHeader(head)
-    const totalDifficulty = (this.totalDifficulty(head.hash) ?? 0n) + header.difficulty
+    const parentTotal = this.totalDifficulty(head.hash) ?? 0n
+    const header = buildPendingHeader(head.header, head.hash, this.schedule, parentTotal)
+    const rlp = encodeHeader(header)
+    const totalDifficulty = toMinimalBytes(parentTotal + header.difficulty)
     const withdrawals = header.withdrawalsRoot === undefined ? undefined : []
-    const size = bareBlockSize(encodeHeader(header), withdrawals !== undefined)
+    const size = bareBlockSize(rlp, withdrawals !== undefined)
     return this.render((json) =>
-      writeBlock(json, header, { hash: null, totalDifficulty, size }, () => {}, [], withdrawals),
+      writeBlock(json, rlp, { hash: null, totalDifficulty, size }, () => {}, [], withdrawals),
     )
   }
 

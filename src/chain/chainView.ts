@@ -63,7 +63,7 @@ export class ChainView {
   }
 
   /** See {@link Chain.uncleJson}. */
-  uncleJson(hash: Hash32, index: number): string | undefined {
+  uncleJson(hash: Hash32, index: number): Uint8Array | undefined {
     return this.chain.uncleJson(hash, index)
   }
 
@@ -78,12 +78,12 @@ export class ChainView {
   }
 
   /** See {@link Chain.headerJson}. */
-  headerJson(hash: Hash32): string | undefined {
+  headerJson(hash: Hash32): Uint8Array | undefined {
     return this.chain.headerJson(hash)
   }
 
   /** See {@link Chain.pendingHeaderJson}. */
-  pendingHeaderJson(): string {
+  pendingHeaderJson(): Uint8Array {
     return this.chain.pendingHeaderJson(this.head)
   }
 

@@ -10,7 +10,7 @@ import { NotHeldError } from '../primitives/notHeld.js'
 import { rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../primitives/rlp.js'
 import type { BlockName, ChainRows } from '../store/chainRows.js'
 import { receiptLogsAt } from '../store/logKeys.js'
-import { decodeHeader, readTimestamp } from './header.js'
+import { decodeHeader, readBlockFacts } from './header.js'
 import { LogBlocks } from './logBlocks.js'
 import { type LogCriteria, LogFilter } from './logFilter.js'
 import { blockMembers, type LogPosition, writeLog } from './logJson.js'
@@ -168,7 +168,10 @@ class LogWriter {
           senders ??= this.#readSenders(hash)
           members ??= blockMembers({
             hash,
-            header: { number: block.number, timestamp: readTimestamp(readHeader(this.#rows, hash)) },
+            header: {
+              number: block.number,
+              timestamp: readBlockFacts(readHeader(this.#rows, hash)).timestamp,
+            },
           })
           position ??= { senders, index } satisfies LogPosition
           if (this.#count++ > 0) this.#json.text(',')

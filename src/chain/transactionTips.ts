@@ -6,7 +6,7 @@ import { readReceipt } from './logJson.js'
 import { effectiveGasPrice, readTransaction } from './transactionJson.js'
 
 /** Wei per gas that each transaction of a block gives beyond the base fee, in their order. */
-export function transactionTips({ body, baseFeePerGas, transactions }: BlockRows): bigint[] {
+export function transactionTips({ body, facts: { baseFeePerGas }, transactions }: BlockRows): bigint[] {
   const baseFee = BigInt(baseFeePerGas ?? 0)
   return transactions.map(
     (span) => BigInt(effectiveGasPrice(readTransaction(body, span), baseFeePerGas)) - baseFee,
