@@ -65,8 +65,10 @@ t.test('a body is read once for all transactions of its block, and its uncles ar
 t.test('the pending block is written once for each head', async (t) => {
   const { chain, counts } = openCounted(t)
   const first = chain.pendingBlockJson()
+  const { totalDifficulties } = counts
+  t.ok(totalDifficulties > 0)
   t.equal(chain.pendingBlockJson(), first)
-  t.equal(counts.totalDifficulties, 1)
+  t.equal(counts.totalDifficulties, totalDifficulties)
   const parent = chain.resolve({ kind: 'number', number: headBlock.number - 1 }, 0)
   const other = parent && chain.readHeadAt(parent.hash)
   t.not(other && Buffer.from(chain.pendingBlockJson(other)).equals(first), true, 'another head has its own')
