@@ -19,7 +19,8 @@ t.test('received, over a restart, until it is too old', async (t) => {
   t.strictSame(await second.status(hash), received)
   t.strictSame((await second.call(method, { transaction_hash: hash })).result, received)
   await second.stop()
-  const short = await startRollup(t, { queue: { ageMsMax: 1_000, retentionMs: 2_000 } }, folder)
+  const ageMsMax = 1_000
+  const short = await startRollup(t, { queue: { ageMsMax, retentionMs: 3_600_000 } }, folder)
   const expired = await waitFor('its expiry', async () => {
     const answer = await short.call(method, [hash])
     return answer.result?.queue_status === 'REJECTED' && answer.result
@@ -29,7 +30,9 @@ t.test('received, over a restart, until it is too old', async (t) => {
     failure_reason: 'expired: no word of the sequencer within 1 s',
     queue_status: 'REJECTED',
   })
-  await waitFor('its removal', async () => (await short.call(method, [hash])).error?.code === 29)
+  await short.stop()
+  const last = await startRollup(t, { queue: { ageMsMax, retentionMs: 2_000 } }, folder)
+  await waitFor('its removal', async () => (await last.call(method, [hash])).error?.code === 29)
 })
 
 const sequencer = await startSequencer(t)
