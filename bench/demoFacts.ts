@@ -22,6 +22,7 @@ interface Sights {
   readonly contracts: readonly Named[]
   readonly slots: readonly { readonly address: string; readonly slot: string }[]
   readonly blocks: readonly Block[]
+  readonly transactions: readonly { readonly hash: string }[]
   readonly head: { readonly number: number; readonly stateRoot: string }
 }
 
@@ -39,6 +40,7 @@ export function addressOf(name: string): string {
 }
 
 export const slots = sights.slots
+export const transactionHashes = sights.transactions.map(({ hash }) => hash)
 export const headNumber = sights.head.number
 export const headStateRoot = sights.head.stateRoot
 export const fullBlock = found(

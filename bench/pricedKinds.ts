@@ -7,6 +7,7 @@ import {
   headNumber,
   slots,
   smallBlock,
+  transactionHashes,
   uncleBlock,
   word,
 } from './demoFacts.js'
@@ -52,10 +53,53 @@ function asked(name: string, params: (n: number) => readonly unknown[], what = '
   return { name: what === '' ? name : `${name}, ${what}`, question: (n) => rpc(name, params(n)) }
 }
 
+const withoutParameters = [
+  ...['eth_chainId', 'eth_syncing', 'net_version', 'web3_clientVersion', 'eth_accounts', 'eth_mining'],
+  ...['eth_hashrate', 'eth_capabilities', 'eth_config', 'net_listening', 'net_peerCount', 'rpc_modules'],
+  ...['rpc_discover', 'debug_getBadBlocks', 'eth_baseFee', 'eth_blobBaseFee', 'eth_gasPrice'],
+  'eth_maxPriorityFeePerGas',
+]
+const ofAccounts = ['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode', 'eth_getAccount']
+const ofTransactions = [
+  ...['eth_getTransactionByHash', 'eth_getTransactionReceipt', 'eth_getRawTransactionByHash'],
+  'debug_getRawTransaction',
+]
+const ofBlocks = [
+  ...['eth_getHeaderByNumber', 'eth_getBlockTransactionCountByNumber', 'eth_getUncleCountByBlockNumber'],
+  ...['debug_getRawHeader', 'debug_getRawBlock', 'debug_getRawReceipts'],
+]
+const ofBlockHashes = [
+  ...['eth_getHeaderByHash', 'eth_getBlockTransactionCountByHash', 'eth_getUncleCountByBlockHash'],
+]
+
 /** The first is what a unit is: a read that is answered from memory. */
 export const pricedKinds: readonly PricedKind[] = [
   asked('eth_blockNumber', () => []),
-  ...['eth_chainId', 'eth_syncing', 'net_version', 'web3_clientVersion'].map((name) => asked(name, () => [])),
+  ...withoutParameters.map((name) => asked(name, () => [])),
+  ...ofAccounts.map((name) => asked(name, (n) => [tide, someBlock(n)])),
+  ...ofTransactions.map((name) => asked(name, (n) => [transactionHashes[n % transactionHashes.length]])),
+  ...ofBlocks.map((name) => asked(name, () => [full])),
+  ...ofBlockHashes.map((name) => asked(name, () => [fullBlock.hash])),
+  asked('eth_getRawTransactionByBlockNumberAndIndex', (n) => [full, blockTag(n % fullBlock.transactions)]),
+  asked('eth_getRawTransactionByBlockHashAndIndex', (n) => [
+    fullBlock.hash,
+    blockTag(n % fullBlock.transactions),
+  ]),
+  asked('eth_getUncleByBlockHashAndIndex', () => [uncleBlock.hash, '0x0']),
+  asked('eth_getTransactionBySenderAndNonce', (n) => [bea, blockTag(n % 20)]),
+  asked('eth_getStorageValues', (n) => [{ [tide]: words(n, 1) }, someBlock(n)], '1 key'),
+  asked('eth_getStorageValues', (n) => [{ [tide]: words(n, 1_024) }, someBlock(n)], '1,024 keys'),
+  asked('eth_feeHistory', (n) => ['0x1', someBlock(n), [10, 50, 90]], '1 block'),
+  asked('eth_feeHistory', () => ['0x108', 'latest', [10, 50, 90]], '264 blocks'),
+  asked('eth_feeHistory', () => ['0x108', 'latest', []], '264 headers'),
+  asked('eth_getLogs', () => [{ fromBlock: full, toBlock: full }], '316 logs of a block'),
+  asked('eth_getLogs', () => [{ address: tide, fromBlock: 'earliest' }], 'all logs of a token'),
+  asked('tidegate_getLogs', () => [{ address: tide, fromBlock: 'earliest' }], 'the first page of a token'),
+  ...['eth_newFilter', 'eth_newBlockFilter', 'eth_newPendingTransactionFilter'].map((name) =>
+    asked(name, () => (name === 'eth_newFilter' ? [{ address: tide }] : [])),
+  ),
+  asked('web3_sha3', (n) => [word(n)], '32 bytes'),
+  asked('web3_sha3', () => [`0x${'5a'.repeat(2 ** 20)}`], '1 MiB'),
   asked('eth_getStorageAt', (n) => {
     const { address, slot } = slots[n % slots.length] as (typeof slots)[number]
     return [address, slot, someBlock(n)]

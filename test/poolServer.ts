@@ -65,7 +65,7 @@ export async function servePool(
     limits: { ...wideHttpLimits, closeMsMax: 100 },
     socketLimits: wideSocketLimits,
     cors: '*',
-    health: () => ({}),
+    pages: new Map(),
     logDefect,
   })
   const port = await server.listen()

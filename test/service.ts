@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { packageRoot } from '../src/primitives/packageRoot.js'
+import { checkResult } from './openRpc.js'
 import { inTime, once } from './until.js'
 
 /**
@@ -106,7 +107,9 @@ export async function startService(
     post,
     async call(method, params = []) {
       const { text } = await post('/', JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
-      return JSON.parse(text) as RpcAnswer
+      const answer = JSON.parse(text) as RpcAnswer
+      if (answer.error === undefined) checkResult(method, answer.result)
+      return answer
     },
     async stop() {
       if (child.exitCode === null && child.signalCode === null) {

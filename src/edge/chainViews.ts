@@ -20,7 +20,7 @@ import { NetworkStreams } from '../streams/networkStreams.js'
 export interface ChainViewsOptions
   extends Pick<
     Network,
-    'name' | 'jobs' | 'execution' | 'logBounds' | 'proofKeysMax' | 'layouts' | 'clientVersion'
+    'name' | 'jobs' | 'execution' | 'logBounds' | 'proofKeysMax' | 'layouts' | 'clientVersion' | 'openRpc'
   > {
   readonly chain: ChainOptions
   readonly proofCacheBytes: number
@@ -48,7 +48,8 @@ export class ChainViews implements NetworkViews<Network> {
 
   /** Throws OperatorError where the rows are of no chain, or of one that this version does not read. */
   constructor(rows: ChainRows, state: StateReader, options: ChainViewsOptions) {
-    const { name, jobs, execution, logBounds, proofKeysMax, layouts, clientVersion, networkId } = options
+    const { name, jobs, execution, logBounds, proofKeysMax, layouts, clientVersion, openRpc, networkId } =
+      options
     this.chain = new Chain(rows, options.chain)
     const { replayBlocksMax } = options
     this.streams = new NetworkStreams(this.chain, { replayBlocksMax }, options.reportDefect)
@@ -68,6 +69,7 @@ export class ChainViews implements NetworkViews<Network> {
       layouts,
       networkId: String(networkId ?? this.chain.identity.networkId),
       clientVersion,
+      openRpc,
     }
     this.#current = this.#headView()
   }

@@ -13,9 +13,11 @@ import { redactKeys } from '../access/keyText.js'
 import type { Meter } from '../access/meter.js'
 import type { Config } from '../config/config.js'
 import type { NetworkJobs } from '../pool/jobs.js'
+import type { AnswerBody } from '../rpc/answer.js'
 import { anonymousId } from '../rpc/caller.js'
 import { createDispatcher, type DispatchLimits } from '../rpc/dispatch.js'
 import type { Network } from '../rpc/network.js'
+import { renderOpenRpc } from '../rpc/openRpc.js'
 import { type FilterService, PolledFilters } from '../rpc/polledFilters.js'
 import { methods } from '../rpc/registry.js'
 import type { RollupNetwork } from '../rpc/rollupNetwork.js'
@@ -66,6 +68,7 @@ export interface Edge {
 /** Opens the networks; throws OperatorError where one is not usable. The server does not listen yet. */
 export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const { config } = options
+  const openRpc = Buffer.from(renderOpenRpc(options.clientVersion))
   const networks: OpenNetwork[] = []
   const logDefect = defectLog(options.log)
   const close = async () => {
@@ -89,6 +92,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
           proofKeysMax: config.limits.proofKeysMax,
           replayBlocksMax: config.limits.replayBlocksMax,
           clientVersion: options.clientVersion,
+          openRpc,
           jobs: options.jobsOf(network.name),
           gasCapBlocks: config.limits.executionGasBlocks,
           layouts: options.layouts.get(network.name) ?? new Map(),
@@ -97,7 +101,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
         }),
       )
     }
-    return { networks, server: createServer(options, networks, logDefect), close }
+    return { networks, server: createServer(options, networks, openRpc, logDefect), close }
   } catch (error) {
     await close()
     throw error
@@ -119,6 +123,7 @@ function share(bytes: number, parts: number): number {
 function createServer(
   options: EdgeOptions,
   networks: readonly OpenNetwork[],
+  openRpc: Uint8Array,
   logDefect: DefectLog,
 ): HttpServer {
   const { config, rollups, ring, meter, log, shared } = options
@@ -173,7 +178,10 @@ function createServer(
       },
     },
     cors: config.cors.origins.includes('*') ? '*' : config.cors.origins,
-    health: () => readHealth(networks, rollups),
+    pages: new Map<string, () => AnswerBody | Promise<AnswerBody>>([
+      ['/health', () => readHealth(networks, rollups)],
+      ['/openrpc.json', () => [openRpc]],
+    ]),
     logDefect,
     logRefused: (refused) => log.debug(refused, 'request refused'),
   }
@@ -223,7 +231,7 @@ function createRoutes(
 function readHealth(
   networks: readonly OpenNetwork[],
   rollups: readonly EdgeRollup[],
-): object | Promise<object> {
+): string | Promise<string> {
   const ofNetworks = networks.map(({ name, current, isReadable, hasSourceFailed }) => [
     name,
     {
@@ -235,10 +243,14 @@ function readHealth(
   ])
   const areWell = networks.every(({ isReadable, hasSourceFailed }) => isReadable && !hasSourceFailed)
   const ofRollups = rollups.map((rollup) => rollup.health())
-  const render = (found: readonly RollupHealth[]) => ({
-    status: areWell && found.every(({ isStoring }) => isStoring) ? 'ok' : 'failing',
-    networks: Object.fromEntries([...ofNetworks, ...rollups.map(({ name }, index) => [name, found[index]])]),
-  })
+  const render = (found: readonly RollupHealth[]) =>
+    JSON.stringify({
+      status: areWell && found.every(({ isStoring }) => isStoring) ? 'ok' : 'failing',
+      networks: Object.fromEntries([
+        ...ofNetworks,
+        ...rollups.map(({ name }, index) => [name, found[index]]),
+      ]),
+    })
   const isElsewhere = ofRollups.some((health) => health instanceof Promise)
   return isElsewhere ? Promise.all(ofRollups).then(render) : render(ofRollups as readonly RollupHealth[])
 }

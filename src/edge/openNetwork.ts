@@ -42,6 +42,7 @@ export interface OpenOptions {
   /** Blocks behind the head from which a subscription may resume. */
   readonly replayBlocksMax: number
   readonly clientVersion: string
+  readonly openRpc: Network['openRpc']
   readonly jobs: NetworkJobs
   /** Most gas of a call or estimate, in gas limits of the current block. */
   readonly gasCapBlocks: number

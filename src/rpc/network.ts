@@ -45,6 +45,8 @@ export interface Network extends RpcNetwork {
   readonly syncing: SyncProgress | undefined
   /** As `net_version` answers. */
   readonly networkId: string
+  /** The document that `rpc_discover` answers, JSON. */
+  readonly openRpc: Uint8Array
   /** `name/version/platform/runtime`, as `web3_clientVersion` answers. */
   readonly clientVersion: string
 }

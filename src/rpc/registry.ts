@@ -58,6 +58,7 @@ import { eth_unsubscribe } from './methods/eth_unsubscribe.js'
 import { net_listening } from './methods/net_listening.js'
 import { net_peerCount } from './methods/net_peerCount.js'
 import { net_version } from './methods/net_version.js'
+import { rpc_discover } from './methods/rpc_discover.js'
 import { rpc_modules } from './methods/rpc_modules.js'
 import { tidegate_getLogs } from './methods/tidegate_getLogs.js'
 import { tidegate_getMappingSlot } from './methods/tidegate_getMappingSlot.js'
@@ -128,6 +129,7 @@ export const methods = {
   net_listening,
   net_peerCount,
   net_version,
+  rpc_discover,
   rpc_modules,
   tidegate_getLogs,
   tidegate_getMappingSlot,

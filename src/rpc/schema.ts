@@ -15,6 +15,8 @@ export const addressSchema = hex('0x[0-9a-f]{40}', 'address')
 export const wordSchema = hex('0x[0-9a-f]{64}', 'storage word')
 const nonceSchema = hex('0x[0-9a-f]{16}', '8 bytes')
 const bloomSchema = hex('0x[0-9a-f]{512}', 'bloom')
+/** A felt of a rollup. */
+export const feltSchema = hex('0x(0|[1-9a-f][0-9a-f]{0,63})', 'felt')
 export const booleanSchema: Schema = { type: 'boolean' }
 export const textSchema: Schema = { type: 'string' }
 
@@ -47,7 +49,7 @@ export function mapSchema(title: string, key: Schema, value: Schema): Schema {
   return { type: 'object', title, propertyNames: key, additionalProperties: value }
 }
 
-const accessListSchema = listSchema(
+export const accessListSchema = listSchema(
   objectSchema('AccessListEntry', { address: addressSchema, storageKeys: listSchema(hashSchema) }),
 )
 

@@ -3,7 +3,7 @@
  * WebSockets share (websocket.ts). Does not own who may ask (admission.ts), calls (it asks an endpoint), configuration,
  * or the library that speaks HTTP (wire.ts).
  */
-import type { Answer } from '../rpc/answer.js'
+import type { Answer, AnswerBody } from '../rpc/answer.js'
 import { thrownToWireError } from '../rpc/wireErrors.js'
 import {
   Admission,
@@ -50,8 +50,8 @@ export interface HttpServerOptions extends AdmissionOptions {
   readonly limits: HttpLimits
   readonly socketLimits: SocketLimits
   readonly cors: CorsOrigins
-  /** The body of `GET /health`; it must be quick and neither throw nor reject. */
-  health(): object | Promise<object>
+  /** What GET answers, by its path, as JSON; each must be quick and neither throw nor reject. */
+  readonly pages: ReadonlyMap<string, () => AnswerBody | Promise<AnswerBody>>
   logRefused?(refused: RefusedRequest): void
   /** By which WebSockets are pinged and ended; monotonic. */
   readonly clockMs?: () => number
@@ -150,25 +150,28 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     void refusal.then((answer) => reply.send(answer, headers, true))
   }
 
-  function onHealth(head: RequestHead, reply: Reply): void {
-    const headers = cors.answer(head.origin)
-    const send = (health: object) => {
-      const answer: Answer = { status: 200, body: JSON.stringify(health), retryAfterMs: undefined }
-      reply.send(answer, headers, pool.isClosing)
-    }
-    const health = options.health()
-    if (!(health instanceof Promise)) return send(health)
+  function sendPage(
+    page: () => AnswerBody | Promise<AnswerBody>,
+    { origin }: RequestHead,
+    reply: Reply,
+  ): void {
+    const headers = cors.answer(origin)
+    const send = (body: AnswerBody) =>
+      reply.send({ status: 200, body, retryAfterMs: undefined }, headers, pool.isClosing)
+    const body = page()
+    if (!(body instanceof Promise)) return send(body)
     reply.wait()
-    void health.then(send)
+    void body.then(send)
   }
 
   function onOther(head: RequestHead, reply: Reply): void {
     const { path } = head
+    const isPage = options.pages.has(path)
     const isSocketPath = parseSocketPath(path) !== undefined
-    const isKnown = path === '/health' || parsePath(path) !== undefined
+    const isKnown = isPage || parsePath(path) !== undefined
     const answer = isSocketPath ? wrongTransport : isKnown ? wrongMethod : notFound
     const allow: ExtraHeaders =
-      answer !== wrongMethod ? [] : [['allow', path === '/health' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS']]
+      answer !== wrongMethod ? [] : [['allow', isPage ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS']]
     reject(head, reply, { answer, why: 'method' }, allow)
   }
 
@@ -176,11 +179,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const { method, path, doubt } = head
     if (doubt !== undefined) {
       options.logRefused?.({ status: 400, path: redactPath(path), why: doubt })
-      reply.refuse(refusal(400, -32600, doubt))
-    } else if (method === 'POST' && path !== '/health') {
+      return reply.refuse(refusal(400, -32600, doubt))
+    }
+    if (method === 'POST') {
       const refused = take(head, reply)
-      if (refused !== undefined) reject(head, reply, refused)
-    } else if (path === '/health' && (method === 'GET' || method === 'HEAD')) onHealth(head, reply)
+      if (refused !== undefined) options.pages.has(path) ? onOther(head, reply) : reject(head, reply, refused)
+      return
+    }
+    const page = method === 'GET' || method === 'HEAD' ? options.pages.get(path) : undefined
+    if (page !== undefined) sendPage(page, head, reply)
     else if (method === 'OPTIONS') reply.send(noContent, cors.preflight(head.origin), pool.isClosing)
     else onOther(head, reply)
   }

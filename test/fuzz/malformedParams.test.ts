@@ -89,6 +89,7 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   net_peerCount: [[]],
   web3_sha3: [['0x68656c6c6f']],
   rpc_modules: [[]],
+  rpc_discover: [[]],
   eth_blockNumber: [[]],
   eth_call: [[message, 'latest', overrides, blockOverrides]],
   eth_chainId: [[]],

@@ -46,6 +46,7 @@ const testOf: { readonly [M in MethodName | RollupMethodName]: string } = {
   net_peerCount: 'net_peerCount.test.ts',
   web3_sha3: 'web3_sha3.test.ts',
   rpc_modules: 'rpc_modules.test.ts',
+  rpc_discover: 'rpc_discover.test.ts',
   eth_blockNumber: 'eth_blockNumber.test.ts',
   eth_call: 'eth_call.test.ts',
   eth_chainId: 'eth_chainId.test.ts',

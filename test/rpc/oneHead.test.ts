@@ -57,6 +57,7 @@ t.test(
       proofKeysMax: limits.proofKeysMax,
       replayBlocksMax: limits.replayBlocksMax,
       clientVersion: 'test',
+      openRpc: new Uint8Array(0),
       jobs: { run: (name, args, owner) => gate.promise.then(() => jobs.run(name, args, owner)) },
       gasCapBlocks: limits.executionGasBlocks,
       layouts: new Map(),

@@ -81,6 +81,7 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   net_peerCount: undefined,
   web3_sha3: undefined,
   rpc_modules: undefined,
+  rpc_discover: undefined,
   eth_blockNumber: undefined,
   eth_call: (block) => [balanceOfBea, block],
   eth_chainId: undefined,

@@ -5,6 +5,7 @@ import { executionRequest } from '../executionJob.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { optional, stateBlockId } from '../params.js'
+import { bytesSchema } from '../schema.js'
 
 /**
  * What a message returns when it is executed on the state after a block, as go-ethereum answers. A revert is the
@@ -12,15 +13,18 @@ import { optional, stateBlockId } from '../params.js'
  */
 export const eth_call = defineMethod({
   name: 'eth_call',
+  summary: 'What a message returns that is executed on the state after a block',
   params: [
     callObject,
     stateBlockId,
     optional(stateOverrides, undefined),
     optional(blockOverrides, undefined),
   ],
+  paramNames: ['call', 'block', 'stateOverrides', 'blockOverrides'],
   cost: 'job',
   price: 100,
   memo: 'head',
+  result: bytesSchema,
   run(network: Network, [call, block, stateOverrides, blockOverrides], caller) {
     const request = executionRequest(network, { call, block, stateOverrides, blockOverrides })
     if (network.transfers.call(request)) return '"0x"'

@@ -4,6 +4,7 @@ import { executionRequest } from '../executionJob.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { optional, stateBlockId } from '../params.js'
+import { accessListSchema, objectSchema, quantitySchema, textSchema } from '../schema.js'
 import { faultToWireError } from '../wireErrors.js'
 
 /**
@@ -15,10 +16,17 @@ import { faultToWireError } from '../wireErrors.js'
  */
 export const eth_createAccessList = defineMethod({
   name: 'eth_createAccessList',
+  summary: 'Addresses and slots that a message touches, and the gas it uses with that list',
   params: [callObject, stateBlockId, optional(stateOverrides, undefined)],
+  paramNames: ['call', 'block', 'stateOverrides'],
   cost: 'job',
   price: 100,
   memo: 'head',
+  result: objectSchema(
+    'AccessList',
+    { accessList: accessListSchema, gasUsed: quantitySchema },
+    { error: textSchema },
+  ),
   async run(network: Network, [call, block, stateOverrides], caller) {
     const request = executionRequest(network, { call, block, stateOverrides })
     const { accessList, gasUsed, failure } = await network.jobs.run('accessList', request, caller)

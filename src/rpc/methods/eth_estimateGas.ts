@@ -4,14 +4,18 @@ import { executionRequest } from '../executionJob.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { optional, stateBlockId } from '../params.js'
+import { quantitySchema } from '../schema.js'
 
 /** The least gas with which a message succeeds on the state after a block. Specification, section 4. */
 export const eth_estimateGas = defineMethod({
   name: 'eth_estimateGas',
+  summary: 'Least gas with which a message succeeds',
   params: [callObject, stateBlockId, optional(stateOverrides, undefined)],
+  paramNames: ['call', 'block', 'stateOverrides'],
   cost: 'job',
   price: 100,
   memo: 'head',
+  result: quantitySchema,
   run(network: Network, [call, block, stateOverrides], caller) {
     // The pending block has the gas limit of the head.
     const gasDefault = network.chain.head.header.gasLimit

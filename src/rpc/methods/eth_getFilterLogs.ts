@@ -1,14 +1,18 @@
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { text } from '../params.js'
+import { listSchema, logSchema } from '../schema.js'
 
 /** All logs that a filter of eth_newFilter matches, as eth_getLogs answers them. */
 export const eth_getFilterLogs = defineMethod({
   name: 'eth_getFilterLogs',
+  summary: 'Logs that a filter lets pass',
   params: [text('a filter id')],
+  paramNames: ['filterId'],
   cost: 'job',
   // To begin with; what the search takes beyond is owed.
   price: 20,
   memo: 'never',
+  result: listSchema(logSchema),
   run: ({ filters }: Network, [id], caller, turnMsMax) => filters.logs(id, caller, turnMsMax),
 })

@@ -1,6 +1,7 @@
 import { countCriteria, findLogs, logQuery, toLogSearch, wholeLogs } from '../logQuery.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
+import { listSchema, logSchema } from '../schema.js'
 
 /**
  * The logs that a filter matches, in one block or a range of them, oldest first. go-ethereum's rules and faults; what
@@ -10,11 +11,14 @@ import type { Network } from '../network.js'
  */
 export const eth_getLogs = defineMethod({
   name: 'eth_getLogs',
+  summary: 'Logs that a filter lets pass, in a block or a range of blocks',
   params: [logQuery],
+  paramNames: ['filter'],
   cost: 'job',
   // To begin with; what the search takes beyond is owed.
   price: ([{ criteria }]) => 20 + countCriteria(criteria),
   memo: 'head',
+  result: listSchema(logSchema),
   run(network: Network, [query], caller, turnMsMax) {
     const search = toLogSearch(network.chain, query, 0)
     const { logBounds } = network

@@ -3,7 +3,29 @@ import type { ProofRequest } from '../../state/proof.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { address, list, stateBlockId, storageKeys } from '../params.js'
+import {
+  addressSchema,
+  bytesSchema,
+  hashSchema,
+  listSchema,
+  objectSchema,
+  quantitySchema,
+  textSchema,
+} from '../schema.js'
 import { stateBlock } from '../stateBlock.js'
+
+const proofNodes = listSchema(bytesSchema)
+const proofSchema = objectSchema('Proof', {
+  address: addressSchema,
+  accountProof: proofNodes,
+  balance: quantitySchema,
+  codeHash: hashSchema,
+  nonce: quantitySchema,
+  storageHash: hashSchema,
+  storageProof: listSchema(
+    objectSchema('StorageProof', { key: textSchema, value: quantitySchema, proof: proofNodes }),
+  ),
+})
 
 /**
  * An account and some of its slots after a block, with the trie nodes that prove them against the block's state
@@ -11,10 +33,13 @@ import { stateBlock } from '../stateBlock.js'
  */
 export const eth_getProof = defineMethod({
   name: 'eth_getProof',
+  summary: 'An account and up to 1,024 of its slots, with the trie nodes that prove them (EIP-1186)',
   params: [address, list('storage keys'), stateBlockId],
+  paramNames: ['address', 'storageKeys', 'block'],
   cost: 'job',
   price: ([, keys]) => 20 + keys.length,
   memo: 'head',
+  result: proofSchema,
   run({ chain, head, state, jobs, proofs, proofKeysMax }: Network, [account, written, id], caller) {
     const keys = storageKeys(proofKeysMax).decode(written, 1)
     const block = stateBlock(chain, id, 2)

@@ -1,6 +1,7 @@
 import { countCriteria, logQuery } from '../logQuery.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
+import { textSchema } from '../schema.js'
 
 /**
  * Makes a filter of logs to be polled with eth_getFilterChanges, which tells what comes from now on, and
@@ -9,10 +10,13 @@ import type { Network } from '../network.js'
  */
 export const eth_newFilter = defineMethod({
   name: 'eth_newFilter',
+  summary: 'Id of a filter of logs to be polled',
   params: [logQuery],
+  paramNames: ['filter'],
   cost: 'job',
   price: ([{ criteria }]) => 10 + countCriteria(criteria),
   memo: 'never',
+  result: textSchema,
   run({ filters }: Network, [query], caller) {
     const id = filters.create({ kind: 'logs', query }, caller)
     return id instanceof Promise ? id.then((settled) => `"${settled}"`) : `"${id}"`

@@ -3,6 +3,7 @@ import { bytesOfSubscription } from '../../streams/subscriberPool.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { anything, optional } from '../params.js'
+import { textSchema } from '../schema.js'
 import { countKeysOf, decodeSubscription } from '../subscriptionRequest.js'
 
 /**
@@ -14,12 +15,15 @@ import { countKeysOf, decodeSubscription } from '../subscriptionRequest.js'
  */
 export const eth_subscribe = defineMethod({
   name: 'eth_subscribe',
+  summary: 'Id of a subscription to `newHeads`, `logs` or `syncing`, over a WebSocket',
   // What may stand second depends on what stands first; and without a connection neither matters.
   params: [optional(anything, undefined), optional(anything, undefined)],
+  paramNames: ['kind', 'options'],
   cost: 'inline',
   // An address or topic takes 10 µs to read, to find a position in the index and to leave it again.
   price: (args) => 10 + countKeysOf(args),
   memo: 'never',
+  result: textSchema,
   run({ streams }: Network, args, caller) {
     const { subscriber } = caller
     if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })

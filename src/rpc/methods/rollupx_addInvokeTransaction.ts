@@ -4,6 +4,7 @@ import { waitForVerdict } from '../../rollup/verdict.js'
 import { defineMethod } from '../method.js'
 import type { RollupNetwork } from '../rollupNetwork.js'
 import { decodeTransaction, writtenTransaction } from '../rollupParams.js'
+import { feltSchema, objectSchema } from '../schema.js'
 
 /**
  * `(invoke_transaction)` → `{transaction_hash}`, of a transaction that is on disk and stays there until the sequencer
@@ -18,12 +19,14 @@ import { decodeTransaction, writtenTransaction } from '../rollupParams.js'
  */
 export const rollupx_addInvokeTransaction = defineMethod({
   name: 'rollupx_addInvokeTransaction',
+  summary: 'Hash of an invoke transaction, which is stored and sent to the sequencer',
   params: [writtenTransaction],
   paramNames: ['invoke_transaction'],
   byName: true,
   cost: 'job',
   price: 200,
   memo: 'never',
+  result: objectSchema('Submitted', { transaction_hash: feltSchema }),
   async run({ queue, invokeLimits, verdictMsMax }: RollupNetwork, [written], caller) {
     const transaction = decodeTransaction(written, invokeLimits, 0)
     queue.assertAcceptable(transaction)

@@ -1,14 +1,17 @@
 import { defineMethod } from '../method.js'
 import type { RollupNetwork } from '../rollupNetwork.js'
+import { feltSchema } from '../schema.js'
 
 /** The chain id that enters every hash, a felt. */
 export const rollupx_chainId = defineMethod({
   name: 'rollupx_chainId',
+  summary: 'Chain id that enters every hash',
   params: [],
   paramNames: [],
   byName: true,
   cost: 'inline',
   price: 1,
   memo: 'never',
+  result: feltSchema,
   run: ({ chainId }: RollupNetwork) => `"${chainId}"`,
 })

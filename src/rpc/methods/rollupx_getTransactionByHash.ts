@@ -6,12 +6,14 @@ import { transactionHash } from '../rollupParams.js'
 /** `(transaction_hash)` → a transaction that was submitted here, in the official shape, with its hash. */
 export const rollupx_getTransactionByHash = defineMethod({
   name: 'rollupx_getTransactionByHash',
+  summary: 'Transaction that was submitted here',
   params: [transactionHash],
   paramNames: ['transaction_hash'],
   byName: true,
   cost: 'inline',
   price: 5,
   memo: 'never',
+  result: { type: 'object', title: 'InvokeTransaction', required: ['transaction_hash'] },
   run({ queue }: RollupNetwork, [hash]) {
     const transaction = queue.readTransaction(hash)
     if (transaction === undefined) throw new FaultError({ kind: 'TransactionHashNotFound' })

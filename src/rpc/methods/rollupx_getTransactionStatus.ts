@@ -2,7 +2,14 @@ import { FaultError } from '../../primitives/faults.js'
 import { defineMethod } from '../method.js'
 import type { RollupNetwork } from '../rollupNetwork.js'
 import { transactionHash } from '../rollupParams.js'
+import { objectSchema, textSchema } from '../schema.js'
 import { renderStatus } from '../transactionStatus.js'
+
+const statusSchema = objectSchema(
+  'TransactionStatus',
+  { finality_status: textSchema, queue_status: textSchema },
+  { failure_reason: textSchema },
+)
 
 /**
  * `(transaction_hash)` → `{finality_status, failure_reason?, queue_status}` of a transaction that was submitted here.
@@ -16,12 +23,14 @@ import { renderStatus } from '../transactionStatus.js'
  */
 export const rollupx_getTransactionStatus = defineMethod({
   name: 'rollupx_getTransactionStatus',
+  summary: 'Status of a transaction that was submitted here',
   params: [transactionHash],
   paramNames: ['transaction_hash'],
   byName: true,
   cost: 'inline',
   price: 2,
   memo: 'never',
+  result: statusSchema,
   run({ queue }: RollupNetwork, [hash]) {
     const row = queue.readRow(hash)
     if (row === undefined) throw new FaultError({ kind: 'TransactionHashNotFound' })

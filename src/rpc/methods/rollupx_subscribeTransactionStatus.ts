@@ -2,6 +2,7 @@ import { FaultError } from '../../primitives/faults.js'
 import { defineMethod } from '../method.js'
 import type { RollupNetwork } from '../rollupNetwork.js'
 import { transactionHash } from '../rollupParams.js'
+import { textSchema } from '../schema.js'
 import { StatusSubscription } from '../statusSubscription.js'
 
 /**
@@ -13,12 +14,14 @@ import { StatusSubscription } from '../statusSubscription.js'
  */
 export const rollupx_subscribeTransactionStatus = defineMethod({
   name: 'rollupx_subscribeTransactionStatus',
+  summary: 'Id of a subscription to the status of a transaction, over a WebSocket',
   params: [transactionHash],
   paramNames: ['transaction_hash'],
   byName: true,
   cost: 'inline',
   price: 10,
   memo: 'never',
+  result: textSchema,
   run({ queue, prefix }: RollupNetwork, [hash], caller) {
     const { subscriber } = caller
     if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })

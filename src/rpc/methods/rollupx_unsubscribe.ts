@@ -2,16 +2,19 @@ import { FaultError } from '../../primitives/faults.js'
 import { defineMethod } from '../method.js'
 import { text } from '../params.js'
 import type { RollupNetwork } from '../rollupNetwork.js'
+import { booleanSchema } from '../schema.js'
 
 /** Ends a subscription of the caller's connection; false where it has none of that id. */
 export const rollupx_unsubscribe = defineMethod({
   name: 'rollupx_unsubscribe',
+  summary: 'Whether a subscription of this connection was ended',
   params: [text('a subscription id')],
   paramNames: ['subscription_id'],
   byName: true,
   cost: 'inline',
   price: 1,
   memo: 'never',
+  result: booleanSchema,
   run(_network: RollupNetwork, [id], { subscriber }) {
     if (subscriber === undefined) throw new FaultError({ kind: 'NotificationsNotSupported' })
     return String(subscriber.unsubscribe(id))

@@ -3,6 +3,7 @@ import { pageQuery, renderPage, toPage } from '../logPages.js'
 import { countCriteria, findLogs } from '../logQuery.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
+import { listSchema, logSchema, nullable, objectSchema, textSchema } from '../schema.js'
 
 const nothing = Buffer.from('[]', 'latin1')
 
@@ -15,11 +16,14 @@ const nothing = Buffer.from('[]', 'latin1')
  */
 export const tidegate_getLogs = defineMethod({
   name: 'tidegate_getLogs',
+  summary: 'Logs page by page: `limit` and `cursor` stand beside the filter of `eth_getLogs`',
   params: [pageQuery],
+  paramNames: ['filter'],
   cost: 'job',
   // To begin with; what the search takes beyond is owed.
   price: ([{ criteria }]) => 20 + countCriteria(criteria),
   memo: 'head',
+  result: objectSchema('LogPage', { logs: listSchema(logSchema), next: nullable(textSchema) }),
   run(network: Network, [query], caller, turnMsMax) {
     const { chain, logBounds } = network
     const page = toPage(chain, query, logBounds)

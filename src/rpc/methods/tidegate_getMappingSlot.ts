@@ -3,6 +3,7 @@ import { countKeyValues, keyTypes, mappingKeys, mappingSlots } from '../mappingE
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { optional, storageKey } from '../params.js'
+import { listSchema, wordSchema } from '../schema.js'
 
 /**
  * `(keys, slot, keyTypes?)` → the slots of a mapping's entries, one for each key, in their order.
@@ -20,10 +21,13 @@ import { optional, storageKey } from '../params.js'
  */
 export const tidegate_getMappingSlot = defineMethod({
   name: 'tidegate_getMappingSlot',
+  summary: 'Slots of entries of a mapping, up to 10,000 values in all',
   params: [mappingKeys, storageKey, optional(keyTypes, undefined)],
+  paramNames: ['keys', 'slot', 'keyTypes'],
   cost: 'job',
   price: ([keys]) => 2 + countKeyValues(keys),
   memo: 'head',
+  result: listSchema(wordSchema),
   run({ jobs }: Network, [keys, slot, types], caller) {
     const slots = mappingSlots(jobs, { slot, keys, types, argument: 0 }, caller)
     return slots instanceof Promise ? slots.then(renderSlots) : renderSlots(slots)

@@ -6,6 +6,7 @@ import { countKeyValues, keyTypes, mappingKeys, mappingSlots } from '../mappingE
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { address, optional, stateBlockId, storageKey } from '../params.js'
+import { listSchema, objectSchema, wordSchema } from '../schema.js'
 import { stateBlock } from '../stateBlock.js'
 import { doSteps, type Steps, Turns } from '../turns.js'
 
@@ -19,10 +20,13 @@ const entryBytes = 300
  */
 export const tidegate_getStorageByKeys = defineMethod({
   name: 'tidegate_getStorageByKeys',
+  summary: 'Entries of a mapping after a block, with their slots',
   params: [address, storageKey, mappingKeys, stateBlockId, optional(keyTypes, undefined)],
+  paramNames: ['address', 'slot', 'keys', 'block', 'keyTypes'],
   cost: 'job',
   price: ([, , keys]) => 2 + 2 * countKeyValues(keys),
   memo: 'head',
+  result: listSchema(objectSchema('Entry', { key: {}, slot: wordSchema, value: wordSchema })),
   run({ chain, state, jobs }: Network, [account, slot, keys, id, types], caller, turnMsMax) {
     const block = stateBlock(chain, id, 3)
     const slots = mappingSlots(jobs, { slot, keys, types, argument: 2 }, caller)

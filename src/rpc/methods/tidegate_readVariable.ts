@@ -4,8 +4,17 @@ import { VariableError } from '../../state/variablePath.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { address, invalidArgument, stateBlockId, text } from '../params.js'
+import { listSchema, objectSchema, textSchema, wordSchema } from '../schema.js'
 import { stateBlock } from '../stateBlock.js'
 import { inOneTurn, Turns } from '../turns.js'
+
+const variableSchema = objectSchema('Variable', {
+  type: textSchema,
+  slot: wordSchema,
+  offset: { type: 'integer', minimum: 0, maximum: 31 },
+  words: listSchema(objectSchema('Word', { slot: wordSchema, value: wordSchema })),
+  value: {},
+})
 
 /** The longest text as a key of a mapping has a hundred; one of 5 MiB takes 60 ms to be taken apart and hashed. */
 const pathLengthMax = 16 * 1024
@@ -24,10 +33,13 @@ const pathLengthMax = 16 * 1024
  */
 export const tidegate_readVariable = defineMethod({
   name: 'tidegate_readVariable',
+  summary: 'Variable of a contract by its path, such as `books[42].title`, where its storage layout is known',
   params: [address, text('a path to a variable'), stateBlockId],
+  paramNames: ['address', 'path', 'block'],
   cost: 'inline',
   price: 10,
   memo: 'head',
+  result: variableSchema,
   run({ name, chain, state, layouts }: Network, [account, path, id], caller, turnMsMax) {
     if (path.length > pathLengthMax) {
       throw invalidArgument(1, `want a path of at most ${pathLengthMax} characters, got ${path.length}`)

@@ -6,6 +6,9 @@ import { rollupMethods } from '../../../src/rpc/rollupRegistry.js'
 
 /** Methods whose cost is not what one HTTP request to a network with a chain shows, and why. */
 const unmeasured: Readonly<Record<string, string>> = {
+  eth_getFilterChanges: 'of a filter that stands; what the search takes is owed',
+  eth_getFilterLogs: 'as eth_getLogs, of a filter that stands',
+  eth_uninstallFilter: 'of a filter that stands',
   eth_subscribe: 'for WebSockets alone; its events are free',
   eth_unsubscribe: 'for WebSockets alone',
   rollupx_addInvokeTransaction:

@@ -40,6 +40,7 @@ const opened = openNetwork(config, {
   proofKeysMax: 1_024,
   replayBlocksMax: 1,
   clientVersion: 'test',
+  openRpc: new Uint8Array(0),
   jobs: jobsOfNetwork(pool, 'demo'),
   gasCapBlocks: 10,
   layouts: readNetworkLayouts(config),

@@ -63,7 +63,7 @@ export async function startTestServer(
     limits: { ...wideHttpLimits, ...limits },
     socketLimits: { ...wideSocketLimits, ...socketLimits },
     cors: '*',
-    health: () => ({ status: 'ok' }),
+    pages: new Map([['/health', () => '{"status":"ok"}']]),
     logDefect: (defect) => endpoint.defects.push(defect),
     logRefused: (rejection) => rejections.push(rejection),
     ...options,

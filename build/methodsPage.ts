@@ -1,0 +1,35 @@
+/**
+ * The list in docs/methods.md, from what each method says of itself. Run as a program (`npm run docs`) it writes the
+ * page anew.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { packageRoot } from '../src/primitives/packageRoot.js'
+import type { Method } from '../src/rpc/method.js'
+import { methods } from '../src/rpc/registry.js'
+import { rollupMethods } from '../src/rpc/rollupRegistry.js'
+
+const listPattern = /(?<=<!-- What is between [^\n]*-->\n).*(?=<!-- End\. -->)/s
+
+export const methodsPagePath = join(packageRoot(), 'docs/methods.md')
+
+/** The page with its list replaced. Throws RangeError where it has no place for one. */
+export function renderMethodsPage(page: string): string {
+  if (!listPattern.test(page)) throw new RangeError('docs/methods.md has lost the comments around its list')
+  return page.replace(listPattern, () => `\n${renderList()}\n`)
+}
+
+function renderList(): string {
+  const all: Method<never>[] = [...Object.values(methods), ...Object.values(rollupMethods)]
+  return ['| method | parameters | result |', '| --- | --- | --- |', ...all.map(renderRow), ''].join('\n')
+}
+
+function renderRow({ name, params, paramNames = [], summary }: Method<never>): string {
+  const named = paramNames.map((param, index) => (params[index]?.required ? param : `${param}?`))
+  return `| \`${name}\` | ${named.join(', ')} | ${summary} |`
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  writeFileSync(methodsPagePath, renderMethodsPage(readFileSync(methodsPagePath, 'utf8')))
+}

@@ -1,0 +1,46 @@
+/** The OpenRPC document of the service (https://spec.open-rpc.org), made from what each method declares of itself. */
+import type { Method, Param } from './method.js'
+import { methods } from './registry.js'
+import { rollupMethods } from './rollupRegistry.js'
+import type { Schema } from './schema.js'
+
+/** As JSON text; `version` is that of the service. Throws RangeError for a method that says too little of itself. */
+export function renderOpenRpc(version: string): string {
+  const tagged = (tag: string, listed: Readonly<Record<string, Method<never>>>) =>
+    Object.values(listed).map((method) => ({ ...describe(method), tags: [{ name: tag }] }))
+  return JSON.stringify({
+    openrpc: '1.3.2',
+    info: {
+      title: 'Tidegate',
+      description:
+        'Methods tagged `chain` are offered by networks of blocks, those tagged `rollup` by networks that take transactions, under their own prefix.',
+      version,
+    },
+    methods: [...tagged('chain', methods), ...tagged('rollup', rollupMethods)],
+  })
+}
+
+function describe(method: Method<never>): object {
+  const { name, summary, params, paramNames, byName, result } = method
+  if (summary === undefined || result === undefined || paramNames?.length !== params.length) {
+    throw new RangeError(`${name} does not say what it answers, or how its parameters are called`)
+  }
+  return {
+    name,
+    summary,
+    paramStructure: byName ? 'either' : 'by-position',
+    params: params.map((param, index) => describeParam(paramNames[index] as string, param)),
+    result: { name: 'result', schema: result },
+  }
+}
+
+function describeParam(
+  name: string,
+  { required, schema }: Param<unknown>,
+): {
+  readonly name: string
+  readonly required: boolean
+  readonly schema: Schema
+} {
+  return { name, required, schema }
+}
