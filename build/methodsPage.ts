@@ -1,5 +1,5 @@
 /**
- * The list in docs/methods.md, from what each method says of itself. Run as a program (`npm run docs`) it writes the
+ * The list in docs/methods.md, from what each method of a chain says of itself. Run as a program (`npm run docs`) it writes the
  * page anew.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,6 @@ import { pathToFileURL } from 'node:url'
 import { packageRoot } from '../src/primitives/packageRoot.js'
 import type { Method } from '../src/rpc/method.js'
 import { methods } from '../src/rpc/registry.js'
-import { rollupMethods } from '../src/rpc/rollupRegistry.js'
 
 const listPattern = /(?<=<!-- What is between [^\n]*-->\n).*(?=<!-- End\. -->)/s
 
@@ -21,8 +20,8 @@ export function renderMethodsPage(page: string): string {
 }
 
 function renderList(): string {
-  const all: Method<never>[] = [...Object.values(methods), ...Object.values(rollupMethods)]
-  return ['| method | parameters | result |', '| --- | --- | --- |', ...all.map(renderRow), ''].join('\n')
+  const rows = Object.values<Method<never>>(methods).map(renderRow)
+  return ['| method | parameters | result |', '| --- | --- | --- |', ...rows, ''].join('\n')
 }
 
 function renderRow({ name, params, paramNames = [], summary }: Method<never>): string {

@@ -22,6 +22,8 @@ const upstreamShape = {
   url: z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }),
   /** JSON-RPC with `PREFIX_addInvokeTransaction`, or a gateway with `/gateway/add_transaction`. */
   form: z.enum(['rpc', 'gateway'], { error: 'expected "rpc" or "gateway"' }).default('rpc'),
+  /** JSON-RPC endpoint for reads; `url` where absent and `form` is `rpc`. */
+  readUrl: z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }).optional(),
   /** Of the sequencer's methods; the network's own where absent. */
   prefix: prefix().optional(),
   /** `wait`: the answer is the sequencer's verdict. `accept`: the hash, as soon as the transaction is on disk. */

@@ -1,5 +1,6 @@
 import type { RollupConfig } from '../config/config.js'
 import { asciiToFelt, type Felt, hexToFelt } from '../rollup/felt.js'
+import { SequencerReader } from '../rollup/sequencerReader.js'
 import type { QueueCounts } from '../rollup/submissionQueue.js'
 import type { SubmissionService } from '../rollup/submissionService.js'
 import type { RollupNetwork } from '../rpc/rollupNetwork.js'
@@ -24,6 +25,13 @@ export function chainIdOf({ chainId }: RollupConfig): Felt {
   return hexToFelt(chainId) ?? asciiToFelt(chainId)
 }
 
+/** A sequencer that takes transactions as a gateway is read at an address of its own, if anywhere. */
+function readerOf({ prefix, upstream }: RollupConfig): SequencerReader | undefined {
+  const url = upstream?.readUrl ?? (upstream?.form === 'rpc' ? upstream.url : undefined)
+  if (upstream === undefined || url === undefined) return undefined
+  return new SequencerReader({ url, prefix: upstream.prefix ?? prefix, timeoutMs: upstream.timeoutMs })
+}
+
 /** What methods see of a rollup network. */
 export function rollupNetworkOf(config: RollupConfig, queue: SubmissionService): RollupNetwork {
   const { name, prefix, calldataMax, signatureMax, upstream } = config
@@ -35,6 +43,7 @@ export function rollupNetworkOf(config: RollupConfig, queue: SubmissionService):
     prefix,
     queue,
     invokeLimits: { calldataMax, signatureMax },
+    reader: readerOf(config),
     verdictMsMax: upstream?.mode === 'wait' ? upstream.waitMs : undefined,
   }
 }

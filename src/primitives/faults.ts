@@ -61,6 +61,16 @@ export type Fault =
   | { readonly kind: 'HeaderForHashNotFound' }
   | { readonly kind: 'HashNotCanonical' }
   | { readonly kind: 'StateNotAvailable'; readonly stateRoot: string }
+  /** Nothing is read from the sequencer: it has no endpoint for that, as far as the configuration says. */
+  | { readonly kind: 'NoSequencerToRead' }
+  | { readonly kind: 'SequencerUnanswered'; readonly why: string }
+  /** The sequencer's own words. */
+  | {
+      readonly kind: 'SequencerError'
+      readonly code: number
+      readonly message: string
+      readonly data: unknown
+    }
   | { readonly kind: 'HistoryPruned' }
   /** `reason` as decoded from `data`, where it could be; `data` is the raw revert data. */
   | { readonly kind: 'ExecutionReverted'; readonly reason: string | undefined; readonly data: Uint8Array }

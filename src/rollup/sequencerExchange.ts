@@ -22,8 +22,8 @@ export interface Unanswered {
 /** Never rejects. `body` undefined: GET. */
 export type Exchange = (url: string, body?: string) => Promise<Answer | Unanswered>
 
-/** Longest answer that is read: an error with the trace of a validation; anything longer is no sequencer's. */
-const answerBytesMax = 2 ** 20
+/** Longest answer to a submission: an error with the trace of a validation; anything longer is no sequencer's. */
+const submissionAnswerBytesMax = 2 ** 20
 
 /**
  * Longest `Retry-After` that is kept to: whoever says more has made a mistake, or is away for so long that a question
@@ -38,8 +38,15 @@ const retryAfterMsMax = 300_000
  */
 const wordStatuses: ReadonlySet<number> = new Set([400, 413, 414, 415, 422, 431, 500])
 
-/** Exchanges that take `timeoutMs` at most, from the first byte sent to the last one received, and end with `closing`. */
-export function createExchange(timeoutMs: number, closing: AbortSignal): Exchange {
+/**
+ * Exchanges that take `timeoutMs` at most, from the first byte sent to the last one received, and end with `closing`.
+ * Of an answer longer than `answerBytesMax` nothing is known.
+ */
+export function createExchange(
+  timeoutMs: number,
+  closing: AbortSignal,
+  answerBytesMax = submissionAnswerBytesMax,
+): Exchange {
   return async (url, body) => {
     const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)])
     try {
@@ -51,7 +58,7 @@ export function createExchange(timeoutMs: number, closing: AbortSignal): Exchang
       })
       const { status, ok, headers } = response
       const retryAfterMs = readRetryAfter(headers)
-      const json = await readJson(response)
+      const json = await readJson(response, answerBytesMax)
       if (ok || wordStatuses.has(status)) return { kind: 'answer', status, json, retryAfterMs }
       return { ...unanswered(`HTTP status ${status}`), retryAfterMs }
     } catch (error) {
@@ -85,7 +92,7 @@ function readRetryAfter(headers: Headers): number | undefined {
   return ms > 0 ? Math.min(ms, retryAfterMsMax) : undefined
 }
 
-async function readJson(response: Response): Promise<unknown> {
+async function readJson(response: Response, answerBytesMax: number): Promise<unknown> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   if (response.body === null) return undefined

@@ -1,5 +1,6 @@
 import type { Felt } from '../rollup/felt.js'
 import type { InvokeLimits } from '../rollup/invokeTransaction.js'
+import type { SequencerReader } from '../rollup/sequencerReader.js'
 import type { SubmissionService } from '../rollup/submissionService.js'
 import type { RpcNetwork } from './method.js'
 
@@ -10,6 +11,8 @@ export interface RollupNetwork extends RpcNetwork {
   readonly prefix: string
   readonly queue: SubmissionService
   readonly invokeLimits: InvokeLimits
+  /** Undefined where the sequencer has no endpoint for reads. */
+  readonly reader: SequencerReader | undefined
   /** How long an answer to a submission waits for the sequencer's verdict; undefined where it does not. */
   readonly verdictMsMax: number | undefined
 }

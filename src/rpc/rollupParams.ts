@@ -26,12 +26,34 @@ export function decodeTransaction(value: unknown, limits: InvokeLimits, index: n
   }
 }
 
-/** The hash of a transaction of the rollup: a felt. */
-export const transactionHash: Param<Felt> = required((value, index) => {
-  if (typeof value !== 'string') {
-    throw invalidArgument(index, `want a transaction hash, got ${typeName(value)}`)
-  }
-  const hash = hexToFelt(value)
-  if (hash === undefined) throw invalidArgument(index, 'want a transaction hash of 1 to 64 hex digits')
-  return hash
-})
+/** A felt, called `what` in faults. */
+function felt(what: string): Param<Felt> {
+  return required(
+    (value, index) => {
+      if (typeof value !== 'string') throw invalidArgument(index, `want ${what}, got ${typeName(value)}`)
+      const decoded = hexToFelt(value)
+      if (decoded === undefined) throw invalidArgument(index, `want ${what} of 1 to 64 hex digits`)
+      return decoded
+    },
+    { type: 'string', title: 'felt', pattern: '^0[xX][0-9a-fA-F]{1,64}$' },
+  )
+}
+
+/** The hash of a transaction of the rollup. */
+export const transactionHash = felt('a transaction hash')
+
+/** The address of a contract of the rollup. */
+export const contractAddress = felt('a contract address')
+
+/** A block of the rollup by its tag, hash or number; which there are is for the sequencer to say. */
+export const blockName: Param<unknown> = required(
+  (value, index) => {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    if (typeof value === 'string' || isObject) return value
+    throw invalidArgument(
+      index,
+      `want a block tag, or an object with block_hash or block_number, got ${typeName(value)}`,
+    )
+  },
+  { oneOf: [{ type: 'string' }, { type: 'object' }] },
+)

@@ -147,6 +147,18 @@ export function faultToWireError(fault: Fault): WireError {
       return { code: -32000, message: 'hash is not currently canonical' }
     case 'StateNotAvailable':
       return { code: -32000, message: `historical state ${fault.stateRoot} is not available` }
+    case 'NoSequencerToRead':
+      return {
+        code: -32000,
+        message:
+          'this network reads nothing from a sequencer; its operator can name a JSON-RPC endpoint in "upstream.readUrl" of the configuration',
+      }
+    case 'SequencerUnanswered':
+      return { code: -32000, message: `the sequencer did not answer: ${fault.why}` }
+    case 'SequencerError': {
+      const { code, message, data } = fault
+      return { code, message, ...(data !== undefined && { data }) }
+    }
     case 'HistoryPruned':
       return { code: 4444, message: 'pruned history unavailable' }
     case 'ExecutionReverted':

@@ -140,6 +140,10 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
 const felt = '0x1234'
 const rollupParams: { readonly [M in RollupMethodName]: readonly (readonly unknown[])[] } = {
   rollupx_addInvokeTransaction: [[makeTransaction(1, 2)]],
+  rollupx_blockNumber: [[]],
+  rollupx_getBlockWithTxs: [['latest']],
+  rollupx_getNonce: [['latest', felt]],
+  rollupx_getTransactionReceipt: [[felt]],
   rollupx_chainId: [[]],
   rollupx_getTransactionByHash: [[felt]],
   rollupx_getTransactionStatus: [[felt]],

@@ -20,6 +20,7 @@ export function connect(
     chainId,
     prefix: prefixes[0] ?? '',
     queue,
+    reader: undefined,
     invokeLimits: { calldataMax: 1, signatureMax: 1 },
     verdictMsMax: undefined,
   }

@@ -13,7 +13,11 @@ const unmeasured: Readonly<Record<string, string>> = {
   eth_unsubscribe: 'for WebSockets alone',
   rollupx_addInvokeTransaction:
     'a flush to disk each; what hashing takes of a thread is measured at run time',
+  rollupx_blockNumber: 'the time of another server',
   rollupx_chainId: 'as eth_chainId',
+  rollupx_getBlockWithTxs: 'the time of another server',
+  rollupx_getNonce: 'the time of another server',
+  rollupx_getTransactionReceipt: 'the time of another server',
   rollupx_getTransactionByHash: 'as eth_getTransactionByBlockHashAndIndex, from the store of the node',
   rollupx_getTransactionStatus: 'as eth_getStorageAt, from the store of the node',
   rollupx_specVersion: 'as eth_chainId',

@@ -86,6 +86,22 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32602,
     'too many storage keys requested (max 1024, got 1025)',
   ],
+  NoSequencerToRead: [
+    { kind: 'NoSequencerToRead' },
+    -32000,
+    'this network reads nothing from a sequencer; its operator can name a JSON-RPC endpoint in "upstream.readUrl" of the configuration',
+  ],
+  SequencerUnanswered: [
+    { kind: 'SequencerUnanswered', why: 'ECONNREFUSED' },
+    -32000,
+    'the sequencer did not answer: ECONNREFUSED',
+  ],
+  SequencerError: [
+    { kind: 'SequencerError', code: 24, message: 'Block not found', data: { block: 7 } },
+    24,
+    'Block not found',
+    { block: 7 },
+  ],
   FeeHistoryRefused: [{ kind: 'FeeHistoryRefused', why: 'beyond head' }, -32000, 'beyond head'],
   EmptyRequest: [{ kind: 'EmptyRequest' }, -32602, 'empty request'],
   TooManySlots: [{ kind: 'TooManySlots', max: 1024 }, -38026, 'too many slots (max 1024)'],

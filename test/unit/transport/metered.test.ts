@@ -181,6 +181,7 @@ test('calls to a rollup network are paid as well', async (t) => {
     chainId,
     prefix: 'rollupx',
     queue,
+    reader: undefined,
     invokeLimits: invokeLimitsDefault,
     verdictMsMax: undefined,
   }

@@ -1,0 +1,51 @@
+/** What a sequencer is asked on behalf of readers. Owns the bounds of that; what it answers is passed on as it is. */
+import { FaultError } from '../primitives/faults.js'
+import { createExchange } from './sequencerExchange.js'
+
+/** A block with its transactions has some MB at most. */
+const answerBytesMax = 16 * 2 ** 20
+
+/** Reads under way of one edge, so that a sequencer that answers late does not collect requests without end. */
+const inFlightMax = 256
+
+export interface SequencerReaderOptions {
+  /** Of a JSON-RPC endpoint. */
+  readonly url: string
+  /** Of its methods. */
+  readonly prefix: string
+  readonly timeoutMs: number
+}
+
+export class SequencerReader {
+  readonly #options: SequencerReaderOptions
+  readonly #exchange: ReturnType<typeof createExchange>
+  #inFlight = 0
+
+  constructor(options: SequencerReaderOptions) {
+    this.#options = options
+    this.#exchange = createExchange(options.timeoutMs, new AbortController().signal, answerBytesMax)
+  }
+
+  /**
+   * The result of `PREFIX_method`, as JSON text. Rejects with FaultError: SequencerError for what the sequencer refuses,
+   * SequencerUnanswered where it has no word, ServerBusy where too many wait for it.
+   */
+  async read(method: string, params: object): Promise<string> {
+    if (this.#inFlight >= inFlightMax) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
+    const { url, prefix } = this.#options
+    const call = { jsonrpc: '2.0', id: 1, method: `${prefix}_${method}`, params }
+    this.#inFlight++
+    const answer = await this.#exchange(url, JSON.stringify(call)).finally(() => this.#inFlight--)
+    if (answer.kind === 'unanswered') throw new FaultError({ kind: 'SequencerUnanswered', why: answer.why })
+    const { result, error } = Object(answer.json) as { result?: unknown; error?: unknown }
+    const { code, message, data } = Object(error) as { code?: unknown; message?: unknown; data?: unknown }
+    if (typeof code === 'number' && typeof message === 'string') {
+      throw new FaultError({ kind: 'SequencerError', code, message, data })
+    }
+    if (result === undefined) {
+      const why = `HTTP status ${answer.status}, neither a result nor an error`
+      throw new FaultError({ kind: 'SequencerUnanswered', why })
+    }
+    return JSON.stringify(result)
+  }
+}

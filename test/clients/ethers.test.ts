@@ -1,0 +1,59 @@
+/** What users of ethers do first, over HTTP and a WebSocket. */
+import { Contract, JsonRpcProvider, WebSocketProvider } from 'ethers'
+import t from 'tap'
+import { startService } from '../service.js'
+import { facts } from './everyday.js'
+import { playPayment } from './playedPayment.js'
+
+const service = await startService()
+t.teardown(() => service.stop())
+
+for (const [name, connect] of [
+  ['HTTP', () => new JsonRpcProvider(service.origin)],
+  ['a WebSocket', () => new WebSocketProvider(`${service.origin.replace('http', 'ws')}/ws`)],
+] as const) {
+  t.test(`blocks, accounts, contracts, logs and fees over ${name}`, async (t) => {
+    const provider = connect()
+    t.teardown(() => provider.destroy())
+    t.equal((await provider.getNetwork()).chainId, BigInt(facts.chainId))
+    t.equal((await provider.getBlock('latest'))?.hash, facts.head.hash)
+    const full = await provider.getBlock(facts.head.number, true)
+    t.equal(full?.prefetchedTransactions.length, facts.head.transactions.length)
+    t.equal(await provider.getBalance(facts.ada), facts.adaBalance)
+    t.equal(await provider.getTransactionCount(facts.ada), facts.adaNonce)
+    t.equal(await provider.getCode(facts.ada), '0x')
+    t.match(await provider.getCode(facts.tide), /^0x60/)
+    t.equal(BigInt(await provider.getStorage(facts.ada, 0)), 0n)
+    const abi = [
+      'function totalSupply() view returns (uint256)',
+      'event Transfer(address indexed from, address indexed to, uint256 value)',
+    ]
+    const token = new Contract(facts.tide, abi, provider)
+    t.equal(await token.totalSupply?.(), facts.totalSupply)
+    t.ok((await token.queryFilter('Transfer', 0, 'latest')).length > 100)
+    const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = await provider.getFeeData()
+    t.ok((gasPrice ?? 0n) > facts.headBaseFee)
+    const fees = { maxFeePerGas, maxPriorityFeePerGas }
+    t.equal(await provider.estimateGas({ from: facts.ada, to: facts.bea, value: 1n, ...fees }), 21_000n)
+    const hash = facts.transaction.hash ?? ''
+    t.equal((await provider.getTransaction(hash))?.blockNumber, Number(facts.transaction.blockNumber))
+    const receipt = await provider.getTransactionReceipt(hash)
+    t.equal(receipt?.hash, hash)
+    t.equal((await provider.waitForTransaction(hash))?.blockHash, receipt?.blockHash)
+    const logs = await provider.getLogs({ address: facts.tide, topics: [facts.transferTopic], fromBlock: 0 })
+    t.ok(logs.length > 100)
+    t.equal(await provider.getTransaction(`0x${'12'.repeat(32)}`), null)
+    t.equal((await provider.send('eth_accounts', [])).length, 0)
+  })
+}
+
+t.test('a payment that comes is waited for, and found', async (t) => {
+  const { origin, hash, blockHash, play } = await playPayment(t)
+  const provider = new JsonRpcProvider(origin, undefined, { cacheTimeout: -1 })
+  t.teardown(() => provider.destroy())
+  t.equal(await provider.getTransactionReceipt(hash), null)
+  await play(2)
+  const receipt = await provider.waitForTransaction(hash)
+  t.equal(receipt?.blockHash, blockHash)
+  t.equal(receipt?.status, 1)
+})
