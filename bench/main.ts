@@ -18,6 +18,7 @@ import { readsUnderProofs } from './disturbedReads.js'
 import { newHeads } from './fanOut.js'
 import { type Contestant, measureHttp, type RunSettings, saturateUrl, startBare } from './httpRun.js'
 import { importScenario, readsWhileImporting } from './importRun.js'
+import { kernel } from './kernel.js'
 import { memory } from './memoryRun.js'
 import { neighbours } from './neighbours.js'
 import { type BenchOptions, helpText, parseOptions } from './options.js'
@@ -55,6 +56,7 @@ const specialScenarios: readonly SpecialScenario[] = [
   submissions,
   neighbours,
   prices,
+  kernel,
 ]
 
 /** The networks of one run, each made or found at its first use. */

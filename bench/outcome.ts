@@ -1,4 +1,5 @@
 /** What a run finds out, as it stands in the JSON report. */
+import type { KernelFigures } from './kernelSpeed.js'
 import type { Memory } from './serverProcess.js'
 import { type Latencies, median, type Percentile } from './statistics.js'
 
@@ -93,6 +94,8 @@ export interface Outcome {
   readonly phases?: readonly Phase[]
   /** Calls beside their prices. */
   readonly calls?: readonly PricedCall[]
+  /** Of the scenario `kernel`. */
+  readonly kernel?: KernelFigures
 }
 
 /** A scenario that could not be measured, and why. */

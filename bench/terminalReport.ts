@@ -1,4 +1,6 @@
 /** The report as a table on a terminal, row by row as it comes. */
+
+import { kernelTable } from './kernelSpeed.js'
 import { phaseTable } from './neighboursPhases.js'
 import {
   type Finding,
@@ -49,8 +51,12 @@ export function findingLine(finding: Finding): string {
 /** What a scenario tells beside its row, as a table of its own. */
 export function detailLines(finding: Finding): string[] {
   if (isFailed(finding)) return []
-  const { phases, calls } = finding
-  const lines = [...(phases ? phaseTable(phases) : []), ...(calls ? pricesTable(calls) : [])]
+  const { phases, calls, kernel } = finding
+  const lines = [
+    ...(phases ? phaseTable(phases) : []),
+    ...(calls ? pricesTable(calls) : []),
+    ...(kernel ? kernelTable(kernel) : []),
+  ]
   return lines.length === 0 ? [] : ['', ...lines, '']
 }
 

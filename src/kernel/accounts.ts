@@ -6,7 +6,7 @@ import { Code, emptyCodeHash, findCode } from './code'
 import { Arena } from './heap'
 import { readAccount, readSlot } from './host'
 import { exchange } from './layout'
-import { hashOfWord, Record, Table } from './table'
+import { hashOffset, hashOfWord, Record, Table } from './table'
 import { clearWord, copyWord, equals, isZero, reverseWord, writeAddress } from './word'
 
 /** An account. Members that end in `Tx` hold the number of the transaction for which they are true. */
@@ -87,6 +87,7 @@ export class Slot extends Record {
 export const keyOffset: usize = 32
 export const valueOffset: usize = 64
 export const slotBytes: usize = 128
+export const ownerOffset: usize = offsetof<Slot>('account')
 
 const accounts = changetype<Table>(memory.data(offsetof<Table>(), 16))
 const slots = changetype<Table>(memory.data(offsetof<Table>(), 16))
@@ -105,16 +106,12 @@ export function forgetAccounts(): void {
 
 /** The account of an address, a word. */
 export function findAccount(address: usize): Account {
-  accounts.prepare()
   const hash = hashOfWord(address, 0)
-  let steps: u32 = 0
-  let found = accounts.at(hash, 0)
-  while (found != 0) {
-    if (equals(changetype<Account>(found).address, address)) return changetype<Account>(found)
-    found = accounts.at(hash, ++steps)
-  }
+  const place = accounts.placeFor(hash, addressOffset, address, hashOffset, hash)
+  const found = load<u32>(place) as usize
+  if (found != 0) return changetype<Account>(found)
   const account = loadAccount(address)
-  accounts.put(hash, steps, changetype<usize>(account))
+  accounts.put(place, hash, changetype<usize>(account))
   return account
 }
 
@@ -137,20 +134,16 @@ function loadAccount(address: usize): Account {
 
 /** The slot of an account; `key` is a word. */
 export function findSlot(account: Account, key: usize): Slot {
-  slots.prepare()
   const hash = hashOfWord(key, changetype<usize>(account) as u64)
-  let steps: u32 = 0
-  let found = slots.at(hash, 0)
-  while (found != 0) {
+  const place = slots.placeFor(hash, keyOffset, key, ownerOffset, changetype<usize>(account) as u32)
+  const found = load<u32>(place) as usize
+  if (found != 0) {
     const slot = changetype<Slot>(found)
-    if (slot.account == account && equals(slot.key, key)) {
-      if (slot.incarnation != account.incarnation) beginAnew(slot)
-      return slot
-    }
-    found = slots.at(hash, ++steps)
+    if (slot.incarnation != account.incarnation) beginAnew(slot)
+    return slot
   }
   const slot = loadSlot(account, key)
-  slots.put(hash, steps, changetype<usize>(slot))
+  slots.put(place, hash, changetype<usize>(slot))
   return slot
 }
 

@@ -2,7 +2,7 @@
 import { Arena } from './heap'
 import { readCode } from './host'
 import { exchange } from './layout'
-import { hashOfWord, Record, Table } from './table'
+import { hashOffset, hashOfWord, Record, Table } from './table'
 import { equals } from './word'
 
 /** Hash of no code, as bytes. */
@@ -23,7 +23,7 @@ export class Code extends Record {
   /** 32 bytes. */
   @inline
   get codeHash(): usize {
-    return changetype<usize>(this) + 16
+    return changetype<usize>(this) + codeHashOffset
   }
   /** {@link length} bytes, and zeros behind them. */
   @inline
@@ -32,6 +32,7 @@ export class Code extends Record {
   }
 }
 
+const codeHashOffset: usize = 16
 const headBytes: usize = 48
 
 const codes = changetype<Table>(memory.data(offsetof<Table>(), 16))
@@ -45,14 +46,10 @@ export function forgetCodes(): void {
 
 /** Code by its hash (32 bytes), which the host is asked for once. */
 export function findCode(hash: usize): Code {
-  codes.prepare()
   const tableHash = hashOfWord(hash, 0)
-  let steps: u32 = 0
-  let found = codes.at(tableHash, 0)
-  while (found != 0) {
-    if (equals(changetype<Code>(found).codeHash, hash)) return changetype<Code>(found)
-    found = codes.at(tableHash, ++steps)
-  }
+  const place = codes.placeFor(tableHash, codeHashOffset, hash, hashOffset, tableHash)
+  const found = load<u32>(place) as usize
+  if (found != 0) return changetype<Code>(found)
   let bytes: usize
   if (equals(hash, emptyCodeHash)) bytes = placeCode(0)
   else {
@@ -61,7 +58,7 @@ export function findCode(hash: usize): Code {
   }
   const code = changetype<Code>(bytes - headBytes)
   memory.copy(code.codeHash, hash, 32)
-  codes.put(tableHash, steps, changetype<usize>(code))
+  codes.put(place, tableHash, changetype<usize>(code))
   return code
 }
 

@@ -29,6 +29,7 @@ import { opcodeTable, scratchWords } from './layout'
 import { noteGasRead } from './needs'
 import { copyWordGas, exponentByteGas, hashWordGas, missingOpcode } from './rules'
 import { loadSlot, loadTransient, storeSlot, storeTransient } from './storage'
+import { isTracing } from './flags'
 import { traceStep } from './trace'
 import * as word from './word'
 import { clamped, clearWord, copyWord, isSmall, isZero, putSmall, reverseWord, WORD } from './word'
@@ -62,40 +63,27 @@ export function run(): void {
   let sinceLook: i64 = 0
   let gasAtStart = gas
   let floor = floorBelow(gas, 0)
+  // Of the instruction at hand the host was told already.
+  let isTold = false
   for (;;) {
-    const opcode = load<u8>(pc) as u32
-    traceStep(frame, pc, opcode, gas, sp)
-    const entry = load<u64>(opcodeTable + ((opcode as usize) << 3))
-    const stackBytes = (sp - stack) as u32
-    const gasBefore = gas
-    gas -= (entry & 0xffff) as i64
-    let isRefused = false
-    if (gas < floor || stackBytes - (((entry >> 16) as u32) & 0xffff) > ((entry >> 32) as u32)) {
-      isRefused = isRefusedBy(entry, stackBytes, gas)
-      if (!isRefused) {
-        sinceLook = 0
-        gasAtStart = gas
-        floor = floorBelow(gas, 0)
+    // Instructions that call nothing: with no call in it a loop keeps its variables in registers.
+    for (;;) {
+      const opcode = load<u8>(pc) as u32
+      if (isTracing) {
+        if (!isTold) traceStep(frame, pc, opcode, gas, sp)
+        isTold = false
       }
-    }
-    if (!isRefused) {
+      const entry = opcodeTable + ((opcode as usize) << 3)
+      const stackBytes = (sp - stack) as u32
+      const left = gas - (load<u16>(entry) as i64)
+      if (left < floor || stackBytes - (load<u16>(entry, 2) as u32) > load<u32>(entry, 4)) break
+      gas = left
       // Operands: `a` is on top. Most instructions leave their result where the last of theirs stood.
       const a = sp - WORD
       const b = sp - 2 * WORD
-      const c = sp - 3 * WORD
       switch (opcode) {
-        case 0x00: frame = leave(frame, Failure.None, 0, 0, gas); break
         case 0x01: word.add(a, b, b); sp = a; pc++; continue
-        case 0x02: word.multiply(a, b, b); sp = a; pc++; continue
         case 0x03: word.subtract(a, b, b); sp = a; pc++; continue
-        case 0x04: divide(a, b, b); sp = a; pc++; continue
-        case 0x05: signedDivide(a, b, scratchWords, b); sp = a; pc++; continue
-        case 0x06: remainder(a, b, b); sp = a; pc++; continue
-        case 0x07: signedRemainder(a, b, scratchWords, b); sp = a; pc++; continue
-        case 0x08: addModulo(a, b, c, c); sp = b; pc++; continue
-        case 0x09: multiplyModulo(a, b, c, c); sp = b; pc++; continue
-        case 0x0a: gas = exponentiate(a, b, gas); sp = a; pc++; if (gas >= 0) continue; break
-        case 0x0b: if (clamped(a) < 31) word.extendSign(b, load<u32>(a), b); sp = a; pc++; continue
         case 0x10: putSmall(b, u64(word.isBelow(a, b))); sp = a; pc++; continue
         case 0x11: putSmall(b, u64(word.isBelow(b, a))); sp = a; pc++; continue
         case 0x12: putSmall(b, u64(word.isSignedBelow(a, b))); sp = a; pc++; continue
@@ -110,29 +98,14 @@ export function run(): void {
         case 0x1b: shiftLeft(a, b); sp = a; pc++; continue
         case 0x1c: shiftRight(a, b, 0); sp = a; pc++; continue
         case 0x1d: shiftRight(a, b, word.isNegative(b) ? u64.MAX_VALUE : 0); sp = a; pc++; continue
-        case 0x1e: putSmall(a, (256 - word.bitLength(a)) as u64); pc++; continue
-        case 0x20: gas = hash(frame, a, b, gas); sp = a; pc++; if (gas >= 0) continue; break
         case 0x30: copyWord(frame.account.address, sp); sp += WORD; pc++; continue
-        case 0x31: gas = environment.balance(a, gas); pc++; if (gas >= 0) continue; break
         case 0x32: copyWord(context.originWord, sp); sp += WORD; pc++; continue
         case 0x33: copyWord(frame.caller, sp); sp += WORD; pc++; continue
         case 0x34: copyWord(frame.value, sp); sp += WORD; pc++; continue
-        case 0x35: environment.callDataLoad(frame, a); pc++; continue
         case 0x36: putSmall(sp, frame.inputLength as u64); sp += WORD; pc++; continue
-        case 0x37:
-          gas = copyIn(frame, frame.input, frame.inputLength, a, b, c, gas)
-          sp = c; pc++; if (gas >= 0) continue; break
         case 0x38: putSmall(sp, frame.codeLength as u64); sp += WORD; pc++; continue
-        case 0x39:
-          gas = copyIn(frame, frame.code, frame.codeLength, a, b, c, gas)
-          sp = c; pc++; if (gas >= 0) continue; break
         case 0x3a: copyWord(context.gasPriceWord, sp); sp += WORD; pc++; continue
-        case 0x3b: gas = environment.externalCodeSize(a, gas); pc++; if (gas >= 0) continue; break
-        case 0x3c: gas = environment.externalCodeCopy(frame, sp, gas); sp -= 4 * WORD; pc++; if (gas >= 0) continue; break
         case 0x3d: putSmall(sp, returnedLength as u64); sp += WORD; pc++; continue
-        case 0x3e: gas = environment.returnDataCopy(frame, sp, gas); sp = c; pc++; if (gas >= 0) continue; break
-        case 0x3f: gas = environment.externalCodeHash(a, gas); pc++; if (gas >= 0) continue; break
-        case 0x40: environment.blockHash(a); pc++; continue
         case 0x41: copyWord(context.coinbaseWord, sp); sp += WORD; pc++; continue
         case 0x42: copyWord(context.timestampWord, sp); sp += WORD; pc++; continue
         case 0x43: copyWord(context.numberWord, sp); sp += WORD; pc++; continue
@@ -141,15 +114,97 @@ export function run(): void {
         case 0x46: copyWord(context.chainIdWord, sp); sp += WORD; pc++; continue
         case 0x47: copyWord(frame.account.balance, sp); sp += WORD; pc++; continue
         case 0x48: copyWord(context.baseFeeWord, sp); sp += WORD; pc++; continue
-        case 0x49: environment.blobHash(a); pc++; continue
         case 0x4a: copyWord(context.blobBaseFeeWord, sp); sp += WORD; pc++; continue
         case 0x50: sp = a; pc++; continue
+        case 0x58: putSmall(sp, (pc - frame.code) as u64); sp += WORD; pc++; continue
+        case 0x59: putSmall(sp, frame.memoryBytes as u64); sp += WORD; pc++; continue
+        case 0x5b: pc++; continue
+        case 0x5f: clearWord(sp); sp += WORD; pc++; continue
+        case 0x60: putSmall(sp, load<u8>(pc, 1) as u64); sp += WORD; pc += 2; continue
+        case 0x61: putSmall(sp, bswap(load<u16>(pc, 1)) as u64); sp += WORD; pc += 3; continue
+        case 0x62: case 0x63: case 0x64: case 0x65: case 0x66: case 0x67:
+          putSmall(sp, bswap(load<u64>(pc, 1)) >> ((64 - ((opcode - 0x5f) << 3)) as u64))
+          sp += WORD; pc += opcode - 0x5e; continue
+        case 0x7f: reverseWord(pc + 1, sp); sp += WORD; pc += 33; continue
+        case 0x80: case 0x81: case 0x82: case 0x83: case 0x84: case 0x85: case 0x86: case 0x87:
+        case 0x88: case 0x89: case 0x8a: case 0x8b: case 0x8c: case 0x8d: case 0x8e: case 0x8f:
+          copyWord(sp - ((opcode - 0x7f) << 5), sp); sp += WORD; pc++; continue
+        case 0x90: case 0x91: case 0x92: case 0x93: case 0x94: case 0x95: case 0x96: case 0x97:
+        case 0x98: case 0x99: case 0x9a: case 0x9b: case 0x9c: case 0x9d: case 0x9e: case 0x9f:
+          word.swap(sp - ((opcode - 0x8e) << 5), a); pc++; continue
         case 0x51:
-          if (!isInMemory(frame, a, 32)) gas = expandFixed(frame, a, 32, gas)
+          if (!isInMemory(frame, a, 32)) break
+          reverseWord(frame.memory + load<u32>(a), a); pc++; continue
+        case 0x52:
+          if (!isInMemory(frame, a, 32)) break
+          reverseWord(b, frame.memory + load<u32>(a)); sp = b; pc++; continue
+        case 0x56:
+          if (!isJumpTarget(frame, a)) break
+          pc = frame.code + load<u32>(a); sp = a; continue
+        case 0x57:
+          if (isZero(b)) { sp = b; pc++; continue }
+          if (!isJumpTarget(frame, a)) break
+          pc = frame.code + load<u32>(a); sp = b; continue
+        default: break
+      }
+      gas += load<u16>(entry) as i64
+      break
+    }
+    // What ends up here is another instruction, or one of those that cannot be executed, or not in this way.
+    const opcode = load<u8>(pc) as u32
+    const entry = load<u64>(opcodeTable + ((opcode as usize) << 3))
+    const stackBytes = (sp - stack) as u32
+    const gasBefore = gas
+    gas -= (entry & 0xffff) as i64
+    let isRefused = false
+    if (gas < floor || stackBytes - (((entry >> 16) as u32) & 0xffff) > ((entry >> 32) as u32)) {
+      isRefused = isRefusedBy(entry, stackBytes, gas)
+      if (!isRefused) {
+        isTold = isTracing
+        gas = gasBefore
+        sinceLook = 0
+        gasAtStart = gas
+        floor = floorBelow(gas, 0)
+        continue
+      }
+    }
+    if (!isRefused) {
+      const a = sp - WORD
+      const b = sp - 2 * WORD
+      const c = sp - 3 * WORD
+      switch (opcode) {
+        case 0x00: frame = leave(frame, Failure.None, 0, 0, gas); break
+        case 0x02: word.multiply(a, b, b); sp = a; pc++; continue
+        case 0x04: divide(a, b, b); sp = a; pc++; continue
+        case 0x05: signedDivide(a, b, scratchWords, b); sp = a; pc++; continue
+        case 0x06: remainder(a, b, b); sp = a; pc++; continue
+        case 0x07: signedRemainder(a, b, scratchWords, b); sp = a; pc++; continue
+        case 0x08: addModulo(a, b, c, c); sp = b; pc++; continue
+        case 0x09: multiplyModulo(a, b, c, c); sp = b; pc++; continue
+        case 0x0a: gas = exponentiate(a, b, gas); sp = a; pc++; if (gas >= 0) continue; break
+        case 0x0b: if (clamped(a) < 31) word.extendSign(b, load<u32>(a), b); sp = a; pc++; continue
+        case 0x1e: putSmall(a, (256 - word.bitLength(a)) as u64); pc++; continue
+        case 0x20: gas = hash(frame, a, b, gas); sp = a; pc++; if (gas >= 0) continue; break
+        case 0x31: gas = environment.balance(a, gas); pc++; if (gas >= 0) continue; break
+        case 0x35: environment.callDataLoad(frame, a); pc++; continue
+        case 0x37:
+          gas = copyIn(frame, frame.input, frame.inputLength, a, b, c, gas)
+          sp = c; pc++; if (gas >= 0) continue; break
+        case 0x39:
+          gas = copyIn(frame, frame.code, frame.codeLength, a, b, c, gas)
+          sp = c; pc++; if (gas >= 0) continue; break
+        case 0x3b: gas = environment.externalCodeSize(a, gas); pc++; if (gas >= 0) continue; break
+        case 0x3c: gas = environment.externalCodeCopy(frame, sp, gas); sp -= 4 * WORD; pc++; if (gas >= 0) continue; break
+        case 0x3e: gas = environment.returnDataCopy(frame, sp, gas); sp = c; pc++; if (gas >= 0) continue; break
+        case 0x3f: gas = environment.externalCodeHash(a, gas); pc++; if (gas >= 0) continue; break
+        case 0x40: environment.blockHash(a); pc++; continue
+        case 0x49: environment.blobHash(a); pc++; continue
+        case 0x51:
+          gas = expandFixed(frame, a, 32, gas)
           pc++; if (gas < 0) break
           reverseWord(frame.memory + load<u32>(a), a); continue
         case 0x52:
-          if (!isInMemory(frame, a, 32)) gas = expandFixed(frame, a, 32, gas)
+          gas = expandFixed(frame, a, 32, gas)
           pc++; if (gas < 0) break
           reverseWord(b, frame.memory + load<u32>(a)); sp = b; continue
         case 0x53:
@@ -158,40 +213,17 @@ export function run(): void {
           store<u8>(frame.memory + load<u32>(a), load<u8>(b)); sp = b; continue
         case 0x54: gas = loadSlot(frame, a, gas); pc++; if (gas >= 0) continue; break
         case 0x55: gas = storeSlot(frame, a, b, gas); sp = b; pc++; if (gas >= 0) continue; break
-        case 0x56:
-          if (!isJumpTarget(frame, a)) { gas = fail(Failure.InvalidJump); break }
-          pc = frame.code + load<u32>(a); sp = a; continue
-        case 0x57:
-          sp = b
-          if (isZero(b)) { pc++; continue }
-          if (!isJumpTarget(frame, a)) { gas = fail(Failure.InvalidJump); break }
-          pc = frame.code + load<u32>(a); continue
-        case 0x58: putSmall(sp, (pc - frame.code) as u64); sp += WORD; pc++; continue
-        case 0x59: putSmall(sp, frame.memoryBytes as u64); sp += WORD; pc++; continue
+        case 0x56: case 0x57: gas = fail(Failure.InvalidJump); break
         case 0x5a: noteGasRead(isCall(load<u8>(pc, 1))); putSmall(sp, gas as u64); sp += WORD; pc++; continue
-        case 0x5b: pc++; continue
         case 0x5c: loadTransient(frame, a); pc++; continue
         case 0x5d:
           if (frame.isStatic) { gas = fail(Failure.WriteProtection); break }
           storeTransient(frame, a, b); sp = b; pc++; continue
         case 0x5e: gas = copyWithin(frame, a, b, c, gas); sp = c; pc++; if (gas >= 0) continue; break
-        case 0x5f: clearWord(sp); sp += WORD; pc++; continue
-        case 0x60: putSmall(sp, load<u8>(pc, 1) as u64); sp += WORD; pc += 2; continue
-        case 0x61: putSmall(sp, bswap(load<u16>(pc, 1)) as u64); sp += WORD; pc += 3; continue
-        case 0x62: case 0x63: case 0x64: case 0x65: case 0x66: case 0x67:
-          putSmall(sp, bswap(load<u64>(pc, 1)) >> ((64 - ((opcode - 0x5f) << 3)) as u64))
-          sp += WORD; pc += opcode - 0x5e; continue
         case 0x68: case 0x69: case 0x6a: case 0x6b: case 0x6c: case 0x6d: case 0x6e: case 0x6f:
         case 0x70: case 0x71: case 0x72: case 0x73: case 0x74: case 0x75: case 0x76: case 0x77:
         case 0x78: case 0x79: case 0x7a: case 0x7b: case 0x7c: case 0x7d: case 0x7e:
           word.readBytes(pc + 1, opcode - 0x5f, sp); sp += WORD; pc += opcode - 0x5e; continue
-        case 0x7f: reverseWord(pc + 1, sp); sp += WORD; pc += 33; continue
-        case 0x80: case 0x81: case 0x82: case 0x83: case 0x84: case 0x85: case 0x86: case 0x87:
-        case 0x88: case 0x89: case 0x8a: case 0x8b: case 0x8c: case 0x8d: case 0x8e: case 0x8f:
-          copyWord(sp - ((opcode - 0x7f) << 5), sp); sp += WORD; pc++; continue
-        case 0x90: case 0x91: case 0x92: case 0x93: case 0x94: case 0x95: case 0x96: case 0x97:
-        case 0x98: case 0x99: case 0x9a: case 0x9b: case 0x9c: case 0x9d: case 0x9e: case 0x9f:
-          word.swap(sp - ((opcode - 0x8e) << 5), a); pc++; continue
         case 0xa0: case 0xa1: case 0xa2: case 0xa3: case 0xa4:
           gas = environment.log(frame, opcode - 0xa0, sp, gas)
           sp = b - ((opcode - 0xa0) << 5); pc++; if (gas >= 0) continue; break

@@ -1,5 +1,6 @@
 /** Tables of records: open addressing, at least half empty. Owns the places; records and their keys are others'. */
 import { releaseBlock, takeBlock } from './heap'
+import { equals } from './word'
 
 const smallestCapacity: u32 = 1024
 
@@ -16,28 +17,33 @@ export class Table {
   capacity: u32
   count: u32
 
-  /** Makes room for one record more. Places that were found before hold no longer. */
+  /**
+   * Where the record stands whose word at `keyOffset` is the key and whose member at `otherOffset` is `other`, or
+   * where it is to be put. Holds until the next search.
+   */
   @inline
-  prepare(): void {
+  placeFor(hash: u32, keyOffset: usize, key: usize, otherOffset: usize, other: u32): usize {
     if (this.count << 1 >= this.capacity) this.grow()
+    let place = this.placeOf(hash, 0)
+    let record = load<u32>(place) as usize
+    for (let steps: u32 = 1; record != 0; steps++) {
+      if (load<u32>(record + otherOffset) == other && equals(record + keyOffset, key)) break
+      place = this.placeOf(hash, steps)
+      record = load<u32>(place)
+    }
+    return place
   }
 
-  /** The record at the place that a hash leads to, after so many others were not the one; 0 where the walk ends. */
   @inline
-  at(hash: u32, steps: u32): usize {
-    return load<u32>(this.placeOf(hash, steps))
-  }
-
-  @inline
-  placeOf(hash: u32, steps: u32): usize {
+  private placeOf(hash: u32, steps: u32): usize {
     return this.places + ((((hash + steps) & (this.capacity - 1)) as usize) << 2)
   }
 
-  /** Puts a record where a walk ended. */
+  /** Puts a record where a search for it ended. */
   @inline
-  put(hash: u32, steps: u32, record: usize): void {
+  put(place: usize, hash: u32, record: usize): void {
     changetype<Record>(record).hash = hash
-    store<u32>(this.placeOf(hash, steps), record as u32)
+    store<u32>(place, record as u32)
     this.count++
   }
 
@@ -53,7 +59,7 @@ export class Table {
       if (record == 0) continue
       const hash = changetype<Record>(record as usize).hash
       let steps: u32 = 0
-      while (this.at(hash, steps) != 0) steps++
+      while (load<u32>(this.placeOf(hash, steps)) != 0) steps++
       store<u32>(this.placeOf(hash, steps), record)
     }
     if (oldCapacity != 0) releaseBlock(old, (oldCapacity as usize) << 2)
@@ -86,6 +92,9 @@ function mix(hash: u64, value: u64): u64 {
   hash = (hash ^ value) * 0x9fb21c651e98df25
   return hash ^ (hash >> 32)
 }
+
+/** For those whose key is all: their hash stands in for what else must be equal. */
+export const hashOffset: usize = offsetof<Record>('hash')
 
 /** Hash of a word in a scope of its own. */
 // @ts-ignore: decorator

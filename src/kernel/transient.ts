@@ -1,8 +1,8 @@
 /** Transient storage (EIP-1153): slots that begin as zero and live as long as the transaction. */
-import { Account, Slot, slotBytes } from './accounts'
+import { Account, keyOffset, ownerOffset, Slot, slotBytes } from './accounts'
 import { transactionArena } from './journal'
 import { hashOfWord, Table } from './table'
-import { copyWord, equals } from './word'
+import { copyWord } from './word'
 
 const slots = changetype<Table>(memory.data(offsetof<Table>(), 16))
 
@@ -17,19 +17,14 @@ export function forgetTransients(): void {
 
 /** The transient slot of an account; `key` is a word. */
 export function findTransient(account: Account, key: usize): Slot {
-  slots.prepare()
   const hash = hashOfWord(key, changetype<usize>(account) as u64)
-  let steps: u32 = 0
-  let found = slots.at(hash, 0)
-  while (found != 0) {
-    const slot = changetype<Slot>(found)
-    if (slot.account == account && equals(slot.key, key)) return slot
-    found = slots.at(hash, ++steps)
-  }
+  const place = slots.placeFor(hash, keyOffset, key, ownerOffset, changetype<usize>(account) as u32)
+  const found = load<u32>(place) as usize
+  if (found != 0) return changetype<Slot>(found)
   const slot = changetype<Slot>(transactionArena.take(slotBytes))
   memory.fill(changetype<usize>(slot), 0, slotBytes)
   slot.account = account
   copyWord(key, slot.key)
-  slots.put(hash, steps, changetype<usize>(slot))
+  slots.put(place, hash, changetype<usize>(slot))
   return slot
 }

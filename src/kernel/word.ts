@@ -53,7 +53,7 @@ export function fillWord(out: usize, limbs: u64): void {
 // @ts-ignore: decorator
 @inline
 export function putSmall(out: usize, value: u64): void {
-  v128.store(out, pair(value, 0))
+  v128.store(out, i64x2.replace_lane(i64x2.splat(0), 0, value))
   v128.store(out, i64x2.splat(0), 16)
 }
 
