@@ -1,3 +1,4 @@
+import { mapKeyToBytes } from '../primitives/bytes.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { anyLogKey, logKey } from '../store/logKeys.js'
 import type { LogFilter } from './logFilter.js'
@@ -6,42 +7,78 @@ import type { LogFilter } from './logFilter.js'
 interface Ascending {
   /** The first number from `from` on, Infinity where there is none. `from` never goes back. */
   seek(from: number): number
+  /** Share of the blocks that have one, where the last {@link seek} read. */
+  readonly density: number
 }
 
 /**
- * Numbers of the canonical blocks in which a filter's logs can be, ascending: those that have, for each position that the
- * filter restricts, one of its keys. Whether one log has them all is to be seen in the block. Costs by the numbers of
- * the rarest position, whatever the others have, and nothing for blocks between them.
+ * Candidates that pass without being looked up, at most, while a position has them all. A look-up costs as much as to
+ * read such a block, whose logs are looked at all the same.
  */
-export class LogBlocks implements Ascending {
-  readonly #positions: readonly Ascending[]
+const unseenMax = 15
 
-  /** `onRead` is called before each read of the index. */
-  constructor(rows: ChainRows, filter: LogFilter, onRead: () => void) {
+/**
+ * Numbers of the canonical blocks in which a filter's logs can be, ascending: those that have one of its keys at the
+ * position that fewest have, and mostly at each other position that the filter restricts. Whether one log has them all
+ * is to be seen in the block. Costs by the numbers of the rarest position, and nothing for blocks between them.
+ */
+export class LogBlocks {
+  readonly #first: Ascending
+  readonly #others: readonly Sampled[]
+
+  /** `from` is the first number that is asked for. `onRead` is called before each read of the index. */
+  constructor(rows: ChainRows, filter: LogFilter, from: number, onRead: () => void) {
     const positions: Ascending[] = []
     for (const [position, count] of filter.counts.entries()) {
       const keys: Stretches[] = []
       filter.visitKeys(position, (key) =>
-        keys.push(new Stretches(rows, logKey(position, Buffer.from(key, 'latin1')), onRead)),
+        keys.push(new Stretches(rows, logKey(position, mapKeyToBytes(key)), onRead)),
       )
       if (count > 0) positions.push(new Union(keys))
     }
-    this.#positions = positions.length > 0 ? positions : [new Stretches(rows, anyLogKey, onRead)]
+    if (positions.length === 0) positions.push(new Stretches(rows, anyLogKey, onRead))
+    for (const each of positions) each.seek(from)
+    positions.sort((a, b) => a.density - b.density)
+    this.#first = positions[0] as Ascending
+    this.#others = positions.slice(1).map((each) => new Sampled(each))
   }
 
+  /** The first number from `from` on, Infinity where there is none. `from` never goes back. */
   seek(from: number): number {
-    let number = from
-    for (
-      let agreeing = 0, at = 0;
-      agreeing < this.#positions.length;
-      at = (at + 1) % this.#positions.length
-    ) {
-      const next = (this.#positions[at] as Ascending).seek(number)
+    let number = this.#first.seek(from)
+    for (let at = 0; at < this.#others.length && number < Number.POSITIVE_INFINITY; ) {
+      const next = (this.#others[at] as Sampled).seek(number)
       if (next === Number.POSITIVE_INFINITY) return next
-      agreeing = next === number ? agreeing + 1 : 1
-      number = next
+      if (next === number) at++
+      else {
+        number = this.#first.seek(next)
+        at = 0
+      }
     }
     return number
+  }
+}
+
+/** Numbers of which ever fewer are looked up while each is there. */
+class Sampled {
+  readonly #numbers: Ascending
+  #unseen = 0
+  #left = 0
+
+  constructor(numbers: Ascending) {
+    this.#numbers = numbers
+  }
+
+  /** `from`, where that is there or passes unseen; else the next number. */
+  seek(from: number): number {
+    if (this.#left > 0) {
+      this.#left--
+      return from
+    }
+    const next = this.#numbers.seek(from)
+    this.#unseen = next === from ? Math.min(2 * this.#unseen + 1, unseenMax) : 0
+    this.#left = this.#unseen
+    return next
   }
 }
 
@@ -53,6 +90,7 @@ class Stretches implements Ascending {
   #numbers: readonly number[] = []
   #at = 0
   #current = -1
+  density = 0
 
   constructor(rows: ChainRows, key: Uint8Array, onRead: () => void) {
     this.#rows = rows
@@ -66,6 +104,8 @@ class Stretches implements Ascending {
       this.#onRead()
       this.#numbers = this.#rows.readLogStretch(this.#key, from)
       this.#at = 0
+      const { length } = this.#numbers
+      this.density = length === 0 ? 0 : length / ((this.#numbers[length - 1] as number) - from + 1)
     }
     while ((this.#numbers[this.#at] as number) < from) this.#at++
     this.#current = this.#numbers[this.#at] ?? Number.POSITIVE_INFINITY
@@ -79,6 +119,10 @@ class Union implements Ascending {
 
   constructor(members: readonly Ascending[]) {
     this.#members = members
+  }
+
+  get density(): number {
+    return this.#members.reduce((sum, { density }) => sum + density, 0)
   }
 
   seek(from: number): number {

@@ -83,7 +83,7 @@ function* blocksToSearch(
   const branch = branchAbove(rows, head)
   const canonicalLast = Math.min(last, head.number - branch.length)
   if (first <= canonicalLast) {
-    const blocks = new LogBlocks(rows, filter, () => {
+    const blocks = new LogBlocks(rows, filter, first, () => {
       if (shouldStop()) throw stopped
     })
     for (let number = blocks.seek(first); number <= canonicalLast; number = blocks.seek(number + 1)) {
