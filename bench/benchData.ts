@@ -20,6 +20,7 @@ import { join } from 'node:path'
 import { packageRoot } from '../src/primitives/packageRoot.js'
 import { schemaVersion } from '../src/store/tables.js'
 import { blocksVersion, writeSyntheticBlocks } from './syntheticBlocks.js'
+import { logsVersion, writeSyntheticLogs } from './syntheticLogs.js'
 import {
   generatorVersion,
   type SyntheticSize,
@@ -85,6 +86,16 @@ export async function syntheticBlocks(name: string, count: number): Promise<Benc
   const folder = await makeOnce(kept, `making a chain of ${count} blocks`, async (folder) => {
     writeFileSync(join(folder, 'genesis.json'), syntheticGenesis)
     await writeSyntheticBlocks(join(folder, 'chain.mdb'), count)
+  })
+  return { name, folder, genesisPath: join(folder, 'genesis.json') }
+}
+
+/** A chain of so many blocks with logs. 1,000,000 take five minutes to make and 3 GB. */
+export async function syntheticLogs(name: string, count: number): Promise<BenchNetwork> {
+  const kept = `logs${logsVersion}-schema${schemaVersion}-${count}`
+  const folder = await makeOnce(kept, `making a chain of ${count} blocks with logs`, async (folder) => {
+    writeFileSync(join(folder, 'genesis.json'), syntheticGenesis)
+    await writeSyntheticLogs(join(folder, 'chain.mdb'), count)
   })
   return { name, folder, genesisPath: join(folder, 'genesis.json') }
 }

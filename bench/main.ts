@@ -19,6 +19,7 @@ import { newHeads } from './fanOut.js'
 import { type Contestant, measureHttp, type RunSettings, saturateUrl, startBare } from './httpRun.js'
 import { importScenario, readsWhileImporting } from './importRun.js'
 import { kernel } from './kernel.js'
+import { fewLogs, manyLogs } from './logRun.js'
 import { memory } from './memoryRun.js'
 import { neighbours } from './neighbours.js'
 import { type BenchOptions, helpText, parseOptions } from './options.js'
@@ -57,6 +58,8 @@ const specialScenarios: readonly SpecialScenario[] = [
   neighbours,
   prices,
   kernel,
+  fewLogs,
+  manyLogs,
 ]
 
 /** The networks of one run, each made or found at its first use. */
@@ -149,6 +152,7 @@ async function run(
     folder,
     settings,
     isQuick: options.isQuick,
+    logBlocks: options.logBlocks,
     server: { limits: options.limits, nodeFlags: profileFlags(options.profileFolder) },
     network: (name) => networks.get(name),
   }

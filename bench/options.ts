@@ -19,6 +19,8 @@ export interface BenchOptions {
   readonly connections: number
   readonly accounts: number
   readonly largeSlots: number
+  /** Blocks of the chain that logs are searched in. */
+  readonly logBlocks: number
   readonly loader: 'own' | 'autocannon'
   /** Members of the server's configuration under `limits`. */
   readonly limits: Readonly<Record<string, number>>
@@ -51,6 +53,8 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
   --accounts N                     accounts of the network that proofs are of (1,000,000)
   --slots N                        slots of the largest network read from (1,000,000); 10,000,000 take half an hour
                                    to make, once
+  --log-blocks N                   blocks of the chain that logs are searched in (1,000,000; 100,000 with --quick and
+                                   in a check); a million take five minutes to make, once
   --loader own|autocannon          who makes the load (own); autocannon reaches about half as much
   --limit NAME=N                   a member of the server's limits, for example poolNiceness=0; may be repeated
   --cpu-prof DIR                   write CPU profiles of the server's threads into this folder; they cost it
@@ -72,8 +76,17 @@ const modes = {
     latencySeconds: 4,
     accounts: 1_000_000,
     slots: 1_000_000,
+    logBlocks: 1_000_000,
   },
-  quick: { rounds: 3, seconds: 0.5, latencyRounds: 1, latencySeconds: 1, accounts: 100_000, slots: 100_000 },
+  quick: {
+    rounds: 3,
+    seconds: 0.5,
+    latencyRounds: 1,
+    latencySeconds: 1,
+    accounts: 100_000,
+    slots: 100_000,
+    logBlocks: 100_000,
+  },
   check: {
     rounds: 5,
     seconds: 0.4,
@@ -81,6 +94,7 @@ const modes = {
     latencySeconds: 1,
     accounts: 1_000_000,
     slots: 1_000_000,
+    logBlocks: 100_000,
   },
 } as const
 
@@ -133,6 +147,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     connections: whole('connections', values.connections, 64),
     accounts: whole('accounts', values.accounts, mode.accounts),
     largeSlots: whole('slots', values.slots, mode.slots),
+    logBlocks: whole('log-blocks', values['log-blocks'], mode.logBlocks),
     loader,
     limits: Object.fromEntries(values.limit.map(parseLimit)),
     profileFolder: values['cpu-prof'],
@@ -159,6 +174,7 @@ function parse(args: readonly string[]) {
         connections: { type: 'string' },
         accounts: { type: 'string' },
         slots: { type: 'string' },
+        'log-blocks': { type: 'string' },
         loader: { type: 'string', default: 'own' },
         limit: { type: 'string', multiple: true, default: [] },
         'cpu-prof': { type: 'string' },

@@ -9,6 +9,8 @@ export interface RunContext {
   readonly folder: string
   readonly settings: RunSettings
   readonly isQuick: boolean
+  /** Blocks of the chain that logs are searched in. */
+  readonly logBlocks: number
   /** What the command line says of servers. */
   readonly server: TidegateOptions
   network(name: string): Promise<BenchNetwork>

@@ -27,7 +27,7 @@ const accounts = 1_000
 const transferSelector = hexToBytes('0xa9059cbb')
 const noBytes = new Uint8Array(0)
 
-function noise(salt: number, serial: number): Uint8Array {
+export function noise(salt: number, serial: number): Uint8Array {
   return keccak256(Uint8Array.of(salt, ...toMinimalBytes(serial)))
 }
 
@@ -36,8 +36,8 @@ function halved(s: Uint8Array): Uint8Array {
   return Uint8Array.of((s[0] as number) >> 1, ...s.subarray(1))
 }
 
-/** The `serial`-th transaction of the chain as its block's body holds it: a token transfer of type 2. */
-function transactionBytes(serial: number, chainId: bigint): Uint8Array {
+/** The `serial`-th transaction of a chain as its block's body holds it: a token transfer of type 2. */
+export function transactionBytes(serial: number, chainId: bigint): Uint8Array {
   const recipient = padLeft(hexToBytes(accountHex(serial)), 32)
   const amount = padLeft(toMinimalBytes(serial + 1), 32)
   const fields = encodeRlp([
