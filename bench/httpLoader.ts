@@ -64,12 +64,12 @@ export class HttpConnection {
   get isClosed(): boolean {
     return this.#isClosed
   }
+  readonly #socket: Socket
+  readonly #onError: (error: Error) => void
 
-  private constructor(
-    private readonly socket: Socket,
-    target: Target,
-    private readonly onError: (error: Error) => void,
-  ) {
+  private constructor(socket: Socket, target: Target, onError: (error: Error) => void) {
+    this.#socket = socket
+    this.#onError = onError
     this.#headStart =
       `POST ${target.path} HTTP/1.1\r\nhost: ${target.host}:${target.port}\r\n` +
       'content-type: application/json\r\ncontent-length: '
@@ -80,7 +80,7 @@ export class HttpConnection {
       let connection: HttpConnection | undefined
       const { host, port } = target
       const take = (length: number, buffer: Uint8Array): boolean => {
-        connection?.take(length, buffer as Buffer)
+        if (connection !== undefined) connection.#take(length, buffer as Buffer)
         return true
       }
       const onread = { buffer: Buffer.allocUnsafe(readBytes), callback: take }
@@ -92,29 +92,31 @@ export class HttpConnection {
         connection = new HttpConnection(socket, target, onError)
         resolve(connection)
       })
-      socket.on('error', (error) => (connection === undefined ? reject(error) : connection.fail(error)))
-      socket.on('close', () => connection?.fail(new Error('the server closed a connection')))
+      socket.on('error', (error) => (connection === undefined ? reject(error) : connection.#fail(error)))
+      socket.on('close', () => {
+        if (connection !== undefined) connection.#fail(new Error('the server closed a connection'))
+      })
     })
   }
 
   ask(body: string, onAnswer: () => void): void {
     this.#onAnswer = onAnswer
-    this.socket.write(`${this.#headStart}${body.length}\r\n\r\n${body}`, 'latin1')
+    this.#socket.write(`${this.#headStart}${body.length}\r\n\r\n${body}`, 'latin1')
   }
 
   close(): void {
     this.#isClosed = true
-    this.socket.destroy()
+    this.#socket.destroy()
   }
 
-  private fail(error: Error): void {
+  #fail(error: Error): void {
     if (this.#isClosed) return
     this.close()
-    this.onError(error)
+    this.#onError(error)
   }
 
-  private take(length: number, buffer: Buffer): void {
-    if (this.#rest !== undefined) return this.takeBody(length, buffer)
+  #take(length: number, buffer: Buffer): void {
+    if (this.#rest !== undefined) return this.#takeBody(length, buffer)
     let chunk = buffer.subarray(0, length)
     if (this.#head.length > 0) chunk = Buffer.concat([this.#head, chunk])
     const end = chunk.indexOf(headEnd)
@@ -125,18 +127,18 @@ export class HttpConnection {
     }
     this.#head = noBytes
     const head = chunk.toString('latin1', 0, end)
-    if (!head.startsWith('HTTP/1.1 200')) return this.fail(new Error(`answered ${head.split('\r\n')[0]}`))
+    if (!head.startsWith('HTTP/1.1 200')) return this.#fail(new Error(`answered ${head.split('\r\n')[0]}`))
     const declared = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
     this.#isChunked = declared === undefined
     if (this.#isChunked && !/\r\ntransfer-encoding: *chunked/i.test(head)) {
-      return this.fail(new Error('an answer without a length'))
+      return this.#fail(new Error('an answer without a length'))
     }
     this.#rest = Number(declared ?? 0)
     const body = chunk.subarray(end + headEnd.length)
-    this.takeBody(body.length, body)
+    this.#takeBody(body.length, body)
   }
 
-  private takeBody(length: number, buffer: Buffer): void {
+  #takeBody(length: number, buffer: Buffer): void {
     if (this.#isChunked) {
       // One question at a time: the end of an answer is the end of what has arrived.
       const tail = Buffer.concat([

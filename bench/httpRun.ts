@@ -141,13 +141,17 @@ class Track {
   readonly #busy: (number | undefined)[] = []
   readonly #latencies: (readonly number[])[] = []
   #latencyRate: number | undefined
+  readonly #variety: Scenario['variety']
+  readonly #settings: RunSettings
 
   constructor(
     question: Scenario['question'],
-    private readonly variety: Scenario['variety'],
+    variety: Scenario['variety'],
     readonly contestant: Contestant,
-    private readonly settings: RunSettings,
+    settings: RunSettings,
   ) {
+    this.#variety = variety
+    this.#settings = settings
     this.#target = targetOf(contestant.url)
     let n = 0
     this.#next = () => question(n++)
@@ -159,7 +163,7 @@ class Track {
   }
 
   async warmUp(): Promise<void> {
-    const { connections, warmUpSecondsMax } = this.settings
+    const { connections, warmUpSecondsMax } = this.#settings
     const secondsMax = this.contestant.name === 'anvil' ? compiledWarmUpSeconds : warmUpSecondsMax
     await withConnections(this.#target, connections, (open) =>
       warmUp(open, secondsMax, this.#next, () => this.contestant.process?.pageFaults()),
@@ -169,7 +173,7 @@ class Track {
   async saturate(): Promise<void> {
     const { url, process } = this.contestant
     const before = process?.cpuSeconds()
-    const result = await saturateUrl(url, this.settings, this.settings.seconds, this.#next)
+    const result = await saturateUrl(url, this.#settings, this.#settings.seconds, this.#next)
     const after = process?.cpuSeconds()
     const rate = result.answers / result.seconds
     const cpuSeconds = before === undefined || after === undefined ? undefined : after - before
@@ -180,12 +184,12 @@ class Track {
   /** `highest`: answers a second that every server compared with this one reaches. */
   async askAtRate(highest: number): Promise<void> {
     const rate = Math.max(1, Math.min(latencyRateMax, Math.floor(latencyLoad * highest)))
-    const { latencyRounds, latencySeconds } = this.settings
+    const { latencyRounds, latencySeconds } = this.#settings
     // Where few are asked a second, long enough for all rounds together to tell a p99.
     const secondsNeeded = Math.ceil(answersForP99 / (rate * latencyRounds))
     const seconds = Math.max(latencySeconds, Math.min(secondsNeeded, latencySecondsMax))
     // One more of each connection's first question, which does not count.
-    const count = this.variety === 'one' ? 1 : rate * (seconds + 1)
+    const count = this.#variety === 'one' ? 1 : rate * (seconds + 1)
     const bodies = Array.from({ length: count }, this.#next)
     this.#latencies.push(await askByAutocannon({ url: this.contestant.url, bodies, rate, seconds }))
     this.#latencyRate = rate

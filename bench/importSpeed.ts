@@ -51,27 +51,30 @@ class RememberedState implements StateView {
   readonly #accounts = new Map<string, Account | undefined>()
   readonly #slots = new Map<string, Uint8Array | undefined>()
   readonly #codes = new Map<string, Uint8Array | undefined>()
+  readonly #below: StateView
 
-  constructor(private readonly below: StateView) {}
+  constructor(below: StateView) {
+    this.#below = below
+  }
 
   account(address: Address): Account | undefined {
-    return remembered(this.#accounts, mapKey(address), () => this.below.account(address))
+    return remembered(this.#accounts, mapKey(address), () => this.#below.account(address))
   }
 
   slot(address: Address, slot: Hash32): Uint8Array | undefined {
-    return remembered(this.#slots, mapKey(address) + mapKey(slot), () => this.below.slot(address, slot))
+    return remembered(this.#slots, mapKey(address) + mapKey(slot), () => this.#below.slot(address, slot))
   }
 
   slotsOf(address: Address): Iterable<Hash32> {
-    return this.below.slotsOf(address)
+    return this.#below.slotsOf(address)
   }
 
   code(hash: Hash32): Uint8Array | undefined {
-    return remembered(this.#codes, mapKey(hash), () => this.below.code(hash))
+    return remembered(this.#codes, mapKey(hash), () => this.#below.code(hash))
   }
 
   node(hash: Uint8Array): Uint8Array | undefined {
-    return this.below.node(hash)
+    return this.#below.node(hash)
   }
 }
 

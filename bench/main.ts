@@ -65,8 +65,11 @@ const specialScenarios: readonly SpecialScenario[] = [
 /** The networks of one run, each made or found at its first use. */
 class Networks {
   readonly #known = new Map<string, Promise<BenchNetwork>>()
+  readonly #options: BenchOptions
 
-  constructor(private readonly options: BenchOptions) {}
+  constructor(options: BenchOptions) {
+    this.#options = options
+  }
 
   get(name: string): Promise<BenchNetwork> {
     let network = this.#known.get(name)
@@ -80,8 +83,8 @@ class Networks {
   #make(name: NetworkName): Promise<BenchNetwork> {
     if (name === 'demo') return demoNetwork()
     if (name === 'blocks') return syntheticBlocks(name, randomBlocks)
-    const accounts = name === 'accounts' ? this.options.accounts : 1_000
-    return syntheticNetwork(name, { accounts, slots: slotsOf(name, this.options) })
+    const accounts = name === 'accounts' ? this.#options.accounts : 1_000
+    return syntheticNetwork(name, { accounts, slots: slotsOf(name, this.#options) })
   }
 }
 

@@ -54,15 +54,17 @@ class Stage {
   #server: TidegateProcess | undefined
   #victims: Victims | undefined
   #idleLongestMs = 0
+  readonly #context: RunContext
+  readonly #seconds: number
 
-  constructor(
-    private readonly context: RunContext,
-    private readonly seconds: number,
-  ) {}
+  constructor(context: RunContext, seconds: number) {
+    this.#context = context
+    this.#seconds = seconds
+  }
 
   /** Starts a server, in place of one that has ended. */
   async open(): Promise<void> {
-    const { folder, settings, server: options, network } = this.context
+    const { folder, settings, server: options, network } = this.#context
     const keyNames = [
       ...Array.from({ length: victimCount }, (_, at) => `victim ${at + 1}`),
       ...attacks.map(({ name }) => `attacker ${name}`),
@@ -91,8 +93,8 @@ class Stage {
     }, memorySampleMs)
     try {
       const [heard, ...reports] = await Promise.all([
-        victims.ask(this.seconds),
-        ...attackers.map((attacker) => attack(attacker, this.seconds)),
+        victims.ask(this.#seconds),
+        ...attackers.map((attacker) => attack(attacker, this.#seconds)),
       ])
       if (together.length === 0) this.#idleLongestMs = servedOf(heard.reads).longestMs
       const recoverySeconds = together.length === 0 ? 0 : await this.#recover()

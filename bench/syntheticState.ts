@@ -191,8 +191,10 @@ class BlockBuilder {
   #slots: Change[] = []
   #nodes: Change[] = []
   #trieChanges: TrieChange[] = []
+  readonly #store: ChainWriter
 
-  constructor(private readonly store: ChainWriter) {
+  constructor(store: ChainWriter) {
+    this.#store = store
     const { bundle } = parseGenesis(syntheticGenesis)
     this.#parent = { header: decodeHeader(bundle.header), hash: bundle.hash }
   }
@@ -201,7 +203,7 @@ class BlockBuilder {
     this.#nodes.push([hash, rlp])
   }
 
-  readonly #readNode = (hash: Uint8Array): Uint8Array | undefined => this.store.readNode(hash)
+  readonly #readNode = (hash: Uint8Array): Uint8Array | undefined => this.#store.readNode(hash)
 
   addVaultSlots(entries: readonly Keyed[]): void {
     const changes: TrieChange[] = []
@@ -245,7 +247,7 @@ class BlockBuilder {
     }
     const rlp = encodeHeader(header)
     const hash = keccak256(rlp)
-    this.store.apply(parent.number, [
+    this.#store.apply(parent.number, [
       {
         number: header.number,
         hash,

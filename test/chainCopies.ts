@@ -20,11 +20,14 @@ export interface ChainCopy {
 /** Hashes of blocks, told by `newHeads`. */
 export class HeadCopy implements ChainCopy {
   readonly #heads: string[] = []
+  readonly #base: string
 
-  constructor(private readonly base: string) {}
+  constructor(base: string) {
+    this.#base = base
+  }
 
   get last(): string {
-    return this.#heads.at(-1) ?? this.base
+    return this.#heads.at(-1) ?? this.#base
   }
 
   get view(): readonly string[] {
@@ -51,11 +54,14 @@ export class HeadCopy implements ChainCopy {
 export class LogCopy implements ChainCopy {
   readonly #blocks: { readonly hash: string; readonly logs: readonly string[] }[] = []
   #newest: { readonly hash: string; readonly removed: boolean; readonly logs: string[] } | undefined
+  readonly #base: string
 
-  constructor(private readonly base: string) {}
+  constructor(base: string) {
+    this.#base = base
+  }
 
   get last(): string {
-    return this.#blocks.at(-1)?.hash ?? this.base
+    return this.#blocks.at(-1)?.hash ?? this.#base
   }
 
   get view(): readonly string[] {

@@ -148,15 +148,19 @@ export function storeInput(slot: bigint, value: bigint): Uint8Array {
 }
 
 export class ChainMaker {
-  private readonly blocks = new Map<string, MadeBlock>()
+  readonly #blocks = new Map<string, MadeBlock>()
+  readonly #common: Common
+  readonly #vm: VM
 
   private constructor(
     readonly genesisText: string,
-    private readonly common: Common,
-    private readonly vm: VM,
+    common: Common,
+    vm: VM,
     readonly genesis: MadeBlock,
   ) {
-    this.remember(genesis)
+    this.#common = common
+    this.#vm = vm
+    this.#remember(genesis)
   }
 
   static async create(genesis: GethGenesis): Promise<ChainMaker> {
@@ -183,7 +187,7 @@ export class ChainMaker {
 
   /** Builds one block on `parent`. */
   async extend(parent: MadeBlock, plan: BlockPlan = {}): Promise<MadeBlock> {
-    const { common, vm } = this
+    const [common, vm] = [this.#common, this.#vm]
     const parentHeader = parent.block.header
     const number = parentHeader.number + 1n
     const timestamp = parentHeader.timestamp + BigInt(plan.after ?? 10)
@@ -205,7 +209,7 @@ export class ChainMaker {
         : {}),
       ...(common.isActivatedEIP(4788) ? { parentBeaconBlockRoot: new Uint8Array(32).fill(0xbe) } : {}),
     }
-    const transactions = await this.sign(plan.transactions ?? [], header.baseFeePerGas as bigint | undefined)
+    const transactions = await this.#sign(plan.transactions ?? [], header.baseFeePerGas as bigint | undefined)
     const uncleHeaders = (plan.uncles ?? []).map(({ block }) => block.header)
     const withdrawals = common.isActivatedEIP(4895)
       ? (plan.withdrawals ?? []).map(createWithdrawal)
@@ -225,7 +229,7 @@ export class ChainMaker {
         } as Parameters<typeof createBlock>[0],
         options,
       )
-    this.answerBlockHashes(parent)
+    this.#answerBlockHashes(parent)
     const draft = fill({})
     const blobs = transactions.reduce(
       (sum, tx) => sum + ('blobVersionedHashes' in tx ? (tx.blobVersionedHashes as unknown[]).length : 0),
@@ -245,7 +249,7 @@ export class ChainMaker {
     })
     const receipts = result.receipts.map((receipt, i) => encodeReceipt(receipt, transactions[i]?.type ?? 0))
     const made = madeBlock(block, receipts, result)
-    this.remember(made)
+    this.#remember(made)
     return made
   }
 
@@ -256,12 +260,12 @@ export class ChainMaker {
     return made
   }
 
-  private async sign(plans: readonly TransactionPlan[], baseFee: bigint | undefined) {
+  async #sign(plans: readonly TransactionPlan[], baseFee: bigint | undefined) {
     const nonces = new Map<number, bigint>()
     const signed = []
     for (const plan of plans) {
       const from = plan.from ?? 0
-      const account = await this.vm.stateManager.getAccount(testAddresses[from] as Address)
+      const account = await this.#vm.stateManager.getAccount(testAddresses[from] as Address)
       const nonce = nonces.get(from) ?? account?.nonce ?? 0n
       nonces.set(from, nonce + 1n)
       const price = plan.gasPrice ?? (baseFee ?? 1_000_000_000n) + 1_000n
@@ -274,10 +278,10 @@ export class ChainMaker {
         data: plan.data ?? new Uint8Array(0),
         ...(plan.to === undefined ? {} : { to: plan.to }),
         ...(isFeeMarket ? { maxFeePerGas: price * 2n, maxPriorityFeePerGas: 7n } : { gasPrice: price }),
-        ...(plan.type === undefined || plan.type === 0 ? {} : { chainId: this.common.chainId() }),
+        ...(plan.type === undefined || plan.type === 0 ? {} : { chainId: this.#common.chainId() }),
         ...plan.fields,
       }
-      const transaction = createTx(data as Parameters<typeof createTx>[0], { common: this.common })
+      const transaction = createTx(data as Parameters<typeof createTx>[0], { common: this.#common })
       const one = transaction.sign(testKeys[from] as Uint8Array)
       // To recover what is known takes longer than to execute the transaction.
       one.cache.senderPubKey = publicKeys[from] as Uint8Array
@@ -286,21 +290,21 @@ export class ChainMaker {
     return signed
   }
 
-  private answerBlockHashes(parent: MadeBlock): void {
+  #answerBlockHashes(parent: MadeBlock): void {
     const getBlock = async (number: number) => {
       let made: MadeBlock | undefined = parent
       while (made !== undefined && made.number > number) {
-        made = this.blocks.get(Buffer.from(made.block.header.parentHash).toString('hex'))
+        made = this.#blocks.get(Buffer.from(made.block.header.parentHash).toString('hex'))
       }
       return { hash: () => made?.hash }
     }
     const blockchain = { getBlock, putBlock: async () => undefined, shallowCopy: () => blockchain }
-    Object.assign(this.vm.evm, { blockchain })
-    Object.assign(this.vm, { blockchain })
+    Object.assign(this.#vm.evm, { blockchain })
+    Object.assign(this.#vm, { blockchain })
   }
 
-  private remember(made: MadeBlock): void {
-    this.blocks.set(Buffer.from(made.hash).toString('hex'), made)
+  #remember(made: MadeBlock): void {
+    this.#blocks.set(Buffer.from(made.hash).toString('hex'), made)
   }
 }
 

@@ -15,12 +15,16 @@ export function propertyRuns(numRuns: number): Parameters<unknown> {
 
 /** Choices of one run, all from one seed. */
 export class Dice {
-  constructor(private state: number) {}
+  #state: number
+
+  constructor(state: number) {
+    this.#state = state
+  }
 
   /** 0 to `sides` − 1 (mulberry32). */
   throw(sides: number): number {
-    this.state = (this.state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state)
+    this.#state = (this.#state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
     return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * sides)
   }

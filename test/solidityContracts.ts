@@ -27,11 +27,17 @@ export function compile(path: string, name: string): Compiled {
 
 /** An account with code and storage, which can be called. */
 export class RunningContract {
+  readonly #evm: EVM
+  readonly #state: SimpleStateManager
+
   private constructor(
     readonly address: Uint8Array,
-    private readonly evm: EVM,
-    private readonly state: SimpleStateManager,
-  ) {}
+    evm: EVM,
+    state: SimpleStateManager,
+  ) {
+    this.#evm = evm
+    this.#state = state
+  }
 
   /** Runs a constructor. */
   static async create(creationCode: Uint8Array): Promise<RunningContract> {
@@ -64,7 +70,7 @@ export class RunningContract {
 
   /** What a call returns. Throws where it fails. */
   async call(data: Uint8Array): Promise<Uint8Array> {
-    const { execResult } = await this.evm.runCall({
+    const { execResult } = await this.#evm.runCall({
       to: new Address(this.address),
       data,
       gasLimit: 100_000_000n,
@@ -77,7 +83,7 @@ export class RunningContract {
   get slots(): ReadonlyMap<string, Uint8Array> {
     const prefix = `${new Address(this.address).toString()}_`
     const slots = new Map<string, Uint8Array>()
-    for (const [key, value] of this.state.storageStack.at(-1) ?? []) {
+    for (const [key, value] of this.#state.storageStack.at(-1) ?? []) {
       if (key.startsWith(prefix)) slots.set(key.slice(-64), value)
     }
     return slots

@@ -3,7 +3,7 @@ import { Address as EvmAddress } from '@ethereumjs/util'
 import { runBlock } from '@ethereumjs/vm'
 import { ForkSchedule, parseGenesisConfig } from '../src/chain/forks.js'
 import { decodeHeader } from '../src/chain/header.js'
-import type { AccountOverride } from '../src/evm/execution.js'
+import type { AccountOverride } from '../src/evm/executionRequest.js'
 import type { StateChanges } from '../src/evm/stateChanges.js'
 import { type Address, bytesToBigInt, bytesToHex, padLeft } from '../src/primitives/bytes.js'
 import { decodeRlpList } from '../src/primitives/rlp.js'
@@ -17,23 +17,25 @@ type BlockItems = Parameters<typeof createBlockFromBytesArray>[0]
 
 /** Executes stored blocks once more, as the library comes, to know the state in their midst. */
 export class BlockReplay {
-  private readonly schedule: ForkSchedule
-  private readonly engines = new Map<string, ForkEngine>()
+  readonly #schedule: ForkSchedule
+  readonly #engines = new Map<string, ForkEngine>()
+  readonly #store: ChainReader
 
-  constructor(private readonly store: ChainReader) {
+  constructor(store: ChainReader) {
+    this.#store = store
     const identity = store.readIdentity()
-    this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity?.config ?? '{}')))
+    this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity?.config ?? '{}')))
   }
 
   /** For each transaction of a canonical block: what differs before it from the state after the block's parent. */
   async statesBefore(number: number): Promise<AccountOverride[][]> {
-    const { store } = this
+    const store = this.#store
     const [hash, parentHash] = [store.readCanonicalHash(number), store.readCanonicalHash(number - 1)]
     const rows = hash && [store.readHeader(hash), store.readBody(hash)]
     const parentRow = parentHash && store.readHeader(parentHash)
     if (!rows?.[0] || !rows[1] || !parentRow) throw new RangeError(`block ${number} is missing`)
     const [headerRow, bodyRow] = rows
-    const engine = await this.engineFor(headerRow, store.readTotalDifficulty(parentHash))
+    const engine = await this.#engineFor(headerRow, store.readTotalDifficulty(parentHash))
     const below = historicalState(store, number - 1, decodeHeader(parentRow).stateRoot)
     const state = new JournaledState(below)
     engine.prepare(state, (ancestor) => store.readCanonicalHash(ancestor))
@@ -57,15 +59,15 @@ export class BlockReplay {
     return states
   }
 
-  private async engineFor(headerRow: Uint8Array, parentTotal: Uint8Array | undefined): Promise<ForkEngine> {
+  async #engineFor(headerRow: Uint8Array, parentTotal: Uint8Array | undefined): Promise<ForkEngine> {
     const { number, timestamp, difficulty } = decodeHeader(headerRow)
     const isMerged =
-      difficulty === 0n || this.schedule.isMerged(bytesToBigInt(parentTotal ?? new Uint8Array(0)))
-    const fork = this.schedule.forkAt(number, timestamp, isMerged)
-    let engine = this.engines.get(fork)
+      difficulty === 0n || this.#schedule.isMerged(bytesToBigInt(parentTotal ?? new Uint8Array(0)))
+    const fork = this.#schedule.forkAt(number, timestamp, isMerged)
+    let engine = this.#engines.get(fork)
     if (engine === undefined) {
-      engine = await createForkEngine(this.schedule, fork)
-      this.engines.set(fork, engine)
+      engine = await createForkEngine(this.#schedule, fork)
+      this.#engines.set(fork, engine)
     }
     return engine
   }

@@ -11,8 +11,10 @@ export class Steps {
   /** Moments that the replay has waited for, and those that it was given. */
   #asked = 0
   #given = 0
+  readonly #server: Server
 
-  private constructor(private readonly server: Server) {
+  private constructor(server: Server) {
+    this.#server = server
     server.on('connection', (replay) => this.#take(replay))
   }
 
@@ -31,7 +33,7 @@ export class Steps {
   /** The environment of a program that is about to start and is to wait for {@link next}; the one before is over. */
   env(): Readonly<Record<string, string>> {
     this.#replay = undefined
-    const { port } = this.server.address() as AddressInfo
+    const { port } = this.#server.address() as AddressInfo
     const pace = new URL('steppedPace.js', import.meta.url).href
     return { NODE_OPTIONS: `--import=${pace}`, STEPS_PORT: String(port) }
   }

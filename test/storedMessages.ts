@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { readBlockRows } from '../src/chain/blockRows.js'
 import type { Header } from '../src/chain/header.js'
 import { fieldSpan, readTransaction, type Transaction } from '../src/chain/transactionJson.js'
-import type { AccessListEntry, Authorization, CallMessage } from '../src/evm/execution.js'
+import type { AccessListEntry, Authorization, CallMessage } from '../src/evm/executionRequest.js'
 import { bytesToBigInt, bytesToHex, bytesToNumber, type Hash32 } from '../src/primitives/bytes.js'
 import {
   decodeRlp,

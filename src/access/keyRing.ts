@@ -97,19 +97,29 @@ const refused: Readonly<Record<KeyProblem, KeyCheck>> = {
 
 export class KeyRing {
   /** Valid keys alone, so that guesses cannot drive them out. Oldest first. */
-  private readonly remembered = new Map<string, KeyCheck>()
-  private generation: number
-  private checkedAtMs: number
+  readonly #remembered = new Map<string, KeyCheck>()
+  #generation: number
+  #checkedAtMs: number
+  readonly #store: NodeStore
+  readonly #paths: KeyRingPaths
+  readonly #pepper: KeyObject
+  readonly #meter: Meter | undefined
+  readonly #clockMs: () => number
 
   private constructor(
-    private readonly store: NodeStore,
-    private readonly paths: KeyRingPaths,
-    private readonly pepper: KeyObject,
-    private readonly meter: Meter | undefined,
-    private readonly clockMs: () => number,
+    store: NodeStore,
+    paths: KeyRingPaths,
+    pepper: KeyObject,
+    meter: Meter | undefined,
+    clockMs: () => number,
   ) {
-    this.checkedAtMs = clockMs()
-    this.generation = store.readKeyGeneration()
+    this.#store = store
+    this.#paths = paths
+    this.#pepper = pepper
+    this.#meter = meter
+    this.#clockMs = clockMs
+    this.#checkedAtMs = clockMs()
+    this.#generation = store.readKeyGeneration()
   }
 
   /**
@@ -126,14 +136,14 @@ export class KeyRing {
    * space, so neither a timer nor a system call is spent on noticing changes by other processes.
    */
   authorize(presented: string): KeyCheck {
-    const nowMs = this.clockMs()
-    if (nowMs - this.checkedAtMs >= recheckMsMax) this.recheck(nowMs)
-    return this.remembered.get(presented) ?? this.lookUp(presented)
+    const nowMs = this.#clockMs()
+    if (nowMs - this.#checkedAtMs >= recheckMsMax) this.#recheck(nowMs)
+    return this.#remembered.get(presented) ?? this.#lookUp(presented)
   }
 
   /** Counts changes of keys by whatever process, as far as they have been seen. */
   get seenGeneration(): number {
-    return this.generation
+    return this.#generation
   }
 
   /**
@@ -141,13 +151,13 @@ export class KeyRing {
    * which {@link authorize} knows from here on.
    */
   readChanges(since: number): { readonly generation: number; readonly ids: readonly string[] | undefined } {
-    this.recheck(this.clockMs())
-    return this.changesAfter(since)
+    this.#recheck(this.#clockMs())
+    return this.#changesAfter(since)
   }
 
   /** Makes a key; it is on disk when this returns. Throws UsageError for a bad name, OperatorError for a taken one. */
   createKey(name: string): NewKey {
-    const made = this.makeKey(parseName(name), { onlyFirst: false })
+    const made = this.#makeKey(parseName(name), { onlyFirst: false })
     if (!made) {
       throw new OperatorError(
         `a key named "${name}" exists already; choose another name or revoke that key first`,
@@ -163,69 +173,69 @@ export class KeyRing {
    */
   ensureDemoKey({ keepText }: { readonly keepText: boolean }): DemoKey | undefined {
     if (keepText) {
-      const text = readPrivateFile(this.paths.demoKey)?.toString('latin1').trim()
+      const text = readPrivateFile(this.#paths.demoKey)?.toString('latin1').trim()
       if (text !== undefined && this.authorize(text).ok) return { text, isNew: false }
     }
-    const made = this.makeKey(demoKeyName, { onlyFirst: true })
+    const made = this.#makeKey(demoKeyName, { onlyFirst: true })
     if (!made) return undefined
     // After the key, not before: of two processes that start together only the one whose key exists may write.
-    if (keepText) replacePrivateFile(this.paths.demoKey, Buffer.from(`${made.text}\n`, 'latin1'))
+    if (keepText) replacePrivateFile(this.#paths.demoKey, Buffer.from(`${made.text}\n`, 'latin1'))
     return { text: made.text, isNew: true }
   }
 
-  private makeKey(name: string, { onlyFirst }: { onlyFirst: boolean }): NewKey | undefined {
+  #makeKey(name: string, { onlyFirst }: { onlyFirst: boolean }): NewKey | undefined {
     for (;;) {
       const text = makeKeyText()
-      const row = { digest: this.digest(text), name, createdAtMs: Date.now(), revokedAtMs: undefined }
-      const outcome = this.store.writeKey(row, { onlyFirst })
+      const row = { digest: this.#digest(text), name, createdAtMs: Date.now(), revokedAtMs: undefined }
+      const outcome = this.#store.writeKey(row, { onlyFirst })
       if (outcome === 'written') return { key: rowToRecord(row), text }
       if (outcome !== 'digestPrefixTaken') return undefined
     }
   }
 
-  private recheck(nowMs: number): void {
-    const { generation, ids } = this.changesAfter(this.generation)
+  #recheck(nowMs: number): void {
+    const { generation, ids } = this.#changesAfter(this.#generation)
     // Who was not changed stays remembered: with 10,000 keys in use, to find all out again takes 0.1 s.
-    if (ids === undefined) this.remembered.clear()
-    else if (ids.length > 0) this.forget(new Set(ids))
-    this.generation = generation
-    this.checkedAtMs = nowMs
+    if (ids === undefined) this.#remembered.clear()
+    else if (ids.length > 0) this.#forget(new Set(ids))
+    this.#generation = generation
+    this.#checkedAtMs = nowMs
   }
 
-  private changesAfter(since: number): ReturnType<KeyRing['readChanges']> {
-    const { generation, prefixes } = this.store.readKeyChanges(since)
+  #changesAfter(since: number): ReturnType<KeyRing['readChanges']> {
+    const { generation, prefixes } = this.#store.readKeyChanges(since)
     return { generation, ids: prefixes?.map(prefixToId) }
   }
 
-  private forget(ids: ReadonlySet<string>): void {
-    for (const [text, check] of this.remembered) {
-      if (check.ok && ids.has(check.key.id)) this.remembered.delete(text)
+  #forget(ids: ReadonlySet<string>): void {
+    for (const [text, check] of this.#remembered) {
+      if (check.ok && ids.has(check.key.id)) this.#remembered.delete(text)
     }
   }
 
-  private lookUp(presented: string): KeyCheck {
+  #lookUp(presented: string): KeyCheck {
     if (presented === '') return refused.missing
     if (!isKeyText(presented)) return refused.malformed
-    const row = this.store.readKey(this.digest(presented))
+    const row = this.#store.readKey(this.#digest(presented))
     if (!row) return refused.unknown
     if (row.revokedAtMs !== undefined) return refused.revoked
     const key = rowToRecord(row)
     const check: KeyCheck = {
       ok: true,
       key,
-      ...(this.meter && { allowance: this.meter.allowanceOf(key.id) }),
+      ...(this.#meter && { allowance: this.#meter.allowanceOf(key.id) }),
     }
-    if (this.remembered.size >= rememberedKeysMax) {
-      const oldest = this.remembered.keys().next()
-      if (!oldest.done) this.remembered.delete(oldest.value)
+    if (this.#remembered.size >= rememberedKeysMax) {
+      const oldest = this.#remembered.keys().next()
+      if (!oldest.done) this.#remembered.delete(oldest.value)
     }
     // A copy: a key cut out of a URL would keep the whole URL in memory.
-    this.remembered.set(Buffer.from(presented, 'latin1').toString('latin1'), check)
+    this.#remembered.set(Buffer.from(presented, 'latin1').toString('latin1'), check)
     return check
   }
 
-  private digest(text: string): Uint8Array {
-    return hmac(this.pepper, text)
+  #digest(text: string): Uint8Array {
+    return hmac(this.#pepper, text)
   }
 }
 

@@ -8,17 +8,19 @@ const shareMax = 1 / 4
  * (a block hash and what was rendered of it), so nothing here can become wrong.
  */
 export class AnswerCache {
-  private readonly answers = new Map<string, Uint8Array>()
-  private bytes = 0
+  readonly #answers = new Map<string, Uint8Array>()
+  #bytes = 0
+  readonly #bytesMax: number
+  readonly #asked: AskedBefore | undefined
 
   /**
    * `bytesMax` bounds the answers' bytes; keys and bookkeeping come to about 200 bytes an answer more. With `asked`
    * an answer is held only when its key came before, for answers of which few are asked for again.
    */
-  constructor(
-    private readonly bytesMax: number,
-    private readonly asked?: AskedBefore,
-  ) {}
+  constructor(bytesMax: number, asked?: AskedBefore) {
+    this.#bytesMax = bytesMax
+    this.#asked = asked
+  }
 
   /** The answer under `key`, rendered now if it is not held. Owned by the cache: never write to it. */
   getOrRender(key: string, render: () => string | Uint8Array): Uint8Array
@@ -36,11 +38,11 @@ export class AnswerCache {
 
   /** The answer under `key`, if it is held. Owned by the cache: never write to it. */
   read(key: string): Uint8Array | undefined {
-    const held = this.answers.get(key)
+    const held = this.#answers.get(key)
     if (held === undefined) return undefined
     // A Map iterates in order of insertion, so the first key is always the least recently used.
-    this.answers.delete(key)
-    this.answers.set(key, held)
+    this.#answers.delete(key)
+    this.#answers.set(key, held)
     return held
   }
 
@@ -49,17 +51,17 @@ export class AnswerCache {
    * now on.
    */
   keep(key: string, answer: Uint8Array): void {
-    if (answer.length > this.bytesMax * shareMax || this.asked?.ask(key) === false) return
+    if (answer.length > this.#bytesMax * shareMax || this.#asked?.ask(key) === false) return
     // Two calls that missed at the same time both bring an answer.
-    const before = this.answers.get(key)
-    if (before !== undefined) this.bytes -= before.length
-    this.answers.delete(key)
-    this.answers.set(key, answer)
-    this.bytes += answer.length
-    for (const [oldKey, old] of this.answers) {
-      if (this.bytes <= this.bytesMax) break
-      this.answers.delete(oldKey)
-      this.bytes -= old.length
+    const before = this.#answers.get(key)
+    if (before !== undefined) this.#bytes -= before.length
+    this.#answers.delete(key)
+    this.#answers.set(key, answer)
+    this.#bytes += answer.length
+    for (const [oldKey, old] of this.#answers) {
+      if (this.#bytes <= this.#bytesMax) break
+      this.#answers.delete(oldKey)
+      this.#bytes -= old.length
     }
   }
 }

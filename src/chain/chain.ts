@@ -59,52 +59,53 @@ const jsonBytesExpected = 64 * 1024
 export class Chain {
   readonly identity: ChainIdentity
   readonly schedule: ForkSchedule
-  private readonly answers: AnswerCache
-  private readonly rows: BlockRowsReader
+  readonly #answers: AnswerCache
+  readonly #rows: BlockRowsReader
   /** Where answers are written one after the other. */
-  private readonly json = new JsonBytes(jsonBytesExpected)
-  private readonly listeners = new Set<() => void>()
-  private current: Head
+  readonly #json = new JsonBytes(jsonBytesExpected)
+  readonly #listeners = new Set<() => void>()
+  #current: Head
+  readonly #store: ChainRows
+  readonly #options: ChainOptions
 
   /** Throws OperatorError where the store holds no chain or one of another schema. */
-  constructor(
-    private readonly store: ChainRows,
-    private readonly options: ChainOptions,
-  ) {
+  constructor(store: ChainRows, options: ChainOptions) {
+    this.#store = store
+    this.#options = options
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('a chain needs a store with a genesis')
     this.identity = identity
     this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
-    this.answers = new AnswerCache(options.answerCacheBytes)
-    this.rows = new BlockRowsReader(store)
-    this.current = this.readHead(0)
+    this.#answers = new AnswerCache(options.answerCacheBytes)
+    this.#rows = new BlockRowsReader(store)
+    this.#current = this.#readHead(0)
   }
 
   get head(): Head {
-    return this.current
+    return this.#current
   }
 
   /** Looks whether the writer has moved the head; listeners run before it returns. */
   refreshHead(): void {
-    this.store.refresh()
-    const stored = this.store.readHead()
-    if (stored === undefined || equalBytes(stored.hash, this.current.hash)) return
-    this.current = this.readHead(this.current.generation + 1)
-    for (const listener of this.listeners) listener()
+    this.#store.refresh()
+    const stored = this.#store.readHead()
+    if (stored === undefined || equalBytes(stored.hash, this.#current.hash)) return
+    this.#current = this.#readHead(this.#current.generation + 1)
+    for (const listener of this.#listeners) listener()
   }
 
   /** Calls `listener` after each change of the head. Returns a function that ends it. */
   onHead(listener: () => void): () => void {
-    this.listeners.add(listener)
-    return () => this.listeners.delete(listener)
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** A known block as the head of a chain that ends with it; undefined where there is none of that hash. */
   readHeadAt(hash: Hash32): Head | undefined {
-    const header = this.store.readHeader(hash)
+    const header = this.#store.readHeader(hash)
     if (header === undefined) return undefined
     const decoded = decodeHeader(header)
-    return { number: decoded.number, hash, header: decoded, generation: this.current.generation }
+    return { number: decoded.number, hash, header: decoded, generation: this.#current.generation }
   }
 
   /**
@@ -112,12 +113,12 @@ export class Chain {
    * where there is no such block. `argument` counts the caller's arguments from 0.
    * Throws FaultError: `safe` not supported, hash not canonical.
    */
-  resolve(id: BlockId, argument: number, head: Head = this.current): ResolvedBlock | undefined {
+  resolve(id: BlockId, argument: number, head: Head = this.#current): ResolvedBlock | undefined {
     switch (id.kind) {
       case 'number':
-        return this.blockByNumber(id.number, head)
+        return this.#blockByNumber(id.number, head)
       case 'hash':
-        return this.blockByHash(id.hash, id.requireCanonical, head)
+        return this.#blockByHash(id.hash, id.requireCanonical, head)
       case 'tag':
         switch (id.tag) {
           case 'latest':
@@ -125,188 +126,190 @@ export class Chain {
           case 'pending':
             return { number: head.number, hash: head.hash, isPending: true }
           case 'earliest':
-            return this.blockByNumber(0, head)
+            return this.#blockByNumber(0, head)
           case 'finalized':
-            return this.blockByNumber(Math.max(0, head.number - this.options.finalizedLag), head)
+            return this.#blockByNumber(Math.max(0, head.number - this.#options.finalizedLag), head)
           case 'safe':
-            if (!this.options.supportsSafe) {
+            if (!this.#options.supportsSafe) {
               throw new FaultError({ kind: 'SafeTagNotSupported', index: argument })
             }
-            return this.blockByNumber(Math.max(0, head.number - this.options.safeLag), head)
+            return this.#blockByNumber(Math.max(0, head.number - this.#options.safeLag), head)
         }
     }
   }
 
   /** The block object of a known block, with full transactions or their hashes. */
   blockJson(hash: Hash32, isFull: boolean): Uint8Array | undefined {
-    return this.answers.getOrRender((isFull ? 'f' : 'b') + mapKey(hash), () => this.renderBlock(hash, isFull))
+    return this.#answers.getOrRender((isFull ? 'f' : 'b') + mapKey(hash), () =>
+      this.#renderBlock(hash, isFull),
+    )
   }
 
   /**
    * The pending block on top of `head`: nothing is known of it but what the head dictates, so it is empty and its
    * state is the head's. `hash`, `logsBloom`, `nonce` and `number` are null.
    */
-  pendingBlockJson(head: Head = this.current): Uint8Array {
-    return this.answers.getOrRender(`p${mapKey(head.hash)}`, () => this.renderPendingBlock(head))
+  pendingBlockJson(head: Head = this.#current): Uint8Array {
+    return this.#answers.getOrRender(`p${mapKey(head.hash)}`, () => this.#renderPendingBlock(head))
   }
 
   /** One transaction object of a known block; undefined for an index beyond its last. */
   transactionJson(hash: Hash32, index: number): Uint8Array | undefined {
-    const rows = this.rows.read(hash)
+    const rows = this.#rows.read(hash)
     const span = rows?.transactionAt(index)
     if (rows === undefined || span === undefined) return undefined
     const transaction = readTransaction(rows.body, span)
-    return this.render((json) => writeTransaction(json, transaction, transactionPosition(rows, index)))
+    return this.#render((json) => writeTransaction(json, transaction, transactionPosition(rows, index)))
   }
 
   /** The receipts of a known, executed block. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
-    return this.answers.getOrRender(`r${mapKey(hash)}`, () => {
+    return this.#answers.getOrRender(`r${mapKey(hash)}`, () => {
       const executed = this.readExecuted(hash)
-      return executed && this.render((json) => writeReceipts(json, executed))
+      return executed && this.#render((json) => writeReceipts(json, executed))
     })
   }
 
   /** The receipt of one transaction of an executed block. */
   receiptJson({ blockHash, index }: TransactionLocation): Uint8Array | undefined {
     const executed = this.readExecuted(blockHash)
-    return executed && this.render((json) => writeReceiptAt(json, executed, index))
+    return executed && this.#render((json) => writeReceiptAt(json, executed, index))
   }
 
   /** A block with the receipts of its execution; undefined where it is not known, or was never executed. */
   readExecuted(hash: Hash32): ExecutedBlock | undefined {
-    const rows = this.rows.read(hash)
+    const rows = this.#rows.read(hash)
     const receipts = rows && this.readReceipts(hash)
     return rows && receipts && { rows, receipts, blobGasPrice: blobGasPrice(rows.header, this.schedule) }
   }
 
   /** The receipts of an executed block as the store has them; undefined where there is no such block. */
   readReceipts(hash: Hash32): Uint8Array | undefined {
-    const receipts = this.store.readReceipts(hash)
+    const receipts = this.#store.readReceipts(hash)
     if (receipts !== undefined) return receipts
     const header = this.readHeader(hash)
-    const canonical = header && this.store.readCanonicalHash(header.number)
+    const canonical = header && this.#store.readCanonicalHash(header.number)
     if (canonical === undefined || !equalBytes(canonical, hash)) return undefined
     throw new NotHeldError({ kind: 'receipts', hash })
   }
 
   /** A known block, canonical or not. */
   readBlock(hash: Hash32): BlockRows | undefined {
-    return this.rows.read(hash)
+    return this.#rows.read(hash)
   }
 
   /** A known header's RLP. */
   readRawHeader(hash: Hash32): Uint8Array | undefined {
-    return this.store.readHeader(hash)
+    return this.#store.readHeader(hash)
   }
 
   /** A known block's RLP. */
   readRawBlock(hash: Hash32): Uint8Array | undefined {
-    const header = this.store.readHeader(hash)
-    const body = header && this.rows.read(hash)?.body
+    const header = this.#store.readHeader(hash)
+    const body = header && this.#rows.read(hash)?.body
     return header && body && blockRlp(header, body)
   }
 
   /** Where a transaction stands in the chain that ends with `head`; see {@link findTransaction}. */
-  findTransaction(hash: Hash32, head: Head = this.current): TransactionLocation | undefined {
-    return findTransaction(this.store, hash, head)
+  findTransaction(hash: Hash32, head: Head = this.#current): TransactionLocation | undefined {
+    return findTransaction(this.#store, hash, head)
   }
 
   /** The header object of a known block. */
   headerJson(hash: Hash32): Uint8Array | undefined {
-    const header = this.store.readHeader(hash)
-    return header && this.render((json) => writeHeader(json, header, hash))
+    const header = this.#store.readHeader(hash)
+    return header && this.#render((json) => writeHeader(json, header, hash))
   }
 
   /** The header object of the pending block on top of `head`. */
-  pendingHeaderJson(head: Head = this.current): Uint8Array {
-    return this.render((json) => writeHeader(json, encodeHeader(this.pendingHeader(head)), null))
+  pendingHeaderJson(head: Head = this.#current): Uint8Array {
+    return this.#render((json) => writeHeader(json, encodeHeader(this.pendingHeader(head)), null))
   }
 
   /** The header of the empty block on top of `head`. */
-  pendingHeader({ header, hash }: Head = this.current): Header {
-    return buildPendingHeader(header, hash, this.schedule, this.totalDifficulty(hash) ?? 0n)
+  pendingHeader({ header, hash }: Head = this.#current): Header {
+    return buildPendingHeader(header, hash, this.schedule, this.#totalDifficulty(hash) ?? 0n)
   }
 
   /** The header of a known block as subscribers of `newHeads` get it. */
   headJson(hash: Hash32): Uint8Array | undefined {
-    return this.answers.getOrRender(`n${mapKey(hash)}`, () => {
+    return this.#answers.getOrRender(`n${mapKey(hash)}`, () => {
       const header = this.readHeader(hash)
       return header && headJson(header, hash)
     })
   }
 
   readHeader(hash: Hash32): Header | undefined {
-    const rlp = this.store.readHeader(hash)
+    const rlp = this.#store.readHeader(hash)
     return rlp && decodeHeader(rlp)
   }
 
   /** The logs of a known block, canonical or not; undefined where it was never executed. */
   readLogs(hash: Hash32): BlockLog[] | undefined {
-    const receipts = this.store.readReceipts(hash)
-    const rows = receipts && this.rows.read(hash)
+    const receipts = this.#store.readReceipts(hash)
+    const rows = receipts && this.#rows.read(hash)
     return receipts && rows && blockLogs(rows, receipts)
   }
 
   /** See {@link searchLogs}. */
   searchLogs(search: LogSearch, bounds: LogBounds, shouldStop: () => boolean): FoundLogs | undefined {
-    return searchLogs(this.store, search, bounds, shouldStop)
+    return searchLogs(this.#store, search, bounds, shouldStop)
   }
 
   /** Whether a block was executed here, canonical now or not. */
   hasReceipts(hash: Hash32): boolean {
-    return this.store.readReceipts(hash) !== undefined
+    return this.#store.readReceipts(hash) !== undefined
   }
 
   /** The step from `cursor` towards the head; see {@link nextStep}. */
   nextStep(cursor: ChainCursor): ChainStep | undefined {
-    return nextStep(this.store, cursor, this.current.number)
+    return nextStep(this.#store, cursor, this.#current.number)
   }
 
   /** One uncle of a known block; undefined for an index beyond its last. */
   uncleJson(hash: Hash32, index: number): Uint8Array | undefined {
-    const rows = this.rows.read(hash)
+    const rows = this.#rows.read(hash)
     const span = rows?.uncles[index]
     if (rows === undefined || span === undefined) return undefined
     const headerRlp = rows.body.subarray(span.start, span.end)
     const header = decodeHeader(headerRlp)
     // An uncle's parent is an ancestor of the block that names it, so its total difficulty is known.
-    const parentTotal = this.totalDifficulty(header.parentHash)
+    const parentTotal = this.#totalDifficulty(header.parentHash)
     const total = parentTotal === undefined ? undefined : toMinimalBytes(parentTotal + header.difficulty)
-    return this.render((json) => writeUncle(json, headerRlp, headerHash(headerRlp), total))
+    return this.#render((json) => writeUncle(json, headerRlp, headerHash(headerRlp), total))
   }
 
   /**
    * The block of this number in the chain that ends with `head`. Costs two reads where that is canonical; where the
    * writer has left it, one more for each block down to where the canonical chain took it up.
    */
-  private blockByNumber(number: number, head: Head): ResolvedBlock | undefined {
+  #blockByNumber(number: number, head: Head): ResolvedBlock | undefined {
     // A block that the writer has made but not announced yet does not exist for callers.
     if (number > head.number) return undefined
     let { hash, header } = head
     while (header.number > number) {
-      const canonical = this.store.readCanonicalHash(header.number)
+      const canonical = this.#store.readCanonicalHash(header.number)
       if (canonical !== undefined && equalBytes(canonical, hash)) {
-        const found = this.store.readCanonicalHash(number)
+        const found = this.#store.readCanonicalHash(number)
         // Every block below the head is there, so that this is no answer of null.
         if (found === undefined) throw new NotHeldError({ kind: 'canonical', number })
-        if (!this.store.hasHeader(found)) throw new NotHeldError({ kind: 'header', hash: found })
+        if (!this.#store.hasHeader(found)) throw new NotHeldError({ kind: 'header', hash: found })
         return { number, hash: found, isPending: false }
       }
       hash = header.parentHash
-      const parent = this.store.readHeader(hash)
+      const parent = this.#store.readHeader(hash)
       if (parent === undefined) throw new NotHeldError({ kind: 'header', hash })
       header = decodeHeader(parent)
     }
     return { number, hash, isPending: false }
   }
 
-  private blockByHash(hash: Hash32, requireCanonical: boolean, head: Head): ResolvedBlock | undefined {
-    const header = this.store.readHeader(hash)
+  #blockByHash(hash: Hash32, requireCanonical: boolean, head: Head): ResolvedBlock | undefined {
+    const header = this.#store.readHeader(hash)
     if (header === undefined) return undefined
     const { number } = decodeHeader(header)
     if (requireCanonical) {
-      const canonical = this.blockByNumber(number, head)
+      const canonical = this.#blockByNumber(number, head)
       if (canonical === undefined || !equalBytes(canonical.hash, hash)) {
         throw new FaultError({ kind: 'HashNotCanonical' })
       }
@@ -314,27 +317,27 @@ export class Chain {
     return { number, hash, isPending: false }
   }
 
-  private readHead(generation: number): Head {
-    const stored = this.store.readHead()
-    const header = stored && this.store.readHeader(stored.hash)
+  #readHead(generation: number): Head {
+    const stored = this.#store.readHead()
+    const header = stored && this.#store.readHeader(stored.hash)
     if (stored === undefined || header === undefined) throw new Error('the store has no head')
     return { ...stored, header: decodeHeader(header), generation }
   }
 
-  private totalDifficulty(hash: Hash32): bigint | undefined {
-    const total = this.store.readTotalDifficulty(hash)
+  #totalDifficulty(hash: Hash32): bigint | undefined {
+    const total = this.#store.readTotalDifficulty(hash)
     return total && bytesToBigInt(total)
   }
 
-  private renderBlock(hash: Hash32, isFull: boolean): Uint8Array | undefined {
-    const rows = this.rows.read(hash)
+  #renderBlock(hash: Hash32, isFull: boolean): Uint8Array | undefined {
+    const rows = this.#rows.read(hash)
     if (rows === undefined) return undefined
     const { headerRlp, body, senders, size } = rows
     const uncleHashes = rows.uncles.map(({ start, end }) => keccak256(body.subarray(start, end)))
     const withdrawals =
       rows.withdrawals && decodeRlpList(body.subarray(rows.withdrawals.start, rows.withdrawals.end))
-    const identity = { hash, totalDifficulty: this.store.readTotalDifficulty(hash), size }
-    return this.render((json) => {
+    const identity = { hash, totalDifficulty: this.#store.readTotalDifficulty(hash), size }
+    return this.#render((json) => {
       const writeTransactions = (): void => {
         for (let index = 0; index < rows.transactionCount; index++) {
           if (index > 0) json.text(',')
@@ -349,21 +352,21 @@ export class Chain {
     })
   }
 
-  private renderPendingBlock(head: Head): Uint8Array {
-    const parentTotal = this.totalDifficulty(head.hash) ?? 0n
+  #renderPendingBlock(head: Head): Uint8Array {
+    const parentTotal = this.#totalDifficulty(head.hash) ?? 0n
     const header = buildPendingHeader(head.header, head.hash, this.schedule, parentTotal)
     const rlp = encodeHeader(header)
     const totalDifficulty = toMinimalBytes(parentTotal + header.difficulty)
     const withdrawals = header.withdrawalsRoot === undefined ? undefined : []
     const size = bareBlockSize(rlp, withdrawals !== undefined)
-    return this.render((json) =>
+    return this.#render((json) =>
       writeBlock(json, rlp, { hash: null, totalDifficulty, size }, () => {}, [], withdrawals),
     )
   }
 
-  private render(write: (json: JsonBytes) => void): Uint8Array {
-    this.json.clear()
-    write(this.json)
-    return this.json.finish()
+  #render(write: (json: JsonBytes) => void): Uint8Array {
+    this.#json.clear()
+    write(this.#json)
+    return this.#json.finish()
   }
 }

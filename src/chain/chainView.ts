@@ -14,115 +14,121 @@ import type { FoundLogs, LogBounds, LogSearch } from './logSearch.js'
  * not exist here; what a hash names is the same in every view.
  */
 export class ChainView {
+  readonly #chain: Chain
+  readonly #isPinned: boolean
+
   /** A pinned view has one block that every tag stands for, its head; in another tags mean what they always mean. */
   constructor(
-    private readonly chain: Chain,
+    chain: Chain,
     readonly head: Head,
-    private readonly isPinned: boolean,
-  ) {}
+    isPinned: boolean,
+  ) {
+    this.#chain = chain
+    this.#isPinned = isPinned
+  }
 
   get identity(): ChainIdentity {
-    return this.chain.identity
+    return this.#chain.identity
   }
 
   /** See {@link Chain.resolve}. */
   resolve(id: BlockId, argument: number): ResolvedBlock | undefined {
     const { head } = this
-    if (this.isPinned && id.kind === 'tag') return { number: head.number, hash: head.hash, isPending: false }
-    return this.chain.resolve(id, argument, head)
+    if (this.#isPinned && id.kind === 'tag') return { number: head.number, hash: head.hash, isPending: false }
+    return this.#chain.resolve(id, argument, head)
   }
 
   /** See {@link Chain.pendingBlockJson}. */
   pendingBlockJson(): Uint8Array {
-    return this.chain.pendingBlockJson(this.head)
+    return this.#chain.pendingBlockJson(this.head)
   }
 
   /** See {@link Chain.blockJson}. */
   blockJson(hash: Hash32, isFull: boolean): Uint8Array | undefined {
-    return this.chain.blockJson(hash, isFull)
+    return this.#chain.blockJson(hash, isFull)
   }
 
   /** See {@link Chain.transactionJson}. */
   transactionJson(hash: Hash32, index: number): Uint8Array | undefined {
-    return this.chain.transactionJson(hash, index)
+    return this.#chain.transactionJson(hash, index)
   }
 
   /** See {@link Chain.receiptsJson}. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
-    return this.chain.receiptsJson(hash)
+    return this.#chain.receiptsJson(hash)
   }
 
   /** See {@link Chain.readLogs}. */
   readLogs(hash: Hash32): BlockLog[] | undefined {
-    return this.chain.readLogs(hash)
+    return this.#chain.readLogs(hash)
   }
 
   /** See {@link Chain.searchLogs}. */
   searchLogs(search: LogSearch, bounds: LogBounds, shouldStop: () => boolean): FoundLogs | undefined {
-    return this.chain.searchLogs(search, bounds, shouldStop)
+    return this.#chain.searchLogs(search, bounds, shouldStop)
   }
 
   /** See {@link Chain.uncleJson}. */
   uncleJson(hash: Hash32, index: number): Uint8Array | undefined {
-    return this.chain.uncleJson(hash, index)
+    return this.#chain.uncleJson(hash, index)
   }
 
   /** See {@link Chain.receiptJson}. */
   receiptJson(location: TransactionLocation): Uint8Array | undefined {
-    return this.chain.receiptJson(location)
+    return this.#chain.receiptJson(location)
   }
 
   /** Where a transaction of this chain stands. */
   findTransaction(hash: Hash32): TransactionLocation | undefined {
-    return this.chain.findTransaction(hash, this.head)
+    return this.#chain.findTransaction(hash, this.head)
   }
 
   /** See {@link Chain.headerJson}. */
   headerJson(hash: Hash32): Uint8Array | undefined {
-    return this.chain.headerJson(hash)
+    return this.#chain.headerJson(hash)
   }
 
   /** See {@link Chain.pendingHeaderJson}. */
   pendingHeaderJson(): Uint8Array {
-    return this.chain.pendingHeaderJson(this.head)
+    return this.#chain.pendingHeaderJson(this.head)
   }
 
   /** See {@link Chain.pendingHeader}. */
   pendingHeader(): Header {
-    return this.chain.pendingHeader(this.head)
+    return this.#chain.pendingHeader(this.head)
   }
 
   /** See {@link Chain.readBlock}. */
   readBlock(hash: Hash32): BlockRows | undefined {
-    return this.chain.readBlock(hash)
+    return this.#chain.readBlock(hash)
   }
 
   /** See {@link Chain.readExecuted}. */
   readExecuted(hash: Hash32): ExecutedBlock | undefined {
-    return this.chain.readExecuted(hash)
+    return this.#chain.readExecuted(hash)
   }
 
   /** See {@link Chain.readReceipts}. */
   readReceipts(hash: Hash32): Uint8Array | undefined {
-    return this.chain.readReceipts(hash)
+    return this.#chain.readReceipts(hash)
   }
 
   /** See {@link Chain.readHeader}. */
   readHeader(hash: Hash32): Header | undefined {
-    return this.chain.readHeader(hash)
+    return this.#chain.readHeader(hash)
   }
 
   /** See {@link Chain.readRawHeader}. */
   readRawHeader(hash: Hash32): Uint8Array | undefined {
-    return this.chain.readRawHeader(hash)
+    return this.#chain.readRawHeader(hash)
   }
 
   /** See {@link Chain.readRawBlock}. */
   readRawBlock(hash: Hash32): Uint8Array | undefined {
-    return this.chain.readRawBlock(hash)
+    return this.#chain.readRawBlock(hash)
   }
 
   get schedule(): ForkSchedule {
-    return this.chain.schedule
+    return this.#chain.schedule
   }
 }

@@ -194,17 +194,17 @@ function parseBlobSchedule(
 /** Rules that hold at each block of one chain. */
 export class ForkSchedule {
   /** The genesis activates the Merge before its first block: a chain that never had proof of work. */
-  private readonly mergedAtGenesis: boolean
+  readonly #mergedAtGenesis: boolean
 
   constructor(readonly config: GenesisConfig) {
-    this.mergedAtGenesis = config.terminalTotalDifficulty === 0n
+    this.#mergedAtGenesis = config.terminalTotalDifficulty === 0n
   }
 
   /** Whether a block whose parent chain has this total difficulty is made by proof of stake (EIP-3675). */
   isMerged(parentTotalDifficulty: bigint): boolean {
     const { terminalTotalDifficulty } = this.config
     return (
-      this.mergedAtGenesis ||
+      this.#mergedAtGenesis ||
       (terminalTotalDifficulty !== undefined && parentTotalDifficulty >= terminalTotalDifficulty)
     )
   }

@@ -69,73 +69,79 @@ const literal = /true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-
 const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
 
 class Scanner {
-  private offset = 0
+  #offset = 0
+  readonly #text: string
 
-  constructor(private readonly text: string) {}
+  constructor(text: string) {
+    this.#text = text
+  }
 
   value(depth: number): void {
-    if (depth > depthMax) throw new Stop(this.offset, `nested deeper than ${depthMax} levels`)
-    this.match(space)
-    const next = this.text[this.offset]
-    if (next === '{') this.object(depth)
-    else if (next === '[') this.array(depth)
-    else if (next === '"') this.string('a value')
-    else if (this.match(literal) === undefined) throw this.unexpected('a value')
+    if (depth > depthMax) throw new Stop(this.#offset, `nested deeper than ${depthMax} levels`)
+    this.#match(space)
+    const next = this.#text[this.#offset]
+    if (next === '{') this.#object(depth)
+    else if (next === '[') this.#array(depth)
+    else if (next === '"') this.#string('a value')
+    else if (this.#match(literal) === undefined) throw this.#unexpected('a value')
   }
 
   end(): void {
-    this.match(space)
-    if (this.offset < this.text.length) throw this.unexpected('nothing more')
+    this.#match(space)
+    if (this.#offset < this.#text.length) throw this.#unexpected('nothing more')
   }
 
-  private object(depth: number): void {
+  #object(depth: number): void {
     const keys = new Set<string>()
-    this.offset++
-    if (this.take('}')) return
+    this.#offset++
+    if (this.#take('}')) return
     do {
-      this.match(space)
-      const start = this.offset
-      const key = this.string('a key in double quotes')
+      this.#match(space)
+      const start = this.#offset
+      const key = this.#string('a key in double quotes')
       if (keys.has(key)) throw new Stop(start, `key ${key} stands twice in one object`)
       keys.add(key)
-      if (!this.take(':')) throw this.unexpected('":"')
+      if (!this.#take(':')) throw this.#unexpected('":"')
       this.value(depth + 1)
-    } while (this.take(','))
-    if (!this.take('}')) throw this.unexpected('"," or "}"')
+    } while (this.#take(','))
+    if (!this.#take('}')) throw this.#unexpected('"," or "}"')
   }
 
-  private array(depth: number): void {
-    this.offset++
-    if (this.take(']')) return
+  #array(depth: number): void {
+    this.#offset++
+    if (this.#take(']')) return
     do this.value(depth + 1)
-    while (this.take(','))
-    if (!this.take(']')) throw this.unexpected('"," or "]"')
+    while (this.#take(','))
+    if (!this.#take(']')) throw this.#unexpected('"," or "]"')
   }
 
-  private string(expected: string): string {
-    const found = this.match(string)
+  #string(expected: string): string {
+    const found = this.#match(string)
     if (found !== undefined) return JSON.stringify(JSON.parse(found))
-    if (this.text[this.offset] !== '"') throw this.unexpected(expected)
-    throw new Stop(this.offset, 'this string is not closed, or holds a raw control character or a bad escape')
+    if (this.#text[this.#offset] !== '"') throw this.#unexpected(expected)
+    throw new Stop(
+      this.#offset,
+      'this string is not closed, or holds a raw control character or a bad escape',
+    )
   }
 
-  private take(character: string): boolean {
-    this.match(space)
-    if (this.text[this.offset] !== character) return false
-    this.offset++
+  #take(character: string): boolean {
+    this.#match(space)
+    if (this.#text[this.#offset] !== character) return false
+    this.#offset++
     return true
   }
 
-  private match(pattern: RegExp): string | undefined {
-    pattern.lastIndex = this.offset
-    const found = pattern.exec(this.text)?.[0]
-    if (found !== undefined) this.offset += found.length
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#offset
+    const found = pattern.exec(this.#text)?.[0]
+    if (found !== undefined) this.#offset += found.length
     return found
   }
 
-  private unexpected(expected: string): Stop {
-    const next = this.text[this.offset]
+  #unexpected(expected: string): Stop {
+    const next = this.#text[this.#offset]
     const found = next === undefined ? 'the end of the file' : JSON.stringify(next)
-    return new Stop(this.offset, `expected ${expected}, got ${found}`)
+    return new Stop(this.#offset, `expected ${expected}, got ${found}`)
   }
 }

@@ -1,6 +1,6 @@
 import type { Caller } from '../rpc/caller.js'
+import type { FilterRequest, FilterService } from '../rpc/filterService.js'
 import type { Json } from '../rpc/method.js'
-import type { FilterRequest, FilterService } from '../rpc/polledFilters.js'
 import type { MainLink } from './mainLink.js'
 
 /** What stands for a network's filters on another edge than that which keeps them. */

@@ -5,7 +5,7 @@ import { keccak256 } from '../primitives/keccak.js'
 import { encodeRlp } from '../primitives/rlp.js'
 import { AccessRecorder } from './accessRecorder.js'
 import type { SignedAuthorization } from './authorizations.js'
-import type { AccessListEntry, CallMessage } from './execution.js'
+import type { AccessListEntry, CallMessage } from './executionRequest.js'
 import type { RunOutcome } from './messageRun.js'
 import type { Precompiles } from './precompileMoves.js'
 

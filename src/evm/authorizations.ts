@@ -1,7 +1,7 @@
 /** Authorizations of EIP-7702: who signed them, and what they change before the message runs. */
 import { concatBytes, toMinimalBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
-import type { Authorization } from './execution.js'
+import type { Authorization } from './executionRequest.js'
 import type { JobWatch } from './jobWatch.js'
 import type { Kernel } from './kernel.js'
 import { authorizationHash, RecoveredKeys } from './recoveredKeys.js'

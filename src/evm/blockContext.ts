@@ -6,7 +6,7 @@ import { bytesToBigInt, equalBytes, type Hash32, mapKey } from '../primitives/by
 import { FaultError } from '../primitives/faults.js'
 
 import type { ChainRows } from '../store/chainRows.js'
-import type { BlockOverrides, BlockReference } from './execution.js'
+import type { BlockOverrides, BlockReference } from './executionRequest.js'
 
 /** The block as a message sees it. */
 export interface BlockContext {
@@ -40,24 +40,26 @@ const contextsMax = 8
 
 /** The contexts of one store's blocks. Of the last blocks asked for they are kept: a block's never changes. */
 export class BlockContexts {
-  private readonly kept = new Map<string, ResolvedContext>()
+  readonly #kept = new Map<string, ResolvedContext>()
+  readonly #store: ChainRows
+  readonly #schedule: ForkSchedule
 
-  constructor(
-    private readonly store: ChainRows,
-    private readonly schedule: ForkSchedule,
-  ) {}
+  constructor(store: ChainRows, schedule: ForkSchedule) {
+    this.#store = store
+    this.#schedule = schedule
+  }
 
   /** Reads the block and puts the overrides in. Throws FaultError where the block is not known. */
   read(block: BlockReference, overrides?: BlockOverrides): ResolvedContext {
-    if (overrides !== undefined) return readBlockContext(this.store, this.schedule, block, overrides)
+    if (overrides !== undefined) return readBlockContext(this.#store, this.#schedule, block, overrides)
     const key = (block.isPending ? 'p' : 'b') + mapKey(block.hash)
-    let context = this.kept.get(key)
+    let context = this.#kept.get(key)
     if (context === undefined) {
       // What is kept must not hold the request that the hash is a window of.
       const own = { ...block, hash: Uint8Array.from(block.hash) }
-      context = readBlockContext(this.store, this.schedule, own, {})
-      if (this.kept.size >= contextsMax) this.kept.delete(this.kept.keys().next().value as string)
-      this.kept.set(key, context)
+      context = readBlockContext(this.#store, this.#schedule, own, {})
+      if (this.#kept.size >= contextsMax) this.#kept.delete(this.#kept.keys().next().value as string)
+      this.#kept.set(key, context)
     }
     return context
   }

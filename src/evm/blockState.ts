@@ -2,7 +2,7 @@ import { equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { headState, historicalState, type StateView } from '../state/stateView.js'
 import { trieState } from '../state/trieState.js'
 import type { ChainRows } from '../store/chainRows.js'
-import type { BlockReference } from './execution.js'
+import type { BlockReference } from './executionRequest.js'
 
 /** Where a block stands towards the canonical chain, which decides what its state is read from. */
 export type BlockStatus = 'head' | 'canonical' | 'side'

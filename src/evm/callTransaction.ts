@@ -7,7 +7,7 @@ import { bytesToHex, concatBytes, toMinimalBytes, toQuantity } from '../primitiv
 import { keccak256 } from '../primitives/keccak.js'
 import { encodeRlp, type RlpItem } from '../primitives/rlp.js'
 import type { BlockContext } from './blockContext.js'
-import type { CallMessage } from './execution.js'
+import type { CallMessage } from './executionRequest.js'
 import { refused } from './messageChecks.js'
 
 /**

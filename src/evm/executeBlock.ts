@@ -54,13 +54,15 @@ interface ReadBlock {
 }
 
 export class BlockExecutor {
-  private kernel = new Kernel()
+  #kernel = new Kernel()
+  readonly #schedule: ForkSchedule
+  readonly #keys: RecoveredKeys
 
   /** Keys that are held there are not recovered again. */
-  constructor(
-    private readonly schedule: ForkSchedule,
-    private readonly keys: RecoveredKeys,
-  ) {}
+  constructor(schedule: ForkSchedule, keys: RecoveredKeys) {
+    this.#schedule = schedule
+    this.#keys = keys
+  }
 
   /**
    * Runs a block's system calls, transactions, rewards and withdrawals on `state`, the state after its parent.
@@ -74,31 +76,31 @@ export class BlockExecutor {
     ancestorHash: AncestorHash,
   ): ExecutedBlock {
     try {
-      return this.run(items, fork, state, ancestorHash)
+      return this.#run(items, fork, state, ancestorHash)
     } catch (error) {
       if (error instanceof RlpError) throw new InvalidBlockError(`not a block: ${error.message}`)
       throw error
     }
   }
 
-  private run(
+  #run(
     items: readonly RlpItem[],
     fork: ForkName,
     state: StateView,
     ancestorHash: AncestorHash,
   ): ExecutedBlock {
-    const block = this.read(items, fork)
+    const block = this.#read(items, fork)
     const { header } = block
-    const blobs = this.schedule.blobParametersAt(fork)
-    const words = blockWords(header, fork, this.schedule.config.chainId, blobs)
-    const kernel = this.prepare(fork, words, state, ancestorHash)
-    if (header.number === this.schedule.config.blocks.get('dao')) applyDaoFork(kernel)
+    const blobs = this.#schedule.blobParametersAt(fork)
+    const words = blockWords(header, fork, this.#schedule.config.chainId, blobs)
+    const kernel = this.#prepare(fork, words, state, ancestorHash)
+    if (header.number === this.#schedule.config.blocks.get('dao')) applyDaoFork(kernel)
     beginBlock(kernel, header, fork)
-    const executed = this.runTransactions(kernel, block, fork, words, blobs, state)
+    const executed = this.#runTransactions(kernel, block, fork, words, blobs, state)
     if (includesFork(fork, 'shanghai')) payWithdrawals(kernel, block.withdrawals)
     if (!includesFork(fork, 'paris')) payRewards(kernel, header, block.uncles, fork)
     const requestsHash = includesFork(fork, 'prague')
-      ? requestsHashOf(kernel, executed.logs, this.depositContract)
+      ? requestsHashOf(kernel, executed.logs, this.#depositContract)
       : undefined
     executed.changed.push(...kernel.takeChanged())
     return {
@@ -114,29 +116,29 @@ export class BlockExecutor {
 
   /** Sender and hash of each transaction of a block that is not executed (yet). Throws {@link InvalidBlockError}. */
   recoverSenders(items: readonly RlpItem[], fork: ForkName): Uint8Array {
-    return sendersOf(this.read(items, fork).transactions)
+    return sendersOf(this.#read(items, fork).transactions)
   }
 
-  private get depositContract(): Uint8Array {
-    return hexToBytes((this.schedule.config.depositContractAddress ?? depositContractDefault).slice(2))
+  get #depositContract(): Uint8Array {
+    return hexToBytes((this.#schedule.config.depositContractAddress ?? depositContractDefault).slice(2))
   }
 
-  private read(items: readonly RlpItem[], fork: ForkName): ReadBlock {
+  #read(items: readonly RlpItem[], fork: ForkName): ReadBlock {
     const [header, transactions, uncles, withdrawals] = items.map(rlpList)
-    const { chainId } = this.schedule.config
+    const { chainId } = this.#schedule.config
     return {
       header: headerFromItems(header as readonly RlpItem[]),
       transactions: (transactions ?? []).map((item, index) =>
-        naming(index, () => readSignedTransaction(item, fork, chainId, this.keys)),
+        naming(index, () => readSignedTransaction(item, fork, chainId, this.#keys)),
       ),
       uncles: uncles ?? [],
       withdrawals: withdrawals ?? [],
     }
   }
 
-  private prepare(fork: ForkName, words: BlockWords, state: StateView, ancestorHash: AncestorHash): Kernel {
-    if (this.kernel.grownBytes > grownBytesMax) this.kernel = new Kernel()
-    const { kernel } = this
+  #prepare(fork: ForkName, words: BlockWords, state: StateView, ancestorHash: AncestorHash): Kernel {
+    if (this.#kernel.grownBytes > grownBytesMax) this.#kernel = new Kernel()
+    const kernel = this.#kernel
     kernel.clear()
     kernel.limitMemory(memoryBytesMax)
     kernel.attach({ state, ancestorHash, precompiles: forkPrecompiles(fork, undefined), watch: undefined })
@@ -145,7 +147,7 @@ export class BlockExecutor {
     return kernel
   }
 
-  private runTransactions(
+  #runTransactions(
     kernel: Kernel,
     { header, transactions }: ReadBlock,
     fork: ForkName,
@@ -160,8 +162,8 @@ export class BlockExecutor {
     let gasUsed = 0n
     let blobGas = 0n
     for (const [index, transaction] of transactions.entries()) {
-      const { chainId } = this.schedule.config
-      const authorizations = recoverAuthorities(transaction.authorizationList, chainId, undefined, this.keys)
+      const { chainId } = this.#schedule.config
+      const authorizations = recoverAuthorities(transaction.authorizationList, chainId, undefined, this.#keys)
       const { failure, ...used } = naming(index, () =>
         runTransaction(kernel, fork, words, blobs, header.gasLimit - gasUsed, {
           ...transaction,

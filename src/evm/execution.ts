@@ -163,23 +163,22 @@ interface Job {
 
 /** Executes messages on the states of one network's store, one job after the other. */
 export class Execution {
-  private readonly schedule: ForkSchedule
-  private readonly contexts: BlockContexts
-  private readonly kernels = new StateKernels()
-  private lastJob: Promise<unknown> = Promise.resolve()
-  private opened:
-    | { readonly status: BlockStatus; readonly number: number; readonly view: StateView }
-    | undefined
+  readonly #schedule: ForkSchedule
+  readonly #contexts: BlockContexts
+  readonly #kernels = new StateKernels()
+  #lastJob: Promise<unknown> = Promise.resolve()
+  #opened: { readonly status: BlockStatus; readonly number: number; readonly view: StateView } | undefined
+  readonly #store: ChainRows
+  readonly #limits: JobLimits
 
   /** `limits` hold for each job. */
-  constructor(
-    private readonly store: ChainRows,
-    private readonly limits: JobLimits,
-  ) {
+  constructor(store: ChainRows, limits: JobLimits) {
+    this.#store = store
+    this.#limits = limits
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('execution needs a store with a genesis')
-    this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
-    this.contexts = new BlockContexts(store, this.schedule)
+    this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    this.#contexts = new BlockContexts(store, this.#schedule)
   }
 
   /**
@@ -188,9 +187,9 @@ export class Execution {
    * to be cheap.
    */
   call(request: ExecutionRequest, shouldStop: () => boolean): Promise<CallOutcome> {
-    return this.withJob(request, shouldStop, (job) => {
+    return this.#withJob(request, shouldStop, (job) => {
       const { priced, gasLimit } = startCall(request, job.context, job.balance)
-      const outcome = this.run(job, priced, gasLimit, { keepsLogs: true })
+      const outcome = this.#run(job, priced, gasLimit, { keepsLogs: true })
       const { returnData, gasUsed, logs } = outcome
       return { returnData, gasUsed, logs, failure: toFault(outcome) }
     })
@@ -201,13 +200,13 @@ export class Execution {
    * GasExceedsAllowance or ExecutionFailed where it fails with all the gas it may have.
    */
   estimate(request: ExecutionRequest, shouldStop: () => boolean): Promise<EstimateOutcome> {
-    return this.withJob(request, shouldStop, (job) => {
+    return this.#withJob(request, shouldStop, (job) => {
       const { priced, gasLimit: bound } = startEstimate(request, job.context, job.balance)
       if (isPlainTransfer(job, request.message)) return { gas: startGas(priced), runs: 0 }
       const { gas, runs } = estimateGas(
         priced,
         bound,
-        (gasLimit) => this.run(job, priced, gasLimit),
+        (gasLimit) => this.#run(job, priced, gasLimit),
         (outcome) => {
           const fault: Fault =
             outcome.failure?.kind === 'outOfGas'
@@ -223,14 +222,14 @@ export class Execution {
   /** The access list with which a message touches nothing else. Rejects as {@link call} does. */
   accessList(request: ExecutionRequest, shouldStop: () => boolean): Promise<AccessListOutcome> {
     // As in go-ethereum, precompiled contracts stay what and where they are.
-    return this.withJob({ ...request, keepsPrecompiles: true }, shouldStop, (job) => {
+    return this.#withJob({ ...request, keepsPrecompiles: true }, shouldStop, (job) => {
       const { context, balance, nonce } = job
       const message = withFees(request.message, context)
       checkRecipient(message)
       const start = (accessList: readonly AccessListEntry[]): Start => {
         const listed = { ...request, message: { ...message, accessList } }
         return refusingWith(
-          (why) => `failed to apply transaction: ${this.hashOf(listed, nonce)} err: ${why}`,
+          (why) => `failed to apply transaction: ${this.#hashOf(listed, nonce)} err: ${why}`,
           () => startWithAskedGas(listed, context, balance),
         )
       }
@@ -245,22 +244,22 @@ export class Execution {
       )
       const { accessList, outcome } = listAccesses(given, excluded, (accessList, accesses) => {
         const { priced, gasLimit } = start(accessList)
-        return this.run(job, priced, gasLimit, { accesses })
+        return this.#run(job, priced, gasLimit, { accesses })
       })
       return { accessList, gasUsed: outcome.gasUsed, failure: toFault(outcome) }
     })
   }
 
-  private hashOf(request: ExecutionRequest, nonce: bigint): string {
+  #hashOf(request: ExecutionRequest, nonce: bigint): string {
     const { message } = request
     return transactionHash(message, {
-      chainId: this.schedule.config.chainId,
+      chainId: this.#schedule.config.chainId,
       gasLimit: askedGas(request),
       nonce: message.nonce ?? nonce,
     })
   }
 
-  private run(
+  #run(
     { kernel, watch, authorities }: Job,
     priced: PricedMessage,
     gasLimit: bigint,
@@ -274,32 +273,32 @@ export class Execution {
    * head, history at other canonical blocks, else the tries, which stay what they are. Where the status
    * of the block has changed meanwhile, rows of two states may have been mixed, and the work is done again.
    */
-  private withJob<T>(request: JobRequest, shouldStop: () => boolean, work: (job: Job) => T): Promise<T> {
-    const turn = this.lastJob.then(() => {
-      const watch = new JobWatch(shouldStop, this.limits)
+  #withJob<T>(request: JobRequest, shouldStop: () => boolean, work: (job: Job) => T): Promise<T> {
+    const turn = this.#lastJob.then(() => {
+      const watch = new JobWatch(shouldStop, this.#limits)
       for (;;) {
-        const status = this.statusOf(request.block)
-        const settled = settle(() => work(this.prepare(request, watch, status)))
-        this.kernels.trim()
-        if (status === 'side' || this.statusOf(request.block) === status) return unwrap(settled)
-        this.kernels.clear()
+        const status = this.#statusOf(request.block)
+        const settled = settle(() => work(this.#prepare(request, watch, status)))
+        this.#kernels.trim()
+        if (status === 'side' || this.#statusOf(request.block) === status) return unwrap(settled)
+        this.#kernels.clear()
       }
     })
-    this.lastJob = turn.catch(() => undefined)
+    this.#lastJob = turn.catch(() => undefined)
     return turn
   }
 
-  private statusOf(block: BlockReference): BlockStatus {
-    this.store.refresh()
-    return statusOf(this.store, block)
+  #statusOf(block: BlockReference): BlockStatus {
+    this.#store.refresh()
+    return statusOf(this.#store, block)
   }
 
-  private prepare(request: JobRequest, watch: JobWatch, status: BlockStatus): Job {
+  #prepare(request: JobRequest, watch: JobWatch, status: BlockStatus): Job {
     const { message, block } = request
-    const { context, stateRoot } = this.contexts.read(block, request.blockOverrides)
-    const stored = this.openState(status, block.number, stateRoot)
-    const kernel = this.kernelFor(request, watch, context, stored)
-    kernel.limitMemory(this.limits.memoryBytesMax)
+    const { context, stateRoot } = this.#contexts.read(block, request.blockOverrides)
+    const stored = this.#openState(status, block.number, stateRoot)
+    const kernel = this.#kernelFor(request, watch, context, stored)
+    kernel.limitMemory(this.#limits.memoryBytesMax)
     const sender = kernel.account(message.from ?? new Uint8Array(20))
     let signed: readonly SignedAuthorization[] | undefined
     return {
@@ -307,7 +306,7 @@ export class Execution {
       context,
       kernel,
       authorities: () => {
-        signed ??= recoverAuthorities(message.authorizationList ?? [], this.schedule.config.chainId, watch)
+        signed ??= recoverAuthorities(message.authorizationList ?? [], this.#schedule.config.chainId, watch)
         return signed
       },
       watch,
@@ -317,8 +316,8 @@ export class Execution {
   }
 
   /** The state after a block. The last one is kept: to make it takes longer than to look at the kernel for it. */
-  private openState(status: BlockStatus, number: number, stateRoot: Hash32): StateView {
-    const { opened } = this
+  #openState(status: BlockStatus, number: number, stateRoot: Hash32): StateView {
+    const opened = this.#opened
     if (
       opened?.status === status &&
       opened.number === number &&
@@ -326,12 +325,12 @@ export class Execution {
     ) {
       return opened.view
     }
-    const view = openState[status](this.store, number, stateRoot)
-    this.opened = { status, number, view }
+    const view = openState[status](this.#store, number, stateRoot)
+    this.#opened = { status, number, view }
     return view
   }
 
-  private kernelFor(
+  #kernelFor(
     { stateOverrides = [], keepsPrecompiles = false }: JobRequest,
     watch: JobWatch,
     { fork, ancestorHash }: BlockContext,
@@ -340,11 +339,11 @@ export class Execution {
     const own = ownPrecompiles(fork)
     const precompiles = forkPrecompiles(fork, watch)
     const host = { state: stored, ancestorHash, precompiles, watch }
-    if (stateOverrides.length === 0) return this.kernels.over(host, fork)
+    if (stateOverrides.length === 0) return this.#kernels.over(host, fork)
     const moved = movePrecompiles(keepsPrecompiles ? new Map() : own, stateOverrides)
     const state = new OverriddenState(stored, stateOverrides)
     const numbers = keepsPrecompiles ? own : moved
-    return this.kernels.apartFor({ ...host, state, precompiles: { ...precompiles, numbers } }, fork)
+    return this.#kernels.apartFor({ ...host, state, precompiles: { ...precompiles, numbers } }, fork)
   }
 }
 

@@ -6,7 +6,7 @@ import { includesFork } from '../chain/forks.js'
 import { transactionGasMax } from '../chain/intrinsicGas.js'
 import { FaultError } from '../primitives/faults.js'
 import type { BlockContext } from './blockContext.js'
-import type { ExecutionRequest } from './execution.js'
+import type { ExecutionRequest } from './executionRequest.js'
 import {
   affordableForEstimate,
   affordableGas,

@@ -18,34 +18,36 @@ const stepsPerLook = 512
 /** Stops a job that takes too long, by a thrown FaultError that no contract can catch. */
 export class JobWatch {
   /** Until the next look. */
-  private steps = 0
-  private readonly endsAt: number
+  #steps = 0
+  readonly #endsAt: number
+  readonly #shouldStop: () => boolean
 
   constructor(
-    private readonly shouldStop: () => boolean,
+    shouldStop: () => boolean,
     readonly limits: JobLimits,
   ) {
-    this.endsAt = performance.now() + limits.timeMsMax
+    this.#shouldStop = shouldStop
+    this.#endsAt = performance.now() + limits.timeMsMax
   }
 
   /** Counts work of so many steps, and looks at the clock where it is time. */
   take(steps: number): void {
-    this.steps -= steps
-    if (this.steps < 0) this.look()
+    this.#steps -= steps
+    if (this.#steps < 0) this.look()
   }
 
   /** Throws FaultError ExecutionTimedOut once the time is over or the job is told to stop. */
   look(): void {
-    this.steps = stepsPerLook
-    if (performance.now() >= this.endsAt || this.shouldStop()) this.timeOut()
+    this.#steps = stepsPerLook
+    if (performance.now() >= this.#endsAt || this.#shouldStop()) this.#timeOut()
   }
 
   /** Refuses work that cannot be interrupted and would by itself take longer than the whole job may. */
   refuseLongerThan(expectedMs: number): void {
-    if (expectedMs > this.limits.timeMsMax) this.timeOut()
+    if (expectedMs > this.limits.timeMsMax) this.#timeOut()
   }
 
-  private timeOut(): never {
+  #timeOut(): never {
     throw new FaultError({ kind: 'ExecutionTimedOut', limitSeconds: this.limits.timeMsMax / 1_000 })
   }
 }

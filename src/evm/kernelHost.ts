@@ -45,24 +45,24 @@ export class KernelAnswers implements KernelImports {
   host: KernelHost | undefined
   /** What an answer threw, to be thrown once the kernel is left. */
   thrown: { readonly error: unknown } | undefined
-  private memory!: KernelMemory
-  private exports!: KernelExports
+  #memory!: KernelMemory
+  #exports!: KernelExports
 
   /** Before anything runs. */
   answerWith(exports: KernelExports, memory: KernelMemory): void {
-    this.exports = exports
-    this.memory = memory
+    this.#exports = exports
+    this.#memory = memory
   }
 
   readonly mayGoOn = () =>
-    this.answer(({ watch }) => {
+    this.#answer(({ watch }) => {
       watch?.look()
       return 1
     })
 
   readonly readAccount = () =>
-    this.answer(({ state, precompiles }) => {
-      const { memory } = this
+    this.#answer(({ state, precompiles }) => {
+      const memory = this.#memory
       const address = memory.slice(exchange, 20) as Address
       const key = mapKey(address)
       memory.bytes[exchange + 73] = precompiles.warm.has(key) ? 1 : 0
@@ -77,8 +77,8 @@ export class KernelAnswers implements KernelImports {
     })
 
   readonly readSlot = () =>
-    this.answer(({ state }) => {
-      const { memory } = this
+    this.#answer(({ state }) => {
+      const memory = this.#memory
       const key = toHash32(memory.slice(exchange + 20, 32))
       const value = state.slot(memory.slice(exchange, 20) as Address, key)
       if (value === undefined) return 0
@@ -88,40 +88,40 @@ export class KernelAnswers implements KernelImports {
     })
 
   readonly readCode = () =>
-    this.answer(({ state }) => {
-      const hash = toHash32(this.memory.slice(exchange, 32))
+    this.#answer(({ state }) => {
+      const hash = toHash32(this.#memory.slice(exchange, 32))
       const code = state.code(hash)
       if (code === undefined) throw new Error(`code ${Buffer.from(hash).toString('hex')} is missing`)
-      const at = this.exports.placeCode(code.length)
-      this.memory.put(at, code)
+      const at = this.#exports.placeCode(code.length)
+      this.#memory.put(at, code)
       return at
     })
 
   readonly readBlockHash = (number: bigint) =>
-    this.answer(({ ancestorHash, watch }) => {
+    this.#answer(({ ancestorHash, watch }) => {
       // Beside the chain it is a walk from parent to parent.
       watch?.look()
       const hash = ancestorHash(Number(number))
       if (hash === undefined) return 0
-      this.memory.put(exchange, hash)
+      this.#memory.put(exchange, hash)
       return 1
     })
 
   readonly runPrecompile = (number: number, input: number, length: number, gas: bigint) =>
-    this.answer(({ precompiles }) => {
+    this.#answer(({ precompiles }) => {
       const run = precompiles.runs.get(number)
       if (run === undefined) throw new Error(`there is no precompiled contract ${number}`)
-      const result = run(this.memory.slice(input, length), gas)
+      const result = run(this.#memory.slice(input, length), gas)
       if (result === undefined) return -1n
       const { output, gasUsed } = result
       if (gasUsed <= gas && output.length > 0) {
-        this.memory.put(this.exports.placeOutput(output.length), output)
+        this.#memory.put(this.#exports.placeOutput(output.length), output)
       }
       // A price may be beyond 64 bits.
       return gasUsed <= gas ? gasUsed : gas + 1n
     })
 
-  private answer<T>(find: (host: KernelHost) => T): T {
+  #answer<T>(find: (host: KernelHost) => T): T {
     try {
       if (this.host === undefined) throw new Error('a kernel needs a host')
       this.host.watch?.take(answerSteps)

@@ -5,20 +5,22 @@ const wordEnd64 = 2n ** 64n
 export class KernelMemory {
   #bytes: Uint8Array
   #view: DataView
+  readonly #memory: { readonly buffer: ArrayBuffer }
 
-  constructor(private readonly memory: { readonly buffer: ArrayBuffer }) {
+  constructor(memory: { readonly buffer: ArrayBuffer }) {
+    this.#memory = memory
     this.#bytes = new Uint8Array(memory.buffer)
     this.#view = new DataView(memory.buffer)
   }
 
   /** Holds until the kernel has run: growing the memory makes another one. */
   get bytes(): Uint8Array {
-    if (this.#bytes.length === 0) this.refresh()
+    if (this.#bytes.length === 0) this.#refresh()
     return this.#bytes
   }
 
   get view(): DataView {
-    if (this.#bytes.length === 0) this.refresh()
+    if (this.#bytes.length === 0) this.#refresh()
     return this.#view
   }
 
@@ -81,8 +83,8 @@ export class KernelMemory {
       view.setBigUint64(at + 24 - limb * 8, BigInt.asUintN(64, value >> BigInt(limb * 64)))
   }
 
-  private refresh(): void {
-    this.#bytes = new Uint8Array(this.memory.buffer)
-    this.#view = new DataView(this.memory.buffer)
+  #refresh(): void {
+    this.#bytes = new Uint8Array(this.#memory.buffer)
+    this.#view = new DataView(this.#memory.buffer)
   }
 }

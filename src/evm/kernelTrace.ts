@@ -27,33 +27,43 @@ export interface KernelFrame {
 }
 
 export class KernelStep {
+  readonly #linear: KernelMemory
+  readonly #addressAt: number
+  readonly #stackAt: number
+  readonly #memoryAt: number
+
   constructor(
-    private readonly linear: KernelMemory,
+    linear: KernelMemory,
     readonly depth: number,
-    private readonly addressAt: number,
+    addressAt: number,
     readonly pc: number,
     readonly opcode: number,
     /** Before the instruction costs anything. */
     readonly gas: bigint,
     readonly refund: bigint,
-    private readonly stackAt: number,
+    stackAt: number,
     readonly stackWords: number,
-    private readonly memoryAt: number,
+    memoryAt: number,
     readonly memoryBytes: number,
-  ) {}
+  ) {
+    this.#linear = linear
+    this.#addressAt = addressAt
+    this.#stackAt = stackAt
+    this.#memoryAt = memoryAt
+  }
 
   /** Whose storage is used, 20 bytes. */
   get address(): Uint8Array {
-    return this.linear.reversed(this.addressAt).subarray(12)
+    return this.#linear.reversed(this.#addressAt).subarray(12)
   }
 
   /** 0 is the top. */
   stackWord(index: number): bigint {
-    return this.linear.wordAt(this.stackAt + (this.stackWords - 1 - index) * 32)
+    return this.#linear.wordAt(this.#stackAt + (this.stackWords - 1 - index) * 32)
   }
 
   get memory(): Uint8Array {
-    return this.linear.bytes.subarray(this.memoryAt, this.memoryAt + this.memoryBytes)
+    return this.#linear.bytes.subarray(this.#memoryAt, this.#memoryAt + this.memoryBytes)
   }
 }
 

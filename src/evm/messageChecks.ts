@@ -16,7 +16,7 @@ import {
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
 import { FaultError } from '../primitives/faults.js'
 import type { BlockContext } from './blockContext.js'
-import type { CallMessage } from './execution.js'
+import type { CallMessage } from './executionRequest.js'
 
 /** A message with everything that does not depend on its gas limit. */
 export interface PricedMessage {

@@ -3,35 +3,34 @@ import { type Address, type Hash32, mapKey, trimLeft } from '../primitives/bytes
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { type Account, emptyAccount } from '../state/account.js'
 import type { StateView } from '../state/stateView.js'
-import type { AccountOverride } from './execution.js'
+import type { AccountOverride } from './executionRequest.js'
 
 /** A view with overrides on top, which count as the state before the call (`state` hides every other slot). */
 export class OverriddenState implements StateView {
-  private readonly accounts = new Map<string, Account>()
-  private readonly slots = new Map<string, Uint8Array>()
-  private readonly replaced = new Set<string>()
-  private readonly codes = new Map<string, Uint8Array>()
+  readonly #accounts = new Map<string, Account>()
+  readonly #slots = new Map<string, Uint8Array>()
+  readonly #replaced = new Set<string>()
+  readonly #codes = new Map<string, Uint8Array>()
+  readonly #below: StateView
 
-  constructor(
-    private readonly below: StateView,
-    overrides: readonly AccountOverride[],
-  ) {
-    for (const override of overrides) this.apply(override)
+  constructor(below: StateView, overrides: readonly AccountOverride[]) {
+    this.#below = below
+    for (const override of overrides) this.#apply(override)
   }
 
   get stateRoot(): Hash32 {
-    return this.below.stateRoot
+    return this.#below.stateRoot
   }
 
   account(address: Address): Account | undefined {
-    return this.accounts.get(mapKey(address)) ?? this.below.account(address)
+    return this.#accounts.get(mapKey(address)) ?? this.#below.account(address)
   }
 
   slot(address: Address, slot: Hash32): Uint8Array | undefined {
     const owner = mapKey(address)
-    const value = this.slots.get(owner + mapKey(slot))
+    const value = this.#slots.get(owner + mapKey(slot))
     if (value !== undefined) return value.length === 0 ? undefined : value
-    return this.replaced.has(owner) ? undefined : this.below.slot(address, slot)
+    return this.#replaced.has(owner) ? undefined : this.#below.slot(address, slot)
   }
 
   slotsOf(): Iterable<Hash32> {
@@ -39,14 +38,14 @@ export class OverriddenState implements StateView {
   }
 
   code(hash: Hash32): Uint8Array | undefined {
-    return this.codes.get(mapKey(hash)) ?? this.below.code(hash)
+    return this.#codes.get(mapKey(hash)) ?? this.#below.code(hash)
   }
 
   node(hash: Uint8Array): Uint8Array | undefined {
-    return this.below.node(hash)
+    return this.#below.node(hash)
   }
 
-  private apply({ address, nonce, balance, code, state, stateDiff }: AccountOverride): void {
+  #apply({ address, nonce, balance, code, state, stateDiff }: AccountOverride): void {
     const key = mapKey(address)
     const before = this.account(address as Address)
     const changes: { -readonly [F in keyof Account]?: Account[F] } = {}
@@ -54,18 +53,18 @@ export class OverriddenState implements StateView {
     if (balance !== undefined) changes.balance = balance
     if (code !== undefined) {
       changes.codeHash = code.length === 0 ? emptyAccount.codeHash : keccak256(code)
-      this.codes.set(mapKey(changes.codeHash), code)
+      this.#codes.set(mapKey(changes.codeHash), code)
     }
     for (const [slot, value] of state ?? stateDiff ?? []) {
-      this.slots.set(key + mapKey(slot), trimLeft(value))
+      this.#slots.set(key + mapKey(slot), trimLeft(value))
     }
     if (state !== undefined) {
-      this.replaced.add(key)
+      this.#replaced.add(key)
       // Only whether there is storage at all is ever asked of it (EIP-7610).
       changes.storageRoot = state.length === 0 ? emptyTrieRoot : keccak256(address)
     }
     if (before !== undefined || Object.keys(changes).length > 0 || stateDiff !== undefined) {
-      this.accounts.set(key, { ...(before ?? emptyAccount), ...changes })
+      this.#accounts.set(key, { ...(before ?? emptyAccount), ...changes })
     }
   }
 }

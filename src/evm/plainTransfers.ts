@@ -10,7 +10,7 @@ import type { StateView } from '../state/stateView.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { BlockContexts, type ResolvedContext } from './blockContext.js'
 import { openState, statusOf } from './blockState.js'
-import type { ExecutionRequest } from './execution.js'
+import type { ExecutionRequest } from './executionRequest.js'
 import { startCall, startEstimate } from './gasBounds.js'
 import { startGas } from './messageChecks.js'
 
@@ -28,42 +28,41 @@ interface PlainTransfer {
 }
 
 export class PlainTransfers {
-  private readonly contexts: BlockContexts
+  readonly #contexts: BlockContexts
+  readonly #store: ChainRows
 
-  constructor(
-    private readonly store: ChainRows,
-    schedule: ForkSchedule,
-  ) {
-    this.contexts = new BlockContexts(store, schedule)
+  constructor(store: ChainRows, schedule: ForkSchedule) {
+    this.#store = store
+    this.#contexts = new BlockContexts(store, schedule)
   }
 
   /** The gas of a plain transfer; undefined where something may run. Throws what {@link Execution.estimate} does. */
   estimate(request: ExecutionRequest): bigint | undefined {
-    const transfer = this.find(request)
+    const transfer = this.#find(request)
     if (transfer === undefined) return undefined
     return startGas(startEstimate(request, transfer.resolved.context, transfer.balance).priced)
   }
 
   /** Whether a call is a plain transfer, which returns nothing. Throws what {@link Execution.call} rejects with. */
   call(request: ExecutionRequest): boolean {
-    const transfer = this.find(request)
+    const transfer = this.#find(request)
     if (transfer === undefined) return false
     startCall(request, transfer.resolved.context, transfer.balance)
     return true
   }
 
-  private find(request: ExecutionRequest): PlainTransfer | undefined {
+  #find(request: ExecutionRequest): PlainTransfer | undefined {
     const { block, message, stateOverrides, blockOverrides } = request
     const { from, to, data, authorizationList } = message
     if (to === undefined || mayBePrecompiled(to) || data.length > dataBytesMax) return undefined
     if (authorizationList !== undefined || stateOverrides !== undefined || blockOverrides !== undefined) {
       return undefined
     }
-    const status = statusOf(this.store, block)
+    const status = statusOf(this.#store, block)
     // Beside the chain each account is a walk down the trie.
     if (status === 'side') return undefined
-    const resolved = this.contexts.read(block)
-    const state: StateView = openState[status](this.store, block.number, resolved.stateRoot)
+    const resolved = this.#contexts.read(block)
+    const state: StateView = openState[status](this.#store, block.number, resolved.stateRoot)
     if (hasCode(state.account(to as Address))) return undefined
     return { resolved, balance: state.account((from ?? zeroAddress) as Address)?.balance ?? 0n }
   }

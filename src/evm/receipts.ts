@@ -26,25 +26,25 @@ export function encodeReceipt({ type, outcome, gasUsed, logs }: Receipt, bloom: 
 export class Blooms {
   /** Of the whole block. */
   readonly block = new Uint8Array(bloomBytes)
-  private readonly bits = new Map<string, readonly number[]>()
+  readonly #bits = new Map<string, readonly number[]>()
 
   bloomOf(logs: readonly KernelLog[]): Uint8Array {
     const bloom = new Uint8Array(bloomBytes)
     for (const { address, topics } of logs) {
-      this.add(bloom, address)
-      for (const topic of topics) this.add(bloom, topic)
+      this.#add(bloom, address)
+      for (const topic of topics) this.#add(bloom, topic)
     }
     if (logs.length > 0) for (let i = 0; i < bloomBytes; i++) this.block[i] = at(this.block, i) | at(bloom, i)
     return bloom
   }
 
-  private add(bloom: Uint8Array, key: Uint8Array): void {
+  #add(bloom: Uint8Array, key: Uint8Array): void {
     const name = mapKey(key)
-    let bits = this.bits.get(name)
+    let bits = this.#bits.get(name)
     if (bits === undefined) {
       const hash = keccak256(key)
       bits = [0, 2, 4].map((pair) => ((at(hash, pair) << 8) | at(hash, pair + 1)) & 2047)
-      this.bits.set(name, bits)
+      this.#bits.set(name, bits)
     }
     for (const bit of bits) {
       const index = bloomBytes - 1 - (bit >> 3)

@@ -25,27 +25,30 @@ export interface Signature {
 
 /** Keys of the block that is being executed. */
 export class RecoveredKeys {
-  private keys = new Map<string, Uint8Array>()
+  #keys = new Map<string, Uint8Array>()
+  readonly #recover: typeof recoverKey = recoverKey
 
   /** `recover` is for signatures that are not held. */
-  constructor(private readonly recover: typeof recoverKey = recoverKey) {}
+  constructor(recover: typeof recoverKey = recoverKey) {
+    this.#recover = recover
+  }
 
   /** Takes what {@link recoverKeys} found of one block, in place of the block before. */
   hold(records: Uint8Array): void {
-    this.keys = new Map()
+    this.#keys = new Map()
     for (let at = 0; at < records.length; at += recordBytes) {
       const keyAt = at + signatureBytes
-      this.keys.set(mapKey(records.subarray(at, keyAt)), records.subarray(keyAt, at + recordBytes))
+      this.#keys.set(mapKey(records.subarray(at, keyAt)), records.subarray(keyAt, at + recordBytes))
     }
   }
 
   /** The key, 64 bytes (x ‖ y); undefined where there is none. */
   keyOf(signature: Signature): Uint8Array | undefined {
-    const encoded = this.keys.size > 0 ? encodeSignature(signature) : undefined
-    const held = encoded && this.keys.get(mapKey(encoded))
+    const encoded = this.#keys.size > 0 ? encodeSignature(signature) : undefined
+    const held = encoded && this.#keys.get(mapKey(encoded))
     if (held !== undefined) return held
     const { signedHash, parity, r, s } = signature
-    return this.recover(signedHash, parity, r, s)
+    return this.#recover(signedHash, parity, r, s)
   }
 }
 

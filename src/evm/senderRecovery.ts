@@ -5,9 +5,12 @@ import { readSignedTransaction } from './signedTransaction.js'
 
 /** Recovers senders of transactions that are in a chain already, without executing anything. */
 export class SenderRecovery {
-  private readonly keys = new RecoveredKeys()
+  readonly #keys = new RecoveredKeys()
+  readonly #schedule: ForkSchedule
 
-  constructor(private readonly schedule: ForkSchedule) {}
+  constructor(schedule: ForkSchedule) {
+    this.#schedule = schedule
+  }
 
   /**
    * Sender (20 bytes) of a transaction, given as in a transactions trie, in a block under the rules of `fork`.
@@ -15,6 +18,6 @@ export class SenderRecovery {
    */
   senderOf(transaction: Uint8Array, fork: ForkName): Uint8Array {
     const item = (transaction[0] as number) >= 0xc0 ? decodeRlpList(transaction) : transaction
-    return readSignedTransaction(item, fork, this.schedule.config.chainId, this.keys).sender
+    return readSignedTransaction(item, fork, this.#schedule.config.chainId, this.#keys).sender
   }
 }

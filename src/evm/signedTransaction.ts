@@ -6,7 +6,7 @@ import { type ForkName, includesFork } from '../chain/forks.js'
 import { bytesToBigInt, bytesToNumber, type Hash32 } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, RlpError, type RlpItem, rlpList } from '../primitives/rlp.js'
-import type { Authorization } from './execution.js'
+import type { Authorization } from './executionRequest.js'
 import { type RecoveredKeys, signatureOf } from './recoveredKeys.js'
 import { InvalidTransactionError, type Transaction } from './transaction.js'
 
@@ -125,23 +125,22 @@ function sized(item: RlpItem, bytes: number): Uint8Array {
 
 /** Fields of a list, one after the other. */
 class Fields {
-  private next = 0
+  #next = 0
+  readonly #items: readonly RlpItem[]
 
-  constructor(
-    private readonly items: readonly RlpItem[],
-    count: number,
-  ) {
+  constructor(items: readonly RlpItem[], count: number) {
+    this.#items = items
     if (items.length !== count) refuse(`expected ${count} fields, got ${items.length}`)
   }
 
   bytes(name: string): Uint8Array {
-    const item = this.items[this.next++]
+    const item = this.#items[this.#next++]
     if (!(item instanceof Uint8Array)) refuse(`${name} is a list`)
     return item
   }
 
   list(name: string): readonly RlpItem[] {
-    const item = this.items[this.next++]
+    const item = this.#items[this.#next++]
     if (item === undefined || item instanceof Uint8Array) refuse(`${name} is no list`)
     return item
   }

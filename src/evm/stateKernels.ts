@@ -15,38 +15,38 @@ const heldBytesMax = 8 * 2 ** 20
 const grownBytesMax = 16 * 2 ** 20
 
 export class StateKernels {
-  private readonly kept = new Map<string, Kernel>()
-  private apart: Kernel | undefined
+  readonly #kept = new Map<string, Kernel>()
+  #apart: Kernel | undefined
 
   /** A kernel that answers for `host`'s state with what was read of it before. Views of a root are of one store. */
   over(host: KernelHost, fork: ForkName): Kernel {
     const key = mapKey(host.state.stateRoot) + fork
-    const kernel = this.kept.get(key) ?? new Kernel()
-    this.kept.delete(key)
-    this.kept.set(key, kernel)
-    if (this.kept.size > keptMax) this.kept.delete(this.kept.keys().next().value as string)
+    const kernel = this.#kept.get(key) ?? new Kernel()
+    this.#kept.delete(key)
+    this.#kept.set(key, kernel)
+    if (this.#kept.size > keptMax) this.#kept.delete(this.#kept.keys().next().value as string)
     return prepared(kernel, host, fork)
   }
 
   /** A kernel that knows nothing yet, for a state that only one job has. */
   apartFor(host: KernelHost, fork: ForkName): Kernel {
-    this.apart ??= new Kernel()
-    this.apart.clear()
-    return prepared(this.apart, host, fork)
+    this.#apart ??= new Kernel()
+    this.#apart.clear()
+    return prepared(this.#apart, host, fork)
   }
 
   /** After a job: gives back what it left beyond the bounds. */
   trim(): void {
-    for (const [key, kernel] of this.kept) {
-      if (kernel.grownBytes > grownBytesMax) this.kept.delete(key)
+    for (const [key, kernel] of this.#kept) {
+      if (kernel.grownBytes > grownBytesMax) this.#kept.delete(key)
       else if (kernel.heldBytes > heldBytesMax) kernel.clear()
     }
-    if (this.apart !== undefined && this.apart.grownBytes > grownBytesMax) this.apart = undefined
+    if (this.#apart !== undefined && this.#apart.grownBytes > grownBytesMax) this.#apart = undefined
   }
 
   /** Forgets all states: rows may be of a branch that was left while they were read. */
   clear(): void {
-    for (const kernel of this.kept.values()) kernel.clear()
+    for (const kernel of this.#kept.values()) kernel.clear()
   }
 }
 

@@ -18,7 +18,7 @@ import {
   type SignedAuthorization,
   warmDelegate,
 } from './authorizations.js'
-import type { AccessListEntry } from './execution.js'
+import type { AccessListEntry } from './executionRequest.js'
 import type { BlockWords, Kernel, KernelLog } from './kernel.js'
 import type { KernelFailure } from './kernelOutcome.js'
 

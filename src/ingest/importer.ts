@@ -81,17 +81,17 @@ interface Candidate {
 export class ChainImporter {
   /** Keys of the block that comes next, if somebody recovered them ahead. */
   readonly keys = new RecoveredKeys()
-  private readonly executor: Executor
-  private readonly branchBlocksMax: number
-  private last: BlockName | undefined
+  readonly #executor: Executor
+  readonly #branchBlocksMax: number
+  #last: BlockName | undefined
+  readonly #store: ChainWriter
+  readonly #schedule: ForkSchedule
 
-  constructor(
-    private readonly store: ChainWriter,
-    private readonly schedule: ForkSchedule,
-    options: ImporterOptions = {},
-  ) {
-    this.executor = options.executor ?? new BlockExecutor(schedule, this.keys)
-    this.branchBlocksMax = options.branchBlocksMax ?? branchBlocksMaxDefault
+  constructor(store: ChainWriter, schedule: ForkSchedule, options: ImporterOptions = {}) {
+    this.#store = store
+    this.#schedule = schedule
+    this.#executor = options.executor ?? new BlockExecutor(schedule, this.keys)
+    this.#branchBlocksMax = options.branchBlocksMax ?? branchBlocksMaxDefault
   }
 
   /**
@@ -100,7 +100,7 @@ export class ChainImporter {
    * this call.
    */
   importBlock(rlp: Uint8Array): Promise<ImportedBlock> {
-    return this.take(rlp, (block) => equalBytes(block.header.parentHash, this.head().hash))
+    return this.#take(rlp, (block) => equalBytes(block.header.parentHash, this.#head().hash))
   }
 
   /**
@@ -108,45 +108,45 @@ export class ChainImporter {
    * head, known or not, before it total difficulty decides. Throws like {@link importBlock}.
    */
   playBlock(rlp: Uint8Array): Promise<ImportedBlock> {
-    return this.take(rlp, () => true)
+    return this.#take(rlp, () => true)
   }
 
   /** `takesAgain` tells whether a known block that is not canonical is up for choice like a new one. */
-  private async take(rlp: Uint8Array, takesAgain: (block: ParsedBlock) => boolean): Promise<ImportedBlock> {
+  async #take(rlp: Uint8Array, takesAgain: (block: ParsedBlock) => boolean): Promise<ImportedBlock> {
     const parsed = parseBlock(rlp)
     const { hash } = parsed
     const { number } = parsed.header
     try {
-      const isKnown = this.isKnown(parsed)
-      if (isKnown && (this.isCanonical(number, hash) || !takesAgain(parsed))) {
-        this.last = { number, hash }
+      const isKnown = this.#isKnown(parsed)
+      if (isKnown && (this.#isCanonical(number, hash) || !takesAgain(parsed))) {
+        this.#last = { number, hash }
         return { outcome: 'known', number, hash, gasUsed: 0n }
       }
-      const block = isKnown ? this.storedBlock(hash) : this.checkBlock(parsed, rlp.length)
-      this.last = { number, hash }
-      return { ...(await this.choose(block)), number, hash }
+      const block = isKnown ? this.#storedBlock(hash) : this.#checkBlock(parsed, rlp.length)
+      this.#last = { number, hash }
+      return { ...(await this.#choose(block)), number, hash }
     } catch (error) {
       throw asBadBlock(error, number, hash)
     }
   }
 
   /** Fork choice between the head and a block that is not canonical. */
-  private async choose(block: Candidate): Promise<{ outcome: ImportOutcome; gasUsed: bigint }> {
+  async #choose(block: Candidate): Promise<{ outcome: ImportOutcome; gasUsed: bigint }> {
     const { header } = block
-    const head = this.head()
+    const head = this.#head()
     if (equalBytes(header.parentHash, head.hash)) {
-      const state = headState(this.store, decodeHeader(this.header(head.hash)).stateRoot)
-      this.store.apply(head.number, [
-        await this.execute(block, state, (n) => this.store.readCanonicalHash(n)),
+      const state = headState(this.#store, decodeHeader(this.#header(head.hash)).stateRoot)
+      this.#store.apply(head.number, [
+        await this.#execute(block, state, (n) => this.#store.readCanonicalHash(n)),
       ])
       return { outcome: 'canonical', gasUsed: header.gasUsed }
     }
-    if (!block.isMerged && block.totalDifficulty <= this.totalDifficulty(head.hash)) {
-      const senders = this.executor.recoverSenders(block.items, block.fork)
-      this.store.writeSideBlock({ ...blockRows(block), senders })
+    if (!block.isMerged && block.totalDifficulty <= this.#totalDifficulty(head.hash)) {
+      const senders = this.#executor.recoverSenders(block.items, block.fork)
+      this.#store.writeSideBlock({ ...blockRows(block), senders })
       return { outcome: 'side', gasUsed: 0n }
     }
-    return { outcome: 'canonical', gasUsed: await this.switchTo(block) }
+    return { outcome: 'canonical', gasUsed: await this.#switchTo(block) }
   }
 
   /**
@@ -154,43 +154,43 @@ export class ChainImporter {
    * one that holds that block.
    */
   async finish(): Promise<void> {
-    if (this.last === undefined) return
-    const { number, hash } = this.last
-    const canonical = this.store.readCanonicalHash(number)
+    if (this.#last === undefined) return
+    const { number, hash } = this.#last
+    const canonical = this.#store.readCanonicalHash(number)
     if (canonical !== undefined && equalBytes(canonical, hash)) return
     try {
-      const block = this.storedBlock(hash)
-      if (block.isMerged) await this.switchTo(block)
+      const block = this.#storedBlock(hash)
+      if (block.isMerged) await this.#switchTo(block)
     } catch (error) {
       throw asBadBlock(error, number, hash)
     }
   }
 
   /** Executes the branch that ends with `block` and makes it canonical in one transaction. Returns its gas. */
-  private async switchTo(block: Candidate): Promise<bigint> {
+  async #switchTo(block: Candidate): Promise<bigint> {
     const branch = [block]
     let parentHash = block.header.parentHash
     let number = block.header.number - 1
-    while (!this.isCanonical(number, parentHash)) {
-      if (branch.length === this.branchBlocksMax) {
+    while (!this.#isCanonical(number, parentHash)) {
+      if (branch.length === this.#branchBlocksMax) {
         throw new InvalidBlockError(
-          `it ends a branch of more than ${this.branchBlocksMax} blocks, too long to replace canonical ones`,
+          `it ends a branch of more than ${this.#branchBlocksMax} blocks, too long to replace canonical ones`,
         )
       }
-      const parent = this.storedBlock(parentHash)
+      const parent = this.#storedBlock(parentHash)
       branch.unshift(parent)
       parentHash = parent.header.parentHash
       number--
     }
-    const base = decodeHeader(this.header(parentHash))
-    const state = new BranchState(historicalState(this.store, base.number, base.stateRoot))
+    const base = decodeHeader(this.#header(parentHash))
+    const state = new BranchState(historicalState(this.#store, base.number, base.stateRoot))
     const bundles: Bundle[] = []
     const ancestorHash = (n: number) =>
-      n > base.number ? bundles[n - base.number - 1]?.hash : this.store.readCanonicalHash(n)
+      n > base.number ? bundles[n - base.number - 1]?.hash : this.#store.readCanonicalHash(n)
     let gasUsed = 0n
     for (const member of branch) {
       try {
-        const bundle = await this.execute(member, state, ancestorHash)
+        const bundle = await this.#execute(member, state, ancestorHash)
         bundles.push(bundle)
         state.add(bundle, member.header.stateRoot)
       } catch (error) {
@@ -198,75 +198,75 @@ export class ChainImporter {
       }
       gasUsed += member.header.gasUsed
     }
-    this.store.apply(base.number, bundles)
+    this.#store.apply(base.number, bundles)
     return gasUsed
   }
 
-  private checkBlock(parsed: ParsedBlock, blockBytes: number): Candidate {
+  #checkBlock(parsed: ParsedBlock, blockBytes: number): Candidate {
     const { header } = parsed
     if (header.number === 0) {
       throw new InvalidBlockError(
-        `it is the genesis of another chain; this network's is ${bytesToHex(this.genesisHash())}`,
+        `it is the genesis of another chain; this network's is ${bytesToHex(this.#genesisHash())}`,
       )
     }
-    const parentRlp = this.store.readHeader(header.parentHash)
+    const parentRlp = this.#store.readHeader(header.parentHash)
     if (parentRlp === undefined) {
       throw new InvalidBlockError(
         header.number === 1
-          ? `its parent ${bytesToHex(header.parentHash)} is not this network's genesis ${bytesToHex(this.genesisHash())}`
+          ? `its parent ${bytesToHex(header.parentHash)} is not this network's genesis ${bytesToHex(this.#genesisHash())}`
           : `its parent ${bytesToHex(header.parentHash)} is not known; import the blocks before it first`,
       )
     }
-    const block = this.withChain(parsed)
-    this.checkRules(block, decodeHeader(parentRlp), blockBytes)
+    const block = this.#withChain(parsed)
+    this.#checkRules(block, decodeHeader(parentRlp), blockBytes)
     return block
   }
 
-  private checkRules(block: Candidate, parent: Header, blockBytes: number): void {
+  #checkRules(block: Candidate, parent: Header, blockBytes: number): void {
     const { header, fork } = block
     const body = bodyItems(block.items)
-    checkHeader(header, parent, { schedule: this.schedule, ...block })
+    checkHeader(header, parent, { schedule: this.#schedule, ...block })
     checkBody(header, body, fork, blockBytes)
-    checkUncles(body.uncles, header, this.store, (uncle, parent, uncleParentHash) =>
+    checkUncles(body.uncles, header, this.#store, (uncle, parent, uncleParentHash) =>
       checkHeader(uncle, parent, {
-        schedule: this.schedule,
-        ...this.rulesFor(uncle, this.totalDifficulty(uncleParentHash)),
+        schedule: this.#schedule,
+        ...this.#rulesFor(uncle, this.#totalDifficulty(uncleParentHash)),
       }),
     )
   }
 
   /** Whether the store holds this very block. Its hash speaks for its header alone, so the body is compared too. */
-  private isKnown({ hash, header, bodyRlp, items }: ParsedBlock): boolean {
-    if (!this.store.hasHeader(hash)) return false
-    const known = this.store.readBody(hash)
+  #isKnown({ hash, header, bodyRlp, items }: ParsedBlock): boolean {
+    if (!this.#store.hasHeader(hash)) return false
+    const known = this.#store.readBody(hash)
     if (known === undefined || !equalBytes(known, bodyRlp)) {
-      const { fork } = this.rulesFor(header, this.totalDifficulty(hash) - header.difficulty)
+      const { fork } = this.#rulesFor(header, this.#totalDifficulty(hash) - header.difficulty)
       checkBody(header, bodyItems(items), fork, 0)
     }
     return true
   }
 
-  private withChain(parsed: ParsedBlock): Candidate {
-    const parentTotal = this.totalDifficulty(parsed.header.parentHash)
+  #withChain(parsed: ParsedBlock): Candidate {
+    const parentTotal = this.#totalDifficulty(parsed.header.parentHash)
     return {
       ...parsed,
       totalDifficulty: parentTotal + parsed.header.difficulty,
-      ...this.rulesFor(parsed.header, parentTotal),
+      ...this.#rulesFor(parsed.header, parentTotal),
     }
   }
 
-  private rulesFor(header: Header, parentTotalDifficulty: bigint): { fork: ForkName; isMerged: boolean } {
-    const isMerged = this.schedule.isMerged(parentTotalDifficulty)
-    return { fork: this.schedule.forkAt(header.number, header.timestamp, isMerged), isMerged }
+  #rulesFor(header: Header, parentTotalDifficulty: bigint): { fork: ForkName; isMerged: boolean } {
+    const isMerged = this.#schedule.isMerged(parentTotalDifficulty)
+    return { fork: this.#schedule.forkAt(header.number, header.timestamp, isMerged), isMerged }
   }
 
-  private async execute(
+  async #execute(
     block: Candidate,
     state: StateView,
     ancestorHash: (number: number) => Hash32 | undefined,
   ): Promise<Bundle> {
     const { header } = block
-    const executed = await this.executor.execute(block.items, block.fork, state, ancestorHash)
+    const executed = await this.#executor.execute(block.items, block.fork, state, ancestorHash)
     compareWithHeader(header, executed)
     const { accounts, slots, nodes, code } = executed.changes
     return {
@@ -284,48 +284,48 @@ export class ChainImporter {
    * A block that was kept aside, its rules checked again: the version that kept it may have known fewer, or other
    * forks. Throws {@link BadBlockError}.
    */
-  private storedBlock(hash: Hash32): Candidate {
-    const headerRlp = this.header(hash)
-    const bodyRlp = this.store.readBody(hash)
+  #storedBlock(hash: Hash32): Candidate {
+    const headerRlp = this.#header(hash)
+    const bodyRlp = this.#store.readBody(hash)
     if (bodyRlp === undefined) throw new Error(`the body of ${bytesToHex(hash)} is missing`)
     const header = decodeHeader(headerRlp)
     const items = [decodeRlpList(headerRlp), ...decodeRlpList(bodyRlp)]
-    const block = this.withChain({ hash, header, headerRlp, bodyRlp, items })
+    const block = this.#withChain({ hash, header, headerRlp, bodyRlp, items })
     const { payload, end } = rlpSpanAt(bodyRlp, 0)
     try {
-      const parent = decodeHeader(this.header(header.parentHash))
-      this.checkRules(block, parent, rlpLength(headerRlp.length + end - payload))
+      const parent = decodeHeader(this.#header(header.parentHash))
+      this.#checkRules(block, parent, rlpLength(headerRlp.length + end - payload))
     } catch (error) {
       throw asBadBlock(error, header.number, hash)
     }
     return block
   }
 
-  private isCanonical(number: number, hash: Hash32): boolean {
-    const canonical = this.store.readCanonicalHash(number)
+  #isCanonical(number: number, hash: Hash32): boolean {
+    const canonical = this.#store.readCanonicalHash(number)
     return canonical !== undefined && equalBytes(canonical, hash)
   }
 
-  private head(): BlockName {
-    const head = this.store.readHead()
+  #head(): BlockName {
+    const head = this.#store.readHead()
     if (head === undefined) throw new Error('the store has no genesis')
     return head
   }
 
-  private header(hash: Hash32): Uint8Array {
-    const header = this.store.readHeader(hash)
+  #header(hash: Hash32): Uint8Array {
+    const header = this.#store.readHeader(hash)
     if (header === undefined) throw new Error(`the header of ${bytesToHex(hash)} is missing`)
     return header
   }
 
-  private totalDifficulty(hash: Hash32): bigint {
-    const total = this.store.readTotalDifficulty(hash)
+  #totalDifficulty(hash: Hash32): bigint {
+    const total = this.#store.readTotalDifficulty(hash)
     if (total === undefined) throw new Error(`the total difficulty of ${bytesToHex(hash)} is missing`)
     return bytesToBigInt(total)
   }
 
-  private genesisHash(): Hash32 {
-    return this.store.readCanonicalHash(0) as Hash32
+  #genesisHash(): Hash32 {
+    return this.#store.readCanonicalHash(0) as Hash32
   }
 }
 

@@ -26,22 +26,28 @@ const turnMs = 20
 export class Intake {
   /** Bytes of the files taken so far. */
   bytesRead = 0
-  private readonly start = performance.now()
-  private readonly counts = { canonical: 0, known: 0, side: 0 }
-  private gas = 0n
-  private committed = this.start
-  private turned = this.start
+  readonly #start = performance.now()
+  readonly #counts = { canonical: 0, known: 0, side: 0 }
+  #gas = 0n
+  #committed = this.#start
+  #turned = this.#start
 
-  private number: number
+  #number: number
+  readonly #store: ChainWriter
+  readonly #bytesTotal: number
+  readonly #report: (message: IngestMessage) => void
 
   /** `bytesTotal` is the size of all files; the importer writes to the store. */
   constructor(
     readonly importer: ChainImporter,
-    private readonly store: ChainWriter,
-    private readonly bytesTotal: number,
-    private readonly report: (message: IngestMessage) => void,
+    store: ChainWriter,
+    bytesTotal: number,
+    report: (message: IngestMessage) => void,
   ) {
-    this.number = store.readHead()?.number ?? 0
+    this.#store = store
+    this.#bytesTotal = bytesTotal
+    this.#report = report
+    this.#number = store.readHead()?.number ?? 0
   }
 
   /**
@@ -49,56 +55,56 @@ export class Intake {
    * event loop its turns. Where it throws, all blocks before are on disk.
    */
   async import(rlp: Uint8Array): Promise<ImportedBlock> {
-    this.store.holdCommits()
+    this.#store.holdCommits()
     let imported: ImportedBlock
     try {
-      imported = this.count(await this.importer.importBlock(rlp))
+      imported = this.#count(await this.importer.importBlock(rlp))
     } catch (error) {
       await this.commit()
       throw error
     }
     const now = performance.now()
-    if (now - this.committed >= commitMs) {
+    if (now - this.#committed >= commitMs) {
       await this.commit()
-      this.committed = performance.now()
-      this.report({ type: 'progress', progress: this.progress() })
+      this.#committed = performance.now()
+      this.#report({ type: 'progress', progress: this.progress() })
     }
-    if (now - this.turned >= turnMs) {
+    if (now - this.#turned >= turnMs) {
       await setImmediate()
-      this.turned = performance.now()
+      this.#turned = performance.now()
     }
     return imported
   }
 
   /** Settles once all that was taken in is on disk. */
   commit(): Promise<void> {
-    return this.store.commitHeld()
+    return this.#store.commitHeld()
   }
 
   /** Takes a block in as the one that is to be the head, on disk when this settles, and reports nothing. */
   async play(rlp: Uint8Array): Promise<ImportedBlock> {
     await this.commit()
-    return this.count(await this.importer.playBlock(rlp))
+    return this.#count(await this.importer.playBlock(rlp))
   }
 
   progress(): IngestProgress {
-    const { canonical, known, side } = this.counts
+    const { canonical, known, side } = this.#counts
     return {
-      number: this.number,
+      number: this.#number,
       executed: canonical,
       known,
       side,
-      gas: Number(this.gas),
+      gas: Number(this.#gas),
       bytesRead: this.bytesRead,
-      bytesTotal: this.bytesTotal,
-      elapsedMs: performance.now() - this.start,
+      bytesTotal: this.#bytesTotal,
+      elapsedMs: performance.now() - this.#start,
     }
   }
 
-  private count(imported: ImportedBlock): ImportedBlock {
-    this.counts[imported.outcome]++
-    this.gas += imported.gasUsed
-    this.number = imported.number
+  #count(imported: ImportedBlock): ImportedBlock {
+    this.#counts[imported.outcome]++
+    this.#gas += imported.gasUsed
+    this.#number = imported.number
     return imported
   }
 }

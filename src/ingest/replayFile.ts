@@ -77,128 +77,139 @@ function headOf(store: ChainWriter): BlockName {
 
 class Replay {
   /** Set once block `from` is the head. */
-  private pace: Pace | undefined
-  private stepsDone = 0
+  #pace: Pace | undefined
+  #stepsDone = 0
   /** The file's last block so far. */
-  private last: BlockLink | undefined
+  #last: BlockLink | undefined
+  readonly #plan: ReplayPlan
+  readonly #store: ChainWriter
+  readonly #intake: Intake
+  readonly #report: (message: IngestMessage) => void
+  readonly #signal: AbortSignal
 
   constructor(
-    private readonly plan: ReplayPlan,
-    private readonly store: ChainWriter,
-    private readonly intake: Intake,
-    private readonly report: (message: IngestMessage) => void,
-    private readonly signal: AbortSignal,
-  ) {}
+    plan: ReplayPlan,
+    store: ChainWriter,
+    intake: Intake,
+    report: (message: IngestMessage) => void,
+    signal: AbortSignal,
+  ) {
+    this.#plan = plan
+    this.#store = store
+    this.#intake = intake
+    this.#report = report
+    this.#signal = signal
+  }
 
   async run(): Promise<void> {
-    const { file, from, script } = this.plan
-    if (from === 0) this.keepPace()
+    const { file, from, script } = this.#plan
+    if (from === 0) this.#keepPace()
     const onRead = (bytes: number) => {
-      this.intake.bytesRead = bytes
+      this.#intake.bytesRead = bytes
     }
     const isWhole = await visitBlocks(file, readChainFile(file, onRead), async ({ rlp }) => {
-      this.last = readBlockLink(rlp)
-      return this.pace === undefined ? this.fastForward(rlp, this.last) : this.playNext(rlp, this.last)
+      this.#last = readBlockLink(rlp)
+      return this.#pace === undefined ? this.#fastForward(rlp, this.#last) : this.#playNext(rlp, this.#last)
     })
-    if (!isWhole || this.signal.aborted) return
-    const end = `${file} ends with block ${this.last?.number}`
-    if (this.pace === undefined) throw new OperatorError(`source.from: ${end}, before block ${from}`)
-    const step = script[this.stepsDone]
-    if (step !== undefined) throw misfit(this.stepsDone, 'after', `${end}, before block ${step.after}`)
+    if (!isWhole || this.#signal.aborted) return
+    const end = `${file} ends with block ${this.#last?.number}`
+    if (this.#pace === undefined) throw new OperatorError(`source.from: ${end}, before block ${from}`)
+    const step = script[this.#stepsDone]
+    if (step !== undefined) throw misfit(this.#stepsDone, 'after', `${end}, before block ${step.after}`)
   }
 
   /** Takes a block up to `from` in at full speed. False where the replay is to end, as in the methods below. */
-  private async fastForward(rlp: Uint8Array, block: BlockLink): Promise<boolean> {
-    if (this.signal.aborted) return false
-    const { file, from } = this.plan
-    const head = headOf(this.store)
+  async #fastForward(rlp: Uint8Array, block: BlockLink): Promise<boolean> {
+    if (this.#signal.aborted) return false
+    const { file, from } = this.#plan
+    const head = headOf(this.#store)
     if (block.number > from) {
       // The file begins above block `from`, or has another branch there.
       if (head.number !== from) throw new OperatorError(`source.from: ${file} has no block ${from}`)
-      await this.intake.commit()
-      this.keepPace()
-      return this.playNext(rlp, block)
+      await this.#intake.commit()
+      this.#keepPace()
+      return this.#playNext(rlp, block)
     }
     if (block.number < from) {
-      await this.intake.import(rlp)
+      await this.#intake.import(rlp)
       return true
     }
     // A branch of more difficulty, left by another script, gives way as far as it has to.
-    while ((await this.intake.play(rlp)).outcome === 'side') unwindHead(this.store)
-    this.keepPace()
+    while ((await this.#intake.play(rlp)).outcome === 'side') unwindHead(this.#store)
+    this.#keepPace()
     return true
   }
 
   /** From here on the head moves at its own pace. */
-  private keepPace(): void {
-    this.pace = new Pace(this.plan.intervalMs, this.signal)
-    this.report({ type: 'head' })
+  #keepPace(): void {
+    this.#pace = new Pace(this.#plan.intervalMs, this.#signal)
+    this.#report({ type: 'head' })
   }
 
   /** Plays the next block of the file, and the reorganisation that follows it. */
-  private async playNext(rlp: Uint8Array, block: BlockLink): Promise<boolean> {
-    if (!(await this.play(rlp))) return false
-    const index = this.stepsDone
-    const step = this.plan.script[index]
+  async #playNext(rlp: Uint8Array, block: BlockLink): Promise<boolean> {
+    if (!(await this.#play(rlp))) return false
+    const index = this.#stepsDone
+    const step = this.#plan.script[index]
     if (step?.after !== block.number) return true
-    this.stepsDone++
-    return this.reorganise(step, index, block)
+    this.#stepsDone++
+    return this.#reorganise(step, index, block)
   }
 
   /** Waits for the next moment and plays a block. */
-  private async play(rlp: Uint8Array): Promise<boolean> {
-    if (!(await this.pace?.wait())) return false
-    const { outcome } = await this.intake.play(rlp)
-    if (outcome === 'canonical') this.report({ type: 'head' })
+  async #play(rlp: Uint8Array): Promise<boolean> {
+    if (!(await this.#pace?.wait())) return false
+    const { outcome } = await this.#intake.play(rlp)
+    if (outcome === 'canonical') this.#report({ type: 'head' })
     return true
   }
 
   /** Plays the competing blocks of a step that follows `block` of the file. */
-  private async reorganise(step: ReplayStep, index: number, block: BlockLink): Promise<boolean> {
+  async #reorganise(step: ReplayStep, index: number, block: BlockLink): Promise<boolean> {
     const { after, back, file } = step
-    if (!this.isHead(block)) {
+    if (!this.#isHead(block)) {
       const why = `block ${after} is not the head, because the chain without it has more total difficulty`
       throw misfit(index, 'after', why)
     }
     let last: BlockLink | undefined
     const isWhole = await visitBlocks(file, readChainFile(file), async ({ rlp }) => {
       const block = readBlockLink(rlp)
-      if (last === undefined) this.checkBranch(block, after - back, step, index)
+      if (last === undefined) this.#checkBranch(block, after - back, step, index)
       last = block
-      return this.play(rlp)
+      return this.#play(rlp)
     })
     if (!isWhole || last === undefined) return false
-    if (!this.isHead(last)) {
-      const why = `total difficulty ${this.difficultyOf(last.hash)} of its last block ${last.number} does not exceed`
+    if (!this.#isHead(last)) {
+      const why = `total difficulty ${this.#difficultyOf(last.hash)} of its last block ${last.number} does not exceed`
       throw misfit(
         index,
         'file',
-        `${file} takes back nothing: ${why} ${this.difficultyOf(block.hash)} of ${after}`,
+        `${file} takes back nothing: ${why} ${this.#difficultyOf(block.hash)} of ${after}`,
       )
     }
     return true
   }
 
   /** The first competing block has to be on block `base` of the chain as it stands, and none of that chain itself. */
-  private checkBranch(block: BlockLink, base: number, { file }: ReplayStep, index: number): void {
+  #checkBranch(block: BlockLink, base: number, { file }: ReplayStep, index: number): void {
     const { number, hash, parentHash } = block
-    const baseHash = this.store.readCanonicalHash(base) as Hash32
+    const baseHash = this.#store.readCanonicalHash(base) as Hash32
     if (!equalBytes(parentHash, baseHash)) {
       const parents = `it is on ${bytesToHex(parentHash)}, block ${base} is ${bytesToHex(baseHash)}`
       throw misfit(index, 'file', `${file} begins with block ${number} of another chain: ${parents}`)
     }
-    const canonical = this.store.readCanonicalHash(number)
+    const canonical = this.#store.readCanonicalHash(number)
     if (canonical !== undefined && equalBytes(canonical, hash)) {
       throw misfit(index, 'file', `${file} takes back nothing: it begins with the same block ${number}`)
     }
   }
 
-  private isHead({ hash }: BlockLink): boolean {
-    return equalBytes(headOf(this.store).hash, hash)
+  #isHead({ hash }: BlockLink): boolean {
+    return equalBytes(headOf(this.#store).hash, hash)
   }
 
-  private difficultyOf(hash: Hash32): bigint {
-    return bytesToBigInt(this.store.readTotalDifficulty(hash) ?? new Uint8Array(0))
+  #difficultyOf(hash: Hash32): bigint {
+    return bytesToBigInt(this.#store.readTotalDifficulty(hash) ?? new Uint8Array(0))
   }
 }
 

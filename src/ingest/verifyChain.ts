@@ -83,82 +83,83 @@ class Verification {
   readonly nodes = new Set<string>()
 
   /** Keys of all blocks that the index of logs should have. */
-  private logKeys = 0
-  private readonly schedule: ForkSchedule
-  private readonly senders: SenderRecovery
+  #logKeys = 0
+  readonly #schedule: ForkSchedule
+  readonly #senders: SenderRecovery
+  readonly #store: ChainReader
+  readonly #head: BlockName
 
-  constructor(
-    private readonly store: ChainReader,
-    private readonly head: BlockName,
-  ) {
+  constructor(store: ChainReader, head: BlockName) {
+    this.#store = store
+    this.#head = head
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('a store with a head has an identity')
-    this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
-    this.senders = new SenderRecovery(this.schedule)
+    this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    this.#senders = new SenderRecovery(this.#schedule)
   }
 
   /** Every canonical block: hash, link to its parent, body, receipts, senders, locations, logs in their index, total difficulty. */
   blocks(onProgress: (done: number) => void): void {
     let parent: { hash: Hash32; total: bigint } | undefined
-    for (let number = 0; number <= this.head.number; number++) {
-      if (number % 256 === 0) onProgress(number / (this.head.number + 1))
+    for (let number = 0; number <= this.#head.number; number++) {
+      if (number % 256 === 0) onProgress(number / (this.#head.number + 1))
       const before = parent
       parent = undefined
-      this.guard(`block ${number}`, () => {
-        parent = this.block(number, before)
+      this.#guard(`block ${number}`, () => {
+        parent = this.#block(number, before)
       })
     }
-    this.guard('index of logs', () => {
-      const kept = this.store.countLogIndex()
-      this.expect(
-        kept === this.logKeys,
-        `index of logs: it has ${kept} entries, the receipts ${this.logKeys}`,
+    this.#guard('index of logs', () => {
+      const kept = this.#store.countLogIndex()
+      this.#expect(
+        kept === this.#logKeys,
+        `index of logs: it has ${kept} entries, the receipts ${this.#logKeys}`,
       )
     })
-    const last = this.store.readCanonicalHash(this.head.number)
-    this.expect(
-      last !== undefined && equalBytes(last, this.head.hash),
-      `the head ${bytesToHex(this.head.hash)} is not canonical block ${this.head.number}`,
+    const last = this.#store.readCanonicalHash(this.#head.number)
+    this.#expect(
+      last !== undefined && equalBytes(last, this.#head.hash),
+      `the head ${bytesToHex(this.#head.hash)} is not canonical block ${this.#head.number}`,
     )
-    this.expect(
-      this.store.readCanonicalHash(this.head.number + 1) === undefined,
-      `block ${this.head.number + 1} stands above the head`,
+    this.#expect(
+      this.#store.readCanonicalHash(this.#head.number + 1) === undefined,
+      `block ${this.#head.number + 1} stands above the head`,
     )
   }
 
-  private block(
+  #block(
     number: number,
     parent: { hash: Hash32; total: bigint } | undefined,
   ): { hash: Hash32; total: bigint } | undefined {
-    const hash = this.store.readCanonicalHash(number)
-    const headerRlp = hash && this.store.readHeader(hash)
+    const hash = this.#store.readCanonicalHash(number)
+    const headerRlp = hash && this.#store.readHeader(hash)
     if (hash === undefined || headerRlp === undefined) {
-      this.fault(`block ${number}: its header is missing`)
+      this.#fault(`block ${number}: its header is missing`)
       return undefined
     }
     const header = decodeHeader(headerRlp)
-    this.expect(
+    this.#expect(
       equalBytes(headerHash(headerRlp), hash),
       `block ${number}: its header does not have the hash ${bytesToHex(hash)}`,
     )
-    this.expect(header.number === number, `block ${number}: its header says ${header.number}`)
-    const totalRow = this.store.readTotalDifficulty(hash)
-    this.expect(totalRow !== undefined, `block ${number}: its total difficulty is missing`)
+    this.#expect(header.number === number, `block ${number}: its header says ${header.number}`)
+    const totalRow = this.#store.readTotalDifficulty(hash)
+    this.#expect(totalRow !== undefined, `block ${number}: its total difficulty is missing`)
     const total = bytesToBigInt(totalRow ?? new Uint8Array(0))
     const parentTotal = number === 0 ? 0n : parent?.total
     if (parent !== undefined) {
-      this.expect(
+      this.#expect(
         equalBytes(header.parentHash, parent.hash),
         `block ${number}: its parent is not block ${number - 1}`,
       )
     }
     if (parentTotal !== undefined) {
-      this.expect(
+      this.#expect(
         total === parentTotal + header.difficulty,
         `block ${number}: its total difficulty is ${total}, expected ${parentTotal + header.difficulty}`,
       )
     }
-    this.body(number, hash, header, total - header.difficulty)
+    this.#body(number, hash, header, total - header.difficulty)
     this.counts.blocks++
     return { hash, total }
   }
@@ -166,14 +167,14 @@ class Verification {
   /** What each block replaced, which is what a reorganisation puts back, against the history below it. */
   replacedStates(onProgress: (done: number) => void): void {
     const found = { accounts: 0, slots: 0 }
-    for (let number = 0; number <= this.head.number; number++) {
-      if (number % 256 === 0) onProgress(number / (this.head.number + 1))
-      this.guard(`undo record of block ${number}`, () => this.replacedState(number, found))
+    for (let number = 0; number <= this.#head.number; number++) {
+      if (number % 256 === 0) onProgress(number / (this.#head.number + 1))
+      this.#guard(`undo record of block ${number}`, () => this.#replacedState(number, found))
     }
-    this.guard('history', () => {
-      const rows = this.store.countHistory()
+    this.#guard('history', () => {
+      const rows = this.#store.countHistory()
       for (const kind of ['accounts', 'slots'] as const) {
-        this.expect(
+        this.#expect(
           rows[kind] === found[kind],
           `history: it has ${rows[kind]} changes of ${kind}, the undo records ${found[kind]}`,
         )
@@ -181,17 +182,17 @@ class Verification {
     })
   }
 
-  private replacedState(number: number, found: { accounts: number; slots: number }): void {
-    const replaced = this.store.readReplacedState(number)
+  #replacedState(number: number, found: { accounts: number; slots: number }): void {
+    const replaced = this.#store.readReplacedState(number)
     if (replaced === undefined) {
-      this.fault(`block ${number}: its undo record is missing`)
+      this.#fault(`block ${number}: its undo record is missing`)
       return
     }
     for (const kind of ['accounts', 'slots'] as const) {
       for (const [key, value] of replaced[kind]) {
-        const before = number === 0 ? undefined : this.store.readKeyAt(number - 1, key)
-        this.expect(
-          this.store.readChangeIn(number, key) !== undefined &&
+        const before = number === 0 ? undefined : this.#store.readKeyAt(number - 1, key)
+        this.#expect(
+          this.#store.readChangeIn(number, key) !== undefined &&
             equalBytes(before ?? new Uint8Array(0), value),
           `block ${number}: its undo record of ${bytesToHex(key)} differs from history`,
         )
@@ -202,28 +203,28 @@ class Verification {
 
   /** The state after a canonical block: history against the tries below its state root. */
   stateAt(number: number): void {
-    this.compare(number, {
+    this.#compare(number, {
       name: `history at block ${number}`,
-      accounts: this.store.accountsAt(number),
-      slots: this.store.slotsAt(number),
+      accounts: this.#store.accountsAt(number),
+      slots: this.#store.slotsAt(number),
     })
   }
 
   /** The latest tables against the tries below the head's state root. */
   latestState(): void {
-    this.compare(this.head.number, {
+    this.#compare(this.#head.number, {
       name: 'latest state',
-      accounts: this.store.accounts(),
-      slots: this.store.slots(),
+      accounts: this.#store.accounts(),
+      slots: this.#store.slots(),
     })
   }
 
-  private body(number: number, hash: Hash32, header: Header, parentTotal: bigint): void {
-    const body = this.store.readBody(hash)
-    const receipts = this.store.readReceipts(hash)
-    const senders = this.store.readSenders(hash)
+  #body(number: number, hash: Hash32, header: Header, parentTotal: bigint): void {
+    const body = this.#store.readBody(hash)
+    const receipts = this.#store.readReceipts(hash)
+    const senders = this.#store.readSenders(hash)
     if (body === undefined || receipts === undefined || senders === undefined) {
-      this.fault(`block ${number}: its body, receipts or senders are missing`)
+      this.#fault(`block ${number}: its body, receipts or senders are missing`)
       return
     }
     const [transactionItems, uncles, withdrawals] = decodeRlpList(body)
@@ -243,34 +244,34 @@ class Verification {
       ])
     }
     for (const [field, got, want] of roots) {
-      this.expect(
+      this.#expect(
         want !== undefined && equalBytes(got, want),
         `block ${number}: ${field} of its content is ${bytesToHex(got)}, the header says ${want === undefined ? 'nothing' : bytesToHex(want)}`,
       )
     }
     for (const key of logKeysOf(receipts)) {
-      this.logKeys++
-      this.expect(
-        this.store.readLogStretch(Buffer.from(key, 'latin1'), number)[0] === number,
+      this.#logKeys++
+      this.#expect(
+        this.#store.readLogStretch(Buffer.from(key, 'latin1'), number)[0] === number,
         `block ${number}: a log of it is not in the index of logs`,
       )
     }
-    this.expect(
+    this.#expect(
       senders.length === transactions.length * 52,
       `block ${number}: its senders are not as many as its transactions`,
     )
-    const isMerged = number > 0 && this.schedule.isMerged(parentTotal)
-    const fork = this.schedule.forkAt(number, header.timestamp, isMerged)
+    const isMerged = number > 0 && this.#schedule.isMerged(parentTotal)
+    const fork = this.#schedule.forkAt(number, header.timestamp, isMerged)
     for (const [index, transaction] of transactions.entries()) {
       const sender = senders.subarray(index * 52, index * 52 + 20)
-      this.expect(
-        equalBytes(sender, this.senders.senderOf(transaction, fork)),
+      this.#expect(
+        equalBytes(sender, this.#senders.senderOf(transaction, fork)),
         `block ${number}: transaction ${index} was not signed by ${bytesToHex(sender)}`,
       )
       const transactionHash = keccak256(transaction)
-      const location = this.store.readLocation(transactionHash)
+      const location = this.#store.readLocation(transactionHash)
       const kept = senders.subarray(index * 52 + 20, index * 52 + 52)
-      this.expect(
+      this.#expect(
         equalBytes(kept, transactionHash) &&
           location?.index === index &&
           equalBytes(location.blockHash, hash),
@@ -280,60 +281,60 @@ class Verification {
     }
   }
 
-  private compare(number: number, flat: FlatState): void {
-    this.guard(flat.name, () => {
-      const hash = this.store.readCanonicalHash(number)
-      const header = hash && this.store.readHeader(hash)
-      if (header !== undefined) this.compareState(decodeHeader(header).stateRoot, flat)
+  #compare(number: number, flat: FlatState): void {
+    this.#guard(flat.name, () => {
+      const hash = this.#store.readCanonicalHash(number)
+      const header = hash && this.#store.readHeader(hash)
+      if (header !== undefined) this.#compareState(decodeHeader(header).stateRoot, flat)
     })
   }
 
-  private compareState(stateRoot: Hash32, flat: FlatState): void {
+  #compareState(stateRoot: Hash32, flat: FlatState): void {
     let accounts = 0
     let slotLeaves = 0
     /** Of the accounts with slots. */
     const storageRoots = new Map<string, Hash32>()
     for (const [address, row] of flat.accounts) {
       accounts++
-      const inTrie = readTrie(stateRoot, keccak256(address), this.readNode)
+      const inTrie = readTrie(stateRoot, keccak256(address), this.#readNode)
       if (inTrie === undefined || !equalBytes(inTrie, row)) {
-        this.fault(`${flat.name}: account ${bytesToHex(address)} differs from the state trie`)
+        this.#fault(`${flat.name}: account ${bytesToHex(address)} differs from the state trie`)
         continue
       }
       const { storageRoot, codeHash } = decodeAccount(row)
       if (!equalBytes(storageRoot, emptyTrieRoot)) {
         storageRoots.set(bytesToHex(address), storageRoot)
-        slotLeaves += this.countLeaves(storageRoot)
+        slotLeaves += this.#countLeaves(storageRoot)
       }
       if (!equalBytes(codeHash, emptyCodeHash)) {
-        const code = this.store.readCode(codeHash)
-        this.expect(
+        const code = this.#store.readCode(codeHash)
+        this.#expect(
           code !== undefined && equalBytes(keccak256(code), codeHash),
           `${flat.name}: the code of ${bytesToHex(address)} is missing or damaged`,
         )
       }
     }
     this.counts.accounts += accounts
-    const leaves = this.countLeaves(stateRoot)
-    this.expect(leaves === accounts, `${flat.name}: it has ${accounts} accounts, the state trie ${leaves}`)
-    const slots = this.compareSlots(storageRoots, flat)
+    const leaves = this.#countLeaves(stateRoot)
+    this.#expect(leaves === accounts, `${flat.name}: it has ${accounts} accounts, the state trie ${leaves}`)
+    const slots = this.#compareSlots(storageRoots, flat)
     // Each slot being in its trie, equal numbers mean equal sets.
-    this.expect(
+    this.#expect(
       slots === slotLeaves,
       `${flat.name}: it has ${slots} slots, the storage tries of its accounts ${slotLeaves}`,
     )
   }
 
   /** Returns how many slots there are. */
-  private compareSlots(storageRoots: ReadonlyMap<string, Hash32>, flat: FlatState): number {
+  #compareSlots(storageRoots: ReadonlyMap<string, Hash32>, flat: FlatState): number {
     let slots = 0
     for (const [key, value] of flat.slots) {
       slots++
       const address = bytesToHex(key.subarray(0, 20))
       const slot = key.subarray(20)
       const root = storageRoots.get(address)
-      const inTrie = root && readTrie(root, keccak256(slot), this.readNode)
-      this.expect(
+      const inTrie = root && readTrie(root, keccak256(slot), this.#readNode)
+      this.#expect(
         inTrie !== undefined && equalBytes(inTrie, encodeRlp(value)),
         `${flat.name}: slot ${bytesToHex(slot)} of ${address} differs from its storage trie`,
       )
@@ -342,33 +343,33 @@ class Verification {
     return slots
   }
 
-  private countLeaves(root: Hash32): number {
+  #countLeaves(root: Hash32): number {
     let leaves = 0
-    for (const _ of trieLeaves(root, this.readNode)) leaves++
+    for (const _ of trieLeaves(root, this.#readNode)) leaves++
     return leaves
   }
 
-  private readonly readNode = (hash: Uint8Array): Uint8Array | undefined => {
-    const node = this.store.readNode(hash)
+  readonly #readNode = (hash: Uint8Array): Uint8Array | undefined => {
+    const node = this.#store.readNode(hash)
     if (node !== undefined) this.nodes.add(mapKey(hash))
     return node
   }
 
   /** Runs a check; whatever it cannot read is a fault of the store too. */
-  private guard(what: string, check: () => void): void {
+  #guard(what: string, check: () => void): void {
     try {
       check()
     } catch (error) {
       if (error instanceof TooManyFaults || !(error instanceof Error)) throw error
-      this.fault(`${what}: ${error.message}`)
+      this.#fault(`${what}: ${error.message}`)
     }
   }
 
-  private expect(holds: boolean, otherwise: string): void {
-    if (!holds) this.fault(otherwise)
+  #expect(holds: boolean, otherwise: string): void {
+    if (!holds) this.#fault(otherwise)
   }
 
-  private fault(sentence: string): void {
+  #fault(sentence: string): void {
     this.faults.push(sentence)
     if (this.faults.length >= faultsMax) throw new TooManyFaults()
   }

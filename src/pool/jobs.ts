@@ -7,7 +7,12 @@
  * text, Uint8Arrays, arrays, Maps and plain objects of these.
  */
 import type { FoundLogs, LogBounds, LogSearch } from '../chain/logSearch.js'
-import type { AccessListOutcome, CallOutcome, EstimateOutcome, ExecutionRequest } from '../evm/execution.js'
+import type {
+  AccessListOutcome,
+  CallOutcome,
+  EstimateOutcome,
+  ExecutionRequest,
+} from '../evm/executionRequest.js'
 import type { InvokeHashRequest } from '../rollup/invokeHash.js'
 import type { ProofRequest } from '../state/proof.js'
 import type { WrittenSlotsRequest } from '../state/writtenKeys.js'

@@ -10,7 +10,7 @@ import type {
   BlockOverrides,
   CallMessage,
   SlotOverride,
-} from '../evm/execution.js'
+} from '../evm/executionRequest.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Param } from './method.js'
@@ -123,20 +123,19 @@ export const blockOverrides: Param<BlockOverrides> = required(
 
 /** Members of a JSON object; null counts as absent. */
 class Members {
-  private readonly members: ReadonlyMap<string, unknown>
+  readonly #members: ReadonlyMap<string, unknown>
+  readonly #index: number
+  /** go-ethereum's name of the type, for types with members that have to be there. */
+  readonly #typeName: string
 
-  constructor(
-    value: unknown,
-    private readonly index: number,
-    what: string,
-    /** go-ethereum's name of the type, for types with members that have to be there. */
-    private readonly typeName = '',
-  ) {
-    this.members = new Map(Object.entries(objectOf(value, index, what)))
+  constructor(value: unknown, index: number, what: string, typeName = '') {
+    this.#typeName = typeName
+    this.#index = index
+    this.#members = new Map(Object.entries(objectOf(value, index, what)))
   }
 
   has(name: string): boolean {
-    const value = this.members.get(name)
+    const value = this.#members.get(name)
     return value !== undefined && value !== null
   }
 
@@ -144,7 +143,7 @@ class Members {
   get<T>(name: string, decode: Decoder<T>): T | undefined {
     if (!this.has(name)) return undefined
     try {
-      return decode(this.members.get(name), this.index)
+      return decode(this.#members.get(name), this.#index)
     } catch (error) {
       throw atMember(error, name)
     }
@@ -159,7 +158,7 @@ class Members {
   /** A member that has to be there. */
   need<T>(name: string, decode: Decoder<T>): T {
     const value = this.get(name, decode)
-    if (value === undefined) throw missingField(this.index, name, this.typeName)
+    if (value === undefined) throw missingField(this.#index, name, this.#typeName)
     return value
   }
 }

@@ -1,6 +1,6 @@
 /** From the arguments of a method to what an execution job works on. */
 import type { BlockId } from '../chain/blockId.js'
-import type { AccountOverride, BlockOverrides, ExecutionRequest } from '../evm/execution.js'
+import type { AccountOverride, BlockOverrides, ExecutionRequest } from '../evm/executionRequest.js'
 import { FaultError } from '../primitives/faults.js'
 import type { CallObject } from './callParams.js'
 import type { Network } from './network.js'

@@ -6,11 +6,11 @@ import type { BlockId } from '../chain/blockId.js'
 import type { ChainView } from '../chain/chainView.js'
 import type { LogCriteria } from '../chain/logFilter.js'
 import type { FoundLogs, LogBounds, LogSearch } from '../chain/logSearch.js'
+import type { NetworkJobs } from '../pool/jobs.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Caller } from './caller.js'
 import { decodeLogCriteria } from './logCriteria.js'
-import type { Network } from './network.js'
 import { blockId, hash32, invalidArgument, required, typeName } from './params.js'
 import { inOneTurn, Turns } from './turns.js'
 
@@ -92,7 +92,7 @@ export function countCriteria({ addresses, topics }: LogCriteria): number {
 
 /** Searches at once where that is quick, else on a thread of the pool. What it takes is charged to `caller`. */
 export function findLogs(
-  { chain, jobs }: Network,
+  { chain, jobs }: { readonly chain: ChainView; readonly jobs: NetworkJobs },
   search: LogSearch,
   bounds: LogBounds,
   caller: Caller,

@@ -8,8 +8,8 @@ import type { NetworkJobs } from '../pool/jobs.js'
 import type { StateReader } from '../state/stateReader.js'
 import type { StorageLayout } from '../state/storageLayout.js'
 import type { NetworkStreams } from '../streams/networkStreams.js'
+import type { FilterService } from './filterService.js'
 import type { RpcNetwork } from './method.js'
-import type { FilterService } from './polledFilters.js'
 
 /** What the operator of a network decides about execution. */
 export interface ExecutionSettings {

@@ -13,6 +13,7 @@ import { bytesToHex, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import type { ChainRequest } from '../streams/networkStreams.js'
 import { anonymousId, type Caller } from './caller.js'
+import type { FilterRequest, FilterService } from './filterService.js'
 import { isPartOf, parentOf } from './logPages.js'
 import { countCriteria, findLogs, type LogQuery, toLogSearch, wholeLogs } from './logQuery.js'
 import type { Json } from './method.js'
@@ -20,24 +21,6 @@ import type { Network } from './network.js'
 import { polledFilterBytes, polledFilterKeyBytes } from './polledFilterBytes.js'
 import { decodeWithin } from './subscriptionRequest.js'
 import { doSteps, type Steps, Turns } from './turns.js'
-
-/** What a filter tells: logs, hashes of new blocks, or those of pending transactions, of which there are none. */
-export type FilterRequest =
-  | { readonly kind: 'logs'; readonly query: LogQuery }
-  | { readonly kind: 'blocks' }
-  | { readonly kind: 'transactions' }
-
-/** Filters of one network, wherever they are kept. Each throws, or rejects with, FaultError. */
-export interface FilterService {
-  /** Its id. */
-  create(request: FilterRequest, caller: Caller): string | Promise<string>
-  /** What changed since it was asked last, as JSON. */
-  changes(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json>
-  /** All logs that a filter of logs matches, as JSON. */
-  logs(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json>
-  /** Forgets it; false where there is none of that id. */
-  uninstall(id: string, caller: Caller): boolean | Promise<boolean>
-}
 
 export interface FilterLimits {
   /** How long a filter may be asked for nothing. */
@@ -69,22 +52,25 @@ export class PolledFilters implements FilterService {
   readonly #bytesOfKeys = new Map<string, number>()
   #bytes = 0
   #sweeper: NodeJS.Timeout | undefined
+  readonly #current: () => Network
+  readonly #limits: FilterLimits
+  readonly #clockMs: () => number
 
-  constructor(
-    private readonly current: () => Network,
-    private readonly limits: FilterLimits,
-    private readonly clockMs: () => number = () => performance.now(),
-  ) {}
+  constructor(current: () => Network, limits: FilterLimits, clockMs: () => number = () => performance.now()) {
+    this.#current = current
+    this.#limits = limits
+    this.#clockMs = clockMs
+  }
 
   create(request: FilterRequest, { keyId }: Caller): string {
     this.#sweep()
-    const { number, hash } = this.current().head
+    const { number, hash } = this.#current().head
     const within = request.kind === 'logs' ? withinOf(request.query) : undefined
     const keys = request.kind === 'logs' ? countCriteria(request.query.criteria) : 0
     const bytes = polledFilterBytes + keys * polledFilterKeyBytes
     this.#take(keyId, bytes)
     const id = bytesToHex(randomBytes(16))
-    const askedAtMs = this.clockMs()
+    const askedAtMs = this.#clockMs()
     this.#filters.set(id, {
       request,
       keyId,
@@ -94,7 +80,7 @@ export class PolledFilters implements FilterService {
       askedAtMs,
       reading: undefined,
     })
-    this.#sweeper ??= setInterval(() => this.#sweep(), this.limits.idleMsMax).unref()
+    this.#sweeper ??= setInterval(() => this.#sweep(), this.#limits.idleMsMax).unref()
     return id
   }
 
@@ -102,7 +88,7 @@ export class PolledFilters implements FilterService {
     const filter = this.#find(id, caller)
     if (filter === undefined) throw new FaultError({ kind: 'FilterNotFound' })
     if (filter.reading !== undefined) return filter.reading.then(() => this.changes(id, caller, turnMsMax))
-    const answer = doSteps(changesOf(filter, this.current(), caller, turnMsMax))
+    const answer = doSteps(changesOf(filter, this.#current(), caller, turnMsMax))
     if (!(answer instanceof Promise)) return answer
     const done = () => {
       filter.reading = undefined
@@ -114,7 +100,7 @@ export class PolledFilters implements FilterService {
   logs(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json> {
     const filter = this.#find(id, caller)
     if (filter?.request.kind !== 'logs') throw new FaultError({ kind: 'FilterNotFound' })
-    const network = this.current()
+    const network = this.#current()
     const search = toLogSearch(network.chain, filter.request.query, 0)
     const found = findLogs(network, search, network.logBounds, caller, turnMsMax)
     if (!(found instanceof Promise)) return wholeLogs(found, search, network.logBounds)
@@ -133,14 +119,14 @@ export class PolledFilters implements FilterService {
     this.#sweep()
     const filter = this.#filters.get(id)
     if (filter === undefined || filter.keyId !== keyId) return undefined
-    filter.askedAtMs = this.clockMs()
+    filter.askedAtMs = this.#clockMs()
     this.#filters.delete(id)
     this.#filters.set(id, filter)
     return filter
   }
 
   #take(keyId: string, bytes: number): void {
-    const { bytesPerKeyMax, bytesMax } = this.limits
+    const { bytesPerKeyMax, bytesMax } = this.#limits
     const ofKey = (this.#bytesOfKeys.get(keyId) ?? 0) + bytes
     // Without keys all callers are one.
     if (ofKey > bytesPerKeyMax && keyId !== anonymousId) {
@@ -166,7 +152,7 @@ export class PolledFilters implements FilterService {
 
   /** Forgets what nobody has asked for too long. */
   #sweep(): void {
-    const before = this.clockMs() - this.limits.idleMsMax
+    const before = this.#clockMs() - this.#limits.idleMsMax
     for (const [id, filter] of this.#filters) {
       if (filter.askedAtMs > before) return
       this.#forget(id, filter)

@@ -17,14 +17,17 @@ export class StatusSubscription implements OwnedSubscription {
   #lastStatus: string | undefined
   #isStarted = false
   #isEnded = false
+  readonly #subscriber: Subscriber
+  readonly #queue: SubmissionService
+  readonly #prefix: string
+  readonly #hash: Felt
 
   /** `prefix` is that of the method by which it was asked for. */
-  constructor(
-    private readonly subscriber: Subscriber,
-    private readonly queue: SubmissionService,
-    private readonly prefix: string,
-    private readonly hash: Felt,
-  ) {
+  constructor(subscriber: Subscriber, queue: SubmissionService, prefix: string, hash: Felt) {
+    this.#subscriber = subscriber
+    this.#queue = queue
+    this.#prefix = prefix
+    this.#hash = hash
     this.#unlisten = queue.onStatusOf(hash, () => this.resume())
   }
 
@@ -36,15 +39,15 @@ export class StatusSubscription implements OwnedSubscription {
 
   resume(): void {
     if (!this.#isStarted || this.#isEnded) return
-    const row = this.queue.readRow(this.hash)
+    const row = this.#queue.readRow(this.#hash)
     const status = row && renderStatus(row.state, row.rejection)
     if (status === undefined || status === this.#lastStatus) return
-    if (!this.subscriber.hasRoom) return this.subscriber.resumeLater(this)
+    if (!this.#subscriber.hasRoom) return this.#subscriber.resumeLater(this)
     this.#lastStatus = status
-    const result = `{"transaction_hash":"${this.hash}","status":${status}}`
-    this.subscriber.sink.send(
+    const result = `{"transaction_hash":"${this.#hash}","status":${status}}`
+    this.#subscriber.sink.send(
       Buffer.from(
-        `{"jsonrpc":"2.0","method":"${this.prefix}_subscriptionTransactionStatus","params":{"subscription_id":"${this.id}","result":${result}}}`,
+        `{"jsonrpc":"2.0","method":"${this.#prefix}_subscriptionTransactionStatus","params":{"subscription_id":"${this.id}","result":${result}}}`,
       ),
     )
   }

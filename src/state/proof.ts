@@ -179,16 +179,16 @@ interface ProofNode {
 
 /** Proofs of several keys of one trie. Throws {@link MissingNodeError} for a node that is not held. */
 export class TrieWalk {
-  private readonly root: ProofNode | undefined
+  readonly #root: ProofNode | undefined
+  readonly #readNode: NodeReader
+  readonly #upper: UpperNodes | undefined
 
   /** With `upper`, nodes near the root come from there and go there. */
-  constructor(
-    root: Uint8Array,
-    private readonly readNode: NodeReader,
-    private readonly upper?: UpperNodes,
-  ) {
-    if (equalBytes(root, emptyTrieRoot)) this.root = undefined
-    else this.root = upper?.rootOf(root, (hash) => this.read(hash)) ?? this.read(root)
+  constructor(root: Uint8Array, readNode: NodeReader, upper?: UpperNodes) {
+    this.#readNode = readNode
+    this.#upper = upper
+    if (equalBytes(root, emptyTrieRoot)) this.#root = undefined
+    else this.#root = upper?.rootOf(root, (hash) => this.#read(hash)) ?? this.#read(root)
   }
 
   /** Nodes on the way to `key` (32 bytes), and the value there, RLP-coded, a view of its node. */
@@ -196,8 +196,8 @@ export class TrieWalk {
     readonly nodes: readonly ProofNode[]
     readonly value: Uint8Array | undefined
   } {
-    if (this.root === undefined) return { nodes: [], value: undefined }
-    let node = this.root
+    if (this.#root === undefined) return { nodes: [], value: undefined }
+    let node = this.#root
     const nodes = [node]
     let list = node.list
     let depth = 0
@@ -228,8 +228,8 @@ export class TrieWalk {
       }
       let next = node.below.get(child.payload)
       if (next === undefined) {
-        next = this.read(rlp.subarray(child.payload, child.end))
-        if (this.upper === undefined) node.below.set(child.payload, next)
+        next = this.#read(rlp.subarray(child.payload, child.end))
+        if (this.#upper === undefined) node.below.set(child.payload, next)
         else if (nodes.length < upperLevels) node.below.set(child.payload, withJson(next))
       }
       node = next
@@ -238,8 +238,8 @@ export class TrieWalk {
     }
   }
 
-  private read(hash: Uint8Array): ProofNode {
-    const rlp = this.readNode(hash)
+  #read(hash: Uint8Array): ProofNode {
+    const rlp = this.#readNode(hash)
     if (rlp === undefined) throw new MissingNodeError(hash)
     return { rlp, list: rlpSpanAt(rlp, 0), below: new Map(), writtenAt: undefined, json: undefined }
   }

@@ -30,11 +30,15 @@ export interface StateReader {
  * meanwhile cannot mix two blocks.
  */
 export class RowStateReader implements StateReader {
-  constructor(private readonly rows: ChainRows) {}
+  readonly #rows: ChainRows
+
+  constructor(rows: ChainRows) {
+    this.#rows = rows
+  }
 
   readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined {
     const { number, hash } = block
-    const { rows } = this
+    const rows = this.#rows
     const head = rows.readHead()
     if (head !== undefined && equalBytes(head.hash, hash)) return rows.readSlot(address, slot)
     const canonical = rows.readCanonicalHash(number)
@@ -44,7 +48,7 @@ export class RowStateReader implements StateReader {
 
   readAccount(block: StateBlock, address: Address): Account | undefined {
     const { number, hash } = block
-    const { rows } = this
+    const rows = this.#rows
     const head = rows.readHead()
     const isHead = head !== undefined && equalBytes(head.hash, hash)
     if (!isHead) {
@@ -58,13 +62,13 @@ export class RowStateReader implements StateReader {
   }
 
   readCode(codeHash: Hash32): Uint8Array {
-    const code = this.rows.readCode(codeHash)
+    const code = this.#rows.readCode(codeHash)
     if (code === undefined) throw new NotHeldError({ kind: 'code', hash: codeHash })
     return code
   }
 
   stateRootAfter({ hash }: StateBlock): Hash32 {
-    const header = this.rows.readHeader(hash)
+    const header = this.#rows.readHeader(hash)
     if (header === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
     // The fourth field of every header (yellow paper 4.4).
     return toHash32(rlpBytes(decodeRlpList(header)[3]))

@@ -64,52 +64,52 @@ export function historicalState(store: ChainRows, number: number, stateRoot: Has
 
 /** A view with bundles on top of it that no store has applied yet: the state after the last of them. */
 export class BranchState implements StateView {
-  private readonly accounts = new Map<string, Uint8Array>()
-  private readonly slots = new Map<string, Uint8Array>()
-  private readonly codes = new Map<string, Uint8Array>()
-  private readonly nodes = new Map<string, Uint8Array>()
-  private readonly below: StateView
+  readonly #accounts = new Map<string, Uint8Array>()
+  readonly #slots = new Map<string, Uint8Array>()
+  readonly #codes = new Map<string, Uint8Array>()
+  readonly #nodes = new Map<string, Uint8Array>()
+  readonly #below: StateView
   stateRoot: Hash32
 
   constructor(below: StateView) {
-    this.below = below
+    this.#below = below
     this.stateRoot = below.stateRoot
   }
 
   add(bundle: Bundle, stateRoot: Hash32): void {
-    for (const [key, value] of bundle.accounts) this.accounts.set(mapKey(key), value)
-    for (const [key, value] of bundle.slots) this.slots.set(mapKey(key), value)
-    for (const [key, value] of bundle.code) this.codes.set(mapKey(key), value)
-    for (const [key, value] of bundle.nodes) this.nodes.set(mapKey(key), value)
+    for (const [key, value] of bundle.accounts) this.#accounts.set(mapKey(key), value)
+    for (const [key, value] of bundle.slots) this.#slots.set(mapKey(key), value)
+    for (const [key, value] of bundle.code) this.#codes.set(mapKey(key), value)
+    for (const [key, value] of bundle.nodes) this.#nodes.set(mapKey(key), value)
     this.stateRoot = stateRoot
   }
 
   account(address: Address): Account | undefined {
-    const row = this.accounts.get(mapKey(address))
-    if (row === undefined) return this.below.account(address)
+    const row = this.#accounts.get(mapKey(address))
+    if (row === undefined) return this.#below.account(address)
     return row.length === 0 ? undefined : decodeAccount(row)
   }
 
   slot(address: Address, slot: Hash32): Uint8Array | undefined {
-    const row = this.slots.get(mapKey(address) + mapKey(slot))
-    if (row === undefined) return this.below.slot(address, slot)
+    const row = this.#slots.get(mapKey(address) + mapKey(slot))
+    if (row === undefined) return this.#below.slot(address, slot)
     return row.length === 0 ? undefined : row
   }
 
   *slotsOf(address: Address): Generator<Hash32> {
     const prefix = mapKey(address)
-    for (const [key, value] of this.slots) {
+    for (const [key, value] of this.#slots) {
       if (key.startsWith(prefix) && value.length > 0) yield toHash32(mapKeyToBytes(key.slice(20)))
     }
-    for (const slot of this.below.slotsOf(address)) if (!this.slots.has(prefix + mapKey(slot))) yield slot
+    for (const slot of this.#below.slotsOf(address)) if (!this.#slots.has(prefix + mapKey(slot))) yield slot
   }
 
   code(hash: Hash32): Uint8Array | undefined {
-    return this.codes.get(mapKey(hash)) ?? this.below.code(hash)
+    return this.#codes.get(mapKey(hash)) ?? this.#below.code(hash)
   }
 
   node(hash: Uint8Array): Uint8Array | undefined {
-    return this.nodes.get(mapKey(hash)) ?? this.below.node(hash)
+    return this.#nodes.get(mapKey(hash)) ?? this.#below.node(hash)
   }
 }
 

@@ -34,12 +34,16 @@ export interface ChainReaderOptions extends ChainStoreOptions {
 }
 
 export class ChainReader implements ChainRows {
+  readonly #guard: ReadGuard = (read) => read()
+
   protected constructor(
     readonly path: string,
     protected readonly environment: RootDatabase,
     protected readonly tables: ReadTables,
-    private readonly guard: ReadGuard = (read) => read(),
-  ) {}
+    guard: ReadGuard = (read) => read(),
+  ) {
+    this.#guard = guard
+  }
 
   /**
    * Opens a store for reading, also beside the process that writes it. Throws OperatorError for a path without
@@ -66,7 +70,7 @@ export class ChainReader implements ChainRows {
 
   /** Lets reads that follow in this turn of the event loop see what other threads committed meanwhile. */
   refresh(): void {
-    this.guard(() => this.environment.resetReadTxn())
+    this.#guard(() => this.environment.resetReadTxn())
   }
 
   /** Undefined in a new store. Throws OperatorError for a foreign store or another schema version. */

@@ -41,8 +41,8 @@ const empty = new Uint8Array(0)
 
 export class ChainWriter extends ChainReader {
   declare protected readonly tables: ChainTables
-  private lock: WriterLock | undefined
-  private held: { readonly end: Deferred<void>; readonly done: Promise<void> } | undefined
+  #lock: WriterLock | undefined
+  #held: { readonly end: Deferred<void>; readonly done: Promise<void> } | undefined
 
   /**
    * Opens a store for writing, making it if there is none. One that was made before there was an index of logs gets it
@@ -57,8 +57,8 @@ export class ChainWriter extends ChainReader {
       const tables = openChainTables(environment)
       if (tables === undefined) throw new Error('a writer could not make its tables')
       const writer = new ChainWriter(options.path, environment, tables)
-      writer.lock = lock
-      writer.addLogIndex()
+      writer.#lock = lock
+      writer.#addLogIndex()
       writer.readIdentity()
       return writer
     } catch (error) {
@@ -74,7 +74,7 @@ export class ChainWriter extends ChainReader {
     } finally {
       await super.close()
     }
-    this.lock?.release()
+    this.#lock?.release()
   }
 
   /**
@@ -90,9 +90,9 @@ export class ChainWriter extends ChainReader {
           'use another data folder or the genesis it was made with',
       )
     }
-    this.commit(() => {
+    this.#commit(() => {
       this.tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: schemaVersion }))
-      this.writeCanonical(genesis)
+      this.#writeCanonical(genesis)
     })
   }
 
@@ -100,7 +100,7 @@ export class ChainWriter extends ChainReader {
   writeConfig(config: string): void {
     const identity = this.readIdentity()
     if (identity === undefined) throw new Error('a store without genesis has no rules')
-    this.commit(() => {
+    this.#commit(() => {
       this.tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, config, schema: schemaVersion }))
     })
   }
@@ -110,26 +110,26 @@ export class ChainWriter extends ChainReader {
    * `forkNumber`; all in one transaction. The first bundle's parent has to be the canonical block `forkNumber`.
    */
   apply(forkNumber: number, bundles: readonly Bundle[]): void {
-    this.commit(() => {
+    this.#commit(() => {
       const head = this.readHead()
       if (head === undefined) throw new Error('a store without genesis takes no blocks')
       if (forkNumber < 0 || forkNumber > head.number) {
         throw new Error(`block ${forkNumber} is not canonical; the head is block ${head.number}`)
       }
-      for (let number = head.number; number > forkNumber; number--) this.unwindBlock(number)
+      for (let number = head.number; number > forkNumber; number--) this.#unwindBlock(number)
       for (const [index, bundle] of bundles.entries()) {
         const parentHash = this.readCanonicalHash(forkNumber + index) as Hash32
         if (bundle.number !== forkNumber + index + 1 || !equalBytes(parentHash, bundle.parentHash)) {
           throw new Error(`block ${bundle.number} does not extend the canonical chain`)
         }
-        this.writeCanonical(bundle)
+        this.#writeCanonical(bundle)
       }
     })
   }
 
   /** Keeps a block of a branch that is not canonical. */
   writeSideBlock(block: SideBlock): void {
-    this.commit(() => this.writeBlock(block))
+    this.#commit(() => this.#writeBlock(block))
   }
 
   /**
@@ -137,20 +137,20 @@ export class ChainWriter extends ChainReader {
    * nobody else does before the commit, and a process that dies before it leaves the store as it was.
    */
   holdCommits(): void {
-    if (this.held !== undefined) return
+    if (this.#held !== undefined) return
     assertRoom(this.path)
     const end = defer<void>()
     const done = this.environment.transactionSync(() => end.promise)
     // Whoever commits hears of a failure.
     done.catch(() => undefined)
-    this.held = { end, done }
+    this.#held = { end, done }
   }
 
   /** Commits what is held, if anything, and settles when it is on disk. Rejects like any commit; nothing of it is kept then. */
   async commitHeld(): Promise<void> {
-    const { held } = this
+    const held = this.#held
     if (held === undefined) return
-    this.held = undefined
+    this.#held = undefined
     held.end.resolve()
     try {
       await held.done
@@ -159,11 +159,11 @@ export class ChainWriter extends ChainReader {
     }
   }
 
-  private commit(write: () => void): void {
+  #commit(write: () => void): void {
     commitSync(this.environment, this.path, write)
   }
 
-  private addLogIndex(): void {
+  #addLogIndex(): void {
     const { meta, logs } = this.tables
     const row = meta.getBinary(metaKeys.identity)
     const identity = row && (unpack(row) as ChainIdentity & { schema: number })
@@ -172,37 +172,37 @@ export class ChainWriter extends ChainReader {
     const indexed = meta.getBinary(metaKeys.logsIndexed)
     for (let next = indexed === undefined ? 0 : readUint64(indexed, 0) + 1; next <= head; ) {
       const last = Math.min(next + blocksPerUpgrade - 1, head)
-      this.commit(() => {
+      this.#commit(() => {
         for (; next <= last; next++) {
-          addToLogIndex(logs, this.receiptsOf(next, this.readCanonicalHash(next)), next)
+          addToLogIndex(logs, this.#receiptsOf(next, this.readCanonicalHash(next)), next)
         }
         meta.putSync(metaKeys.logsIndexed, numberKey(last))
       })
     }
-    this.commit(() => {
+    this.#commit(() => {
       meta.removeSync(metaKeys.logsIndexed)
       meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: schemaVersion }))
     })
   }
 
   /** The receipts of a canonical block. */
-  private receiptsOf(number: number, hash: Hash32 | undefined): Uint8Array {
+  #receiptsOf(number: number, hash: Hash32 | undefined): Uint8Array {
     const receipts = hash && this.readReceipts(hash)
     if (receipts === undefined) throw new Error(`the receipts of block ${number} are missing`)
     return receipts
   }
 
-  private writeBlock({ hash, header, body, senders, totalDifficulty }: SideBlock): void {
+  #writeBlock({ hash, header, body, senders, totalDifficulty }: SideBlock): void {
     this.tables.headers.putSync(hash, header)
     this.tables.bodies.putSync(hash, body)
     this.tables.senders.putSync(hash, senders)
     this.tables.totalDifficulties.putSync(hash, totalDifficulty)
   }
 
-  private writeCanonical(bundle: Bundle): void {
+  #writeCanonical(bundle: Bundle): void {
     const { number, hash } = bundle
     const tables = this.tables
-    this.writeBlock(bundle)
+    this.#writeBlock(bundle)
     tables.receipts.putSync(hash, bundle.receipts)
     for (const [index, transactionHash] of transactionHashes(bundle.senders)) {
       tables.locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
@@ -211,15 +211,15 @@ export class ChainWriter extends ChainReader {
     for (const [key, value] of bundle.nodes) tables.nodes.putSync(key, value)
     for (const [key, value] of bundle.code) tables.code.putSync(key, value)
     const replaced: ReplacedState = {
-      accounts: this.replace('accounts', 'accountHistory', bundle.accounts, number),
-      slots: this.replace('slots', 'slotHistory', bundle.slots, number),
+      accounts: this.#replace('accounts', 'accountHistory', bundle.accounts, number),
+      slots: this.#replace('slots', 'slotHistory', bundle.slots, number),
     }
     tables.changes.putSync(numberKey(number), packr.pack(replaced))
     tables.canonical.putSync(numberKey(number), hash)
     tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number), hash))
   }
 
-  private replace(
+  #replace(
     latest: 'accounts' | 'slots',
     history: 'accountHistory' | 'slotHistory',
     changes: readonly Change[],
@@ -236,7 +236,7 @@ export class ChainWriter extends ChainReader {
   }
 
   /** Takes back what block `number` did to the canonical tables; the block itself stays known by its hash. */
-  private unwindBlock(number: number): void {
+  #unwindBlock(number: number): void {
     const tables = this.tables
     const hash = this.readCanonicalHash(number)
     const replaced = this.readReplacedState(number)
@@ -244,9 +244,9 @@ export class ChainWriter extends ChainReader {
     if (hash === undefined || replaced === undefined || parentHash === undefined) {
       throw new Error(`block ${number} cannot be unwound: its rows are missing`)
     }
-    this.restore('accounts', 'accountHistory', replaced.accounts, number)
-    this.restore('slots', 'slotHistory', replaced.slots, number)
-    cutFromLogIndex(tables.logs, this.receiptsOf(number, hash), number)
+    this.#restore('accounts', 'accountHistory', replaced.accounts, number)
+    this.#restore('slots', 'slotHistory', replaced.slots, number)
+    cutFromLogIndex(tables.logs, this.#receiptsOf(number, hash), number)
     const senders = this.readSenders(hash)
     for (const [, transactionHash] of transactionHashes(senders ?? empty)) {
       tables.locations.removeSync(transactionHash)
@@ -256,7 +256,7 @@ export class ChainWriter extends ChainReader {
     tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number - 1), parentHash))
   }
 
-  private restore(
+  #restore(
     latest: 'accounts' | 'slots',
     history: 'accountHistory' | 'slotHistory',
     before: readonly Change[],

@@ -77,15 +77,29 @@ const keyChangesMax = 1_000
 export const digestPrefixBytes = 6
 
 export class NodeStore {
+  readonly #environment: RootDatabase
+  readonly #isReadOnly: boolean
+  readonly #meta: Table
+  readonly #keys: Table
+  readonly #keyNames: Table
+  readonly #commits: GroupCommit
+
   private constructor(
     readonly path: string,
-    private readonly environment: RootDatabase,
-    private readonly isReadOnly: boolean,
-    private readonly meta: Table,
-    private readonly keys: Table,
-    private readonly keyNames: Table,
-    private readonly commits: GroupCommit,
-  ) {}
+    environment: RootDatabase,
+    isReadOnly: boolean,
+    meta: Table,
+    keys: Table,
+    keyNames: Table,
+    commits: GroupCommit,
+  ) {
+    this.#environment = environment
+    this.#isReadOnly = isReadOnly
+    this.#meta = meta
+    this.#keys = keys
+    this.#keyNames = keyNames
+    this.#commits = commits
+  }
 
   /**
    * Opens the store, making it unless `readOnly`. Throws OperatorError where it is missing, belongs to something
@@ -117,7 +131,7 @@ export class NodeStore {
         keyNames,
         new GroupCommit(environment, path, onFailure),
       )
-      store.assertSchema(readOnly)
+      store.#assertSchema(readOnly)
       return store
     } catch (error) {
       void environment.close()
@@ -127,15 +141,15 @@ export class NodeStore {
 
   /** A number that differs after every change of keys, by any process. One read, about 3 µs. */
   readKeyGeneration(): number {
-    this.renewReads()
-    return this.readMeta<number>('keyGeneration') ?? 0
+    this.#renewReads()
+    return this.#readMeta<number>('keyGeneration') ?? 0
   }
 
   /** What changed after a generation. As quick as {@link readKeyGeneration} where nothing has. */
   readKeyChanges(since: number): KeyChanges {
     const generation = this.readKeyGeneration()
     if (generation === since) return { generation, prefixes: [] }
-    const [last, prefixes] = this.readMeta<[number, Uint8Array]>('keyChanges') ?? [0, new Uint8Array(0)]
+    const [last, prefixes] = this.#readMeta<[number, Uint8Array]>('keyChanges') ?? [0, new Uint8Array(0)]
     const count = generation - since
     const isKnown = last === generation && count > 0 && count * digestPrefixBytes <= prefixes.length
     if (!isKnown) return { generation, prefixes: undefined }
@@ -151,21 +165,21 @@ export class NodeStore {
 
   /** The key with this digest, as of now in any process. */
   readKey(digest: Uint8Array): KeyRow | undefined {
-    this.renewReads()
-    const value = this.keys.get(digest)
+    this.#renewReads()
+    const value = this.#keys.get(digest)
     return value && decodeKey(digest, value)
   }
 
   /** All keys, revoked ones too, oldest first. */
   readKeys(): KeyRow[] {
-    this.renewReads()
-    const rows = [...this.keys.getRange()].map(({ key, value }) => decodeKey(key, value))
+    this.#renewReads()
+    const rows = [...this.#keys.getRange()].map(({ key, value }) => decodeKey(key, value))
     return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || Buffer.compare(a.digest, b.digest))
   }
 
   hasKeys(): boolean {
-    this.renewReads()
-    return this.keys.getKeysCount({ limit: 1 }) > 0
+    this.#renewReads()
+    return this.#keys.getKeysCount({ limit: 1 }) > 0
   }
 
   /**
@@ -173,13 +187,13 @@ export class NodeStore {
    * has its name, another key its digest's first bytes, or (with `onlyFirst`) some key exists already.
    */
   writeKey(row: KeyRow, { onlyFirst = false } = {}): KeyWritten {
-    return commitSync(this.environment, this.path, () => {
-      if (onlyFirst && this.keys.getKeysCount({ limit: 1 }) > 0) return 'notFirst'
-      if (this.keyNames.get(nameToKey(row.name))) return 'nameTaken'
-      if (this.findByPrefix(row.digest.subarray(0, digestPrefixBytes))) return 'digestPrefixTaken'
-      this.keys.putSync(row.digest, encodeKey(row))
-      this.keyNames.putSync(nameToKey(row.name), row.digest)
-      this.raiseGeneration(row.digest)
+    return commitSync(this.#environment, this.path, () => {
+      if (onlyFirst && this.#keys.getKeysCount({ limit: 1 }) > 0) return 'notFirst'
+      if (this.#keyNames.get(nameToKey(row.name))) return 'nameTaken'
+      if (this.#findByPrefix(row.digest.subarray(0, digestPrefixBytes))) return 'digestPrefixTaken'
+      this.#keys.putSync(row.digest, encodeKey(row))
+      this.#keyNames.putSync(nameToKey(row.name), row.digest)
+      this.#raiseGeneration(row.digest)
       return 'written'
     })
   }
@@ -189,24 +203,24 @@ export class NodeStore {
    * Returns the key as it was before, undefined where there is none. A revoked key keeps its first time.
    */
   revokeKey(prefix: Uint8Array, revokedAtMs: number): KeyRow | undefined {
-    return commitSync(this.environment, this.path, () => {
-      const row = this.findByPrefix(prefix)
+    return commitSync(this.#environment, this.path, () => {
+      const row = this.#findByPrefix(prefix)
       if (!row || row.revokedAtMs !== undefined) return row
-      this.keys.putSync(row.digest, encodeKey({ ...row, revokedAtMs }))
-      this.keyNames.removeSync(nameToKey(row.name))
-      this.raiseGeneration(row.digest)
+      this.#keys.putSync(row.digest, encodeKey({ ...row, revokedAtMs }))
+      this.#keyNames.removeSync(nameToKey(row.name))
+      this.#raiseGeneration(row.digest)
       return row
     })
   }
 
   readPepperMark(): Uint8Array | undefined {
-    this.renewReads()
-    return this.readMeta<Uint8Array>('pepperMark')
+    this.#renewReads()
+    return this.#readMeta<Uint8Array>('pepperMark')
   }
 
   /** Binds the store to a pepper; on disk when this returns. */
   writePepperMark(mark: Uint8Array): void {
-    commitSync(this.environment, this.path, () => this.putMeta('pepperMark', mark))
+    commitSync(this.#environment, this.path, () => this.#putMeta('pepperMark', mark))
   }
 
   /**
@@ -216,81 +230,81 @@ export class NodeStore {
    */
   openSubmissions(network: string, chainId: string): Submissions {
     const mark = `rollupChain:${network}`
-    const tables = this.isReadOnly
-      ? openSubmissionTables(this.environment)
-      : commitSync(this.environment, this.path, () => {
-          if (this.readMeta(mark) === undefined) this.putMeta(mark, chainId)
-          return openSubmissionTables(this.environment)
+    const tables = this.#isReadOnly
+      ? openSubmissionTables(this.#environment)
+      : commitSync(this.#environment, this.path, () => {
+          if (this.#readMeta(mark) === undefined) this.#putMeta(mark, chainId)
+          return openSubmissionTables(this.#environment)
         })
-    const known = this.readMeta<string>(mark)
+    const known = this.#readMeta<string>(mark)
     if (known !== chainId) {
       throw new OperatorError(
         `the store ${this.path} keeps transactions of chain ${known} for network ${network}, whose chain id is ${chainId} now; correct the chain id, or give the network another name`,
       )
     }
-    return new Submissions(network, this.environment, tables, this.commits)
+    return new Submissions(network, this.#environment, tables, this.#commits)
   }
 
   /** Whether the last submissions were stored. */
   get isStoring(): boolean {
-    return this.commits.isStoring
+    return this.#commits.isStoring
   }
 
   async close(): Promise<void> {
-    await this.commits.idle()
-    await closeEnvironment(this.environment)
+    await this.#commits.idle()
+    await closeEnvironment(this.#environment)
   }
 
-  private assertSchema(readOnly: boolean): void {
-    if (!readOnly && this.readMeta('kind') === undefined) {
-      commitSync(this.environment, this.path, () => {
+  #assertSchema(readOnly: boolean): void {
+    if (!readOnly && this.#readMeta('kind') === undefined) {
+      commitSync(this.#environment, this.path, () => {
         // Another process may have made the store since it was read.
-        if (this.readMeta('kind') !== undefined) return
-        this.putMeta('kind', storeKind)
-        this.putMeta('schema', nodeSchemaVersion)
-        this.putMeta('keyGeneration', 0)
+        if (this.#readMeta('kind') !== undefined) return
+        this.#putMeta('kind', storeKind)
+        this.#putMeta('schema', nodeSchemaVersion)
+        this.#putMeta('keyGeneration', 0)
       })
     }
-    if (this.readMeta('kind') !== storeKind) throw foreign(this.path)
-    const version = this.readMeta<number>('schema')
+    if (this.#readMeta('kind') !== storeKind) throw foreign(this.path)
+    const version = this.#readMeta<number>('schema')
     if (version === nodeSchemaVersion || (readOnly && version === 1)) return
-    if (version === 1) return commitSync(this.environment, this.path, () => this.putMeta('schema', 2))
+    if (version === 1) return commitSync(this.#environment, this.path, () => this.#putMeta('schema', 2))
     throw new OperatorError(
       `the node store ${this.path} has schema ${version} and this Tidegate reads ${nodeSchemaVersion}; run the version that wrote it`,
     )
   }
 
-  private findByPrefix(prefix: Uint8Array): KeyRow | undefined {
-    for (const { key, value } of this.keys.getRange({ start: prefix, limit: 1 })) {
+  #findByPrefix(prefix: Uint8Array): KeyRow | undefined {
+    for (const { key, value } of this.#keys.getRange({ start: prefix, limit: 1 })) {
       if (Buffer.compare(key.subarray(0, prefix.length), prefix) === 0) return decodeKey(key, value)
     }
     return undefined
   }
 
-  private raiseGeneration(changed: Uint8Array): void {
-    const before = this.readMeta<number>('keyGeneration') ?? 0
-    const [last, prefixes] = this.readMeta<[number, Uint8Array]>('keyChanges') ?? [0, new Uint8Array(0)]
+  #raiseGeneration(changed: Uint8Array): void {
+    const before = this.#readMeta<number>('keyGeneration') ?? 0
+    const [last, prefixes] = this.#readMeta<[number, Uint8Array]>('keyChanges') ?? [0, new Uint8Array(0)]
     // A version that kept no changes may have raised the generation since.
     const kept = last === before ? prefixes.subarray(-(keyChangesMax - 1) * digestPrefixBytes) : []
-    this.putMeta('keyGeneration', before + 1)
-    this.putMeta('keyChanges', [
+    this.#putMeta('keyGeneration', before + 1)
+    this.#putMeta('keyChanges', [
       before + 1,
       Buffer.from([...kept, ...changed.subarray(0, digestPrefixBytes)]),
     ])
   }
 
-  private readMeta<T>(name: string): T | undefined {
-    const value = this.meta.get(nameToKey(name))
+  #readMeta<T>(name: string): T | undefined {
+    const value = this.#meta.get(nameToKey(name))
     return value && (packr.unpack(value) as T)
   }
 
-  private putMeta(name: string, value: unknown): void {
-    this.meta.putSync(nameToKey(name), packr.pack(value))
+  #putMeta(name: string, value: unknown): void {
+    this.#meta.putSync(nameToKey(name), packr.pack(value))
   }
 
   /** Ends the read transaction of this turn of the event loop, which may be older than another process's write. */
-  private renewReads(): void {
-    this.environment.resetReadTxn()
+  #renewReads(): void {
+    this.#environment.resetReadTxn()
   }
 }
 

@@ -54,31 +54,37 @@ export class Subscription {
   #skipped: Skipped | undefined
   #last: EventMessage | undefined
   #isEnded = false
+  readonly #subscriber: Subscriber
+  readonly #delivery: Delivery
+  readonly #events: SubscriptionEvents
 
   /** `bytes` is the memory that it takes, with all that its source keeps for it. */
   constructor(
-    private readonly subscriber: Subscriber,
-    private readonly delivery: Delivery,
-    private readonly events: SubscriptionEvents,
+    subscriber: Subscriber,
+    delivery: Delivery,
+    events: SubscriptionEvents,
     readonly bytes: number,
   ) {
+    this.#subscriber = subscriber
+    this.#delivery = delivery
+    this.#events = events
     const digits = randomBytes(idDigits / 2).toString('hex')
     this.id = `0x${digits}`
     this.#idBytes = Buffer.from(digits, 'latin1')
   }
 
   get isEnded(): boolean {
-    return this.#isEnded || this.subscriber.isClosed
+    return this.#isEnded || this.#subscriber.isClosed
   }
 
   /** Whether the next event would go out at once. */
   get hasRoom(): boolean {
-    return this.#first === this.#waiting.length && this.subscriber.hasRoom
+    return this.#first === this.#waiting.length && this.#subscriber.hasRoom
   }
 
   /** Calls `onIdle` once there is room. */
   waitForRoom(): void {
-    this.subscriber.resumeLater(this)
+    this.#subscriber.resumeLater(this)
   }
 
   /** Hands an event over, now or when the reader is there. */
@@ -92,20 +98,20 @@ export class Subscription {
   resume(): void {
     if (this.isEnded) return
     while (this.#first < this.#waiting.length) {
-      if (!this.subscriber.hasRoom) {
-        this.subscriber.resumeLater(this)
+      if (!this.#subscriber.hasRoom) {
+        this.#subscriber.resumeLater(this)
         return
       }
       this.#send(this.#shift())
       // A sink may end the connection in the midst of a send.
       if (this.isEnded) return
     }
-    this.events.onIdle()
+    this.#events.onIdle()
   }
 
   /** Ends the connection, because an event for it cannot be made and a gap would be silent. */
   fail(): void {
-    if (!this.isEnded) this.subscriber.end(internalError, failureReason)
+    if (!this.isEnded) this.#subscriber.end(internalError, failureReason)
   }
 
   /** Sends nothing more. Called by the {@link Subscriber}. */
@@ -113,11 +119,11 @@ export class Subscription {
     if (this.#isEnded) return
     this.#isEnded = true
     this.#clear()
-    this.events.onEnd()
+    this.#events.onEnd()
   }
 
   #send(message: EventMessage): void {
-    const { sink } = this.subscriber
+    const { sink } = this.#subscriber
     if (this.#skipped !== undefined) {
       const notice = this.#skipped.message()
       this.#skipped = undefined
@@ -129,19 +135,19 @@ export class Subscription {
   #enqueue(message: EventMessage): void {
     const isNextBlock = message.origin !== this.#last?.origin
     this.#last = message
-    if (isNextBlock && this.#waitingBytes > this.delivery.queueBytes) {
-      if (this.delivery.policy === 'close') {
-        this.subscriber.end(tryAgainLater, slowReaderReason)
+    if (isNextBlock && this.#waitingBytes > this.#delivery.queueBytes) {
+      if (this.#delivery.policy === 'close') {
+        this.#subscriber.end(tryAgainLater, slowReaderReason)
         return
       }
-      const bytesMax = this.delivery.policy === 'conflate' ? 0 : this.delivery.queueBytes
+      const bytesMax = this.#delivery.policy === 'conflate' ? 0 : this.#delivery.queueBytes
       while (this.#waitingBytes > bytesMax) this.#skip(this.#shift())
     }
-    const isConflating = this.delivery.policy === 'conflate' && this.#skipped !== undefined
+    const isConflating = this.#delivery.policy === 'conflate' && this.#skipped !== undefined
     if (isConflating) while (this.#first < this.#waiting.length) this.#skip(this.#shift())
     this.#waiting.push(message)
     this.#waitingBytes += message.size
-    this.subscriber.resumeLater(this)
+    this.#subscriber.resumeLater(this)
   }
 
   #skip(message: EventMessage): void {

@@ -17,16 +17,15 @@ class Asker extends Caller {
   cpuMs = 0
   /** Jobs that were told to have run. */
   runs = 0
+  readonly #opened: OpenPool
 
-  constructor(
-    private readonly opened: OpenPool,
-    id: string,
-  ) {
+  constructor(opened: OpenPool, id: string) {
     super(undefined, { key: { id } })
+    this.#opened = opened
   }
 
   run<N extends keyof TestJobs>(name: N, args: TestJobs[N]['args']): Promise<TestJobs[N]['result']> {
-    return this.opened.pool.run(name, { network: undefined, args }, this)
+    return this.#opened.pool.run(name, { network: undefined, args }, this)
   }
 
   override ran(cpuMs: number): void {

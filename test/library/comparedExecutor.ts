@@ -12,18 +12,18 @@ import { LibraryExecutor } from './executeBlock.js'
 export class ComparedExecutor implements Executor {
   /** Blocks in which both agree. */
   compared = 0
-  private readonly own: BlockExecutor
-  private readonly library: LibraryExecutor
+  readonly #own: BlockExecutor
+  readonly #library: LibraryExecutor
 
   constructor(schedule: ForkSchedule) {
-    this.own = new BlockExecutor(schedule, new RecoveredKeys())
-    this.library = new LibraryExecutor(schedule)
+    this.#own = new BlockExecutor(schedule, new RecoveredKeys())
+    this.#library = new LibraryExecutor(schedule)
   }
 
   async execute(...input: Parameters<BlockExecutor['execute']>): Promise<ExecutedBlock> {
     const [, , state] = input
-    const own = await settled(async () => this.own.execute(...input))
-    const library = await settled(async () => this.library.execute(...input))
+    const own = await settled(async () => this.#own.execute(...input))
+    const library = await settled(async () => this.#library.execute(...input))
     if (own instanceof InvalidBlockError) {
       if (!(library instanceof InvalidBlockError)) throw new Error(`only the kernel refuses: ${own.message}`)
       throw own
@@ -41,7 +41,7 @@ export class ComparedExecutor implements Executor {
   }
 
   recoverSenders(...input: Parameters<BlockExecutor['recoverSenders']>): Uint8Array {
-    return this.own.recoverSenders(...input)
+    return this.#own.recoverSenders(...input)
   }
 }
 

@@ -14,9 +14,12 @@ import { JournaledState } from './journaledState.js'
 type BlockItems = Parameters<typeof createBlockFromBytesArray>[0]
 
 export class LibraryExecutor {
-  private readonly engines = new Map<ForkName, ForkEngine>()
+  readonly #engines = new Map<ForkName, ForkEngine>()
+  readonly #schedule: ForkSchedule
 
-  constructor(private readonly schedule: ForkSchedule) {}
+  constructor(schedule: ForkSchedule) {
+    this.#schedule = schedule
+  }
 
   /**
    * Runs a block's system calls, transactions, rewards and withdrawals on `state`, the state after its parent.
@@ -29,7 +32,7 @@ export class LibraryExecutor {
     state: StateView,
     ancestorHash: AncestorHash,
   ): Promise<ExecutedBlock> {
-    const engine = await this.engineFor(fork)
+    const engine = await this.#engineFor(fork)
     const block = parseBlock(items, engine)
     const senders = readSenders(block)
     const run = async (generate: boolean): Promise<[RunBlockResult, JournaledState]> => {
@@ -55,11 +58,11 @@ export class LibraryExecutor {
     }
   }
 
-  private async engineFor(fork: ForkName): Promise<ForkEngine> {
-    let engine = this.engines.get(fork)
+  async #engineFor(fork: ForkName): Promise<ForkEngine> {
+    let engine = this.#engines.get(fork)
     if (engine === undefined) {
-      engine = await createForkEngine(this.schedule, fork)
-      this.engines.set(fork, engine)
+      engine = await createForkEngine(this.#schedule, fork)
+      this.#engines.set(fork, engine)
     }
     return engine
   }

@@ -45,34 +45,37 @@ let kzg: KZG | undefined
  * nothing here changes after construction, so one object serves all, and each question is answered once.
  */
 class FixedRules extends Common {
-  // Not there yet while the library constructs its part.
-  private readonly merged? = new Set<ParamsDict>()
-  private readonly activations? = new Map<number, boolean>()
-  private readonly orders? = new Map<string | Hardfork, boolean>()
+  readonly #merged = new Set<ParamsDict>()
+  readonly #activations = new Map<number, boolean>()
+  readonly #orders = new Map<string | Hardfork, boolean>()
 
   override copy(): Common {
     return this
   }
 
   override updateParams(params: ParamsDict): void {
-    if (this.merged?.has(params)) return
+    // While the library constructs its part, this class's is not there yet; likewise below.
+    if (!(#merged in this)) return super.updateParams(params)
+    if (this.#merged.has(params)) return
     super.updateParams(params)
-    this.merged?.add(params)
+    this.#merged.add(params)
   }
 
   override isActivatedEIP(eip: number): boolean {
-    const known = this.activations?.get(eip)
+    if (!(#activations in this)) return super.isActivatedEIP(eip)
+    const known = this.#activations.get(eip)
     if (known !== undefined) return known
     const isActivated = super.isActivatedEIP(eip)
-    this.activations?.set(eip, isActivated)
+    this.#activations.set(eip, isActivated)
     return isActivated
   }
 
   override gteHardfork(fork: string | Hardfork): boolean {
-    const known = this.orders?.get(fork)
+    if (!(#orders in this)) return super.gteHardfork(fork)
+    const known = this.#orders.get(fork)
     if (known !== undefined) return known
     const isReached = super.gteHardfork(fork)
-    this.orders?.set(fork, isReached)
+    this.#orders.set(fork, isReached)
     return isReached
   }
 }

@@ -26,23 +26,25 @@ const noBytes = new Uint8Array(0)
  * promises are the interface's.
  */
 export class JournaledState implements StateManagerInterface {
-  private readonly entries = new Map<string, AccountEntry>()
-  private readonly newCode = new Map<string, Uint8Array>()
-  private readonly undoLog: (() => void)[] = []
-  private readonly checkpoints: number[] = []
+  readonly #entries = new Map<string, AccountEntry>()
+  readonly #newCode = new Map<string, Uint8Array>()
+  readonly #undoLog: (() => void)[] = []
+  readonly #checkpoints: number[] = []
   /** What {@link buildChanges} found, as long as nothing changed since: a block's root is asked for twice. */
-  private built: StateChanges | undefined
+  #built: StateChanges | undefined
 
   readonly originalStorageCache: StateManagerInterface['originalStorageCache']
+  readonly #below: StateView
 
-  constructor(private readonly below: StateView) {
+  constructor(below: StateView) {
+    this.#below = below
     const originals = new Map<string, Uint8Array>()
     this.originalStorageCache = {
       get: async (address, key) => {
         const id = mapKey(address.bytes) + mapKey(key)
         let value = originals.get(id)
         if (value === undefined) {
-          value = this.readSlot(address.bytes as Address, key)
+          value = this.#readSlot(address.bytes as Address, key)
           originals.set(id, value)
         }
         return value
@@ -52,13 +54,13 @@ export class JournaledState implements StateManagerInterface {
   }
 
   async getAccount(address: EvmAddress): Promise<EvmAccount | undefined> {
-    const { account } = this.entry(address.bytes as Address)
+    const { account } = this.#entry(address.bytes as Address)
     return account && new EvmAccount(account.nonce, account.balance, account.storageRoot, account.codeHash)
   }
 
   async putAccount(address: EvmAddress, account?: EvmAccount): Promise<void> {
     if (account === undefined) return this.deleteAccount(address)
-    this.setAccount(this.entry(address.bytes as Address), {
+    this.#setAccount(this.#entry(address.bytes as Address), {
       nonce: account.nonce,
       balance: account.balance,
       storageRoot: account.storageRoot as Hash32,
@@ -67,15 +69,15 @@ export class JournaledState implements StateManagerInterface {
   }
 
   async deleteAccount(address: EvmAddress): Promise<void> {
-    const entry = this.entry(address.bytes as Address)
-    this.wipe(entry)
-    this.setAccount(entry, undefined)
+    const entry = this.#entry(address.bytes as Address)
+    this.#wipe(entry)
+    this.#setAccount(entry, undefined)
   }
 
   async modifyAccountFields(address: EvmAddress, fields: AccountFields): Promise<void> {
-    const entry = this.entry(address.bytes as Address)
+    const entry = this.#entry(address.bytes as Address)
     const account = entry.account ?? emptyAccount
-    this.setAccount(entry, {
+    this.#setAccount(entry, {
       nonce: fields.nonce ?? account.nonce,
       balance: fields.balance ?? account.balance,
       storageRoot: (fields.storageRoot as Hash32 | undefined) ?? account.storageRoot,
@@ -85,16 +87,16 @@ export class JournaledState implements StateManagerInterface {
 
   async putCode(address: EvmAddress, code: Uint8Array): Promise<void> {
     const codeHash = code.length === 0 ? emptyCodeHash : keccak256(code)
-    if (code.length > 0) this.newCode.set(mapKey(codeHash), Uint8Array.from(code))
+    if (code.length > 0) this.#newCode.set(mapKey(codeHash), Uint8Array.from(code))
     await this.modifyAccountFields(address, { codeHash })
   }
 
   async getCode(address: EvmAddress): Promise<Uint8Array> {
-    const { account } = this.entry(address.bytes as Address)
+    const { account } = this.#entry(address.bytes as Address)
     if (account === undefined) return noBytes
     const key = mapKey(account.codeHash)
     if (key === emptyCodeKey) return noBytes
-    const code = this.newCode.get(key) ?? this.below.code(account.codeHash)
+    const code = this.#newCode.get(key) ?? this.#below.code(account.codeHash)
     if (code === undefined)
       throw new Error(`code ${Buffer.from(account.codeHash).toString('hex')} is missing`)
     return code
@@ -105,40 +107,40 @@ export class JournaledState implements StateManagerInterface {
   }
 
   async getStorage(address: EvmAddress, key: Uint8Array): Promise<Uint8Array> {
-    return this.readSlot(address.bytes as Address, key)
+    return this.#readSlot(address.bytes as Address, key)
   }
 
   async putStorage(address: EvmAddress, key: Uint8Array, value: Uint8Array): Promise<void> {
-    const entry = this.entry(address.bytes as Address)
+    const entry = this.#entry(address.bytes as Address)
     if (entry.account === undefined) throw new Error('a slot was written to an address without an account')
     const { slots } = entry
     const id = mapKey(key)
     const before = slots.get(id)
     slots.set(id, Uint8Array.from(trimLeft(value)))
-    this.markDirty(entry)
-    this.undoLog.push(() => {
+    this.#markDirty(entry)
+    this.#undoLog.push(() => {
       if (before === undefined) slots.delete(id)
       else slots.set(id, before)
     })
   }
 
   async clearStorage(address: EvmAddress): Promise<void> {
-    this.wipe(this.entry(address.bytes as Address))
+    this.#wipe(this.#entry(address.bytes as Address))
   }
 
   async checkpoint(): Promise<void> {
-    this.checkpoints.push(this.undoLog.length)
+    this.#checkpoints.push(this.#undoLog.length)
   }
 
   async commit(): Promise<void> {
-    this.checkpoints.pop()
-    if (this.checkpoints.length === 0) this.undoLog.length = 0
+    this.#checkpoints.pop()
+    if (this.#checkpoints.length === 0) this.#undoLog.length = 0
   }
 
   async revert(): Promise<void> {
-    const mark = this.checkpoints.pop() ?? 0
-    this.built = undefined
-    while (this.undoLog.length > mark) (this.undoLog.pop() as () => void)()
+    const mark = this.#checkpoints.pop() ?? 0
+    this.#built = undefined
+    while (this.#undoLog.length > mark) (this.#undoLog.pop() as () => void)()
   }
 
   /** Root of the state as it stands; receipts from before Byzantium carry it after each transaction. */
@@ -157,28 +159,28 @@ export class JournaledState implements StateManagerInterface {
   clearCaches(): void {}
 
   shallowCopy(): StateManagerInterface {
-    return new JournaledState(this.below)
+    return new JournaledState(this.#below)
   }
 
   /** All changes so far, with new trie nodes and the root they lead to. */
   buildChanges(): StateChanges {
-    this.built ??= this.computeChanges()
-    return this.built
+    this.#built ??= this.#computeChanges()
+    return this.#built
   }
 
-  private computeChanges(): StateChanges {
+  #computeChanges(): StateChanges {
     const accounts: Change[] = []
     const slots: Change[] = []
     const nodes = new Map<string, Change>()
-    const readNode = (hash: Uint8Array) => this.below.node(hash)
+    const readNode = (hash: Uint8Array) => this.#below.node(hash)
     const emit = (hash: Hash32, rlp: Uint8Array) => {
       nodes.set(mapKey(hash), [hash, rlp])
     }
     const accountChanges: TrieChange[] = []
-    for (const entry of this.entries.values()) {
+    for (const entry of this.#entries.values()) {
       if (!entry.isDirty) continue
-      const before = this.below.account(entry.address)
-      const changed = this.changedSlots(entry)
+      const before = this.#below.account(entry.address)
+      const changed = this.#changedSlots(entry)
       for (const [slot, value] of changed) slots.push([Buffer.concat([entry.address, slot]), value])
       const after = entry.account && {
         ...entry.account,
@@ -192,9 +194,9 @@ export class JournaledState implements StateManagerInterface {
       accounts.push([entry.address, row])
       accountChanges.push([keccak256(entry.address), after === undefined ? undefined : row])
     }
-    const stateRoot = updateTrie(this.below.stateRoot, accountChanges, readNode, emit)
+    const stateRoot = updateTrie(this.#below.stateRoot, accountChanges, readNode, emit)
     const live = new Set(accounts.map(([, row]) => codeKeyOfRow(row)))
-    const code = [...this.newCode].filter(([key]) => live.has(key))
+    const code = [...this.#newCode].filter(([key]) => live.has(key))
     return {
       stateRoot,
       accounts: sorted(accounts),
@@ -205,61 +207,61 @@ export class JournaledState implements StateManagerInterface {
   }
 
   /** Slots whose value differs from the view below, zeros included. */
-  private changedSlots(entry: AccountEntry): Change[] {
+  #changedSlots(entry: AccountEntry): Change[] {
     const changed: Change[] = []
     for (const [id, value] of entry.slots) {
       const slot = mapKeyToBytes(id)
-      const before = this.below.slot(entry.address, slot as Uint8Array as Hash32) ?? noBytes
+      const before = this.#below.slot(entry.address, slot as Uint8Array as Hash32) ?? noBytes
       if (Buffer.compare(before, value) !== 0) changed.push([slot, value])
     }
     if (entry.isWiped) {
-      for (const slot of this.below.slotsOf(entry.address)) {
+      for (const slot of this.#below.slotsOf(entry.address)) {
         if (!entry.slots.has(mapKey(slot))) changed.push([slot, noBytes])
       }
     }
     return changed
   }
 
-  private readSlot(address: Address, key: Uint8Array): Uint8Array {
-    const entry = this.entry(address)
+  #readSlot(address: Address, key: Uint8Array): Uint8Array {
+    const entry = this.#entry(address)
     const written = entry.slots.get(mapKey(key))
     if (written !== undefined) return written
     if (entry.isWiped) return noBytes
-    return this.below.slot(address, key as Hash32) ?? noBytes
+    return this.#below.slot(address, key as Hash32) ?? noBytes
   }
 
-  private entry(address: Address): AccountEntry {
+  #entry(address: Address): AccountEntry {
     const key = mapKey(address)
-    let entry = this.entries.get(key)
+    let entry = this.#entries.get(key)
     if (entry === undefined) {
       entry = {
         address: Uint8Array.from(address) as Uint8Array as Address,
-        account: this.below.account(address),
+        account: this.#below.account(address),
         slots: new Map(),
         isWiped: false,
         isDirty: false,
       }
-      this.entries.set(key, entry)
+      this.#entries.set(key, entry)
     }
     return entry
   }
 
-  private setAccount(entry: AccountEntry, account: Account | undefined): void {
+  #setAccount(entry: AccountEntry, account: Account | undefined): void {
     const before = entry.account
     entry.account = account
-    this.markDirty(entry)
-    this.undoLog.push(() => {
+    this.#markDirty(entry)
+    this.#undoLog.push(() => {
       entry.account = before
     })
   }
 
-  private wipe(entry: AccountEntry): void {
+  #wipe(entry: AccountEntry): void {
     const { slots, isWiped, account } = entry
     entry.slots = new Map()
     entry.isWiped = true
     if (account !== undefined) entry.account = { ...account, storageRoot: emptyTrieRoot }
-    this.markDirty(entry)
-    this.undoLog.push(() => {
+    this.#markDirty(entry)
+    this.#undoLog.push(() => {
       entry.slots = slots
       entry.isWiped = isWiped
       entry.account = account
@@ -267,9 +269,9 @@ export class JournaledState implements StateManagerInterface {
   }
 
   /** Stays set when a change is taken back: {@link buildChanges} compares with the view below anyway. */
-  private markDirty(entry: AccountEntry): void {
+  #markDirty(entry: AccountEntry): void {
     entry.isDirty = true
-    this.built = undefined
+    this.#built = undefined
   }
 }
 

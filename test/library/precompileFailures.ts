@@ -11,16 +11,18 @@ import { InputRefusal } from '../../src/evm/precompiles/refusal.js'
 
 /** A precompiled contract refused its input; all the gas of the call is gone. */
 export class PrecompileError extends EVMError {
-  constructor(
-    private readonly number: number,
-    private readonly data: Uint8Array,
-  ) {
+  readonly #number: number
+  readonly #data: Uint8Array
+
+  constructor(number: number, data: Uint8Array) {
     super('precompile failed' as EVMError['error'])
+    this.#number = number
+    this.#data = data
   }
 
   /** Takes about as long as the contract itself for the same input: points are checked one by one, under the watch. */
   why(watch: JobWatch): string {
-    return refusalReason(this.number, this.data, watch)
+    return refusalReason(this.#number, this.#data, watch)
   }
 }
 

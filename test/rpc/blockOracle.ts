@@ -1,8 +1,17 @@
 /** What the service has to say of blocks and uncles, computed from RLP by independent code; and the way back. */
-import { bytesOf, type DemoBlock, encode, forkBlock, hex, integer, keccak, quantity } from './demoChain.js'
+import {
+  bytesOf,
+  type DemoBlock,
+  encode,
+  forkBlock,
+  hex,
+  integer,
+  type Json,
+  keccak,
+  minimalBytes,
+  quantity,
+} from './demoChain.js'
 import { expectedTransaction } from './transactionOracle.js'
-
-export type Json = Record<string, unknown>
 
 type Kind = 'quantity' | 'bytes'
 
@@ -50,12 +59,6 @@ export function blockMembers(number: number): string[] {
     ...since('cancun', ['blobGasUsed', 'excessBlobGas', 'parentBeaconBlockRoot']),
     ...since('prague', ['requestsHash']),
   ].sort()
-}
-
-/** A hex quantity's shortest bytes. */
-export function minimalBytes(text: string): Uint8Array {
-  const digits = BigInt(text) === 0n ? '' : BigInt(text).toString(16)
-  return bytesOf(`0x${digits.length % 2 === 0 ? '' : '0'}${digits}`)
 }
 
 /** The hash of the header that a block object shows. */

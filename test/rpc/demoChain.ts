@@ -9,6 +9,9 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { Sights } from '../../data/devnet/sights.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 
+/** An object of an answer. */
+export type Json = Record<string, unknown>
+
 export type Raw = Uint8Array | readonly Raw[]
 
 export interface DemoTransaction {
@@ -50,6 +53,12 @@ export function hex(bytes: Uint8Array): string {
 
 export function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text.slice(2), 'hex'))
+}
+
+/** A hex quantity's shortest bytes. */
+export function minimalBytes(text: string): Uint8Array {
+  const digits = BigInt(text) === 0n ? '' : BigInt(text).toString(16)
+  return bytesOf(`0x${digits.length % 2 === 0 ? '' : '0'}${digits}`)
 }
 
 export function keccak(bytes: Uint8Array): string {

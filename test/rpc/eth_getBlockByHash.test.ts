@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { expectedBlock, hashOfBlockJson, type Json } from './blockOracle.js'
+import { expectedBlock, hashOfBlockJson } from './blockOracle.js'
+import type { Json } from './demoChain.js'
 import { blockAt, blocks, headBlock, sights, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, countRefusals, hashRefusals } from './questions.js'
 

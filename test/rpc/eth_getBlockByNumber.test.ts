@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { blockMembers, expectedBlock, findBadHex, hashOfBlockJson, type Json } from './blockOracle.js'
+import { blockMembers, expectedBlock, findBadHex, hashOfBlockJson } from './blockOracle.js'
+import type { Json } from './demoChain.js'
 import { blockAt, blocks, forkBlock, headBlock, keccak, quantity, sights, unknownHash } from './demoChain.js'
 import { askAll, askResults, blockRefusals, checkRefusals, countRefusals } from './questions.js'
 import { bytesOfTransactionJson, recoverSender } from './transactionOracle.js'

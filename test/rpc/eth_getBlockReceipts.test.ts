@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { findBadHex, type Json } from './blockOracle.js'
+import { findBadHex } from './blockOracle.js'
+import type { Json } from './demoChain.js'
 import { blockAt, blocks, forkBlock, headBlock, quantity, sights, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals } from './questions.js'
 import { bloomOf, expectedLogFrames, expectedReceiptFrame, receiptsRoot } from './receiptOracle.js'

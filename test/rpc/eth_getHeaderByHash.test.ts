@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { hashOfBlockJson, type Json } from './blockOracle.js'
+import { hashOfBlockJson } from './blockOracle.js'
+import type { Json } from './demoChain.js'
 import { blocks, headBlock, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, countRefusals, hashRefusals } from './questions.js'
 

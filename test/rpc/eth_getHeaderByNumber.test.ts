@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { hashOfBlockJson, type Json } from './blockOracle.js'
+import { hashOfBlockJson } from './blockOracle.js'
+import type { Json } from './demoChain.js'
 import { blocks, quantity } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals } from './questions.js'
 

@@ -7,7 +7,7 @@ import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { Dice } from '../property.js'
 import { fixtureConfig, startService } from '../service.js'
 import { inTime } from '../until.js'
-import type { Json } from './blockOracle.js'
+import type { Json } from './demoChain.js'
 import { blockAt, blocks, headBlock, quantity, unknownHash } from './demoChain.js'
 import { askAll, askResults, checkRefusals, type Question } from './questions.js'
 

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { findBadHex, type Json } from './blockOracle.js'
+import { findBadHex } from './blockOracle.js'
+import type { Json } from './demoChain.js'
 import { blockAt, blocks, headBlock, quantity, sights, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, countRefusals, hashRefusals, indexRefusals } from './questions.js'
 import { expectedTransaction } from './transactionOracle.js'

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { expectedUncle, findBadHex, hashOfBlockJson, type Json } from './blockOracle.js'
+import { expectedUncle, findBadHex, hashOfBlockJson } from './blockOracle.js'
+import type { Json } from './demoChain.js'
 import { blockAt, blocks, genesis, headBlock, integer, quantity, sights, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals, indexRefusals } from './questions.js'
 

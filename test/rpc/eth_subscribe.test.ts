@@ -6,7 +6,8 @@ import { startService } from '../service.js'
 import { demoStorePath } from '../storedMessages.js'
 import { endpointOver } from '../unit/streams/openStreams.js'
 import { settle, TestClient } from '../unit/streams/testClient.js'
-import { expectedBlock, findBadHex, type Json } from './blockOracle.js'
+import { expectedBlock, findBadHex } from './blockOracle.js'
+import type { Json } from './demoChain.js'
 import { blocks, type DemoBlock, headBlock } from './demoChain.js'
 
 /** Members of `types.Header` in go-ethereum, in its order. */

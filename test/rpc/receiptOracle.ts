@@ -1,7 +1,6 @@
 /** What the service has to say of receipts: what follows from the block alone, and the way back to consensus RLP. */
 import { createMPT } from '@ethereumjs/mpt'
-import type { Json } from './blockOracle.js'
-import { minimalBytes } from './blockOracle.js'
+import type { Json } from './demoChain.js'
 import {
   bytesOf,
   type DemoBlock,
@@ -11,6 +10,7 @@ import {
   hex,
   integer,
   keccak,
+  minimalBytes,
   quantity,
   type Raw,
   sights,

@@ -63,14 +63,18 @@ class Follower {
   #headsToCome = 0
   #then: (() => void) | undefined
   #client: SocketClient | undefined
+  readonly #url: string
+  /** Undefined: never cut off. */
+  readonly #dice: Dice | undefined
 
   constructor(
-    private readonly url: string,
+    url: string,
     readonly kind: Kind,
     base: string,
-    /** Undefined: never cut off. */
-    private readonly dice: Dice | undefined,
+    dice: Dice | undefined,
   ) {
+    this.#url = url
+    this.#dice = dice
     this.copy = new kinds[kind].copy(base)
   }
 
@@ -78,9 +82,9 @@ class Follower {
   async follow(): Promise<void> {
     while (!this.#isStopped) {
       await this.#followOnce()
-      if (this.#isCalm || this.dice?.throw(2) !== 0) continue
+      if (this.#isCalm || this.#dice?.throw(2) !== 0) continue
       const back: Deferred<void> = defer()
-      this.#after(this.dice.throw(awayHeadsMax), back.resolve)
+      this.#after(this.#dice.throw(awayHeadsMax), back.resolve)
       await back.promise
     }
   }
@@ -102,10 +106,11 @@ class Follower {
   }
 
   async #followOnce(): Promise<void> {
-    const { copy, dice, kind } = this
+    const { copy, kind } = this
+    const dice = this.#dice
     const connection: Connection = { start: copy.last, steps: [] }
     let isCut = false
-    const client = await SocketClient.connect(this.url)
+    const client = await SocketClient.connect(this.#url)
     this.#client = client
     this.connections.push(connection)
     const cut = () => {

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
 import { createTxFromRLP, type TransactionType } from '@ethereumjs/tx'
 import { fixtureDir } from '../service.js'
-import type { Json } from './blockOracle.js'
-import { minimalBytes } from './blockOracle.js'
+import type { Json } from './demoChain.js'
 import {
   blocks,
   bytesOf,
@@ -16,6 +15,7 @@ import {
   hex,
   integer,
   keccak,
+  minimalBytes,
   quantity,
   type Raw,
   sights,

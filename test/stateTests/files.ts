@@ -52,24 +52,24 @@ async function* unpack(path: string): AsyncGenerator<{ readonly path: string; re
 
 /** A stream's bytes, as many at a time as are asked for. */
 class Blocks {
-  private readonly chunks: AsyncIterator<Buffer>
-  private rest: Buffer = Buffer.alloc(0)
+  readonly #chunks: AsyncIterator<Buffer>
+  #rest: Buffer = Buffer.alloc(0)
 
   constructor(stream: AsyncIterable<Buffer>) {
-    this.chunks = stream[Symbol.asyncIterator]()
+    this.#chunks = stream[Symbol.asyncIterator]()
   }
 
   /** In as few parts as they came in; of a block of {@link blockBytes} one. */
   async take(bytes: number): Promise<Buffer[]> {
     const parts: Buffer[] = []
     for (let left = bytes; left > 0; ) {
-      if (this.rest.length === 0) {
-        const { value, done } = await this.chunks.next()
+      if (this.#rest.length === 0) {
+        const { value, done } = await this.#chunks.next()
         if (done) return parts
-        this.rest = value
+        this.#rest = value
       }
-      const part = this.rest.subarray(0, left)
-      this.rest = this.rest.subarray(part.length)
+      const part = this.#rest.subarray(0, left)
+      this.#rest = this.#rest.subarray(part.length)
       parts.push(part)
       left -= part.length
     }

@@ -6,16 +6,19 @@ export class Tally {
   failed = 0
   skipped = 0
   readonly forks = new Set<string>()
+  readonly #report: (line: string) => void
 
   /** `report` is told of each case that failed and each test that was skipped, in a line. */
-  constructor(private readonly report: (line: string) => void) {}
+  constructor(report: (line: string) => void) {
+    this.#report = report
+  }
 
   run(path: string, text: string): void {
     const tests = JSON.parse(text) as Readonly<Record<string, JsonStateTest>>
     for (const [name, test] of Object.entries(tests)) {
       if (test.post === undefined || test.transaction === undefined) {
         this.skipped++
-        this.report(`skipped ${path} ${name}: it is no state test`)
+        this.#report(`skipped ${path} ${name}: it is no state test`)
         continue
       }
       for (const [fork, cases] of Object.entries(test.post)) {
@@ -25,7 +28,7 @@ export class Tally {
           if (problem === undefined) this.passed++
           else {
             this.failed++
-            this.report(`failed ${path} ${name} ${fork} ${index}: ${problem}`)
+            this.#report(`failed ${path} ${name} ${fork} ${index}: ${problem}`)
           }
         }
       }

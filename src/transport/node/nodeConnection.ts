@@ -1,5 +1,10 @@
 import type { Socket } from 'node:net'
-import type { NodeReply } from './nodeReply.js'
+
+/** An answer that is not over. */
+interface OpenReply {
+  /** The connection is over. */
+  over(): void
+}
 
 /** Requests of one connection that are worked on at the same time, and answers that wait for those before them. */
 const repliesMax = 16
@@ -14,7 +19,7 @@ const unsentBytesMax = 1024 * 1024
  */
 export class NodeConnection {
   /** Those that are not over. */
-  readonly #replies = new Set<NodeReply>()
+  readonly #replies = new Set<OpenReply>()
   readonly #waiting: (() => void)[] = []
   #unsentBytes = 0
   /** An answer has been given after which the connection ends; no request after it is begun. */
@@ -38,11 +43,11 @@ export class NodeConnection {
     this.socket.pause()
   }
 
-  add(reply: NodeReply): void {
+  add(reply: OpenReply): void {
     this.#replies.add(reply)
   }
 
-  remove(reply: NodeReply): void {
+  remove(reply: OpenReply): void {
     this.#replies.delete(reply)
     if (this.#waiting.length === 0) return
     while (this.#hasRoom) {

@@ -22,32 +22,33 @@ function openMeter(rates: MeterRates, ms = 0): Rig {
 class TokenBucket {
   #units: bigint
   #tick = 0n
+  readonly #rate: bigint
+  readonly #burst: bigint
 
-  constructor(
-    private readonly rate: bigint,
-    private readonly burst: bigint,
-  ) {
+  constructor(rate: bigint, burst: bigint) {
+    this.#rate = rate
+    this.#burst = burst
     this.#units = burst
   }
 
   unitsAt(ms: number): bigint {
-    const tick = (BigInt(ms) * this.rate) / 1000n
+    const tick = (BigInt(ms) * this.#rate) / 1000n
     const units = this.#units + tick - this.#tick
-    return units > this.burst ? this.burst : units
+    return units > this.#burst ? this.#burst : units
   }
 
   /** Below empty, by at most what flows in a minute. */
   owe(units: number, ms: number): void {
     const left = this.unitsAt(ms) - BigInt(units)
-    this.#units = left < -60n * this.rate ? -60n * this.rate : left
-    this.#tick = (BigInt(ms) * this.rate) / 1000n
+    this.#units = left < -60n * this.#rate ? -60n * this.#rate : left
+    this.#tick = (BigInt(ms) * this.#rate) / 1000n
   }
 
   charge(units: number, ms: number): boolean {
     const left = this.unitsAt(ms) - BigInt(units)
     if (left < 0n) return false
     this.#units = left
-    this.#tick = (BigInt(ms) * this.rate) / 1000n
+    this.#tick = (BigInt(ms) * this.#rate) / 1000n
     return true
   }
 }

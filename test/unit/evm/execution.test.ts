@@ -1,6 +1,6 @@
 /** What messages see, how they fail, and what is refused. */
 import t from 'tap'
-import type { AccountOverride } from '../../../src/evm/execution.js'
+import type { AccountOverride } from '../../../src/evm/executionRequest.js'
 import { bytesToBigInt, bytesToHex, concatBytes, hexToBytes, padLeft } from '../../../src/primitives/bytes.js'
 import { toChecksumAddress } from '../../../src/primitives/checksumAddress.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'

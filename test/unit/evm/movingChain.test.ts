@@ -1,7 +1,8 @@
 /** Jobs during which the writer moves the chain: whatever it does, their answer is of the block they were asked for. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { Execution, type ExecutionRequest } from '../../../src/evm/execution.js'
+import { Execution } from '../../../src/evm/execution.js'
+import type { ExecutionRequest } from '../../../src/evm/executionRequest.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { ChainImporter } from '../../../src/ingest/importer.js'
 import { bytesToHex, hexToBytes, padLeft } from '../../../src/primitives/bytes.js'
@@ -75,26 +76,28 @@ async function makeBranches(t: Test): Promise<Branches> {
   return { writer, first, second, switchTo }
 }
 
+const interruptible: ReadonlySet<string | symbol> = new Set(['readSlot', 'readSlotAt', 'readNode'])
+
 /** A store in which `next` follows the next read of a slot, or of a node where slots are read from tries. */
 class Interrupted {
   next: (() => void) | undefined
   readonly store: ChainReader
 
   constructor(store: ChainReader) {
-    const after = <A extends unknown[], R>(read: (...args: A) => R) => ({
-      value: (...args: A): R => {
-        const result = read.apply(store, args)
-        const { next } = this
-        this.next = undefined
-        next?.()
-        return result
+    this.store = new Proxy(store, {
+      get: (_, name) => {
+        const member: unknown = Reflect.get(store, name)
+        if (typeof member !== 'function') return member
+        return (...args: unknown[]): unknown => {
+          const result: unknown = member.apply(store, args)
+          if (!interruptible.has(name)) return result
+          const { next } = this
+          this.next = undefined
+          next?.()
+          return result
+        }
       },
     })
-    this.store = Object.create(store, {
-      readSlot: after(store.readSlot),
-      readSlotAt: after(store.readSlotAt),
-      readNode: after(store.readNode),
-    }) as ChainReader
   }
 }
 

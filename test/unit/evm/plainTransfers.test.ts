@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
-import type { CallMessage, ExecutionRequest } from '../../../src/evm/execution.js'
+import type { CallMessage, ExecutionRequest } from '../../../src/evm/executionRequest.js'
 import { PlainTransfers } from '../../../src/evm/plainTransfers.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { Dice, propertyRuns } from '../../property.js'

@@ -221,16 +221,17 @@ function tracingKernel(): Kernel {
 class KernelRun {
   steps = 0
   difference: string | undefined
-  private next = 0
+  #next = 0
   /** A step that the library did not tell of; no difference where its frame ends with it. */
-  private untold: string | undefined
-  private readonly isSuccess: boolean
-  private readonly gasLeft: bigint
+  #untold: string | undefined
+  readonly #isSuccess: boolean
+  readonly #gasLeft: bigint
+  readonly #scenario: Scenario
+  readonly #expected: readonly Step[]
 
-  constructor(
-    private readonly scenario: Scenario,
-    private readonly expected: readonly Step[],
-  ) {
+  constructor(scenario: Scenario, expected: readonly Step[]) {
+    this.#scenario = scenario
+    this.#expected = expected
     const { fork, caller, to, value, data, gas } = scenario
     const kernel = tracingKernel()
     kernel.clear()
@@ -249,20 +250,20 @@ class KernelRun {
     running = this
     const { failure, gasLeft } = kernel.run(kernel.account(caller), kernel.account(to), 0n, value, data, gas)
     running = undefined
-    this.isSuccess = failure === 'none'
-    this.gasLeft = gasLeft
-    if (this.next < expected.length) this.tell(`the kernel ended before step ${this.next}`)
+    this.#isSuccess = failure === 'none'
+    this.#gasLeft = gasLeft
+    if (this.#next < expected.length) this.#tell(`the kernel ended before step ${this.#next}`)
   }
 
-  private tell(difference: string): void {
+  #tell(difference: string): void {
     this.difference ??= difference
   }
 
   step(step: KernelStep): void {
     this.steps++
     if (this.difference !== undefined) return
-    if (this.untold !== undefined) return this.tell(this.untold)
-    const expected = this.expected[this.next]
+    if (this.#untold !== undefined) return this.#tell(this.#untold)
+    const expected = this.#expected[this.#next]
     const got = {
       depth: step.depth,
       pc: step.pc,
@@ -275,22 +276,22 @@ class KernelRun {
       memoryBytes: step.memoryBytes,
       address: bytesToHex(step.address),
     } satisfies Step
-    if (expected !== undefined && isSame(got, expected)) this.next++
-    else this.untold = `step ${this.next}: ${text(got)}, expected ${text(expected)}`
+    if (expected !== undefined && isSame(got, expected)) this.#next++
+    else this.#untold = `step ${this.#next}: ${text(got)}, expected ${text(expected)}`
   }
 
   exit(failure: number): void {
     const isExceptional = failures[failure] !== 'none' && failures[failure] !== 'reverted'
     // The library tells of no STOP behind the end of code, nor of all instructions that fail.
-    if (isExceptional || this.untold?.includes('"opcode":0,')) this.untold = undefined
-    if (this.untold !== undefined) this.tell(this.untold)
+    if (isExceptional || this.#untold?.includes('"opcode":0,')) this.#untold = undefined
+    if (this.#untold !== undefined) this.#tell(this.#untold)
   }
 
   /** Results, logs and state. */
   compareEnd({ isSuccess, gasLeft, output, logs, state }: LibraryRun): string | undefined {
     const kernel = tracingKernel()
-    if (isSuccess !== this.isSuccess) return `success ${this.isSuccess}`
-    if (gasLeft !== this.gasLeft) return `gas left ${this.gasLeft}, expected ${gasLeft}`
+    if (isSuccess !== this.#isSuccess) return `success ${this.#isSuccess}`
+    if (gasLeft !== this.#gasLeft) return `gas left ${this.#gasLeft}, expected ${gasLeft}`
     if (Buffer.compare(output, kernel.output) !== 0) return `output ${bytesToHex(kernel.output)}`
     const gotLogs = isSuccess
       ? kernel.logs.map(({ address, topics, data }) => logText(address, topics, data))
@@ -313,13 +314,13 @@ class KernelRun {
         slots.delete(name)
       }
     }
-    return this.untouched(slots)
+    return this.#untouched(slots)
   }
 
   /** Slots that the kernel has not seen are as they were. */
-  private untouched(slots: ReadonlyMap<string, bigint>): string | undefined {
+  #untouched(slots: ReadonlyMap<string, bigint>): string | undefined {
     const before = new Map<string, bigint>()
-    for (const { address, slots: own } of this.scenario.contracts) {
+    for (const { address, slots: own } of this.#scenario.contracts) {
       for (const [key, value] of own) before.set(`${bytesToHex(address)}_0x${key}`, bytesToBigInt(value))
     }
     for (const [name, value] of slots) {

@@ -361,21 +361,23 @@ class Books {
   waiting: Item[] = []
   readonly out: Out[] = []
   used: { readonly item: Item; readonly ms: number; readonly atMs: number }[] = []
+  readonly #permits: number
+  readonly #longPermits: number
 
-  constructor(
-    private readonly permits: number,
-    private readonly longPermits: number,
-  ) {}
+  constructor(permits: number, longPermits: number) {
+    this.#permits = permits
+    this.#longPermits = longPermits
+  }
 
   mayBeLong(keyId: string): boolean {
     const long = this.out.filter(({ item }) => item.isLong)
     const ofKey = long.filter(({ item }) => item.keyId === keyId)
-    return long.length < this.longPermits && ofKey.length < Math.ceil(this.longPermits / 2)
+    return long.length < this.#longPermits && ofKey.length < Math.ceil(this.#longPermits / 2)
   }
 
   #canGo(each: Item): boolean {
     const out = this.out.filter(({ item }) => item.class === each.class).length
-    return out < this.permits && (!each.isLong || this.mayBeLong(each.keyId))
+    return out < this.#permits && (!each.isLong || this.mayBeLong(each.keyId))
   }
 
   #use(nowMs: number, isMeant: (item: Item) => boolean): number {

@@ -93,11 +93,10 @@ export class ForkingChain {
   readonly genesis: ForkBlock
   readonly chain: Chain
   #head: ForkBlock
+  readonly #store: ChainWriter
 
-  private constructor(
-    private readonly store: ChainWriter,
-    genesis: ForkBlock,
-  ) {
+  private constructor(store: ChainWriter, genesis: ForkBlock) {
+    this.#store = store
     this.genesis = genesis
     this.#head = genesis
     this.chain = new Chain(store, {
@@ -124,7 +123,7 @@ export class ForkingChain {
   }
 
   close(): Promise<void> {
-    return this.store.close()
+    return this.#store.close()
   }
 
   /** The newest block in the store, whether or not the chain has looked. */
@@ -143,7 +142,7 @@ export class ForkingChain {
         base = base.parent as ForkBlock
       }
     }
-    this.store.apply(
+    this.#store.apply(
       base.number,
       branch.map(({ bundle }) => bundle),
     )
@@ -165,7 +164,7 @@ export class ForkingChain {
 
   /** Stores a block that is on no canonical chain and was never executed. */
   writeSide({ bundle }: ForkBlock): void {
-    this.store.writeSideBlock(bundle)
+    this.#store.writeSideBlock(bundle)
   }
 }
 

@@ -25,26 +25,30 @@ class Follower {
   #id = ''
   #seen = 0
   #next = 1
+  readonly #endpoint: Endpoint
+  readonly #dice: Dice
+  readonly #kind: 'newHeads' | 'logs'
+  readonly #copy: ChainCopy
 
-  constructor(
-    private readonly endpoint: Endpoint,
-    private readonly dice: Dice,
-    private readonly kind: 'newHeads' | 'logs',
-    private readonly copy: ChainCopy,
-  ) {}
+  constructor(endpoint: Endpoint, dice: Dice, kind: 'newHeads' | 'logs', copy: ChainCopy) {
+    this.#endpoint = endpoint
+    this.#dice = dice
+    this.#kind = kind
+    this.#copy = copy
+  }
 
   get view(): readonly string[] {
-    return this.copy.view
+    return this.#copy.view
   }
 
   connect(): void {
-    const client = new TestClient(this.endpoint, { ...limits, queueBytesDefault: this.dice.throw(6_000) })
-    client.isReading = this.dice.throw(3) > 0
+    const client = new TestClient(this.#endpoint, { ...limits, queueBytesDefault: this.#dice.throw(6_000) })
+    client.isReading = this.#dice.throw(3) > 0
     this.client = client
-    const fromBlock = this.copy.last
+    const fromBlock = this.#copy.last
     this.#id = client.subscribe(
-      this.kind,
-      this.kind === 'logs' ? { address: wanted, fromBlock } : { fromBlock },
+      this.#kind,
+      this.#kind === 'logs' ? { address: wanted, fromBlock } : { fromBlock },
     )
     this.#seen = 0
     this.#next = 1
@@ -61,7 +65,7 @@ class Follower {
       if (params?.subscription !== this.#id) continue
       if (params.seq !== this.#next++)
         throw new Error(`event ${params.seq} comes as number ${this.#next - 1}`)
-      this.copy.take(params.result)
+      this.#copy.take(params.result)
     }
     if (client.closed !== undefined) this.cut()
   }
@@ -71,7 +75,7 @@ class Follower {
     this.client.subscriber.close()
     this.client = undefined
     this.cuts++
-    this.copy.afterCut()
+    this.#copy.afterCut()
   }
 }
 

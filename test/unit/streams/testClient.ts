@@ -22,13 +22,15 @@ export class TestClient implements EventSink {
   /** Takes nothing more off the wire until it is set again. */
   isReading = true
   #unread = 0
+  readonly #endpoint: Endpoint
 
   constructor(
-    private readonly endpoint: Endpoint,
+    endpoint: Endpoint,
     subscriptionLimits = limits,
     pool = new SubscriberPool(subscriptionLimits, localTotals()),
     key?: string,
   ) {
+    this.#endpoint = endpoint
     this.subscriber = new Subscriber(this, key, pool)
   }
 
@@ -57,7 +59,7 @@ export class TestClient implements EventSink {
   /** Asks over this connection, as the transport does: the answer goes out before anything that follows from it. */
   call(method: string, params: unknown = []): Event {
     const caller = new Caller(this.subscriber)
-    const answer = this.endpoint.handle(
+    const answer = this.#endpoint.handle(
       Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })),
       caller,
     )
