@@ -11,6 +11,9 @@ import type { RequestHead } from './requestHead.js'
 export type ExtraHeaders = readonly (readonly [name: string, value: string])[]
 export const noHeaders: ExtraHeaders = []
 
+/** Messages are read up to so much beyond the limit, so that the client can be told that they are too long. */
+export const tooBigBytes = 16 * 1024
+
 export interface Address {
   readonly host: string
   readonly port: number

@@ -1,11 +1,7 @@
 /** One key that asks for endless calls over and over, and what the program leaves to the others. */
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { KeyRing } from '../../src/access/keyRing.js'
-import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { NodeStore } from '../../src/store/nodeStore.js'
-import { copyDemoStore, makeFolder, writeInto } from '../program.js'
-import { type RpcAnswer, startService } from '../service.js'
+import { startKeyedDemo } from '../keyedDemo.js'
+import type { RpcAnswer } from '../service.js'
 import { SocketClient } from '../socketClient.js'
 import { until } from '../until.js'
 
@@ -27,22 +23,8 @@ function request(method: string, params: readonly unknown[], id: number): string
 
 /** The program with an attacker's and five victims' keys, each with a connection. */
 async function startAttacked(t: Test, limits: object) {
-  const folder = makeFolder(t)
-  const dataDir = join(folder, 'data')
-  copyDemoStore(dataDir, 'demo')
-  const [path = '', pepper = '', demoKey = ''] = ['node.mdb', 'pepper', 'demo-key'].map((name) =>
-    join(dataDir, 'node', name),
-  )
-  const store = NodeStore.open({ path })
-  const ring = KeyRing.open(store, { pepper, demoKey })
-  const keys = ['attacker', 'one', 'two', 'three', 'four', 'five'].map((name) => ring.createKey(name).text)
-  await store.close()
-  const config = writeInto(folder, 'tidegate.json', {
-    dataDir,
-    limits: { poolThreads: 2, ...limits },
-    networks: [{ name: 'demo', genesis: join(packageRoot(), 'data/devnet/genesis.json') }],
-  })
-  const service = await startService(['--config', config])
+  const names = ['attacker', 'one', 'two', 'three', 'four', 'five']
+  const { service, keys } = await startKeyedDemo(t, names, { limits: { poolThreads: 2, ...limits } })
   const clients = await Promise.all(
     keys.map((key) => SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws/v3/${key}`)),
   )

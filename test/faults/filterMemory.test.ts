@@ -1,10 +1,6 @@
 /** Log filters as large as they may be, on as many sockets as it takes, against the program as its operator runs it. */
-import { join } from 'node:path'
 import t from 'tap'
-import { KeyRing } from '../../src/access/keyRing.js'
-import { NodeStore } from '../../src/store/nodeStore.js'
-import { copyDemoStore, makeFolder, writeInto } from '../program.js'
-import { startService } from '../service.js'
+import { startKeyedDemo } from '../keyedDemo.js'
 import { SocketClient } from '../socketClient.js'
 import { waitFor } from '../until.js'
 
@@ -44,22 +40,10 @@ async function fill(client: SocketClient): Promise<{ taken: number; refusal: str
 }
 
 t.test('filters of one key have a bound, whatever the number of its sockets and edges', async (t) => {
-  const folder = makeFolder(t)
-  const dataDir = join(folder, 'data')
-  copyDemoStore(dataDir, 'demo')
-  const [path = '', pepper = '', demoKey = ''] = ['node.mdb', 'pepper', 'demo-key'].map((name) =>
-    join(dataDir, 'node', name),
-  )
-  const store = NodeStore.open({ path })
-  const ring = KeyRing.open(store, { pepper, demoKey })
-  const [one, other] = [ring.createKey('one').text, ring.createKey('other').text]
-  await store.close()
-  const config = writeInto(folder, 'tidegate.json', {
-    dataDir,
+  const { service, keys } = await startKeyedDemo(t, ['one', 'other'], {
     edges: process.platform === 'linux' ? 2 : 1,
-    networks: [{ name: 'demo', genesis: join(process.cwd(), 'data/devnet/genesis.json') }],
   })
-  const service = await startService(['--config', config])
+  const [one, other] = keys as [string, string]
   t.teardown(() => service.stop())
 
   const clients = await Promise.all(Array.from({ length: sockets }, () => connect(service.origin, one)))

@@ -1,25 +1,10 @@
 import t from 'tap'
 import { makeTransaction } from '../invokeTransactions.js'
-import { startSequencer } from '../sequencer.js'
 import { until } from '../until.js'
-import { chainId, openQueue, refusal } from './queues.js'
+import { forms, startForwarding } from './forwardingSequencer.js'
+import { openQueue, refusal } from './queues.js'
 
-const sequencer = await startSequencer(t)
-await sequencer.order({ kind: 'hash', chainId })
-const urls = { rpc: `${sequencer.origin}/rpc`, gateway: `${sequencer.origin}/gateway` } as const
-const forms = ['rpc', 'gateway'] as const
-let senders = 1_000
-/** A sender that no other test has. */
-const newSender = () => ++senders
-
-async function arrivalsOf(sender: number) {
-  const { arrivals, accepted } = await sequencer.report()
-  const prefix = `0x${sender.toString(16)}/`
-  return {
-    arrivals: arrivals.filter(({ key }) => key.startsWith(prefix)),
-    accepted: accepted.filter(({ key }) => key.startsWith(prefix)),
-  }
-}
+const { sequencer, urls, newSender, arrivalsOf } = await startForwarding(t)
 
 t.test('a transaction arrives whole in either form, and has the same hash there', async (t) => {
   for (const form of forms) {

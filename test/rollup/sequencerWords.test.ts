@@ -1,26 +1,12 @@
 /** What each answer of a sequencer means for a transaction. */
 import t from 'tap'
 import { makeTransaction } from '../invokeTransactions.js'
-import { type RawAnswer, type Reaction, startSequencer } from '../sequencer.js'
+import type { RawAnswer, Reaction } from '../sequencer.js'
 import { waitFor } from '../until.js'
+import { forms, startForwarding } from './forwardingSequencer.js'
 import { chainId, hashOf, openQueue } from './queues.js'
 
-const sequencer = await startSequencer(t)
-await sequencer.order({ kind: 'hash', chainId })
-const urls = { rpc: `${sequencer.origin}/rpc`, gateway: `${sequencer.origin}/gateway` } as const
-const forms = ['rpc', 'gateway'] as const
-let senders = 1_000
-/** A sender that no other test has. */
-const newSender = () => ++senders
-
-async function arrivalsOf(sender: number) {
-  const { arrivals, accepted } = await sequencer.report()
-  const prefix = `0x${sender.toString(16)}/`
-  return {
-    arrivals: arrivals.filter(({ key }) => key.startsWith(prefix)),
-    accepted: accepted.filter(({ key }) => key.startsWith(prefix)),
-  }
-}
+const { sequencer, urls, newSender, arrivalsOf } = await startForwarding(t)
 
 const timesAsked = async (hash: string) =>
   (await sequencer.report()).asked.filter((each) => each === hash).length

@@ -1,13 +1,13 @@
 /** Precompiled contract 9: the compression function of BLAKE2b (EIP-152), in WebAssembly: 0.1 ms for 1,000 rounds. */
-import { instantiate } from '../../primitives/webAssembly.js'
+import { instantiate, type WasmGlobal, type WasmMemory } from '../../primitives/webAssembly.js'
 import type { JobWatch } from '../jobWatch.js'
 import { refuse, wrongLength } from './refusal.js'
 
 interface Compression {
-  readonly memory: { readonly buffer: ArrayBuffer }
-  readonly state: { readonly value: number }
-  readonly message: { readonly value: number }
-  readonly offset: { readonly value: number }
+  readonly memory: WasmMemory
+  readonly state: WasmGlobal
+  readonly message: WasmGlobal
+  readonly offset: WasmGlobal
   begin(isFinal: number): void
   rounds(from: number, to: number): void
   finish(): void

@@ -19,6 +19,7 @@ import {
   cannotListen,
   noHeaders,
   type Transport,
+  tooBigBytes,
   type Wire,
   type WireHandlers,
   type WireLimits,
@@ -38,9 +39,6 @@ const keepAliveMsMax = 65_000
 
 /** How long a client may leave an answer unread without taking a byte of it. */
 const stalledMsMax = 60_000
-
-/** Messages are read up to so much beyond the limit, so that the client can be told that they are too long. */
-const tooBigBytes = 16 * 1024
 
 export const nodeTransport: Transport = {
   name: 'node',

@@ -24,6 +24,7 @@ import {
   cannotListen,
   noHeaders,
   type Transport,
+  tooBigBytes,
   type Wire,
   type WireHandlers,
   type WireLimits,
@@ -34,9 +35,6 @@ import { UwsSocket, type UwsSocketData } from './uwsSocket.js'
 /** The idle times that the library accepts. */
 const deadSecondsMin = 8
 const deadSecondsMax = 960
-
-/** Messages are read up to so much beyond the limit, so that the client can be told that they are too long. */
-const tooBigBytes = 16 * 1024
 
 export const uwsTransport: Transport = {
   name: 'uws',

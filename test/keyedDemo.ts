@@ -1,0 +1,31 @@
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { KeyRing } from '../src/access/keyRing.js'
+import { packageRoot } from '../src/primitives/packageRoot.js'
+import { NodeStore } from '../src/store/nodeStore.js'
+import { copyDemoStore, makeFolder, writeInto } from './program.js'
+import { type Service, startService } from './service.js'
+
+/** The program on a copy of the demo network, with a key of each name; `settings` of its configuration beside. */
+export async function startKeyedDemo(
+  t: Test,
+  names: readonly string[],
+  settings: object,
+): Promise<{ readonly service: Service; readonly keys: readonly string[] }> {
+  const folder = makeFolder(t)
+  const dataDir = join(folder, 'data')
+  copyDemoStore(dataDir, 'demo')
+  const [path = '', pepper = '', demoKey = ''] = ['node.mdb', 'pepper', 'demo-key'].map((name) =>
+    join(dataDir, 'node', name),
+  )
+  const store = NodeStore.open({ path })
+  const ring = KeyRing.open(store, { pepper, demoKey })
+  const keys = names.map((name) => ring.createKey(name).text)
+  await store.close()
+  const config = writeInto(folder, 'tidegate.json', {
+    dataDir,
+    ...settings,
+    networks: [{ name: 'demo', genesis: join(packageRoot(), 'data/devnet/genesis.json') }],
+  })
+  return { service: await startService(['--config', config]), keys }
+}
