@@ -10,6 +10,7 @@
  * their hashes agree.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import { digestPrefixBytes, type KeyRow, type NodeStore } from '../store/nodeStore.js'
 import { isKeyText, makeKeyText } from './keyText.js'
@@ -96,8 +97,8 @@ const refused: Readonly<Record<KeyProblem, KeyCheck>> = {
 }
 
 export class KeyRing {
-  /** Valid keys alone, so that guesses cannot drive them out. Oldest first. */
-  readonly #remembered = new Map<string, KeyCheck>()
+  /** Valid keys alone, so that guesses cannot drive them out. */
+  readonly #remembered = new LRUCache<string, KeyCheck>({ max: rememberedKeysMax })
   #generation: number
   #checkedAtMs: number
   readonly #store: NodeStore
@@ -208,7 +209,7 @@ export class KeyRing {
   }
 
   #forget(ids: ReadonlySet<string>): void {
-    for (const [text, check] of this.#remembered) {
+    for (const [text, check] of [...this.#remembered]) {
       if (check.ok && ids.has(check.key.id)) this.#remembered.delete(text)
     }
   }
@@ -224,10 +225,6 @@ export class KeyRing {
       ok: true,
       key,
       ...(this.#meter && { allowance: this.#meter.allowanceOf(key.id) }),
-    }
-    if (this.#remembered.size >= rememberedKeysMax) {
-      const oldest = this.#remembered.keys().next()
-      if (!oldest.done) this.#remembered.delete(oldest.value)
     }
     // A copy: a key cut out of a URL would keep the whole URL in memory.
     this.#remembered.set(Buffer.from(presented, 'latin1').toString('latin1'), check)

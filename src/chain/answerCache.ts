@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { AskedBefore } from '../primitives/askedBefore.js'
 
 /** What one answer may take of a budget: one that took more would push out hundreds that others ask for. */
@@ -8,9 +9,8 @@ const shareMax = 1 / 4
  * (a block hash and what was rendered of it), so nothing here can become wrong.
  */
 export class AnswerCache {
-  readonly #answers = new Map<string, Uint8Array>()
-  #bytes = 0
-  readonly #bytesMax: number
+  /** Undefined where nothing is to be held. */
+  readonly #answers: LRUCache<string, Uint8Array> | undefined
   readonly #asked: AskedBefore | undefined
 
   /**
@@ -18,7 +18,11 @@ export class AnswerCache {
    * an answer is held only when its key came before, for answers of which few are asked for again.
    */
   constructor(bytesMax: number, asked?: AskedBefore) {
-    this.#bytesMax = bytesMax
+    const maxEntrySize = Math.floor(bytesMax * shareMax)
+    this.#answers =
+      maxEntrySize === 0
+        ? undefined
+        : new LRUCache({ maxSize: bytesMax, maxEntrySize, sizeCalculation: ({ length }) => length })
     this.#asked = asked
   }
 
@@ -38,30 +42,14 @@ export class AnswerCache {
 
   /** The answer under `key`, if it is held. Owned by the cache: never write to it. */
   read(key: string): Uint8Array | undefined {
-    const held = this.#answers.get(key)
-    if (held === undefined) return undefined
-    // A Map iterates in order of insertion, so the first key is always the least recently used.
-    this.#answers.delete(key)
-    this.#answers.set(key, held)
-    return held
+    return this.#answers?.get(key)
   }
 
   /**
-   * Holds `answer` under `key`, unless it alone takes more than {@link shareMax} of the budget; the cache owns it from
-   * now on.
+   * Holds `answer`, which is not empty, under `key`, unless it alone takes more than {@link shareMax} of the budget; the
+   * cache owns it from now on.
    */
   keep(key: string, answer: Uint8Array): void {
-    if (answer.length > this.#bytesMax * shareMax || this.#asked?.ask(key) === false) return
-    // Two calls that missed at the same time both bring an answer.
-    const before = this.#answers.get(key)
-    if (before !== undefined) this.#bytes -= before.length
-    this.#answers.delete(key)
-    this.#answers.set(key, answer)
-    this.#bytes += answer.length
-    for (const [oldKey, old] of this.#answers) {
-      if (this.#bytes <= this.#bytesMax) break
-      this.#answers.delete(oldKey)
-      this.#bytes -= old.length
-    }
+    if (this.#asked?.ask(key) !== false) this.#answers?.set(key, answer)
   }
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { type Hash32, mapKey } from '../primitives/bytes.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import {
@@ -108,9 +109,8 @@ const emptyBytes = 2_000
 /** The rows of blocks, read from the store and kept for a while. Keys name content, so nothing here becomes wrong. */
 export class BlockRowsReader {
   readonly #store: ChainRows
-  /** By hash; least recently used first. */
-  readonly #kept = new Map<string, BlockRows>()
-  #keptBytes = 0
+  /** By hash. */
+  readonly #kept = new LRUCache<string, BlockRows>({ maxSize: keptBytesMax, sizeCalculation: bytesOf })
 
   constructor(store: ChainRows) {
     this.#store = store
@@ -120,21 +120,10 @@ export class BlockRowsReader {
   read(hash: Hash32): BlockRows | undefined {
     const key = mapKey(hash)
     const known = this.#kept.get(key)
-    const rows = known ?? readBlockRows(this.#store, hash)
-    if (rows === undefined) return undefined
-    this.#kept.delete(key)
-    this.#kept.set(key, rows)
-    if (known === undefined) this.#makeRoom(bytesOf(rows))
+    if (known !== undefined) return known
+    const rows = readBlockRows(this.#store, hash)
+    if (rows !== undefined) this.#kept.set(key, rows)
     return rows
-  }
-
-  #makeRoom(bytes: number): void {
-    this.#keptBytes += bytes
-    for (const [key, rows] of this.#kept) {
-      if (this.#keptBytes <= keptBytesMax) return
-      this.#kept.delete(key)
-      this.#keptBytes -= bytesOf(rows)
-    }
   }
 }
 

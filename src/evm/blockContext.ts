@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { blobBaseFee } from '../chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
 import { decodeHeader, type Header } from '../chain/header.js'
@@ -40,7 +41,7 @@ const contextsMax = 8
 
 /** The contexts of one store's blocks. Of the last blocks asked for they are kept: a block's never changes. */
 export class BlockContexts {
-  readonly #kept = new Map<string, ResolvedContext>()
+  readonly #kept = new LRUCache<string, ResolvedContext>({ max: contextsMax })
   readonly #store: ChainRows
   readonly #schedule: ForkSchedule
 
@@ -58,7 +59,6 @@ export class BlockContexts {
       // What is kept must not hold the request that the hash is a window of.
       const own = { ...block, hash: Uint8Array.from(block.hash) }
       context = readBlockContext(this.#store, this.#schedule, own, {})
-      if (this.#kept.size >= contextsMax) this.#kept.delete(this.#kept.keys().next().value as string)
       this.#kept.set(key, context)
     }
     return context

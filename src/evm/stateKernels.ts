@@ -2,6 +2,7 @@
  * Kernels between jobs: rows and code that jobs have read stay in them, a kernel for each state and fork, so that the
  * next job on that state asks the store for nothing it has had before. Owns how many there are and what they may hold.
  */
+import { LRUCache } from 'lru-cache'
 import type { ForkName } from '../chain/forks.js'
 import { mapKey } from '../primitives/bytes.js'
 import { Kernel } from './kernel.js'
@@ -15,16 +16,14 @@ const heldBytesMax = 8 * 2 ** 20
 const grownBytesMax = 16 * 2 ** 20
 
 export class StateKernels {
-  readonly #kept = new Map<string, Kernel>()
+  readonly #kept = new LRUCache<string, Kernel>({ max: keptMax })
   #apart: Kernel | undefined
 
   /** A kernel that answers for `host`'s state with what was read of it before. Views of a root are of one store. */
   over(host: KernelHost, fork: ForkName): Kernel {
     const key = mapKey(host.state.stateRoot) + fork
     const kernel = this.#kept.get(key) ?? new Kernel()
-    this.#kept.delete(key)
     this.#kept.set(key, kernel)
-    if (this.#kept.size > keptMax) this.#kept.delete(this.#kept.keys().next().value as string)
     return prepared(kernel, host, fork)
   }
 
@@ -37,7 +36,7 @@ export class StateKernels {
 
   /** After a job: gives back what it left beyond the bounds. */
   trim(): void {
-    for (const [key, kernel] of this.#kept) {
+    for (const [key, kernel] of [...this.#kept]) {
       if (kernel.grownBytes > grownBytesMax) this.#kept.delete(key)
       else if (kernel.heldBytes > heldBytesMax) kernel.clear()
     }

@@ -4,6 +4,7 @@
  * duplicate is refused is decided where it is stored.
  */
 import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Felt } from './felt.js'
 import { type HashedFields, type InvokeTransaction, toHashedFields } from './invokeTransaction.js'
 
@@ -32,14 +33,13 @@ interface Work {
 
 export class InvokeHashes {
   readonly #compute: ComputeHash
-  readonly #knownMax: number
-  /** By digest, the one asked for last at the end. */
-  readonly #known = new Map<string, Felt>()
+  /** By digest. */
+  readonly #known: LRUCache<string, Felt>
   readonly #underWay = new Map<string, Work>()
 
   constructor(compute: ComputeHash, knownMax = knownMaxDefault) {
     this.#compute = compute
-    this.#knownMax = knownMax
+    this.#known = new LRUCache({ max: knownMax })
   }
 
   /** Rejects with whatever the computation rejects with. 10 µs where the hash is known, 1 ms for 5,000 felts. */
@@ -48,7 +48,7 @@ export class InvokeHashes {
     const digest = createHash('sha256').update(JSON.stringify(fields)).digest('base64')
     for (;;) {
       const known = this.#known.get(digest)
-      if (known !== undefined) return this.#remember(digest, known)
+      if (known !== undefined) return known
       const underWay = this.#underWay.get(digest)
       const isShared = underWay !== undefined && !underWay.waiters.isGone
       if (isShared) underWay.waiters.add(waiter)
@@ -64,22 +64,15 @@ export class InvokeHashes {
 
   #start(digest: string, fields: HashedFields, waiters: Waiters): Promise<Felt> {
     const hash = this.#compute(fields, waiters)
-      .then((computed) => this.#remember(digest, computed))
+      .then((computed) => {
+        this.#known.set(digest, computed)
+        return computed
+      })
       .finally(() => {
         waiters.release()
         if (this.#underWay.get(digest)?.waiters === waiters) this.#underWay.delete(digest)
       })
     this.#underWay.set(digest, { waiters, hash })
-    return hash
-  }
-
-  #remember(digest: string, hash: Felt): Felt {
-    this.#known.delete(digest)
-    this.#known.set(digest, hash)
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= this.#knownMax) break
-      this.#known.delete(oldest)
-    }
     return hash
   }
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Chain } from '../chain/chain.js'
 import type { ChainStep } from '../chain/chainSteps.js'
 import type { LogKeys } from '../chain/logFilter.js'
@@ -20,9 +21,11 @@ const cacheBytesMax = 16 * 2 ** 20
 /** What each step of one chain says to subscribers, rendered once for all of them. */
 export class BlockEvents {
   readonly #chain: Chain
-  /** Block hash → its log events when added; least recently used first. */
-  readonly #cache = new Map<string, readonly LogEvent[]>()
-  #cacheBytes = 0
+  /** Block hash → its log events when added. */
+  readonly #cache = new LRUCache<string, readonly LogEvent[]>({
+    maxSize: cacheBytesMax,
+    sizeCalculation: bytesOf,
+  })
 
   constructor(chain: Chain) {
     this.#chain = chain
@@ -41,10 +44,9 @@ export class BlockEvents {
     if (step.kind === 'removed') return this.#render(step).reverse()
     const key = bytesToHex(step.hash)
     const known = this.#cache.get(key)
-    const events = known ?? this.#render(step)
-    this.#cache.delete(key)
+    if (known !== undefined) return known
+    const events = this.#render(step)
     this.#cache.set(key, events)
-    if (known === undefined) this.#makeRoom(bytesOf(events))
     return events
   }
 
@@ -55,15 +57,6 @@ export class BlockEvents {
       keys: { address, topics },
       message: new EventMessage(step.kind === 'added' ? json : removedLogJson(json), step),
     }))
-  }
-
-  #makeRoom(bytes: number): void {
-    this.#cacheBytes += bytes
-    for (const [key, events] of this.#cache) {
-      if (this.#cacheBytes <= cacheBytesMax) return
-      this.#cache.delete(key)
-      this.#cacheBytes -= bytesOf(events)
-    }
   }
 }
 
