@@ -1,7 +1,7 @@
 /**
  * The worker pool: heavy work on threads, so that the edge goes on answering reads. Owns permits, turns, deadlines and
  * cancellation. Does not own the order of what waits (`fairQueue.ts`), the threads' life (`threadSet.ts`), the work
- * (`state`, `evm`), what a job is (`jobs.ts`), nor how it crosses to a thread and what that costs (`jobThread.ts`).
+ * (`state`, `evm`), what a job is (`jobs.ts`), nor how it crosses to a thread (`jobThread.ts`).
  *
  * Who gets a thread. Of each class of work without turns (proofs, slots, hashes) one thread less than there are may
  * have jobs, so that one is always left to others. Work with turns (executions) may have all, because a thread that
@@ -15,6 +15,11 @@
  * has had less than half the time, it is told to stop, and waits again, as a long one. So it is among long ones too,
  * whose turns double each time: a job is begun anew a few times at most, and loses no more time than it takes in the
  * end. Others wait for one turn, whatever is executed.
+ *
+ * Piscina owns the threads' life: it starts them, bounds their heaps, begins another for one that ends, and ends all.
+ * To it each has one task, which lasts as long as the thread. Jobs pass it by, on a port of each thread: as a task of
+ * its own a job costs the edge 57 to 65 µs of CPU, so 30 to 36 (bench/README.md, Hand-over). Its queue would know
+ * neither keys nor turns.
  */
 import { performance } from 'node:perf_hooks'
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
@@ -35,10 +40,7 @@ import type {
   ThreadLoss,
 } from './poolOptions.js'
 import { ThreadSet } from './threadSet.js'
-
-/** Hints of when to ask again stay within these, whatever the estimate: an instant, and the life of a request. */
-const retryMsMin = 100
-const retryMsMax = 30_000
+import { retryMsMin, WaitEstimate } from './waitEstimate.js'
 
 /** For jobs that are given up for no fault of their own. */
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: retryMsMin }
@@ -56,16 +58,12 @@ const endMsMax = 5_000
  */
 const groupMax = 8
 
-/** Weight of the newest job in the mean time of its class: some 20 jobs decide. */
-const meanWeight = 0.1
-
 export class Pool<J extends JobTable<J>> {
   readonly #options: PoolOptions<J>
   readonly #threads: ThreadSet
   readonly #queue: FairQueue<ClassOf<J>, Job<ClassOf<J>>>
   readonly #cells: JobCells
-  /** Mean time that jobs of a class ran lately. */
-  readonly #meanRunMs = new Map<ClassOf<J>, number>()
+  readonly #waits = new WaitEstimate<ClassOf<J>>()
   readonly #permits: ReadonlyMap<ClassOf<J>, number>
   /** Jobs by the thread that has them: one, or several short ones of one class under one permit. */
   readonly #running = new Map<JobThread, readonly Job<ClassOf<J>>[]>()
@@ -205,8 +203,7 @@ export class Pool<J extends JobTable<J>> {
   #refuse(job: Job<ClassOf<J>>): void {
     const waiting = this.#queue.waiting(job.class)
     const permits = this.#permits.get(job.class) as number
-    const estimateMs = ((waiting + 1) * (this.#meanRunMs.get(job.class) ?? 0)) / permits
-    const retryAfterMs = Math.round(Math.min(Math.max(estimateMs, retryMsMin), retryMsMax))
+    const retryAfterMs = this.#waits.retryAfterMs(job.class, waiting, permits)
     if (job.fail(new FaultError({ kind: 'ServerBusy', retryAfterMs }))) this.#refused++
   }
 
@@ -338,8 +335,7 @@ export class Pool<J extends JobTable<J>> {
   }
 
   #settle(job: Job<ClassOf<J>>, reply: Uint8Array, ranMs: number): void {
-    const mean = this.#meanRunMs.get(job.class) ?? ranMs
-    this.#meanRunMs.set(job.class, mean + (ranMs - mean) * meanWeight)
+    this.#waits.ran(job.class, ranMs)
     const isResult = job.settle(reply)
     if (isResult === undefined) return
     if (isResult) this.#finished++
