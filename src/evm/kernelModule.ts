@@ -1,12 +1,6 @@
 /** The kernel's module: what it exports and imports, and where members of its records stand. */
-import { readFileSync } from 'node:fs'
+import { instantiate, type WasmGlobal, type WasmMemory } from '../primitives/webAssembly.js'
 import type { TraceImports } from './kernelTrace.js'
-
-/** As much of the interface as is used here; TypeScript has it among the types of browsers alone. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array) => object
-  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown }
-}
 
 /** What the kernel asks the host; see src/kernel/host.ts. */
 export interface KernelImports {
@@ -18,31 +12,26 @@ export interface KernelImports {
   mayGoOn(): number
 }
 
-/** An exported global. */
-interface Global<T> {
-  readonly value: T
-}
-
 export interface KernelExports {
-  readonly memory: { readonly buffer: ArrayBuffer }
-  readonly why: Global<number>
-  readonly gasLeft: Global<bigint>
-  readonly refund: Global<bigint>
-  readonly returned: Global<number>
-  readonly returnedLength: Global<number>
-  readonly newestLog: Global<number>
-  readonly stopReason: Global<number>
-  readonly failedOpcode: Global<number>
-  readonly failedStackWords: Global<number>
-  readonly failedGas: Global<bigint>
-  readonly failedCold: Global<number>
-  readonly memoryBytesBefore: Global<number>
-  readonly lacksCode: Global<number>
-  readonly refusedCodeBytes: Global<number>
-  readonly neededGas: Global<bigint>
-  readonly isLinear: Global<number>
-  readonly bindsOutermost: Global<number>
-  readonly heapBytes: Global<number>
+  readonly memory: WasmMemory
+  readonly why: WasmGlobal
+  readonly gasLeft: WasmGlobal<bigint>
+  readonly refund: WasmGlobal<bigint>
+  readonly returned: WasmGlobal
+  readonly returnedLength: WasmGlobal
+  readonly newestLog: WasmGlobal
+  readonly stopReason: WasmGlobal
+  readonly failedOpcode: WasmGlobal
+  readonly failedStackWords: WasmGlobal
+  readonly failedGas: WasmGlobal<bigint>
+  readonly failedCold: WasmGlobal
+  readonly memoryBytesBefore: WasmGlobal
+  readonly lacksCode: WasmGlobal
+  readonly refusedCodeBytes: WasmGlobal
+  readonly neededGas: WasmGlobal<bigint>
+  readonly isLinear: WasmGlobal
+  readonly bindsOutermost: WasmGlobal
+  readonly heapBytes: WasmGlobal
   clear(seed: bigint): void
   setFork(fork: number): void
   limitHeap(bytes: number): void
@@ -91,22 +80,12 @@ const members = [
 export type Offsets = Readonly<Record<(typeof members)[number], number>>
 
 export function readOffsets(exports: KernelExports): Offsets {
-  const globals = exports as unknown as Readonly<Record<string, Global<number>>>
+  const globals = exports as unknown as Readonly<Record<string, WasmGlobal>>
   return Object.fromEntries(members.map((name) => [name, globals[`${name}Offset`]?.value])) as Offsets
 }
 
-const modules = new Map<string, object>()
-
-/**
- * An instance with memory of its own, which tells `trace` of each step and frame where that is given. Compiling takes
- * some milliseconds, once for each thread and module.
- */
+/** An instance with memory of its own, which tells `trace` of each step and frame where that is given. */
 export function instantiateKernel(host: KernelImports, trace?: TraceImports): KernelExports {
-  const file = trace === undefined ? 'kernel' : 'tracingKernel'
-  let module = modules.get(file)
-  if (module === undefined) {
-    module = new WebAssembly.Module(readFileSync(new URL(`../kernel/${file}.wasm`, import.meta.url)))
-    modules.set(file, module)
-  }
-  return new WebAssembly.Instance(module, { host, trace }).exports as KernelExports
+  const name = trace === undefined ? 'kernel' : 'tracingKernel'
+  return instantiate<KernelExports>(new URL(`../kernel/${name}.wasm`, import.meta.url), { host, trace })
 }
