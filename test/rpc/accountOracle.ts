@@ -1,8 +1,9 @@
 /** Accounts of the demo chain, as proofs that are checked against the state roots of its blocks have them. */
+import t from 'tap'
 import { type ProofAnswer, verifyAnswer } from '../proofOracle.js'
 import type { Service } from '../service.js'
-import { blockAt, hex, quantity, sights } from './demoChain.js'
-import { askResults, type Question } from './questions.js'
+import { blockAt, headBlock, hex, quantity, sights, unknownHash } from './demoChain.js'
+import { askResults, blockRefusals, checkRefusals, countRefusals, type Question } from './questions.js'
 
 /** An account after a block. */
 export interface ProvedAccount {
@@ -54,4 +55,34 @@ export function addressRefusals(
     [[], 'want a hex string for address, got array'],
   ]
   return cases.map(([address, why]) => [[address, next], -32602, `invalid argument 0: ${why}`])
+}
+
+/** The tests that all reads of one account have in common: `method` takes an address and a block. */
+export function testBlocksAndParameters(service: Service, method: string): void {
+  t.test('without a block it is the head, which has many names', async (t) => {
+    const { hash } = headBlock
+    for (const { address } of sights.contracts) {
+      const { result } = await service.call(method, [address])
+      for (const name of ['latest', 'pending', hash, { blockHash: hash }, { blockNumber: 'latest' }, null]) {
+        t.strictSame((await service.call(method, [address, name])).result, result)
+      }
+    }
+  })
+
+  t.test('a block that is not there is a fault', async (t) => {
+    const address = sights.accounts[0]?.address ?? ''
+    await checkRefusals(t, service, method, [
+      [[address, '0xffff'], -32000, 'header not found'],
+      [[address, unknownHash], -32000, 'header for hash not found'],
+    ])
+  })
+
+  t.test('wrong parameters are refused', async (t) => {
+    const address = sights.accounts[0]?.address ?? ''
+    await checkRefusals(t, service, method, [
+      ...countRefusals([address, 'latest'], 1),
+      ...addressRefusals(),
+      ...blockRefusals(1, (block) => [address, block]),
+    ])
+  })
 }

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { addressRefusals, proveAccounts, questionsOf } from './accountOracle.js'
-import { bytesOf, headBlock, keccak, sights, unknownHash } from './demoChain.js'
-import { askResults, blockRefusals, checkRefusals, countRefusals } from './questions.js'
+import { proveAccounts, questionsOf, testBlocksAndParameters } from './accountOracle.js'
+import { bytesOf, keccak } from './demoChain.js'
+import { askResults } from './questions.js'
 
 const method = 'eth_getCode'
 const service = await startService()
@@ -22,29 +22,4 @@ t.test('code has the hash that is proved of the account', async (t) => {
   )
 })
 
-t.test('without a block it is the head, which has many names', async (t) => {
-  const { hash } = headBlock
-  for (const { address } of sights.contracts) {
-    const { result } = await service.call(method, [address])
-    for (const name of ['latest', 'pending', hash, { blockHash: hash }, { blockNumber: 'latest' }, null]) {
-      t.strictSame((await service.call(method, [address, name])).result, result)
-    }
-  }
-})
-
-t.test('a block that is not there is a fault', async (t) => {
-  const address = sights.accounts[0]?.address ?? ''
-  await checkRefusals(t, service, method, [
-    [[address, '0xffff'], -32000, 'header not found'],
-    [[address, unknownHash], -32000, 'header for hash not found'],
-  ])
-})
-
-t.test('wrong parameters are refused', async (t) => {
-  const address = sights.accounts[0]?.address ?? ''
-  await checkRefusals(t, service, method, [
-    ...countRefusals([address, 'latest'], 1),
-    ...addressRefusals(),
-    ...blockRefusals(1, (block) => [address, block]),
-  ])
-})
+testBlocksAndParameters(service, method)

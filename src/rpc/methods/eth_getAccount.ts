@@ -1,12 +1,9 @@
-import type { BlockId } from '../../chain/blockId.js'
 import { bytesToHex, toQuantity } from '../../primitives/bytes.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
-import { address, blockId, optional } from '../params.js'
+import { address, stateBlockId } from '../params.js'
 import { hashSchema, nullable, objectSchema, quantitySchema } from '../schema.js'
 import { stateBlock } from '../stateBlock.js'
-
-const latest: BlockId = { kind: 'tag', tag: 'latest' }
 
 const accountSchema = objectSchema('Account', {
   codeHash: hashSchema,
@@ -19,7 +16,7 @@ const accountSchema = objectSchema('Account', {
 export const eth_getAccount = defineMethod({
   name: 'eth_getAccount',
   summary: 'Account as the state trie has it after a block',
-  params: [address, optional(blockId({ acceptsHash: true }), latest)],
+  params: [address, stateBlockId],
   paramNames: ['address', 'block'],
   cost: 'inline',
   price: 2,

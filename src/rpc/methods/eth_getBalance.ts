@@ -1,18 +1,15 @@
-import type { BlockId } from '../../chain/blockId.js'
 import { toQuantity } from '../../primitives/bytes.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
-import { address, blockId, optional } from '../params.js'
+import { address, stateBlockId } from '../params.js'
 import { quantitySchema } from '../schema.js'
 import { stateBlock } from '../stateBlock.js'
-
-const latest: BlockId = { kind: 'tag', tag: 'latest' }
 
 /** The balance of an account after a block, in wei; zero where there is no account. */
 export const eth_getBalance = defineMethod({
   name: 'eth_getBalance',
   summary: 'Balance of an account after a block, in wei',
-  params: [address, optional(blockId({ acceptsHash: true }), latest)],
+  params: [address, stateBlockId],
   paramNames: ['address', 'block'],
   cost: 'inline',
   price: 2,

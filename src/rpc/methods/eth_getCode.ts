@@ -1,19 +1,16 @@
-import type { BlockId } from '../../chain/blockId.js'
 import { bytesToHex } from '../../primitives/bytes.js'
 import { hasCode } from '../../state/account.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
-import { address, blockId, optional } from '../params.js'
+import { address, stateBlockId } from '../params.js'
 import { bytesSchema } from '../schema.js'
 import { stateBlock } from '../stateBlock.js'
-
-const latest: BlockId = { kind: 'tag', tag: 'latest' }
 
 /** The code of an account after a block, for a delegation (EIP-7702) its designator; `0x` where there is none. */
 export const eth_getCode = defineMethod({
   name: 'eth_getCode',
   summary: 'Code of an account after a block',
-  params: [address, optional(blockId({ acceptsHash: true }), latest)],
+  params: [address, stateBlockId],
   paramNames: ['address', 'block'],
   cost: 'inline',
   price: 5,

@@ -1,13 +1,10 @@
-import type { BlockId } from '../../chain/blockId.js'
 import { type Address, bytesToHex, type Hash32, hexDigits } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
-import { address, blockId, hash32, invalidArgument, optional, required, typeName } from '../params.js'
+import { address, hash32, invalidArgument, required, stateBlockId, typeName } from '../params.js'
 import { addressSchema, listSchema, mapSchema, wordSchema } from '../schema.js'
 import { stateBlock } from '../stateBlock.js'
-
-const latest: BlockId = { kind: 'tag', tag: 'latest' }
 
 /** Of all accounts together; go-ethereum's limit. */
 const slotsMax = 1_024
@@ -40,7 +37,7 @@ const wantedSlots = required(
 export const eth_getStorageValues = defineMethod({
   name: 'eth_getStorageValues',
   summary: 'Values of slots of several accounts after a block',
-  params: [wantedSlots, optional(blockId({ acceptsHash: true }), latest)],
+  params: [wantedSlots, stateBlockId],
   paramNames: ['slots', 'block'],
   cost: 'inline',
   price: ([wanted]) => 2 + wanted.reduce((sum, [, slots]) => sum + 1 + slots.length, 0),

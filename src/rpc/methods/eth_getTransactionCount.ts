@@ -1,19 +1,16 @@
-import type { BlockId } from '../../chain/blockId.js'
 import { toQuantity } from '../../primitives/bytes.js'
 import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
-import { address, blockId, optional } from '../params.js'
+import { address, stateBlockId } from '../params.js'
 import { quantitySchema } from '../schema.js'
 import { stateBlock } from '../stateBlock.js'
-
-const latest: BlockId = { kind: 'tag', tag: 'latest' }
 
 /** The nonce of an account after a block: how many transactions it has sent, and what else counts. There is no
  * transaction pool, so that `pending` means the head. */
 export const eth_getTransactionCount = defineMethod({
   name: 'eth_getTransactionCount',
   summary: 'Nonce of an account after a block',
-  params: [address, optional(blockId({ acceptsHash: true }), latest)],
+  params: [address, stateBlockId],
   paramNames: ['address', 'block'],
   cost: 'inline',
   price: 2,
