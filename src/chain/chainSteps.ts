@@ -19,7 +19,7 @@ export interface ChainStep {
 
 /**
  * The step from `cursor` towards the canonical chain of `store`, up to block `headNumber`: the block at the cursor
- * is taken back if it is no longer canonical, else the next one is added; undefined where nothing is left to do.
+ * is unwound if it is no longer canonical, else the next one is added; undefined where nothing is left to do.
  * Whoever takes every step, however late, sees each reorganisation and misses no block. Throws where the store does
  * not know the block at `cursor`. Costs two reads.
  */

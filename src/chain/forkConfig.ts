@@ -33,7 +33,7 @@ const systemContracts: Named = [
   ['prague', 'WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS', '00000961ef480eb55e80d19ad83579a64c007002'],
 ]
 
-/** The chain whose forks are told. */
+/** The chain whose forks are render. */
 export interface ForkSource {
   readonly schedule: ForkSchedule
   /** The `config` member of the genesis, as JSON text. */
@@ -53,8 +53,8 @@ export function forkConfigJson(source: ForkSource, timestamp: number): string {
   const current = activations.findLast((time) => time <= timestamp)
   const next = activations.find((time) => time > timestamp)
   const last = next === undefined ? undefined : activations.at(-1)
-  const told = (time: number | undefined) => (time === undefined ? null : forkAt(source, time))
-  return JSON.stringify({ current: told(current), next: told(next), last: told(last) })
+  const render = (time: number | undefined) => (time === undefined ? null : forkAt(source, time))
+  return JSON.stringify({ current: render(current), next: render(next), last: render(last) })
 }
 
 function forkAt(source: ForkSource, time: number): object {

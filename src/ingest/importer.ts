@@ -95,7 +95,7 @@ export class ChainImporter {
   }
 
   /**
-   * Takes one block, RLP-coded. A known block is passed over, unless it was taken back and extends the head again.
+   * Takes one block, RLP-coded. A known block is passed over, unless it was unwound and extends the head again.
    * Throws {@link BadBlockError}; the store then stands as before the call. Gas used is that of blocks executed by
    * this call.
    */

@@ -16,7 +16,7 @@ import { openTaskStore } from './taskStore.js'
 
 /**
  * Takes the blocks of a file up to `from` into a store at full speed, then one block each interval. Canonical blocks
- * above `from` are taken back first, so that every start plays the same. Ends after a whole block once `signal` says
+ * above `from` are unwound first, so that every start plays the same. Ends after a whole block once `signal` says
  * so. Throws OperatorError for everything that the operator can mend; what the store held up to there stays.
  */
 export async function replayFile(
@@ -42,7 +42,7 @@ export async function replayFile(
   }
 }
 
-/** Blocks above `from` must not be taken back where the file has no others to put in their place. */
+/** Blocks above `from` must not be unwound where the file has no others to put in their place. */
 async function checkStart({ file, from }: ReplayPlan): Promise<void> {
   let first = 0
   await visitBlocks(file, readChainFile(file), async ({ rlp }) => {

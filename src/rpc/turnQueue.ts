@@ -49,7 +49,7 @@ export class TurnQueue {
     lane.works.push(work)
     this.#count(lane, work, 1)
     let waits = true
-    while (this.#bytes > this.#bytesMax) waits = this.#turnAway() !== work && waits
+    while (this.#bytes > this.#bytesMax) waits = this.#dropNewest() !== work && waits
     return waits
   }
 
@@ -71,7 +71,7 @@ export class TurnQueue {
     return work
   }
 
-  #turnAway(): WaitingWork {
+  #dropNewest(): WaitingWork {
     let [longestKey, longest] = [...this.#lanes][0] as [string, Lane]
     for (const [keyId, lane] of this.#lanes) {
       if (lane.bytes > longest.bytes) [longestKey, longest] = [keyId, lane]

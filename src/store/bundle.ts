@@ -29,7 +29,7 @@ export interface Bundle {
   readonly code: readonly Change[]
 }
 
-/** What a canonical block replaced, to take it back: key → value before it, empty where there was none. */
+/** What a canonical block replaced, to unwind it: key → value before it, empty where there was none. */
 export interface ReplacedState {
   readonly accounts: readonly Change[]
   readonly slots: readonly Change[]

@@ -235,7 +235,7 @@ export class ChainWriter extends ChainReader {
     return before
   }
 
-  /** Takes back what block `number` did to the canonical tables; the block itself stays known by its hash. */
+  /** Unwinds what block `number` did to the canonical tables; the block itself stays known by its hash. */
   #unwindBlock(number: number): void {
     const tables = this.tables
     const hash = this.readCanonicalHash(number)

@@ -3,7 +3,7 @@
  * rows of the table `logs` and their encoding.
  *
  * A row is a stretch of block numbers: the last one, and then the distance to each one before it, as base-128 integers
- * (LEB128). So a block is added or taken back at the front, whatever the length. Under the bare key stands the newest
+ * (LEB128). So a block is added or unwound at the front, whatever the length. Under the bare key stands the newest
  * stretch. One that has {@link stretchBytesMax} moves away under `key ‖ its last block` when the next number comes, so
  * a key that is in every block costs each of them a copy of at most that many bytes, and a search that knows from where
  * it wants to read need not read what comes before. Taking a block back undoes exactly what adding it did.

@@ -142,7 +142,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     if (this.#isDraining) return
     const isFirst = this.#held.length === 0 && this.#unsentBytes <= heldAboveBytes
     if (isFirst && this.#takeTurn(body)) this.#answer(body)
-    else if (this.#hold(body)) this.#workOff()
+    else if (this.#hold(body)) this.#answerHeld()
     else if (this.#takeTurn(body)) this.#refuse(body)
     else {
       this.#pool.holdOff(this.identity.key.id, 'messages sent at once on one WebSocket', this.#held.length)
@@ -152,7 +152,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
 
   /** It is this socket's turn again. */
   onTurn(): void {
-    this.#workOff()
+    this.#answerHeld()
     this.#endIfDrained()
   }
 
@@ -206,7 +206,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   onClose(): void {
     this.#isOver = true
     clearImmediate(this.#drainDue)
-    this.#letGo()
+    this.#cancelAll()
     this.#pool.bytes.add(-this.#unsentBytes - this.#unfinishedBytes)
     this.#pool.gone(this)
   }
@@ -233,7 +233,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   }
 
   send(message: Uint8Array): void {
-    this.#hand(message)
+    this.#deliver(message)
   }
 
   /**
@@ -243,7 +243,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   close(code: number, reason: string): void {
     if (!this.#isOpen) return
     this.#ending = { code, reason, sinceMs: this.#pool.nowMs }
-    this.#letGo()
+    this.#cancelAll()
     if (this.#unsentBytes === 0) this.#wire.end(code, reason)
     else if (this.#pool.bytes.value > this.#pool.limits.bufferedBytesMax) this.#wire.cut()
   }
@@ -285,13 +285,13 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
       if (this.#unsentBytes === 0) this.#wire.end(this.#ending.code, this.#ending.reason)
       return
     }
-    this.#workOff()
+    this.#answerHeld()
     this.subscriber.drained()
     this.#endIfDrained()
   }
 
   /** Cancels what is under way. */
-  #letGo(): void {
+  #cancelAll(): void {
     this.subscriber.close()
     for (const caller of this.#callers) caller.leave()
     this.#callers.clear()
@@ -301,7 +301,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   }
 
   /** Does what waits as far as it may be done in this turn. */
-  #workOff(): void {
+  #answerHeld(): void {
     while (this.#held.length > 0) {
       const isHeldBack = this.#unsentBytes > heldAboveBytes
       if (isHeldBack && this.#callsWaiting + this.#held.length <= this.#pool.limits.callsMax) break
@@ -323,7 +323,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   }
 
   #refuse(body: Uint8Array): void {
-    this.#hand(this.#endpoint.refuse(body, busy, new Caller(undefined, this.identity)).body)
+    this.#deliver(this.#endpoint.refuse(body, busy, new Caller(undefined, this.identity)).body)
   }
 
   #hold(body: Uint8Array): boolean {
@@ -350,14 +350,14 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
 
   #finish(caller: MessageCaller, body: AnswerBody): void {
     this.#callers.delete(caller)
-    if (this.#isOpen) this.#hand(body)
+    if (this.#isOpen) this.#deliver(body)
     // After the answer, because subscriptions that it tells of begin to send now.
     caller.leave()
     this.#endIfDrained()
   }
 
   /** Hands a message over; what the connection cannot take now waits in the server's memory. */
-  #hand(message: AnswerBody | Uint8Array): void {
+  #deliver(message: AnswerBody | Uint8Array): void {
     if (!this.#isOpen || message.length === 0) return
     const { unsentBytesMax, bufferedBytesMax } = this.#pool.limits
     if (this.#unsentBytes > unsentBytesMax) {

@@ -157,7 +157,7 @@ class NodeWire implements Wire {
   #onUpgrade(req: IncomingMessage, socket: Socket, rest: Buffer): void {
     const connection = this.#connectionOf(socket)
     if (connection.isEnding || !connection.isIdle) socket.destroy()
-    else if (!isHandshake(req)) this.#readOn(req, socket, rest)
+    else if (!isHandshake(req)) this.#readAsPlainHttp(req, socket, rest)
     else {
       const permit = this.#handlers.onUpgrade(this.#read(req))
       if (permit instanceof Promise) return this.#endLater(socket, permit)
@@ -184,7 +184,7 @@ class NodeWire implements Wire {
    * Has a request for another protocol, which Java's client adds to every first one, read as if it asked for none, as
    * RFC 9110 (section 7.8) wants it.
    */
-  #readOn(req: IncomingMessage, socket: Socket, rest: Buffer): void {
+  #readAsPlainHttp(req: IncomingMessage, socket: Socket, rest: Buffer): void {
     const lines = [`${req.method} ${req.url} HTTP/${req.httpVersion}`]
     for (let at = 0; at < req.rawHeaders.length; at += 2) {
       const name = req.rawHeaders[at] as string
