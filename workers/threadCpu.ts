@@ -14,7 +14,7 @@ function open(): number | undefined {
 
 /**
  * CPU that this thread has taken so far, in milliseconds: the first number of `/proc/<pid>/task/<tid>/schedstat`, in
- * nanoseconds. Undefined where the system does not tell. Costs about 3 µs.
+ * nanoseconds. Undefined where the system does not say. Costs about 3 µs.
  */
 export function readThreadCpuMs(): number | undefined {
   if (file === undefined) return undefined

@@ -34,7 +34,7 @@ export type KeyCheck =
   | { readonly ok: true; readonly key: KeyRecord; readonly allowance?: KeyAllowance }
   | { readonly ok: false; readonly why: KeyProblem }
 
-/** What a caller is told; never contains what they presented. */
+/** What a caller gets as the reason; never contains what they presented. */
 export const keyProblemTexts: Readonly<Record<KeyProblem, string>> = {
   missing: 'unauthorized: the address ends without an API key',
   malformed: 'unauthorized: this is not an API key; check that it was copied whole',

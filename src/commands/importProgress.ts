@@ -35,7 +35,7 @@ function createLines(network: string, line: (text: string) => void): ProgressVie
   }
 }
 
-/** One JSON object: the counters, rates since the start, and the time left where it can be told. */
+/** One JSON object: the counters, rates since the start, and the time left where it can be estimated. */
 export function progressLine(network: string, progress: IngestProgress): string {
   const { blocksPerSecond, mgasPerSecond, leftMs } = rates(progress)
   const { number, executed, known, side, gas, bytesRead, bytesTotal } = progress
@@ -88,7 +88,7 @@ function rates({ executed, known, side, gas, bytesRead, bytesTotal, elapsedMs }:
     done,
     blocksPerSecond: (executed + known + side) / seconds,
     mgasPerSecond: gas / 1e6 / seconds,
-    // The files are read ahead in large pieces, so nothing can be told before a few of them.
+    // The files are read ahead in large pieces, so nothing can be estimated before a few of them.
     leftMs: done > 0 && done < 1 ? (elapsedMs * (1 - done)) / done : undefined,
   }
 }

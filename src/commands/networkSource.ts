@@ -4,7 +4,7 @@ import { type ChainFeed, RelayedFeed, type SourceProgress, upToDate } from '../e
 import { startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress } from '../ingest/messages.js'
 
-/** The running source of one network: its ingest thread, and what every edge hears of it. */
+/** The running source of one network: its ingest thread, and what every edge is sent of it. */
 export interface NetworkSource extends ChainFeed {
   readonly name: string
   /** Settles once the network's store can be opened. Rejects like {@link ingested}. */

@@ -13,7 +13,7 @@ interface Pending {
   readonly cancel: () => void
 }
 
-/** An edge's side of the connection to the main thread: what it hears from there, and what it asks for. */
+/** An edge's side of the connection to the main thread: what it receives from there, and what it asks for. */
 export class MainLink {
   readonly #port: MessagePort
   readonly #feeds = new Map<string, RelayedFeed>()

@@ -1,6 +1,6 @@
 /**
  * One network as one edge serves it: a reader of its store, and what methods see of it. Does not own the source, of
- * which it hears through a {@link ChainFeed}.
+ * whose state it gets by a {@link ChainFeed}.
  */
 import { statSync } from 'node:fs'
 import type { Chain } from '../chain/chain.js'

@@ -53,7 +53,7 @@ export class Kernel {
   #memoryBytesMax = 2 ** 28
   #block: BlockWords | undefined
 
-  /** A tracer hears each step and frame, from a kernel that is slower for it. */
+  /** A tracer is called for each step and frame, from a kernel that is slower for it. */
   constructor(tracer?: KernelTracer) {
     this.#exports = instantiateKernel(this.#answers, tracer && traceImports(tracer, () => this.#memory))
     this.#at = readOffsets(this.#exports)

@@ -84,7 +84,7 @@ export function readOffsets(exports: KernelExports): Offsets {
   return Object.fromEntries(members.map((name) => [name, globals[`${name}Offset`]?.value])) as Offsets
 }
 
-/** An instance with memory of its own, which tells `trace` of each step and frame where that is given. */
+/** An instance with memory of its own, which calls `trace` for each step and frame where that is given. */
 export function instantiateKernel(host: KernelImports, trace?: TraceImports): KernelExports {
   const name = trace === undefined ? 'kernel' : 'tracingKernel'
   return instantiate<KernelExports>(new URL(`../kernel/${name}.wasm`, import.meta.url), { host, trace })

@@ -1,5 +1,5 @@
 /**
- * What the tracing kernel tells of a run, step by step and frame by frame: the seam on which traces can be built. The
+ * What the tracing kernel reports of a run, step by step and frame by frame: the seam on which traces can be built. The
  * kernel that serves has no such code. Steps and frames are views of the kernel's memory and hold for the call only.
  */
 

@@ -24,7 +24,7 @@ const blockBytesMax = 20 * 1024 * 1024
 const readBytes = 1024 * 1024
 
 /**
- * Blocks of a file of concatenated RLP blocks, plain or gzip (told by its first bytes), in order. `onRead` gets
+ * Blocks of a file of concatenated RLP blocks, plain or gzip (recognised by its first bytes), in order. `onRead` gets
  * the bytes of the file taken so far, packed. Throws {@link ChainFileError}.
  */
 export async function* readChainFile(

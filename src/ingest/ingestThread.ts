@@ -27,7 +27,7 @@ export interface IngestThread {
    * mend (a lasting StoreError among them), with Error for a defect.
    */
   readonly finished: Promise<{ progress: IngestProgress; stopped: boolean }>
-  /** Asks the thread to end after the block in hand, and at once while it waits; {@link finished} tells when it has. */
+  /** Asks the thread to end after the block in hand, or at once while it waits; {@link finished} settles then. */
   stop(): void
 }
 
@@ -44,7 +44,7 @@ export function startIngest(
   const opened = defer<void>()
   const caughtUp = defer<void>()
   const finished = defer<{ progress: IngestProgress; stopped: boolean }>()
-  // Whoever waits for one of them hears of a failure; the others must not count as unhandled.
+  // Whoever waits for one of them gets the failure; the others must not count as unhandled.
   opened.promise.catch(() => undefined)
   caughtUp.promise.catch(() => undefined)
   finished.promise.catch(() => undefined)

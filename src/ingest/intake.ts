@@ -13,7 +13,7 @@ import type { IngestMessage, IngestProgress } from './messages.js'
 /**
  * How long blocks share a transaction while they come at full speed: a flush takes 2 to 20 ms, often longer than the
  * execution of a block. A process that dies does this work again. Also the time between two progress messages, which
- * tell of nothing that is not on disk.
+ * report nothing that is not on disk.
  */
 const commitMs = 200
 /**

@@ -111,7 +111,7 @@ class RecoveryThread {
     if (!this.#isReady) return undefined
     const index = ++this.#blocks
     const keys = defer<Uint8Array>()
-    // A failure is told at the block that needs them, if it is ever reached.
+    // A failure is reported at the block that needs them, if it is ever reached.
     keys.promise.catch(() => undefined)
     if (this.#failure !== undefined) keys.reject(this.#failure)
     else {

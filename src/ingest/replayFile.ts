@@ -213,7 +213,7 @@ class Replay {
   }
 }
 
-/** Each file of competing blocks, as far as it can be told without the chain: numbers and links. */
+/** Each file of competing blocks, as far as it can be checked without the chain: numbers and links. */
 async function checkScript(script: readonly ReplayStep[]): Promise<void> {
   for (const [index, { after, back, file }] of script.entries()) {
     let last: BlockLink | undefined

@@ -30,7 +30,7 @@ export interface Run {
   isInterrupted: boolean
 }
 
-/** A job on its way through the pool. Owns what its caller is told, once. */
+/** A job on its way through the pool. Owns its caller's answer, given once. */
 export class Job<C extends string> implements Queued<C>, JobStart<C> {
   readonly name: string
   readonly class: C

@@ -1,5 +1,5 @@
 /**
- * What the edge and a running job tell each other through shared memory, one cell for each job that can run at a
+ * What the edge and a running job exchange through shared memory, one cell for each job that can run at a
  * time: whether the job should stop, and whether its thread may be ended right now.
  *
  * The second is needed because ending a thread inside lmdb can end the whole process: its native code meets an

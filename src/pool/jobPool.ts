@@ -7,7 +7,7 @@ import type { StoreLocation } from './messages.js'
 import { Pool } from './pool.js'
 import type { JobDefinition, ThreadLoss } from './poolOptions.js'
 
-/** What the threads of the service are told beside their jobs. */
+/** What the threads of the service get beside their jobs. */
 export interface JobSettings {
   readonly execution: JobLimits
 }

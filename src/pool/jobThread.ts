@@ -10,7 +10,7 @@ import { defer } from '../primitives/deferred.js'
 import { HardStop } from './hardStop.js'
 import type { JobMessage, JobReplies, SessionTask, ThreadReady } from './messages.js'
 
-/** What a thread tells the pool. */
+/** What a thread reports to the pool. */
 export interface JobThreadEvents {
   /** Its code is loaded and it waits for jobs. */
   onReady(thread: JobThread): void

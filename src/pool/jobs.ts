@@ -74,7 +74,7 @@ export interface JobOwner {
   /** Calls `listener` once, when the owner goes. */
   onGone(listener: () => void): void
   forget(listener: () => void): void
-  /** A job of theirs took so much CPU of a thread. Called before its outcome is told, whether or not that is read. */
+  /** A job of theirs took so much CPU of a thread. Called before its outcome, whether or not that is read. */
   ran(cpuMs: number): void
 }
 

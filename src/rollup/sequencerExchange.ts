@@ -1,4 +1,4 @@
-/** One HTTP exchange with a sequencer: sends, reads an answer of bounded length, and tells whether it is a word at all. */
+/** One HTTP exchange with a sequencer: sends, reads a bounded answer, and says whether it is one at all. */
 
 /** An answer that may hold the sequencer's word. */
 export interface Answer {

@@ -7,7 +7,7 @@
  *       └───────┴───→ REJECTED → RECEIVED (the same transaction again, its signature corrected)
  *
  * Every decision is taken inside the transaction that stores what follows from it, so concurrent submissions see
- * each other, and a change is told to listeners when it is on disk.
+ * each other, and listeners are called with a change when it is on disk.
  */
 import { FaultError } from '../primitives/faults.js'
 import {

@@ -13,11 +13,11 @@ export interface StatusChange {
 
 /**
  * Takes transactions and answers for their fate: the queue itself, or on another edge than the queue's what stands for
- * it there. Reads see the store; changes are heard when they are on disk.
+ * it there. Reads see the store; listeners are called with changes when these are on disk.
  */
 export abstract class SubmissionService {
   readonly #store: Submissions
-  /** Of single transactions, so that thousands who wait do not hear of each other's. */
+  /** Of single transactions, so that thousands who wait are not called for each other's. */
   readonly #listenersOf = new Map<Felt, Set<(change: StatusChange) => void>>()
 
   constructor(store: Submissions) {

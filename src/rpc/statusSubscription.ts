@@ -6,8 +6,8 @@ import { subscriptionBytes } from '../streams/subscriberPool.js'
 import { renderStatus } from './transactionStatus.js'
 
 /**
- * One connection's subscription to the status of one transaction. It tells the status that holds when there is room
- * for it, if that differs from the one told before: a slow reader misses what lay between, never the last one.
+ * One connection's subscription to the status of one transaction. It sends the status that holds when there is room
+ * for it, if that differs from the one sent before: a slow reader misses what lay between, never the last one.
  */
 export class StatusSubscription implements OwnedSubscription {
   /** 16 random bytes, as of other subscriptions. */

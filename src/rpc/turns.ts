@@ -27,7 +27,7 @@ let isEndDue = false
 /** Calls `goOn` in another turn of the event loop with true, or with false where too much waits. */
 type TurnWait = (goOn: (hasTurn: boolean) => void) => void
 
-/** Work that yields what it has to wait for, and returns what it comes to. It is told whether it got its turn. */
+/** Work that yields what it has to wait for, and returns what it comes to. It is passed whether it got its turn. */
 export type Steps<T> = Generator<Promise<unknown> | TurnWait, T, boolean>
 
 /** The turns of one request. */
@@ -80,7 +80,7 @@ export class Turns {
   /** As {@link tryPause}. Throws FaultError where the wait is refused, or nobody waits for the request any more. */
   *pause(keep?: () => void): Steps<void> {
     if (!(yield* this.tryPause(keep))) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
-    // Nobody is told.
+    // Nobody is called.
     if (this.#caller.isGone) throw new FaultError({ kind: 'RequestTimedOut' })
   }
 

@@ -45,7 +45,7 @@ export interface VariableReading {
   /**
    * The decoded value as JSON. Integers and enums are decimal texts, because JSON numbers lose digits beyond 2^53;
    * booleans are booleans; addresses, contracts, `bytes` and `bytesN` are hex; structs are objects by member, arrays
-   * are lists. A mapping inside of them is null: nothing tells which entries it has. A user-defined value type and a
+   * are lists. A mapping inside of them is null: nothing says which entries it has. A user-defined value type and a
    * function are hex where the layout does not say what they are. In a string, bytes that are no UTF-8 become U+FFFD.
    */
   readonly valueJson: string
@@ -194,7 +194,7 @@ function locateEntry(
     )
   }
   try {
-    // Digits alone are a number, also where the layout does not tell what kind of value the key is.
+    // Digits alone are a number, also where the layout does not say what kind of value the key is.
     const isNumber = type.key.kind === 'word' && /^[0-9]+$/.test(key)
     const bytes = encodeKey(isNumber ? { kind: 'integer', isSigned: false, bits: 256 } : type.key, key)
     const slot = bytesToBigInt(mappingSlot(slotBytes(location.slot), [bytes]))

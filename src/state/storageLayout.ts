@@ -22,7 +22,7 @@ interface TypeBase {
   readonly bytes: bigint
 }
 
-/** A value within one slot. `type` says how its bytes are read; `word` where the layout does not tell. */
+/** A value within one slot. `type` says how its bytes are read; `word` where the layout does not say. */
 export interface ValueType extends TypeBase {
   readonly kind: 'value'
   readonly type: KeyType

@@ -141,7 +141,7 @@ export class ChainWriter extends ChainReader {
     assertRoom(this.path)
     const end = defer<void>()
     const done = this.environment.transactionSync(() => end.promise)
-    // Whoever commits hears of a failure.
+    // Whoever commits gets the failure.
     done.catch(() => undefined)
     this.#held = { end, done }
   }

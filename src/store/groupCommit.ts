@@ -25,7 +25,7 @@ export class GroupCommit {
   /** Why the last transaction was not stored; undefined where it was. */
   #failure: StoreError | undefined
 
-  /** `onFailure` hears of the first commit that fails, and of the first one after a commit that did not. */
+  /** `onFailure` is called for the first commit that fails, and for the first one after a commit that did not. */
   constructor(environment: RootDatabase, path: string, onFailure: (failure: StoreError) => void) {
     this.#environment = environment
     this.#path = path

@@ -72,7 +72,7 @@ function inspect(path: string): 'whole' | 'foreign' | 'short' | 'cut' {
     const first = readMeta(file, 0)
     const isForeign = ![first.readUInt32LE(magicOffset), first.readUInt32BE(magicOffset)].includes(magic)
     if (size < fileBytesMin || isForeign) return 'foreign'
-    // A store from a machine of the other byte order is told by LMDB.
+    // LMDB recognises a store from a machine of the other byte order.
     if (first.readUInt32LE(magicOffset) !== magic) return 'whole'
     const pageBytes = first.readUInt32LE(pageBytesOffset)
     const second = readMeta(file, pageBytes)
@@ -113,7 +113,7 @@ export function makeLockFile(storePath: string): void {
     linkSync(draft, path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // A folder that may not be written is told by LMDB, if it minds.
+    // LMDB reports a folder that may not be written, if it has to write there.
     if (code !== 'EEXIST' && code !== 'EROFS' && code !== 'EACCES') throw error
   } finally {
     rmSync(draft, { force: true })

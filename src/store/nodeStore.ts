@@ -9,7 +9,7 @@
  *             'keyGeneration' → number, raised by every write to `keys`
  *             'keyChanges' → [the generation that it was written with, first bytes of the digests of the keys that were
  *             written last, the newest at the end]
- *             'pepperMark' → 32 bytes by which a foreign pepper is told
+ *             'pepperMark' → 32 bytes by which a foreign pepper is recognised
  *             'rollupChain:NETWORK' → chain id of the transactions that are kept for a network
  *   keys      digest (32 bytes) → [name, createdAtMs, revokedAtMs or null]
  *   keyNames  name (UTF-8) of a key that is not revoked → digest

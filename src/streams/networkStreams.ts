@@ -45,7 +45,7 @@ export interface ChainRequest {
   readonly filter: LogFilter | undefined
   /**
    * Number or tag: the first block to send. Hash: the last block that the client has. Undefined: what comes from now
-   * on; then removed heads are not told, as in go-ethereum.
+   * on; then removed heads are not sent, as in go-ethereum.
    */
   readonly from: BlockId | undefined
   /** Numbers of the blocks whose logs count; undefined for all. Heads are not asked for their number. */
@@ -78,7 +78,7 @@ export class NetworkStreams {
   readonly #chain: Chain
   readonly #limits: StreamLimits
   readonly #events: BlockEvents
-  /** Live followers by what they hear. */
+  /** Live followers by what they receive. */
   readonly #heads = new Set<Follower>()
   readonly #logs = new FilterIndex<Follower>()
   readonly #syncing = new Set<Subscription>()
@@ -88,7 +88,7 @@ export class NetworkStreams {
   readonly #ahead = new Set<Follower>()
   #cursor: ChainCursor
   #walk: Generator<void, void> | undefined
-  /** Some of the live followers have heard of a step, and others not yet. */
+  /** Some of the live followers have received a step, and others not yet. */
   #isAmidStep = false
   #nextTurn: NodeJS.Immediate | undefined
   #isSyncing = false
@@ -127,7 +127,7 @@ export class NetworkStreams {
     return { id: subscription.id, start }
   }
 
-  /** To be told how far the source is, and undefined once it has delivered all it has. */
+  /** To be called with how far the source is, and undefined once it has delivered all it has. */
   reportSyncing(progress: SyncProgress | undefined): void {
     const isSyncing = progress !== undefined
     if (isSyncing === this.#isSyncing) return
@@ -163,7 +163,7 @@ export class NetworkStreams {
     return parent
   }
 
-  /** Throws FaultError unless everything between `from` and the canonical chain can be told, and lies in reach. */
+  /** Throws FaultError unless everything between `from` and the canonical chain can be sent, and lies in reach. */
   #checkRollback(from: ChainCursor, needsLogs: boolean): void {
     let cursor = from
     for (;;) {
@@ -218,7 +218,7 @@ export class NetworkStreams {
     else this.#logs.remove(filter, follower)
   }
 
-  /** Lets the live ones hear first, then those who replay; goes on in a later turn with what is left. */
+  /** Serves the live ones first, then those who replay; goes on in a later turn with what is left. */
   #takeTurn(): void {
     clearImmediate(this.#nextTurn)
     this.#nextTurn = undefined
@@ -227,13 +227,13 @@ export class NetworkStreams {
     for (const follower of this.#replaying) {
       this.#replaying.delete(follower)
       if (this.#replay(follower)) this.#replaying.add(follower)
-      // Looked at last, so that at least one gets on while the chain moves faster than it can be told.
+      // Looked at last, so that at least one gets on while the chain moves faster than it can be sent.
       if (performance.now() >= end) break
     }
     if (!isAtHead || this.#replaying.size > 0) this.#nextTurn = setImmediate(() => this.#takeTurn())
   }
 
-  /** Whether the live ones have heard of everything. */
+  /** Whether the live ones have received everything. */
   #continueWalk(end: number): boolean {
     while (this.#walk !== undefined) {
       if (this.#isWalkDone(this.#walk)) {
@@ -245,7 +245,7 @@ export class NetworkStreams {
     return true
   }
 
-  /** Goes on with a walk. A step that cannot be told is the end of all who were to hear of it. */
+  /** Goes on with a walk. A step that cannot be rendered ends all who were to receive it. */
   #isWalkDone(walk: Generator<void, void>): boolean {
     try {
       return walk.next().done === true
@@ -299,7 +299,7 @@ export class NetworkStreams {
     }
   }
 
-  /** As {@link #takeSteps}; a step that cannot be told is the end of the follower. */
+  /** As {@link #takeSteps}; a step that cannot be rendered ends the follower. */
   #replay(follower: Follower): boolean {
     try {
       return this.#takeSteps(follower)

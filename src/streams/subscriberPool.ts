@@ -49,7 +49,7 @@ const endedBytesPerTurn = 256 * 1024
  */
 export class SubscriberPool {
   readonly #totals: SubscriptionTotals
-  /** Steps in which subscriptions end that nobody hears any more. */
+  /** Steps in which subscriptions end that nobody receives any more. */
   readonly #ends: Iterator<number>[] = []
   #nextTurn: NodeJS.Immediate | undefined
 

@@ -30,7 +30,7 @@ export interface RefusedRequest {
   readonly why: string
 }
 
-/** A request that no endpoint gets to see, and what it is told. `why` shows no key. */
+/** A request that no endpoint gets to see, and its answer. `why` shows no key. */
 export interface Refusal {
   readonly answer: Answer
   readonly why: string

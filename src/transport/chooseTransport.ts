@@ -1,6 +1,6 @@
 /**
  * Which library speaks HTTP and WebSocket: uWebSockets.js wherever it can be loaded, because it takes half the CPU;
- * node:http and ws else. Owns what the operator is told of the choice.
+ * node:http and ws else. Owns what is logged of the choice.
  */
 import { OperatorError } from '../primitives/faults.js'
 import { loadTransport } from './loadTransport.js'

@@ -23,7 +23,7 @@ export interface CountsLayout {
  * A count for each of many keys, over all threads that share the memory. Each thread has a table that it alone writes:
  * what it counted itself. A key's count is the sum over all tables, so nobody waits for anybody, and a thread may die
  * anywhere. Tables have open addressing and linear probing; an entry whose count is zero may be taken by another key.
- * A key is told by 64 bits of its SHA-256, which no two keys that exist have in common.
+ * A key is identified by 64 bits of its SHA-256, which no two keys that exist have in common.
  */
 export class KeyedCounts {
   readonly #tables: readonly Int32Array[]

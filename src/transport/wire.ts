@@ -27,7 +27,7 @@ export function cannotListen({ host, port }: Address): OperatorError {
 
 export interface Transport {
   readonly name: 'uws' | 'node'
-  /** What lies in the library of a WebSocket's unfinished message is told to {@link SocketHandler.onUnfinished}. */
+  /** What lies in the library of a WebSocket's unfinished message is reported to {@link SocketHandler.onUnfinished}. */
   readonly tellsUnfinished: boolean
   /**
    * The port on which several edges may listen next, by {@link Wire.listen} with `isShared`. It is taken alone for a
@@ -106,7 +106,7 @@ export interface SocketPermit {
   release(): void
 }
 
-/** One WebSocket. Once its handler has heard `onClose`, it is not touched again. */
+/** One WebSocket. Once `onClose` of its handler was called, it is not touched again. */
 export interface SocketWire {
   /** Bytes handed over that the system has not taken yet. */
   readonly unsentBytes: number
@@ -125,7 +125,7 @@ export interface SocketWire {
 export interface SocketHandler {
   /** `message` is valid until the call returns. */
   onMessage(message: Uint8Array, isBinary: boolean): void
-  /** So many bytes lie in the library of a message that is not whole yet; called where it tells. */
+  /** So many bytes lie in the library of a message that is not whole yet; called where the library says. */
   onUnfinished(bytes: number): void
   /** A ping has come, which the library answers. */
   onPing(): void

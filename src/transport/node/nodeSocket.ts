@@ -11,7 +11,7 @@ const frame = { binary: false, compress: false, fin: true }
 export class NodeSocket implements SocketWire {
   readonly #ws: WebSocket
   readonly #tcp: TcpSocket
-  /** Undefined once it has heard of the end. */
+  /** Undefined once it was called for the end. */
   #handler: SocketHandler | undefined
   /** Something was left unsent when it was looked at last. */
   #hasBacklog = false

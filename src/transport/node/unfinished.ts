@@ -2,7 +2,7 @@
 const pieceBytes = 256
 
 /**
- * What lies in the memory of ws of a message that is not whole yet, told from what has come in and what of it has been
+ * What lies in the memory of ws of a message that is not whole yet, computed from what has come in and what of it has been
  * handled. Of a message in parts one head is counted; what is too much by that is forgotten with the next message that
  * ends, and never more than what came in last.
  */
@@ -12,7 +12,7 @@ export class Unfinished {
   #handledBytes = 0
   #isEnd = false
 
-  /** A frame has been handled, `isEnd` where it was a message's last one. Within the bytes that {@link took} tells. */
+  /** A frame has been handled, `isEnd` where it was a message's last one. Within the bytes of {@link took}. */
   handled(payloadBytes: number, isEnd: boolean): void {
     this.#handledBytes += payloadBytes + headBytes(payloadBytes)
     this.#isEnd ||= isEnd
