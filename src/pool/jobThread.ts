@@ -2,7 +2,7 @@
  * A thread of the pool as the edge sees it. Owns how jobs cross to it and replies come back.
  *
  * Both are msgpack in memory that is moved: a large clone is copied once more on the edge, and text costs it four to
- * five times as much (bench/README.md, Hand-over).
+ * five times as much (docs/libraries.md).
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Piscina } from 'piscina'

@@ -18,7 +18,7 @@
  *
  * Piscina owns the threads' life: it starts them, bounds their heaps, begins another for one that ends, and ends all.
  * To it each has one task, which lasts as long as the thread. Jobs pass it by, on a port of each thread: as a task of
- * its own a job costs the edge 57 to 65 µs of CPU, so 30 to 36 (bench/README.md, Hand-over). Its queue would know
+ * its own a job costs the edge 57 to 65 µs of CPU, so 30 to 36 (docs/libraries.md). Its queue would know
  * neither keys nor turns.
  */
 import { performance } from 'node:perf_hooks'
