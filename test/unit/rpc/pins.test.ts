@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Caller } from '../../../src/rpc/caller.js'
 import { propertyRuns } from '../../property.js'
-import { bodyText, createTestEndpoint, testHash } from './testMethods.js'
+import { bodyText, createTestEndpoint, failure, result, testHash } from './testMethods.js'
 
 const hashText = (number: number) => `0x${Buffer.from(testHash(number)).toString('hex')}`
 const unknown = `0x${'ab'.repeat(32)}`
@@ -11,11 +11,8 @@ const unknown = `0x${'ab'.repeat(32)}`
 const call = (method: string, id = '1', members = '') =>
   `{"jsonrpc":"2.0","id":${id},${members}"method":"${method}","params":[]}`
 const pinned = (method: string, at: unknown, id = '1') => call(method, id, `"at":${JSON.stringify(at)},`)
-const result = (json: string, id = '1') => `{"jsonrpc":"2.0","id":${id},"result":${json}}`
 const resultAt = (number: number, json = String(number), id = '1') =>
   `{"jsonrpc":"2.0","id":${id},"at":"${hashText(number)}","result":${json}}`
-const failure = (code: number, message: string, id = '1') =>
-  `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify({ code, message })}}`
 const malformed = (got: string, id = '1') =>
   failure(-32602, `invalid at: want "latest" or a block hash (0x and 64 hex digits), got ${got}`, id)
 

@@ -273,3 +273,10 @@ function piecesToBytes(body: AnswerBody): Buffer {
   if (typeof body === 'string') return Buffer.from(body)
   return Buffer.concat(body.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)))
 }
+
+/** Requests and answers as text. */
+export const call = (method: string, params = '[]', id = '1') =>
+  `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
+export const result = (json: string, id = '1') => `{"jsonrpc":"2.0","id":${id},"result":${json}}`
+export const failure = (code: number, message: string, id = '1') =>
+  `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":${JSON.stringify(message)}}}`

@@ -2,10 +2,8 @@
 import t from 'tap'
 import { Caller } from '../../../src/rpc/caller.js'
 import { turnMsDefault } from '../../../src/rpc/turns.js'
-import { bodyText, createTestEndpoint, type TestNetwork } from './testMethods.js'
+import { bodyText, call, createTestEndpoint, type TestNetwork } from './testMethods.js'
 
-const call = (method: string, params = '[]', id = '1') =>
-  `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
 const batchOf = (count: number, make: (id: number) => string) =>
   `[${Array.from({ length: count }, (_, id) => make(id)).join()}]`
 const counts = (count: number) => batchOf(count, (id) => call('test_count', '[]', String(id)))
