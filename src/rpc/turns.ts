@@ -80,7 +80,7 @@ export class Turns {
   /** As {@link tryPause}. Throws FaultError where the wait is refused, or nobody waits for the request any more. */
   *pause(keep?: () => void): Steps<void> {
     if (!(yield* this.tryPause(keep))) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
-    // Nobody is called.
+    // Nobody waits for what this throws.
     if (this.#caller.isGone) throw new FaultError({ kind: 'RequestTimedOut' })
   }
 

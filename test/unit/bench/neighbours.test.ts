@@ -82,12 +82,14 @@ t.test('memory beside attackers is bounded by the sum of the budgets', async (t)
     limits.socketBufferedBytesMax,
     limits.subscriptionBytesMax,
     limits.batchAnswerBytesMax,
+    limits.filterBytesMax,
+    limits.logBytesMax,
   ].reduce((sum, bytes) => sum + bytes)
   // As docs/memory.md has it: the program itself, keys, open WebSockets, arguments of waiting jobs,
   // requests that wait for their turn, bodies read last.
   const fixed = 160e6 + 10_000 * 600 + limits.socketsMax * 2_500 + (64 + 64 + 16) * 2 ** 20
   // An engine holds rows and code of its own.
-  const thread = 5 * 16 * 2 ** 20 + limits.executionMemoryBytesMax
+  const thread = 5 * 16 * 2 ** 20 + limits.executionMemoryBytesMax + limits.logBytesMax
   const sum = (fixed + edge + 2 * thread) / 1e6
   const targets = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))
   const target = targets.find((each) => each.scenario === 'neighbours' && 'maxMB' in each)
