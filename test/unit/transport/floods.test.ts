@@ -193,7 +193,7 @@ test('WebSockets by the hundred that end unused have their key held off', async 
   const { connect, port } = await withSocketServer(t)
   const refusals: string[] = []
   while (refusals.length === 0) {
-    const tries = Array.from({ length: 200 }, () => rawWebSocket(port, path))
+    const tries = Array.from({ length: 600 }, () => rawWebSocket(port, path))
     for (const opened of await Promise.allSettled(tries)) {
       if (opened.status === 'fulfilled') opened.value.destroy()
       else refusals.push((opened.reason as Error).message)
