@@ -111,7 +111,7 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
     limits: {
       threads: 3,
       niceness: 0,
-      waitingMax: { proof: jobsAtOnce, execute: jobsAtOnce, slots: jobsAtOnce, hash: 1, logs: 1 },
+      waitingMax: { proof: jobsAtOnce, execute: jobsAtOnce, slots: jobsAtOnce, hash: 1, logs: jobsAtOnce },
       deadlineMsMax: 200_000,
       execution: limits,
     },
