@@ -9,7 +9,7 @@ import { JsonBytes } from '../primitives/jsonBytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import { decodeRlpList, type RlpSpan } from '../primitives/rlp.js'
-import type { ChainIdentity, ChainRows, TransactionLocation } from '../store/chainRows.js'
+import type { ChainIdentity, ChainRows, Marker, TransactionLocation } from '../store/chainRows.js'
 import { AnswerCache } from './answerCache.js'
 import type { BlockId } from './blockId.js'
 import { bareBlockSize, writeBlock, writeHeader, writeUncle } from './blockJson.js'
@@ -128,12 +128,14 @@ export class Chain {
           case 'earliest':
             return this.#blockByNumber(0, head)
           case 'finalized':
-            return this.#blockByNumber(Math.max(0, head.number - this.#options.finalizedLag), head)
-          case 'safe':
-            if (!this.#options.supportsSafe) {
+            return this.#marked('finalized', head) ?? this.#behind(head, this.#options.finalizedLag)
+          case 'safe': {
+            const marked = this.#marked('safe', head)
+            if (marked === undefined && !this.#options.supportsSafe) {
               throw new FaultError({ kind: 'SafeTagNotSupported', index: argument })
             }
-            return this.#blockByNumber(Math.max(0, head.number - this.#options.safeLag), head)
+            return marked ?? this.#behind(head, this.#options.safeLag)
+          }
         }
     }
   }
@@ -277,6 +279,17 @@ export class Chain {
     const parentTotal = this.#totalDifficulty(header.parentHash)
     const total = parentTotal === undefined ? undefined : toMinimalBytes(parentTotal + header.difficulty)
     return this.#render((json) => writeUncle(json, headerRlp, headerHash(headerRlp), total))
+  }
+
+  /** The block that the store marks so; undefined where it marks none in the chain that ends with `head`. */
+  #marked(marker: Marker, head: Head): ResolvedBlock | undefined {
+    const named = this.#store.readMarker(marker)
+    const marked = named && this.#blockByNumber(named.number, head)
+    return named && marked && equalBytes(marked.hash, named.hash) ? marked : undefined
+  }
+
+  #behind(head: Head, blocks: number): ResolvedBlock | undefined {
+    return this.#blockByNumber(Math.max(0, head.number - blocks), head)
   }
 
   /**

@@ -10,7 +10,7 @@ import { type Deferred, defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Bundle, Change, ReplacedState } from './bundle.js'
 import { ChainReader, type ChainStoreOptions } from './chainReader.js'
-import type { ChainIdentity } from './chainRows.js'
+import type { BlockName, ChainIdentity, Marker } from './chainRows.js'
 import { assertRoom, commitSync, openEnvironment, toStoreError } from './environment.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import {
@@ -125,6 +125,11 @@ export class ChainWriter extends ChainReader {
         this.#writeCanonical(bundle)
       }
     })
+  }
+
+  /** Says up to which block the chain counts as safe, or as finalized. */
+  writeMarker(marker: Marker, { number, hash }: BlockName): void {
+    this.#commit(() => this.tables.meta.putSync(metaKeys[marker], concatBytes(numberKey(number), hash)))
   }
 
   /** Keeps a block of a branch that is not canonical. */
