@@ -14,17 +14,9 @@ import {
   syntheticBlocks,
   syntheticNetwork,
 } from './benchData.js'
-import { readsUnderProofs } from './disturbedReads.js'
-import { newHeads } from './fanOut.js'
 import { type Contestant, measureHttp, type RunSettings, saturateUrl, startBare } from './httpRun.js'
-import { importScenario, readsWhileImporting } from './importRun.js'
-import { kernel } from './kernel.js'
-import { fewLogs, manyLogs } from './logRun.js'
-import { memory } from './memoryRun.js'
-import { neighbours } from './neighbours.js'
 import { type BenchOptions, helpText, parseOptions } from './options.js'
 import { type Finding, isFailed, type Outcome, type Report } from './outcome.js'
-import { prices } from './prices.js'
 import { readReport, writeReport } from './reportFile.js'
 import {
   httpScenarios,
@@ -35,9 +27,9 @@ import {
   slotsOf,
 } from './scenarios.js'
 import { cores, isPinned, pinLoader, type ServerProcess } from './serverProcess.js'
-import type { RunContext, SpecialScenario } from './specialScenario.js'
+import type { RunContext } from './specialScenario.js'
+import { specialScenarios } from './specialScenarios.js'
 import { publish } from './speedPage.js'
-import { submissions } from './submissionRun.js'
 import { parseTargets, rivalsIn, type Target, verdictOf } from './targets.js'
 import { detailLines, findingLine, footLines, headLine } from './terminalReport.js'
 import { startTidegate, withoutCaches } from './tidegateServer.js'
@@ -46,21 +38,6 @@ import { startTidegate, withoutCaches } from './tidegateServer.js'
 const warmUpSecondsMax = 60
 /** Of a check, whose networks are a tenth of that. */
 const checkWarmUpSecondsMax = 15
-
-const specialScenarios: readonly SpecialScenario[] = [
-  readsUnderProofs,
-  readsWhileImporting,
-  importScenario,
-  memory,
-  newHeads(1_000),
-  newHeads(5_000),
-  submissions,
-  neighbours,
-  prices,
-  kernel,
-  fewLogs,
-  manyLogs,
-]
 
 /** The networks of one run, each made or found at its first use. */
 class Networks {

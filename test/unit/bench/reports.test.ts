@@ -12,6 +12,7 @@ import {
   type Report,
 } from '../../../bench/outcome.js'
 import { httpScenarios } from '../../../bench/scenarios.js'
+import { specialScenarios } from '../../../bench/specialScenarios.js'
 import { picture, withFigures } from '../../../bench/speedPage.js'
 import { findShortfalls, parseTargets, rivalsIn, shortfallTable, verdictOf } from '../../../bench/targets.js'
 import { detailLines, findingLine, headLine } from '../../../bench/terminalReport.js'
@@ -257,15 +258,7 @@ t.test('faulty targets are refused with their place', async (t) => {
 t.test('every target that ships names a scenario', async (t) => {
   const targets = parseTargets(readFileSync(join(packageRoot(), 'bench/targets.json'), 'utf8'))
   const http = httpScenarios({ accounts: 10, largeSlots: 10 }).map(({ name }) => name)
-  const known = new Set([
-    ...http,
-    'import',
-    'memory',
-    'neighbours',
-    'prices',
-    'reads-under-proofs',
-    'reads-while-importing',
-  ])
+  const known = new Set([...http, ...specialScenarios.map(({ name }) => name)])
   t.ok(targets.length > 0)
   for (const { scenario } of targets) t.ok(known.has(scenario), scenario)
 })

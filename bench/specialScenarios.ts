@@ -1,0 +1,26 @@
+/** All scenarios that are more than questions over HTTP, in the order in which they run. */
+import { readsUnderProofs } from './disturbedReads.js'
+import { newHeads } from './fanOut.js'
+import { importScenario, readsWhileImporting } from './importRun.js'
+import { kernel } from './kernel.js'
+import { fewLogs, manyLogs } from './logRun.js'
+import { memory } from './memoryRun.js'
+import { neighbours } from './neighbours.js'
+import { prices } from './prices.js'
+import type { SpecialScenario } from './specialScenario.js'
+import { submissions } from './submissionRun.js'
+
+export const specialScenarios: readonly SpecialScenario[] = [
+  readsUnderProofs,
+  readsWhileImporting,
+  importScenario,
+  memory,
+  newHeads(1_000),
+  newHeads(5_000),
+  submissions,
+  neighbours,
+  prices,
+  kernel,
+  fewLogs,
+  manyLogs,
+]
