@@ -37,7 +37,7 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
 
   npm run bench -- [flags]         everything, in an hour with anvil: a table here, JSON and an HTML page under
                                    bench/results
-  npm run bench:check              a short run beside anvil, in 8 minutes once its networks are made, which takes 7
+  npm run bench:check              a short run beside anvil, in 13 minutes once its networks are made, which takes 7
                                    minutes once; exits 1 where it falls short of bench/targets.json. Rates are
                                    taken by the suite's own loader, latencies by autocannon
 
