@@ -95,6 +95,8 @@ class NodeWire implements Wire {
       connectionsCheckingInterval: Math.max(headMsMax / 10, 100),
       keepAliveTimeout: keepAliveMsMax,
       noDelay: true,
+      // Known from Node.js 24.9 on; others hand over every upgrade, and what is none is read on by #readOn.
+      ...{ shouldUpgradeCallback: isHandshake },
     })
     // Bounded by the head's bytes alone: beyond its own bound Node.js drops headers without a word.
     this.#server.maxHeadersCount = 0

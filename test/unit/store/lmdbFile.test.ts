@@ -43,8 +43,8 @@ t.test('a store whose last page is needed is refused without it', async (t) => {
   t.throws(() => openEnvironment({ path, readOnly: false, mapBytes }), { name: 'OperatorError', message })
 })
 
-t.test('a store that lacks nothing but free pages at its end is opened', async (t) => {
-  const path = join(makeFolder(t), 'store.mdb')
+/** Writes a store whose last pages are free, more or less of them by chance, and takes them away. */
+async function writeCutStore(path: string): Promise<void> {
   let environment = openEnvironment({ path, readOnly: false, mapBytes })
   let table = openTable(environment, 'rows')
   table?.putSync(Uint8Array.of(1), new Uint8Array(100_000).fill(1))
@@ -54,17 +54,34 @@ t.test('a store that lacks nothing but free pages at its end is opened', async (
   await environment.close()
   environment = openEnvironment({ path, readOnly: false, mapBytes })
   table = openTable(environment, 'rows')
-  // What is written next takes the first of the pages that the second row left.
+  // What is written next takes some of the pages that the second row left.
   for (let round = 0; round < 10; round++) table?.putSync(Uint8Array.of(3), Uint8Array.of(round))
   await environment.close()
   const file = readFileSync(path)
   const end = file.lastIndexOf(new Uint8Array(pageBytes).fill(2))
-  t.ok(end > 100_000 && end < file.length - pageBytes, `${end} of ${file.length} bytes are kept`)
+  if (end < 100_000 || end >= file.length - pageBytes)
+    throw new Error(`${end} of ${file.length} bytes are kept`)
   writeFileSync(path, file.subarray(0, end - (end % pageBytes)))
-  const again = openEnvironment({ path, readOnly: true, mapBytes })
-  t.equal(openTable(again, 'rows')?.get(Uint8Array.of(1))?.length, 100_000)
-  t.strictSame(openTable(again, 'rows')?.get(Uint8Array.of(3)), Buffer.of(9))
-  await again.close()
+}
+
+t.test('a store that lacks nothing but free pages at its end is opened', async (t) => {
+  const folder = makeFolder(t)
+  for (let tries = 0; ; tries++) {
+    const path = join(folder, `store-${tries}.mdb`)
+    await writeCutStore(path)
+    let again: ReturnType<typeof openEnvironment>
+    try {
+      again = openEnvironment({ path, readOnly: true, mapBytes })
+    } catch (error) {
+      // A page in use may lie among them.
+      t.match(error, /its end is missing/)
+      if (tries === 50) throw error
+      continue
+    }
+    t.equal(openTable(again, 'rows')?.get(Uint8Array.of(1))?.length, 100_000)
+    t.strictSame(openTable(again, 'rows')?.get(Uint8Array.of(3)), Buffer.of(9))
+    return await again.close()
+  }
 })
 
 t.test('no store is made on a full disk, and none is written there', { skip: withoutSmallDisk }, (t) =>
