@@ -130,9 +130,9 @@ t.test('what nobody can have got may still be replaced, what was sent may not', 
     return { ...plain, resource_bounds: { ...plain.resource_bounds, l2_gas } }
   }
   await sequencer.order({ kind: 'stop' })
-  forward({ url: urls.rpc, timeoutMs: 10_000 })
+  const forwarder = forward({ url: urls.rpc, timeoutMs: 10_000 })
   const first = await submit(priced(100))
-  await reaches(first, 'SENT')
+  await until(() => !forwarder.isAnswered)
   await reaches(first, 'RECEIVED')
   const second = await submit(priced(200))
   t.strictSame(queue.readRow(first)?.rejection, { code: undefined, text: `replaced by ${second}` })

@@ -88,8 +88,9 @@ export function openQueue(
       return queue.submit(transaction, submitter)
     },
     async reaches(hash, state) {
-      await waitFor(`${hash} to be ${state}`, () => queue.readRow(hash)?.state === state)
-      t.equal(queue.readRow(hash)?.state, state)
+      // It may be another one by the time that it is looked at again.
+      const look = () => queue.readRow(hash)?.state === state && state
+      t.equal(await waitFor(`${hash} to be ${state}`, look), state)
     },
     forward({ inFlightMax = 8, unknownAnswersMax = 3, ...options }) {
       const client = createSequencerClient({ form: 'rpc', prefix: 'rollupx', timeoutMs: 5_000, ...options })
