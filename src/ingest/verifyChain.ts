@@ -189,6 +189,9 @@ class Verification {
       return
     }
     for (const kind of ['accounts', 'slots'] as const) {
+      // One that is there twice could stand in the place of another.
+      const keys = new Set(replaced[kind].map(([key]) => mapKey(key)))
+      this.#expect(keys.size === replaced[kind].length, `block ${number}: its undo record names a key twice`)
       for (const [key, value] of replaced[kind]) {
         const before = number === 0 ? undefined : this.#store.readKeyAt(number - 1, key)
         this.#expect(
