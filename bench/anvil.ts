@@ -5,6 +5,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { headerFields } from '../src/chain/blockJson.js'
 import { bytesToHex, padLeft } from '../src/primitives/bytes.js'
 import { decodeAccount } from '../src/state/account.js'
 import { ChainReader } from '../src/store/chainReader.js'
@@ -59,31 +60,6 @@ export async function startAnvil(folder: string, network: BenchNetwork, url: str
   ]
   return startServer([program, ...flags], /^Listening on 127\.0\.0\.1:(\d+)/)
 }
-
-/** Members of a header, in the names that both sides share. */
-const headerMembers = [
-  'parentHash',
-  'sha3Uncles',
-  'miner',
-  'stateRoot',
-  'transactionsRoot',
-  'receiptsRoot',
-  'logsBloom',
-  'difficulty',
-  'number',
-  'gasLimit',
-  'gasUsed',
-  'timestamp',
-  'extraData',
-  'mixHash',
-  'nonce',
-  'baseFeePerGas',
-  'withdrawalsRoot',
-  'blobGasUsed',
-  'excessBlobGas',
-  'parentBeaconBlockRoot',
-  'requestsHash',
-]
 
 async function buildState(network: BenchNetwork, url: string): Promise<{ state: Json; chainId: string }> {
   const store = ChainReader.open({ path: join(network.folder, 'chain.mdb') })
@@ -145,7 +121,7 @@ function readAccounts(store: ChainReader): Json {
 }
 
 function toAnvilBlock(block: Json): Json {
-  const members = headerMembers.filter((name) => block[name] !== undefined).map((name) => [name, block[name]])
+  const members = headerFields.filter((name) => block[name] !== undefined).map((name) => [name, block[name]])
   const transactions = (block.transactions as Json[]).map((transaction) => {
     const { blockHash, blockNumber, transactionIndex, from, ...signed } = transaction
     // Of a transaction with a fee cap, the gas price is what came out of it and no part of the transaction.

@@ -83,17 +83,30 @@ function nextBundle(parent: Bundle, chainId: bigint): Bundle {
     header,
     body: encodeRlp([transactions, [], []]),
     senders: concatBytes(...senderRows),
-    receipts: encodeRlp([]),
-    totalDifficulty: noBytes,
-    accounts: [],
-    slots: [],
-    nodes: [],
-    code: [],
+    ...emptyParts,
   }
 }
 
-/** Writes blocks 1 to `count` into a new store at `path`. */
-export async function writeSyntheticBlocks(path: string, count: number): Promise<void> {
+/** What a chain without state and receipts leaves out of each block. */
+export const emptyParts = {
+  receipts: encodeRlp([]),
+  totalDifficulty: noBytes,
+  accounts: [],
+  slots: [],
+  nodes: [],
+  code: [],
+} as const
+
+/**
+ * Writes blocks 1 to `count` into a new store at `path`, so many in one transaction of it; `next` makes the block
+ * after another.
+ */
+export async function writeSyntheticChain(
+  path: string,
+  count: number,
+  blocksPerCommit: number,
+  next: (parent: Bundle, chainId: bigint) => Bundle,
+): Promise<void> {
   const store = ChainWriter.openForWriting({ path })
   try {
     const { identity, bundle } = parseGenesis(syntheticGenesis)
@@ -104,7 +117,7 @@ export async function writeSyntheticBlocks(path: string, count: number): Promise
       const bundles: Bundle[] = []
       const forkNumber = parent.number
       while (bundles.length < blocksPerCommit && parent.number < count) {
-        parent = nextBundle(parent, chainId)
+        parent = next(parent, chainId)
         bundles.push(parent)
       }
       store.apply(forkNumber, bundles)
@@ -112,4 +125,8 @@ export async function writeSyntheticBlocks(path: string, count: number): Promise
   } finally {
     await store.close()
   }
+}
+
+export function writeSyntheticBlocks(path: string, count: number): Promise<void> {
+  return writeSyntheticChain(path, count, blocksPerCommit, nextBundle)
 }

@@ -5,14 +5,11 @@
  * syntheticBlocks.ts; no state stands behind them.
  */
 import { decodeHeader, encodeHeader } from '../src/chain/header.js'
-import { parseGenesis } from '../src/ingest/genesis.js'
 import { bytesToHex, concatBytes, padLeft, toMinimalBytes } from '../src/primitives/bytes.js'
 import { keccak256 } from '../src/primitives/keccak.js'
 import { encodeRlp } from '../src/primitives/rlp.js'
 import type { Bundle } from '../src/store/bundle.js'
-import { ChainWriter } from '../src/store/chainWriter.js'
-import { noise, transactionBytes } from './syntheticBlocks.js'
-import { syntheticGenesis } from './syntheticState.js'
+import { emptyParts, noise, transactionBytes, writeSyntheticChain } from './syntheticBlocks.js'
 
 /** Raised with every change of what is generated: it is part of the name of a cached network. */
 export const logsVersion = 1
@@ -27,7 +24,6 @@ export const spreadLogs = 10_000
 const pools = 1_000
 const secondsPerBlock = 12
 const gasUsed = 120_000
-const noBytes = new Uint8Array(0)
 
 type Log = readonly [address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array]
 
@@ -114,33 +110,13 @@ function nextBundle(parent: Bundle, chainId: bigint, count: number): Bundle {
     header,
     body: encodeRlp([[transaction], [], []]),
     senders: concatBytes(noise(3, number).subarray(0, 20), keccak256(transaction)),
+    ...emptyParts,
     receipts: encodeRlp([concatBytes(Uint8Array.of(2), receipt)]),
-    totalDifficulty: noBytes,
-    accounts: [],
-    slots: [],
-    nodes: [],
-    code: [],
   }
 }
 
-/** Writes blocks 1 to `count` into a new store at `path`. */
-export async function writeSyntheticLogs(path: string, count: number): Promise<void> {
-  const store = ChainWriter.openForWriting({ path })
-  try {
-    const { identity, bundle } = parseGenesis(syntheticGenesis)
-    store.initialize(identity, bundle)
-    const chainId = BigInt(identity.chainId)
-    let parent = bundle
-    while (parent.number < count) {
-      const bundles: Bundle[] = []
-      const forkNumber = parent.number
-      while (bundles.length < blocksPerCommit && parent.number < count) {
-        parent = nextBundle(parent, chainId, count)
-        bundles.push(parent)
-      }
-      store.apply(forkNumber, bundles)
-    }
-  } finally {
-    await store.close()
-  }
+export function writeSyntheticLogs(path: string, count: number): Promise<void> {
+  return writeSyntheticChain(path, count, blocksPerCommit, (parent, chainId) =>
+    nextBundle(parent, chainId, count),
+  )
 }

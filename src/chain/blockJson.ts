@@ -4,6 +4,7 @@
  */
 import { ascii, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
 import { type RlpItem, rlpBytes, rlpEndAt, rlpLength, rlpList, rlpPayloadAt } from '../primitives/rlp.js'
+import { appendedFields } from './header.js'
 
 /** Members that a pending block has as null (specification, section 3). */
 export interface BlockIdentity {
@@ -14,8 +15,8 @@ export interface BlockIdentity {
   readonly size: number
 }
 
-/** Fields of a header in the order of its RLP: yellow paper 4.4, then what forks appended (header.ts names the EIPs). */
-const fields = [
+/** Fields of a header in the order of its RLP: yellow paper 4.4, then what forks appended. */
+export const headerFields = [
   'parentHash',
   'sha3Uncles',
   'miner',
@@ -31,16 +32,14 @@ const fields = [
   'extraData',
   'mixHash',
   'nonce',
-  'baseFeePerGas',
-  'withdrawalsRoot',
-  'blobGasUsed',
-  'excessBlobGas',
-  'parentBeaconBlockRoot',
-  'requestsHash',
+  ...appendedFields,
 ] as const
-type Field = (typeof fields)[number]
+type Field = (typeof headerFields)[number]
 
-const fieldIndex = Object.fromEntries(fields.map((name, index) => [name, index])) as Record<Field, number>
+const fieldIndex = Object.fromEntries(headerFields.map((name, index) => [name, index])) as Record<
+  Field,
+  number
+>
 const quantities: ReadonlySet<Field> = new Set<Field>([
   ...(['difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp'] as const),
   ...(['baseFeePerGas', 'blobGasUsed', 'excessBlobGas'] as const),
@@ -93,7 +92,7 @@ function membersOf(...of: readonly Field[]): readonly Member[] {
 }
 
 /** Payloads of the header's fields that is written at the moment: where each begins and ends. */
-const bounds = new Int32Array(2 * fields.length)
+const bounds = new Int32Array(2 * headerFields.length)
 let fieldCount = 0
 
 /** Finds the fields of a header that was found well-formed before. */

@@ -54,8 +54,8 @@ export interface Header {
 /** EIP-7685: what a block without requests commits to. */
 export const emptyRequestsHash = toHash32(sha256(new Uint8Array(0)))
 
-/** Fields of a header that each fork appended, in order. */
-const appendedFields = [
+/** Fields of a header that each fork appended, in order; JSON-RPC calls them the same. */
+export const appendedFields = [
   'baseFeePerGas',
   'withdrawalsRoot',
   'blobGasUsed',

@@ -3,7 +3,6 @@
  * Inside the process a felt is text in its one canonical form, so that equal texts are equal integers and a
  * transaction is stored and forwarded without being written anew.
  */
-import { hexToBytes } from '../primitives/bytes.js'
 
 declare const brand: unique symbol
 
@@ -41,11 +40,6 @@ export function decimalToFelt(text: string): Felt | undefined {
 export function toFelt(value: bigint): Felt {
   if (value < 0n || value >= fieldPrime) throw new RangeError(`not a field element: ${value}`)
   return `0x${value.toString(16)}` as Felt
-}
-
-/** 32 big-endian bytes, so that byte order is number order. */
-export function feltToBytes(felt: Felt): Uint8Array {
-  return hexToBytes(felt.slice(2).padStart(64, '0'))
 }
 
 /** The felt of up to 31 ASCII characters, big-endian: a chain id, or a name that enters a hash. Throws RangeError. */

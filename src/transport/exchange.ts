@@ -123,7 +123,7 @@ export class Exchange extends Caller implements BodyReceiver {
     else if (!this.pool.bodyTurns.take(this, chunk.length)) this.#reply.pause()
   }
 
-  goOn(): void {
+  onTurn(): void {
     this.#reply.resume()
   }
 

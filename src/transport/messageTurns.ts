@@ -2,6 +2,7 @@
  * Turns of the event loop, shared by all sockets: a client that sends 600,000 messages at once gets some of them
  * answered, then others are read from and answered, then it goes on.
  */
+import { type Waiter, WaitingLine } from './waitingLine.js'
 
 /** Messages of one socket in one turn, and their bytes: half a millisecond of cached reads. */
 const messagesMax = 32
@@ -9,11 +10,6 @@ const bytesMax = 64 * 1024
 
 /** Sockets that go on in one turn with what waits: some 10 ms where all have much of it. */
 const socketsMax = 16
-
-interface Waiter {
-  /** A turn has begun that is this one's. */
-  onTurn(): void
-}
 
 /** What one socket has had of a turn. */
 export class TurnShare {
@@ -24,13 +20,13 @@ export class TurnShare {
 
 export class MessageTurns {
   #turn = 0
-  #isNextDue = false
-  /** In the order in which they go on. */
-  readonly #waiting = new Set<Waiter>()
+  readonly #line = new WaitingLine(socketsMax, () => {
+    this.#turn++
+  })
 
   /** Whether a socket may take a message of so many bytes now; counts it if so. */
   take(share: TurnShare, bytes: number): boolean {
-    this.#dueNext()
+    this.#line.callTurn()
     if (share.turn !== this.#turn) {
       share.turn = this.#turn
       share.messages = 0
@@ -42,32 +38,12 @@ export class MessageTurns {
     return true
   }
 
-  /** Calls `onTurn` in a later turn. */
-  wait(waiter: Waiter): void {
-    this.#waiting.add(waiter)
-    this.#dueNext()
+  /** The socket goes on in a later turn. */
+  wait(socket: Waiter): void {
+    this.#line.add(socket)
   }
 
-  forget(waiter: Waiter): void {
-    this.#waiting.delete(waiter)
-  }
-
-  #dueNext(): void {
-    if (this.#isNextDue) return
-    this.#isNextDue = true
-    // Comes after sockets have been looked at, and those that it makes due after they have been looked at again.
-    setImmediate(this.#next)
-  }
-
-  readonly #next = (): void => {
-    this.#isNextDue = false
-    this.#turn++
-    let sockets = 0
-    for (const waiter of this.#waiting) {
-      if (sockets++ === socketsMax) break
-      this.#waiting.delete(waiter)
-      waiter.onTurn()
-    }
-    if (this.#waiting.size > 0) this.#dueNext()
+  forget(socket: Waiter): void {
+    this.#line.forget(socket)
   }
 }
