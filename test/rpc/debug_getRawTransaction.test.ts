@@ -1,30 +1,3 @@
-import t from 'tap'
-import { startService } from '../service.js'
-import { blocks, headBlock, hex, sights, unknownHash } from './demoChain.js'
-import { askResults, checkRefusals, countRefusals, hashRefusals } from './questions.js'
+import { checkRawTransactions } from './rawTransactions.js'
 
-const method = 'debug_getRawTransaction'
-const service = await startService()
-t.teardown(() => service.stop())
-
-t.test('every transaction has the bytes of the chain file', async (t) => {
-  const transactions = blocks.flatMap(({ transactions }) => transactions)
-  const answers = await askResults(
-    service,
-    transactions.map(({ hash }) => [method, [hash]]),
-  )
-  t.strictSame(
-    answers,
-    transactions.map(({ bytes }) => hex(bytes)),
-  )
-})
-
-t.test('what is not the hash of a transaction of the chain has none', async (t) => {
-  for (const hash of [unknownHash, sights.genesisHash, headBlock.hash]) {
-    t.strictSame(await service.call(method, [hash]), { jsonrpc: '2.0', id: 1, result: '0x' })
-  }
-})
-
-t.test('wrong parameters are refused', async (t) => {
-  await checkRefusals(t, service, method, [...countRefusals([unknownHash]), ...hashRefusals([])])
-})
+await checkRawTransactions('debug_getRawTransaction')
