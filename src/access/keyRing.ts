@@ -1,13 +1,13 @@
 /**
- * API keys: making, listing and revoking them, and deciding about the key that a request presents. Owns what a key
- * is, the pepper, and the demo key's file; rows live in `store/nodeStore.ts`, and what a refusal looks like on the
- * wire is decided in `transport/`.
+ * API keys: making, listing and revoking them, and checking the key that a request presents. Owns what a key is, the
+ * pepper, and the demo key's file; rows live in `store/nodeStore.ts`, and what a refusal looks like on the wire is
+ * decided in `transport/`.
  *
  * Only HMAC-SHA-256(pepper, text) is stored, so neither a copy of the store nor one of the pepper yields a key. A
- * slow password hash would add nothing, since there are 256 random bits to guess. Comparing digests in variable
- * time is safe: without the pepper no caller can choose the digest of a guess, so the time tells nothing of the
- * key. The cache is asked with the text itself, but through V8's seeded hash, and texts are compared only when
- * their hashes agree.
+ * slow password hash would add nothing, since there are 256 random bits to guess. Comparing digests in variable time
+ * is safe: without the pepper nobody can choose the digest of a guess, so the time tells nothing about a key. The
+ * cache is looked up by the text itself; V8 hashes texts with a random seed and compares them only where the hashes
+ * agree.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -19,7 +19,7 @@ import { createPrivateFile, readPrivateFile, replacePrivateFile } from './privat
 
 /** A key as its operator sees it. */
 export interface KeyRecord {
-  /** 12 hex digits: the first 6 bytes of its digest. */
+  /** 12 hex digits: the first 6 bytes of the key's digest. */
   readonly id: string
   readonly name: string
   readonly createdAtMs: number
@@ -34,7 +34,7 @@ export type KeyCheck =
   | { readonly ok: true; readonly key: KeyRecord; readonly allowance?: KeyAllowance }
   | { readonly ok: false; readonly why: KeyProblem }
 
-/** What a caller gets as the reason; never contains what they presented. */
+/** The reason as the caller is told it; never contains the text that was presented. */
 export const keyProblemTexts: Readonly<Record<KeyProblem, string>> = {
   missing: 'unauthorized: the address ends without an API key',
   malformed: 'unauthorized: this is not an API key; check that it was copied whole',
@@ -48,13 +48,13 @@ export interface KeyRingPaths {
 }
 
 export interface KeyRingOptions {
-  /** Meters the keys; they may spend as much as they like where it is absent. */
+  /** Limits what each key may spend; absent: no limit. */
   readonly meter?: Meter | undefined
-  /** Monotonic. */
+  /** Milliseconds on a clock that never goes back; `performance.now` where absent. */
   readonly clockMs?: () => number
 }
 
-/** A key just made. Nobody can recover `text` later. */
+/** A new key. `text` is stored nowhere and cannot be recovered. */
 export interface NewKey {
   readonly key: KeyRecord
   readonly text: string
@@ -70,7 +70,7 @@ export interface DemoKey {
 export const demoKeyName = 'demo'
 
 /**
- * How long a change by another process may go unseen. Asking the store costs about 3 µs, so at this interval it
+ * Longest time until a change by another process is seen. Asking the store costs about 3 µs, so at this interval it
  * takes 0.001 % of a core, and a revocation still takes effect before its operator has read the confirmation.
  */
 const recheckMsMax = 250
@@ -97,7 +97,7 @@ const refused: Readonly<Record<KeyProblem, KeyCheck>> = {
 }
 
 export class KeyRing {
-  /** Valid keys alone, so that guesses cannot drive them out. */
+  /** Holds valid keys only, so that guesses cannot evict them. */
   readonly #remembered = new LRUCache<string, KeyCheck>({ max: rememberedKeysMax })
   #generation: number
   #checkedAtMs: number
@@ -124,8 +124,8 @@ export class KeyRing {
   }
 
   /**
-   * Opens the keys of a store, making the pepper on first use. Throws OperatorError where the pepper is missing
-   * although keys exist, readable by others, damaged, or not the one the keys were made with.
+   * Opens the keys of a store and makes the pepper on first use. Throws OperatorError where the pepper is missing
+   * although keys exist, can be read by other users, is damaged, or is not the one the keys were made with.
    */
   static open(store: NodeStore, paths: KeyRingPaths, options: KeyRingOptions = {}): KeyRing {
     const { meter, clockMs = () => performance.now() } = options
@@ -133,8 +133,8 @@ export class KeyRing {
   }
 
   /**
-   * Decides about the key of a request. Synchronous; about 0.1 µs for a key seen before. The clock is read in user
-   * space, so neither a timer nor a system call is spent on noticing changes by other processes.
+   * Whether a request with this key is accepted. Synchronous; about 0.1 µs for a key seen before. Changes by other
+   * processes are noticed here, by reading the clock, which needs neither a timer nor a system call.
    */
   authorize(presented: string): KeyCheck {
     const nowMs = this.#clockMs()
@@ -142,14 +142,14 @@ export class KeyRing {
     return this.#remembered.get(presented) ?? this.#lookUp(presented)
   }
 
-  /** Counts changes of keys by whatever process, as far as they have been seen. */
+  /** Number of changes to keys seen so far, by this process and others. */
   get seenGeneration(): number {
     return this.#generation
   }
 
   /**
-   * Ids of the keys that were changed after a generation, undefined where that is not known; and the newest one, of
-   * which {@link authorize} knows from here on.
+   * Ids of the keys that were changed after generation `since` (undefined where the store no longer knows), and the
+   * newest generation, which {@link authorize} follows from this call on.
    */
   readChanges(since: number): { readonly generation: number; readonly ids: readonly string[] | undefined } {
     this.#recheck(this.#clockMs())
@@ -168,9 +168,9 @@ export class KeyRing {
   }
 
   /**
-   * The key for a newcomer's first request: made when no key was ever made here, undefined otherwise. With
-   * `keepText`, meant for the embedded demo network whose data is public anyway, its text is kept in a private file,
-   * and later calls return it as long as the key is valid and the file is there.
+   * The key for a newcomer's first request. Made if this store never had a key; otherwise undefined. With `keepText`,
+   * meant for the embedded demo network whose data is public anyway, its text is kept in a private file, and later
+   * calls return it as long as the key is valid and the file is there.
    */
   ensureDemoKey({ keepText }: { readonly keepText: boolean }): DemoKey | undefined {
     if (keepText) {
@@ -196,7 +196,7 @@ export class KeyRing {
 
   #recheck(nowMs: number): void {
     const { generation, ids } = this.#changesAfter(this.#generation)
-    // Who was not changed stays remembered: with 10,000 keys in use, to find all out again takes 0.1 s.
+    // Keys that did not change stay remembered: looking 10,000 of them up again takes 0.1 s.
     if (ids === undefined) this.#remembered.clear()
     else if (ids.length > 0) this.#forget(new Set(ids))
     this.#generation = generation
@@ -242,9 +242,9 @@ export function listKeys(store: NodeStore): KeyRecord[] {
 }
 
 /**
- * Revokes a key for good; on disk when this returns, and in force in every process within {@link recheckMsMax}.
- * Needs no pepper. Returns the key as it was: one with `revokedAtMs` had been revoked before. Throws UsageError for
- * what is not an id, OperatorError for an id that no key has.
+ * Revokes a key for good; on disk when this returns, and in force in every process within {@link recheckMsMax}. Needs
+ * no pepper. Returns the key as it was: with `revokedAtMs` if it had been revoked already. Throws UsageError where
+ * `id` is not 12 hex digits, OperatorError where no key has it.
  */
 export function revokeKey(store: NodeStore, id: string): KeyRecord {
   if (!idPattern.test(id)) {
@@ -255,7 +255,7 @@ export function revokeKey(store: NodeStore, id: string): KeyRecord {
   return rowToRecord(row)
 }
 
-/** A key's name, in Unicode's composed form. Throws UsageError. */
+/** A key's name in Unicode's composed form (NFC). Throws UsageError for one that {@link namePattern} forbids. */
 function parseName(name: string): string {
   const composed = name.normalize('NFC')
   if (namePattern.test(composed)) return composed

@@ -5,9 +5,9 @@
  *   tg_ 0uVvqMY0HcPzKxDqWNgjiE6ZbTHmhVk1pXUsRrW2fQe 1pQw9A
  *       256 random bits                             checksum
  *
- * Letters and digits only, so that a key stands in a path without escapes and a double click selects all of it.
- * The prefix lets scanners of leaked secrets find it. The checksum is no secret: it tells a mistyped or cut key
- * from an unknown one without a look into the store, and finds every fault within 32 neighbouring bits.
+ * Letters, digits and `_` only, so that a key needs no escapes in a path and a double click selects all of it. The
+ * prefix lets scanners of leaked secrets find it. The checksum is no secret: it tells a mistyped or cut key from an
+ * unknown one without reading the store, and detects every change within 32 neighbouring bits.
  */
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -38,7 +38,7 @@ export function isKeyText(text: string): boolean {
   return text.endsWith(checksum(start))
 }
 
-/** `text` with everything that looks like a key cut to its prefix, for logs and error messages. */
+/** `text` with everything that looks like a key cut down to its prefix, for logs and error messages. */
 export function redactKeys(text: string): string {
   return text.replace(shapeAnywhere, `${prefix}…`)
 }

@@ -1,17 +1,17 @@
 /**
- * What every API key may spend: a bucket of compute units for each, filled at a steady rate. Owns the buckets and
- * whose they are; what a call costs is decided in `rpc`.
+ * What every API key may spend: a token bucket of compute units for each, filled at a steady rate. Owns the buckets
+ * and which key each belongs to; what a call costs is decided in `rpc`.
  *
- * All state lies in one table of integers, which threads that answer for the same keys may share: whoever opens a
- * meter over the same memory spends from the same buckets. A bucket is one integer: the moment at which it will be
- * full again, on a clock that ticks once for every unit the rate gives (the generic cell rate algorithm of ITU-T
- * I.371, which equals a token bucket). So nothing has to be filled up, a charge is one compare-and-exchange, and a
- * bucket that is full again is no state at all: its place goes to whichever key needs one.
+ * All state lies in one table of integers, which several threads may share: meters opened over the same memory spend
+ * from the same buckets. A bucket is one integer: the time at which it will be full again, in ticks of which one
+ * passes for each unit that flows in (the generic cell rate algorithm of ITU-T I.371, equivalent to a token bucket).
+ * So no timer fills buckets, a charge is one compare-and-exchange, and a full bucket needs no state: its place is
+ * given to another key.
  */
 
 export interface MeterRates {
   readonly unitsPerSecond: number
-  /** What may be spent at once: the size of a bucket. At most {@link burstMax}. */
+  /** Units that may be spent at once: the size of a bucket. At most {@link burstMax}. */
   readonly unitsBurst: number
 }
 
@@ -19,48 +19,48 @@ export interface MeterRates {
 export interface KeyAllowance {
   readonly unitsPerSecond: number
   /**
-   * Takes `units`, at most a whole bucket, and returns 0; or takes nothing and returns after how many milliseconds
-   * they will be there if nothing else is spent.
+   * Takes `units`, at most a whole bucket, and returns 0. Where the bucket holds fewer, takes nothing and returns the
+   * milliseconds until it will hold them if nothing else is spent.
    */
   charge(units: number): number
   /**
-   * Takes `units`, whatever is left. The bucket may go below empty by what flows into it in {@link debtSecondsMax};
-   * more is forgiven.
+   * Takes `units` even where the bucket holds fewer, which leaves a debt. A debt is at most what flows in within
+   * {@link debtSecondsMax}; the rest is forgiven.
    */
   owe(units: number): void
 }
 
 /**
- * Buckets that are not full at the same time: more than keys are remembered. Beyond, the fullest bucket near a
- * newcomer's place is forgotten, and its key begins with a full one.
+ * Buckets that can be other than full at the same time: more than the key ring remembers keys. With more, a new key
+ * takes the place of the fullest bucket near its own, whose key begins with a full bucket again.
  */
 const places = 16_384
 
-/** Places looked at for a bucket, from the one that follows from its key on. */
+/** Places searched for a key's bucket, beginning at the place that its id gives. */
 const probesMax = 16
 
 /**
- * Ticks after which the clock begins a new era. Moments are 32 bits of the clock, so what is older than two eras
- * would seem to lie ahead; see {@link Meter.#beginEra}.
+ * Ticks after which the clock begins a new era. The table holds the low 32 bits of times, so a time more than two
+ * eras old would read as one in the future; see {@link Meter.#beginEra}.
  */
 const eraTicks = 2 ** 30
 
 /**
- * How long a debt delays the next call at most. A minute is what users of hosted services know as the window of their
- * limits, and longer than any request: a call that takes all of its time is paid for where a key may spend a tenth of
- * a core, and where it may spend less, such calls come once a minute.
+ * Longest delay that a debt can cause. Hosted services count their limits per minute too, and no request lasts as
+ * long: a key that may spend a tenth of a core pays in full for a call that runs to its deadline, and a key that may
+ * spend less can make one such call a minute.
  */
 export const debtSecondsMax = 60
 
-/** The most that flows into a bucket. */
+/** The highest rate. */
 export const unitsPerSecondMax = 1_000_000
 
-/** The largest bucket. It and the largest debt are less than an era, so what was spent in one is there in the next but one. */
+/** The largest bucket, in units. Bucket and debt are each less than an era, so two eras later any bucket is full. */
 export const burstMax = 1_000_000_000
 
 /**
  * The table: cell 0 → number of the era; cells 2 + 2 × place and 3 + 2 × place → mark of the key whose bucket it is
- * (0 for nobody's), and the moment at which the bucket is full, 32 bits of ticks.
+ * (0 where no key has it), and the low 32 bits of the tick at which the bucket is full.
  */
 const eraCell = 0
 const placesCell = 2
@@ -79,7 +79,10 @@ export class Meter {
   readonly #burst: number
   readonly #clockMs: () => number
 
-  /** `memory` has {@link meterBytes} bytes, zero at first, and one set of rates. `clockMs` must not go back. */
+  /**
+   * `memory` has {@link meterBytes} bytes, all zero for a new table; meters that share it have the same rates.
+   * `clockMs` never goes back. Throws RangeError for rates above {@link unitsPerSecondMax} and {@link burstMax}.
+   */
   constructor(
     { unitsPerSecond, unitsBurst }: MeterRates,
     memory: ArrayBufferLike = new ArrayBuffer(meterBytes),
@@ -96,12 +99,12 @@ export class Meter {
   }
 
   /**
-   * The allowance of the key with this id, 12 hex digits of its digest. It holds no state, so any number may be made
-   * and dropped.
+   * The allowance of the key with this id (12 hex digits). It holds no state itself, so any number may be made and
+   * dropped.
    */
   allowanceOf(keyId: string): KeyAllowance {
     const home = Number.parseInt(keyId.slice(0, 4), 16) % places
-    // Odd, so that it is never nobody's. 45 of the id's 48 bits tell keys apart.
+    // Odd, because 0 marks a free place. 45 of the id's 48 bits tell keys apart.
     const mark = Number.parseInt(keyId.slice(4), 16) | 1
     return {
       unitsPerSecond: this.#unitsPerSecond,
@@ -140,7 +143,7 @@ export class Meter {
     }
   }
 
-  /** The time in ticks, of which the table holds 32 bits. */
+  /** The time in ticks, all bits of it. */
   #ticksAt(nowMs: number): number {
     const ticks = Math.floor((nowMs * this.#unitsPerSecond) / 1000)
     const era = Math.floor(ticks / eraTicks)
@@ -149,9 +152,9 @@ export class Meter {
   }
 
   /**
-   * The cell of a key's mark. A key that has no place gets the nearest one that is nobody's or whose bucket is full,
-   * or else the fullest. Two threads that move in at the same instant may give a key two places, or charge one key
-   * for the other, once: that is all that can come of it.
+   * The cell of a key's mark. A key without a place gets the nearest one that is free or whose bucket is full, or
+   * else that of the fullest bucket. Two threads that do this at the same instant may give one key two places, or
+   * charge one key once for the other; nothing worse can happen.
    */
   #find(home: number, mark: number, now: number): number {
     const cells = this.#cells
@@ -169,7 +172,7 @@ export class Meter {
           bestMark = found
           least = spent
         }
-        // Places are never given back, so nothing of this key lies behind one that nobody ever had.
+        // Places are never freed, so a key's place cannot lie behind one that was never taken.
         if (found === 0) break
       }
       if (Atomics.compareExchange(cells, best, bestMark, mark) === bestMark) {
@@ -180,8 +183,8 @@ export class Meter {
   }
 
   /**
-   * Brings moments that are past up to `now`, before they are so old that they seem to lie ahead. Where an era was
-   * left out, all are past.
+   * Sets times that have passed to `now`, before they are so old that they read as the future. Where a whole era was
+   * skipped, all times have passed.
    */
   #beginEra(era: number, now: number): void {
     const cells = this.#cells

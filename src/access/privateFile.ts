@@ -1,6 +1,6 @@
 /**
- * Small secret files: they appear whole or not at all, survive a power loss once written, and are refused when
- * other users of the machine can read them.
+ * Small secret files: written whole or not at all, on disk once written, and refused where other users of the machine
+ * can read them.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -32,7 +32,7 @@ export function readPrivateFile(path: string): Buffer | undefined {
     )
   }
   try {
-    // The open file is examined, not the path, so that it cannot be exchanged in between.
+    // The open file is examined, not the path, so that nobody can replace the file in between.
     const mode = fstatSync(file).mode & 0o777
     if ((mode & otherUsers) !== 0) {
       throw new OperatorError(
@@ -52,7 +52,7 @@ export function readPrivateFile(path: string): Buffer | undefined {
 export function createPrivateFile(path: string, bytes: Uint8Array): boolean {
   return placePrivateFile(path, bytes, (temporary) => {
     try {
-      // A link, unlike a rename, never replaces what stands there.
+      // A link, unlike a rename, never replaces an existing file.
       linkSync(temporary, path)
       return true
     } catch (error) {
@@ -62,7 +62,7 @@ export function createPrivateFile(path: string, bytes: Uint8Array): boolean {
   })
 }
 
-/** Writes a private file in place of whatever stood there. On disk when this returns. */
+/** Writes a private file and replaces one that exists. On disk when this returns. */
 export function replacePrivateFile(path: string, bytes: Uint8Array): void {
   placePrivateFile(path, bytes, (temporary) => renameSync(temporary, path))
 }

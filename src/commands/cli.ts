@@ -1,7 +1,7 @@
 /**
- * The command line: which commands there are, finding the one that was meant, and turning failures into one
- * sentence and an exit status. Owns the list; the work is in the handlers, which are loaded only when they run, so
- * that `keys list` does not wait for an EVM.
+ * The command line: the list of commands, finding the one that was typed, and turning failures into one sentence and
+ * an exit status. The work is in the handlers, which are loaded only when they run, so that `keys list` does not wait
+ * for the EVM to load.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -266,7 +266,7 @@ async function dispatch(words: readonly string[], io: Io): Promise<number> {
     io.out(readVersion())
     return 0
   }
-  // Words after "--" are arguments, even one that reads "--help".
+  // Words after "--" are arguments, even the word "--help".
   const end = words.indexOf('--')
   const flags = end === -1 ? words : words.slice(0, end)
   if (flags.includes('--help') || flags.includes('-h')) {
@@ -283,7 +283,7 @@ async function dispatch(words: readonly string[], io: Io): Promise<number> {
   return command.start(words.slice(command.name.split(' ').length), io)
 }
 
-/** The words that name a command: one, or two where the first is a group. */
+/** The words that name a command: one, or two where the first names a group. */
 function wordsOfName(words: readonly string[]): string[] {
   const name = words.slice(0, groups.has(words[0] ?? '') ? 2 : 1)
   return name.filter((word) => !word.startsWith('-'))

@@ -1,30 +1,30 @@
 /**
- * Commands as values: what a command is called, which flags it takes, and how the words after its name become
- * typed values. Owns parsing and its faults; `cli.ts` lists the commands, `help.ts` lays out their help.
+ * Commands as values: a command's name, its flags, and how the words after its name become typed values. Owns parsing
+ * and its error messages; `cli.ts` lists the commands, `help.ts` lays out their help.
  */
 import { parseArgs } from 'node:util'
 import { UsageError } from '../primitives/faults.js'
 import { nearest } from '../primitives/nearest.js'
 
-/** Where a command writes. Each call is whole lines, without the last line's end. */
+/** Where a command writes. Each call writes whole lines; the last line break is left out of `text`. */
 export interface Io {
   /** Results, on standard output. */
   readonly out: (text: string) => void
-  /** Everything said about them, on standard error. */
+  /** Messages, on standard error. */
   readonly err: (text: string) => void
 }
 
 /** One flag, named after its key in {@link CommandSpec.flags}: `logLevel` is written `--log-level`. */
 export interface Flag<V> {
-  /** Stands for the value in help; undefined for a switch. */
+  /** Stands for the value in the help text; undefined for a switch. */
   readonly placeholder: string | undefined
   readonly summary: string
-  /** As help shows it. */
+  /** The default as the help text shows it. */
   readonly shownDefault: string | undefined
   readonly isRequired: boolean
-  /** The value of what was written; undefined where it is not one. */
+  /** The typed value; undefined where `text` is not valid. */
   readonly parse: (text: string) => V | undefined
-  /** What `parse` accepts, for its fault. */
+  /** What `parse` accepts, for the error message. */
   readonly expected: string
 }
 
@@ -89,13 +89,13 @@ export function switchFlag(summary: string): Flag<true> {
 // biome-ignore lint/suspicious/noExplicitAny: the value type of a flag is known where its command is declared.
 type Flags = Readonly<Record<string, Flag<any>>>
 
-/** What was given, under the names of {@link CommandSpec.flags}. */
+/** The flags that were given, under their names in {@link CommandSpec.flags}. */
 export type FlagValues<F extends Flags> = {
   readonly [K in keyof F]?: F[K] extends Flag<infer V> ? V | undefined : never
 }
 
 interface Positionals {
-  /** Stands for them in help. */
+  /** Stands for the arguments in the help text. */
   readonly placeholder: string
   readonly summary: string
   readonly min: number
@@ -106,17 +106,17 @@ export interface CommandSpec<F extends Flags> {
   /** As typed after `tidegate`, one or two words. */
   readonly name: string
   readonly summary: string
-  /** Paragraphs of help. */
+  /** Paragraphs of the help text. */
   readonly description: readonly string[]
   readonly flags: F
   readonly positionals?: Positionals
-  /** Command lines with what each does. */
+  /** Command lines, each with what it does. */
   readonly examples: readonly (readonly [line: string, why: string])[]
-  /** Does the work; its result is the exit status. Flags that help marks as required are there. */
+  /** Does the work; resolves to the exit status. Flags with `isRequired` are always present. */
   readonly run: (flags: FlagValues<F>, positionals: readonly string[], io: Io) => Promise<number>
 }
 
-/** A command whose flag types are settled. */
+/** A command without its flag types, as the list of commands holds it. */
 export interface Command {
   readonly name: string
   readonly summary: string
@@ -124,7 +124,7 @@ export interface Command {
   readonly flags: Flags
   readonly positionals?: Positionals
   readonly examples: readonly (readonly [line: string, why: string])[]
-  /** Parses the words after the name and runs. Throws UsageError. */
+  /** Parses the words after the name and runs the command. Throws UsageError where they are not valid. */
   readonly start: (words: readonly string[], io: Io) => Promise<number>
 }
 
@@ -142,7 +142,7 @@ export function flagToWord(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
-/** The command line of a command in short, as in the first line of its help. */
+/** The usage line of a command, the first line of its help text. */
 export function usageOf(command: Pick<Command, 'name' | 'flags' | 'positionals'>): string {
   const required = Object.entries(command.flags)
     .filter(([, flag]) => flag.isRequired)
@@ -163,7 +163,7 @@ function parseWords(command: Omit<CommandSpec<Flags>, 'run'>, words: readonly st
   const flagOfWord = new Map(
     Object.entries(command.flags).map(([name, flag]) => [flagToWord(name), { name, flag }]),
   )
-  // The parser is not strict: its own messages neither suggest nor say what to do.
+  // `strict` is off because the messages below suggest the flag that was probably meant; parseArgs' own do not.
   const { tokens } = parseArgs({
     args: [...words],
     strict: false,
@@ -188,7 +188,8 @@ function parseWords(command: Omit<CommandSpec<Flags>, 'run'>, words: readonly st
       throw new UsageError(`unknown flag ${token.rawName} for ${command.name}; ${hint}`)
     }
     if (known.name in values) throw new UsageError(`${token.rawName} stands twice; give it once`)
-    // A value that begins with a hyphen is a flag whose predecessor lacks its value, unless tied to it by "=".
+    // A word that begins with a hyphen is the next flag, and the one before it lacks its value, unless "=" joins
+    // them.
     const isNextFlag = !token.inlineValue && token.value !== undefined && /^-./.test(token.value)
     values[known.name] = parseValue(token.rawName, known.flag, isNextFlag ? undefined : token.value)
   }

@@ -1,7 +1,7 @@
-/** Help texts, laid out from the declarations of the commands, so that neither can fall behind the other. */
+/** Help texts, made from the declarations of the commands, so that both always agree. */
 import { type Command, flagToWord, usageOf } from './commandLine.js'
 
-/** Fits a terminal of the usual width. */
+/** Width of help texts, in characters. */
 const columns = 90
 
 /** What `tidegate help` shows. */
@@ -58,7 +58,7 @@ export function buildCommandHelp(command: Command): string {
   ].join('\n')
 }
 
-/** Two columns, the second wrapped under itself. */
+/** Two columns; long lines of the second are wrapped within that column. */
 function layOut(rows: readonly (readonly [left: string, right: string])[]): string[] {
   const width = Math.max(...rows.map(([left]) => left.length))
   return rows.flatMap(([left, right]) =>

@@ -7,7 +7,7 @@ import type { Io } from './commandLine.js'
 import { createProgressView, progressLine, summaryText } from './importProgress.js'
 import { onInterrupt } from './interrupt.js'
 
-/** Imports; resolves to the exit status: 1 where it was interrupted before the files ended. */
+/** Imports chain files; resolves to the exit status: 1 where it was interrupted before the files ended. */
 export async function importChain(config: ImportConfig, io: Io): Promise<number> {
   const { network } = config
   if (network.genesisPath === undefined && !existsSync(network.storePath)) {

@@ -1,13 +1,13 @@
 import type { IngestProgress } from '../ingest/messages.js'
 
-/** Time between JSON lines: often enough to see that it lives, rare enough for a log that is kept. */
+/** Time between JSON lines: often enough to show that the import goes on, rare enough for a log file. */
 const lineMs = 3000
 const barWidth = 24
 
 /** Shows how an import goes: a bar that redraws itself on a terminal, JSON lines elsewhere. */
 export interface ProgressView {
   update(progress: IngestProgress): void
-  /** Takes the bar away, so that what follows stands on a line of its own. */
+  /** Removes the bar, so that later output begins on an empty line. */
   clear(): void
 }
 
@@ -56,7 +56,7 @@ export function progressLine(network: string, progress: IngestProgress): string 
   })
 }
 
-/** The bar as one line: how much of the files, where it is, blocks/s, Mgas/s and the time left. */
+/** The bar as one line: share of the files read, block number, blocks/s, Mgas/s and the time left. */
 export function barText(network: string, progress: IngestProgress): string {
   const { done, blocksPerSecond, mgasPerSecond, leftMs } = rates(progress)
   const filled = Math.round(done * barWidth)
@@ -88,7 +88,7 @@ function rates({ executed, known, side, gas, bytesRead, bytesTotal, elapsedMs }:
     done,
     blocksPerSecond: (executed + known + side) / seconds,
     mgasPerSecond: gas / 1e6 / seconds,
-    // The files are read ahead in large pieces, so nothing can be estimated before a few of them.
+    // Undefined before the first bytes are read and after the last.
     leftMs: done > 0 && done < 1 ? (elapsedMs * (1 - done)) / done : undefined,
   }
 }

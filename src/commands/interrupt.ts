@@ -1,7 +1,7 @@
 /**
  * Calls `stop` at the first Ctrl-C or SIGTERM. A second one ends the process at once, by that signal: `process.exit`
- * would end every thread in order first, and aborts where one is still loading its modules. Returns a function that
- * lets go.
+ * would first end every thread in order, and aborts where one is still loading its modules. Returns a function that
+ * stops listening for signals.
  */
 export function onInterrupt(stop: () => void): () => void {
   let asked = false

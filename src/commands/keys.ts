@@ -11,7 +11,7 @@ import { OperatorError } from '../primitives/faults.js'
 import { NodeStore } from '../store/nodeStore.js'
 import type { Io } from './commandLine.js'
 
-/** Makes a key. Its text alone goes to standard output, so that a script can take it from there. */
+/** Makes a key. Only its text goes to standard output, so that a script can read it there. */
 export async function createKey(config: DataConfig, name: string, io: Io): Promise<number> {
   return withStore(config, false, (store) => {
     const { key, text } = KeyRing.open(store, config.node).createKey(name)
@@ -81,7 +81,7 @@ function buildTable(keys: readonly KeyRecord[]): string {
   return table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')).join('\n')
 }
 
-/** To the second, in UTC. */
+/** UTC, without fractions of a second. */
 function formatTime(timeMs: number): string {
   return `${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')}Z`
 }

@@ -4,16 +4,19 @@ import { type ChainFeed, RelayedFeed, type SourceProgress, upToDate } from '../e
 import { startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress } from '../ingest/messages.js'
 
-/** The running source of one network: its ingest thread, and what every edge is sent of it. */
+/** The running source of one network: its ingest thread, and the news of it that every edge gets. */
 export interface NetworkSource extends ChainFeed {
   readonly name: string
-  /** Settles once the network's store can be opened. Rejects like {@link ingested}. */
+  /** Resolves once the network's store can be opened. Rejects as {@link ingested} does. */
   readonly opened: Promise<void>
-  /** Settles when the source has delivered all it has; rejects where it failed. */
+  /** Resolves when the source has delivered all its blocks; rejects where it failed. */
   readonly ingested: Promise<void>
-  /** Settles when the network is as callers expect it: with {@link ingested}, or once a replay keeps its pace. */
+  /**
+   * Resolves when the network is up to date: with {@link ingested}, or once a replay has reached the blocks that it
+   * plays at intervals.
+   */
   readonly caughtUp: Promise<void>
-  /** Stops the source after the block in hand; resolves when it has. */
+  /** Stops the source after the block it is working on; resolves when it has stopped. */
   close(): Promise<void>
 }
 
@@ -49,7 +52,7 @@ export function startSource(
     feed.publish({ syncing, hasFailed: true })
     throw error
   })
-  // Reported by whoever waits for them; until then they must not count as unhandled.
+  // Whoever waits for these promises handles a rejection; until then Node must not count it as unhandled.
   caughtUp.catch(() => undefined)
   ingested.catch(() => undefined)
   return {

@@ -1,4 +1,7 @@
-/** One served rollup network: its queue, its forwarder where it has a sequencer, and the sweeping of what is old. */
+/**
+ * One served rollup network: its queue, its forwarder if it has a sequencer, and the timer that removes old
+ * submissions.
+ */
 import type { RollupConfig } from '../config/config.js'
 import { chainIdOf, type EdgeRollup, rollupNetworkOf } from '../edge/edgeRollup.js'
 import type { NetworkJobs } from '../pool/jobs.js'
@@ -9,12 +12,15 @@ import { SubmissionQueue } from '../rollup/submissionQueue.js'
 import type { NodeStore } from '../store/nodeStore.js'
 import { lockForWriting } from '../store/writerLock.js'
 
-/** How often the queue is swept: often enough for the shortest age that may be configured, and 10 µs each. */
+/**
+ * Time between two removals of old submissions: short enough for the shortest age that may be configured; each takes
+ * 10 µs.
+ */
 const sweepMs = 1_000
 
 export interface OpenRollup extends EdgeRollup {
   readonly queue: SubmissionQueue
-  /** Ends deliveries under way; what waits stays on disk. */
+  /** Ends deliveries under way; waiting submissions stay on disk. */
   close(): Promise<void>
 }
 

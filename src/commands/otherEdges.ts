@@ -17,19 +17,22 @@ import type { NetworkSource } from './networkSource.js'
 import type { OpenRollup } from './openRollup.js'
 import { clientVersion } from './version.js'
 
-/** What all edges listen on and count together; see {@link EdgeData}. */
+/** The port and the counters that all edges share; see {@link EdgeData}. */
 type Shared = Pick<EdgeData, 'port' | 'totals'>
 
-/** What there is once in the process, whatever the number of edges. */
+/** What exists once per process, whatever the number of edges. */
 interface ProcessServices {
   readonly pool: Pool<Jobs>
   readonly sources: readonly NetworkSource[]
   readonly rollups: readonly OpenRollup[]
-  /** Of the main thread's edge, which keeps their filters. */
+  /** Networks of the main thread's edge, which holds their polled filters. */
   readonly networks: readonly OpenNetwork[]
 }
 
-/** Undefined for an edge that is alone. Throws UsageError where there can only be one, OperatorError where the port is taken. */
+/**
+ * What several edges share; undefined where there is one. Throws UsageError where the platform allows only one,
+ * OperatorError where the port is taken.
+ */
 export async function shareBetweenEdges(config: Config, transport: Transport): Promise<Shared | undefined> {
   const { edges } = config
   if (edges === 1) return undefined
@@ -44,7 +47,7 @@ export async function shareBetweenEdges(config: Config, transport: Transport): P
   }
 }
 
-/** Starts the edges beside the main thread's, and connects them with what there is once. */
+/** Starts the edges other than the main thread's, and connects them with what exists once per process. */
 export function startOtherEdges(
   config: Config,
   shared: Shared & Pick<EdgeData, 'transport' | 'meter'>,

@@ -1,6 +1,6 @@
 /**
- * `tidegate serve`: builds what there is once in a process, and the edges; answers until it is interrupted, and closes
- * all in order.
+ * `tidegate serve`: opens what exists once per process (keys, pool, sources, rollups) and the edges, answers until it
+ * is interrupted, and closes everything in order.
  */
 import pino, { type Logger } from 'pino'
 import { KeyRing } from '../access/keyRing.js'
@@ -28,13 +28,13 @@ import { shareBetweenEdges, startOtherEdges } from './otherEdges.js'
 import { clientVersion } from './version.js'
 import { type DemoAccess, welcomeLines } from './welcome.js'
 
-/** How long jobs may go on when the edges are closed; whoever waited for them is gone by then. */
+/** How long jobs may continue after the edges are closed; nobody waits for their results then. */
 const poolCloseMsMax = 1_000
 
 /** Serves; resolves to the exit status once stopped. */
 export async function serve(config: Config, io: Io): Promise<number> {
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
-  // First of all, because a fault in these files is the operator's and nothing has been started yet.
+  // First, so that a mistake in these files is reported before anything has been started.
   const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
   const { transport, notice } = await chooseTransport(config.transport)
   const halted = defer<number>()
@@ -51,8 +51,8 @@ export async function serve(config: Config, io: Io): Promise<number> {
   const rollups: OpenRollup[] = []
   let edge: Edge | undefined
   let others: EdgeThreads | undefined
-  // What nothing has contained leaves behind what nobody knows. The server goes first: uWebSockets.js aborts a process
-  // that ends amid its callbacks.
+  // After an exception that nothing caught, the state of the process is unknown, so it ends. The server is abandoned
+  // first: uWebSockets.js aborts a process that exits within one of its callbacks.
   const onDefect = (error: unknown) => {
     const stack = redactKeys(error instanceof Error ? (error.stack ?? '') : String(error))
     log.fatal({ stack }, 'a defect that nothing contains; ending, to be started anew')
@@ -101,7 +101,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
     )
     const { networks } = edge
     void embeddedCaughtUp(config, sources).then(() => {
-      // A source ends when the server stops, too; what it would say then is no longer true.
+      // A source also ends when the server stops, and then there is nobody to welcome.
       if (isStopping) return
       for (const line of welcomeLines(config, { networks, rollups }, port, access.demo)) io.out(line)
     })
@@ -116,7 +116,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
     await Promise.all(rollups.map((rollup) => rollup.close()))
     await pool.close(poolCloseMsMax)
     await Promise.all(sources.map((source) => source.close()))
-    // A store that is broken is not closed.
+    // A broken store is left open, because it cannot be closed; see {@link StoreError}.
     if (!isBroken) {
       await edge?.close()
       await access.store.close()
@@ -175,7 +175,7 @@ function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Job
 interface Access {
   readonly store: NodeStore
   readonly ring: KeyRing
-  /** Undefined, as its memory, where nothing is counted. */
+  /** Undefined, like `meterMemory`, where keys have no limit. */
   readonly meter: Meter | undefined
   readonly meterMemory: SharedArrayBuffer | undefined
   readonly demo: DemoAccess
@@ -195,9 +195,9 @@ function openAccess(config: Config, onFailure: (failure: StoreError) => void): A
   return { ...shared, demo: key === undefined ? { kind: 'unknown' } : { kind: 'key', ...key } }
 }
 
-/** Resolves once the embedded network has something to answer. */
+/** Resolves once the embedded network has blocks to show. */
 async function embeddedCaughtUp(config: Config, sources: readonly NetworkSource[]): Promise<void> {
-  // A source that failed has been logged; what is stored is served.
+  // A source that failed has been logged already; the blocks in its store are served.
   await Promise.all(
     sources
       .filter(({ name }) => config.networks.find((network) => network.name === name)?.isEmbedded)

@@ -1,4 +1,4 @@
-/** `tidegate slot`: slots of mapping entries, computed without any data. */
+/** `tidegate slot`: storage slots of mapping entries, computed without a store. */
 import { bytesToHex, hexToBytes } from '../primitives/bytes.js'
 import { UsageError } from '../primitives/faults.js'
 import { encodeKey, KeyError, type KeyType, keyTypesExpected, parseKeyType } from '../state/mappingKeys.js'
@@ -53,10 +53,10 @@ function parseType(name: string): KeyType {
   )
 }
 
-/** `position` counts the keys of the command line from 1. */
+/** `position` is the key's place on the command line, from 1. */
 function encode(type: KeyType | undefined, key: string, position: number): Uint8Array {
   try {
-    // On a command line digits alone are a decimal number; as JSON they could as well be hex.
+    // A key of digits only is a decimal number here; in a JSON string it could also be meant as hex.
     if (type === undefined && /^[0-9]+$/.test(key)) {
       return encodeKey({ kind: 'integer', isSigned: false, bits: 256 }, key)
     }

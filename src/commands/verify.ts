@@ -1,6 +1,6 @@
 /**
- * `tidegate verify`: checks a network's store against its own hashes. The check runs in a child process, because
- * LMDB ends its process without a word on some damaged files; then the parent is there to say so.
+ * `tidegate verify`: checks a network's store against its own hashes. The check runs in a child process, because LMDB
+ * crashes the process on some damaged files; the parent then reports it.
  */
 import { fork } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -14,7 +14,10 @@ import type { VerifyMessage, VerifyTask } from './verifyProcess.js'
 
 const processPath = fileURLToPath(new URL('./verifyProcess.js', import.meta.url))
 
-/** Verifies; resolves to the exit status: 1 where anything is wrong. */
+/**
+ * Checks a store; resolves to the exit status: 1 where a fault was found. Rejects with OperatorError where there is
+ * no store or it cannot be read.
+ */
 export async function verify(config: VerifyConfig, io: Io): Promise<number> {
   const { network } = config
   if (!existsSync(network.storePath)) {
@@ -38,10 +41,10 @@ export async function verify(config: VerifyConfig, io: Io): Promise<number> {
   return 1
 }
 
-/** Rejects with OperatorError where the store cannot be read, also where the child died of it. */
+/** Rejects with OperatorError where the store cannot be read, and where the child crashed while reading it. */
 function runCheck(task: VerifyTask): Promise<VerifyReport> {
   return new Promise((resolve, reject) => {
-    // LMDB writes lines of its own about pages it does not find.
+    // LMDB prints lines of its own about pages that are missing.
     const output = process.env.TIDEGATE_DEBUG === '1' ? 'inherit' : 'ignore'
     const child = fork(processPath, { stdio: ['ignore', output, output, 'ipc'] })
     const showProgress = process.stderr.isTTY
@@ -60,7 +63,7 @@ function runCheck(task: VerifyTask): Promise<VerifyReport> {
       else reject(unreadable(` (${message.why.split('\n')[0]})`))
     })
     child.on('error', reject)
-    // The report may still be on its way when the child is gone; only both together mean that none comes.
+    // The report may arrive after the child has exited; none will come only once the channel is closed as well.
     const onOver = () => {
       if (child.connected || (child.exitCode === null && child.signalCode === null)) return
       reject(unreadable(child.signalCode === null ? '' : ` (${child.signalCode})`))

@@ -13,21 +13,23 @@ export interface VerifyTask {
 export type VerifyMessage =
   | { readonly type: 'progress'; readonly what: string; readonly done: number }
   | { readonly type: 'report'; readonly report: VerifyReport }
-  /** The operator can mend it; `message` says how. */
+  /** The operator can correct the cause; `message` says how. */
   | { readonly type: 'refused'; readonly message: string }
-  /** What is stored could not be read or taken apart. */
+  /** The store could not be read or decoded. */
   | { readonly type: 'unreadable'; readonly why: string }
 
 process.once('message', async (task: VerifyTask) => {
   const last = await check(task)
-  // Only once the message is out; and never while the one that came in is still being handed over, which ends Node.
+  // Only once the message is sent, and never within the handler of the incoming message: disconnecting there crashes
+  // Node.
   process.send?.(last, () => {
     if (process.connected) process.disconnect()
   })
 })
 
 /**
- * Whatever goes wrong while a store is read, be it LMDB's tree or RLP, is a fault of the store: nothing else goes in.
+ * Any error while the store is read, in LMDB's tree as in RLP, is a fault of the store, because there is no other
+ * input.
  */
 async function check({ storePath, mapBytes, blocks, seed }: VerifyTask): Promise<VerifyMessage> {
   try {

@@ -8,5 +8,5 @@ const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'),
 
 export { version }
 
-/** As `web3_clientVersion` answers: `Tidegate/v0.1.0/linux-x64/node20.20.2`. */
+/** The answer of `web3_clientVersion`: `Tidegate/v0.1.0/linux-x64/node20.20.2`. */
 export const clientVersion = `Tidegate/v${version}/${process.platform}-${process.arch}/node${process.versions.node}`

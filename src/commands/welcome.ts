@@ -5,7 +5,7 @@ import type { OpenNetwork } from '../edge/openNetwork.js'
 import { packageRoot } from '../primitives/packageRoot.js'
 import type { OpenRollup } from './openRollup.js'
 
-/** How a newcomer gets in. `open`: no keys asked for. `unknown`: keys exist, and their texts are nowhere kept. */
+/** How a newcomer gets access. `open`: no key is needed. `unknown`: keys exist, but their texts are not stored. */
 export type DemoAccess =
   | { readonly kind: 'open' }
   | { readonly kind: 'unknown' }
@@ -20,7 +20,7 @@ interface DemoSights {
   }[]
 }
 
-/** What `serve` says once it listens: the networks, their addresses, and requests to paste. */
+/** What `serve` prints once it listens: the networks, their addresses, and requests to copy. */
 export function welcomeLines(
   config: Config,
   {
@@ -86,7 +86,7 @@ function readCalls({ name: network, isEmbedded }: NetworkConfig): ExampleCall[] 
   return [...general, { network, method: 'eth_getStorageAt', params: [slot.address, slot.slot, 'latest'] }]
 }
 
-/** A transaction for the embedded rollup, which nobody executes; for others only a question. */
+/** A transaction for the embedded rollup, where nobody executes it; for other rollups only a read. */
 function submissionCalls({ name: network, prefix, isEmbedded }: RollupConfig): ExampleCall[] {
   if (!isEmbedded) return [{ network, method: `${prefix}_chainId`, params: [] }]
   const transaction = {

@@ -1,13 +1,13 @@
 /**
- * What one run of a command works with: the configuration file (see `file.ts`) under the flags of the
+ * The settings of one run of a command: the configuration file (see `file.ts`), overridden by the flags of the
  * command line, as one frozen value with absolute paths. Owns the layout of the data folder and the embedded demo
- * network. Opens no store; commands pass the values on. The other rooms import this file alone.
+ * network. Opens no store; commands pass the values on. Other rooms import only this file of `config`.
  *
  *   DIR/node/node.mdb             API keys, and transactions submitted to rollup networks
  *   DIR/node/rollup-NAME.writer   held by the process that serves a rollup network
- *   DIR/node/pepper               secret under which they are hashed
- *   DIR/node/demo-key             plaintext of the demo network's own key
- *   DIR/networks/NAME/chain.mdb   one network
+ *   DIR/node/pepper               secret under which API keys are hashed
+ *   DIR/node/demo-key             plaintext of the demo network's key
+ *   DIR/networks/NAME/chain.mdb   chain and state of one network
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -38,17 +38,20 @@ export type { RollupConfig } from './rollupNetwork.js'
 export const demoNetworkName = 'demo'
 
 /**
- * The demo network's last block that is taken in at once. Block 200 with its 200 transactions is among these, and the
- * 60 above it make two minutes of heads.
+ * The last block of the demo network that is executed at full speed. Block 200, which has 200 transactions, is among
+ * these; the 60 blocks after it give two minutes of new heads.
  */
 const demoReplayFrom = 204
-/** Long enough to read a head, short enough not to wait for one. */
+/** Long enough to read a head, short enough that nobody waits long for one. */
 const demoReplayIntervalMs = 2_000
 
-/** Where data lies when nothing says otherwise, under the current folder. */
+/** Default data folder, relative to the current folder. */
 export const dataDirDefault = 'data/live'
 
-/** Blocks whose state `verify` compares: seconds of work on the demo network, enough to meet a fault that is common. */
+/**
+ * Blocks whose state `verify` compares by default: seconds of work on the demo network, enough to find a common
+ * fault.
+ */
 export const verifyBlocksDefault = 8
 
 /** Flags of every command that works on a data folder. */
@@ -85,44 +88,44 @@ export interface NodePaths {
   readonly demoKey: string
 }
 
-/** Everything that commands of one data folder share. */
+/** Settings that all commands on a data folder share. */
 export interface DataConfig {
   readonly dataDir: string
   readonly node: NodePaths
-  /** Address space reserved per store. */
+  /** Address space reserved per store, in bytes. */
   readonly mapBytes: number
 }
 
 export interface NetworkConfig {
   readonly name: string
   readonly kind: 'archive'
-  /** The embedded demo network, whose genesis and chain come with the program. */
+  /** Whether this is the embedded demo network, whose genesis and chain come with the program. */
   readonly isEmbedded: boolean
   readonly storePath: string
-  /** Compared with the store's where given. */
+  /** Compared with the chain id of the store; undefined: not compared. */
   readonly chainId: number | undefined
   readonly networkId: number | undefined
   /** Undefined for a network found in the data folder alone, whose store holds its genesis block. */
   readonly genesisPath: string | undefined
   readonly source: SourceConfig | undefined
-  /** File of storage layouts by address. */
+  /** Absolute path of a file of storage layouts by address. */
   readonly storageLayoutsPath: string | undefined
-  /** Lower-case. */
+  /** Lower case. */
   readonly hosts: readonly string[]
   readonly safe: boolean
   readonly safeLag: number
   readonly finalizedLag: number
-  /** Added to estimates of gas, in hundredths of a percent. */
+  /** Added to gas estimates, in hundredths of a percent. */
   readonly estimateMarginBps: number
 }
 
-/** What `serve` works with. */
+/** Settings of `serve`. */
 export interface Config extends DataConfig {
   readonly host: string
   readonly port: number
-  /** Threads that listen on it. */
+  /** Threads that listen on `port`. */
   readonly edges: number
-  /** What speaks HTTP and WebSocket. */
+  /** The HTTP and WebSocket server to use. */
   readonly transport: ConfigFile['transport']
   readonly logLevel: LogLevel
   readonly auth: boolean
@@ -135,23 +138,23 @@ export interface Config extends DataConfig {
   readonly keyRates: ReturnType<typeof keyRates>
 }
 
-/** What `import` works with. */
+/** Settings of `import`. */
 export interface ImportConfig extends DataConfig {
   readonly network: NetworkConfig
   /** Absolute, in the order given. */
   readonly chainPaths: readonly string[]
 }
 
-/** What `verify` works with. */
+/** Settings of `verify`. */
 export interface VerifyConfig extends DataConfig {
   readonly network: NetworkConfig
-  /** Blocks whose state is compared. */
+  /** Number of blocks whose state is compared. */
   readonly blocks: number
-  /** Chooses the blocks; undefined for another choice in each run. */
+  /** Seed of the random choice of blocks; undefined: a new choice in each run. */
   readonly seed: number | undefined
 }
 
-/** Settings of `serve`. Throws UsageError that names every fault of the file, or the flag at fault. */
+/** Settings of `serve`. Throws UsageError that names every fault of the file, or the flag that is wrong. */
 export function resolveServeConfig(flags: ServeFlags): Config {
   const file = readFile(flags)
   const data = resolveData(file, flags)
@@ -183,7 +186,7 @@ export function resolveServeConfig(flags: ServeFlags): Config {
   })
 }
 
-/** Settings of `import`. Throws UsageError where the network, its genesis or a chain file is not to be found. */
+/** Settings of `import`. Throws UsageError where the network, its genesis or a chain file is not found. */
 export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly string[]): ImportConfig {
   const file = readFile(flags)
   const data = resolveData(file, flags)
@@ -253,7 +256,10 @@ function findServedNetwork(file: ConfigFile, data: DataConfig, name: string): Se
   return network
 }
 
-/** The entry of a configured network; undefined where the file lists none. Throws where it lists others only. */
+/**
+ * The entry of a configured network; undefined where the file has no list of networks. Throws UsageError where the
+ * list lacks this one.
+ */
 function findEntry(file: ConfigFile, name: string): NetworkEntry | undefined {
   if (!networkNamePattern.test(name) || reservedNames.has(name)) {
     const except = [...reservedNames].join(', ')
@@ -266,7 +272,7 @@ function findEntry(file: ConfigFile, name: string): NetworkEntry | undefined {
   throw new UsageError(`the configuration has no network ${name}; ${suggestName(name, names)}`)
 }
 
-/** Configured networks that have a chain; undefined where the file configures none at all. */
+/** Names of the configured networks that have a chain; undefined where the file has no list of networks. */
 function archiveNames(file: ConfigFile): string[] | undefined {
   return file.networks?.filter(({ kind }) => kind === 'archive').map(({ name }) => name)
 }
@@ -309,7 +315,7 @@ function entryToServed(entry: NetworkEntry, data: DataConfig): Served {
   return entry.kind === 'rollup' ? entryToRollup(entry, data.dataDir) : entryToNetwork(entry, data)
 }
 
-/** The entry as a network with a chain of its own. Throws UsageError for one that has none. */
+/** The entry, typed as a network with a chain. Throws UsageError for one without. */
 function requireArchive(entry: NetworkEntry): ArchiveEntry {
   if (entry.kind === 'archive') return entry
   throw new UsageError(`network ${entry.name} is of kind ${entry.kind} and has no chain; name another one`)

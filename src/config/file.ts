@@ -1,6 +1,6 @@
 /**
- * The configuration file: its schema (limits in limits.ts), and reading it with every fault named by its
- * path. Owns what a file may say; `config.ts` owns what it means together with the command line.
+ * The configuration file: its schema (limits in `limits.ts`), and reading it, with each fault named by its path. Owns
+ * what a file may contain; `config.ts` combines it with the command line.
  */
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -27,32 +27,32 @@ import { findSourceFaults, sourceSchema, withAbsoluteSource } from './source.js'
 
 const MiB = 2 ** 20
 
-/** More edges than any machine has use for. */
+/** More edges than any machine can use. */
 export const edgesMax = 64
 
-/** Levels of the log, from everything to nothing. */
+/** Log levels, from everything to nothing. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** What speaks HTTP and WebSocket; see transport/chooseTransport.ts. */
+/** HTTP and WebSocket servers to choose from; see transport/chooseTransport.ts. */
 export const transports = ['auto', 'uws', 'node'] as const
 
-/** A network's name is a folder of the store and a segment of its address. */
+/** A network's name is also a folder of the data folder and a segment of its URL. */
 export const networkNamePattern = /^[a-z0-9][a-z0-9-]{0,31}$/
 export const networkNameExpected =
   '1 to 32 lower-case letters, digits and hyphens, not beginning with a hyphen'
-/** Path segments with which addresses of the service begin. */
+/** First path segments that the server itself uses. */
 export const reservedNames: ReadonlySet<string> = new Set(['v3', 'ws', 'health', 'admin'])
 
 const hostPattern = /^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i
 
-/** As browsers send it: no path, not even a slash, which would match nothing. */
+/** An origin as browsers send it: without a path, so one with a slash at its end would never match. */
 const originPattern = /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/i
 const originExpected = 'an origin such as "https://example.org", or "*"'
 
-/** What every network has. */
+/** Members that every network has. */
 const nameShape = {
-  /** Its folder in the store and its segment in addresses. */
+  /** Also its folder in the data folder and its segment in URLs. */
   name: text(networkNameExpected)
     .regex(networkNamePattern, { error: `expected ${networkNameExpected}` })
     .refine((name) => !reservedNames.has(name), {
@@ -68,26 +68,26 @@ const nameShape = {
 
 const archiveShape = {
   ...nameShape,
-  /** Every block is executed here, and all state is kept. The kind of a network that names none. */
+  /** Executes every block and keeps all state. The default kind. */
   kind: z.literal('archive'),
-  /** Compared with the store's when it is served, so that a wrong one is found at once. */
+  /** Compared with the chain id of the store at start, so that a wrong store is noticed. */
   chainId: integer(1).optional(),
-  /** What net_version answers; the networkId of the genesis, or else its chain id, where absent. */
+  /** Answer of net_version. Where absent, the networkId of the genesis, or else its chain id. */
   networkId: integer(1).optional(),
   /** geth's genesis.json, relative to the configuration file. */
   genesis: text('the path of a genesis.json'),
-  /** Where new blocks come from; absent: only what has been imported is served. */
+  /** Where new blocks come from; absent: only imported blocks are served. */
   source: sourceSchema.optional(),
   /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
   storageLayouts: text('the path of a JSON file').optional(),
-  /** Whether the `safe` tag is answered; where it is not, callers are told to use `finalized`. */
+  /** Whether the `safe` tag is answered; if not, callers are told to use `finalized`. */
   safe: flag().default(true),
   /** Blocks by which `safe` follows the head. */
   safeLag: integer(0).default(0),
   /** Blocks by which `finalized` follows the head; at least safeLag. */
   finalizedLag: integer(0).default(0),
   estimateGas: object({
-    /** Added to each estimate, in hundredths of a percent: 1,000 for wallets that send estimates as they are. */
+    /** Added to each estimate, in hundredths of a percent; 1,000 suits wallets that send an estimate unchanged. */
     marginBps: integer(0, 100_000).default(0),
   }).prefault({}),
 }
@@ -108,24 +108,24 @@ const network = z.preprocess(
   networkKinds,
 )
 
-/** What a file may say. */
+/** Schema of the file. */
 export const fileSchema = object({
   /** Address to listen on. Only this machine can reach the default. */
   host: text('a host name or IP address').default('127.0.0.1'),
   /** Port to listen on, 8545 as with other nodes; 0 takes a free one. */
   port: integer(0, 65_535).default(8545),
   /**
-   * Threads that listen on the port, read the stores and answer. One: from two on, each costs its own caches' warmth,
-   * and pays where it has a core of its own. Not more than a large machine's cores.
+   * Threads that listen on the port, read the stores and answer. Default 1: each further one fills caches of its own,
+   * and is of use only with a core of its own.
    */
   edges: integer(1, edgesMax).default(1),
-  /** uWebSockets.js, node:http, or whichever of the two is quicker of those that can be loaded. */
+  /** uWebSockets.js (`uws`), node:http (`node`), or the faster one that can be loaded (`auto`). */
   transport: z.enum(transports, { error: `expected one of ${transports.join(', ')}` }).default('auto'),
-  /** Folder of all stores, relative to the configuration file; `data/live` under the current folder where absent. */
+  /** Folder of all stores, relative to the configuration file; where absent, `data/live` in the current folder. */
   dataDir: text('the path of a folder').optional(),
-  /** Whether requests need an API key. Off is refused on an address that other machines can reach. */
+  /** Whether requests need an API key. `false` is refused on an address that other machines can reach. */
   auth: flag().default(true),
-  /** Origins whose pages may call from a browser; "*" for all, which is safe because no cookie is ever read. */
+  /** Origins whose web pages may call; "*" for all, which is safe because no cookie is read. */
   cors: object({
     origins: list(
       text(originExpected)
@@ -134,37 +134,37 @@ export const fileSchema = object({
     ).default(['*']),
   }).prefault({}),
   logLevel: z.enum(logLevels, { error: `expected one of ${logLevels.join(', ')}` }).default('info'),
-  /** The network of addresses that name none; the first one where absent. */
+  /** The network of URLs that name none; where absent, the first one. */
   defaultNetwork: text('the name of a network').optional(),
-  /** Absent: the embedded demo network, and a rollup network without a sequencer. */
+  /** Where absent, the embedded demo network and a rollup network without a sequencer. */
   networks: list(network).min(1, { error: 'expected at least one network' }).optional(),
   limits: object(limitsShape).prefault({}),
   store: object({
-    /** Address space reserved per store; it costs nothing until it is used. */
+    /** Address space reserved per store, in bytes; takes no memory or disk until used. */
     mapBytes: integer(16 * MiB, 2 ** 46).default(mapBytesDefault),
   }).prefault({}),
 })
 
-/** A valid file with its defaults filled in, paths made absolute. */
+/** A valid file with defaults filled in and absolute paths. */
 export type ConfigFile = z.output<typeof fileSchema>
 export type NetworkEntry = NonNullable<ConfigFile['networks']>[number]
 export type ArchiveEntry = Extract<NetworkEntry, { readonly kind: 'archive' }>
 export type RollupEntry = Extract<NetworkEntry, { readonly kind: 'rollup' }>
 export type Limits = ConfigFile['limits']
 
-/** What each key may spend, with the default burst filled in; undefined where nothing is counted. */
+/** What each key may spend, with the default burst filled in; undefined where keys have no limit. */
 export function keyRates({ keyUnitsPerSecond, keyUnitsBurst }: Limits) {
   if (keyUnitsPerSecond === undefined) return undefined
   const unitsBurst = keyUnitsBurst ?? Math.max(keyUnitsPerSecond * burstSeconds, unitsMax)
   return { unitsPerSecond: keyUnitsPerSecond, unitsBurst }
 }
 
-/** What is served when no file says otherwise. */
+/** The configuration without a file. */
 export function defaultConfigFile(): ConfigFile {
   return fileSchema.parse({})
 }
 
-/** Reads and checks a file. Throws UsageError that lists every fault, or says where the file stops being JSON. */
+/** Reads and checks a file. Throws UsageError that lists every fault, or the place where the file is not JSON. */
 export function readConfigFile(path: string): ConfigFile {
   const raw = readJson(path)
   const folder = dirname(resolve(path))
@@ -200,8 +200,8 @@ function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry 
 }
 
 /**
- * The parts of a file that are compared with each other. Whatever has the wrong type is left out, because the
- * schema names it already, and one run should name every fault.
+ * The parts of a file that are compared with each other. Parts of the wrong type are left out: the schema reports
+ * them, and one run should report every fault.
  */
 const crossSchema = z
   .object({

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { excerpt } from '../primitives/excerpt.js'
 import { nearest } from '../primitives/nearest.js'
 
-/** Longest part of a value that a fault repeats: its writer recognises it. */
+/** Longest part of a value that an error message repeats: enough for its writer to recognise it. */
 const quotedMax = 60
 
 type Path = readonly PropertyKey[]
 
-/** What is wrong with a file, by paths: a line for each key that `schema` does not know, or one for the whole issue. */
+/** An issue of zod as lines that begin with a path: one line per unknown key, or one for the whole issue. */
 export function issueToLines(issue: z.core.$ZodIssue, raw: unknown, schema: z.ZodType): string[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {

@@ -1,6 +1,6 @@
 /**
- * Reading a configuration file as JSON, and where it stops being that. Owns syntax alone: JSON.parse names no
- * position for most faults and silently keeps the last of two equal keys, and an operator needs a line to look at.
+ * Reading a configuration file as JSON, and the line and column of its first syntax fault. JSON.parse gives no
+ * position for most faults and silently keeps the last of two equal keys.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { UsageError } from '../primitives/faults.js'
@@ -12,10 +12,13 @@ export interface JsonFault {
   readonly why: string
 }
 
-/** Deeper than any configuration, shallow enough for the recursion below. */
+/** Deepest nesting: deeper than any configuration, and shallow enough for the recursion below. */
 const depthMax = 64
 
-/** The first syntax fault or repeated key of `text`; undefined when it is one JSON value. Linear in its length. */
+/**
+ * The first syntax fault or repeated key of `text`; undefined where it is one JSON value. Takes time linear in its
+ * length.
+ */
 export function findJsonFault(text: string): JsonFault | undefined {
   try {
     const scanner = new Scanner(text)
@@ -29,7 +32,7 @@ export function findJsonFault(text: string): JsonFault | undefined {
   }
 }
 
-/** Far above any configuration; a larger file is another file given by mistake. */
+/** Far above any configuration; a larger file was given by mistake. */
 const fileBytesMax = 2 ** 20
 
 /** The JSON value of a file. Throws UsageError that names the place of its first fault. */

@@ -1,4 +1,4 @@
-/** Members of `limits` in the configuration file, each with its reason. */
+/** Members of `limits` in the configuration file, each with the reason for its default. */
 import { unitsMax } from '../rpc/price.js'
 import { integer } from './schema.js'
 
@@ -11,102 +11,126 @@ export const requestMsDefault = 30_000
 export const bufferedBodyBytesDefault = 256 * MiB
 export const socketPingMsDefault = 30_000
 export const socketIdleMsDefault = 120_000
-/** One subscription with the longest filter. */
+/** Room for one subscription with the longest filter. */
 const subscriptionBytesMin = 102_000
-/** What the largest filter that is polled is counted as. */
+/** Room for the largest polled filter. */
 const filterBytesMin = 202_000
 export const subscriptionQueueBytesDefault = MiB
 export const subscriptionQueueBytesMaxDefault = 16 * MiB
 
-/** What a page loads at once that was quiet for as long, and short enough that nobody can stall the node with it. */
+/**
+ * Default burst, in seconds of the rate: enough for a page that loads after a pause, too little to stall the node.
+ */
 export const burstSeconds = 10
 
 export const limitsShape = {
   /**
-   * Compute units (rpc/price.ts) that each API key may spend a second; 100,000 are one core. Where absent nothing is
-   * counted: on a node of one's own there is nobody to share it with.
+   * Compute units (rpc/price.ts) that each API key may spend per second; 100,000 are one core. Where absent, no
+   * limit: a private node is shared with nobody.
    */
   keyUnitsPerSecond: integer(1, 1_000_000).optional(),
-  /** Units that a key may spend at once: at least the dearest call, and {@link burstSeconds} of its rate where absent. */
+  /**
+   * Compute units that a key may spend at once; at least the dearest call. Where absent, {@link burstSeconds} of its
+   * rate.
+   */
   keyUnitsBurst: integer(unitsMax, 1_000_000_000).optional(),
-  /** Body of one HTTP request. geth's limit, to which tools size their batches. */
+  /** Body of one HTTP request. geth's limit, which tools expect when they form batches. */
   bodyBytesMax: integer(KiB, GiB).default(bodyBytesDefault),
-  /** Time for a body to arrive. geth's read deadline; the largest body fits in it at 1.4 Mbit/s. */
+  /** Time for a body to arrive. geth's read deadline; the largest body arrives within it at 1.4 Mbit/s. */
   bodyMsMax: integer(100).default(30_000),
-  /** Bodies still arriving, over all connections: 51 of the largest, so that slow senders cannot fill the memory. */
+  /** Unfinished bodies of all connections together: 51 of the largest. Keeps slow senders from filling the memory. */
   bufferedBodyBytesMax: integer(KiB).default(bufferedBodyBytesDefault),
   /** Calls of one batch. geth's limit. */
   batchCallsMax: integer(1).default(1_000),
-  /** Answer of one batch. geth's limit, in decimal megabytes as there. */
+  /** Answer of one batch. geth's limit, in decimal megabytes as in geth. */
   batchAnswerBytesMax: integer(KiB, GiB).default(25_000_000),
-  /** Time for one request, batch or not. geth's write deadline, after which a client has gone. */
+  /** Time for one request, batch or not. geth's write deadline, after which clients have given up. */
   requestMsMax: integer(100).default(requestMsDefault),
-  /** Threads for proofs, calls and bulk work; all cores but one, and at least two, where absent. */
+  /** Threads for proofs, calls and bulk work. Where absent, all cores but one, and at least two. */
   poolThreads: integer(2, 256).optional(),
-  /** How far behind the edge the scheduler puts these threads, on Linux; 0 for not at all. See pool/jobPool.ts. */
+  /** Niceness of these threads above the edge's, on Linux; 0: the same. See pool/jobPool.ts. */
   poolNiceness: integer(0, 19).default(10),
-  /** Proofs that wait for a thread. At 0.5 ms each a full queue is half a second of work; more would only wait. */
+  /** Proofs that wait for a thread: half a second of work at 0.5 ms each; more would only wait longer. */
   proofWaitingMax: integer(1).default(1_000),
-  /** Calls, estimates and access lists that wait: a second of token transfers, and minutes of calls that run to their limit. */
+  /**
+   * Calls, estimates and access lists that wait: a second of token transfers, or minutes of calls that run to their
+   * time limit.
+   */
   executeWaitingMax: integer(1).default(500),
   /** Jobs of up to 1,000 mapping slots that wait: half a second of work. The largest call makes ten of them. */
   slotsWaitingMax: integer(1).default(100),
-  /** Searches of logs that wait: seconds of ordinary ones, which are those of more than 2 ms. */
+  /** Log searches that wait: some seconds of ordinary ones. Searches of less than 2 ms do not use the pool. */
   logsWaitingMax: integer(1).default(200),
-  /** Hashes of submitted transactions that wait: four seconds of ordinary ones, at 2 ms each. */
+  /** Hashes of submitted transactions that wait: four seconds of work at 2 ms each. */
   hashWaitingMax: integer(1).default(2_000),
-  /** Rendered answers kept in memory, over all networks: about 500 full blocks with receipts, at 0.5 MB each. */
+  /** Rendered answers kept in memory, all networks together: about 500 full blocks with receipts, at 0.5 MB each. */
   answerCacheBytes: integer(0).default(256 * MiB),
-  /** Logs of one answer, those of a single block excepted. What hosted services allow, to which clients size ranges. */
+  /**
+   * Logs of one answer, except for a search in a single block. The limit of hosted services, which clients expect.
+   */
   logsMax: integer(1, 10_000_000).default(10_000),
-  /** Bytes of them: as much as the answer of a batch may have. 10,000 token transfers have 7.5 MB. */
+  /**
+   * Bytes of the logs of one answer: as many as the answer of a batch may have. 10,000 token transfers have 7.5 MB.
+   */
   logBytesMax: integer(KiB, GiB / 4).default(25_000_000),
-  /** How long a filter of eth_newFilter may be asked for nothing. geth's. */
+  /** Time after which a filter of eth_newFilter that nobody polls is removed. geth's. */
   filterIdleMsMax: integer(1_000).default(300_000),
-  /** Memory of the filters of one key: 4,000 without a list, and a quarter of all, so that others find room as well. */
+  /**
+   * Memory of the polled filters of one key: 4,000 without lists; a quarter of `filterBytesMax`, so that other keys
+   * find room.
+   */
   keyFilterBytesMax: integer(filterBytesMin).default(8 * MiB),
-  /** The same of all keys, of each network. */
+  /** The same for all keys together, per network. */
   filterBytesMax: integer(filterBytesMin).default(32 * MiB),
-  /** Storage keys of one eth_getProof. geth's limit; an answer of so many has about 8 MB. */
+  /** Storage keys of one eth_getProof. geth's limit; the answer for as many has about 8 MB. */
   proofKeysMax: integer(1, 100_000).default(1_024),
-  /** Proofs kept in memory, over all networks: 4,600 of an account and 3 slots, at 7 KB each. */
+  /** Proofs kept in memory, all networks together: 4,600 of an account and 3 slots, at 7 KB each. */
   proofCacheBytes: integer(0).default(32 * MiB),
-  /** Answers remembered by the words of their question until the head moves, of each network: 28,000 of 100 bytes each. */
+  /**
+   * Answers remembered by the text of their request until the head changes, per network: 28,000 of 100 bytes each.
+   */
   memoBytes: integer(0).default(32 * MiB),
-  /** Time for one call, estimate or access list to execute, with all its runs. geth's limit. */
+  /** Execution time of one call, estimate or access list, all its runs together. geth's limit. */
   executionMsMax: integer(10).default(5_000),
-  /** Memory that one execution may hold: contracts that do something useful stay below 20 MiB. */
+  /** Memory of one execution: useful contracts stay below 20 MiB. */
   executionMemoryBytesMax: integer(16 * MiB).default(256 * MiB),
-  /** Most gas of a call or estimate, in gas limits of the current block. Specification, section 8. */
+  /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
   executionGasBlocks: integer(1, 1_000).default(10),
-  /** Message on a WebSocket; where absent, what transport/unfinishedMessages.ts says. */
+  /** One WebSocket message; where absent, the default of transport/unfinishedMessages.ts. */
   socketMessageBytesMax: integer(KiB, GiB).optional(),
-  /** Calls of one WebSocket that wait: half a second of token transfers, and half of the queue is left to others. */
+  /** Waiting calls of one WebSocket: half a second of token transfers, which leaves half of the queue to others. */
   socketCallsMax: integer(1, 100_000).default(256),
-  /** Answers that one WebSocket may leave unread: the longest one of a batch, with those that end meanwhile. */
+  /** Unread answers of one WebSocket: the longest answer of a batch, with those that finish meanwhile. */
   socketUnsentBytesMax: integer(MiB).default(32 * MiB),
-  /** Unread answers and waiting messages of all WebSockets, as much as bodies still arriving. */
+  /** Unread answers and waiting messages of all WebSockets together: as many bytes as `bufferedBodyBytesMax`. */
   socketBufferedBytesMax: integer(MiB).default(256 * MiB),
-  /** WebSockets at the same time: 50 MB where all are idle, at 2.5 kB each. */
+  /** Open WebSockets: 50 MB where all are idle, at 2.5 kB each. */
   socketsMax: integer(1).default(20_000),
-  /** WebSockets of one key: half of all, so that one user never shuts out the others. */
+  /** Open WebSockets of one key: half of all, so that one user cannot shut out the others. */
   socketsPerKeyMax: integer(1).default(10_000),
-  /** From one ping to the next. geth's. */
+  /** Time between two pings. geth's. */
   socketPingMs: integer(100).default(socketPingMsDefault),
-  /** How long a WebSocket may be silent, pongs included. geth's idle time. */
+  /** How long a WebSocket may send nothing, not even a pong. geth's idle time. */
   socketIdleMsMax: integer(100).default(socketIdleMsDefault),
-  /** Subscriptions of one WebSocket: a page that watches a thousand contracts has one each. */
+  /** Subscriptions of one WebSocket: one each for a page that watches a thousand contracts. */
   subscriptionsMax: integer(1, 100_000).default(1_024),
-  /** Memory of the subscriptions of one WebSocket: all it may have, with 20 addresses each; or 40 of 1,000 each. */
+  /** Memory of the subscriptions of one WebSocket: 1,024 with 20 addresses each, or 40 with 1,000 each. */
   socketSubscriptionBytesMax: integer(subscriptionBytesMin).default(4 * MiB),
-  /** The same of one key: eight full WebSockets, and a quarter of all, so that others find room as well. */
+  /**
+   * The same for one key: eight full WebSockets; a quarter of `subscriptionBytesMax`, so that other keys find room.
+   */
   keySubscriptionBytesMax: integer(subscriptionBytesMin).default(32 * MiB),
-  /** The same of all WebSockets: 67,000 without a filter, or 1,300,000 addresses, in a heap of 2 GB beside the rest. */
+  /**
+   * The same for all WebSockets: 67,000 subscriptions without a filter, or 1,300,000 addresses; fits a heap of 2 GB.
+   */
   subscriptionBytesMax: integer(subscriptionBytesMin).default(128 * MiB),
-  /** Events that may wait for a slow reader, per subscription that names no bound: 500 heads, or 1,500 transfers. */
+  /**
+   * Bytes of events that may wait for a slow reader, per subscription without a bound of its own: 500 heads or 1,500
+   * transfers.
+   */
   subscriptionQueueBytes: integer(0, GiB).default(subscriptionQueueBytesDefault),
-  /** The largest bound that a subscription may name. */
+  /** The largest bound that a subscription may set. */
   subscriptionQueueBytesMax: integer(0, GiB).default(subscriptionQueueBytesMaxDefault),
-  /** Blocks behind the head from which a subscription may resume: 33 hours at 12 s each, and 16 MB of heads. */
+  /** Blocks behind the head from which a subscription may resume: 33 hours at 12 s each; 16 MB of heads. */
   replayBlocksMax: integer(0).default(10_000),
 }

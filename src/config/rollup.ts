@@ -1,4 +1,4 @@
-/** What the configuration file may say of a network of kind `rollup`, and why its limits are what they are. */
+/** The part of the configuration file for a network of kind `rollup`, with the reasons for its limits. */
 import { z } from 'zod'
 import { flag, integer, list, object, text } from './schema.js'
 
@@ -8,14 +8,14 @@ const hourMs = 3_600_000
 const prefixExpected = 'a word of up to 32 letters and digits other than eth, net, web3 and tidegate'
 const chainIdExpected = 'up to 31 ASCII characters such as "SN_MAIN", or hex of up to 31 bytes'
 
-/** Methods are named PREFIX_method. Prefixes of other methods would promise what is not there. */
+/** Methods are named PREFIX_method. Prefixes of the other methods are not allowed: this network has none of those. */
 function prefix() {
   return text(prefixExpected).regex(/^(?!(?:eth|net|web3|tidegate)$)[a-zA-Z][a-zA-Z0-9]{0,31}$/, {
     error: `expected ${prefixExpected}`,
   })
 }
 
-/** Time that one exchange with the sequencer may take: a validation takes it a second or two. */
+/** Time of one exchange with the sequencer, which validates within a second or two. */
 const timeoutMsDefault = 10_000
 
 const upstreamShape = {
@@ -24,51 +24,51 @@ const upstreamShape = {
   form: z.enum(['rpc', 'gateway'], { error: 'expected "rpc" or "gateway"' }).default('rpc'),
   /** JSON-RPC endpoint for reads; `url` where absent and `form` is `rpc`. */
   readUrl: z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }).optional(),
-  /** Of the sequencer's methods; the network's own where absent. */
+  /** Prefix of the sequencer's methods; where absent, the network's own. */
   prefix: prefix().optional(),
   /** `wait`: the answer is the sequencer's verdict. `accept`: the hash, as soon as the transaction is on disk. */
   mode: z.enum(['wait', 'accept'], { error: 'expected "wait" or "accept"' }).default('wait'),
   /** From the first byte sent to the last one received. */
   timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
-  /** How long an answer waits for the verdict; then it is the hash, and delivery goes on. */
+  /** How long an answer waits for the verdict. After that the hash is answered, and delivery goes on. */
   waitMs: integer(0, 600_000).default(timeoutMsDefault),
-  /** Transactions given to the sequencer at the same time: at 0.2 s each, 300 a second. */
+  /** Transactions sent to the sequencer at the same time: at 0.2 s each, 300 per second. */
   inFlightMax: integer(1, 1_000).default(64),
-  /** Answers to one transaction that nobody understands before it is given up: 8 of them take some 10 s. */
+  /** Unknown answers to one transaction after which it is given up: 8 take some 10 s. */
   unknownAnswersMax: integer(1, 1_000).default(8),
 }
 
 const queueShape = {
-  /** Transactions that wait for the sequencer: 50 s at 200 a second. */
+  /** Transactions that wait for the sequencer: 50 s at 200 per second. */
   transactionsMax: integer(1).default(10_000),
-  /** The same in bytes of JSON: 25 KB each, which is ten times an ordinary one. */
+  /** The same in bytes of JSON: 25 KB each, ten times an ordinary one. */
   bytesMax: integer(1).default(256 * MiB),
   /** Time after which a transaction is given up. A wallet has sent another one by then. */
   ageMsMax: integer(1_000).default(24 * hourMs),
-  /** How long the fate of a transaction can be asked for. */
+  /** How long the outcome of a transaction can be read. */
   retentionMs: integer(0).default(24 * hourMs),
-  /** Settled transactions kept at most, oldest given up first: some 250 MB of ordinary ones. */
+  /** Settled transactions kept; the oldest are removed first. Some 250 MB of ordinary ones. */
   settledMax: integer(0).default(100_000),
 }
 
 export const rollupShape = {
-  /** Takes transactions and hands them to a sequencer; holds no chain. */
+  /** Takes transactions and sends them to a sequencer; has no chain. */
   kind: z.literal('rollup'),
-  /** Enters every hash. */
+  /** Part of every transaction hash. */
   chainId: text(chainIdExpected).regex(/^(?:0x(?!0*$)[0-9a-fA-F]{1,62}|(?!0x)[\x21-\x7e]{1,31})$/, {
     error: `expected ${chainIdExpected}`,
   }),
   /** Methods are PREFIX_addInvokeTransaction and so on. */
   prefix: prefix().default('rollupx'),
-  /** Further prefixes under which the same methods answer. */
+  /** Further prefixes of the same methods. */
   aliases: list(prefix()).default([]),
-  /** Absent: transactions are kept, and nobody gets them. */
+  /** Where absent, transactions are stored and sent nowhere. */
   upstream: object(upstreamShape).optional(),
   /** Felts of calldata. The sequencers' limit. */
   calldataMax: integer(0, 100_000).default(5_000),
   /** Felts of a signature. The sequencers' limit. */
   signatureMax: integer(0, 100_000).default(4_000),
-  /** Whether a transaction that is known already is answered with its hash instead of error 59. */
+  /** Whether a transaction that is already known is answered with its hash instead of error 59. */
   idempotent: flag().default(false),
   queue: object(queueShape).prefault({}),
 }

@@ -1,4 +1,7 @@
-/** A rollup network as `serve` works with it, and the one that is served when nothing else is configured. */
+/**
+ * The settings of a rollup network as `serve` uses them, and those of the rollup network that is served without a
+ * file.
+ */
 import { join } from 'node:path'
 import type { RollupEntry } from './file.js'
 import { parseRollupEntry } from './rollup.js'
@@ -7,11 +10,11 @@ import { parseRollupEntry } from './rollup.js'
 export const demoRollupName = 'rollup'
 const demoRollupChainId = 'TIDEGATE_DEMO'
 
-/** Everything that the network's entry says, and where its lock lies. */
+/** The network's entry in the file, and the path of its lock. */
 export interface RollupConfig extends RollupEntry {
-  /** Comes with the program. */
+  /** Whether this is the rollup network that is served without a file. */
   readonly isEmbedded: boolean
-  /** Keeps a second process from serving it from the same data folder. */
+  /** Locked while served, so that no second process serves it from the same data folder. */
   readonly lockPath: string
 }
 
@@ -24,7 +27,7 @@ export function demoRollup(dataDir: string): RollupConfig {
     name: demoRollupName,
     kind: 'rollup',
     chainId: demoRollupChainId,
-    // So that a printed request may be pasted twice.
+    // So that the printed example may be sent twice.
     idempotent: true,
   })
   return { ...entry, isEmbedded: true, lockPath: lockPath(entry.name, dataDir) }

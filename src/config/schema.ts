@@ -1,4 +1,4 @@
-/** The kinds of values that a configuration file holds, each with the words in which it is asked for. */
+/** The kinds of values in a configuration file, each with its error message. */
 import { z } from 'zod'
 
 export function text(expected = 'a non-empty string') {

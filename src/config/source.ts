@@ -1,4 +1,4 @@
-/** Where a network's blocks come from, as a configuration file says it: the schema and what it cannot say alone. */
+/** Where a network's blocks come from: the schema of `source`, and the checks that a schema cannot express. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
@@ -7,21 +7,24 @@ import { integer, list, object, text } from './schema.js'
 /** An hour: no chain takes longer from one block to the next. */
 const intervalMsMax = 3_600_000
 
-/** The way back after a reorganisation executes one block more, and no branch of more than 1,024 is executed at once. */
+/**
+ * After a reorganisation the way back executes one block more than this, and no branch of more than 1,024 blocks is
+ * executed at once.
+ */
 const backMax = 1_000
 
 /** Paths are relative to the configuration file. */
 const fileSource = object({
   type: z.literal('file'),
-  /** A chain file (RLP blocks, plain or gzip), taken in at full speed. */
+  /** A chain file (RLP blocks, plain or gzip), imported at full speed. */
   path: text('the path of a chain file'),
 })
 
 const replaySource = object({
   type: z.literal('replay'),
-  /** A chain file, played at a pace. */
+  /** A chain file, played at intervals. */
   file: text('the path of a chain file'),
-  /** Number of the last block that is taken in at full speed; every start plays again from it. */
+  /** Number of the last block that is imported at full speed; every start plays again from there. */
   from: integer(0),
   /** Time between two blocks. */
   intervalMs: integer(1, intervalMsMax),
@@ -30,9 +33,9 @@ const replaySource = object({
     object({
       /** Once this block of the file is the head … */
       after: integer(0),
-      /** … so many blocks, the head and those below it, … */
+      /** … this many blocks, the head and those below it, … */
       back: integer(1, backMax),
-      /** … give way to the blocks of this chain file. Then `file` goes on. */
+      /** … are replaced by the blocks of this chain file. Then `file` continues. */
       file: text('the path of a chain file'),
     }),
   ).default([]),
@@ -53,7 +56,7 @@ export function withAbsoluteSource(source: SourceConfig, folder: string): Source
   }
 }
 
-/** The parts that are compared with each other; what has the wrong type is left out, because the schema names it. */
+/** The parts that are compared with each other. Parts of the wrong type are left out: the schema reports them. */
 const crossSchema = z
   .object({
     path: z.string().min(1).optional().catch(undefined),
@@ -73,7 +76,7 @@ const crossSchema = z
   })
   .catch({ from: 0, script: [] })
 
-/** Files that are not there, and steps that do not fit together; each begins with its path below the source. */
+/** Missing files and steps that contradict each other, as lines that begin with the path within `source`. */
 export function findSourceFaults(raw: unknown, folder: string): string[] {
   const { path, file, from, script } = crossSchema.parse(raw)
   const faults: string[] = []

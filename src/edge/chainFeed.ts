@@ -1,34 +1,34 @@
-/** How far a source has come that is behind the chain it takes in. */
+/** Progress of a source that has not yet delivered all blocks it knows of. */
 export interface SourceProgress {
-  /** Where it stood when it was first behind. */
+  /** Number of its block when it fell behind. */
   readonly startingBlock: number
-  /** The block that it took in last. */
+  /** Number of the block that it delivered last. */
   readonly number: number
 }
 
-/** What is to be known of a source. */
+/** State of a source. */
 export interface SourceState {
-  /** Undefined where the source is up to date; of one that failed, where it stood then. */
+  /** Undefined where the source is up to date. Of a source that failed: its progress at that moment. */
   readonly syncing: SourceProgress | undefined
-  /** It ended with an error, and brings no further blocks: the chain may have gone on without them. */
+  /** Whether the source ended with an error. It delivers no further blocks, though the chain may have some. */
   readonly hasFailed: boolean
 }
 
-/** Of a source that delivers in time, or has delivered all it has. */
+/** State of a source that delivers in time, or has delivered everything. */
 export const upToDate: SourceState = { syncing: undefined, hasFailed: false }
 
 export type FeedListener = (state: SourceState) => void
 
-/** What a network learns of its source, on whatever thread that is. */
+/** News of a network's source, for networks on any thread. */
 export interface ChainFeed {
   /**
-   * Calls `listener` each time the store may have a new head, with the state of the source; at once, if that is not
-   * up to date. Returns a function that ends it.
+   * Calls `listener` with the state of the source each time the store may have a new head, and at once if the source
+   * is not up to date. Returns a function that stops this.
    */
   listen(listener: FeedListener): () => void
 }
 
-/** A feed of what is published to it. */
+/** A feed that passes on what is published to it. */
 export class RelayedFeed implements ChainFeed {
   readonly #listeners = new Set<FeedListener>()
   #state = upToDate

@@ -1,6 +1,6 @@
 /**
- * A chain as methods see it, over whatever holds its rows: the views of its head and of pinned blocks. Owns what all
- * views share. Does not own where rows come from, nor when the head is looked for.
+ * A chain as methods see it: the view at its head, and views pinned to other blocks. Owns what all views share. Where
+ * rows come from, and when a new head is looked for, is decided by the caller.
  */
 import { AnswerCache } from '../chain/answerCache.js'
 import { Chain, type ChainOptions } from '../chain/chain.js'
@@ -16,7 +16,7 @@ import type { StateReader } from '../state/stateReader.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { NetworkStreams } from '../streams/networkStreams.js'
 
-/** What a network brings along beside what follows from its rows. */
+/** What a chain's views need besides its rows. */
 export interface ChainViewsOptions
   extends Pick<
     Network,
@@ -26,15 +26,15 @@ export interface ChainViewsOptions
   readonly proofCacheBytes: number
   /** Blocks behind the head from which a subscription may resume. */
   readonly replayBlocksMax: number
-  /** As `net_version` answers; the genesis' own where undefined. */
+  /** The answer of `net_version`; undefined: the network id of the genesis. */
   readonly networkId: number | undefined
-  /** Makes, or finds, the filters that callers poll. */
+  /** Makes, or returns, the filters that callers poll. */
   filters(current: () => Network): FilterService
-  /** What `eth_syncing` says at the moment. */
+  /** The answer of `eth_syncing` at the moment. */
   syncing(): SyncProgress | undefined
   /** See {@link NetworkViews.supply}. */
   readonly supply?: NetworkViews<Network>['supply']
-  /** Hears of what goes wrong where nobody waits. */
+  /** Called with errors that no caller waits for. */
   readonly reportDefect: (error: unknown) => void
 }
 
@@ -46,7 +46,7 @@ export class ChainViews implements NetworkViews<Network> {
   readonly #syncing: () => SyncProgress | undefined
   #current: Network
 
-  /** Throws OperatorError where the rows are of no chain, or of one that this version does not read. */
+  /** Throws OperatorError where the rows hold no chain, or one that this version cannot read. */
   constructor(rows: ChainRows, state: StateReader, options: ChainViewsOptions) {
     const { name, jobs, execution, logBounds, proofKeysMax, layouts, clientVersion, openRpc, networkId } =
       options

@@ -1,11 +1,12 @@
 /**
- * What an edge is: a thread that listens, with networks open for reading, caches and subscriptions of its own. Owns
- * how its rooms are put together out of the configuration; every edge is made here, on whatever thread. Does not own
- * what there is once in a process: sources, the pool, the queues of rollups, keys (`commands/serve.ts` does).
+ * An edge is a thread that listens, with its own readers of the networks, caches and subscriptions. Owns how an edge
+ * is built from the configuration, on any thread. Does not own what exists once per process: sources, the pool, the
+ * queues of rollups, keys (`commands/serve.ts` does).
  *
  * Edge 0 is the main thread. With `edges` above 1 the others are threads that listen on the same port
- * (`edgeThread.ts`), and the kernel spreads connections over all of them. Budgets of caches are divided, limits are
- * counted together (`transport/totals.ts`), and what there is once is asked for by message (`mainLink.ts`).
+ * (`edgeThreads.ts`), and the operating system spreads connections over all of them. Memory for caches is divided
+ * among them, limits are counted together (`transport/totals.ts`), and what exists once is reached by message
+ * (`mainLink.ts`).
  */
 import type { Logger } from 'pino'
 import { type KeyRing, keyProblemTexts } from '../access/keyRing.js'
@@ -33,18 +34,20 @@ import type { ChainFeed } from './chainFeed.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
 
-/** What answers under way may take, once the server is asked to stop, beyond the time that any request has. */
+/** Time for answers under way when the server stops, beyond the time limit of a request. */
 const lastAnswersMsMax = 1_000
 
-/** How long a WebSocket that is to end waits until what was sent is read: as long as any request may take. */
+/**
+ * How long a closing WebSocket waits until the client has read what was sent: the default time limit of a request.
+ */
 const endMsMax = 30_000
 
 export interface EdgeOptions {
   readonly config: Config
-  /** As `web3_clientVersion` answers. */
+  /** The answer of `web3_clientVersion`. */
   readonly clientVersion: string
   readonly ring: KeyRing
-  /** Undefined where nothing is counted. */
+  /** Undefined where keys have no limit. */
   readonly meter: Meter | undefined
   readonly log: Logger
   readonly transport: Transport
@@ -53,20 +56,23 @@ export interface EdgeOptions {
   readonly layouts: ReadonlyMap<string, Network['layouts']>
   readonly feedOf: (network: string) => ChainFeed | undefined
   readonly jobsOf: (network: string) => NetworkJobs
-  /** On an edge that does not keep the filters of networks itself. */
+  /** The polled filters of a network, on an edge that does not hold them itself. */
   readonly filtersOf?: (network: string) => FilterService
-  /** Where there are several edges: the port that all listen on, and what they count together. */
+  /** With several edges: the port that all listen on, and the counters that they share. */
   readonly shared: { readonly port: number; readonly totals: ServerTotals } | undefined
 }
 
 export interface Edge {
   readonly networks: readonly OpenNetwork[]
   readonly server: HttpServer
-  /** Closes the networks; to be called when the server is closed. */
+  /** Closes the networks; call it once the server is closed. */
   close(): Promise<void>
 }
 
-/** Opens the networks; throws OperatorError where one is not usable. The server does not listen yet. */
+/**
+ * Opens the networks and makes the server, which does not listen yet. Throws OperatorError where a network's store
+ * cannot be used.
+ */
 export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const { config } = options
   const openRpc = Buffer.from(renderOpenRpc(options.clientVersion))
@@ -116,7 +122,7 @@ function defectLog(log: Logger): DefectLog {
   }
 }
 
-/** One of `parts` of a budget. */
+/** One part of `bytes` that are divided into equal `parts`. */
 function share(bytes: number, parts: number): number {
   return Math.floor(bytes / parts)
 }
@@ -197,7 +203,7 @@ function createRoutes(
   const { limits } = config
   const dispatchLimits: DispatchLimits = {
     batchCallsMax: limits.batchCallsMax,
-    // What one call may be is the same on both transports; a longer message is a batch.
+    // A single call may be as long over WebSocket as over HTTP; a longer message can only be a batch.
     callBytesMax: limits.bodyBytesMax,
     batchBytesMax: limits.batchAnswerBytesMax,
     turnMsMax: turnMsDefault,
@@ -228,7 +234,7 @@ function createRoutes(
   return inOrder.map(({ name, endpoint }) => ({ name, endpoint, hosts: hostsOf.get(name) ?? [] }))
 }
 
-/** The body of `/health`; a promise where a queue is another edge's. */
+/** The body of `/health`; a promise where another edge holds a rollup's queue. */
 function readHealth(
   networks: readonly OpenNetwork[],
   rollups: readonly EdgeRollup[],

@@ -9,15 +9,15 @@ import type { RollupNetwork } from '../rpc/rollupNetwork.js'
 export interface EdgeRollup {
   readonly name: string
   readonly network: RollupNetwork
-  /** A promise on an edge that does not have the queue. */
+  /** A promise on an edge that does not hold the queue. */
   health(): RollupHealth | Promise<RollupHealth>
 }
 
-/** A rollup network in `/health`. */
+/** A rollup network's entry in `/health`. */
 export interface RollupHealth extends QueueCounts {
-  /** Whether the last submissions could be stored. */
+  /** Whether the last attempt to store submissions succeeded. */
   readonly isStoring: boolean
-  /** Whether the sequencer said a word last time it was asked; absent without a sequencer. */
+  /** Whether the sequencer answered when it was last asked; absent without a sequencer. */
   readonly sequencerAnswers?: boolean
 }
 
@@ -25,19 +25,19 @@ export function chainIdOf({ chainId }: RollupConfig): Felt {
   return hexToFelt(chainId) ?? asciiToFelt(chainId)
 }
 
-/** A sequencer that takes transactions as a gateway is read at an address of its own, if anywhere. */
+/** Where the sequencer takes transactions in gateway form, reads need `readUrl`; without it there are none. */
 function readerOf({ prefix, upstream }: RollupConfig): SequencerReader | undefined {
   const url = upstream?.readUrl ?? (upstream?.form === 'rpc' ? upstream.url : undefined)
   if (upstream === undefined || url === undefined) return undefined
   return new SequencerReader({ url, prefix: upstream.prefix ?? prefix, timeoutMs: upstream.timeoutMs })
 }
 
-/** What methods see of a rollup network. */
+/** A rollup network as methods see it. */
 export function rollupNetworkOf(config: RollupConfig, queue: SubmissionService): RollupNetwork {
   const { name, prefix, calldataMax, signatureMax, upstream } = config
   return {
     name,
-    // Nothing is remembered by its question here: what is asked for changes without a head.
+    // No answers are remembered by request here, because they change without a new head.
     head: { number: 0, hash: undefined, generation: 0 },
     chainId: chainIdOf(config),
     prefix,

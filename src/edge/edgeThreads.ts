@@ -7,38 +7,41 @@ import type { CallName, EdgeCommand, EdgeData, EdgeMessage } from './messages.js
 
 const threadUrl = new URL('../../workers/edge.js', import.meta.url)
 
-/** How long the end of the process waits for an edge to close its server. */
+/** How long an exiting process waits for each edge to close its server. */
 const silentMsMax = 1_000
 
-/** What edges ask for, by name; arguments and results as {@link CallName} says. */
+/** Handlers of the calls that edges make, by name; {@link CallName} gives arguments and results. */
 export type CallHandlers = {
   readonly [N in CallName]: (args: never, caller: Caller) => unknown
 }
 
 export interface EdgeThreads {
-  /** Settles once all listen. Rejects with OperatorError for what the operator can mend, with Error for a defect. */
+  /**
+   * Resolves once all listen. Rejects with OperatorError for a cause that the operator can remove, with Error for a
+   * defect.
+   */
   readonly listening: Promise<void>
-  /** Rejects likewise when one ends that nobody asked to; never resolves. */
+  /** Rejects in the same way when an edge ends unasked; never resolves. */
   readonly lost: Promise<never>
-  /** To every edge. */
+  /** Sends a command to every edge. */
   broadcast(command: EdgeCommand): void
-  /** Has them answer what is under way and end; resolves when all have. */
+  /** Asks all edges to answer requests under way and to end; resolves when all have ended. */
   close(): Promise<void>
 }
 
-/** The thread of one edge, as the main thread has it. */
+/** The thread of one edge, seen from the main thread. */
 interface EdgeThread {
   readonly worker: Worker
   readonly listening: Promise<void>
-  /** Resolves with the reason for an end that nobody asked for, undefined for one that was. */
+  /** Resolves when the thread has ended: with the reason if nobody asked for it, otherwise with undefined. */
   readonly ended: Promise<Error | undefined>
 }
 
 /**
  * Starts `count` edges, numbered from 1, each on a thread of its own. They are never terminated: a thread that ends
- * while uWebSockets.js listens in it takes the process with it (libuv finds an open handle and aborts), and one that
- * ends inside lmdb may. So an edge that meets a defect closes its server first, and so do all before the process exits,
- * for whatever reason. None is started anew: what it counted together with the others would stay counted.
+ * while uWebSockets.js listens in it aborts the process (libuv finds an open handle), and one that ends inside lmdb
+ * may. So an edge with a defect closes its server before it ends, and all do before the process exits. An edge that
+ * ended is not replaced, because its part of the shared counters would remain.
  */
 export function startEdgeThreads(
   count: number,
@@ -78,7 +81,7 @@ export function startEdgeThreads(
 
 type EdgeCall = Extract<EdgeMessage, { type: 'call' }>
 
-/** Stands for a caller of another edge, where what the work took is charged. */
+/** Stands for a caller on another edge; records the CPU time, which that edge charges. */
 class RelayedCaller extends Caller {
   cpuMs = 0
 
@@ -92,7 +95,7 @@ function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => bo
   const listening = defer<void>()
   const ended = defer<Error | undefined>()
   listening.promise.catch(() => undefined)
-  /** Who waits for the calls under way. */
+  /** Callers of the calls under way, by serial number. */
   const callers = new Map<number, Caller>()
   const answer = async ({ serial, name, args, keyId }: EdgeCall): Promise<void> => {
     const caller = new RelayedCaller(undefined, keyId === undefined ? undefined : { key: { id: keyId } })

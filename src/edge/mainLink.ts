@@ -13,7 +13,7 @@ interface Pending {
   readonly cancel: () => void
 }
 
-/** An edge's side of the connection to the main thread: what it receives from there, and what it asks for. */
+/** An edge's side of the connection to the main thread: commands received, and calls made. */
 export class MainLink {
   readonly #port: MessagePort
   readonly #feeds = new Map<string, RelayedFeed>()
@@ -26,7 +26,7 @@ export class MainLink {
     port.on('message', (command: EdgeCommand) => this.#take(command))
   }
 
-  /** Calls `listener` when the edge is asked to close, and when it is given up. */
+  /** Calls `listener` when the main thread asks the edge to close or to abandon its server. */
   onEnd(listener: (how: 'close' | 'abandon') => void): void {
     this.#port.on('message', ({ type }: EdgeCommand) => {
       if (type === 'close' || type === 'abandon') listener(type)
@@ -39,17 +39,20 @@ export class MainLink {
     return feed
   }
 
-  /** Calls `listener` with every change of a rollup's transactions. */
+  /** Calls `listener` with every status change of a rollup's transactions. */
   onStatus(rollup: string, listener: (change: StatusChange) => void): void {
     this.#statusListeners.set(rollup, listener)
   }
 
-  /** The jobs of one network, done by the pool of the process. */
+  /** The jobs of one network, run by the pool of the process. */
   jobsOf(network: string): NetworkJobs {
     return { run: (name, args, owner) => this.call('job', [name, network, args], owner) as never }
   }
 
-  /** Rejects with what the call threw: a FaultError whole, of anything else message and stack. */
+  /**
+   * Makes a call. Rejects with what the handler threw: a FaultError unchanged, any other error with its message and
+   * stack.
+   */
   call(name: CallName, args: unknown, owner?: JobOwner): Promise<unknown> {
     if (owner?.isGone) return Promise.reject(new FaultError({ kind: 'RequestTimedOut' }))
     const serial = this.#serial++
@@ -66,7 +69,7 @@ export class MainLink {
     this.#port.postMessage(message, transfer)
   }
 
-  /** Lets the thread end, once nothing else holds it. */
+  /** Closes the port, so that the thread can end. */
   close(): void {
     this.#port.close()
   }

@@ -1,28 +1,28 @@
-/** What passes between the main thread, edge 0, and the threads of the other edges. */
+/** Messages between the main thread (edge 0) and the threads of the other edges. */
 import type { Config } from '../config/config.js'
 import type { StatusChange } from '../rollup/submissionService.js'
 import type { Transport } from '../transport/wire.js'
 import type { SourceState } from './chainFeed.js'
 
-/** What an edge's thread knows from its start, as `workerData`. */
+/** `workerData` of an edge's thread. */
 export interface EdgeData {
   readonly config: Config
   readonly clientVersion: string
-  /** From 1. */
+  /** Number of the edge, from 1. */
   readonly index: number
   readonly transport: Transport['name']
   /** The port that all edges listen on. */
   readonly port: number
   /** See `transport/totals.ts`. */
   readonly totals: SharedArrayBuffer
-  /** Memory of the meter; undefined where nothing is counted. */
+  /** Memory of the meter; undefined where keys have no limit. */
   readonly meter: SharedArrayBuffer | undefined
-  /** One word for each edge, set once it listens no more. */
+  /** One 32-bit integer per edge: 1 once it has stopped listening. */
   readonly silent: SharedArrayBuffer
 }
 
 /**
- * What an edge asks of what there is once in the process.
+ * Calls to what exists once per process.
  *
  *   job     [job, network, its arguments] → its result
  *   submit  [rollup, transaction] → its hash, once it is on disk
@@ -31,37 +31,37 @@ export interface EdgeData {
  */
 export type CallName = 'job' | 'submit' | 'filter' | 'health'
 
-/** From an edge's thread. */
+/** Messages from an edge's thread. */
 export type EdgeMessage =
   | { readonly type: 'listening' }
-  /** Nothing more will come. `isDefect` tells a fault of the program from one that the operator can mend. */
+  /** The last message. `isDefect`: the program is at fault; otherwise the operator can remove the cause. */
   | { readonly type: 'failed'; readonly message: string; readonly isDefect: boolean; readonly stack?: string }
-  /** `args` is msgpack in memory of its own, as of jobs. */
+  /** `args` is msgpack in its own ArrayBuffer, as for jobs. */
   | {
       readonly type: 'call'
       readonly serial: number
       readonly name: CallName
       readonly args: Uint8Array<ArrayBuffer>
-      /** Whoever waits; undefined for a call that is nobody's. */
+      /** Key of the caller; undefined where the call has no caller or the caller no key. */
       readonly keyId: string | undefined
     }
-  /** Whoever waits for a call is gone. Its reply comes all the same. */
+  /** The caller no longer waits for a call. Its reply is sent nevertheless. */
   | { readonly type: 'cancel'; readonly serial: number }
 
-/** To an edge's thread. */
+/** Messages to an edge's thread. */
 export type EdgeCommand =
   | {
       readonly type: 'reply'
       readonly serial: number
       readonly reply: Uint8Array<ArrayBuffer>
-      /** What the pool took for it. */
+      /** CPU time that the pool spent on the call. */
       readonly cpuMs: number
     }
   /** The store of a network may have a new head, or the state of its source changed. */
   | { readonly type: 'moved'; readonly network: string; readonly state: SourceState }
-  /** A submitted transaction came to a state; it is on disk. */
+  /** The status of a submitted transaction changed, on disk already. */
   | { readonly type: 'status'; readonly rollup: string; readonly change: StatusChange }
-  /** Take no new connections, answer what is under way, close everything and end. */
+  /** Accept no new connections, answer requests under way, close everything and end. */
   | { readonly type: 'close' }
   /** Close the server at once: the process is about to end. */
   | { readonly type: 'abandon' }

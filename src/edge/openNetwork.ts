@@ -1,6 +1,6 @@
 /**
- * One network as one edge serves it: a reader of its store, and what methods see of it. Does not own the source, of
- * whose state it gets by a {@link ChainFeed}.
+ * One network as one edge serves it: a reader of its store and the views that methods use. Does not own the source;
+ * its state arrives through a {@link ChainFeed}.
  */
 import { statSync } from 'node:fs'
 import type { Chain } from '../chain/chain.js'
@@ -17,8 +17,8 @@ import type { ChainFeed, SourceState } from './chainFeed.js'
 import { ChainViews, type ChainViewsOptions } from './chainViews.js'
 
 /**
- * How often a network looks whether another process has written new blocks. Costs one read, 2 µs, and is faster
- * than any chain makes blocks.
+ * Time between two looks for blocks that another process wrote. Each takes one read, 2 µs; chains make blocks more
+ * slowly.
  */
 const pollMs = 250
 
@@ -26,7 +26,7 @@ export interface OpenNetwork extends NetworkViews<Network> {
   readonly name: string
   /** Whether the newest head could be read. */
   readonly isReadable: boolean
-  /** Its source ended with an error: there will be no further blocks. */
+  /** Whether its source ended with an error, so that no further blocks come. */
   readonly hasSourceFailed: boolean
   /** Closes the store. */
   close(): Promise<void>
@@ -44,16 +44,19 @@ export interface OpenOptions {
   readonly clientVersion: string
   readonly openRpc: Network['openRpc']
   readonly jobs: NetworkJobs
-  /** Most gas of a call or estimate, in gas limits of the current block. */
+  /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
   readonly gasCapBlocks: number
   readonly layouts: Network['layouts']
   /** Undefined for a network without a source. */
   readonly feed: ChainFeed | undefined
-  /** Hears of what goes wrong where nobody waits. */
+  /** Called with errors that no caller waits for. */
   readonly reportDefect: (error: unknown) => void
 }
 
-/** Opens a network whose source, if any, has opened the store; throws OperatorError where that is not usable. */
+/**
+ * Opens a network. Its source, if any, must have opened the store before. Throws OperatorError where the store cannot
+ * be used.
+ */
 export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNetwork {
   requireChain(config)
   const store = ChainReader.open({ path: config.storePath, mapBytes: options.mapBytes })
@@ -75,7 +78,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
   })
   const { chain, streams } = views
   checkIdentity(config, chain)
-  // Where the newest block cannot be read, the network stays at the one before.
+  // If the newest block cannot be read, the network stays at its previous head.
   const refresh = () => {
     isReadable = false
     chain.refreshHead()
@@ -115,18 +118,21 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
   }
 }
 
-/** What `eth_syncing` says. A network whose source failed is not in sync: nobody knows how far the chain has gone on. */
+/**
+ * The answer of `eth_syncing`. A network whose source failed counts as syncing, because its chain may have further
+ * blocks.
+ */
 function syncProgress({ syncing, hasFailed }: SourceState, currentBlock: number): SyncProgress | undefined {
   if (syncing === undefined && !hasFailed) return undefined
   return {
     startingBlock: syncing?.startingBlock ?? currentBlock,
     currentBlock,
-    // While blocks that are known already pass by, the source stands behind the head.
+    // While the source passes over blocks that are in the store already, its number is below the head's.
     highestBlock: Math.max(syncing?.number ?? 0, currentBlock),
   }
 }
 
-/** Throws OperatorError where nothing was ever imported. LMDB ends the process on an empty file opened for reading. */
+/** Throws OperatorError where nothing was ever imported: LMDB crashes on an empty file that is opened for reading. */
 function requireChain({ name, storePath, genesisPath }: NetworkConfig): void {
   if ((statSync(storePath, { throwIfNoEntry: false })?.size ?? 0) > 0) return
   const genesis = genesisPath ?? 'FILE'

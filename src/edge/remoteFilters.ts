@@ -3,7 +3,7 @@ import type { FilterRequest, FilterService } from '../rpc/filterService.js'
 import type { Json } from '../rpc/method.js'
 import type { MainLink } from './mainLink.js'
 
-/** What stands for a network's filters on another edge than that which keeps them. */
+/** Stands for a network's polled filters on an edge that does not hold them: passes each call to the main thread. */
 export class RemoteFilters implements FilterService {
   readonly #link: MainLink
   readonly #network: string
@@ -34,7 +34,7 @@ export class RemoteFilters implements FilterService {
   }
 }
 
-/** Does what a {@link RemoteFilters} asks for. */
+/** Runs a call of {@link RemoteFilters} where the filters are held. */
 export function callFilters(
   filters: FilterService,
   [name, argument]: readonly [name: keyof FilterService, argument: unknown],

@@ -5,7 +5,10 @@ import { type StatusChange, SubmissionService } from '../rollup/submissionServic
 import type { Submissions } from '../store/submissions.js'
 import type { MainLink } from './mainLink.js'
 
-/** What stands for a rollup's queue on another edge: reads are its own, submissions go to the queue. */
+/**
+ * Stands for a rollup's queue on an edge that does not hold it: reads the store itself, passes submissions to the
+ * queue.
+ */
 export class RemoteSubmissionService extends SubmissionService {
   readonly #link: MainLink
   readonly #rollup: string

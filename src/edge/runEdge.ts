@@ -18,8 +18,8 @@ import { RemoteSubmissionService } from './remoteSubmissionService.js'
 import { readNetworkLayouts } from './storageLayouts.js'
 
 /**
- * Runs an edge on its own thread until the main thread asks it to close, or something is thrown that nobody expected:
- * then it closes its server at once, because what is left behind is unknown, says what it was, and ends.
+ * Runs an edge on its own thread until the main thread asks it to close. After an exception that nothing caught,
+ * whose effects are unknown, it closes its server at once, reports the exception to the main thread, and ends.
  */
 export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> {
   const link = new MainLink(port)
@@ -62,7 +62,7 @@ async function openRooms(
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true })).child({
     edge: index,
   })
-  // The main thread, which writes it, has made it what it has to be.
+  // Read-only: the main thread writes this store, and has brought it to the current schema.
   const store = NodeStore.open({ path: config.node.store, readOnly: true, mapBytes: config.mapBytes })
   const rollups = config.rollups.map((rollup) => {
     const { name } = rollup

@@ -5,19 +5,22 @@ import { excerpt } from '../primitives/excerpt.js'
 import { UsageError } from '../primitives/faults.js'
 import { LayoutError, parseStorageLayout, type StorageLayout } from '../state/storageLayout.js'
 
-/** The layouts that a network's configuration names; none where it names no file. Throws as {@link readStorageLayouts}. */
+/**
+ * The layouts in the file that a network's configuration names; none without a file. Throws as
+ * {@link readStorageLayouts} does.
+ */
 export function readNetworkLayouts({
   storageLayoutsPath,
 }: NetworkConfig): ReadonlyMap<string, StorageLayout> {
   return storageLayoutsPath === undefined ? new Map() : readStorageLayouts(storageLayoutsPath)
 }
 
-/** The largest contracts have layouts of some 100 KB; a file this large is another file given by mistake. */
+/** The largest contracts have layouts of some 100 KB; a larger file was given by mistake. */
 const fileBytesMax = 64 * 2 ** 20
 
 /**
- * Reads a file of storage layouts: a JSON object from addresses to what solc puts out as `storageLayout`, or to the
- * path of a JSON file that holds it (such as an artifact of a build tool), relative to this file. The keys of the
+ * Reads a file of storage layouts: a JSON object that maps each address to solc's `storageLayout` output, or to the
+ * path (relative to this file) of a JSON file that contains it, such as a build tool's artifact. The keys of the
  * result are lower-case. Throws UsageError that names the address and what is wrong with its layout.
  */
 export function readStorageLayouts(path: string): ReadonlyMap<string, StorageLayout> {

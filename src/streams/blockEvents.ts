@@ -6,22 +6,22 @@ import { removedLogJson } from '../chain/logJson.js'
 import { bytesToHex } from '../primitives/bytes.js'
 import { EventMessage } from './eventMessage.js'
 
-/** One log that joined or left the chain, and the event that says so. */
+/** The event for one log that joined or left the chain, with the keys that filters compare. */
 export interface LogEvent {
   readonly keys: LogKeys
   readonly message: EventMessage
 }
 
 /**
- * Events of logs kept for those who replay the same blocks: after a restart all clients come back and ask for the
- * last ones. 16 MiB hold 16,000 token transfers at 1 KB.
+ * Memory for log events of recent blocks: after a restart all clients reconnect and replay the same ones. 16 MiB hold
+ * 16,000 token transfers at 1 KB.
  */
 const cacheBytesMax = 16 * 2 ** 20
 
-/** What each step of one chain says to subscribers, rendered once for all of them. */
+/** The events of each step of one chain, rendered once for all subscribers. */
 export class BlockEvents {
   readonly #chain: Chain
-  /** Block hash → its log events when added. */
+  /** Block hash → its log events for the step that adds it. */
   readonly #cache = new LRUCache<string, readonly LogEvent[]>({
     maxSize: cacheBytesMax,
     sizeCalculation: bytesOf,
@@ -39,7 +39,7 @@ export class BlockEvents {
     return new EventMessage(`${text},"removed":true}`, step)
   }
 
-  /** Oldest first for a block that is added, newest first for one that is removed. */
+  /** The log events of a step: in log order for a block that is added, reversed for one that is removed. */
   logs(step: ChainStep): readonly LogEvent[] {
     if (step.kind === 'removed') return this.#render(step).reverse()
     const key = bytesToHex(step.hash)
@@ -60,7 +60,7 @@ export class BlockEvents {
   }
 }
 
-/** A block without logs takes an entry as well. */
+/** Counted for a block's entry itself, which a block without logs has too. */
 const entryBytes = 100
 
 function bytesOf(events: readonly LogEvent[]): number {

@@ -11,23 +11,26 @@ const tailBytes = 16 + 2
 const digitZero = 0x30
 const closingBrace = 0x7d
 
-/** The block of an event. Events of one change of the chain share one such object. */
+/** The block of an event. All events of one chain step share one such object. */
 export interface EventOrigin {
   readonly number: number
 }
 
 /**
- * One event, rendered once for all who receive it: the whole text lies in one buffer, and the two parts that differ by
- * receiver, id and sequence number, are written into it just before each send. To send a head to 5,000 receivers
- * takes 1.4 ms in all, sockets excluded (bench/streams.ts).
+ * One event, rendered once for all receivers: the whole text is in one buffer, and the parts that differ by receiver,
+ * subscription id and sequence number, are written into it just before each send. A head for 5,000 receivers takes
+ * 1.4 ms in all, without the sockets (bench/streams.ts).
  */
 export class EventMessage {
   readonly #bytes: Buffer
   readonly #sequenceAt: number
-  /** The text with as many digits as the last receiver's number had; most receivers of a block have as many. */
+  /**
+   * The text for a sequence number with as many digits as the last receiver's. Kept because most receivers of a block
+   * have as many.
+   */
   #view: Uint8Array
 
-  /** `result` is JSON, ASCII where it is text. */
+  /** `result` is JSON; a string must be ASCII. */
   constructor(
     result: string | Uint8Array,
     readonly origin: EventOrigin,
@@ -44,12 +47,14 @@ export class EventMessage {
     this.#view = bytes
   }
 
-  /** Bytes that hold this event in memory, and at most so many on the wire. */
+  /** Bytes of this event in memory; on the wire it has at most as many. */
   get size(): number {
     return this.#bytes.length
   }
 
-  /** The text for one receiver; `id` is its id's digits as ASCII. Valid until the next call. */
+  /**
+   * The text for one receiver; `id` is its subscription id as ASCII digits. The bytes are valid until the next call.
+   */
   address(id: Uint8Array, sequence: number): Uint8Array {
     const bytes = this.#bytes
     bytes.set(id, beforeId.length)
@@ -67,7 +72,7 @@ export class EventMessage {
   }
 }
 
-/** Events that a slow reader does not get: how many, and the lowest and the highest block of them. */
+/** Events that a slow reader does not get: their count and their lowest and highest block. */
 export class Skipped {
   #from = Number.POSITIVE_INFINITY
   #to = 0
@@ -79,7 +84,7 @@ export class Skipped {
     this.#count++
   }
 
-  /** The event that says so. */
+  /** The event that tells the reader. */
   message(): EventMessage {
     const json = `{"skipped":{"from":"${toQuantity(this.#from)}","to":"${toQuantity(this.#to)}","count":${this.#count}}}`
     return new EventMessage(json, { number: this.#to })

@@ -1,11 +1,11 @@
 /**
- * Where the events of one connection go. A transport implements it, one for each socket; a closed socket's sink does
- * nothing. Knows nothing of subscriptions.
+ * Sends the events of one connection. Transports implement it, one object per socket. The sink of a closed socket
+ * does nothing.
  */
 export interface EventSink {
-  /** Bytes handed over that the system has not taken yet; 0 once the socket is closed. */
+  /** Bytes passed to {@link send} that the operating system has not accepted yet; 0 once the socket is closed. */
   readonly bufferedBytes: number
-  /** Hands over one text message, UTF-8. `message` is copied before the call returns. */
+  /** Sends one text message, UTF-8. `message` is copied before the call returns. */
   send(message: Uint8Array): void
   /** Ends the connection with a WebSocket close code and a reason of at most 123 bytes. */
   close(code: number, reason: string): void

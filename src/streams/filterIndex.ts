@@ -1,37 +1,41 @@
 import type { LogFilter, LogKeys } from '../chain/logFilter.js'
 
-/** The places of a log that a filter may restrict: its address and its four topics. */
+/** Positions of a log that a filter may restrict: its address and its four topics. */
 const places = 5
 
 /**
- * Maps that the buckets of one position are spread over, by the first six bits of their hash. A Map is made anew as it
- * grows and shrinks: one of 1,300,000 keys takes 40 ms of CPU then, all 64 of 20,000 some 5 ms between them.
+ * Number of Maps that hold the buckets of one position, chosen by the first six bits of the hash. A Map is rebuilt as
+ * it grows and shrinks, which blocks the thread for 40 ms with 1,300,000 keys in one Map, and for less than 1 ms with
+ * 20,000.
  */
 const shards = 64
 const shardShift = 25
 
-/** Everyone who has one and the same filter. */
+/** All members with the same filter. */
 interface Group<T> {
   readonly filter: LogFilter
   readonly members: Set<T>
-  /** The position at whose buckets this group stands; undefined for a filter that is restricted at none. */
+  /** The position whose buckets hold this group; undefined for a filter that restricts none. */
   readonly position: number | undefined
 }
 
-/** Groups that stand under one key: most keys have one alone, and a set would take five times the memory. */
+/** Groups under one key. Most keys have one group, for which a set would take five times the memory. */
 type Bucket<T> = Group<T> | Set<Group<T>>
 
 /**
- * Who wants which logs. Equal filters are compared once, however many have them, and a log is compared only with the
- * filters that stand under its address or one of its topics, so matching costs by the block and its hits. To add or
- * remove a filter costs by its own length.
+ * Finds the filters that match a log. Equal filters are compared once, and a log is compared only with filters
+ * registered under its address or one of its topics, so the cost of matching grows with the logs and their matches,
+ * not with the number of filters. Adding or removing a filter takes time linear in its length.
  *
- * Buckets are found by a hash of their key, which takes no memory beside the entry; of two keys with one hash each
- * finds the other's filters too, and compares them in vain.
+ * Buckets are found by a hash of the key instead of the key itself, which saves its memory. Two keys with the same
+ * hash share a bucket, which costs comparisons but never gives a wrong match.
  */
 export class FilterIndex<T> {
   readonly #groups = new Map<string, Group<T>>()
-  /** Of each shard of each position, hash of a key → groups that are registered there, each at one position only. */
+  /**
+   * Per shard of each position: hash of a key → groups registered under it. Each group is registered at one position
+   * only.
+   */
   readonly #shards = Array.from({ length: places * shards }, () => new Map<number, Bucket<T>>())
   readonly #unrestricted = new Set<Group<T>>()
 
@@ -84,7 +88,7 @@ export class FilterIndex<T> {
     })
   }
 
-  /** Calls `visit` for everyone whose filter matches, once each. */
+  /** Calls `visit` once for each member whose filter matches. */
   visitMatches(log: LogKeys, visit: (member: T) => void): void {
     for (const group of this.#unrestricted) visitGroup(group, log, visit)
     this.#visitBucket(0, log.address, log, visit)
@@ -98,8 +102,8 @@ export class FilterIndex<T> {
   }
 
   /**
-   * The restricted position whose buckets hold the fewest groups so far: of a thousand filters on one token, each with
-   * a receiver of its own, all but a few stand under their receiver. Undefined for a filter that only asks for a
+   * The restricted position whose buckets hold the fewest groups so far: of a thousand filters on one token with
+   * different receivers, nearly all are registered under their receiver. Undefined for a filter that only requires a
    * number of topics.
    */
   #choosePosition(filter: LogFilter): number | undefined {
@@ -133,7 +137,7 @@ function crowdOf(bucket: Bucket<unknown> | undefined): number {
   return bucket instanceof Set ? bucket.size : 1
 }
 
-/** FNV-1a, in the 31 bits that V8 keeps in the entry itself. */
+/** FNV-1a, cut to 31 bits, which V8 stores in the Map's entry without a separate object. */
 function hashOf(key: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)

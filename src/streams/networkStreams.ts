@@ -1,11 +1,11 @@
 /**
- * The events of one network: heads, logs, and whether its source is behind. Owns who gets what and how far each has
- * come; a {@link Subscription} owns how events reach a slow reader, the chain owns which blocks there are.
+ * The events of one network: heads, logs, and whether its source is behind. Owns which subscription gets which events
+ * and which block each has reached; a {@link Subscription} owns what happens to a slow reader.
  *
- * A subscription is a cursor over the chain: the block up to which its client knows it. Whoever stands where the
- * network's own cursor stands is live and gets every further event with all others, rendered once. Everyone else
- * replays: takes steps of its own out of the store, as fast as its socket takes them, until it stands there too. So
- * a missed block, a reorganisation and the last head are one thing, and a client that resumes needs no queue.
+ * A subscription is a cursor over the chain: the last block that its client has. A subscription at the network's own
+ * cursor is live: it gets each event together with all other live ones, rendered once. Any other one replays: it
+ * takes steps of its own from the store, as fast as its socket accepts them, until it reaches that cursor. So missed
+ * blocks, reorganisations and new heads take the same path, and a client that resumes needs no queue.
  */
 import type { BlockId } from '../chain/blockId.js'
 import type { Chain } from '../chain/chain.js'
@@ -21,16 +21,16 @@ import type { Subscriber } from './subscriber.js'
 import { bytesOfSubscription } from './subscriberPool.js'
 import { type Delivery, Subscription } from './subscription.js'
 
-/** Time that events take of the event loop in one go, so that answers to others go out in between. */
+/** Longest time that events hold the event loop at once, so that other answers go out in between. */
 const turnMsMax = 4
 
-/** Events between two looks at the clock, which may be a system call each: 0.1 ms of work. */
+/** Events between two readings of the clock, each of which may be a system call: 0.1 ms of work. */
 const eventsPerLook = 16
 
 /** Blocks that one subscription replays before the next has its turn. */
 const blocksPerReplay = 16
 
-/** The argument of eth_subscribe that says from where. */
+/** Index of the argument of eth_subscribe that contains `fromBlock`. */
 const optionsArgument = 1
 
 export interface StreamLimits {
@@ -38,38 +38,38 @@ export interface StreamLimits {
   readonly replayBlocksMax: number
 }
 
-/** A subscription to blocks or to what is in them. */
+/** A subscription to heads or logs. */
 export interface ChainRequest {
   readonly delivery: Delivery
-  /** Which logs; undefined for heads. */
+  /** The logs to send; undefined for heads. */
   readonly filter: LogFilter | undefined
   /**
-   * Number or tag: the first block to send. Hash: the last block that the client has. Undefined: what comes from now
-   * on; then removed heads are not sent, as in go-ethereum.
+   * Number or tag: the first block to send. Hash: the last block that the client has. Undefined: only new blocks, and
+   * no removed heads, as in go-ethereum.
    */
   readonly from: BlockId | undefined
-  /** Numbers of the blocks whose logs count; undefined for all. Heads are not asked for their number. */
+  /** Numbers of the blocks whose logs are sent; undefined for all. Does not apply to heads. */
   readonly within: BlockRange | undefined
 }
 
-/** First and last block. */
+/** First and last block number, both included. */
 export interface BlockRange {
   readonly first: number
   readonly last: number
 }
 
-/** A subscription that is made and sends nothing yet. */
+/** A subscription that sends nothing before `start`. */
 export interface OpenedStream {
   readonly id: string
-  /** Begins to send; to be called once its client knows the id. */
+  /** Begins to send; call it once the client knows the id. */
   start(): void
 }
 
-/** Who follows the chain, and how far it has come. */
+/** A subscription to the chain and the block that it has reached. */
 interface Follower {
   readonly request: ChainRequest
   readonly subscription: Subscription
-  /** Says nothing of a live follower, who stands where the network stands. */
+  /** Not kept up to date while the follower is live; the network's cursor counts then. */
   cursor: ChainCursor
   isLive: boolean
 }
@@ -78,24 +78,24 @@ export class NetworkStreams {
   readonly #chain: Chain
   readonly #limits: StreamLimits
   readonly #events: BlockEvents
-  /** Live followers by what they receive. */
+  /** Live followers of heads, and those of logs. */
   readonly #heads = new Set<Follower>()
   readonly #logs = new FilterIndex<Follower>()
   readonly #syncing = new Set<Subscription>()
-  /** Followers who have steps to take and room to send, in the order of their turns. */
+  /** Followers with steps to take and room to send, in the order in which they are served. */
   readonly #replaying = new Set<Follower>()
-  /** Followers who stand at the head before the network does, because it is still telling the live ones of it. */
+  /** Followers that reached the head while the live ones are still being told of it. */
   readonly #ahead = new Set<Follower>()
   #cursor: ChainCursor
   #walk: Generator<void, void> | undefined
-  /** Some of the live followers have received a step, and others not yet. */
+  /** Whether some live followers have received the current step and others have not. */
   #isAmidStep = false
   #nextTurn: NodeJS.Immediate | undefined
   #isSyncing = false
   readonly #stopListening: () => void
   readonly #reportDefect: (error: unknown) => void
 
-  /** `reportDefect` gets why events could not be sent. */
+  /** `reportDefect` is called with the reason why events could not be rendered. */
   constructor(chain: Chain, limits: StreamLimits, reportDefect: (error: unknown) => void) {
     this.#chain = chain
     this.#limits = limits
@@ -105,7 +105,10 @@ export class NetworkStreams {
     this.#stopListening = chain.onHead(() => this.#onHead())
   }
 
-  /** Throws FaultError: too many subscriptions, or too large ones, or a block from which nothing can be replayed. */
+  /**
+   * Subscribes to heads or logs. Throws FaultError for too many subscriptions, too much memory for them, or a block
+   * from which nothing can be replayed.
+   */
   subscribe(subscriber: Subscriber, request: ChainRequest): OpenedStream {
     const cursor = request.from === undefined ? this.#cursor : this.#cursorAt(request.from, request)
     const events = { onIdle: () => this.#onIdle(follower), onEnd: () => this.#forget(follower) }
@@ -116,7 +119,7 @@ export class NetworkStreams {
     return { id: subscription.id, start: () => this.#schedule(follower) }
   }
 
-  /** Whether the source is behind, at every change. Throws FaultError: too many subscriptions. */
+  /** Subscribes to changes of whether the source is behind. Throws FaultError for too many subscriptions. */
   subscribeSyncing(subscriber: Subscriber, delivery: Delivery): OpenedStream {
     const events = { onIdle: () => undefined, onEnd: () => this.#syncing.delete(subscription) }
     const subscription: Subscription = new Subscription(subscriber, delivery, events, bytesOfSubscription(0))
@@ -127,7 +130,7 @@ export class NetworkStreams {
     return { id: subscription.id, start }
   }
 
-  /** To be called with how far the source is, and undefined once it has delivered all it has. */
+  /** Call it with the progress of a source that is behind, and with undefined once it is up to date. */
   reportSyncing(progress: SyncProgress | undefined): void {
     const isSyncing = progress !== undefined
     if (isSyncing === this.#isSyncing) return
@@ -137,7 +140,7 @@ export class NetworkStreams {
     for (const subscription of this.#syncing) subscription.deliver(message)
   }
 
-  /** Sends nothing more; subscriptions end with their connections. */
+  /** Stops sending; subscriptions end with their connections. */
   close(): void {
     this.#stopListening()
     clearImmediate(this.#nextTurn)
@@ -163,7 +166,10 @@ export class NetworkStreams {
     return parent
   }
 
-  /** Throws FaultError unless everything between `from` and the canonical chain can be sent, and lies in reach. */
+  /**
+   * Throws FaultError unless every step from `from` back to the canonical chain can be sent, within
+   * `replayBlocksMax`.
+   */
   #checkRollback(from: ChainCursor, needsLogs: boolean): void {
     let cursor = from
     for (;;) {
@@ -198,7 +204,7 @@ export class NetworkStreams {
     this.#takeTurn()
   }
 
-  /** A socket has room again: filled at once, so that the subscriptions of a connection take turns at each drain. */
+  /** A socket has room again. Sends at once, so that at each drain the subscriptions of a connection take turns. */
   #onIdle(follower: Follower): void {
     if (!follower.isLive && this.#replay(follower)) this.#schedule(follower)
   }
@@ -218,7 +224,7 @@ export class NetworkStreams {
     else this.#logs.remove(filter, follower)
   }
 
-  /** Serves the live ones first, then those who replay; goes on in a later turn with what is left. */
+  /** Serves the live followers first, then those that replay, and continues in a later turn of the event loop. */
   #takeTurn(): void {
     clearImmediate(this.#nextTurn)
     this.#nextTurn = undefined
@@ -227,13 +233,13 @@ export class NetworkStreams {
     for (const follower of this.#replaying) {
       this.#replaying.delete(follower)
       if (this.#replay(follower)) this.#replaying.add(follower)
-      // Looked at last, so that at least one gets on while the chain moves faster than it can be sent.
+      // Checked last, so that at least one follower replays in each turn, even while live ones use all the time.
       if (performance.now() >= end) break
     }
     if (!isAtHead || this.#replaying.size > 0) this.#nextTurn = setImmediate(() => this.#takeTurn())
   }
 
-  /** Whether the live ones have received everything. */
+  /** Sends to live followers until `end`. Returns whether they have received everything. */
   #continueWalk(end: number): boolean {
     while (this.#walk !== undefined) {
       if (this.#isWalkDone(this.#walk)) {
@@ -245,7 +251,7 @@ export class NetworkStreams {
     return true
   }
 
-  /** Goes on with a walk. A step that cannot be rendered ends all who were to receive it. */
+  /** Continues a walk and returns whether it is done. A step that cannot be rendered ends all live subscriptions. */
   #isWalkDone(walk: Generator<void, void>): boolean {
     try {
       return walk.next().done === true
@@ -257,7 +263,7 @@ export class NetworkStreams {
     }
   }
 
-  /** Tells the live followers of every step up to the head, and yields now and then. */
+  /** Sends every step up to the head to the live followers; yields after every few events. */
   *#notifyLive(): Generator<void, void> {
     for (;;) {
       if (this.#heads.size === 0 && this.#logs.isEmpty) {
@@ -287,7 +293,7 @@ export class NetworkStreams {
     }
     if (this.#logs.isEmpty) return
     for (const { keys, message } of this.#events.logs(step)) {
-      // Collected first, so that the walk may pause in the midst of them.
+      // Collected first, so that the walk can pause between two of them.
       const followers: Follower[] = []
       this.#logs.visitMatches(keys, (follower) => {
         if (isWithin(follower.request, step)) followers.push(follower)
@@ -299,7 +305,7 @@ export class NetworkStreams {
     }
   }
 
-  /** As {@link #takeSteps}; a step that cannot be rendered ends the follower. */
+  /** As {@link #takeSteps}; a step that cannot be rendered ends the subscription. */
   #replay(follower: Follower): boolean {
     try {
       return this.#takeSteps(follower)
@@ -310,7 +316,9 @@ export class NetworkStreams {
     }
   }
 
-  /** Takes some of a follower's own steps. Whether it has more to take, and room for them. */
+  /**
+   * Takes up to {@link blocksPerReplay} steps of a follower. Returns whether it has more steps and room to send them.
+   */
   #takeSteps(follower: Follower): boolean {
     const { subscription, request } = follower
     for (let blocks = 0; blocks < blocksPerReplay; blocks++) {
@@ -342,7 +350,7 @@ export class NetworkStreams {
     for (const { keys, message } of this.#events.logs(step)) if (filter.matches(keys)) yield message
   }
 
-  /** Makes a follower live if it stands where the live ones stand. */
+  /** Makes a follower live if it is at the network's cursor. */
   #join(follower: Follower): boolean {
     if (this.#isAmidStep || !isSame(follower.cursor, this.#cursor)) return false
     follower.isLive = true

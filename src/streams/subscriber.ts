@@ -2,32 +2,32 @@ import { FaultError } from '../primitives/faults.js'
 import type { EventSink } from './eventSink.js'
 import { type SubscriberPool, type SubscriptionLimits, tooMuch } from './subscriberPool.js'
 
-/** A subscription as its connection sees it. */
+/** What a connection needs of its subscriptions. */
 export interface OwnedSubscription {
   readonly id: string
-  /** Memory that it takes, as it is counted against {@link SubscriptionLimits}. */
+  /** Memory counted for it against {@link SubscriptionLimits}. */
   readonly bytes: number
-  /** There is room again, after {@link Subscriber.resumeLater}. */
+  /** Called when there is room again, after {@link Subscriber.resumeLater}. */
   resume(): void
   /** Sends nothing more. */
   end(): void
 }
 
 /**
- * Bytes that may lie unsent in a socket before events wait instead. What waits is shared by all subscriptions that
- * wait for it, what lies in a socket is its own: 5,000 clients that stop reading hold 80 MB so. 16 KiB is what
- * uWebSockets.js hands to the system at a time.
+ * Unsent bytes in a socket above which events wait in the queue of their subscription. Waiting events are shared by
+ * all subscriptions, unsent bytes are held per socket: 80 MB for 5,000 clients that stop reading. 16 KiB is what
+ * uWebSockets.js passes to the operating system at a time.
  */
 const unsentBytesMax = 16 * 1024
 
 /**
- * All subscriptions of one connection. A transport makes one for each socket and hands it to methods with each
- * request's Caller. A subscription begins to send when that Caller leaves, so the transport hands an answer over
- * first and calls `leave()` then: no event comes before the id that it belongs to.
+ * All subscriptions of one connection. A transport makes one per socket and passes it to methods in each request's
+ * Caller. A subscription begins to send when that Caller leaves. The transport sends the answer first and then calls
+ * `leave()`, so no event comes before the answer with its subscription id.
  */
 export class Subscriber {
   readonly #subscriptions = new Map<string, OwnedSubscription>()
-  /** Those that have something to send and no room for it, in the order in which they get their next turn. */
+  /** Subscriptions with events to send and no room for them, in the order in which they are served next. */
   readonly #waitingForRoom = new Set<OwnedSubscription>()
   readonly #key: string | undefined
   readonly #pool: SubscriberPool
@@ -35,7 +35,7 @@ export class Subscriber {
   #bytes = 0
   #isClosed = false
 
-  /** `key` is whose connection this is, undefined where keys are not asked for. */
+  /** `key` is the id of the connection's API key, undefined where no keys are needed. */
   constructor(
     readonly sink: EventSink,
     key: string | undefined,
@@ -49,12 +49,12 @@ export class Subscriber {
     return this.#pool.limits
   }
 
-  /** The connection is gone, and nothing is to be sent any more. */
+  /** Whether the connection is gone. */
   get isClosed(): boolean {
     return this.#isClosed
   }
 
-  /** Whether an event may be handed over now. */
+  /** Whether an event may be sent at once. */
   get hasRoom(): boolean {
     return !this.#isClosed && this.sink.bufferedBytes <= unsentBytesMax
   }
@@ -63,13 +63,16 @@ export class Subscriber {
   drained(): void {
     for (const subscription of [...this.#waitingForRoom]) {
       if (!this.hasRoom) return
-      // Whoever was served goes to the end, so that one with much to send does not keep the others waiting.
+      // A subscription that was served goes to the end of the line, so that one with much to send does not delay the
+      // others.
       this.#waitingForRoom.delete(subscription)
       subscription.resume()
     }
   }
 
-  /** The connection is gone: nothing is sent any more, and every subscription ends soon. Further calls do nothing. */
+  /**
+   * Call it when the connection is gone: stops sending; every subscription ends soon after. Further calls do nothing.
+   */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -101,8 +104,8 @@ export class Subscriber {
   }
 
   /**
-   * Owns `subscription` from now on: ends it with the connection. Throws FaultError where there are too many, or take
-   * too much memory.
+   * Takes over `subscription` and ends it with the connection. Throws FaultError for too many subscriptions, or too
+   * much memory for them.
    */
   add(subscription: OwnedSubscription): void {
     const { bytes } = subscription
@@ -113,7 +116,7 @@ export class Subscriber {
     this.#subscriptions.set(subscription.id, subscription)
   }
 
-  /** Throws as {@link add} would for a subscription of so many bytes, which is not made yet. */
+  /** Throws what {@link add} would throw for a subscription of `bytes`. */
   requireRoom(bytes: number): void {
     this.#requireOwnRoom(bytes)
     this.#pool.requireRoom(this.#key, bytes)
@@ -132,7 +135,7 @@ export class Subscriber {
     if (!this.#isClosed) this.#waitingForRoom.add(subscription)
   }
 
-  /** Ends the connection because of what this client does or does not do. */
+  /** Closes the connection with a WebSocket close code and reason. */
   end(code: number, reason: string): void {
     this.close()
     this.sink.close(code, reason)

@@ -1,12 +1,12 @@
 import { FaultError } from '../primitives/faults.js'
 
-/** What connections may ask for. */
+/** Limits of subscriptions. */
 export interface SubscriptionLimits {
   /** Subscriptions of one connection at the same time. */
   readonly subscriptionsMax: number
   /** Memory of the subscriptions of one connection, as {@link OwnedSubscription.bytes} counts it. */
   readonly bytesMax: number
-  /** The same of all connections of one key. */
+  /** The same for all connections of one key. */
   readonly bytesPerKeyMax: number
   /** The same of all connections. */
   readonly bytesInAllMax: number
@@ -16,40 +16,40 @@ export interface SubscriptionLimits {
   readonly queueBytesMax: number
 }
 
-/** Counts that {@link SubscriberPool}s of several threads may share. Each `add` returns the new count. */
+/** Counters that the {@link SubscriberPool}s of several threads may share. `add` returns the new count. */
 export interface SubscriptionTotals {
   readonly subscriptionBytes: { add(change: number): number }
   addSubscriptionBytesOfKey(key: string, change: number): number
 }
 
-/** Memory of a subscription with everything that is kept for it: 1,500 bytes by V8's own count. */
+/** Bytes counted for a subscription with all that is kept for it; V8 counts 1,500. */
 export const subscriptionBytes = 2_000
 
 /**
- * Memory of an address or topic of a filter: 32 bytes at most in the filter itself, 56 at most in an index of
- * filters, and 6 once blooms are looked at.
+ * Bytes counted for an address or topic of a filter: up to 32 in the filter itself, up to 56 in an index of filters,
+ * and 6 for blooms.
  */
 export const filterKeyBytes = 100
 
-/** Memory of a subscription whose filter has so many addresses and topics. */
+/** Bytes counted for a subscription whose filter has `filterKeys` addresses and topics in all. */
 export function bytesOfSubscription(filterKeys: number): number {
   return subscriptionBytes + filterKeys * filterKeyBytes
 }
 
 /**
- * What subscriptions of closed connections give back in one turn of the event loop: 2,600 addresses, or 130
- * subscriptions without any. It takes some 0.5 ms.
+ * Memory of ended subscriptions that is freed in one turn of the event loop: 2,600 addresses, or 130 subscriptions
+ * without filters. Takes 0.5 ms.
  */
 const endedBytesPerTurn = 256 * 1024
 
 /**
- * What all connections of one edge share: the memory that their subscriptions may take, counted in all, by connection
- * and by key, and the ends of subscriptions whose connection is gone, a few in each turn of the event loop, so that a
- * thousand clients who leave at once do not hold up those who stay.
+ * Shared by all connections of one edge. Counts the memory of subscriptions by connection, by key and in all. Ends
+ * subscriptions of closed connections a few per turn of the event loop, so that a thousand clients that leave at once
+ * do not delay the others.
  */
 export class SubscriberPool {
   readonly #totals: SubscriptionTotals
-  /** Steps in which subscriptions end that nobody receives any more. */
+  /** Iterators that end the subscriptions of closed connections, one per step. */
   readonly #ends: Iterator<number>[] = []
   #nextTurn: NodeJS.Immediate | undefined
 
@@ -61,13 +61,13 @@ export class SubscriberPool {
   }
 
   /**
-   * Counts memory that a connection of `key` is about to take; undefined where keys are not asked for. Throws
-   * FaultError, and counts nothing, where that is too much.
+   * Counts `bytes` for a connection of `key` (undefined where no keys are needed). Throws FaultError, and counts
+   * nothing, where a limit would be exceeded.
    */
   take(key: string | undefined, bytes: number): void {
     const { bytesPerKeyMax, bytesInAllMax } = this.limits
     const { subscriptionBytes } = this.#totals
-    // Counted before it is compared, so that edges that do so at the same time do not take too much together.
+    // Added before it is compared, so that two edges that do so at the same time cannot exceed the limit together.
     if (subscriptionBytes.add(bytes) > bytesInAllMax) {
       subscriptionBytes.add(-bytes)
       throw tooMuch('this server', bytesInAllMax)
@@ -80,7 +80,7 @@ export class SubscriberPool {
     throw tooMuch('this API key', bytesPerKeyMax)
   }
 
-  /** Throws as {@link take}, which is to come. */
+  /** Throws what {@link take} would throw; counts nothing. */
   requireRoom(key: string | undefined, bytes: number): void {
     this.take(key, bytes)
     this.release(key, bytes)
@@ -91,7 +91,9 @@ export class SubscriberPool {
     if (key !== undefined) this.#totals.addSubscriptionBytesOfKey(key, -bytes)
   }
 
-  /** Runs `ends` in turns to come. Each step ends a subscription and yields the bytes that it gave back. */
+  /**
+   * Runs `ends` in later turns of the event loop. Each step ends a subscription and yields the bytes that it freed.
+   */
   endLater(ends: Iterator<number>): void {
     this.#ends.push(ends)
     this.#nextTurn ??= setImmediate(() => this.#takeTurn())
@@ -108,7 +110,7 @@ export class SubscriberPool {
   }
 }
 
-/** Why a subscription is refused that would take too much memory together with the others of `whose`. */
+/** The fault for a subscription that, with the others of `whose`, would take too much memory. */
 export function tooMuch(whose: string, max: number): FaultError {
   return new FaultError({ kind: 'TooMuchSubscriptionMemory', whose, max })
 }

@@ -2,53 +2,53 @@ import { randomBytes } from 'node:crypto'
 import { type EventMessage, idDigits, Skipped } from './eventMessage.js'
 import type { Subscriber } from './subscriber.js'
 
-/** What becomes of a subscription whose reader is too slow. */
+/** What happens to a subscription whose reader is too slow. */
 export const policies = ['close', 'conflate', 'dropOldest'] as const
 /**
  * - `close`: the connection ends with code 1013; the client resumes from the last block it has.
- * - `conflate`: all that waits is skipped, and until the reader is there again only the newest head is kept.
+ * - `conflate`: all waiting events are skipped, and until the reader catches up only the newest head is kept.
  * - `dropOldest`: the oldest events are skipped.
  */
 export type Policy = (typeof policies)[number]
 
 export interface Delivery {
   readonly policy: Policy
-  /** Bytes of events that may still wait when the next block comes; only beyond does the policy act. */
+  /** Bytes of events that may still wait when the next block comes; with more, the policy applies. */
   readonly queueBytes: number
 }
 
-/** What a subscription's source wants to know of it. */
+/** Callbacks to whoever produces a subscription's events. */
 export interface SubscriptionEvents {
-  /** The socket has taken all that waited, or has room again after {@link Subscription.waitForRoom}. */
+  /** The socket accepted all waiting events, or has room again after {@link Subscription.waitForRoom}. */
   onIdle(): void
-  /** The subscription ended, for whatever reason; called once. */
+  /** The subscription ended, for any reason; called once. */
   onEnd(): void
 }
 
 /** WebSocket close code "try again later" (IANA registry of RFC 6455). */
 const tryAgainLater = 1013
 
-/** WebSocket close code of RFC 6455 for a server that cannot do what was asked. */
+/** WebSocket close code of RFC 6455 for a server that met an unexpected condition. */
 const internalError = 1011
 const failureReason = 'internal error: the next event could not be read; resume with fromBlock'
 
-/** Text of the close frame, which has room for 123 bytes. */
+/** Reason in the close frame, at most 123 bytes. */
 const slowReaderReason =
   'slow reader: events exceed queueBytes; resume with fromBlock, or choose another policy'
 
 /**
  * One subscription of one connection: its id, its sequence numbers, and the events that wait while the reader is
- * behind. What waits is shared with everyone else who waits for it. Does not know what it subscribes to.
+ * behind. Waiting events are shared between subscriptions. Does not know what is subscribed to.
  *
- * The policy looks at what waits when the first event of a further block arrives, not in the midst of a block: a
- * block with more events than `queueBytes` closes nobody who can take it before the next one.
+ * The policy is applied when the first event of a new block arrives, not within a block: a block with more events
+ * than `queueBytes` closes no reader that can take them before the next block.
  */
 export class Subscription {
   readonly id: string
   readonly #idBytes: Uint8Array
   #sequence = 0
   #waiting: EventMessage[] = []
-  /** Of {@link #waiting}, the first that is not sent. */
+  /** Index of the first unsent event in {@link #waiting}. */
   #first = 0
   #waitingBytes = 0
   #skipped: Skipped | undefined
@@ -58,7 +58,7 @@ export class Subscription {
   readonly #delivery: Delivery
   readonly #events: SubscriptionEvents
 
-  /** `bytes` is the memory that it takes, with all that its source keeps for it. */
+  /** `bytes` is its memory, with all that the producer of its events keeps for it. */
   constructor(
     subscriber: Subscriber,
     delivery: Delivery,
@@ -77,7 +77,7 @@ export class Subscription {
     return this.#isEnded || this.#subscriber.isClosed
   }
 
-  /** Whether the next event would go out at once. */
+  /** Whether the next event would be sent at once. */
   get hasRoom(): boolean {
     return this.#first === this.#waiting.length && this.#subscriber.hasRoom
   }
@@ -87,14 +87,14 @@ export class Subscription {
     this.#subscriber.resumeLater(this)
   }
 
-  /** Hands an event over, now or when the reader is there. */
+  /** Sends an event, or queues it while the reader is behind. */
   deliver(message: EventMessage): void {
     if (this.isEnded) return
     if (this.hasRoom) this.#send(message)
     else this.#enqueue(message)
   }
 
-  /** Sends what waits, as far as there is room. */
+  /** Sends waiting events while there is room. */
   resume(): void {
     if (this.isEnded) return
     while (this.#first < this.#waiting.length) {
@@ -103,13 +103,13 @@ export class Subscription {
         return
       }
       this.#send(this.#shift())
-      // A sink may end the connection in the midst of a send.
+      // A sink may end the connection during a send.
       if (this.isEnded) return
     }
     this.#events.onIdle()
   }
 
-  /** Ends the connection, because an event for it cannot be made and a gap would be silent. */
+  /** Closes the connection, because an event cannot be rendered and the client would not notice the gap. */
   fail(): void {
     if (!this.isEnded) this.#subscriber.end(internalError, failureReason)
   }
@@ -155,12 +155,12 @@ export class Subscription {
     this.#skipped.add(message)
   }
 
-  /** Takes the oldest of those that wait. */
+  /** Removes and returns the oldest waiting event. */
   #shift(): EventMessage {
     const message = this.#waiting[this.#first++] as EventMessage
     this.#waitingBytes -= message.size
     if (this.#first === this.#waiting.length) this.#clear()
-    // Half of the array is used up: moving the rest costs less than what was shifted saved.
+    // Drop the used half of the array; moving the rest costs less than shifting each event would have.
     else if (this.#first > 64 && this.#first * 2 > this.#waiting.length) {
       this.#waiting = this.#waiting.slice(this.#first)
       this.#first = 0
