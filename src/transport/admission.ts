@@ -1,6 +1,6 @@
 /**
- * Who may ask whom, whatever transport a request came by: networks by path and by host name, keys, and what may be
- * spent on them. Owns what a refusal says. Does not own keys themselves (it asks `authorize`) nor the shapes of paths (paths.ts).
+ * Admits requests, over HTTP and WebSocket alike: finds the network by path or host name, checks the API key, and
+ * makes the answers of refusals. Does not own keys (it calls `authorize`) nor the shapes of paths (paths.ts).
  */
 import type { Fault } from '../primitives/faults.js'
 import type { Answer } from '../rpc/answer.js'
@@ -13,7 +13,7 @@ import type { PathTarget } from './paths.js'
 export interface Route {
   readonly name: string
   readonly endpoint: Endpoint
-  /** Host names (without port) for which a path without a network means this one. */
+  /** Host names, without port, at which a path without a network means this one. */
   readonly hosts: readonly string[]
 }
 
@@ -23,14 +23,14 @@ export interface Allowed extends Identity {
   readonly ok: true
 }
 
-/** A request turned away before it reached an endpoint. `path` shows no key. */
+/** A request refused before it reached an endpoint, for the log. `path` contains no key. */
 export interface RefusedRequest {
   readonly status: number
   readonly path: string
   readonly why: string
 }
 
-/** A request that no endpoint gets to see, and its answer. `why` shows no key. */
+/** Why a request is refused, and its answer. `why` contains no key. */
 export interface Refusal {
   readonly answer: Answer
   readonly why: string
@@ -39,17 +39,20 @@ export interface Refusal {
 export interface AdmissionOptions {
   /** The first is the default network. Names `v3`, `ws` and `health` are taken. */
   readonly routes: readonly Route[]
-  /** Says whether a key may ask; throws where the keys cannot be read. `reason` completes `unauthorized: …` and must not hold the key. */
+  /**
+   * Whether a key is accepted; throws where the keys cannot be read. `reason` completes `unauthorized: …` and must
+   * not contain the key.
+   */
   authorize(key: string): AccessDecision
   /**
-   * Ids of the keys that were changed since it was asked last, undefined where any may have been. Throws where the keys
+   * Ids of the keys changed since the last call; undefined where any key may have changed. Throws where the keys
    * cannot be read.
    */
   changedKeys(): readonly string[] | undefined
   readonly logDefect: DefectLog
-  /** No key is asked for, and one in the path is not looked at. */
+  /** No key is needed, and one in the path is ignored. */
   readonly noAuth: boolean
-  /** What everybody spends from together where no key is asked for; absent where nothing is counted. */
+  /** The allowance that all callers share where no key is needed; absent: no limit. */
   readonly anonymousAllowance?: Allowance | undefined
 }
 
@@ -62,7 +65,7 @@ export class Admission {
   readonly #options: AdmissionOptions
   readonly #anonymous: Allowed
 
-  /** Throws RangeError when a name is taken. */
+  /** Throws RangeError where two networks have the same name, or one has a reserved name. */
   constructor(options: AdmissionOptions) {
     this.#options = options
     this.#anonymous = { ok: true, key: { id: anonymousId }, allowance: options.anonymousAllowance }
@@ -76,14 +79,16 @@ export class Admission {
     }
   }
 
-  /** The network of a path, or of the request's Host header where the path names none. */
+  /**
+   * The endpoint of the network that a path names; where it names none, that of the Host header, or else the default.
+   */
   findEndpoint(target: PathTarget, host: string): Endpoint | undefined {
     if (target.network !== undefined) return this.#networks.get(target.network)
     if (this.#hosts.size === 0) return this.#default
     return this.#hosts.get(hostName(host)) ?? this.#default
   }
 
-  /** Whether the key of a path may ask, or why not. `form` is the path that a key belongs into. */
+  /** Checks the key of a path. `form` shows in the refusal where in a path the key belongs. */
   admitKey(key: string | undefined, form: string): Allowed | Refusal {
     if (this.#options.noAuth) return this.#anonymous
     let decision: AccessDecision

@@ -1,13 +1,13 @@
 /**
- * Turns of the event loop, shared by all bodies that are still arriving: a hundred clients that send 5 MiB each at the
- * same time have some of it taken in, then others are answered, then it goes on.
+ * Turns of the event loop (rpc/turns.ts) for bodies that are still arriving: where a hundred clients send 5 MiB each
+ * at the same time, part of it is read, then other requests are answered, then reading continues.
  */
 import { type Waiter, WaitingLine } from './waitingLine.js'
 
-/** Bytes of one turn: 3 ms, most of it for memory that the system has to give first. */
+/** Bytes read in one turn: 3 ms, most of it for the operating system to provide memory. */
 const bytesMax = 2 ** 20
 
-/** Bodies that go on in one turn with what waits; uWebSockets.js reads 512 KiB at once. */
+/** Waiting bodies that continue in one turn; uWebSockets.js reads 512 KiB at once. */
 const bodiesMax = 2
 
 export class BodyTurns {
@@ -16,7 +16,10 @@ export class BodyTurns {
     this.#bytes = 0
   })
 
-  /** Counts bytes that have come. Whether more may come in this turn; else the body goes on in a later one. */
+  /**
+   * Counts bytes that have arrived. Returns whether the body may read on in this turn; if not, its `onTurn` is called
+   * in a later one.
+   */
   take(body: Waiter, bytes: number): boolean {
     this.#bytes += bytes
     this.#line.callTurn()

@@ -1,6 +1,6 @@
 /**
- * Which library speaks HTTP and WebSocket: uWebSockets.js wherever it can be loaded, because it takes half the CPU;
- * node:http and ws else. Owns what is logged of the choice.
+ * Chooses the HTTP and WebSocket library: uWebSockets.js where it can be loaded, because it takes half the CPU;
+ * otherwise node:http and ws. Owns the line that the log gets about it.
  */
 import { OperatorError } from '../primitives/faults.js'
 import { loadTransport } from './loadTransport.js'
@@ -8,13 +8,13 @@ import type { Transport } from './wire.js'
 
 export interface Choice {
   readonly transport: Transport
-  /** What the operator should know of it, in one line; undefined where all is well. */
+  /** One line for the operator; undefined where there is nothing to tell. */
   readonly notice: string | undefined
 }
 
 const officialBuild = 'npm install uWebSockets.js@github:uNetworking/uWebSockets.js#v20.70.0'
 
-/** Throws OperatorError where the one that is wanted cannot be loaded. */
+/** Loads the chosen library. Throws OperatorError where the one that is wanted cannot be loaded. */
 export async function chooseTransport(wanted: 'auto' | Transport['name']): Promise<Choice> {
   if (wanted === 'node') return { transport: await loadTransport('node'), notice: undefined }
   let transport: Transport
@@ -38,12 +38,12 @@ export async function chooseTransport(wanted: 'auto' | Transport['name']): Promi
   return { transport, notice }
 }
 
-/** What matters of the machine to a binary. */
+/** Properties of the machine that a binary depends on. */
 export interface System {
   readonly node: string
   readonly platform: string
   readonly arch: string
-  /** Undefined where the C library is another one, as on Alpine. */
+  /** Version of glibc; undefined with another C library, as on Alpine. */
   readonly glibc: string | undefined
 }
 
@@ -53,7 +53,7 @@ function thisSystem(): System {
   return { node: version, platform, arch, glibc: report?.header?.glibcVersionRuntime }
 }
 
-/** The cause, out of the library's own message, which buries it. */
+/** The cause, extracted from the library's long error message. */
 export function whyNotLoaded(message: string, { node, platform, arch, glibc }: System): string {
   const needed = /GLIBC_(\d+(?:\.\d+)+)/.exec(message)?.[1]
   if (needed !== undefined && glibc !== undefined) {

@@ -5,19 +5,19 @@ export type CorsOrigins = '*' | readonly string[]
 
 export interface CorsHeaders {
   /**
-   * Whether a page of `origin` may open a WebSocket; no browser asks before it opens one. An empty text means that
-   * none was sent: whoever asks is no browser.
+   * Whether a page of `origin` may open a WebSocket, for which browsers send no preflight. An empty text means that
+   * no origin was sent, so the client is not a browser.
    */
   allows(origin: string): boolean
-  /** For an answer to a request from `origin`; an empty text means that none was sent. */
+  /** Headers of the answer to a request from `origin`; an empty text means that none was sent. */
   answer(origin: string): ExtraHeaders
-  /** For the answer to a preflight. */
+  /** Headers of the answer to a preflight. */
   preflight(origin: string): ExtraHeaders
 }
 
 /**
- * The CORS headers of the Fetch standard. Keys travel in the path and never in cookies, so `*` exposes nothing
- * that the page could not ask for by other means.
+ * The CORS headers of the Fetch standard. Keys travel in the path and never in cookies, so `*` exposes nothing that
+ * the page could not read through a server of its own.
  */
 export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
   const exposed = ['access-control-expose-headers', 'tidegate-block, retry-after'] as const
@@ -27,7 +27,7 @@ export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
   const answer = (origin: string): ExtraHeaders => {
     if (origin === '') return noHeaders
     if (origins === '*') return anyOrigin
-    // Without `vary` a shared cache would hand one origin's answer to another.
+    // Without `vary` a shared cache would give one origin's answer to another.
     const vary = ['vary', 'origin'] as const
     if (!isListed(origin)) return [vary]
     return [['access-control-allow-origin', origin], exposed, vary]
@@ -39,7 +39,7 @@ export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
       ...answer(origin),
       ['access-control-allow-methods', 'POST, GET, OPTIONS'],
       ['access-control-allow-headers', '*'],
-      // One day; browsers cut it to their own limit (2 hours in Chromium).
+      // One day; browsers reduce it to their own limit (2 hours in Chromium).
       ['access-control-max-age', '86400'],
     ],
   }

@@ -1,6 +1,6 @@
 /**
- * One request from its headers to its answer: takes the body in, within its limits, hands it to the endpoint and
- * sends what comes back.
+ * One HTTP request from its headers to its answer: reads the body within the limits, passes it to the endpoint and
+ * sends the answer.
  */
 import type { Answer } from '../rpc/answer.js'
 import { Caller, type Identity } from '../rpc/caller.js'
@@ -10,31 +10,31 @@ import type { HoldOffs } from './holdOffs.js'
 import type { Total } from './totals.js'
 import type { BodyReceiver, ExtraHeaders, Reply } from './wire.js'
 
-/** What the exchanges of one server share. */
+/** Shared by the exchanges of one server. */
 export interface ExchangePool {
   readonly bodyBytesMax: number
   /** Bytes of unfinished bodies of all connections. */
   readonly bufferedBytesMax: number
   readonly bufferedBytes: Total
-  /** Exchanges that are not answered yet. */
+  /** Number of exchanges that are not over. */
   open: number
-  /** The server is closing: answers end their connection. */
+  /** Whether the server is closing; answers then end their connection. */
   isClosing: boolean
-  /** Head and tail of the list of exchanges whose body has not arrived, oldest first. */
+  /** Exchanges whose body has not arrived, oldest first. */
   readonly receiving: ReceivingList
   /** Called when the last open exchange of a closing server is over. */
   onIdle(): void
   readonly holdOffs: HoldOffs
   readonly bodyTurns: BodyTurns
-  /** An answer for a body that is too long; `bytes` is what was announced or has come so far. */
+  /** The answer to a body that is too long; `bytes` is the announced length or what has arrived so far. */
   tooLong(bytes: number): Answer
-  /** An answer for a body that finds no room. */
+  /** The answer to a body for which {@link bufferedBytesMax} leaves no room. */
   noRoom(): Answer
-  /** Reports a thrown value that nothing on the way here expected. */
+  /** Reports an exception that nothing else caught. */
   defect(error: unknown): void
 }
 
-/** A list in which an exchange holds its own links, so that entering and leaving it allocates nothing. */
+/** A doubly linked list whose links are fields of the exchanges, so that adding and removing allocates nothing. */
 export class ReceivingList {
   #first: Exchange | undefined
   #last: Exchange | undefined
@@ -62,9 +62,9 @@ export class ReceivingList {
 }
 
 /**
- * Parts of a body, beyond which they have to have some length on average. Each costs a microsecond however short it is:
- * a body of 5 MiB in chunks of one byte held everybody for five seconds. A client that writes its JSON call by call
- * sends 100 bytes at a time.
+ * Parts of a body above which their average length must be {@link pieceBytesMin}. Each part takes 1 µs however short
+ * it is, so 5 MiB in chunks of one byte would take five seconds. A client that writes its JSON call by call sends 100
+ * bytes at a time.
  */
 const piecesMax = 1_024
 const pieceBytesMin = 64
@@ -76,15 +76,15 @@ export class Exchange extends Caller implements BodyReceiver {
   next: Exchange | undefined
   readonly #reply: Reply
   #state: 'receiving' | 'waiting' | 'sending' | 'over' = 'receiving'
-  /** What has come of a body that is not whole yet lies at the beginning; its length is counted in the pool. */
+  /** Memory for a body in several parts, filled from the beginning; its length is counted in the pool. */
   #memory = noMemory
   #bytes = 0
-  /** Parts in which the body has come so far. */
+  /** Parts of the body that have arrived. */
   #pieces = 0
 
   /**
-   * Takes `reply` over. Call it inside the handler that got the request. `startTick` counts the server's sweeps;
-   * `at` is the block that the request is pinned to, empty for none.
+   * Takes over `reply`. Call it inside the handler of the request. `startTick` is the server's sweep counter at its
+   * start; `at` is the block that the request is pinned to, empty for none.
    */
   constructor(
     reply: Reply,
@@ -135,7 +135,10 @@ export class Exchange extends Caller implements BodyReceiver {
     if (--this.pool.open === 0 && this.pool.isClosing) this.pool.onIdle()
   }
 
-  /** Has the memory grow to `bytes` at least, and to twice what it was where there is room, so that bytes are copied once on average. */
+  /**
+   * Makes the memory at least `bytes` long, and twice as long as before where there is room, so that each byte is
+   * copied about once. False where there is no room.
+   */
   #makeRoom(bytes: number): boolean {
     const { bufferedBytes, bufferedBytesMax, bodyBytesMax } = this.pool
     const held = this.#memory.length
@@ -143,7 +146,7 @@ export class Exchange extends Caller implements BodyReceiver {
     const free = bufferedBytesMax - bufferedBytes.value
     if (bytes - held > free) return false
     const grown = Math.max(bytes, Math.min(2 * held, bodyBytesMax, held + free))
-    // Memory of its own: part of a pool would keep all of that.
+    // Not from Node's pool: a slice would keep the whole pool in memory.
     const memory = Buffer.allocUnsafeSlow(grown)
     memory.set(this.#memory.subarray(0, this.#bytes))
     this.#memory = memory
@@ -161,7 +164,7 @@ export class Exchange extends Caller implements BodyReceiver {
 
   async #answerLater(promise: Promise<Answer>): Promise<void> {
     const answer = await promise
-    // Jobs that the answer did not wait for, past the time of its request, have nobody left.
+    // Cancels jobs that a timed-out answer did not wait for.
     this.leave()
     if (this.#state === 'waiting') this.#send(answer, false)
   }
@@ -172,7 +175,7 @@ export class Exchange extends Caller implements BodyReceiver {
     try {
       this.#reply.send(answer, this.headers, isLast || this.pool.isClosing)
     } catch (error) {
-      // Whether anything was written is unknown, so the connection goes.
+      // Part of the answer may have been written, so the connection is closed.
       this.pool.defect(error)
       this.#reply.cut()
     }

@@ -1,14 +1,14 @@
-/** Messages of one socket that wait for their turn, oldest first. */
+/** Waiting messages of one socket, oldest first. */
 export class HeldMessages {
   #messages: Uint8Array[] = []
-  /** Of {@link #messages}, the oldest. */
+  /** Index of the oldest in {@link #messages}. */
   #first = 0
 
   get length(): number {
     return this.#messages.length - this.#first
   }
 
-  /** There has to be one. */
+  /** The oldest message; there must be one. */
   get oldest(): Uint8Array {
     return this.#messages[this.#first] as Uint8Array
   }
@@ -17,10 +17,10 @@ export class HeldMessages {
     this.#messages.push(message)
   }
 
-  /** Takes the oldest; there has to be one. */
+  /** Removes and returns the oldest message; there must be one. */
   shift(): Uint8Array {
     const message = this.#messages[this.#first++] as Uint8Array
-    // Half of the array is used up: moving the rest costs less than what was shifted saved.
+    // Drop the used half of the array; moving the rest costs less than shifting each message would have.
     if (this.#first * 2 > this.#messages.length) {
       this.#messages = this.#messages.slice(this.#first)
       this.#first = 0
@@ -28,7 +28,7 @@ export class HeldMessages {
     return message
   }
 
-  /** Takes the newest; there has to be one. */
+  /** Removes and returns the newest message; there must be one. */
   pop(): Uint8Array {
     return this.#messages.pop() as Uint8Array
   }

@@ -1,7 +1,7 @@
 /**
- * Keys that have just flooded the server with more than it answers. For a second their new requests and WebSockets
- * wait, unread, and are then refused: whoever floods comes back at once, and each connection that is made and cut
- * costs 0.1 ms. Owns who is held off and for how long; what a flood is, is for those who see one to say.
+ * Keys that are held off because they have just exceeded a limit by far. For a second their new requests and
+ * WebSockets wait, unread, and are then refused. Refusing at once would make the client reconnect at once, and each
+ * connection costs 0.1 ms. Owns which keys are held off and for how long; callers of `begin` decide when.
  */
 import type { Answer } from '../rpc/answer.js'
 import { anonymousId } from '../rpc/caller.js'
@@ -13,10 +13,13 @@ const holdMs = 1_000
 export const heldOff = 'its API key is held off'
 
 export class HoldOffs {
-  /** By key; an entry lasts for {@link holdMs}, and each took its key a flood. */
+  /** Key id → the refusal. Entries last for {@link holdMs}; there are few, since each follows a flood. */
   readonly #refusals = new Map<string, Answer>()
 
-  /** Begins to hold a key off; `what` it had too much of, and how much it may have. Whoever has no key is everybody. */
+  /**
+   * Holds a key off. `what` exceeded `limit`, for the error message. Does nothing where no keys are needed, because
+   * it would hold off every caller.
+   */
   begin(keyId: string, what: string, limit: number): void {
     if (keyId === anonymousId || this.#refusals.has(keyId)) return
     const answer = refusalOfFault(429, { kind: 'LimitExceeded', what, limit, retryAfterMs: holdMs })
@@ -25,8 +28,8 @@ export class HoldOffs {
   }
 
   /**
-   * What a request of this key is answered, after a second or two: hundreds refused in one moment would come back in
-   * one. Undefined where the key is not held off.
+   * The refusal for a request of this key, after a random delay of 1 to 2 s, so that many refused clients do not
+   * return at the same moment. Undefined where the key is not held off.
    */
   refusalOf(keyId: string): Promise<Answer> | undefined {
     const answer = this.#refusals.size === 0 ? undefined : this.#refusals.get(keyId)

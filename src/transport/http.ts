@@ -1,7 +1,7 @@
 /**
- * JSON-RPC over HTTP. Owns methods, headers, limits of what comes in and the life of the listening socket, which
- * WebSockets share (websocket.ts). Does not own who may ask (admission.ts), calls (it asks an endpoint), configuration,
- * or the library that speaks HTTP (wire.ts).
+ * JSON-RPC over HTTP. Owns HTTP methods, headers, limits of incoming data and the life of the listening socket, which
+ * WebSockets share (websocket.ts). Does not own admission (admission.ts), calls (the endpoint's), configuration, or
+ * the HTTP library (wire.ts).
  */
 import type { Answer, AnswerBody } from '../rpc/answer.js'
 import { thrownToWireError } from '../rpc/wireErrors.js'
@@ -29,9 +29,9 @@ import { type ExtraHeaders, noHeaders, type Reply, type Transport } from './wire
 export interface HttpLimits {
   /** Bytes of one request body. go-ethereum's default: 5 MiB. */
   readonly bodyBytesMax: number
-  /** Bytes of unfinished bodies over all connections. */
+  /** Bytes of unfinished bodies of all connections. */
   readonly bufferedBytesMax: number
-  /** From a request's headers to the end of its body. */
+  /** Time from a request's headers to the end of its body. */
   readonly bodyMsMax: number
   /** How long {@link HttpServer.close} waits for answers under way. */
   readonly closeMsMax: number
@@ -43,37 +43,37 @@ export interface HttpServerOptions extends AdmissionOptions {
   /** 0 for any free port. */
   readonly port: number
   /**
-   * Present where the server is one of several edges that listen on the same port: what they count together. The
-   * port is one of {@link Transport.findSharedPort} then.
+   * Counters shared with the other edges, where several listen on the same port; the port is then from
+   * {@link Transport.findSharedPort}.
    */
   readonly totals?: ServerTotals
   readonly limits: HttpLimits
   readonly socketLimits: SocketLimits
   readonly cors: CorsOrigins
-  /** What GET answers, by its path, as JSON; each must be quick and neither throw nor reject. */
+  /** Path → the JSON that GET answers. The functions must be fast and never throw or reject. */
   readonly pages: ReadonlyMap<string, () => AnswerBody | Promise<AnswerBody>>
   logRefused?(refused: RefusedRequest): void
-  /** By which WebSockets are pinged and ended; monotonic. */
+  /** Clock for pings and time limits of WebSockets, in milliseconds; never goes back. */
   readonly clockMs?: () => number
 }
 
 export interface HttpServer {
-  /** Starts listening; resolves to the port. Throws OperatorError when the address cannot be had. */
+  /** Starts listening; resolves to the port. Rejects with OperatorError where the address cannot be listened on. */
   listen(): Promise<number>
-  /** Takes no new connections, waits for answers under way for at most `closeMsMax`, then closes everything. */
+  /** Accepts no new connections, waits for answers under way, at most `closeMsMax`, then closes everything. */
   close(): Promise<void>
   /** Closes everything at once, answers under way as well. */
   abandon(): void
 }
 
-/** How many sweeps a body's time limit is cut into: a body is given up between 1 and 1.1 limits. */
+/** Sweeps per time limit of a body, so that a late body is ended after 1 to 1.1 limits. */
 const sweepsPerBodyLimit = 10
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { limits, totals = localTotals() } = options
   const admission = new Admission(options)
   const cors = createCorsHeaders(options.cors)
-  /** The path seen last and what it asks for: most clients keep to one, and telling texts equal is quicker than cutting. */
+  /** The path of the last request, parsed: most clients use one path, and comparing is faster than parsing. */
   let lastPath = ''
   let lastTarget: PathTarget | undefined
   const idleListeners: (() => void)[] = []
@@ -98,7 +98,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     defect: (error) => void thrownToWireError(error, 'http', options.logDefect),
   }
 
-  /** Answers without taking the body in. What is left of it is read past, unless it is long or its length in doubt. */
+  /**
+   * Answers without reading the body. The rest of the body is skipped; if it is too long or its length unknown, the
+   * connection ends.
+   */
   function reject(head: RequestHead, reply: Reply, refusal: Refusal, extra: ExtraHeaders = []): void {
     if (!shares.admit(nobody, tick, wire.connections)) return reply.cut()
     const { answer, why } = refusal
@@ -109,7 +112,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     reply.send(answer, headers, endless || pool.isClosing)
   }
 
-  /** Hands a POST to the one who is to answer it, or says why nobody does. */
+  /** Passes a POST to its endpoint, or returns why it is refused. */
   function take(head: RequestHead, reply: Reply): Refusal | undefined {
     const { path } = head
     if (path !== lastPath) {
@@ -142,7 +145,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     return undefined
   }
 
-  /** Has a request of a key that is held off wait for its refusal. */
+  /** Lets a request of a key that is held off wait for its refusal. */
   function holdBack(head: RequestHead, reply: Reply, refusal: Promise<Answer>): void {
     options.logRefused?.({ status: 429, path: redactPath(head.path), why: heldOff })
     const headers = cors.answer(head.origin)
@@ -222,7 +225,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         tick++
         pool.receiving.closeBefore(tick - sweepsPerBodyLimit)
       }, limits.bodyMsMax / sweepsPerBodyLimit)
-      // A timer alone is no reason for the process to live on.
+      // The timer alone must not keep the process alive.
       sweep.unref()
       return port
     },
@@ -248,7 +251,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   }
 }
 
-/** Waits for `promise`, but no longer than `ms`. */
+/** Waits for `promise`, at most `ms`. */
 async function within(ms: number, promise: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
@@ -258,7 +261,7 @@ async function within(ms: number, promise: Promise<unknown>): Promise<void> {
   clearTimeout(timer)
 }
 
-/** Whoever asks without a good key, in {@link TurnShares}. */
+/** Key in {@link TurnShares} of all requests without a valid key. */
 const nobody = ''
 
 const keyForm = '/v3/<key>'
@@ -267,7 +270,7 @@ const wrongTransport = refusal(426, -32600, 'this path is for WebSockets: connec
 const upgradeHeader: ExtraHeaders = [['upgrade', 'websocket']]
 const wrongMethod = refusal(405, -32600, 'method not allowed: send JSON-RPC requests with POST')
 const wrongContentType = refusal(415, -32600, 'invalid content type, only application/json is supported')
-/** To a preflight. */
+/** The answer to a preflight. */
 const noContent: Answer = { status: 204, body: '', retryAfterMs: undefined }
 
 const jsonContentTypePattern = /^\s*application\/json\s*(?:;|$)/i

@@ -1,36 +1,38 @@
 import { createHash } from 'node:crypto'
 
-/** An entry: 64 bits that stand for the key, zero where none has ever been there, and its count. */
+/** 32-bit words of an entry: 64 bits that identify the key (zero where the entry was never used), and the count. */
 const entryWords = 3
 
-/** Entries of one table, however many are asked for: 24 MiB. */
+/** Most entries of one table: 24 MiB. */
 const entriesMax = 2 ** 21
 
-/** Entries that are looked at for a key. At most half of all are in use, so a free one is found much sooner. */
+/** Entries searched for a key. At most half of all are in use, so a free one is found much sooner. */
 const stepsMax = 64
 
-/** Where the counts lie, and who counts. */
+/** Place of the counts in memory, and the threads that share it. */
 export interface CountsLayout {
   readonly offset: number
-  /** Of {@link KeyedCounts.bytesFor}. */
+  /** From {@link KeyedCounts.bytesFor}. */
   readonly bytes: number
-  /** Threads that count, and the number of this one, from 0. */
+  /** Number of threads, and the index of this one, from 0. */
   readonly threads: number
   readonly thread: number
 }
 
 /**
- * A count for each of many keys, over all threads that share the memory. Each thread has a table that it alone writes:
- * what it counted itself. A key's count is the sum over all tables, so nobody waits for anybody, and a thread may die
- * anywhere. Tables have open addressing and linear probing; an entry whose count is zero may be taken by another key.
- * A key is identified by 64 bits of its SHA-256, which no two keys that exist have in common.
+ * A count per key, summed over all threads that share the memory. Each thread has a table of its own counts that no
+ * other thread writes; a key's count is the sum over all tables. So there are no locks, and a thread may die at any
+ * point. Tables use open addressing with linear probing; an entry whose count is zero may be reused for another key.
+ * A key is identified by 64 bits of its SHA-256, where a collision is practically impossible.
  */
 export class KeyedCounts {
   readonly #tables: readonly Int32Array[]
   readonly #own: Int32Array
   readonly #mask: number
 
-  /** The memory is for these counts alone, and all zero before the first thread uses it. */
+  /**
+   * `bytes` bytes of `memory` from `offset` are for these counts only, all zero before the first thread uses them.
+   */
   constructor(memory: SharedArrayBuffer, { offset, bytes, threads, thread }: CountsLayout) {
     const words = bytes / threads / Int32Array.BYTES_PER_ELEMENT
     const tableOf = (index: number) => new Int32Array(memory, offset + (index * bytes) / threads, words)
@@ -39,16 +41,16 @@ export class KeyedCounts {
     this.#mask = words / entryWords - 1
   }
 
-  /** Bytes for so many keys that have a count at the same time. */
+  /** Bytes of memory for `keysMax` keys that have a count at the same time. */
   static bytesFor(keysMax: number, threads: number): number {
     const entries = Math.min(2 ** Math.ceil(Math.log2(Math.max(keysMax, 1) * 2)), entriesMax)
     return threads * entries * entryWords * Int32Array.BYTES_PER_ELEMENT
   }
 
   /**
-   * Adds to what this thread has counted of a key, which never goes below zero, and returns the count of all threads;
-   * Infinity where there is no room for the key. Of two threads that add at the same time, one at least gets a sum
-   * that holds both.
+   * Adds to this thread's count of a key, which must not become negative, and returns the sum over all threads;
+   * Infinity where there is no room for the key. If two threads add at the same time, at least one gets a sum that
+   * includes both.
    */
   add(key: string, change: number): number {
     const digest = createHash('sha256').update(key).digest()
@@ -62,7 +64,7 @@ export class KeyedCounts {
     return sum
   }
 
-  /** Where this thread counts a key. */
+  /** Index of a key's entry in this thread's table, made if absent; undefined where there is no room. */
   #claim(high: number, low: number): number | undefined {
     const own = this.#own
     let free: number | undefined
@@ -79,7 +81,7 @@ export class KeyedCounts {
     return free
   }
 
-  /** What the thread of a table has counted of a key. That thread may give an idle entry to another key meanwhile. */
+  /** A key's count in one table. The thread that owns the table may reuse an entry with count zero meanwhile. */
   #read(table: Int32Array, high: number, low: number): number {
     const isOfKey = (at: number) => Atomics.load(table, at) === high && Atomics.load(table, at + 1) === low
     for (let step = 0; step < stepsMax && step <= this.#mask; step++) {

@@ -1,6 +1,9 @@
 import type { Transport } from './wire.js'
 
-/** Loads the library of a transport, which nothing else does: where uWebSockets.js cannot be loaded, all else runs. */
+/**
+ * Loads the library of a transport. Nothing else imports it, so the program runs where uWebSockets.js cannot be
+ * loaded.
+ */
 export async function loadTransport(name: Transport['name']): Promise<Transport> {
   return name === 'node'
     ? (await import('./node/nodeWire.js')).nodeTransport

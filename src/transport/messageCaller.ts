@@ -1,19 +1,19 @@
 import { Caller, type Identity } from '../rpc/caller.js'
 import type { Subscriber } from '../streams/subscriber.js'
 
-/** The connection that a message came by: what its calls may take. */
+/** The room that a connection has for the calls of its messages. */
 export interface CallRoom {
   readonly subscriber: Subscriber
   readonly identity: Identity
-  /** Whether a call may wait; {@link release} gives it back. */
+  /** Reserves a waiting call, if one is left; {@link release} returns it. */
   admit(): boolean
   release(): void
-  /** Whether there is room for a message that waits; {@link unreserve} gives it back. */
+  /** Reserves memory for a waiting message, if there is room; {@link unreserve} returns it. */
   reserve(bytes: number): boolean
   unreserve(bytes: number): void
 }
 
-/** Who waits for the answer to one message. */
+/** The caller of one WebSocket message. */
 export class MessageCaller extends Caller {
   readonly #room: CallRoom
   readonly #bytes: number
@@ -26,7 +26,7 @@ export class MessageCaller extends Caller {
   }
 
   override admit(): boolean {
-    // What is parsed of a message lives on until its last call is answered.
+    // The parsed message stays in memory until its last call is answered.
     if (!this.#isReserved) this.#isReserved = this.#room.reserve(this.#bytes)
     return this.#isReserved && this.#room.admit()
   }

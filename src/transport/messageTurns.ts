@@ -1,17 +1,17 @@
 /**
- * Turns of the event loop, shared by all sockets: a client that sends 600,000 messages at once gets some of them
- * answered, then others are read from and answered, then it goes on.
+ * Turns of the event loop (rpc/turns.ts) for WebSocket messages: where a client sends 600,000 messages at once, some
+ * are answered, then other clients are read and answered, then the rest continues.
  */
 import { type Waiter, WaitingLine } from './waitingLine.js'
 
-/** Messages of one socket in one turn, and their bytes: half a millisecond of cached reads. */
+/** Messages and bytes of one socket in one turn: half a millisecond of cached reads. */
 const messagesMax = 32
 const bytesMax = 64 * 1024
 
-/** Sockets that go on in one turn with what waits: some 10 ms where all have much of it. */
+/** Sockets whose waiting messages continue in one turn: 10 ms where all have many. */
 const socketsMax = 16
 
-/** What one socket has had of a turn. */
+/** The part of a turn that one socket has used. */
 export class TurnShare {
   turn = -1
   messages = 0
@@ -24,7 +24,7 @@ export class MessageTurns {
     this.#turn++
   })
 
-  /** Whether a socket may take a message of so many bytes now; counts it if so. */
+  /** Whether a socket may handle a message of `bytes` in this turn; counts it if so. */
   take(share: TurnShare, bytes: number): boolean {
     this.#line.callTurn()
     if (share.turn !== this.#turn) {
@@ -38,7 +38,7 @@ export class MessageTurns {
     return true
   }
 
-  /** The socket goes on in a later turn. */
+  /** Calls the socket's `onTurn` in a later turn. */
   wait(socket: Waiter): void {
     this.#line.add(socket)
   }

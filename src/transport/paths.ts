@@ -1,4 +1,4 @@
-/** What a request path asks for. The key is a secret: show {@link redactPath} instead of a path. */
+/** A parsed request path. The key is a secret: log {@link redactPath} instead of a path. */
 export interface PathTarget {
   /** Undefined for the default network. */
   readonly network: string | undefined
@@ -6,15 +6,15 @@ export interface PathTarget {
   readonly key: string | undefined
 }
 
-/** The path's version segment; no network may bear its name. */
+/** The path's version segment; no network may have this name. */
 export const versionSegment = 'v3'
 
 /**
- * Takes a path apart: `/`, `/<network>`, `/v3/<key>`, `/<network>/v3/<key>`; undefined for any other.
+ * Parses a path: `/`, `/<network>`, `/v3/<key>`, `/<network>/v3/<key>`; undefined for any other.
  *
- * Segments are compared as written, so a percent-encoded letter is another letter: keys and network names need
- * none, and a proxy and this server never read one path in two ways. One slash at the end is ignored, because a
- * base address is often configured with it.
+ * Segments are compared as written, without percent-decoding: keys and network names need none, and so a proxy and
+ * this server cannot read one path in two ways. One slash at the end is ignored, because base addresses are often
+ * configured with it.
  */
 export function parsePath(path: string): PathTarget | undefined {
   const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
@@ -46,15 +46,15 @@ function keyTarget(
 const socketPathPattern = /^(?:\/([^/]+))?\/ws(?:\/v3(?:\/([^/]+))?)?\/?$/
 
 /**
- * Takes a WebSocket's path apart: `/ws`, `/<network>/ws`, `/ws/v3/<key>`, `/<network>/ws/v3/<key>`; undefined for
- * any other. Segments are compared as {@link parsePath} compares them.
+ * Parses a WebSocket's path: `/ws`, `/<network>/ws`, `/ws/v3/<key>`, `/<network>/ws/v3/<key>`; undefined for any
+ * other. Segments are compared as {@link parsePath} compares them.
  */
 export function parseSocketPath(path: string): PathTarget | undefined {
   const match = socketPathPattern.exec(path)
   return match === null ? undefined : { network: match[1], key: match[2] }
 }
 
-/** A path that may stand in a log: of an unknown shape nothing is shown, since a key may stand anywhere in it. */
+/** A path for the log. Nothing of a path of unknown shape is shown, since a key may be anywhere in it. */
 export function redactPath(path: string): string {
   const socketTarget = parseSocketPath(path)
   const target = socketTarget ?? parsePath(path)

@@ -1,10 +1,10 @@
 /**
- * What decides what becomes of a request, taken in one walk over its headers: repeated ones are found only by walking,
- * and each header asked for by name costs a call into uWebSockets.js and two strings of its own (0.15 µs; a cached
- * read is answered in 7 µs).
+ * The parts of a request's head that decide how it is handled, read in one walk over its headers. Only a walk finds
+ * repeated headers, and reading one header by name takes a call into uWebSockets.js and two new strings (0.15 µs; a
+ * cached read takes 7 µs in all).
  *
- * One object serves all requests of a server: what it holds is that of the request read last. Of repeated headers
- * the first counts, and an absent one is empty.
+ * One object serves all requests of a server and holds the values of the last one read. Of repeated headers the first
+ * counts; an absent one is the empty text.
  */
 export class RequestHead {
   /** In upper case. */
@@ -16,14 +16,17 @@ export class RequestHead {
   contentType = ''
   transferEncoding = ''
   origin = ''
-  /** The block that the request is pinned to. */
+  /** The block that the request is pinned to, as the client wrote it. */
   at = ''
   #isOld = false
   #hosts = 0
   #contentLengths = 0
   #transferEncodings = 0
 
-  /** Begins with the next request, `isOld` for HTTP/1.0, which names no host; {@link take} gets its headers. */
+  /**
+   * Begins with the next request; then pass its headers to {@link take}. `isOld` for HTTP/1.0, which has no Host
+   * header.
+   */
   begin(method: string, path: string, isOld: boolean): void {
     this.method = method
     this.path = path
@@ -40,8 +43,8 @@ export class RequestHead {
   }
 
   /**
-   * Why it is in doubt where this request ends or whom it is for; undefined where it is clear. uWebSockets.js lets all
-   * of this pass, and a proxy in front that reads it in another way could be made to hide requests in it.
+   * Why the end or the target of this request is ambiguous; undefined where it is not. uWebSockets.js accepts such
+   * requests, and behind a proxy that reads them differently they would allow request smuggling.
    */
   get doubt(): string | undefined {
     if (this.#contentLengths > 1) return 'more than one content length'
@@ -54,9 +57,9 @@ export class RequestHead {
       : 'a transfer encoding other than chunked'
   }
 
-  /** One header, its name in lower case. */
+  /** Takes one header, its name in lower case. */
   readonly take = (name: string, value: string): void => {
-    // The names that count differ in length, which tells most others apart at once.
+    // The names that matter differ in length, so most others are excluded at once.
     switch (name.length) {
       case 4:
         if (name === 'host' && this.#hosts++ === 0) this.host = value

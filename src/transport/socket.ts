@@ -1,12 +1,12 @@
 /**
- * One WebSocket from its opening to its end: takes messages in, hands them to the endpoint, hands answers and events
- * over, and counts what waits on the way. Owns the connection: once it is closed nothing touches it again. Does not
- * own who may connect, nor the clock (websocket.ts).
+ * One WebSocket from its opening to its end: passes messages to the endpoint, sends answers and events, and counts
+ * what waits on the way. Owns the connection: once it is closed nothing uses it. Does not own admission nor the clock
+ * (websocket.ts).
  *
- * A client that asks faster than it reads is held back before it is turned away: above {@link heldAboveBytes} of
- * unsent answers its messages wait, beyond `callsMax` they are answered `server busy`, and with more than
- * `unsentBytesMax` unsent the connection ends. One that asks much at once has its share of each turn of the event loop
- * (messageTurns.ts); the rest waits, and is read no further where the library can leave it.
+ * A client that asks faster than it reads is limited in three steps: above {@link heldAboveBytes} of unsent answers
+ * its messages wait, beyond `callsMax` they are answered `server busy`, and above `unsentBytesMax` the connection
+ * ends. A client that asks much at once gets its share of each turn of the event loop (messageTurns.ts); its other
+ * messages wait, and the library stops reading where it can.
  */
 import type { Fault } from '../primitives/faults.js'
 import type { AnswerBody } from '../rpc/answer.js'
@@ -22,34 +22,34 @@ import type { SocketLimits } from './socketLimits.js'
 import type { Total } from './totals.js'
 import type { SocketHandler, SocketWire } from './wire.js'
 
-/** What the sockets of one server share. */
+/** Shared by the sockets of one server. */
 export interface SocketPool {
   readonly limits: SocketLimits
-  /** Unsent bytes, and messages that wait or are not whole yet, of all sockets. */
+  /** Bytes of all sockets: unsent ones, waiting messages and unfinished messages. */
   readonly bytes: Total
-  /** Sockets that {@link bytes} belong to. */
+  /** Number of sockets that {@link bytes} counts. */
   readonly count: Total
   readonly subscribers: SubscriberPool
   readonly turns: MessageTurns
   /** Time of the last sweep. */
   readonly nowMs: number
-  /** A key has sent more than its share of `what`; see holdOffs.ts. */
+  /** Holds a key off that exceeded `limit` of `what`; see holdOffs.ts. */
   holdOff(keyId: string, what: string, limit: number): void
-  /** A socket is over. */
+  /** Called when a socket is over. */
   gone(socket: Socket): void
-  /** Reports a thrown value that nothing on the way here expected. */
+  /** Reports an exception that nothing else caught. */
   defect(error: unknown): void
 }
 
-/** Who a connection belongs to, and who answers. */
+/** The key of a connection and the endpoint that answers it. */
 export interface SocketData {
   readonly endpoint: Endpoint
-  /** Undefined where keys are not asked for. */
+  /** Undefined where no keys are needed. */
   readonly key: string | undefined
   readonly identity: Identity
 }
 
-/** Why a connection ends. RFC 6455, section 7.4.1, and 1013 of the registry that it founds. */
+/** Close codes of RFC 6455, section 7.4.1, and 1013 of the IANA registry that it establishes. */
 export const closeCodes = {
   goingAway: 1001,
   unsupportedData: 1003,
@@ -59,24 +59,24 @@ export const closeCodes = {
 } as const
 
 /**
- * Unsent bytes above which messages wait. The system's own buffers take 3.9 MB on a loopback connection before
- * anything stays unsent, so a reader has enough to do, and answers made earlier would only lie about.
+ * Unsent bytes above which messages wait. The operating system's buffers hold up to 3.9 MB more, so the reader has
+ * enough to read, and further answers would only take memory.
  */
 const heldAboveBytes = 1024 * 1024
 
-/** What a waiting message takes beside its bytes. */
+/** Memory of a waiting message besides its bytes. */
 const heldBytes = 128
 
 /**
- * What waiting messages of one socket may take at least, however short a message may be: those that node:http has read
- * at once, 64 KiB of empty ones, take 1.4 MB, and a socket that is read no further then has to keep them.
+ * Least memory that waiting messages of one socket may take, whatever `messageBytesMax` is: 64 KiB of empty messages,
+ * which node:http reads at once, take 1.4 MB and must be kept although reading stops.
  */
 const heldBytesMin = 2 * 1024 * 1024
 
-/** Pings of a client that reads none of the pongs: of 125 bytes each they are 128 KiB, and no client has as many. */
+/** Pings of a client that reads no pongs: 128 KiB at 125 bytes each; ordinary clients never send as many. */
 const pingsUnreadMax = 1024
 
-/** Pings between two sweeps, of a client that reads the pongs: a library that keeps a connection alive sends none or one. */
+/** Pings between two sweeps of a client that reads the pongs; ordinary clients send at most one. */
 const pingsRecentMax = 1024
 
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: 1000 }
@@ -90,29 +90,29 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   readonly subscriber: Subscriber
   /** Messages whose answers are under way. */
   readonly #callers = new Set<MessageCaller>()
-  /** Messages that wait for their turn, or until answers are read. */
+  /** Messages that wait for a turn, or until answers are read. */
   readonly #held = new HeldMessages()
   readonly #share = new TurnShare()
   #callsWaiting = 0
   #waitingBytes = 0
   #unsentBytes = 0
-  /** Of a message that is not whole yet. */
+  /** Bytes of an unfinished message. */
   #unfinishedBytes = 0
-  /** Since all was read. */
+  /** Pings since everything was sent. */
   #pings = 0
-  /** Since the last sweep. */
+  /** Pings since the last sweep. */
   #recentPings = 0
   #activeMs: number
   #pingedMs: number
-  /** Whether a message has come. */
+  /** Whether a message has arrived. */
   isUsed = false
   #isDraining = false
   #drainDue: NodeJS.Immediate | undefined
-  /** Set when the connection ends as soon as all is sent. */
+  /** Set when the connection is to end as soon as everything is sent. */
   #ending: { readonly code: number; readonly reason: string; sinceMs: number } | undefined
   #isOver = false
 
-  /** Takes `wire` over. */
+  /** Takes over `wire`. */
   constructor(wire: SocketWire, { endpoint, key, identity }: SocketData, pool: SocketPool) {
     this.#wire = wire
     this.key = key
@@ -128,7 +128,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     return this.#isOpen ? this.#unsentBytes : 0
   }
 
-  /** A message has come in; `body` is read before the call returns. */
+  /** Handles a message; does not use `body` after the call returns. */
   onMessage(body: Uint8Array, isBinary: boolean): void {
     const { messageBytesMax } = this.#pool.limits
     this.isUsed = true
@@ -138,7 +138,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     if (body.length > messageBytesMax) {
       return this.close(closeCodes.tooBig, `message too big (${body.length}>${messageBytesMax})`)
     }
-    // What is asked during the drain is not begun; close code 1001 tells so.
+    // Messages during the drain are not begun; close code 1001 tells the client.
     if (this.#isDraining) return
     const isFirst = this.#held.length === 0 && this.#unsentBytes <= heldAboveBytes
     if (isFirst && this.#takeTurn(body)) this.#answer(body)
@@ -150,13 +150,13 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     }
   }
 
-  /** It is this socket's turn again. */
+  /** Continues with waiting messages. */
   onTurn(): void {
     this.#answerHeld()
     this.#endIfDrained()
   }
 
-  /** So many bytes have come of a message that is not whole yet. */
+  /** Counts the bytes that have arrived of an unfinished message. */
   onUnfinished(bytes: number): void {
     const { bytes: total, count, limits } = this.#pool
     if (this.#isOver) return
@@ -164,15 +164,15 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     if (change === 0) return
     total.add(change)
     this.#unfinishedBytes = bytes
-    // One as long as a message may be always finds room when alone.
+    // A single unfinished message always finds room where nothing else is counted.
     if (change < 0 || total.value <= limits.bufferedBytesMax || total.value === bytes) return
     if (bytes <= limits.bufferedBytesMax / count.value) return
     this.close(closeCodes.tryLater, 'too much of unfinished messages is waiting; try again later')
-    // The library holds what it has until the connection is over, so the next sweep ends it.
+    // The library keeps its bytes until the connection is over, so the next sweep ends it.
     if (this.#ending !== undefined) this.#ending.sinceMs = Number.NEGATIVE_INFINITY
   }
 
-  /** A ping has come, which the library answers. */
+  /** Counts a ping, which the library answers. */
   onPing(): void {
     this.onActivity()
     if (this.#isOver) return
@@ -187,22 +187,22 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
       this.close(closeCodes.policy, 'too many pings whose pongs are not read')
   }
 
-  /** The client has shown that it is there. */
+  /** Notes that the client is alive. */
   onActivity(): void {
     this.#activeMs = this.#pool.nowMs
   }
 
-  /** The system has taken some of what was unsent. */
+  /** Some unsent bytes were sent. */
   onDrain(): void {
     if (this.#drainDue !== undefined) return
-    // What is sent inside the drain handler and does not go out at once would never be sent.
+    // uWebSockets.js would never send what is unsent after a send inside its drain handler.
     this.#drainDue = setImmediate(() => {
       this.#drainDue = undefined
       this.#drained()
     })
   }
 
-  /** The connection is over, whoever ended it. */
+  /** Releases everything; the connection is over. */
   onClose(): void {
     this.#isOver = true
     clearImmediate(this.#drainDue)
@@ -211,7 +211,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.#pool.gone(this)
   }
 
-  /** Looks after the time; to be called every now and then. */
+  /** Applies the time limits; call it regularly. */
   sweep(): void {
     const { limits, nowMs } = this.#pool
     if (this.#isOver) return
@@ -226,7 +226,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     }
   }
 
-  /** Takes no more messages in, and ends the connection as soon as everything under way is sent. */
+  /** Ignores further messages, and ends the connection as soon as everything under way is sent. */
   drain(): void {
     this.#isDraining = true
     this.#endIfDrained()
@@ -237,8 +237,8 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   }
 
   /**
-   * Ends the connection: nothing more is taken in or begun, and the client learns code and reason once it has read
-   * what was sent before. The server beneath could wait for that by itself, but not tell how long it takes.
+   * Ends the connection: no further message is handled, and the client gets code and reason after everything sent
+   * before. This class waits for that itself, because the library could not limit the time.
    */
   close(code: number, reason: string): void {
     if (!this.#isOpen) return
@@ -248,7 +248,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     else if (this.#pool.bytes.value > this.#pool.limits.bufferedBytesMax) this.#wire.cut()
   }
 
-  /** Whether a call of a message may wait. {@link MessageCaller} alone asks. */
+  /** Reserves a waiting call, if one is left. Only {@link MessageCaller} calls it. */
   admit(): boolean {
     const held = this.#unsentBytes > heldAboveBytes ? this.#held.length : 0
     if (this.#callsWaiting + held >= this.#pool.limits.callsMax) return false
@@ -260,7 +260,10 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.#callsWaiting--
   }
 
-  /** Whether there is room for a message that waits. One as long as a message may be always finds some when alone. */
+  /**
+   * Reserves memory for a waiting message, if there is room. A single message always finds room where nothing else
+   * waits.
+   */
   reserve(bytes: number, bytesMax = this.#pool.limits.messageBytesMax): boolean {
     const { bufferedBytesMax } = this.#pool.limits
     if (this.#waitingBytes + bytes > bytesMax) return false
@@ -290,7 +293,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.#endIfDrained()
   }
 
-  /** Cancels what is under way. */
+  /** Cancels everything under way. */
   #cancelAll(): void {
     this.subscriber.close()
     for (const caller of this.#callers) caller.leave()
@@ -300,7 +303,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     if (!this.#isOver) this.#wire.resume()
   }
 
-  /** Does what waits as far as it may be done in this turn. */
+  /** Answers waiting messages as far as this turn allows. */
   #answerHeld(): void {
     while (this.#held.length > 0) {
       const isHeldBack = this.#unsentBytes > heldAboveBytes
@@ -309,7 +312,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
         this.#wire.pause()
         return this.#pool.turns.wait(this)
       }
-      // Where messages wait for the reader, those that have come last find no room.
+      // Where messages wait for the client to read, the newest ones are refused.
       const body = isHeldBack ? this.#held.pop() : this.#held.shift()
       this.unreserve(body.length + heldBytes)
       if (isHeldBack) this.#refuse(body)
@@ -329,7 +332,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   #hold(body: Uint8Array): boolean {
     const bytesMax = Math.max(this.#pool.limits.messageBytesMax + heldBytes, heldBytesMin)
     if (!this.reserve(body.length + heldBytes, bytesMax)) return false
-    // Its memory is another's again when the handler returns.
+    // Copied, because the library reuses its memory when the handler returns.
     this.#held.push(new Uint8Array(body))
     return true
   }
@@ -351,12 +354,12 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   #finish(caller: MessageCaller, body: AnswerBody): void {
     this.#callers.delete(caller)
     if (this.#isOpen) this.#deliver(body)
-    // After the answer, because subscriptions that it tells of begin to send now.
+    // After the answer, because subscriptions that it announces begin to send here.
     caller.leave()
     this.#endIfDrained()
   }
 
-  /** Hands a message over; what the connection cannot take now waits in the server's memory. */
+  /** Sends a message; what the connection does not accept waits in the library's memory. */
   #deliver(message: AnswerBody | Uint8Array): void {
     if (!this.#isOpen || message.length === 0) return
     const { unsentBytesMax, bufferedBytesMax } = this.#pool.limits
@@ -365,7 +368,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     }
     this.#wire.send(message)
     this.#countUnsent()
-    // Where all hold too much together, those go that hold more than their share.
+    // Where all sockets together hold too much, those with more than the average are closed.
     const { bytes, count } = this.#pool
     if (this.#unsentBytes === 0 || bytes.value <= bufferedBytesMax) return
     if (this.#unsentBytes > bufferedBytesMax / count.value) this.#wire.cut()

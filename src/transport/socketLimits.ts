@@ -1,4 +1,4 @@
-/** What bounds one WebSocket and all of them together. */
+/** Limits of one WebSocket and of all together. */
 import type { SubscriptionLimits } from '../streams/subscriberPool.js'
 
 export interface SocketLimits {
@@ -6,17 +6,17 @@ export interface SocketLimits {
   readonly messageBytesMax: number
   /** Calls of one socket that wait at the same time, for a job or for unsent answers. */
   readonly callsMax: number
-  /** Bytes that may lie unsent when something more is to be sent. */
+  /** Unsent bytes above which a further send ends the connection. */
   readonly unsentBytesMax: number
   /** Unsent bytes and waiting messages of all sockets. */
   readonly bufferedBytesMax: number
   readonly socketsMax: number
   readonly socketsPerKeyMax: number
-  /** From one ping to the next. */
+  /** Time between two pings. */
   readonly pingMs: number
-  /** How long a client may be silent, pongs included. */
+  /** How long a client may send nothing, not even a pong. */
   readonly idleMsMax: number
-  /** How long a connection that is to end waits until what was sent is read. */
+  /** How long a closing connection waits until everything is sent. */
   readonly endMsMax: number
   readonly subscriptions: SubscriptionLimits
 }

@@ -16,7 +16,7 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [503, 'Service Unavailable'],
 ])
 
-/** The words of a status, as RFC 9110 has them. Throws RangeError for one this server never sends. */
+/** The reason phrase of a status, from RFC 9110. Throws RangeError for a status that this server never sends. */
 export function statusReason(status: number): string {
   const reason = reasons.get(status)
   if (reason === undefined) throw new RangeError(`no reason phrase for status ${status}`)

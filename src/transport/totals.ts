@@ -1,30 +1,30 @@
 /**
- * What the limits of a server are compared with: bytes and WebSockets of all its connections. A server that is one
- * of several edges counts together with the others, in memory that they share, so that a limit means the same however
- * the connections spread. Owns the counts; each limit is looked at where something is about to be counted.
+ * The counts that a server's limits are compared with: bytes and WebSockets of all its connections. Several edges
+ * count together in shared memory, so that a limit means the same however connections are spread over them. Owns the
+ * counts; the limits are compared where something is about to be counted.
  */
 import type { SubscriptionTotals } from '../streams/subscriberPool.js'
 import { KeyedCounts } from './keyedCounts.js'
 
-/** A number that grows and shrinks. */
+/** A count that may be shared between threads. */
 export interface Total {
   readonly value: number
-  /** Returns the new value. Two edges that add at the same time get different ones. */
+  /** Returns the new value. Two edges that add at the same time get different values. */
   add(change: number): number
 }
 
 export interface ServerTotals extends SubscriptionTotals {
-  /** Bytes of bodies still arriving. */
+  /** Bytes of unfinished bodies. */
   readonly bodyBytes: Total
   /** Unsent bytes and waiting messages of WebSockets. */
   readonly socketBytes: Total
   readonly sockets: Total
   readonly subscriptionBytes: Total
-  /** Adds to the WebSockets of one key and returns their new number. */
+  /** Adds to the number of WebSockets of one key and returns it. */
   addOfKey(key: string, change: number): number
 }
 
-/** Adds to a count of one key and returns it. */
+/** Adds to the count of one key and returns it. */
 type AddOfKey = (key: string, change: number) => number
 
 class LocalTotal implements Total {
@@ -36,7 +36,7 @@ class LocalTotal implements Total {
   }
 }
 
-/** 64 bits, because bytes may be more than 32 hold. A change costs 0.1 µs. */
+/** 64 bits, because counts of bytes may exceed 32. A change takes 0.1 µs. */
 class SharedTotal implements Total {
   readonly #words: BigInt64Array
   readonly #index: number
@@ -55,7 +55,7 @@ class SharedTotal implements Total {
   }
 }
 
-/** Of a server that is alone. */
+/** The totals of a single edge. */
 export function localTotals(): ServerTotals {
   return {
     bodyBytes: new LocalTotal(),
@@ -79,12 +79,12 @@ function localCounts(): AddOfKey {
 
 const sharedWords = 4
 
-/** Memory for the totals of `edges` that serve at most `socketsMax` WebSockets together. */
+/** Memory for the totals of `edges` edges that serve at most `socketsMax` WebSockets together. */
 export function allotTotals(socketsMax: number, edges: number): SharedArrayBuffer {
   return new SharedArrayBuffer(sharedWords * 8 + 2 * KeyedCounts.bytesFor(socketsMax, edges))
 }
 
-/** The totals of the edge of this number, from 0, in the memory that {@link allotTotals} made for all. */
+/** The totals of edge number `edge`, from 0, in the memory that {@link allotTotals} made for all. */
 export function sharedTotals(memory: SharedArrayBuffer, edges: number, edge: number): ServerTotals {
   const words = new BigInt64Array(memory, 0, sharedWords)
   const firstBytes = sharedWords * 8

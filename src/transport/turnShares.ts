@@ -1,24 +1,27 @@
 /**
- * How many requests one key has answered within one turn of the event loop. A client that pipelines may have thousands
- * of requests in one packet, which the server beneath hands over one after the other without a pause; whoever comes
- * after them waits. Owns the counting; what happens to a request beyond the share is the server's.
+ * Counts the requests of each key in one turn of the event loop. A client that pipelines may send thousands of
+ * requests in one packet, which the library delivers one after the other without a pause while all others wait. Owns
+ * the counting; the server decides what happens to a request beyond the share.
  */
 
-/** Requests that are counted all together before they are counted by key: what many connections send at once. */
+/**
+ * Requests of a turn that are only counted in all, before counting by key begins: as many as arrive together from
+ * many connections.
+ */
 const togetherMax = 64
 
-/** Requests of one key in a turn: some 10 ms of work for cached reads. 64 connections may have 16 on their way each. */
+/** Requests of one key in a turn: 10 ms of cached reads, or 16 at once from each of 64 connections. */
 export const requestsOfKeyMax = 1_024
 
-/** Sweeps for which somebody counts as being there after a request. */
+/** Sweeps for which a key counts as active after a request. */
 const presentTicks = 1
 
 export class TurnShares {
-  /** Requests since the last reset, and where there were many, of each key. */
+  /** Requests since the last reset; where there were many, also by key. */
   #count = 0
   #ofKeys: Map<string, number> | undefined
   #lastKey: string | undefined
-  /** When a request came last that was another key's than the one before it. */
+  /** Sweep at which a request last had another key than the one before it. */
   #otherTick = Number.NEGATIVE_INFINITY
 
   readonly #reset = (): void => {
@@ -27,9 +30,9 @@ export class TurnShares {
   }
 
   /**
-   * Counts a request; false where its key has had its share of this turn and others are there. `tick` counts the
-   * server's sweeps. A key may have a request beyond its share from each of the server's `connections`: one that
-   * sends no second request before the answer to the first is never refused.
+   * Counts a request; false where its key has used its share of this turn and other keys are active. `tick` is the
+   * server's sweep counter. Beyond its share a key may have one request per open connection (`connections`), so a
+   * client that waits for each answer is never refused.
    */
   admit(keyId: string, tick: number, connections: number): boolean {
     if (keyId !== this.#lastKey) {

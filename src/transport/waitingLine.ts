@@ -1,10 +1,10 @@
 /**
- * Who waits for a later turn of the event loop. Owns the order in which they go on, and when turns begin; what one may
- * take of a turn is the users' (bodyTurns.ts, messageTurns.ts).
+ * Waiters for a later turn of the event loop. Owns their order and the start of turns; bodyTurns.ts and
+ * messageTurns.ts decide how much fits in a turn.
  */
 
 export interface Waiter {
-  /** A turn has begun that is this one's. */
+  /** Called in the turn in which the waiter may continue. */
   onTurn(): void
 }
 
@@ -14,21 +14,21 @@ export class WaitingLine {
   readonly #waiting = new Set<Waiter>()
   #isTurnDue = false
 
-  /** At most `max` go on in a turn; `onTurn` is called when one begins, before them. */
+  /** At most `max` waiters continue per turn; `onTurn` is called at the beginning of each turn. */
   constructor(max: number, onTurn: () => void) {
     this.#max = max
     this.#onTurn = onTurn
   }
 
-  /** Sees to it that another turn begins. */
+  /** Makes another turn begin. */
   callTurn(): void {
     if (this.#isTurnDue) return
     this.#isTurnDue = true
-    // Comes after sockets have been looked at, and those that it makes due after they have been looked at again.
+    // `setImmediate` runs after the sockets were polled, and one set from within runs after they were polled again.
     setImmediate(this.#begin)
   }
 
-  /** Calls `onTurn` of who waits in a later turn. */
+  /** Calls the waiter's `onTurn` in a later turn. */
   add(waiter: Waiter): void {
     this.#waiting.add(waiter)
     this.callTurn()

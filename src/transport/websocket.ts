@@ -1,7 +1,7 @@
 /**
  * JSON-RPC over WebSockets, on the port of the HTTP server. Owns upgrades and their refusals, the number of
- * connections, and the sweep that pings, finds silent clients and ends the sockets of revoked keys. Does not own what
- * happens on one connection (socket.ts) nor who may ask (admission.ts).
+ * connections, and the sweep that pings clients, ends idle connections and those of revoked keys. Does not own what
+ * happens on one connection (socket.ts) nor admission (admission.ts).
  */
 
 import { contained } from '../primitives/contained.js'
@@ -28,7 +28,7 @@ import type { SocketPermit, SocketWire } from './wire.js'
 
 export interface WebSocketServerOptions {
   readonly admission: Admission
-  /** As the HTTP server's. */
+  /** As in {@link AdmissionOptions}. */
   authorize(key: string): AccessDecision
   changedKeys(): readonly string[] | undefined
   readonly noAuth: boolean
@@ -36,22 +36,22 @@ export interface WebSocketServerOptions {
   readonly limits: SocketLimits
   readonly totals: ServerTotals
   readonly holdOffs: HoldOffs
-  /** Reports a thrown value that nothing on the way here expected. */
+  /** Reports an exception that nothing else caught. */
   defect(error: unknown): void
   readonly logRefused: ((refused: RefusedRequest) => void) | undefined
-  /** Monotonic. */
+  /** Milliseconds on a clock that never goes back. */
   readonly clockMs: () => number
 }
 
 /**
- * How often sockets are looked at. A revoked key is noticed one such time after the key ring notices it, which takes
- * as long again: half a second in all.
+ * Time between two sweeps. The key ring notices a revoked key within 250 ms and the sweep within as long again, so
+ * its sockets end within half a second.
  */
 const sweepMs = 250
 
 /**
- * WebSockets of a key that may end unused between two sweeps: each costs 0.3 ms. A client needs none, but one that goes
- * may have opened a hundred for later.
+ * WebSockets of a key that may end unused between two sweeps, at 0.3 ms each. Ordinary clients have none, but a pool
+ * of a hundred may be closed unused.
  */
 const unusedMax = 256
 
@@ -77,11 +77,11 @@ export class WebSocketServer implements SocketPool {
   readonly turns = new MessageTurns()
   nowMs: number
   readonly #options: WebSocketServerOptions
-  /** Connections by their key. */
+  /** Key → its connections. */
   readonly #sockets = new Map<string | undefined, Set<Socket>>()
-  /** Since the last sweep, of each key: WebSockets that ended before a message came. */
+  /** Key → its WebSockets that ended before any message, since the last sweep. */
   readonly #unused = new Map<string, number>()
-  /** Of this edge. */
+  /** Open WebSockets of this edge. */
   #openSockets = 0
   #isClosing = false
   #onIdle = () => {}
@@ -103,11 +103,13 @@ export class WebSocketServer implements SocketPool {
       endRevoked()
       sweep()
     }, sweepMs)
-    // A timer alone is no reason for the process to live on.
+    // The timer alone must not keep the process alive.
     this.#sweeper.unref()
   }
 
-  /** Takes no new connection or message; resolves once every connection has sent what was under way and ended. */
+  /**
+   * Accepts no new connection or message; resolves once every connection has sent what was under way and has ended.
+   */
   async close(): Promise<void> {
     this.#isClosing = true
     const idle = new Promise<void>((resolve) => {
@@ -118,7 +120,7 @@ export class WebSocketServer implements SocketPool {
     clearInterval(this.#sweeper)
   }
 
-  /** A permit for a connection that wants to open, or the answer that refuses it. */
+  /** A permit for a WebSocket that asks to open, or the answer that refuses it. */
   admit(head: RequestHead): SocketPermit | Answer | Promise<Answer> {
     const permit = this.#permit(head)
     if (permit instanceof Promise)
@@ -168,8 +170,8 @@ export class WebSocketServer implements SocketPool {
   }
 
   /**
-   * Counts a connection that is about to open, or says why no further one is taken, of this key or at all. Counted
-   * before it is compared, so that edges that do so at the same time do not take one too many.
+   * Counts a connection that is about to open, or returns why it is refused, for this key or at all. Added before it
+   * is compared, so that two edges that do so at the same time cannot accept one too many.
    */
   #countIn(key: string | undefined): Refusal | undefined {
     const { socketsMax, socketsPerKeyMax } = this.limits
@@ -205,7 +207,7 @@ export class WebSocketServer implements SocketPool {
     if (sockets === undefined) this.#sockets.set(data.key, new Set([socket]))
     else sockets.add(socket)
     this.#openSockets++
-    // The change may have come between the look at the key and this.
+    // The key may have been revoked since it was checked.
     if (data.key !== undefined) this.#endIfRevoked(data.key)
     return socket
   }
@@ -217,8 +219,8 @@ export class WebSocketServer implements SocketPool {
   }
 
   /**
-   * Ends the sockets of keys that were revoked. Only keys that were changed are asked for: those in use may be more
-   * than the key ring remembers, and each that it does not costs 10 µs.
+   * Ends the sockets of revoked keys. Looks only at changed keys: more keys may be in use than the key ring
+   * remembers, and each one that it does not costs 10 µs.
    */
   #endRevoked(): void {
     const changed = this.#options.changedKeys()
@@ -238,7 +240,7 @@ export class WebSocketServer implements SocketPool {
         socket.close(closeCodes.policy, `unauthorized: ${authorization.reason}`)
       }
     } catch (error) {
-      // What cannot be read of one key is no matter of the others.
+      // A key that cannot be read must not stop the check of the others.
       this.defect(error)
     }
   }

@@ -1,17 +1,17 @@
 /**
- * What this room asks of the library beneath it. There are two: uWebSockets.js (`uws/`) and node:http with ws (`node/`).
- * Whatever means the same on both is written once, above this line; an adapter owns the library's objects and hides
- * its rules: nothing here is called after its end on the library's side.
+ * The interface to the HTTP library. It has two adapters: uWebSockets.js (`uws/`) and node:http with ws (`node/`).
+ * Everything that is the same on both is written once, above this interface. An adapter owns the library's objects
+ * and hides its rules; for instance it calls nothing here after the library's object has ended.
  */
 import { OperatorError } from '../primitives/faults.js'
 import type { Answer, AnswerBody } from '../rpc/answer.js'
 import type { RequestHead } from './requestHead.js'
 
-/** Header lines that depend on the request, in the order they are written. */
+/** Header lines that depend on the request, in the order in which they are sent. */
 export type ExtraHeaders = readonly (readonly [name: string, value: string])[]
 export const noHeaders: ExtraHeaders = []
 
-/** Messages are read up to so much beyond the limit, so that the client can be told that they are too long. */
+/** Bytes beyond the limit up to which a message is read, so that the client can be told that it is too long. */
 export const tooBigBytes = 16 * 1024
 
 export interface Address {
@@ -27,96 +27,104 @@ export function cannotListen({ host, port }: Address): OperatorError {
 
 export interface Transport {
   readonly name: 'uws' | 'node'
-  /** What lies in the library of a WebSocket's unfinished message is reported to {@link SocketHandler.onUnfinished}. */
+  /** Whether the bytes of unfinished WebSocket messages are reported to {@link SocketHandler.onUnfinished}. */
   readonly tellsUnfinished: boolean
   /**
-   * The port on which several edges may listen next, by {@link Wire.listen} with `isShared`. It is taken alone for a
-   * moment: that finds a free one for 0, and another process that listens on it. Throws OperatorError for that one,
-   * and where the port cannot be shared.
+   * The port on which several edges can then listen, by {@link Wire.listen} with `isShared`. Listens on it
+   * exclusively for a moment, which finds a free port for 0. Rejects with OperatorError where another process listens
+   * on it, or where ports cannot be shared.
    */
   findSharedPort(address: Address): Promise<number>
   createWire(handlers: WireHandlers, limits: WireLimits): Wire
 }
 
 export interface WireLimits {
-  /** From a connection's first byte to the end of a request's headers. */
+  /** Time from a connection's first byte to the end of a request's headers. */
   readonly headMsMax: number
-  /** Bytes of a WebSocket's message. */
+  /** Bytes of one WebSocket message. */
   readonly messageBytesMax: number
-  /** How long a WebSocket may be silent. */
+  /** How long a WebSocket's client may send nothing. */
   readonly idleMsMax: number
 }
 
-/** A port that is listened on, and its connections. */
+/** A listening socket and its connections. */
 export interface Wire {
-  /** How many there are; WebSockets are not counted. */
+  /** Number of open HTTP connections, without WebSockets. */
   readonly connections: number
-  /** Resolves to the port. With `isShared` others may listen on it too. Throws OperatorError where it cannot be had. */
+  /**
+   * Resolves to the port. With `isShared` other edges may listen on it too. Rejects with OperatorError where that
+   * fails.
+   */
   listen(address: Address, isShared: boolean): Promise<number>
-  /** Takes no new connections; those that are open go on. */
+  /** Accepts no new connections; open ones go on. */
   stopListening(): void
-  /** Ends all connections at once, and listens no more. */
+  /** Ends all connections at once and stops listening. */
   close(): void
 }
 
 export interface WireHandlers {
   /**
-   * A request that wants no WebSocket. `head` is valid until the call returns; by then `reply` has been used: `send`,
-   * `refuse`, `receive` or `wait`.
+   * Called for an HTTP request. `head` is valid until the call returns; before that, the handler must call `send`,
+   * `refuse`, `receive` or `wait` of `reply`.
    */
   onRequest(head: RequestHead, reply: Reply): void
-  /** A request that wants one: a permit for it, or the answer that refuses, perhaps later. `head` as above. */
+  /**
+   * Called for a request to open a WebSocket. Returns a permit, or the answer that refuses it, perhaps later. `head`
+   * is valid until the call returns.
+   */
   onUpgrade(head: RequestHead): SocketPermit | Answer | Promise<Answer>
 }
 
-/** The answer to one request, and its body on the way in. Once it is over, calls do nothing. */
+/** The answer to one request, and the reading of its body. Once it is over, calls do nothing. */
 export interface Reply {
-  /** Takes the body in, by which the answer may come later. */
+  /** Reads the body; the answer may come later. */
   receive(receiver: BodyReceiver): void
-  /** Lets the answer come later, whatever the body says; nothing more is read until then. */
+  /** Lets the answer come later without the body; nothing is read until then. */
   wait(): void
-  /** Reads no more of the body, as far as the library can leave it. */
+  /** Stops reading the body, as far as the library can. */
   pause(): void
   resume(): void
   /**
-   * Sends an answer whole; it is not kept. HEAD gets its headers alone. `isLast`: nothing more of this connection is
-   * read, and it ends once this is sent.
+   * Sends the whole answer; does not keep `answer`. For HEAD only its headers are sent. `isLast`: nothing more is
+   * read from the connection, which ends once this is sent.
    */
   send(answer: Answer, headers: ExtraHeaders, isLast: boolean): void
   /**
-   * Sends a short answer as the last one. No request after this one is begun, not even one that came in the same
-   * packet: where this one ends is in doubt.
+   * Sends a short answer as the last one of the connection. No later request is begun, not even one in the same
+   * packet, because the end of this request is ambiguous.
    */
   refuse(answer: Answer): void
-  /** Ends the connection with no answer, or amid one; the receiver's `over` is called before this returns. */
+  /** Ends the connection without an answer, or within one. The receiver's `over` is called before this returns. */
   cut(): void
 }
 
 export interface BodyReceiver {
-  /** Part of the body, valid until the call returns. Not called once the answer is given to {@link Reply.send}. */
+  /** Takes part of the body, valid until the call returns. Not called after {@link Reply.send}. */
   take(chunk: Uint8Array, isLast: boolean): void
-  /** The answer is handed over, of a long one the last byte, or the connection is over. Called once. */
+  /** Called once, when the last byte of the answer is handed to the library, or the connection is over. */
   over(): void
 }
 
-/** Leave for one WebSocket, counted already: one of the two is called, once. */
+/** Permission for one WebSocket, which is counted already. Exactly one of the two is called, once. */
 export interface SocketPermit {
   open(wire: SocketWire): SocketHandler
-  /** It did not come to a WebSocket. */
+  /** Call it where no WebSocket was opened. */
   release(): void
 }
 
-/** One WebSocket. Once `onClose` of its handler was called, it is not touched again. */
+/** One WebSocket. Not used after `onClose` of its handler was called. */
 export interface SocketWire {
-  /** Bytes handed over that the system has not taken yet. */
+  /** Bytes passed to {@link send} that the operating system has not accepted yet. */
   readonly unsentBytes: number
-  /** Hands over one text message; it is not kept. What the system does not take waits. */
+  /**
+   * Sends one text message; does not keep `message`. What the operating system does not accept waits in the library.
+   */
   send(message: AnswerBody | Uint8Array): void
   ping(): void
-  /** Reads on no more, as far as the library can leave it: what has come in may still be handled. */
+  /** Stops reading, as far as the library can. Messages that have arrived may still be delivered. */
   pause(): void
   resume(): void
-  /** Sends a close frame behind what waits. */
+  /** Sends a close frame after everything that waits. */
   end(code: number, reason: string): void
   /** Ends the connection at once. */
   cut(): void
@@ -125,14 +133,14 @@ export interface SocketWire {
 export interface SocketHandler {
   /** `message` is valid until the call returns. */
   onMessage(message: Uint8Array, isBinary: boolean): void
-  /** So many bytes lie in the library of a message that is not whole yet; called where the library says. */
+  /** Called with the bytes that the library holds of an unfinished message, where it reports them. */
   onUnfinished(bytes: number): void
-  /** A ping has come, which the library answers. */
+  /** Called for each ping; the library answers it. */
   onPing(): void
-  /** A pong has come. */
+  /** Called for each pong. */
   onActivity(): void
-  /** The system has taken some of what was unsent. */
+  /** Called when some unsent bytes were sent. */
   onDrain(): void
-  /** The connection is over, whoever ended it. */
+  /** Called when the connection is over, whoever ended it. */
   onClose(): void
 }

@@ -1,28 +1,28 @@
 import type { Socket } from 'node:net'
 
-/** An answer that is not over. */
+/** An answer that is not finished. */
 interface OpenReply {
   /** The connection is over. */
   over(): void
 }
 
-/** Requests of one connection that are worked on at the same time, and answers that wait for those before them. */
+/** Requests of one connection that are processed at the same time or whose answers wait for earlier ones. */
 const repliesMax = 16
 
-/** Bytes of answers that may wait in one connection when the next request is begun: what its reader takes meanwhile. */
+/** Unsent bytes of a connection above which no further request is begun. */
 const unsentBytesMax = 1024 * 1024
 
 /**
- * One connection of HTTP. Node.js takes all requests in that came in one packet and leaves order alone: answers go out
- * in the order of their requests. This bounds what they take at once: beyond, requests wait, unread as far as they
- * have not come in yet.
+ * One HTTP connection. Node.js begins all requests of a packet at once and sends answers in the order of the
+ * requests. This class bounds how many are processed at once; further ones wait, and requests that have not arrived
+ * yet are not read.
  */
 export class NodeConnection {
-  /** Those that are not over. */
+  /** Replies that are not finished. */
   readonly #replies = new Set<OpenReply>()
   readonly #waiting: (() => void)[] = []
   #unsentBytes = 0
-  /** An answer has been given after which the connection ends; no request after it is begun. */
+  /** Whether the connection ends after an answer that was given; no later request is begun. */
   isEnding = false
 
   constructor(readonly socket: Socket) {
@@ -36,7 +36,7 @@ export class NodeConnection {
     return this.#replies.size === 0
   }
 
-  /** Begins a request at once, or when those before it are answered as far as to make room. */
+  /** Begins a request: at once, or when answers to earlier ones have made room. */
   begin(request: () => void): void {
     if (this.#hasRoom && this.#waiting.length === 0) return request()
     this.#waiting.push(request)
@@ -58,7 +58,7 @@ export class NodeConnection {
     if (this.#waiting.length === 0) this.socket.resume()
   }
 
-  /** Bytes that an answer hands over, and takes back when they are sent. */
+  /** Counts bytes of an answer that are handed to Node.js, and with a negative number those that are sent. */
   addUnsent(bytes: number): void {
     this.#unsentBytes += bytes
   }

@@ -31,7 +31,7 @@ export class NodeReply implements Reply {
     const announced = Number(req.headers['content-length'])
     let received = 0
     const take = (chunk: Uint8Array, isLast: boolean) => {
-      // Data may come in after an early answer.
+      // Data may still arrive after an early answer.
       if (!this.#isSending && !this.#isOver) receiver.take(chunk, isLast)
     }
     req.on('data', (chunk: Uint8Array) => {
@@ -62,7 +62,7 @@ export class NodeReply implements Reply {
     for (const piece of pieces) bytes += piece.length
     if (isLast) {
       this.#connection.isEnding = true
-      // Says `connection: close`, and does it.
+      // Sends `connection: close` and closes.
       res.shouldKeepAlive = false
     }
     res.writeHead(answer.status, statusReason(answer.status), headerLines(answer, headers, bytes))
@@ -85,7 +85,7 @@ export class NodeReply implements Reply {
     this.over()
   }
 
-  /** All is sent, or the connection is over. */
+  /** The answer is sent, or the connection is over. */
   over(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -95,7 +95,7 @@ export class NodeReply implements Reply {
   }
 }
 
-/** Names and values in turns, the form that node:http takes fastest. */
+/** Header names and values alternating, the form that node:http handles fastest. */
 export function headerLines(answer: Answer, headers: ExtraHeaders, bytes: number): string[] {
   const lines: string[] = []
   if (answer.status !== 204) lines.push('content-type', 'application/json', 'content-length', String(bytes))

@@ -7,13 +7,13 @@ import { Unfinished } from './unfinished.js'
 
 const frame = { binary: false, compress: false, fin: true }
 
-/** A WebSocket of ws, from its opening on. */
+/** An open WebSocket of ws. */
 export class NodeSocket implements SocketWire {
   readonly #ws: WebSocket
   readonly #tcp: TcpSocket
-  /** Undefined once it was called for the end. */
+  /** Undefined once its `onClose` was called. */
   #handler: SocketHandler | undefined
-  /** Something was left unsent when it was looked at last. */
+  /** Whether data was unsent at the last look. */
   #hasBacklog = false
 
   constructor(ws: WebSocket, tcp: TcpSocket, permit: SocketPermit) {
@@ -21,7 +21,7 @@ export class NodeSocket implements SocketWire {
     this.#tcp = tcp
     this.#handler = permit.open(this)
     const unfinished = new Unfinished()
-    // Text comes as bytes as well, which the package has found to be UTF-8.
+    // Text messages also arrive as bytes, which ws has checked to be UTF-8.
     ws.on('message', (message: Uint8Array, isBinary) => {
       unfinished.handled(message.length, true)
       this.#handler?.onUnfinished(0)
@@ -36,11 +36,11 @@ export class NodeSocket implements SocketWire {
       unfinished.handled(payload.length, false)
       this.#handler?.onActivity()
     })
-    // After the package's own listener, which hands over what has become whole.
+    // Runs after the listener of ws, which first delivers the messages that are complete.
     tcp.on('data', ({ length }) => this.#handler?.onUnfinished(unfinished.took(length)))
     ws.on('close', () => this.#over())
     ws.on('error', () => {
-      // The package tells the client why. That takes a moment, unless much lies before it unread.
+      // ws sends the client the reason. That ends soon, unless much unsent data lies before it.
       if (ws.bufferedAmount > tcp.writableHighWaterMark) ws.terminate()
       this.#over()
     })
@@ -53,7 +53,7 @@ export class NodeSocket implements SocketWire {
   }
 
   send(message: AnswerBody | Uint8Array): void {
-    // What the system does not take at once is sent later from where it is.
+    // Copied, because ws sends later, from the same memory, what the operating system does not accept at once.
     if (message instanceof Uint8Array) this.#send(Buffer.from(message))
     else {
       const pieces = lastingPieces(message)
@@ -75,7 +75,7 @@ export class NodeSocket implements SocketWire {
 
   end(code: number, reason: string): void {
     this.#ws.close(code, reason)
-    // Without waiting for the client's close frame, which may never come.
+    // Does not wait for the client's close frame, which may never come.
     this.#tcp.end()
   }
 

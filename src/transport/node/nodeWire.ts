@@ -1,9 +1,10 @@
 /**
  * HTTP and WebSockets on node:http and ws. Owns their settings, the listening socket and the connections.
  *
- * Facts about the libraries: the parser is strict and answers what it cannot read with 400 before a handler hears of
- * it; requests of one connection run side by side and are answered in order; whoever sends `Upgrade` is handed over as
- * a bare socket, also where it wants no WebSocket; an answer lies in memory until the system has taken it.
+ * Facts about the libraries: the strict parser answers unreadable requests with 400 before a handler is called;
+ * requests of one connection run concurrently and are answered in order; a request with `Upgrade` arrives as a bare
+ * socket, even where it asks for another protocol than WebSocket; an answer stays in memory until the operating
+ * system has accepted it.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
@@ -28,16 +29,16 @@ import { NodeConnection } from './nodeConnection.js'
 import { headerLines, NodeReply } from './nodeReply.js'
 import { NodeSocket } from './nodeSocket.js'
 
-/** All of a request's head. Node.js' own default; a key, an origin and what proxies add take 2 KiB. */
+/** Bytes of a request's head. Node's own default; a key, an origin and what proxies add take 2 KiB. */
 const headBytesMax = 16 * 1024
 
 /**
- * How long a connection may wait for its next request: longer than the 60 s for which nginx keeps those to its
- * upstreams, so that no request meets the end of its connection.
+ * How long a connection may wait for its next request: longer than the 60 s for which nginx keeps connections to its
+ * upstreams, so that nginx never uses one that is just being closed.
  */
 const keepAliveMsMax = 65_000
 
-/** How long a client may leave an answer unread without taking a byte of it. */
+/** How long a client may read nothing of an answer. */
 const stalledMsMax = 60_000
 
 export const nodeTransport: Transport = {
@@ -57,7 +58,7 @@ export const nodeTransport: Transport = {
   createWire: (handlers, limits) => new NodeWire(handlers, limits),
 }
 
-/** Whether `reusePort` of `server.listen` is known; an older Node.js ignores it without a word. */
+/** Whether `server.listen` knows `reusePort`; older versions of Node.js ignore it silently. */
 function canSharePorts(): boolean {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12)
@@ -66,9 +67,9 @@ function canSharePorts(): boolean {
 class NodeWire implements Wire {
   readonly #handlers: WireHandlers
   readonly #connections = new Map<Socket, NodeConnection>()
-  /** Of these, WebSockets. */
+  /** Number of {@link #connections} that are WebSockets. */
   #upgraded = 0
-  /** Of the request at hand. */
+  /** Head of the current request. */
   readonly #head = new RequestHead()
   readonly #server
   readonly #webSockets
@@ -86,19 +87,21 @@ class NodeWire implements Wire {
     })
     this.#server = createServer({
       insecureHTTPParser: false,
-      // It would refuse that one alone, and go on with what comes behind it.
+      // Off, because Node.js would refuse only that request and go on with the next on the same connection;
+      // {@link RequestHead.doubt} refuses both.
       requireHostHeader: false,
       maxHeaderSize: headBytesMax,
       headersTimeout: headMsMax,
-      // From the head on, exchange.ts looks at the time.
+      // The time for a body is checked by exchange.ts.
       requestTimeout: 0,
       connectionsCheckingInterval: Math.max(headMsMax / 10, 100),
       keepAliveTimeout: keepAliveMsMax,
       noDelay: true,
-      // Known from Node.js 24.9 on; others hand over every upgrade, and what is none is read on by #readOn.
+      // Used from Node.js 24.9 on. Older versions deliver every upgrade; those that are no WebSocket go to
+      // {@link #readAsPlainHttp}.
       ...{ shouldUpgradeCallback: isHandshake },
     })
-    // Bounded by the head's bytes alone: beyond its own bound Node.js drops headers without a word.
+    // No limit besides the head's bytes: above its own limit Node.js drops headers silently.
     this.#server.maxHeadersCount = 0
     this.#server.on('connection', (socket) => this.#connectionOf(socket))
     const onRequest = (req: IncomingMessage, res: ServerResponse) => this.#onRequest(req, res)
@@ -107,7 +110,7 @@ class NodeWire implements Wire {
     this.#server.on('upgrade', (req, socket, rest) => this.#onUpgrade(req, socket as Socket, rest))
     this.#server.on('clientError', (error, socket) => this.#onUnreadable(error, socket as Socket))
     this.#server.setTimeout(stalledMsMax, (socket) => {
-      // A job may take its time.
+      // Not while a request waits for its answer: a job may take longer.
       if (socket.writableLength > 0 || this.#connectionOf(socket).isIdle) socket.destroy()
     })
   }
@@ -183,8 +186,8 @@ class NodeWire implements Wire {
   }
 
   /**
-   * Has a request for another protocol, which Java's client adds to every first one, read as if it asked for none, as
-   * RFC 9110 (section 7.8) wants it.
+   * Handles a request that asks to upgrade to another protocol, as Java's HTTP client does in its first request, as
+   * if it had not asked. RFC 9110, section 7.8, allows that.
    */
   #readAsPlainHttp(req: IncomingMessage, socket: Socket, rest: Buffer): void {
     const lines = [`${req.method} ${req.url} HTTP/${req.httpVersion}`]
@@ -197,7 +200,10 @@ class NodeWire implements Wire {
     this.#server.emit('connection', socket)
   }
 
-  /** What came is no request. Answers that are still to come would be taken for those before it. */
+  /**
+   * The data is no HTTP request. If answers are still to come, an error answer would be taken for one of them, so the
+   * connection is closed.
+   */
   #onUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     const isAnswerable = socket.writable && error.code !== 'ECONNRESET'
     const connection = this.#connectionOf(socket)
@@ -216,7 +222,7 @@ const unreadable = refusal(400, -32600, 'this is no HTTP request')
 const headTooLong = refusal(431, -32600, `the headers of a request may have ${headBytesMax} bytes`)
 const headTooLate = refusal(408, -32600, 'the headers of this request took too long to arrive')
 
-/** Whether a request asks for a WebSocket in the way that RFC 6455 has it. */
+/** Whether a request is a WebSocket handshake of RFC 6455. */
 function isHandshake({ method, headers }: IncomingMessage): boolean {
   return (
     method === 'GET' &&
@@ -226,7 +232,7 @@ function isHandshake({ method, headers }: IncomingMessage): boolean {
   )
 }
 
-/** Answers on a socket that no ServerResponse belongs to, and ends the connection. */
+/** Answers on a bare socket, without a ServerResponse, and ends the connection. */
 function endWith(socket: Socket, answer: Answer): void {
   const pieces = lastingPieces(answer.body)
   const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0)

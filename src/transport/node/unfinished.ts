@@ -1,10 +1,10 @@
-/** What Node.js and ws take for one piece of a message that came by itself, beside its bytes. */
+/** Memory that Node.js and ws take for one received part of a message, besides its bytes. */
 const pieceBytes = 256
 
 /**
- * What lies in the memory of ws of a message that is not whole yet, computed from what has come in and what of it has been
- * handled. Of a message in parts one head is counted; what is too much by that is forgotten with the next message that
- * ends, and never more than what came in last.
+ * Memory that ws holds for a message that is not complete, computed from the bytes received and those handled. For a
+ * message in several frames only one frame head is subtracted; the excess is dropped when the next message ends, and
+ * is never more than the bytes received last.
  */
 export class Unfinished {
   #bytes = 0
@@ -12,13 +12,16 @@ export class Unfinished {
   #handledBytes = 0
   #isEnd = false
 
-  /** A frame has been handled, `isEnd` where it was a message's last one. Within the bytes of {@link took}. */
+  /** Call it when a frame was handled, before {@link took}; `isEnd` where it was the last of its message. */
   handled(payloadBytes: number, isEnd: boolean): void {
     this.#handledBytes += payloadBytes + headBytes(payloadBytes)
     this.#isEnd ||= isEnd
   }
 
-  /** So many bytes have come in, and whatever became whole by them has been handled; returns what is left. */
+  /**
+   * Call it when `bytes` have been received and all frames complete by them were handled. Returns the memory still
+   * held.
+   */
   took(bytes: number): number {
     const left = Math.max(this.#bytes + bytes - this.#handledBytes, 0)
     this.#bytes = this.#isEnd ? Math.min(left, bytes) : left
@@ -29,7 +32,7 @@ export class Unfinished {
   }
 }
 
-/** The head of a client's frame; RFC 6455, section 5.2. */
+/** Length of the head of a client's frame; RFC 6455, section 5.2. */
 function headBytes(payloadBytes: number): number {
   return payloadBytes < 126 ? 6 : payloadBytes < 65_536 ? 8 : 14
 }

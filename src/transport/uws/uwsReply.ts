@@ -1,6 +1,6 @@
 /**
- * The answer to a request on uWebSockets.js. Owns the response object: after an abort or an answer nothing touches it
- * again, and an answer is corked, so that it leaves in one piece.
+ * The answer to a request on uWebSockets.js. Owns the response object: after an abort or an answer nothing uses it.
+ * An answer is corked, so that it is sent in one piece.
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import type { Answer, AnswerBody } from '../../rpc/answer.js'
@@ -9,13 +9,13 @@ import { statusReason } from '../statusReason.js'
 import { type BodyReceiver, type ExtraHeaders, noHeaders, type Reply } from '../wire.js'
 
 /**
- * Longest body that is left to the library's own buffer whole. Of longer ones (16 KiB is its unit of sending) a
- * connection holds one at a time: a client that asked for 3,000 blocks of 169 KB in one packet and read none had
- * half a gigabyte waiting for it. Its next request meets an unfinished answer and so ends the connection.
+ * Longest body that is passed to the library whole; 16 KiB is its unit of sending. Longer ones are sent in parts, and
+ * a further request ends a connection with an unfinished answer. Otherwise a client that asks for 3,000 blocks of 169
+ * KB in one packet and reads none would take half a gigabyte.
  */
 const wholeBytesMax = 16 * 1024
 
-/** Whether a body has more than {@link wholeBytesMax} bytes; characters of text count for one. */
+/** Whether a body has more than {@link wholeBytesMax} bytes; each character of text counts as one byte. */
 function isLong(body: AnswerBody): boolean {
   if (typeof body === 'string') return body.length > wholeBytesMax
   let bytes = 0
@@ -31,7 +31,7 @@ export class UwsReply implements Reply {
   #isSending = false
   #isOver = false
 
-  /** Takes `res` over. Make it inside the handler that got the request. */
+  /** Takes over `res`. Make it inside the handler of the request. */
   constructor(res: HttpResponse, isHead: boolean) {
     this.#res = res
     this.#isHead = isHead
@@ -41,7 +41,7 @@ export class UwsReply implements Reply {
     this.#receiver = receiver
     this.#res.onAborted(this.#end)
     this.#res.onData((chunk, isLast) => {
-      // Data may come in after an early answer.
+      // Data may still arrive after an early answer.
       if (this.#isSending || this.#isOver) return
       receiver.take(new Uint8Array(chunk), isLast)
     })
@@ -68,12 +68,14 @@ export class UwsReply implements Reply {
     if (this.#isOver) return
     this.resume()
     this.#isSending = true
-    // The library corks the first answer to what it has read at once; of a further one each piece would be sent alone.
+    // The library itself corks only the first answer to the data of one read; the pieces of a later one would be sent
+    // separately.
     this.#res.cork(() => this.#write(answer, headers, isLast))
   }
 
   refuse(answer: Answer): void {
-    // While this answer waits, a further request ends the connection; had it gone out, one in the same packet would run.
+    // Sent later: while this answer is open, a further request in the same packet ends the connection instead of
+    // being handled.
     this.#res.onAborted(this.#end)
     setImmediate(() => this.send(answer, noHeaders, true))
   }
@@ -90,7 +92,7 @@ export class UwsReply implements Reply {
     if (answer.status === 204 || (this.#isHead && !isLast)) {
       if (this.#isHead) res.writeHeader('content-length', String(Buffer.byteLength(wholeBody(answer.body))))
       this.#end()
-      // Without arguments: given a length or undefined, this binary leaves the response open and then aborts.
+      // Without arguments: with a length or undefined, this binary leaves the response open and aborts later.
       res.endWithoutBody()
     } else if (this.#isHead) {
       this.#end()
@@ -103,14 +105,14 @@ export class UwsReply implements Reply {
     }
   }
 
-  /** Sends what the connection takes and the rest as it drains, from where the pieces are: nothing is copied. */
+  /** Sends what the connection accepts, and the rest as it drains, without copying the pieces. */
   #writeInParts(pieces: readonly Uint8Array[]): void {
     const res = this.#res
     let bytes = 0
     for (const piece of pieces) bytes += piece.length
     let place = 0
     let pieceStart = 0
-    /** Goes on at `offset` of the body; false once the connection takes no more. */
+    /** Continues at `offset` of the body; false once the connection accepts no more. */
     const send = (offset: number): boolean => {
       for (let from = offset; ; from = pieceStart) {
         const piece = pieces[place] as Uint8Array
@@ -135,15 +137,15 @@ export class UwsReply implements Reply {
 const contentTypeName = Buffer.from('content-type')
 const contentType = Buffer.from('application/json')
 
-/** Blocks whose {@link headerLines} are kept: the heads of all networks, and some that requests are pinned to. */
+/** Entries of {@link headerLines}: the heads of all networks, and some blocks that requests are pinned to. */
 const headerLinesMax = 64
 
 const headerLines = new Map<string, Uint8Array>()
 
 /**
- * The value of the content type with the line that names the block after it: the library writes a value as it is
- * given. Each header is a call into it, and text is measured and copied first, so that one header of bytes made
- * before takes 0.1 µs, and two of text 0.5 µs.
+ * The value of the content type, followed by the header line that names the block; the library writes values
+ * unchanged. One header of prepared bytes takes 0.1 µs, two headers of text 0.5 µs, because each is a call into the
+ * library that copies its text.
  */
 function contentTypeAndBlock(block: string): Uint8Array {
   const known = headerLines.get(block)
@@ -154,7 +156,7 @@ function contentTypeAndBlock(block: string): Uint8Array {
   return lines
 }
 
-/** Writes status and headers; the body has to follow. */
+/** Writes status and headers; the body must follow. */
 function writeHead(res: HttpResponse, answer: Answer, headers: ExtraHeaders): void {
   if (answer.status !== 200) res.writeStatus(`${answer.status} ${statusReason(answer.status)}`)
   if (answer.status !== 204) {

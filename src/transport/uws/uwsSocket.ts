@@ -3,14 +3,14 @@ import type { AnswerBody } from '../../rpc/answer.js'
 import { wholeBody } from '../answerBytes.js'
 import type { SocketHandler, SocketPermit, SocketWire } from '../wire.js'
 
-/** What uWebSockets.js keeps for a connection. */
+/** User data that uWebSockets.js keeps for a WebSocket. */
 export interface UwsSocketData {
   readonly permit: SocketPermit
-  /** Undefined until it is open. */
+  /** Undefined until the WebSocket is open. */
   handler: SocketHandler | undefined
 }
 
-/** A WebSocket of uWebSockets.js, from its opening on. */
+/** An open WebSocket of uWebSockets.js. */
 export class UwsSocket implements SocketWire {
   readonly #ws: WebSocket<UwsSocketData>
 
@@ -23,7 +23,7 @@ export class UwsSocket implements SocketWire {
   }
 
   send(message: AnswerBody | Uint8Array): void {
-    // The library copies or sends it before the call returns.
+    // The library copies or sends the bytes before the call returns.
     this.#ws.send(message instanceof Uint8Array ? message : wholeBody(message), false, false)
   }
 
@@ -31,7 +31,7 @@ export class UwsSocket implements SocketWire {
     this.#ws.ping()
   }
 
-  // The library reads on whatever we do.
+  // The library cannot stop reading a WebSocket.
   pause(): void {}
 
   resume(): void {}

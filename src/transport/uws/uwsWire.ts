@@ -1,15 +1,15 @@
 /**
  * HTTP and WebSockets on uWebSockets.js. Owns its routes, its settings and the listening socket.
  *
- * Facts about the library: requests are answered in order on one connection, and a request that arrives while an
- * earlier one of the same connection waits for a job or sends a long answer ends that connection. `Expect:
- * 100-continue` is answered before we hear of the request, and all that was read at once is handled in one go.
+ * Facts about the library: requests of one connection are answered in order, and a request that arrives while an
+ * earlier one waits for a job or sends a long answer ends the connection. `Expect: 100-continue` is answered before a
+ * handler is called. All requests of one read are handled without a pause.
  *
- * A WebSocket ends without a close code for text that is no UTF-8, for frames that break the protocol and for messages
- * over the library's own bound; an unfinished message lies in its memory, up to that bound and uncounted here; its idle
- * time counts what comes in, and ends a connection without a code as well; after its drain handler it forgets a
- * connection in which that handler left something unsent; a connection that was ended is over for us once the close
- * frame is out, and it waits 16 s at most for the client's before it drops the rest.
+ * A WebSocket ends without a close code for text that is not UTF-8, for frames that break the protocol, for messages
+ * over the library's own limit, and when nothing arrived within its idle time. An unfinished message stays in its
+ * memory, up to that limit, and is not reported. Data that is left unsent within the drain handler is never sent. A
+ * connection that was ended counts as over once the close frame is sent; the library waits at most 16 s for the
+ * client's close frame.
  */
 import uWS, {
   type HttpRequest,
@@ -32,7 +32,7 @@ import {
 import { UwsReply } from './uwsReply.js'
 import { UwsSocket, type UwsSocketData } from './uwsSocket.js'
 
-/** The idle times that the library accepts. */
+/** Idle times that the library accepts, in seconds. */
 const deadSecondsMin = 8
 const deadSecondsMax = 960
 
@@ -52,7 +52,7 @@ export const uwsTransport: Transport = {
 
 class UwsWire implements Wire {
   readonly #app = uWS.App()
-  /** Of the request at hand. */
+  /** Head of the current request. */
   readonly #head = new RequestHead()
   readonly #handlers: WireHandlers
   #listenSocket: us_listen_socket | undefined
@@ -64,19 +64,19 @@ class UwsWire implements Wire {
       this.connections += change
     }
     this.#app.filter(count as (res: HttpResponse, change: unknown) => void)
-    // Leaves requests that want no WebSocket to the routes after it.
+    // Requests that ask for no WebSocket go to the routes after this one.
     this.#app.ws<UwsSocketData>('/*', {
       compression: uWS.DISABLED,
       maxPayloadLength: Math.min(messageBytesMax + tooBigBytes, 2 ** 32 - 1),
-      // No bound: it would drop messages without a word.
+      // No limit: above one the library drops messages silently.
       maxBackpressure: 0,
-      // After our own sweep, which can say why.
+      // Later than the limit that {@link Socket.sweep} applies, which sends a reason.
       idleTimeout: Math.min(Math.ceil(idleMsMax / 1000) + deadSecondsMin, deadSecondsMax),
       sendPingsAutomatically: false,
       upgrade: (res, req, context) => this.#onUpgrade(res, req, context),
       open: (ws) => {
         const data = ws.getUserData()
-        // The library counts a connection out only where it ends before it becomes a WebSocket.
+        // The library reports the end of a connection only if it never became a WebSocket.
         this.connections--
         data.handler = data.permit.open(new UwsSocket(ws))
       },
@@ -138,7 +138,7 @@ class UwsWire implements Wire {
   }
 }
 
-/** The overload that the package's types leave out: a host with options. */
+/** The overload that is missing in the package's types: a host with options. */
 interface AppWithListenOptions {
   listen(
     host: string,
@@ -150,7 +150,7 @@ interface AppWithListenOptions {
 
 /** `LIBUS_LISTEN_EXCLUSIVE_PORT`: without it two processes started by mistake would share the port's connections. */
 const exclusivePort = 1 as uWS.ListenOptions
-/** `LIBUS_LISTEN_DEFAULT`: with SO_REUSEPORT, by which the kernel spreads connections over all who listen so. */
+/** `LIBUS_LISTEN_DEFAULT`: with SO_REUSEPORT, so that the operating system spreads connections over all listeners. */
 const sharedPort = 0 as uWS.ListenOptions
 
 function bind(
