@@ -116,6 +116,8 @@ export const pricedKinds: readonly PricedKind[] = [
   asked('eth_getBlockReceipts', () => [full], '200'),
   asked('eth_call', (n) => [tokenTransfer(n)], 'token transfer'),
   asked('eth_estimateGas', (n) => [tokenTransfer(n)], 'token transfer'),
+  asked('debug_executionWitness', () => [full], '200 transactions'),
+  asked('debug_executionWitness', (n) => [someBlock(n)], 'any block'),
   asked('eth_createAccessList', (n) => [tokenTransfer(n)], 'token transfer'),
   asked(
     'eth_call',

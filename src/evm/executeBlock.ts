@@ -12,6 +12,7 @@ import { indexedRoot } from '../state/trie.js'
 import { recoverAuthorities } from './authorizations.js'
 import { applyDaoFork, payRewards, payWithdrawals } from './blockPayments.js'
 import { InvalidBlockError } from './invalidBlock.js'
+import type { JobWatch } from './jobWatch.js'
 import { type BlockWords, Kernel, type KernelLog } from './kernel.js'
 import { forkPrecompiles } from './precompileMoves.js'
 import { Blooms, encodeReceipt } from './receipts.js'
@@ -67,16 +68,17 @@ export class BlockExecutor {
   /**
    * Runs a block's system calls, transactions, rewards and withdrawals on `state`, the state after its parent.
    * `items` is the decoded RLP of the block (header, transactions, uncles, withdrawals). Throws
-   * {@link InvalidBlockError} where a transaction is invalid; errors of the store pass through.
+   * {@link InvalidBlockError} where a transaction is invalid; errors of the store and of `watch` pass through.
    */
   execute(
     items: readonly RlpItem[],
     fork: ForkName,
     state: StateView,
     ancestorHash: AncestorHash,
+    watch?: JobWatch,
   ): ExecutedBlock {
     try {
-      return this.#run(items, fork, state, ancestorHash)
+      return this.#run(items, fork, state, ancestorHash, watch)
     } catch (error) {
       if (error instanceof RlpError) throw new InvalidBlockError(`not a block: ${error.message}`)
       throw error
@@ -88,12 +90,13 @@ export class BlockExecutor {
     fork: ForkName,
     state: StateView,
     ancestorHash: AncestorHash,
+    watch: JobWatch | undefined,
   ): ExecutedBlock {
     const block = this.#read(items, fork)
     const { header } = block
     const blobs = this.#schedule.blobParametersAt(fork)
     const words = blockWords(header, fork, this.#schedule.config.chainId, blobs)
-    const kernel = this.#prepare(fork, words, state, ancestorHash)
+    const kernel = this.#prepare(fork, words, state, ancestorHash, watch)
     if (header.number === this.#schedule.config.blocks.get('dao')) applyDaoFork(kernel)
     beginBlock(kernel, header, fork)
     const executed = this.#runTransactions(kernel, block, fork, words, blobs, state)
@@ -136,12 +139,18 @@ export class BlockExecutor {
     }
   }
 
-  #prepare(fork: ForkName, words: BlockWords, state: StateView, ancestorHash: AncestorHash): Kernel {
+  #prepare(
+    fork: ForkName,
+    words: BlockWords,
+    state: StateView,
+    ancestorHash: AncestorHash,
+    watch: JobWatch | undefined,
+  ): Kernel {
     if (this.#kernel.grownBytes > grownBytesMax) this.#kernel = new Kernel()
     const kernel = this.#kernel
     kernel.clear()
     kernel.limitMemory(memoryBytesMax)
-    kernel.attach({ state, ancestorHash, precompiles: forkPrecompiles(fork, undefined), watch: undefined })
+    kernel.attach({ state, ancestorHash, precompiles: forkPrecompiles(fork, watch), watch })
     kernel.setFork(fork)
     kernel.setBlock(words)
     return kernel

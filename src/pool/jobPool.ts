@@ -27,7 +27,7 @@ export interface JobPoolLimits {
   readonly waitingMax: { readonly [C in JobClass]: number }
   /** From a job's arrival to its end. */
   readonly deadlineMsMax: number
-  /** Of a call, estimate or access list. */
+  /** Of a call, estimate, access list or witness. */
   readonly execution: JobLimits
 }
 
@@ -91,6 +91,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       call: job('execute', 'execute', 'call'),
       estimate: job('execute', 'execute', 'estimate'),
       accessList: job('execute', 'execute', 'accessList'),
+      witness: job('execute', 'witness', 'witness'),
       mappingSlots: job('slots', 'slots', 'mappingSlots'),
       searchLogs: job('logs', 'logs', 'searchLogs'),
       invokeHash: job('hash', 'hash', 'invokeHash'),

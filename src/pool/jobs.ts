@@ -13,6 +13,7 @@ import type {
   EstimateOutcome,
   ExecutionRequest,
 } from '../evm/executionRequest.js'
+import type { WitnessRequest } from '../evm/executionWitness.js'
 import type { InvokeHashRequest } from '../rollup/invokeHash.js'
 import type { ProofRequest } from '../state/proof.js'
 import type { WrittenSlotsRequest } from '../state/writtenKeys.js'
@@ -42,6 +43,8 @@ export interface Jobs {
     readonly args: ExecutionRequest
     readonly result: AccessListOutcome
   }
+  /** The rendered JSON of a `debug_executionWitness` result. */
+  readonly witness: { readonly class: 'execute'; readonly args: WitnessRequest; readonly result: Uint8Array }
   /** Slots (32 bytes each) one after another, in the order of the keys. */
   readonly mappingSlots: {
     readonly class: 'slots'

@@ -1,4 +1,5 @@
 import type { Method } from './method.js'
+import { debug_executionWitness } from './methods/debug_executionWitness.js'
 import { debug_getBadBlocks } from './methods/debug_getBadBlocks.js'
 import { debug_getRawBlock } from './methods/debug_getRawBlock.js'
 import { debug_getRawHeader } from './methods/debug_getRawHeader.js'
@@ -70,6 +71,7 @@ import type { Network } from './network.js'
 
 /** Every method of the service, by its name on the wire. */
 export const methods = {
+  debug_executionWitness,
   debug_getBadBlocks,
   debug_getRawBlock,
   debug_getRawHeader,

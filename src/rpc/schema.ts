@@ -155,6 +155,12 @@ const laterHeaderMembers = {
   requestsHash: hashSchema,
 }
 
+/** As `newHeads` sends it: null for what the block's fork does not have. */
+export const sentHeaderSchema = objectSchema('SentHeader', {
+  ...headerMembers,
+  ...Object.fromEntries(Object.entries(laterHeaderMembers).map(([name, schema]) => [name, nullable(schema)])),
+})
+
 export const headerSchema = objectSchema('Header', headerMembers, laterHeaderMembers)
 
 const uncleMembers = {

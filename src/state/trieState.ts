@@ -12,7 +12,7 @@ import { MissingNodeError, readTrie } from './trie.js'
  * flat tables take one row; valid for good. Reads throw NotHeldError where a node is not held. Keys of a trie are
  * hashes, so `slotsOf` cannot say which slots there are and throws.
  */
-export function trieState(store: ChainRows, stateRoot: Hash32): StateView {
+export function trieState(store: Pick<ChainRows, 'readNode' | 'readCode'>, stateRoot: Hash32): StateView {
   const readNode = (hash: Uint8Array) => store.readNode(hash)
   /** `slots` are what the caller is after. */
   const read = (root: Hash32, key: Uint8Array, address: Address, slots: readonly Hash32[]) => {

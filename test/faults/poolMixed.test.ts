@@ -5,6 +5,8 @@ import { decodeHeader } from '../../src/chain/header.js'
 import { searchLogs } from '../../src/chain/logSearch.js'
 import { Execution } from '../../src/evm/execution.js'
 import type { ExecutionRequest } from '../../src/evm/executionRequest.js'
+import { Witnesses } from '../../src/evm/executionWitness.js'
+import { JobWatch } from '../../src/evm/jobWatch.js'
 import { jobsOfNetwork, openJobPool } from '../../src/pool/jobPool.js'
 import type { JobName, Jobs } from '../../src/pool/jobs.js'
 import type { ThreadLoss } from '../../src/pool/poolOptions.js'
@@ -40,7 +42,7 @@ function makeQuestions(store: ChainReader): Question[] {
       gasDefault: 5_000_000n,
       gasMax: 5_000_000n,
     }
-    switch (i % 6) {
+    switch (i % 7) {
       case 0: {
         const parent = store.readHeader(parentHash)
         if (parent === undefined) throw new RangeError('a parent is missing')
@@ -69,6 +71,11 @@ function makeQuestions(store: ChainReader): Question[] {
           name: 'searchLogs',
           args: { search: { criteria, head, first: 1, last: head.number }, bounds },
         }
+      }
+      case 5: {
+        const hash = store.readCanonicalHash(1 + (i % 264))
+        if (hash === undefined) throw new RangeError('a block is missing')
+        return { name: 'witness', args: { hash } }
       }
       default:
         return {
@@ -137,6 +144,8 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
         return buildProofJson((hash) => store.readNode(hash), args)
       case 'mappingSlots':
         return computeWrittenSlots(args)
+      case 'witness':
+        return new Witnesses(store).buildJson(args, new JobWatch(goOn, limits))
       case 'searchLogs':
         return searchLogs(store, args.search, args.bounds, goOn)
       default:

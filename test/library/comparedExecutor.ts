@@ -21,9 +21,9 @@ export class ComparedExecutor implements Executor {
   }
 
   async execute(...input: Parameters<BlockExecutor['execute']>): Promise<ExecutedBlock> {
-    const [, , state] = input
+    const [items, fork, state, ancestorHash] = input
     const own = await settled(async () => this.#own.execute(...input))
-    const library = await settled(async () => this.#library.execute(...input))
+    const library = await settled(async () => this.#library.execute(items, fork, state, ancestorHash))
     if (own instanceof InvalidBlockError) {
       if (!(library instanceof InvalidBlockError)) throw new Error(`only the kernel refuses: ${own.message}`)
       throw own

@@ -4,6 +4,8 @@ import { searchLogs } from '../../../src/chain/logSearch.js'
 import { ChainViews } from '../../../src/edge/chainViews.js'
 import { readStorageLayouts } from '../../../src/edge/storageLayouts.js'
 import { Execution } from '../../../src/evm/execution.js'
+import { Witnesses } from '../../../src/evm/executionWitness.js'
+import { JobWatch } from '../../../src/evm/jobWatch.js'
 import type { JobName, Jobs, NetworkJobs } from '../../../src/pool/jobs.js'
 import { decodeReply, encodeResult, encodeThrown } from '../../../src/pool/messages.js'
 import { FaultError } from '../../../src/primitives/faults.js'
@@ -33,6 +35,8 @@ const accountStates = people.flatMap(({ address }) => [[address], [address, '0x6
 
 /** What is asked of each method that reads; undefined for those that do not read a chain's rows. */
 const questions: { readonly [M in MethodName]: readonly (readonly unknown[])[] | undefined } = {
+  // The whole block is executed again for each thing that it lacks.
+  debug_executionWitness: [1, 14, 60, 148].map((number) => [quantity(number)]),
   debug_getBadBlocks: undefined,
   debug_getRawBlock: blockIds,
   debug_getRawHeader: blockIds,
@@ -157,6 +161,7 @@ function jobsOver(rows: ChainRows): NetworkJobs {
     call: (args) => execution.call(args, goOn),
     estimate: (args) => execution.estimate(args, goOn),
     accessList: (args) => execution.accessList(args, goOn),
+    witness: (args) => new Witnesses(rows).buildJson(args, new JobWatch(goOn, limits)),
     mappingSlots: computeMappingSlots,
     searchLogs: ({ search, bounds }: Jobs['searchLogs']['args']) => searchLogs(rows, search, bounds, goOn),
   }
@@ -240,6 +245,7 @@ t.test('what nobody can get is the fault that the network says, and all else is 
     'eth_call',
     'eth_estimateGas',
     'eth_createAccessList',
+    'debug_executionWitness',
     'tidegate_getStorageByKeys',
     'tidegate_readVariable',
   ]
