@@ -28,7 +28,7 @@ const upstreamShape = {
   prefix: prefix().optional(),
   /** `wait`: the answer is the sequencer's verdict. `accept`: the hash, as soon as the transaction is on disk. */
   mode: z.enum(['wait', 'accept'], { error: 'expected "wait" or "accept"' }).default('wait'),
-  /** From the first byte sent to the last one received. */
+  /** Time limit of one exchange with the sequencer, connecting included. */
   timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
   /** How long an answer waits for the verdict. After that the hash is answered, and delivery goes on. */
   waitMs: integer(0, 600_000).default(timeoutMsDefault),

@@ -1,21 +1,21 @@
 /**
- * Which questions came before, in fixed memory. What is asked once is not worth an entry of a cache: entries that
- * nobody reads again push out those that are read, and the garbage collector copies each of them twice before it
- * lets it rest. With 1,200 proofs and estimates a second, each asked once, that held the edge up for 5 ms, twice a
- * second (node --trace-gc, 2 cores).
+ * Remembers in fixed memory which requests came before, so that a cache keeps only answers to requests that are
+ * repeated (the "doorkeeper" of TinyLFU). Answers that nobody asks for again would evict those in use, and the
+ * garbage collector copies each of them twice: with 1,200 proofs and estimates per second, pauses of 5 ms.
  *
- * Each question has the one cell that its hash names. Where two claim a cell the later one has it, and where two
- * have one hash the second passes for asked before: a cache may be a turn late or early, never wrong.
+ * A request has one cell, given by its hash. Of two requests for one cell the later one has it; of two with the same
+ * hash the second counts as repeated. So an answer may enter the cache one request too late or too early, which is
+ * never wrong.
  */
 export class AskedBefore {
   readonly #hashes: Uint32Array
 
-  /** `places`: a power of two. */
+  /** `places` is the number of cells, a power of two. */
   constructor(places = placesDefault) {
     this.#hashes = new Uint32Array(places)
   }
 
-  /** Whether `question` came before, which from now on it has. */
+  /** Whether `question` came before; remembers it. */
   ask(question: string): boolean {
     const hash = hashText(question)
     const cell = hash & (this.#hashes.length - 1)
@@ -25,14 +25,14 @@ export class AskedBefore {
   }
 }
 
-/** Room for what is asked in a second under load, in 256 KiB. */
+/** Room for the requests of a second under load; 256 KiB. */
 const placesDefault = 2 ** 16
 
-/** FNV-1a over the character codes, never zero, which is what an empty cell holds. */
+/** FNV-1a over the character codes; never zero, which marks an empty cell. */
 function hashText(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  // FNV carries upwards only, and the low bits choose the cell.
+  // FNV carries only upwards, so the high bits are mixed into the low ones, which choose the cell.
   const mixed = (hash ^ (hash >>> 15)) >>> 0
   return mixed === 0 ? 1 : mixed
 }

@@ -1,9 +1,9 @@
 /**
- * Byte strings: hex in and out, comparison, concatenation, fixed-width big-endian integers, and the branded
- * shapes that parsers hand to the rest of the house.
+ * Byte strings: hex in and out, comparison, concatenation, fixed-width big-endian integers, and the branded types
+ * that parsers make.
  *
- * Bytes live inside the process, hex only at its edge. Every function that returns bytes returns fresh memory
- * owned by the caller, unless its docstring says otherwise.
+ * The process works on bytes; hex is used only where data enters and leaves it. Every function that returns bytes
+ * returns fresh memory owned by the caller, unless its docstring says otherwise.
  */
 import { excerpt } from './excerpt.js'
 
@@ -51,7 +51,7 @@ export function bytesToQuantity(bytes: Uint8Array): Hex {
   return start === digits.length ? '0x0' : `0x${digits.slice(start)}`
 }
 
-/** Bytes as text of one character a byte, by which Maps and Sets find them: cheaper than hex. */
+/** Bytes as text with one character per byte, for the keys of Maps and Sets; cheaper than hex. */
 export function mapKey(bytes: Uint8Array): string {
   return asBuffer(bytes).toString('latin1')
 }
@@ -75,10 +75,10 @@ export function hexToBytes(hex: string): Uint8Array<ArrayBuffer> {
 
 /** Bytes of hex digits, two each; undefined for any other text. 5 MiB of them take 7 ms. */
 export function digitsToBytes(digits: string): Uint8Array<ArrayBuffer> | undefined {
-  // Node.js takes a letter beyond ASCII for the digit that its last eight bits are.
+  // Node.js reads only the low eight bits of a character, so one beyond ASCII could pass for a digit.
   if (digits.length % 2 === 1 || Buffer.byteLength(digits) !== digits.length) return undefined
   const bytes = new Uint8Array(digits.length / 2)
-  // It stops at the first letter that is no digit.
+  // `write` stops at the first character that is no digit.
   return asBuffer(bytes).write(digits, 'hex') === bytes.length ? bytes : undefined
 }
 
@@ -88,8 +88,8 @@ export function bytesToBigInt(bytes: Uint8Array): bigint {
 }
 
 /**
- * The big-endian integer that stands from `start` up to `end`: a number where it has at most 6 bytes, which most
- * amounts on chains have, since each BigInt and each step with one is a call out of compiled code.
+ * The big-endian integer from `start` up to `end`: a number where it has at most 6 bytes, as most integers on chains
+ * do, otherwise a bigint, which is slower because each operation is a call out of compiled code.
  */
 export function integerAt(source: Uint8Array, start: number, end: number): number | bigint {
   if (end - start > 6) return bytesToBigInt(source.subarray(start, end))
@@ -114,7 +114,7 @@ export function toMinimalBytes(value: number | bigint): Uint8Array<ArrayBuffer> 
   return hexToBytes(digits.length % 2 === 0 ? digits : `0${digits}`)
 }
 
-/** `bytes` with zeros before it up to `width`. Throws RangeError when it is longer already. */
+/** `bytes` with leading zeros up to `width`. Throws RangeError where it is longer. */
 export function padLeft(bytes: Uint8Array, width: number): Uint8Array<ArrayBuffer> {
   if (bytes.length > width) throw new RangeError(`${bytes.length} bytes do not fit into ${width}`)
   const padded = new Uint8Array(width)

@@ -1,7 +1,7 @@
 import { hexDigits } from './bytes.js'
 import { keccak256 } from './keccak.js'
 
-/** An address with the mixed case of EIP-55, as messages to people name it. */
+/** An address with the mixed case of EIP-55, for messages to people. */
 export function toChecksumAddress(address: Uint8Array): string {
   const digits = hexDigits(address)
   const hash = hexDigits(keccak256(new TextEncoder().encode(digits)))

@@ -1,6 +1,6 @@
 /**
- * Makes a callback of timers, ports and events out of `work`: what it throws is reported, because nobody waits for it
- * and it would end the thread. As long as it throws the same again, that is reported once.
+ * Wraps `work` as a callback of timers, ports and events: exceptions are reported instead of ending the thread. The
+ * same exception in a row is reported once.
  */
 export function contained<A extends readonly unknown[]>(
   report: (error: unknown) => void,

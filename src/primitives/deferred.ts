@@ -1,4 +1,4 @@
-/** A promise with its ends in hand (`Promise.withResolvers` of newer Node versions). */
+/** A promise with its resolve and reject functions (`Promise.withResolvers` of newer Node versions). */
 export interface Deferred<T> {
   readonly promise: Promise<T>
   resolve(value: T): void

@@ -1,34 +1,34 @@
 /**
- * Everything that a caller of the service can get wrong or run into, as one union. `rpc/wireErrors.ts` maps each
- * kind to its code and message in one exhaustive switch; code that finds a fault knows nothing of the wire.
+ * Every error that a caller can get, as one union. `rpc/wireErrors.ts` maps each kind to its code and message in one
+ * exhaustive switch; code that finds a fault knows neither.
  */
 export type Fault =
   | { readonly kind: 'ParseError' }
-  /** `why` says which bound of a request was crossed. */
+  /** `why` says which limit of a request was exceeded. */
   | { readonly kind: 'InvalidRequest'; readonly why?: string }
   | { readonly kind: 'EmptyBatch' }
   | { readonly kind: 'BatchTooLarge' }
-  /** `meant` is a method of a name like it, where there is one. */
+  /** `meant` is the method with the most similar name, where one is similar enough. */
   | { readonly kind: 'MethodNotFound'; readonly method: string; readonly meant?: string | undefined }
   | { readonly kind: 'NotificationsNotSupported' }
-  /** `why` is undefined for a name that means nothing. */
+  /** `why` is undefined for an unknown name. */
   | { readonly kind: 'SubscriptionNotFound'; readonly name: string; readonly why?: string }
-  /** An id of no subscription of this connection. */
+  /** No subscription of this connection has this id. */
   | { readonly kind: 'SubscriptionIdNotFound' }
-  /** First and last block of a range that is none. */
+  /** The first block of a range is above its last. */
   | { readonly kind: 'InvalidBlockRange' }
   | { readonly kind: 'PendingLogsNotSupported' }
-  /** A range with blocks above the head. */
+  /** A block range reaches above the head. */
   | { readonly kind: 'BlockRangeInFuture' }
-  /** A block that logs are asked of and that was never part of the chain. */
+  /** Logs are requested of a block that was never part of the chain. */
   | { readonly kind: 'UnknownBlock' }
-  /** An id of no filter of this key. */
+  /** No filter of this key has this id. */
   | { readonly kind: 'FilterNotFound' }
   /** `whose` filters would take more than `max` bytes: those of an API key or of the server. */
   | { readonly kind: 'TooMuchFilterMemory'; readonly whose: string; readonly max: number }
   /** The block of a cursor is not part of the chain; block `number` is the newest before it that is. */
   | { readonly kind: 'CursorLeft'; readonly number: number }
-  /** More than one answer may hold. All logs from block `first` to `last` would fit. */
+  /** More logs than one answer may contain. All logs from block `first` to `last` would fit. */
   | {
       readonly kind: 'TooManyLogs'
       readonly logsMax: number
@@ -53,7 +53,7 @@ export type Fault =
   | { readonly kind: 'FeeHistoryRefused'; readonly why: string }
   | { readonly kind: 'TooManySlots'; readonly max: number }
   | { readonly kind: 'BothBlockHashAndNumber' }
-  /** A block to be pinned to that is none. `got` is what was written, short enough for a message. */
+  /** A request is pinned to something that is no block hash or number. `got` is an excerpt of it. */
   | { readonly kind: 'InvalidPin'; readonly got: string }
   /** `index` is the argument in which the tag stood. */
   | { readonly kind: 'SafeTagNotSupported'; readonly index: number }
@@ -61,10 +61,10 @@ export type Fault =
   | { readonly kind: 'HeaderForHashNotFound' }
   | { readonly kind: 'HashNotCanonical' }
   | { readonly kind: 'StateNotAvailable'; readonly stateRoot: string }
-  /** Nothing is read from the sequencer: it has no endpoint for that, as far as the configuration says. */
+  /** The configuration names no endpoint to read from the sequencer. */
   | { readonly kind: 'NoSequencerToRead' }
   | { readonly kind: 'SequencerUnanswered'; readonly why: string }
-  /** The sequencer's own words. */
+  /** The sequencer's own error. */
   | {
       readonly kind: 'SequencerError'
       readonly code: number
@@ -72,18 +72,18 @@ export type Fault =
       readonly data: unknown
     }
   | { readonly kind: 'HistoryPruned' }
-  /** `reason` as decoded from `data`, where it could be; `data` is the raw revert data. */
+  /** `reason` is decoded from `data`, the raw revert data, where possible. */
   | { readonly kind: 'ExecutionReverted'; readonly reason: string | undefined; readonly data: Uint8Array }
   | { readonly kind: 'GasExceedsAllowance'; readonly allowance: bigint }
-  /** A message that no block could contain, or that contradicts itself. `why` is the whole text. */
+  /** A message (call arguments) that no block could contain, or that contradicts itself. `why` is the whole text. */
   | { readonly kind: 'MessageRefused'; readonly why: string }
-  /** An execution that failed otherwise than by a revert. `why` is the whole text. */
+  /** An execution that failed without a revert. `why` is the whole text. */
   | { readonly kind: 'ExecutionFailed'; readonly why: string }
   | { readonly kind: 'ExecutionTimedOut'; readonly limitSeconds: number }
   | { readonly kind: 'ExecutionOutOfMemory'; readonly limitBytes: number }
   | { readonly kind: 'ResponseTooLarge' }
   | { readonly kind: 'RequestTimedOut' }
-  /** `why` completes `unauthorized: …`; it never holds the key. */
+  /** `why` completes `unauthorized: …`; it never contains the key. */
   | { readonly kind: 'Unauthorized'; readonly why: string }
   | { readonly kind: 'MethodNotAllowed'; readonly method: string }
   /** `what` completes `limit exceeded: …`. */
@@ -94,27 +94,27 @@ export type Fault =
       readonly retryAfterMs: number
     }
   | { readonly kind: 'ServerBusy'; readonly retryAfterMs: number }
-  /** A rollup transaction that was not taken, or that the sequencer refused. `text` says more where something does. */
+  /** A rollup transaction was refused, here or by the sequencer. `text` explains more, if anything does. */
   | { readonly kind: 'InvokeRefused'; readonly code: InvokeErrorCode; readonly text: string | undefined }
   | { readonly kind: 'TransactionHashNotFound' }
   /** Too many transactions wait for the sequencer. `what` says how many or how much. */
   | { readonly kind: 'SubmissionsFull'; readonly what: string; readonly retryAfterMs: number }
-  /** The disk did not take it. Nothing of it is kept. */
+  /** Writing to disk failed; nothing was stored. */
   | { readonly kind: 'NotStored'; readonly retryAfterMs: number }
 
-/** Reasons to refuse a rollup transaction, by their codes on the wire; `rpc/wireErrors.ts` has their meanings. */
+/** Error codes of refused rollup transactions; `rpc/wireErrors.ts` has their meanings. */
 export const invokeErrorCodes = [52, 53, 54, 55, 58, 59, 61, 63, 64, 65, 69] as const
 export type InvokeErrorCode = (typeof invokeErrorCodes)[number]
 
-/** Thrown wherever a {@link Fault} is found; dispatch turns it into the error member of an answer. */
+/** Throws a {@link Fault}; dispatch makes it the error member of an answer. */
 export class FaultError extends Error {
   override readonly name = 'FaultError'
-  /** `message` is for the operator alone. */
+  /** `message` is for the operator only. */
   constructor(
     readonly fault: Fault,
     message: string = fault.kind,
   ) {
-    // A trace takes 10 µs, and nobody looks at it: whatever is wrong with a question is no fault of the code.
+    // No stack trace: it takes 10 µs, and a wrong request is no fault of the code.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(message)
@@ -122,7 +122,7 @@ export class FaultError extends Error {
   }
 }
 
-/** A fault of the operator: wrong usage or a state of the machine that only they can mend. `message` is one sentence that says what to do. */
+/** A problem that only the operator can solve: wrong usage, or a state of the machine. `message` says what to do. */
 export class OperatorError extends Error {
   override readonly name: string = 'OperatorError'
 }

@@ -1,11 +1,11 @@
 /**
- * JSON that is mostly hex, written straight to bytes: objects of the chain, proofs. Owns how values of the wire are
- * spelled as bytes, and the memory in which a text grows.
+ * Writes JSON that is mostly hex (chain objects, proofs) directly as bytes. Owns the spelling of wire values, and the
+ * growing memory of a text.
  *
- * Values are given as a range of the bytes they stand in, because a view of each would cost more than its digits:
- * 60 ns, where 32 bytes take 40 ns as hex (66 ns digit by digit, 150 ns by Buffer's own `toString('hex')`).
+ * Values are passed as an array with start and end, because a view of each takes 60 ns, more than the 40 ns for 32
+ * bytes as hex (Buffer's own `toString('hex')` takes 150 ns).
  */
-/** Of each byte its two digits as they stand in memory, the first one in the lower half. */
+/** The two hex digits of each byte as a little-endian pair: the first digit in the low byte. */
 const digitPairs = new Uint16Array(256)
 for (let byte = 0; byte < 256; byte++) {
   const digits = byte.toString(16).padStart(2, '0')
@@ -16,13 +16,13 @@ const quote = 0x22
 const zero = 0x30
 const lowerX = 0x78
 
-/** From this length on, {@link JsonBytes.raw} copies with the engine's own call, which costs 25 ns however short. */
+/** From this length on, {@link JsonBytes.raw} copies with `Uint8Array.set`, which takes 25 ns at least. */
 const blockCopyMin = 16
 
-/** Longest memory that is kept for the next text; that of a block with 500 transactions and their receipts. */
+/** Largest memory that is kept for the next text: a block with 500 transactions and their receipts. */
 const keptBytesMax = 1024 * 1024
 
-/** Where something stands that was written, for {@link JsonBytes.again}. */
+/** Position of something written, for {@link JsonBytes.again}. */
 export interface Written {
   readonly start: number
   readonly end: number
@@ -39,16 +39,16 @@ export function ascii(text: string): Uint8Array {
 }
 
 /**
- * A text under construction. What is already written can be written again by copying it. Against joined strings it
- * saves two copies of the whole and what they leave to the garbage collector.
+ * A text under construction. A part that is already written can be repeated by copying it. Compared with joined
+ * strings this saves two copies of the whole text and the garbage they leave.
  */
 export class JsonBytes {
   #bytes: Uint8Array<ArrayBuffer>
-  /** Of the same memory: it takes several digits at once, at any offset. */
+  /** View of the same memory, to write several digits at once at any offset. */
   #view: DataView
   #length = 0
 
-  /** `expected` bytes are reserved; more are found as needed. */
+  /** Reserves `expected` bytes; the memory grows as needed. */
   constructor(expected: number) {
     this.#bytes = new Uint8Array(expected)
     this.#view = new DataView(this.#bytes.buffer)
@@ -58,13 +58,13 @@ export class JsonBytes {
     return this.#length
   }
 
-  /** Begins anew, in the same memory unless it has grown very large. */
+  /** Begins an empty text, in the same memory unless that is above {@link keptBytesMax}. */
   clear(): void {
     this.#length = 0
     if (this.#bytes.length > keptBytesMax) this.#move(new Uint8Array(keptBytesMax))
   }
 
-  /** Takes back what was written from `length` on. */
+  /** Removes everything from `length` on. */
   cut(length: number): void {
     this.#length = length
   }
@@ -106,14 +106,14 @@ export class JsonBytes {
     this.#close(at)
   }
 
-  /** Writes the same as {@link hex}, in less time where nearly all bytes are zero, as in blooms. */
+  /** Writes the same as {@link hex}; faster where nearly all bytes are zero, as in blooms. */
   sparseHex(source: Uint8Array, start: number, end: number): void {
     this.#open((end - start) * 2)
     const from = this.#length
     const to = from + (end - start) * 2
     this.#bytes.fill(zero, from, to)
     for (let i = start; i < end; i++) {
-      // Zeros are passed over four at a time; bytes beyond the array count as such.
+      // Zeros are skipped four at a time; bytes beyond the array count as zero.
       if (
         ((source[i] as number) | (source[i + 1] ?? 0) | (source[i + 2] ?? 0) | (source[i + 3] ?? 0)) ===
         0
@@ -158,7 +158,7 @@ export class JsonBytes {
     this.#close(this.#length)
   }
 
-  /** Writes again what stands from `start` up to `end`. */
+  /** Repeats what was written from `start` up to `end`. */
   again(start: number, end: number): void {
     this.#reserve(end - start)
     this.#bytes.copyWithin(this.#length, start, end)
@@ -170,15 +170,15 @@ export class JsonBytes {
     return Buffer.from(this.#bytes.buffer, start, this.#length - start).toString('latin1')
   }
 
-  /** A copy of everything, in memory of its own and of its own length. */
+  /** A copy of the whole text in new memory of exactly its length. */
   finish(): Uint8Array<ArrayBuffer> {
-    // Not zeroed first, since all of it is written.
+    // Uninitialised, because all of it is overwritten.
     const copy = Buffer.allocUnsafeSlow(this.#length) as Uint8Array<ArrayBuffer>
     copy.set(this.#bytes.subarray(0, this.#length))
     return copy
   }
 
-  /** `"0x`, and room for so many digits. */
+  /** Writes `"0x` and reserves room for `digits` digits. */
   #open(digits: number): void {
     this.#reserve(digits + 4)
     const bytes = this.#bytes
@@ -194,7 +194,7 @@ export class JsonBytes {
     this.#length = at + 1
   }
 
-  /** The last `count` digits of an unsigned 32-bit integer. */
+  /** Writes the last `count` hex digits of an unsigned 32-bit integer. */
   #digits(value: number, count: number): void {
     const bytes = this.#bytes
     let at = this.#length
@@ -218,12 +218,12 @@ export class JsonBytes {
   }
 }
 
-/** The digit of a number below 16. */
+/** The hex digit of a number below 16, as ASCII. */
 function digitOf(value: number): number {
   return (digitPairs[value] as number) >>> 8
 }
 
-/** Hex digits of an unsigned 32-bit integer. */
+/** Number of hex digits of an unsigned 32-bit integer. */
 function hexLength(value: number): number {
   return Math.max(1, 8 - (Math.clz32(value) >>> 2))
 }

@@ -4,12 +4,12 @@ import { type Hash32, hexToBytes, toHash32 } from './bytes.js'
 const hasher = await createKeccak(256)
 
 /**
- * Keccak-256 (the padding of the original submission, not FIPS 202). About 1 µs for up to 135 bytes, 0.5 µs for each
- * 136 more: in WebAssembly, which has integers of 64 bits, it takes a seventh of the time that it takes in JavaScript.
+ * Keccak-256 (the padding of the original submission, not FIPS 202). About 1 µs for up to 135 bytes and 0.5 µs for
+ * each further 136. WebAssembly, which has 64-bit integers, takes a seventh of the time of JavaScript.
  *
- * @noble/hashes is the reference. What is faster is tested against it: this, the kernel's Keccak
- * (test/unit/kernel/keccak.test.ts), the SHA-256 of OpenSSL and the BLAKE2b that are precompiled contracts
- * (test/unit/evm/precompiles.test.ts). Poseidon, which it lacks, is tested against @scure/starknet.
+ * @noble/hashes is the reference with which the tests compare all faster implementations: this one, the kernel's Keccak
+ * (test/unit/kernel/keccak.test.ts), the SHA-256 of OpenSSL and the BLAKE2b of the precompiled contracts
+ * (test/unit/evm/precompiles.test.ts). Poseidon, which it lacks, is compared with @scure/starknet.
  */
 export function keccak256(bytes: Uint8Array): Hash32 {
   return hasher.init().update(bytes).digest('binary') as Hash32

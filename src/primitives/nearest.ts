@@ -1,7 +1,8 @@
 /**
  * The candidate that a mistyped word most likely means: the one with the fewest edits (insertion, deletion,
- * substitution, swap of neighbours), if at most `editsMax` are needed: a third of the word's letters where nothing is
- * said. Undefined when none is near. Costs the word's length times `editsMax` for each candidate of about its length.
+ * substitution, swap of neighbours), if at most `editsMax` are needed (default: a third of the word's length).
+ * Undefined where none is near. Takes time in proportion to the word's length times `editsMax` for each candidate of
+ * similar length.
  */
 export function nearest(
   word: string,
@@ -12,7 +13,7 @@ export function nearest(
   let best: string | undefined
   let bestEdits = editsMax + 1
   for (const candidate of candidates) {
-    // Words whose lengths differ by more than the limit cannot be near; skipping them bounds the work.
+    // Words whose lengths differ by the limit cannot be nearer; skipping them bounds the work.
     if (Math.abs(candidate.length - word.length) >= bestEdits) continue
     const edits = countEdits(lower, candidate.toLowerCase(), bestEdits)
     if (edits < bestEdits) {
@@ -24,8 +25,8 @@ export function nearest(
 }
 
 /**
- * Optimal string alignment distance, or `limit` where it is not below that. Only the cells that a distance below the
- * limit can pass through are looked at.
+ * Optimal string alignment distance, or `limit` where it is not below that. Computes only the cells that matter for a
+ * distance below the limit.
  */
 function countEdits(a: string, b: string, limit: number): number {
   const width = b.length + 1

@@ -1,14 +1,14 @@
 import { bytesToHex, type Hash32 } from './bytes.js'
 
 /**
- * Something that a reader was asked for, does not hold, and cannot tell to be absent. What can be named by a hash is;
- * of state, the part that was read.
+ * Data that a reader does not hold and cannot say to be absent. It is named by its hash where it has one; for state,
+ * by the part that was read.
  */
 export type Wanted =
   /** The canonical block of this number. */
   | { readonly kind: 'canonical'; readonly number: number }
   | { readonly kind: 'header' | 'body' | 'receipts' | 'code'; readonly hash: Hash32 }
-  /** Where the transaction with this hash stands. */
+  /** The block and index of the transaction with this hash. */
   | { readonly kind: 'location'; readonly hash: Hash32 }
   /** An account, and slots of it, in the state with this root. */
   | {
@@ -19,8 +19,8 @@ export type Wanted =
     }
 
 /**
- * Thrown by readers for what is not held here. Not an answer: a network that can get it does, and what asked is done
- * again; another one turns it into a fault.
+ * Thrown by readers for data that is not held here. A network that can fetch it does so and runs the request again;
+ * any other network turns it into a fault.
  */
 export class NotHeldError extends Error {
   override readonly name = 'NotHeldError'

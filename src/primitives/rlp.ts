@@ -1,12 +1,12 @@
 /**
  * Recursive Length Prefix, as in appendix B of the Ethereum yellow paper: strict decoding to views of the input,
- * encoding to one allocation. Owns the format and nothing about what is in it.
+ * encoding to one allocation. Owns the format, not the meaning of items.
  */
 
 /** A byte string or a list of items. */
 export type RlpItem = Uint8Array | readonly RlpItem[]
 
-/** Where an item stands in its input: a header of `payload - start` bytes, then the payload up to `end`. */
+/** Position of an item in its input: a header of `payload - start` bytes, then the payload up to `end`. */
 export interface RlpSpan {
   readonly isList: boolean
   readonly start: number
@@ -25,15 +25,18 @@ export class RlpError extends Error {
   }
 }
 
-/** Nesting deeper than any Ethereum object (a block's access lists reach 6), so that garbage cannot exhaust the stack. */
+/**
+ * Deepest nesting, above that of any Ethereum object (a block's access lists have 6), so that invalid input cannot
+ * exhaust the stack.
+ */
 const depthMax = 32
 
 /** Longest header: one prefix byte and eight length bytes. */
 export const rlpHeaderBytesMax = 9
 
 /**
- * Reads only the header of the item at `offset`. The payload may reach beyond the input (a caller that streams
- * fetches the rest), the header may not: that throws {@link RlpError}.
+ * Reads only the header of the item at `offset`. The payload may reach beyond the input, because a caller that
+ * streams reads it later. Throws {@link RlpError} where the header does or is not canonical.
  */
 export function readRlpHeader(input: Uint8Array, offset: number): RlpSpan {
   const prefix = input[offset]
@@ -55,8 +58,8 @@ export function readRlpHeader(input: Uint8Array, offset: number): RlpSpan {
 }
 
 /**
- * Where the payload of the item at `offset` begins, in input that was found canonical before. This and {@link rlpEndAt}
- * make no object, for walks over many items of which few are looked at.
+ * Offset of the payload of the item at `offset`, in input already known to be canonical. This and {@link rlpEndAt}
+ * allocate no object, for walks over many items.
  */
 export function rlpPayloadAt(input: Uint8Array, offset: number): number {
   const prefix = input[offset] as number
@@ -65,7 +68,7 @@ export function rlpPayloadAt(input: Uint8Array, offset: number): number {
   return offset + 1 + prefix - (prefix < 0xc0 ? 0xb7 : 0xf7)
 }
 
-/** Where the item at `offset` ends, in input that was found canonical before. */
+/** End of the item at `offset`, in input already known to be canonical. */
 export function rlpEndAt(input: Uint8Array, offset: number): number {
   const prefix = input[offset] as number
   if (prefix < 0x80) return offset + 1
@@ -113,14 +116,14 @@ function decodeSpan(input: Uint8Array, span: RlpSpan, depth: number): RlpItem {
   return items
 }
 
-/** Decodes exactly one item. Strings are views of `input`. Throws {@link RlpError}, also for bytes left over. */
+/** Decodes exactly one item. Strings are views of `input`. Throws {@link RlpError}, also for bytes after the item. */
 export function decodeRlp(input: Uint8Array): RlpItem {
   const span = rlpSpanAt(input, 0)
   if (span.end !== input.length) throw new RlpError('bytes after the item', span.end)
   return decodeSpan(input, span, 0)
 }
 
-/** {@link decodeRlp} for an item that has to be a list. */
+/** As {@link decodeRlp}, for an item that must be a list. */
 export function decodeRlpList(input: Uint8Array): readonly RlpItem[] {
   const item = decodeRlp(input)
   if (item instanceof Uint8Array) throw new RlpError('expected a list', 0)
@@ -147,7 +150,7 @@ function headerLength(payloadLength: number): number {
   return bytes
 }
 
-/** Bytes that {@link encodeRlp} will write for a byte string or list whose payload has `payloadLength` bytes. */
+/** Encoded length of an item with a header whose payload has `payloadLength` bytes. */
 export function rlpLength(payloadLength: number): number {
   return headerLength(payloadLength) + payloadLength
 }
@@ -202,7 +205,7 @@ export function encodeRlp(item: RlpItem): Uint8Array<ArrayBuffer> {
   return target
 }
 
-/** Encodes a list whose items are RLP already. */
+/** Encodes a list whose items are encoded already. */
 export function encodeRlpListOfEncoded(items: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   let payload = 0
   for (const item of items) payload += item.length

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** As much of the interface as is used here; TypeScript has it among the types of browsers alone. */
+/** The part of the interface that is used here; TypeScript has it only in the types of browsers. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object
   readonly Instance: new (module: object, imports: object) => { readonly exports: unknown }
@@ -11,18 +11,18 @@ export interface WasmGlobal<T = number> {
   readonly value: T
 }
 
-/** An exported memory. Where it never grows, its buffer stays. */
+/** An exported memory. Its buffer stays the same unless the memory grows. */
 export interface WasmMemory {
   readonly buffer: ArrayBuffer
 }
 
-/** By their URLs. */
+/** URL → compiled module. */
 const modules = new Map<string, object>()
 
 /**
- * An instance of a module, with memory of its own: what it exports, which the caller describes. `imports` is what the
- * module asks for, by module and name. Compiles it the first time in a thread, in some milliseconds. Throws where the
- * file is missing or no module, or an import is.
+ * The exports of a new instance of a module, with its own memory; the caller states their type. `imports` holds what
+ * the module imports, by module and name. Compiles the module the first time in a thread, which takes some
+ * milliseconds. Throws where the file is missing or invalid, or an import is missing.
  */
 export function instantiate<Exports>(file: URL, imports: object = {}): Exports {
   const module = modules.get(file.href) ?? new WebAssembly.Module(readFileSync(file))

@@ -1,7 +1,7 @@
 /**
- * Field elements of the rollup ("felts"): integers below P = 2^251 + 17·2^192 + 1, over which its hash works.
- * Inside the process a felt is text in its one canonical form, so that equal texts are equal integers and a
- * transaction is stored and forwarded without being written anew.
+ * Field elements of the rollup ("felts"): integers below P = 2^251 + 17·2^192 + 1, the field of its hash. Inside the
+ * process a felt is text in one canonical form, so that equal integers are equal texts, and a transaction is stored
+ * and forwarded without conversion.
  */
 
 declare const brand: unique symbol
@@ -13,12 +13,12 @@ export type Felt = `0x${string}` & { readonly [brand]: 'Felt' }
 export const fieldPrime = 2n ** 251n + 17n * 2n ** 192n + 1n
 
 const hexPattern = /^0x[0-9a-fA-F]{1,64}$/
-/** P has 63 hex digits; only integers of as many need to be compared with it. */
+/** P has 63 hex digits; only integers with as many must be compared with it. */
 const primeDigits = fieldPrime.toString(16).length
-/** P has 76 decimal digits. The bound keeps the cost of reading a text small, which grows with its square. */
+/** P has 76 decimal digits. The limit bounds the time for parsing, which grows with the square of the length. */
 const decimalPattern = /^(?:0|[1-9][0-9]{0,75})$/
 
-/** Parses up to 64 hex digits after `0x`; undefined where they are no felt. 0.3 µs. */
+/** Parses up to 64 hex digits after `0x`; undefined where the text is no felt. 0.3 µs. */
 export function hexToFelt(text: string): Felt | undefined {
   if (!hexPattern.test(text)) return undefined
   let start = 2
@@ -29,20 +29,23 @@ export function hexToFelt(text: string): Felt | undefined {
   return `0x${digits}` as Felt
 }
 
-/** Parses a plain decimal integer without leading zeros; undefined where it is no felt. */
+/** Parses a decimal integer without leading zeros; undefined where the text is no felt. */
 export function decimalToFelt(text: string): Felt | undefined {
   if (!decimalPattern.test(text)) return undefined
   const value = BigInt(text)
   return value < fieldPrime ? toFelt(value) : undefined
 }
 
-/** Throws RangeError outside of the field. */
+/** The felt of an integer. Throws RangeError outside the field. */
 export function toFelt(value: bigint): Felt {
   if (value < 0n || value >= fieldPrime) throw new RangeError(`not a field element: ${value}`)
   return `0x${value.toString(16)}` as Felt
 }
 
-/** The felt of up to 31 ASCII characters, big-endian: a chain id, or a name that enters a hash. Throws RangeError. */
+/**
+ * The felt of up to 31 ASCII characters, big-endian: a chain id, or a name that is hashed. Throws RangeError for any
+ * other text.
+ */
 export function asciiToFelt(text: string): Felt {
   if (!/^[\x20-\x7e]{1,31}$/.test(text)) throw new RangeError('want 1 to 31 printable ASCII characters')
   return toFelt(BigInt(`0x${Buffer.from(text, 'latin1').toString('hex')}`))

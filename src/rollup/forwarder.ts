@@ -1,6 +1,6 @@
 /**
- * Delivery of waiting transactions to a sequencer: each at least once, those of one sender one after the other by
- * nonce, until the sequencer has said a word on each. Owns order, rate and repetition.
+ * Delivers waiting transactions to a sequencer: each at least once, those of one sender one after the other by nonce,
+ * until the sequencer has accepted or rejected each. Owns order, rate and repetition.
  */
 import type { Felt } from './felt.js'
 import type { SequencerClient } from './sequencerClient.js'
@@ -10,28 +10,31 @@ import type { Outgoing, Rejection, SubmissionQueue } from './submissionQueue.js'
 export interface ForwarderOptions {
   readonly queue: SubmissionQueue
   readonly client: SequencerClient
-  /** Transactions given to the sequencer at the same time. */
+  /** Transactions sent to the sequencer at the same time. */
   readonly inFlightMax: number
-  /** Answers to one transaction that `sequencerErrors.ts` does not know before they count as a refusal. */
+  /** Answers to one transaction that `sequencerErrors.ts` does not know, after which it counts as rejected. */
   readonly unknownAnswersMax: number
-  /** Something that the operator should know, in one sentence. Said at changes, not at every attempt. */
+  /** Called with one sentence for the operator, when something changes, not at every attempt. */
   readonly log: (message: string) => void
 }
 
-/** First and longest wait between attempts. The first is soon enough for a restart, the longest easy on a network. */
+/**
+ * First and longest wait between attempts. The first suits a restart of the sequencer, the longest spares the
+ * network.
+ */
 const backoffMsMin = 100
 const backoffMsMax = 30_000
 
-/** Attempts in vain, one after the other, that mean more than single connections lost: then all deliveries pause. */
+/** Unanswered attempts in a row after which all deliveries pause; fewer may be single lost connections. */
 const silencesMax = 3
 
-/** What attempts at the first transaction of a sender came to, as long as it is not settled. */
+/** Results so far of the attempts to deliver a sender's first transaction. */
 interface DeliveryState {
   failures: number
   unknownAnswers: number
-  /** The sequencer said that it took the transaction under another hash. */
+  /** Whether the sequencer accepted the transaction under another hash. */
   isMistaken: boolean
-  /** It did not say whether it has it. */
+  /** Whether the sequencer did not say if it has the transaction. */
   isUnsure: boolean
 }
 
@@ -40,8 +43,8 @@ function newDeliveryState(): DeliveryState {
 }
 
 /**
- * What an attempt came to: the transaction is settled (`rejection` undefined: accepted), the sequencer said no word,
- * or one that settles nothing.
+ * Result of an attempt: the transaction is settled (`rejection` undefined: accepted), the sequencer did not answer,
+ * or its answer settles nothing.
  */
 type Outcome =
   | { readonly kind: 'settled'; readonly rejection: Rejection | undefined }
@@ -58,23 +61,23 @@ export class Forwarder {
   readonly #unknownAnswersMax: number
   readonly #log: (message: string) => void
   readonly #unlisten: () => void
-  /** Senders that have something to send, in turn. */
+  /** Senders with a transaction to send, in the order in which they are served. */
   readonly #ready: Set<Felt>
-  /** Senders whose first transaction is on its way, or that wait for another attempt at it. */
+  /** Senders whose first transaction is being sent or waits for another attempt. */
   readonly #busy = new Set<Felt>()
-  /** Busy senders that got another transaction meanwhile. */
+  /** Busy senders that submitted another transaction meanwhile. */
   readonly #renewed = new Set<Felt>()
   readonly #states = new Map<Felt, DeliveryState>()
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #running = new Set<Promise<void>>()
-  /** Attempts in vain since the sequencer last said a word, on whatever transaction, and pauses for them. */
+  /** Unanswered attempts since the sequencer's last answer to any transaction, and pauses made because of them. */
   #silences = 0
   #pauses = 0
-  /** Ends the pause of all deliveries, at that time of `performance.now()`. */
+  /** The timer that ends the pause of all deliveries, and its time on the clock of `performance.now()`. */
   #resuming: { readonly timer: NodeJS.Timeout; readonly atMs: number } | undefined
   #isStopped = false
 
-  /** Starts with what the queue holds. */
+  /** Begins to deliver the transactions in the queue. */
   constructor({ queue, client, inFlightMax, unknownAnswersMax, log }: ForwarderOptions) {
     this.#queue = queue
     this.#client = client
@@ -91,12 +94,12 @@ export class Forwarder {
     this.#pump()
   }
 
-  /** Whether the sequencer said a word last time it was asked. */
+  /** Whether the sequencer answers: deliveries are not paused for its silence. */
   get isAnswered(): boolean {
     return this.#pauses === 0
   }
 
-  /** Ends every attempt; what was not settled stays in the queue. */
+  /** Ends every attempt; unsettled transactions stay in the queue. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#unlisten()
@@ -106,7 +109,7 @@ export class Forwarder {
     await Promise.allSettled(this.#running)
   }
 
-  /** Begins as many deliveries as may be: one at a time while the sequencer is silent. */
+  /** Begins deliveries up to the limit; one at a time while the sequencer does not answer. */
   #pump(): void {
     while (!this.#isStopped && this.#resuming === undefined) {
       if (this.#running.size >= (this.#pauses === 0 ? this.#inFlightMax : 1)) return
@@ -116,7 +119,7 @@ export class Forwarder {
       this.#busy.add(sender)
       const run = this.#deliverFirst(sender)
         .catch((error: Error) => {
-          // The store failed; what it holds is as it was.
+          // The store failed, and its rows are unchanged.
           this.#log(`a submission could not be brought forward: ${error.message}`)
           return backoffMsMax
         })
@@ -162,7 +165,7 @@ export class Forwarder {
       case 'accepted':
         return accepted
       case 'known':
-        // Whoever took it under another hash may mean that one.
+        // After an acceptance under another hash, that one may be meant.
         return state.isMistaken ? this.#ask(hash, undefined, state) : accepted
       case 'mistaken':
         if (!state.isMistaken) {
@@ -171,7 +174,7 @@ export class Forwarder {
         state.isMistaken = true
         return this.#ask(hash, undefined, state)
       case 'final':
-        // After an attempt without an answer the transaction may have been executed since.
+        // After an unanswered attempt the transaction may have been executed already.
         if (wasSent) return this.#ask(hash, delivery.rejection, state)
         return { kind: 'settled', rejection: delivery.rejection }
       case 'asked':
@@ -181,7 +184,10 @@ export class Forwarder {
     }
   }
 
-  /** A transaction whose answers nobody understands is given up some time, for its sender's next ones wait behind it. */
+  /**
+   * A transaction with only unknown answers is rejected at some point, because its sender's later ones wait behind
+   * it.
+   */
   #judgeUnknown(hash: Felt, rejection: Rejection, state: DeliveryState): Outcome | Promise<Outcome> {
     const count = ++state.unknownAnswers
     this.#log(
@@ -190,7 +196,7 @@ export class Forwarder {
     return count < this.#unknownAnswersMax ? unsettled : this.#ask(hash, rejection, state)
   }
 
-  /** Whatever was said counts as whether the sequencer has the transaction. `rejection` is for where it has not. */
+  /** Settles a transaction by whether the sequencer has it: accepted if so, otherwise rejected with `rejection`. */
   async #ask(hash: Felt, rejection: Rejection | undefined, state: DeliveryState): Promise<Outcome> {
     const presence = await this.#client.find(hash)
     if (presence.kind === 'unanswered') {
@@ -216,7 +222,9 @@ export class Forwarder {
     this.#silences = 0
   }
 
-  /** Pauses all deliveries where the sequencer is silent or asks for it, and returns how long this sender has to wait. */
+  /**
+   * Pauses all deliveries where the sequencer is silent or asks for it, and returns the wait of this sender, in ms.
+   */
   #backOff(state: DeliveryState, outcome: Exclude<Outcome, { kind: 'settled' }>): number {
     state.failures++
     if (outcome.kind === 'unanswered') this.#noteSilence(outcome.why)
@@ -232,7 +240,7 @@ export class Forwarder {
     this.#pause(backoffMs(this.#pauses))
   }
 
-  /** Begins no delivery for `ms`, or longer where that was said before. */
+  /** Begins no delivery for `ms`; does not shorten a longer pause. */
   #pause(ms: number): void {
     const atMs = performance.now() + ms
     if (this.#isStopped || (this.#resuming !== undefined && this.#resuming.atMs >= atMs)) return
@@ -256,7 +264,9 @@ export class Forwarder {
   }
 }
 
-/** Doubles with each failure up to its bound; a random half of it keeps senders from coming back together. */
+/**
+ * Doubles with each failure up to {@link backoffMsMax}. Half of it is random, so that senders do not return together.
+ */
 function backoffMs(failures: number): number {
   const whole = Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(failures - 1, 20))
   return whole / 2 + (Math.random() * whole) / 2

@@ -1,9 +1,9 @@
-/** The hash of an invoke transaction, version 3, by which it is known everywhere. Signature and proof do not enter it. */
+/** The hash of an invoke transaction, version 3, which identifies it. Signature and proof are not part of it. */
 import { asciiToFelt, type Felt, toFelt } from './felt.js'
 import type { AvailabilityMode, HashedFields, ResourceBound } from './invokeTransaction.js'
 import { hashList } from './poseidon.js'
 
-/** What a thread is asked to hash. */
+/** Arguments of the hash as a job. */
 export interface InvokeHashRequest {
   readonly chainId: Felt
   readonly fields: HashedFields

@@ -1,28 +1,28 @@
 /**
- * Hashes of submitted transactions, each computed once: a transaction that is submitted again, by whomever and however
- * it is written, costs a digest of its fields. Owns which hashes are known and under way, and for whom; whether a
- * duplicate is refused is decided where it is stored.
+ * Computes the hash of each submitted transaction once: a repeated submission, by anyone and in any spelling, only
+ * takes a digest of its fields. Owns the hashes that are known or under way, and their waiters; whether a duplicate
+ * is refused is decided by the queue.
  */
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Felt } from './felt.js'
 import { type HashedFields, type InvokeTransaction, toHashedFields } from './invokeTransaction.js'
 
-/** Whoever waits for a hash, and may go away. */
+/** A caller that waits for a hash and may leave. */
 export interface HashWaiter {
-  /** Of their API key. */
+  /** Id of the API key. */
   readonly keyId: string
   readonly isGone: boolean
   onGone(listener: () => void): void
   forget(listener: () => void): void
-  /** The work took so much CPU. */
+  /** Called with the CPU time that the work took. */
   ran(cpuMs: number): void
 }
 
-/** Computes a hash, on another thread as a rule. May give up with any error once `waiter` is gone. */
+/** Computes a hash, usually on another thread. May reject with any error once `waiter` is gone. */
 export type ComputeHash = (fields: HashedFields, waiter: HashWaiter) => Promise<Felt>
 
-/** Hashes that are known: those of a queue of the usual length, some 3 MB. */
+/** Hashes remembered: as many as the queue holds by default; some 3 MB. */
 const knownMaxDefault = 10_000
 
 /** A hash that is being computed. */
@@ -33,7 +33,7 @@ interface Work {
 
 export class InvokeHashes {
   readonly #compute: ComputeHash
-  /** By digest. */
+  /** Digest of the fields → hash. */
   readonly #known: LRUCache<string, Felt>
   readonly #underWay = new Map<string, Work>()
 
@@ -42,7 +42,10 @@ export class InvokeHashes {
     this.#known = new LRUCache({ max: knownMax })
   }
 
-  /** Rejects with whatever the computation rejects with. 10 µs where the hash is known, 1 ms for 5,000 felts. */
+  /**
+   * The hash of a transaction. Rejects as the computation does. Takes 10 µs where the hash is known, 1 ms with 5,000
+   * felts.
+   */
   async hashOf(transaction: InvokeTransaction, waiter: HashWaiter): Promise<Felt> {
     const fields = toHashedFields(transaction)
     const digest = createHash('sha256').update(JSON.stringify(fields)).digest('base64')
@@ -53,10 +56,10 @@ export class InvokeHashes {
       const isShared = underWay !== undefined && !underWay.waiters.isGone
       if (isShared) underWay.waiters.add(waiter)
       try {
-        // All wait for it in the same way, so they go on in the order in which they came.
+        // All waiters await in the same way, so they continue in the order in which they came.
         return await (isShared ? underWay.hash : this.#start(digest, fields, new Waiters(waiter)))
       } catch (error) {
-        // One that was begun for somebody else had their deadline and their place in a queue.
+        // A computation begun for another caller had that caller's deadline; begin one for this caller.
         if (!isShared || waiter.isGone) throw error
       }
     }
@@ -77,10 +80,10 @@ export class InvokeHashes {
   }
 }
 
-/** All who wait for one hash, as one who is gone when they all are. The work is the first one's, and its cost. */
+/** All waiters for one hash, combined into one that is gone when all are. The first one pays for the work. */
 class Waiters implements HashWaiter {
   readonly #first: HashWaiter
-  /** By what is called when they go; one may wait several times, by a batch. */
+  /** Keyed by the callback for their leaving, because one caller may wait several times, in a batch. */
   readonly #waiting = new Map<() => void, HashWaiter>()
   readonly #listeners = new Set<() => void>()
 
@@ -111,7 +114,7 @@ class Waiters implements HashWaiter {
     waiter.onGone(leave)
   }
 
-  /** Waits no more for any of them to go. */
+  /** Stops listening for their leaving. */
   release(): void {
     for (const [leave, waiter] of this.#waiting) waiter.forget(leave)
   }

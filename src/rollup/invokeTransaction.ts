@@ -1,15 +1,15 @@
 /**
- * Invoke transactions of version 3: their one canonical form, and reading what callers write into it. Owns the rules
- * of every field and names the field at fault; the hash is computed in `invokeHash.ts`.
+ * Invoke transactions of version 3: their canonical form, and parsing what callers send into it. Owns the rules of
+ * every field and names the field at fault; the hash is computed in `invokeHash.ts`.
  */
 import { excerpt } from '../primitives/excerpt.js'
 import { decimalToFelt, type Felt, hexToFelt } from './felt.js'
 
-/** How much of one resource a transaction may use, and at which price. Both are hex quantities. */
+/** How much of one resource a transaction may use, and its highest price. Both are hex quantities. */
 export interface ResourceBound {
-  /** 64 bits. */
+  /** At most 64 bits. */
   readonly max_amount: Quantity
-  /** 128 bits. */
+  /** At most 128 bits. */
   readonly max_price_per_unit: Quantity
 }
 
@@ -30,7 +30,7 @@ export interface InvokeTransaction {
   readonly resource_bounds: {
     readonly l1_gas: ResourceBound
     readonly l2_gas: ResourceBound
-    /** Enters the hash if present, even if zero. */
+    /** Part of the hash if present, even if zero. */
     readonly l1_data_gas?: ResourceBound
   }
   readonly tip: Quantity
@@ -39,49 +39,49 @@ export interface InvokeTransaction {
   readonly nonce_data_availability_mode: AvailabilityMode
   readonly fee_data_availability_mode: AvailabilityMode
   readonly proof_facts?: readonly Felt[]
-  /** base64. */
+  /** Base64. */
   readonly proof?: string
 }
 
-/** What the hash of a transaction depends on. */
+/** The fields that the hash of a transaction depends on. */
 export type HashedFields = Omit<InvokeTransaction, 'type' | 'signature' | 'proof'>
 
-/** The part of a transaction that has to be handed to whoever hashes it. */
+/** The fields of a transaction that are hashed. */
 export function toHashedFields({ signature, proof, type, ...fields }: InvokeTransaction): HashedFields {
   return fields
 }
 
-/** Versions as they are written: 3, and 2^128 + 3 for a transaction that is only simulated. */
+/** Versions on the wire: 3, and 2^128 + 3 for a transaction that is only simulated. */
 export const invokeVersion = '0x3' as Felt
 export const queryVersion = '0x100000000000000000000000000000003' as Felt
 
-/** Lengths of lists. */
+/** Longest lists, in felts. */
 export interface InvokeLimits {
-  /** Of `calldata`; the other lists that enter the hash keep to it as well. */
+  /** Limit of `calldata` and of the other lists that are hashed. */
   readonly calldataMax: number
   readonly signatureMax: number
 }
 
 /**
- * - `calldataMax`: 5,000 felts take the hash 30 ms; the rollup's own sequencers take as many.
- * - `signatureMax`: the sequencers' limit, too.
+ * - `calldataMax`: the limit of the rollup's own sequencers; hashing 5,000 felts takes 30 ms.
+ * - `signatureMax`: the limit of the rollup's own sequencers.
  */
 export const invokeLimitsDefault: InvokeLimits = { calldataMax: 5_000, signatureMax: 4_000 }
 
-/** Something in a transaction is not as it has to be. `message` begins with the field's path. */
+/** A field of a transaction is invalid. `message` begins with the field's path. */
 export class FieldError extends Error {
   override readonly name = 'FieldError'
 }
 
-/** A version that this service knows no hash for. */
+/** A version of which this service does not know the hash. */
 export class VersionError extends Error {
   override readonly name = 'VersionError'
 }
 
 /**
  * Reads a transaction in the official shape or in that of the specification (section 2: bounds as one hex string,
- * signature items as decimal integers). Throws FieldError that names the first field at fault, VersionError where
- * everything fits but the version.
+ * signature items as decimal integers). Throws FieldError that names the first invalid field, or VersionError where
+ * only the version is wrong.
  */
 export function parseInvokeTransaction(value: unknown, limits: InvokeLimits): InvokeTransaction {
   if (!isObject(value)) throw new FieldError(`want an invoke transaction object, got ${typeName(value)}`)
@@ -130,8 +130,8 @@ const boundsFields: ReadonlySet<string> = new Set(['l1_gas', 'l2_gas', 'l1_data_
 const boundFields: ReadonlySet<string> = new Set(['max_amount', 'max_price_per_unit'])
 
 /**
- * Price that stands beside a bound written as one hex string. The specification shows that form without a meaning;
- * here the string is a ceiling on the fee for that resource, so amount times price is the string's value.
+ * Price for a bound that is written as one hex string. The specification shows that form without its meaning; here it
+ * is the highest fee for that resource, so amount times price is the value of the string.
  */
 const bareBoundPrice: Quantity = '0x1'
 
@@ -239,7 +239,7 @@ function wrong(path: string, want: string, got: unknown): FieldError {
   )
 }
 
-/** Longest part of what was sent that a fault repeats: a felt fits whole. */
+/** Longest part of a value that an error message repeats: a felt fits. */
 const quotedMax = 80
 
 function isObject(value: unknown): value is Fields {

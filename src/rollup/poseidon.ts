@@ -1,14 +1,14 @@
 /**
- * Poseidon as the rollup hashes with it: width 3, rate 2, 8 full and 83 partial rounds, cubes, over the field of
- * {@link fieldPrime}. The permutation is WebAssembly (`assembly/poseidon.ts`), 11 µs each; here are its constants and
- * what crosses to it. Round constants come from @scure/starknet, against which the tests compare every result, and
- * whose own permutation takes 270 µs; one on BigInt that reduces as rarely as can be took 120 µs.
+ * Poseidon with the rollup's parameters: width 3, rate 2, 8 full and 83 partial rounds, S-box x³, over the field of
+ * {@link fieldPrime}. The permutation is WebAssembly (`assembly/poseidon.ts`) and takes 11 µs; this file passes it
+ * constants and input. The round constants come from @scure/starknet, with which the tests compare results, and whose
+ * own permutation takes 270 µs.
  */
 import { poseidonSmall } from '@scure/starknet'
 import { instantiate, type WasmGlobal, type WasmMemory } from '../primitives/webAssembly.js'
 import { fieldPrime } from './felt.js'
 
-/** What `assembly/poseidon.ts` exports; globals are addresses. */
+/** Exports of `assembly/poseidon.ts`; globals are addresses in its memory. */
 interface Kernel {
   readonly memory: WasmMemory
   readonly constants: WasmGlobal
@@ -19,7 +19,7 @@ interface Kernel {
   squeeze(): void
 }
 
-/** As there. */
+/** As in `assembly/poseidon.ts`. */
 const limbBits = 29n
 const limbMask = (1n << limbBits) - 1n
 const limbs = 9
@@ -67,8 +67,8 @@ function readElement(source: BigInt64Array): bigint {
 }
 
 /**
- * A partial round adds a constant to its third lane alone: those of the other two, which it does not cube, go through
- * the matrix into the constants of the next round.
+ * Here a partial round adds a constant to its third lane only. The constants of the other two lanes, which it does
+ * not cube, are multiplied by the matrix and added to the constants of the next round.
  */
 function writeConstants(): void {
   const { roundConstants } = poseidonSmall

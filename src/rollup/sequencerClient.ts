@@ -1,7 +1,7 @@
 /**
- * Talking to a sequencer over HTTP, in either of its forms: JSON-RPC (`PREFIX_addInvokeTransaction`) or a gateway
- * (`POST …/gateway/add_transaction`, whose transactions are written a little differently). Owns what is sent and how an
- * answer is understood, together with `sequencerErrors.ts`; when to send is decided in `forwarder.ts`.
+ * The client of a sequencer over HTTP, in either form: JSON-RPC (`PREFIX_addInvokeTransaction`) or a gateway (`POST
+ * …/gateway/add_transaction`, with slightly different transactions). Owns requests and, with `sequencerErrors.ts`,
+ * the meaning of answers; when to send is decided in `forwarder.ts`.
  */
 import { type Felt, hexToFelt } from './felt.js'
 import type { AvailabilityMode, InvokeTransaction } from './invokeTransaction.js'
@@ -15,31 +15,31 @@ import {
 } from './sequencerExchange.js'
 
 export interface SequencerOptions {
-  /** Of the JSON-RPC endpoint; of a gateway, up to `/gateway`. */
+  /** URL of the JSON-RPC endpoint, or of a gateway up to `/gateway`. */
   readonly url: string
   readonly form: 'rpc' | 'gateway'
-  /** Of the methods, with form `rpc`. */
+  /** Prefix of the methods, for form `rpc`. */
   readonly prefix: string
-  /** From the first byte sent to the last one received. */
+  /** Time limit of one exchange, connecting included. */
   readonly timeoutMs: number
 }
 
-/** What came of handing over a transaction. */
+/** Result of sending a transaction. */
 export type Delivery =
-  /** Taken, under the hash that it has here. */
+  /** Accepted, under the hash computed here. */
   | { readonly kind: 'accepted' }
-  /** Taken, the sequencer says, as `hash`, which is another transaction's. */
+  /** Accepted, but under another hash. */
   | { readonly kind: 'mistaken'; readonly hash: Felt }
   | Exclude<Meaning, { readonly kind: 'transient' }>
   | Unanswered
 
-/** Whether the sequencer has a transaction and did not reject it. Unanswered: it does not say. */
+/** Whether the sequencer has a transaction that it did not reject. `Unanswered`: it did not say. */
 export type Presence = { readonly kind: 'there' } | { readonly kind: 'absent' } | Unanswered
 
 export interface SequencerClient {
-  /** Hands a transaction over. `body` is its canonical JSON. Never rejects. */
+  /** Sends a transaction; `body` is its canonical JSON. Never rejects. */
   submit(hash: Felt, body: string): Promise<Delivery>
-  /** Never rejects. */
+  /** Asks whether the sequencer has a transaction. Never rejects. */
   find(hash: Felt): Promise<Presence>
   /** Ends all requests under way. */
   close(): void
@@ -100,10 +100,10 @@ function gatewayForm({ url }: SequencerOptions, exchange: Exchange): Form {
   }
 }
 
-/** An answer that holds no error. Only with our hash, and under a status of success, is it an acceptance. */
+/** Reads an answer without an error. It is an acceptance only with the hash computed here and a 2xx status. */
 function readAcceptance(taken: unknown, hash: Felt, answer: Answer): Delivery {
   const { status } = answer
-  // Of the request alone, and in no words of the interface.
+  // The status concerns this request, but the body says nothing that is known.
   if (status >= 400 && status < 500) return unknownAnswer(`HTTP status ${status}`)
   const known = hexToFelt(text(taken) ?? '')
   if (status >= 300 || known === undefined) return withoutWord(answer, 'neither hash nor error')
@@ -118,7 +118,7 @@ function withoutWord({ status, retryAfterMs }: Answer, what: string): Unanswered
   return { ...unanswered(`HTTP status ${status}, ${what}`), retryAfterMs }
 }
 
-/** Finality statuses by which a sequencer has a transaction, and by which it does not, in either form. */
+/** Finality statuses of a transaction that a sequencer has, and of one that it does not have, in either form. */
 const thereStatuses: ReadonlySet<unknown> = new Set([
   'RECEIVED',
   'CANDIDATE',
@@ -126,7 +126,7 @@ const thereStatuses: ReadonlySet<unknown> = new Set([
   'PRE_CONFIRMED',
   'ACCEPTED_ON_L2',
   'ACCEPTED_ON_L1',
-  // The gateway's word for executed and reverted: its nonce is used and its fee paid.
+  // The gateway's status for executed and reverted: the nonce is used and the fee paid.
   'REVERTED',
 ])
 const absentStatuses: ReadonlySet<unknown> = new Set(['NOT_RECEIVED', 'REJECTED'])
@@ -139,7 +139,7 @@ function readPresence(finality: unknown, answer: Answer): Presence {
   return withoutWord(answer, `transaction status ${text(finality) ?? 'missing'}`)
 }
 
-/** The gateway's way of writing a transaction (names of starkware's `DeprecatedGatewayInvokeTransactionV3`). */
+/** A transaction in the gateway's form (names of StarkWare's `DeprecatedGatewayInvokeTransactionV3`). */
 function toGatewayForm(transaction: InvokeTransaction): Record<string, unknown> {
   const { resource_bounds: bounds } = transaction
   const modeNumber = (mode: AvailabilityMode) => (mode === 'L1' ? 0 : 1)
@@ -154,12 +154,12 @@ function toGatewayForm(transaction: InvokeTransaction): Record<string, unknown> 
   }
 }
 
-/** The members of an object; none for anything else. */
+/** `value` where it is an object, otherwise an empty object. */
 function members(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
-/** JSON-RPC 1.0 writes null for the member that is not there. */
+/** JSON-RPC 1.0 writes null for an absent member. */
 function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null
 }

@@ -1,19 +1,19 @@
 /**
- * What a sequencer's errors mean for a transaction: the codes of the rollup's JSON-RPC specification (write API, 0.10.2),
- * those of JSON-RPC and of the services in front of sequencers, and the names that gateways answer with instead.
- * docs/rollup.md has the same table for operators.
+ * What a sequencer's errors mean for a transaction: the codes of the rollup's JSON-RPC specification (write API,
+ * 0.10.2), of JSON-RPC and of services in front of sequencers, and the error names of gateways. docs/rollup.md has
+ * the same table for operators.
  *
  *   meaning     what follows
  *   known       the sequencer has it: accepted
  *   final       refused: rejected with this code
- *   asked       refused, maybe because it has been executed: rejected only if the sequencer does not have it
- *   transient   no word on this transaction: another attempt, as long as it may wait
+ *   asked       refused, perhaps because it was executed before: rejected only if the sequencer does not have it
+ *   transient   says nothing about this transaction: another attempt, as long as it may wait
  *   (no entry)  another attempt, a bounded number of times; then as `final` with 63
  */
 import type { InvokeErrorCode } from '../primitives/faults.js'
 import type { Rejection } from '../store/submissions.js'
 
-/** What an error means. `rejection` of `unknown` is for when attempts are used up. */
+/** What an error means. `rejection` of `unknown` applies when no attempts are left. */
 export type Meaning =
   | { readonly kind: 'known' }
   | { readonly kind: 'final' | 'asked'; readonly rejection: Rejection }
@@ -40,7 +40,7 @@ const codes: ReadonlyMap<number, Entry> = new Map<number, Entry>([
   [64, ['final', 64]], // REPLACEMENT_TRANSACTION_UNDERPRICED
   [65, ['final', 65]], // FEE_BELOW_MINIMUM
   [69, ['final', 69]], // INVALID_PROOF
-  // Of declarations and deployments: a sequencer that says so has judged, if strangely.
+  // Errors of declarations and deployments: unexpected here, but a verdict.
   [28, ['final', 63]], // CLASS_HASH_NOT_FOUND
   [50, ['final', 63]], // INVALID_CONTRACT_CLASS
   [51, ['final', 63]], // CLASS_ALREADY_DECLARED
@@ -48,19 +48,19 @@ const codes: ReadonlyMap<number, Entry> = new Map<number, Entry>([
   [57, ['final', 63]], // CONTRACT_CLASS_SIZE_IS_TOO_LARGE
   [60, ['final', 63]], // COMPILED_CLASS_HASH_MISMATCH
   [62, ['final', 63]], // UNSUPPORTED_CONTRACT_CLASS_VERSION
-  // Parameters that this service has checked and the sequencer does not take: another attempt would not help.
+  // Invalid parameters: this service has checked them, so another attempt would not help.
   [-32602, ['final', 63]],
-  // A server in trouble, or one that is asked for the wrong prefix: as bad for every transaction.
+  // A server in trouble, or a wrong prefix: not caused by this transaction.
   [-32603, 'transient'],
   [-32601, 'transient'],
-  // Too many requests, as providers write it: EIP-1474 and most; QuickNode; Base; Ankr and Chainstack; Alchemy.
+  // Too many requests, by provider: EIP-1474 and most; QuickNode; Base; Ankr and Chainstack; Alchemy.
   [-32005, 'transient'],
   [-32007, 'transient'],
   [-32016, 'transient'],
   [-32029, 'transient'],
   [-32090, 'transient'],
   [-32097, 'transient'],
-  // HTTP statuses that stand in for a code.
+  // HTTP statuses used as a code.
   ...[401, 403, 404, 408, 429, 500, 502, 503, 504].map((status) => [status, 'transient'] as const),
 ])
 
@@ -107,20 +107,23 @@ const names: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   ].map((name) => [name, ['final', 63]] as const),
 ])
 
-/** Codes that come with an explanation for the caller. */
+/** Codes whose explanation is passed on to the caller. */
 const explained: ReadonlySet<InvokeErrorCode> = new Set([55, 63] as const)
 
 /** Longest explanation that is kept: the trace of a failed validation fits, a page of HTML does not. */
 const textMax = 4_096
 
-/** An `error` member of JSON-RPC, whatever it holds. */
+/** The meaning of an `error` member of JSON-RPC; its values may be anything. */
 export function codeToMeaning(code: unknown, message: string, data: unknown): Meaning {
   const entry = typeof code === 'number' ? codes.get(code) : undefined
   if (Array.isArray(entry)) return toMeaning(entry as RejectionRule, textOf(data) || message)
   return toMeaning(entry, joinWords(textOf(code), message, textOf(data)))
 }
 
-/** An error of a gateway: `{"code": "StarknetErrorCode.NAME", "message": …}`, with or without the words before it. */
+/**
+ * The meaning of a gateway's error: `{"code": "StarknetErrorCode.NAME", "message": …}`, with or without the part
+ * before NAME.
+ */
 export function nameToMeaning(name: string, message: string): Meaning {
   const bare = name.slice(name.lastIndexOf('.') + 1)
   if (bare === 'VALIDATE_FAILURE' && /nonce/i.test(message)) return toMeaning(['asked', 52], message)
@@ -128,7 +131,7 @@ export function nameToMeaning(name: string, message: string): Meaning {
   return toMeaning(entry, entry?.[1] === 55 ? message : joinWords(bare, message))
 }
 
-/** An answer that is no word of the interface, in words for the operator and, at last, the caller. */
+/** An unknown answer, as a text for the operator and, once attempts are used up, the caller. */
 export function unknownAnswer(text: string): UnknownAnswer {
   return { kind: 'unknown', rejection: { code: 63, text: text.slice(0, textMax) } }
 }

@@ -1,6 +1,9 @@
-/** One HTTP exchange with a sequencer: sends, reads a bounded answer, and says whether it is one at all. */
+/**
+ * One HTTP exchange with a sequencer: sends, reads a bounded answer, and decides whether the sequencer itself
+ * answered.
+ */
 
-/** An answer that may hold the sequencer's word. */
+/** An answer that may be the sequencer's own. */
 export interface Answer {
   readonly kind: 'answer'
   readonly status: number
@@ -9,38 +12,38 @@ export interface Answer {
   readonly retryAfterMs: number | undefined
 }
 
-/** No word of the sequencer. */
+/** The sequencer did not answer. */
 export interface Unanswered {
   readonly kind: 'unanswered'
   readonly why: string
-  /** The sequencer cannot have got the request. */
+  /** Whether the sequencer cannot have received the request. */
   readonly isUndelivered: boolean
-  /** The time after which it wants to be asked again, where it says one. */
+  /** The wait that it asks for, where it sends `Retry-After`. */
   readonly retryAfterMs: number | undefined
 }
 
-/** Never rejects. `body` undefined: GET. */
+/** Sends `body` by POST; without one, GET. Never rejects. */
 export type Exchange = (url: string, body?: string) => Promise<Answer | Unanswered>
 
-/** Longest answer to a submission: an error with the trace of a validation; anything longer is no sequencer's. */
+/** Longest answer to a submission: an error with the trace of a validation fits. */
 const submissionAnswerBytesMax = 2 ** 20
 
 /**
- * Longest `Retry-After` that is kept to: whoever says more has made a mistake, or is away for so long that a question
- * every five minutes does no harm.
+ * Longest `Retry-After` that is followed. A longer one is a mistake, or the sequencer is down for so long that an
+ * attempt every five minutes does no harm.
  */
 const retryAfterMsMax = 300_000
 
 /**
- * Statuses that speak of the request and not of the server: gateways put their refusals under 400 and 500, and what
- * is too long or not understood comes under the others. Any other status but 2xx is the word of something in front of
- * the sequencer, or of one that is not at work, whatever the body says.
+ * Statuses, besides 2xx, that concern the request and not the server: gateways refuse with 400 and 500, and the
+ * others mean too long or not understood. Any other status comes from something in front of the sequencer, or from
+ * one out of service, whatever the body is.
  */
 const wordStatuses: ReadonlySet<number> = new Set([400, 413, 414, 415, 422, 431, 500])
 
 /**
- * Exchanges that take `timeoutMs` at most, from the first byte sent to the last one received, and end with `closing`.
- * Of an answer longer than `answerBytesMax` nothing is known.
+ * Makes exchanges that take at most `timeoutMs`, connecting included, and end when `closing` is aborted. An answer
+ * longer than `answerBytesMax` counts as not JSON.
  */
 export function createExchange(
   timeoutMs: number,
@@ -74,7 +77,7 @@ export function unanswered(why: string, isUndelivered = false): Unanswered {
   return { kind: 'unanswered', why, isUndelivered, retryAfterMs: undefined }
 }
 
-/** Failures before a connection stood. */
+/** Errors before a connection was established. */
 const undelivered: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -84,7 +87,10 @@ const undelivered: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** RFC 9110, 10.2.3: seconds, or a date, which is compared with the sender's own clock where that is told. */
+/**
+ * `Retry-After` (RFC 9110, section 10.2.3) in ms: seconds, or a date, which is compared with the answer's Date header
+ * where there is one.
+ */
 function readRetryAfter(headers: Headers): number | undefined {
   const text = headers.get('retry-after')?.trim() ?? ''
   const sentAtMs = Date.parse(headers.get('date') ?? '') || Date.now()

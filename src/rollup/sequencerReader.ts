@@ -1,17 +1,17 @@
-/** What a sequencer is asked on behalf of readers. Owns the bounds of that; what it answers is passed on as it is. */
+/** Reads from a sequencer on behalf of callers. Owns the limits of these reads; results are passed on unchanged. */
 import { FaultError } from '../primitives/faults.js'
 import { createExchange } from './sequencerExchange.js'
 
-/** A block with its transactions has some MB at most. */
+/** Longest answer; a block with its transactions has a few MB. */
 const answerBytesMax = 16 * 2 ** 20
 
-/** Reads under way of one edge, so that a sequencer that answers late does not collect requests without end. */
+/** Reads under way per edge, so that requests to a slow sequencer do not pile up. */
 const inFlightMax = 256
 
 export interface SequencerReaderOptions {
-  /** Of a JSON-RPC endpoint. */
+  /** URL of a JSON-RPC endpoint. */
   readonly url: string
-  /** Of its methods. */
+  /** Prefix of its methods. */
   readonly prefix: string
   readonly timeoutMs: number
 }
@@ -27,8 +27,9 @@ export class SequencerReader {
   }
 
   /**
-   * The result of `PREFIX_method`, as JSON text. Rejects with FaultError: SequencerError for what the sequencer refuses,
-   * SequencerUnanswered where it has no word, ServerBusy where too many wait for it.
+   * The result of `PREFIX_method`, as JSON text. Rejects with FaultError: SequencerError where the sequencer answers
+   * with an error, SequencerUnanswered where it does not answer, ServerBusy where {@link inFlightMax} reads are under
+   * way.
    */
   async read(method: string, params: object): Promise<string> {
     if (this.#inFlight >= inFlightMax) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })

@@ -1,13 +1,13 @@
 /**
- * Submission of invoke transactions to one rollup network: a hash that was answered is a promise, kept on disk until
- * the sequencer accepts or rejects the transaction. Owns what may enter, what replaces what, how a transaction comes
- * from state to state, and how long it is kept. Does not own delivery (`forwarder.ts`) nor the tables (`store/`).
+ * The queue of invoke transactions submitted to one rollup network. A transaction whose hash was answered is kept on
+ * disk until the sequencer accepts or rejects it. Owns admission, replacement, the states of a transaction, and how
+ * long it is kept. Does not own delivery (`forwarder.ts`) nor the tables (`store/`).
  *
  *   RECEIVED ⇄ SENT → ACCEPTED
  *       └───────┴───→ REJECTED → RECEIVED (the same transaction again, its signature corrected)
  *
- * Every decision is taken inside the transaction that stores what follows from it, so concurrent submissions see
- * each other, and listeners are called with a change when it is on disk.
+ * Every decision is made within the store's transaction that writes its result, so concurrent submissions see each
+ * other. Listeners are called with a change once it is on disk.
  */
 import { FaultError } from '../primitives/faults.js'
 import {
@@ -26,40 +26,40 @@ export type { Rejection, SubmissionState } from '../store/submissions.js'
 export type { StatusChange } from './submissionService.js'
 
 export interface QueueLimits {
-  /** Transactions that may wait for the sequencer's word. */
+  /** Transactions that may wait for the sequencer's verdict. */
   readonly waitingMax: number
-  /** Bytes of them, as JSON. */
+  /** Their bytes, as JSON. */
   readonly waitingBytesMax: number
-  /** After this time without the sequencer's word a transaction is rejected here. */
+  /** Time without the sequencer's verdict after which a transaction is rejected here. */
   readonly waitingMsMax: number
   /** How long settled transactions are kept. */
   readonly retentionMs: number
-  /** Settled transactions that are kept at most; the oldest go first. */
+  /** Settled transactions kept; the oldest are removed first. */
   readonly settledMax: number
 }
 
 export interface QueueOptions {
   readonly limits: QueueLimits
-  /** Whether a hash that is known already is simply answered again, instead of refused with 59. */
+  /** Whether a transaction that is already known is answered with its hash instead of error 59. */
   readonly idempotent: boolean
   readonly computeHash: ComputeHash
 }
 
-/** A transaction that waits for the sequencer's word, as far as it is kept in memory. */
+/** The part of a waiting transaction that is kept in memory. */
 interface Waiting {
   readonly sender: Felt
   readonly receivedAtMs: number
   readonly bytes: number
 }
 
-/** A transaction on its way out. */
+/** A transaction to send. */
 export interface Outgoing {
   readonly hash: Felt
   /** The transaction in its canonical form, JSON. */
   readonly body: string
-  /** The sequencer may have it already, from an attempt before. */
+  /** Whether the sequencer may have it already, from an earlier attempt. */
   readonly wasSent: boolean
-  /** Its time is over: unless the sequencer has it, it is to be settled with this. */
+  /** Set where the transaction has expired: it is settled with this rejection unless the sequencer has it. */
   readonly expiry: Rejection | undefined
 }
 
@@ -71,13 +71,13 @@ export interface QueueCounts {
   readonly settled: number
 }
 
-/** Percentage by which tip and price have to be raised to replace a transaction, as in the rollup's own sequencers. */
+/** Percentage by which tip and price must rise to replace a transaction, as in the rollup's own sequencers. */
 const replacementRaise = 10n
 
-/** When to try again at a full queue: a sequencer that answers makes room in less. */
+/** `retryAfterMs` for a full queue: a sequencer that answers makes room sooner. */
 const fullRetryMs = 1_000
 
-/** Settled transactions that one transaction of the store removes, so that none takes more than some milliseconds. */
+/** Settled transactions removed in one transaction of the store, which then takes a few milliseconds. */
 const pruneMax = 200
 
 export class SubmissionQueue extends SubmissionService {
@@ -87,12 +87,12 @@ export class SubmissionQueue extends SubmissionService {
   /** In the order of arrival. */
   readonly #waiting = new Map<Felt, Waiting>()
   readonly #listeners = new Set<(change: StatusChange) => void>()
-  /** Of what waits, decisions under way included. */
+  /** Number and bytes of waiting transactions, decisions under way included. */
   #count = 0
   #bytes = 0
   #settled: number
 
-  /** Takes up what the store holds. */
+  /** Continues with the transactions in the store. */
   constructor(store: Submissions, options: QueueOptions) {
     super(store)
     this.#store = store
@@ -110,20 +110,20 @@ export class SubmissionQueue extends SubmissionService {
     return hash
   }
 
-  /** Calls `listener` with every change that is on disk from now on; returns the function that ends that. */
+  /** Calls `listener` with every change once it is on disk; returns a function that stops this. */
   onStatus(listener: (change: StatusChange) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Senders that have something waiting, the one that has waited longest first. */
+  /** Senders of waiting transactions, the one that has waited longest first. */
   waitingSenders(): Set<Felt> {
     return new Set([...this.#waiting.values()].map(({ sender }) => sender))
   }
 
   /**
-   * Marks the waiting transaction of a sender that has the lowest nonce as SENT and returns it; undefined where
-   * nothing waits. It is on disk as SENT before the sequencer can have it.
+   * Marks a sender's waiting transaction with the lowest nonce as SENT and returns it; undefined where none waits.
+   * The state is on disk when this resolves, before the transaction is sent.
    */
   async beginSending(sender: Felt): Promise<Outgoing | undefined> {
     const found = await this.#store.write(() => {
@@ -146,7 +146,7 @@ export class SubmissionQueue extends SubmissionService {
     return found?.outgoing
   }
 
-  /** Marks a transaction as RECEIVED again, after the one attempt at it, which cannot have reached the sequencer. */
+  /** Marks a transaction as RECEIVED again, after a first attempt that cannot have reached the sequencer. */
   async requeue(hash: Felt): Promise<void> {
     const change = await this.#store.write(() => {
       const row = this.#store.readRow(hash)
@@ -155,14 +155,15 @@ export class SubmissionQueue extends SubmissionService {
     if (change !== undefined) this.#publish([change])
   }
 
-  /** Settles a transaction; nothing happens where it is settled already. `rejection` undefined: accepted. */
+  /** Settles a transaction, if it is not settled already. `rejection` undefined: accepted. */
   settle(hash: Felt, rejection: Rejection | undefined): Promise<void> {
     return this.#settleIf(hash, rejection, ({ state }) => !isSettled(state))
   }
 
   /**
-   * Rejects what has waited too long and removes what was kept long enough. To be called now and then. What is SENT
-   * the sequencer may have, so it is left to whoever can ask it (see {@link Outgoing.expiry}).
+   * Rejects transactions that have waited too long and removes settled ones that were kept long enough. Call it
+   * regularly. The sequencer may have those that are SENT, so the forwarder decides on them (see
+   * {@link Outgoing.expiry}).
    */
   async sweep(now = Date.now()): Promise<void> {
     const { retentionMs, settledMax } = this.#options.limits
@@ -171,7 +172,7 @@ export class SubmissionQueue extends SubmissionService {
       if (!this.#isOld(waiting, now)) break
       expired.push(hash)
     }
-    // Looked at again inside the write, which a sending may have come before.
+    // Checked again within the write, because the transaction may have been sent before it.
     const mayExpire = (row: SubmissionRow) => row.state === 'RECEIVED' && this.#isOld(row, now)
     await Promise.all(expired.map((hash) => this.#settleIf(hash, this.#expiry, mayExpire)))
     const prune = (beforeMs: number, limit: number): Promise<number> =>
@@ -202,7 +203,7 @@ export class SubmissionQueue extends SubmissionService {
     }
   }
 
-  /** A duplicate is answered, too, when what was written before it is on disk. */
+  /** Stores a transaction. A duplicate resolves only when earlier writes are on disk, too. */
   async #take(transaction: InvokeTransaction, hash: Felt): Promise<void> {
     const body = Buffer.from(JSON.stringify(transaction))
     const now = Date.now()
@@ -238,7 +239,7 @@ export class SubmissionQueue extends SubmissionService {
         this.#bytes += body.length
       })
     } catch (error) {
-      // What was counted was not stored: the commit failed.
+      // The commit failed, so the counted transaction was not stored.
       if (isCounted) {
         this.#count--
         this.#bytes -= body.length
@@ -250,7 +251,10 @@ export class SubmissionQueue extends SubmissionService {
     this.#publish(changes)
   }
 
-  /** The waiting transaction that `newcomer` replaces. Throws FaultError where one is in its way. */
+  /**
+   * The waiting transaction with the same sender and nonce, which `newcomer` replaces. Throws FaultError where it may
+   * not.
+   */
   #findRival(newcomer: InvokeTransaction): SubmissionRow | undefined {
     const hash = this.#store.readHash(newcomer.sender_address, newcomer.nonce) as Felt | undefined
     const row = hash && this.#store.readRow(hash)
@@ -262,7 +266,7 @@ export class SubmissionQueue extends SubmissionService {
     if (tip <= rivalTip && price <= rivalPrice) throw refused(52)
     const isRaised = (value: bigint, from: bigint) => value * 100n >= from * (100n + replacementRaise)
     if (!isRaised(tip, rivalTip) || !isRaised(price, rivalPrice)) throw refused(64)
-    // The sequencer may have the other one; only its word frees the nonce.
+    // The sequencer may have the other one; only its verdict frees the nonce.
     if (row.state === 'SENT') throw refused(52)
     return row
   }

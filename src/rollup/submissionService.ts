@@ -12,12 +12,12 @@ export interface StatusChange {
 }
 
 /**
- * Takes transactions and answers for their fate: the queue itself, or on another edge than the queue's what stands for
- * it there. Reads see the store; listeners are called with changes when these are on disk.
+ * Takes transactions and reports their status: the queue itself, or its stand-in on an edge that does not hold the
+ * queue. Reads go to the store; listeners are called with changes once these are on disk.
  */
 export abstract class SubmissionService {
   readonly #store: Submissions
-  /** Of single transactions, so that thousands who wait are not called for each other's. */
+  /** Hash → listeners of that transaction, so that a change does not call thousands of other waiters. */
   readonly #listenersOf = new Map<Felt, Set<(change: StatusChange) => void>>()
 
   constructor(store: Submissions) {
@@ -25,30 +25,33 @@ export abstract class SubmissionService {
   }
 
   /**
-   * Takes an acceptable transaction and resolves to its hash; it is on disk then. Rejects with FaultError: InvokeRefused
-   * where a rule is against it, SubmissionsFull where there is no room, and what its hash could not be computed for,
-   * such as ServerBusy. Where `submitter` goes before it is hashed, it may not be taken.
+   * Takes an acceptable transaction and resolves to its hash once it is on disk. Rejects with FaultError:
+   * InvokeRefused where a rule forbids it, SubmissionsFull where there is no room, or the reason why its hash could
+   * not be computed, such as ServerBusy. If `submitter` leaves before it is hashed, it may not be taken.
    */
   abstract submit(transaction: InvokeTransaction, submitter: HashWaiter): Promise<Felt>
 
-  /** Throws FaultError InvokeRefused for a transaction that no sequencer could take, whatever its hash. */
+  /** Throws FaultError InvokeRefused for a transaction that no sequencer would accept. */
   assertAcceptable(transaction: InvokeTransaction): void {
     if (transaction.version === queryVersion) throw refused(61)
     if (maximalFee(transaction) === 0n) throw refused(53)
   }
 
-  /** The row of a transaction that waits or is kept. */
+  /** The row of a waiting or kept transaction; undefined where there is none. */
   readRow(hash: Felt): SubmissionRow | undefined {
     return this.#store.readRow(hash)
   }
 
-  /** A transaction that waits or is kept. */
+  /** A waiting or kept transaction; undefined where there is none. */
   readTransaction(hash: Felt): InvokeTransaction | undefined {
     const body = this.#store.readBody(hash)
     return body && (JSON.parse(Buffer.from(body).toString()) as InvokeTransaction)
   }
 
-  /** Calls `listener` with every change of one transaction, known or not; returns the function that ends that. */
+  /**
+   * Calls `listener` with every change of one transaction, even of one not known yet; returns a function that stops
+   * this.
+   */
   onStatusOf(hash: Felt, listener: (change: StatusChange) => void): () => void {
     const listeners = this.#listenersOf.get(hash) ?? new Set()
     this.#listenersOf.set(hash, listeners.add(listener))

@@ -2,15 +2,15 @@ import { isSettled } from '../store/submissions.js'
 import type { Felt } from './felt.js'
 import type { StatusChange, SubmissionService } from './submissionService.js'
 
-/** Whoever waits for a verdict, and may go away. */
+/** A caller that waits for a verdict and may leave. */
 interface Waiter {
   onGone(listener: () => void): void
   forget(listener: () => void): void
 }
 
 /**
- * Waits until a submitted transaction is settled. Resolves to the change that settled it; to undefined after `waitMs`,
- * when the waiter goes, or at once where the queue does not have it.
+ * Waits until a submitted transaction is settled. Resolves to the change that settled it; to undefined after
+ * `waitMs`, when the waiter leaves, or at once where the queue does not have it.
  */
 export function waitForVerdict(
   queue: SubmissionService,

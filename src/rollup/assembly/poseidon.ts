@@ -1,17 +1,17 @@
 /**
- * The Poseidon permutation of the rollup's hash, width 3, over the field of P = 2^251 + 17·2^192 + 1. AssemblyScript:
- * `poseidon.ts`, one folder up, has it compiled and is the only one to call it.
+ * The Poseidon permutation of the rollup's hash, width 3, over the field of P = 2^251 + 17·2^192 + 1. Written in
+ * AssemblyScript; only `poseidon.ts`, one folder up, calls it.
  *
- * A field element is nine limbs of 29 bits, least significant first, each an i64 of its own in memory, so that a sum
- * of nine products fits into 64 bits. Limbs are signed, and larger than 29 bits between two multiplications; elements
- * may be larger than P or below zero. No sum has more than 61 bits, whatever is hashed (from bounds of all limbs,
- * followed through the rounds). Elements are in Montgomery's form, x·R mod P with R = 2^261; as P has three limbs that
- * are not zero, the lowest of them 1, each step of the reduction is one product and two shifts.
+ * A field element is nine limbs of 29 bits, least significant first, each stored as an i64, so that a sum of nine
+ * products fits into 64 bits. Limbs are signed, and may exceed 29 bits between two multiplications; elements may
+ * exceed P or be negative. No sum exceeds 61 bits for any input (shown by following the bounds of all limbs through
+ * the rounds). Elements are in Montgomery form, x·R mod P with R = 2^261. P has only three limbs that are not zero,
+ * the lowest of them 1, so each reduction step is one product and two shifts.
  */
 
 const limbBits: i64 = 29
 const limbMask: i64 = (1 << 29) - 1
-/** The limbs of P that are not zero: number 0 is 1, number 6 is this, and number 8 is 2 to the power of topBits. */
+/** The limbs of P that are not zero: limb 0 is 1, limb 6 is this, limb 8 is 2 to the power of topBits. */
 const sixthOfP: i64 = 17 << 18
 const topBits: i64 = 19
 const topMask: i64 = (1 << 19) - 1
@@ -23,13 +23,13 @@ const fullRoundsBefore: i32 = 4
 const partialRounds: i32 = 83
 const fullRoundsAfter: i32 = 4
 
-/** Constants of the rounds in their order, in Montgomery's form: three of a full round, one of a partial round. */
+/** Round constants in order, in Montgomery form: three per full round, one per partial round. */
 export const constants: usize = memory.data(107 * <i32>elementBytes)
-/** The three lanes. */
+/** The three lanes of the state. */
 export const state: usize = memory.data(3 * <i32>elementBytes)
-/** Up to 512 integers to be absorbed, below 2^261 and not in Montgomery's form. */
+/** Up to 512 integers to absorb, below 2^261, not in Montgomery form. */
 export const input: usize = memory.data(512 * <i32>elementBytes)
-/** R² mod P: its product with an integer is that integer in Montgomery's form. */
+/** R² mod P: multiplied with an integer it gives that integer in Montgomery form. */
 export const squareOfR: usize = memory.data(<i32>elementBytes)
 
 const scratch: usize = memory.data(<i32>elementBytes)
@@ -46,7 +46,7 @@ export function absorb(pairs: i32): void {
   }
 }
 
-/** Takes the first element of the state out of Montgomery's form: its limbs go to {@link input}, not below P. */
+/** Writes the first element of the state to {@link input}, out of Montgomery form and not yet reduced below P. */
 export function squeeze(): void {
   multiply(input, state, one)
 }
@@ -72,7 +72,7 @@ function permute(): void {
     constant += 3 * elementBytes
   }
   for (let round: i32 = 0; round < partialRounds; round++) {
-    // The lanes that are not cubed grow by 2 bits a round.
+    // The lanes that are not cubed grow by 2 bits per round.
     if (round % 8 === 7) {
       normalize(first, first, zero)
       normalize(second, second, zero)
@@ -159,8 +159,8 @@ function normalize(out: usize, a: usize, b: usize): void {
 }
 
 /**
- * out = x² / R mod P. Column by column of the product; the lower nine are each made zero by adding a multiple of P,
- * of which the columns 6 and 8 above get their part.
+ * out = x² / R mod P. Computed by columns of the product: each of the lower nine is made zero by adding a multiple of
+ * P, which also changes the columns 6 and 8 above it.
  */
 function square(out: usize, x: usize): void {
   const x0 = limb(x, 0)
@@ -225,7 +225,7 @@ function square(out: usize, x: usize): void {
   put(out, 8, column >> limbBits)
 }
 
-/** out = x · y / R mod P, likewise. */
+/** out = x · y / R mod P, computed as in {@link square}. */
 function multiply(out: usize, x: usize, y: usize): void {
   const x0 = limb(x, 0)
   const x1 = limb(x, 1)
