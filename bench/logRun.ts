@@ -10,6 +10,7 @@ import { JsonBytes } from '../src/primitives/jsonBytes.js'
 import { rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../src/primitives/rlp.js'
 import { ChainReader } from '../src/store/chainReader.js'
 import { receiptLogsAt } from '../src/store/logKeys.js'
+import type { StoredBlock } from '../src/store/storedBlock.js'
 import { findDifference, startAnvil } from './anvil.js'
 import { readThrough, syntheticLogs } from './benchData.js'
 import { saturate, targetOf, withConnections } from './httpLoader.js'
@@ -174,8 +175,8 @@ function renderAll(store: ChainReader, known: readonly Found[]): number {
   json.text('[')
   for (const [index, { number, hash, transaction, logIndex, at }] of known.entries()) {
     const receipts = store.readReceipts(hash) as Uint8Array
-    const senders = store.readSenders(hash) as Uint8Array
-    const timestamp = readBlockFacts(store.readHeader(hash) as Uint8Array).timestamp
+    const { header, senders } = store.readBlock(hash, number) as StoredBlock
+    const { timestamp } = readBlockFacts(header)
     const block: LogBlock = { hash, header: { number, timestamp } }
     if (index > 0) json.text(',')
     writeLog(

@@ -42,7 +42,7 @@ export class BlockReplay {
     const items = [decodeRlpList(headerRow), ...decodeRlpList(bodyRow)] as unknown as BlockItems
     const options: BlockOptions = { common: engine.common, freeze: false }
     const block = createBlockFromBytesArray(items, options)
-    const senders = (hash && store.readSenders(hash)) ?? new Uint8Array(0)
+    const senders = (hash && store.readBlock(hash)?.senders) ?? new Uint8Array(0)
     for (const [index, transaction] of block.transactions.entries()) {
       // To recover what the store knows takes longer than to execute the transaction.
       const sender = new EvmAddress(senders.slice(index * 52, index * 52 + 20))

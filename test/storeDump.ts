@@ -7,15 +7,7 @@ import type { ChainTables, TableName } from '../src/store/tables.js'
 export type StoreDump = Readonly<Record<TableName, Readonly<Record<string, string>>>>
 
 /** Tables that a block leaves its rows in when it is no longer canonical: what a hash names never changes. */
-export const addressedByContent: readonly TableName[] = [
-  'headers',
-  'bodies',
-  'senders',
-  'receipts',
-  'totalDifficulties',
-  'nodes',
-  'code',
-]
+export const addressedByContent: readonly TableName[] = ['sideBlocks', 'bodies', 'receipts', 'nodes', 'code']
 
 /** The tables themselves, for tests that damage a store. */
 export function tablesOf(store: ChainReader): ChainTables {

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { readBlockRows } from '../src/chain/blockRows.js'
+import { BlockRowsReader } from '../src/chain/blockRows.js'
 import type { Header } from '../src/chain/header.js'
 import { fieldSpan, readTransaction, type Transaction } from '../src/chain/transactionJson.js'
 import type { AccessListEntry, Authorization, CallMessage } from '../src/evm/executionRequest.js'
@@ -43,7 +43,7 @@ export function* storedMessages(store: ChainReader): Generator<StoredMessage> {
   const head = store.readHead()?.number ?? 0
   for (let number = 1; number <= head; number++) {
     const hash = store.readCanonicalHash(number)
-    const rows = hash && readBlockRows(store, hash)
+    const rows = hash && new BlockRowsReader(store).read(hash)
     const receipts = hash && store.readReceipts(hash)
     if (rows === undefined || receipts === undefined) throw new Error(`block ${number} is missing`)
     let before = 0n

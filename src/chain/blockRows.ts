@@ -1,47 +1,79 @@
 import { LRUCache } from 'lru-cache'
-import { type Hash32, mapKey } from '../primitives/bytes.js'
+import { AskedBefore } from '../primitives/askedBefore.js'
+import { equalBytes, type Hash32, mapKey } from '../primitives/bytes.js'
+import { emptyTrieRoot, emptyUnclesHash } from '../primitives/keccak.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import {
+  decodeRlpList,
   encodeRlpListOfEncoded,
+  type RlpItem,
   type RlpSpan,
   rlpEndAt,
   rlpLength,
   rlpListSpans,
   rlpPayloadAt,
+  rlpPayloadLength,
   rlpSpanAt,
 } from '../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
-import { type BlockFacts, decodeHeader, type Header, readBlockFacts } from './header.js'
-
+import { StoredBlock, senderBytes } from '../store/storedBlock.js'
+import {
+  type BlockFacts,
+  decodeHeader,
+  type Header,
+  headerFieldAt,
+  readBlockFacts,
+  unclesHashIndex,
+  withdrawalsRootIndex,
+} from './header.js'
 import type { TransactionPosition } from './transactionJson.js'
-
-/** Bytes of `senders` for each transaction: its sender (20) and its hash (32). */
-const senderBytes = 52
 
 /**
  * A block as the store holds it. Taken apart when it is first asked for: most answers need a part of it, and each
  * costs as much as a read.
  */
 export class BlockRows {
-  /** RLP size of the whole block. */
-  readonly size: number
+  readonly hash: Hash32
+  readonly headerRlp: Uint8Array
+  /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
+  readonly senders: Uint8Array
   readonly transactionCount: number
+  readonly #stored: StoredBlock
+  readonly #readBody: (hash: Hash32) => Uint8Array
+  #body: Uint8Array | undefined
   #header: Header | undefined
   #facts: BlockFacts | undefined
   #transactions: readonly RlpSpan[] | undefined
 
-  /**
-   * `body` is the RLP list of transactions, uncles and, since Shanghai, withdrawals; `senders` holds sender (20 bytes)
-   * ‖ hash (32 bytes) of each transaction.
-   */
-  constructor(
-    readonly hash: Hash32,
-    readonly headerRlp: Uint8Array,
-    readonly body: Uint8Array,
-    readonly senders: Uint8Array,
-  ) {
-    this.size = rlpLength(headerRlp.length + body.length - rlpPayloadAt(body, 0))
-    this.transactionCount = senders.length / senderBytes
+  constructor(hash: Hash32, stored: StoredBlock, readBody: (hash: Hash32) => Uint8Array) {
+    this.hash = hash
+    this.#stored = stored
+    this.#readBody = readBody
+    this.headerRlp = stored.header
+    this.senders = stored.senders
+    this.transactionCount = this.senders.length / senderBytes
+  }
+
+  /** RLP list of transactions, uncles and, since Shanghai, withdrawals. Throws NotHeldError where it is not held. */
+  get body(): Uint8Array {
+    this.#body ??= this.#readBody(this.hash)
+    return this.#body
+  }
+
+  /** RLP size of the whole block. */
+  get size(): number {
+    return rlpLength(this.headerRlp.length + rlpPayloadLength(this.#stored.bodyBytes))
+  }
+
+  /** What it takes in memory, once all of it is read. */
+  get bytesHeld(): number {
+    const { bytes, bodyBytes } = this.#stored
+    return emptyBytes + bytes.length + bodyBytes + this.transactionCount * spanBytes
+  }
+
+  /** Up to and including this block, shortest big-endian bytes. */
+  get totalDifficulty(): Uint8Array {
+    return this.#stored.totalDifficulty
   }
 
   get header(): Header {
@@ -69,30 +101,32 @@ export class BlockRows {
     return rlpSpanAt(this.body, at)
   }
 
-  /** Where the headers of uncles stand in the body. */
+  /** Where the headers of uncles stand in the body, which is not read to find that there are none. */
   get uncles(): readonly RlpSpan[] {
+    if (this.#headerHas(unclesHashIndex, emptyUnclesHash)) return []
     return rlpListSpans(this.body, rlpSpanAt(this.body, this.#unclesAt))
   }
 
-  /** Where the list of withdrawals stands in the body; undefined before Shanghai. */
-  get withdrawals(): RlpSpan | undefined {
+  /** Undefined before Shanghai. The body is not read to find that there are none. */
+  get withdrawals(): readonly RlpItem[] | undefined {
+    if (this.#headerHas(withdrawalsRootIndex, emptyTrieRoot)) return []
+    if (headerFieldAt(this.headerRlp, withdrawalsRootIndex) === undefined) return undefined
     const at = rlpEndAt(this.body, this.#unclesAt)
-    return at < this.body.length ? rlpSpanAt(this.body, at) : undefined
+    return decodeRlpList(this.body.subarray(at, rlpEndAt(this.body, at)))
   }
 
   get #unclesAt(): number {
     return rlpEndAt(this.body, rlpPayloadAt(this.body, 0))
   }
-}
 
-/** Reads a block; undefined where it is not known. Throws NotHeldError where only a part of it is held. */
-export function readBlockRows(store: ChainRows, hash: Hash32): BlockRows | undefined {
-  const headerRlp = store.readHeader(hash)
-  if (headerRlp === undefined) return undefined
-  const body = store.readBody(hash)
-  const senders = store.readSenders(hash)
-  if (body === undefined || senders === undefined) throw new NotHeldError({ kind: 'body', hash })
-  return new BlockRows(hash, headerRlp, body, senders)
+  #headerHas(index: number, hash: Hash32): boolean {
+    const { headerRlp } = this
+    const field = headerFieldAt(headerRlp, index)
+    if (field === undefined) return false
+    const at = rlpPayloadAt(headerRlp, field)
+    for (let i = 0; i < hash.length; i++) if (headerRlp[at + i] !== hash[i]) return false
+    return true
+  }
 }
 
 /**
@@ -106,29 +140,55 @@ const keptBytesMax = 16 * 2 ** 20
 const spanBytes = 64
 const emptyBytes = 2_000
 
+/**
+ * Blocks that are kept when they are asked for a second time, among so many: as many ordinary ones as there is room
+ * for. To keep each that is asked for once costs 10 µs, most of it the garbage collector's, who moves them twice.
+ */
+const askedBlocks = 4_096
+
 /** The rows of blocks, read from the store and kept for a while. Keys name content, so nothing here becomes wrong. */
 export class BlockRowsReader {
   readonly #store: ChainRows
   /** By hash. */
-  readonly #kept = new LRUCache<string, BlockRows>({ maxSize: keptBytesMax, sizeCalculation: bytesOf })
+  readonly #kept = new LRUCache<string, BlockRows>({
+    maxSize: keptBytesMax,
+    sizeCalculation: ({ bytesHeld }) => bytesHeld,
+  })
+  readonly #asked = new AskedBefore(askedBlocks)
+  /** What was read last is at hand for the next part of the same answer, and for the next transaction. */
+  #last: BlockRows | undefined
 
   constructor(store: ChainRows) {
     this.#store = store
   }
 
-  /** As {@link readBlockRows}. */
-  read(hash: Hash32): BlockRows | undefined {
+  /**
+   * A block; undefined where it is not known. `number` is its number where the caller knows that. Throws NotHeldError
+   * where only a part of it is held.
+   */
+  read(hash: Hash32, number?: number): BlockRows | undefined {
+    const last = this.#last
+    if (last !== undefined && equalBytes(last.hash, hash)) return last
     const key = mapKey(hash)
-    const known = this.#kept.get(key)
-    if (known !== undefined) return known
-    const rows = readBlockRows(this.#store, hash)
-    if (rows !== undefined) this.#kept.set(key, rows)
+    const rows = this.#kept.get(key) ?? this.#readRows(hash, number, this.#asked.ask(key))
+    if (rows !== undefined) this.#last = rows
     return rows
   }
-}
 
-function bytesOf({ body, senders, transactionCount }: BlockRows): number {
-  return emptyBytes + body.length + senders.length + transactionCount * spanBytes
+  #readRows(hash: Hash32, number: number | undefined, isKept: boolean): BlockRows | undefined {
+    const stored = this.#store.readBlock(hash, number)
+    if (stored === undefined) return undefined
+    const own = isKept ? new StoredBlock(stored.bytes.slice()) : stored
+    const rows = new BlockRows(own.hash, own, this.#readBody)
+    if (isKept) this.#kept.set(mapKey(hash), rows)
+    return rows
+  }
+
+  readonly #readBody = (hash: Hash32): Uint8Array => {
+    const body = this.#store.readBody(hash)
+    if (body === undefined) throw new NotHeldError({ kind: 'body', hash })
+    return body
+  }
 }
 
 /** A block's RLP: the list of its header and of what its body lists. */

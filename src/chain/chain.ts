@@ -8,7 +8,7 @@ import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { NotHeldError } from '../primitives/notHeld.js'
-import { decodeRlpList, type RlpSpan } from '../primitives/rlp.js'
+import type { RlpSpan } from '../primitives/rlp.js'
 import type { ChainIdentity, ChainRows, Marker, TransactionLocation } from '../store/chainRows.js'
 import { AnswerCache } from './answerCache.js'
 import type { BlockId } from './blockId.js'
@@ -19,7 +19,7 @@ import { type ChainCursor, type ChainStep, nextStep } from './chainSteps.js'
 import { blobGasPrice } from './feeMarket.js'
 import { findTransaction } from './findTransaction.js'
 import { ForkSchedule, parseGenesisConfig } from './forks.js'
-import { decodeHeader, encodeHeader, type Header, headerHash } from './header.js'
+import { decodeHeader, encodeHeader, type Header, headerHash, readBlockFacts } from './header.js'
 import { headJson } from './headJson.js'
 import { type BlockLog, blockLogs } from './logJson.js'
 import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
@@ -140,10 +140,13 @@ export class Chain {
     }
   }
 
-  /** The block object of a known block, with full transactions or their hashes. */
-  blockJson(hash: Hash32, isFull: boolean): Uint8Array | undefined {
+  /**
+   * The block object of a known block, with full transactions or their hashes. `number` is its number where the caller
+   * knows that, which saves a read; so below.
+   */
+  blockJson(hash: Hash32, isFull: boolean, number?: number): Uint8Array | undefined {
     return this.#answers.getOrRender((isFull ? 'f' : 'b') + mapKey(hash), () =>
-      this.#renderBlock(hash, isFull),
+      this.#renderBlock(hash, isFull, number),
     )
   }
 
@@ -156,8 +159,8 @@ export class Chain {
   }
 
   /** One transaction object of a known block; undefined for an index beyond its last. */
-  transactionJson(hash: Hash32, index: number): Uint8Array | undefined {
-    const rows = this.#rows.read(hash)
+  transactionJson(hash: Hash32, index: number, number?: number): Uint8Array | undefined {
+    const rows = this.#rows.read(hash, number)
     const span = rows?.transactionAt(index)
     if (rows === undefined || span === undefined) return undefined
     const transaction = readTransaction(rows.body, span)
@@ -207,9 +210,8 @@ export class Chain {
 
   /** A known block's RLP. */
   readRawBlock(hash: Hash32): Uint8Array | undefined {
-    const header = this.#store.readHeader(hash)
-    const body = header && this.#rows.read(hash)?.body
-    return header && body && blockRlp(header, body)
+    const rows = this.#rows.read(hash)
+    return rows && blockRlp(rows.headerRlp, rows.body)
   }
 
   /** Where a transaction stands in the chain that ends with `head`; see {@link findTransaction}. */
@@ -306,7 +308,6 @@ export class Chain {
         const found = this.#store.readCanonicalHash(number)
         // Every block below the head is there, so that this is no answer of null.
         if (found === undefined) throw new NotHeldError({ kind: 'canonical', number })
-        if (!this.#store.hasHeader(found)) throw new NotHeldError({ kind: 'header', hash: found })
         return { number, hash: found, isPending: false }
       }
       hash = header.parentHash
@@ -320,7 +321,7 @@ export class Chain {
   #blockByHash(hash: Hash32, requireCanonical: boolean, head: Head): ResolvedBlock | undefined {
     const header = this.#store.readHeader(hash)
     if (header === undefined) return undefined
-    const { number } = decodeHeader(header)
+    const { number } = readBlockFacts(header)
     if (requireCanonical) {
       const canonical = this.#blockByNumber(number, head)
       if (canonical === undefined || !equalBytes(canonical.hash, hash)) {
@@ -342,21 +343,19 @@ export class Chain {
     return total && bytesToBigInt(total)
   }
 
-  #renderBlock(hash: Hash32, isFull: boolean): Uint8Array | undefined {
-    const rows = this.#rows.read(hash)
+  #renderBlock(hash: Hash32, isFull: boolean, number: number | undefined): Uint8Array | undefined {
+    const rows = this.#rows.read(hash, number)
     if (rows === undefined) return undefined
-    const { headerRlp, body, senders, size } = rows
-    const uncleHashes = rows.uncles.map(({ start, end }) => keccak256(body.subarray(start, end)))
-    const withdrawals =
-      rows.withdrawals && decodeRlpList(body.subarray(rows.withdrawals.start, rows.withdrawals.end))
-    const identity = { hash, totalDifficulty: this.#store.readTotalDifficulty(hash), size }
+    const { headerRlp, senders, size, totalDifficulty, withdrawals } = rows
+    const uncleHashes = rows.uncles.map(({ start, end }) => keccak256(rows.body.subarray(start, end)))
+    const identity = { hash, totalDifficulty, size }
     return this.#render((json) => {
       const writeTransactions = (): void => {
         for (let index = 0; index < rows.transactionCount; index++) {
           if (index > 0) json.text(',')
           if (!isFull) json.hex(senders, index * 52 + 20, index * 52 + 52)
           else {
-            const transaction = readTransaction(body, rows.transactions[index] as RlpSpan)
+            const transaction = readTransaction(rows.body, rows.transactions[index] as RlpSpan)
             writeTransaction(json, transaction, transactionPosition(rows, index))
           }
         }

@@ -44,13 +44,13 @@ export class ChainView {
   }
 
   /** See {@link Chain.blockJson}. */
-  blockJson(hash: Hash32, isFull: boolean): Uint8Array | undefined {
-    return this.#chain.blockJson(hash, isFull)
+  blockJson(hash: Hash32, isFull: boolean, number?: number): Uint8Array | undefined {
+    return this.#chain.blockJson(hash, isFull, number)
   }
 
   /** See {@link Chain.transactionJson}. */
-  transactionJson(hash: Hash32, index: number): Uint8Array | undefined {
-    return this.#chain.transactionJson(hash, index)
+  transactionJson(hash: Hash32, index: number, number?: number): Uint8Array | undefined {
+    return this.#chain.transactionJson(hash, index, number)
   }
 
   /** See {@link Chain.receiptsJson}. */

@@ -38,7 +38,7 @@ function readHeader(store: ChainRows, hash: Hash32): Header {
 }
 
 function indexInBlock(store: ChainRows, blockHash: Hash32, transactionHash: Hash32): number | undefined {
-  const senders = store.readSenders(blockHash)
+  const senders = store.readBlock(blockHash)?.senders
   if (senders === undefined) throw new NotHeldError({ kind: 'body', hash: blockHash })
   for (let at = 0; at < senders.length; at += 52) {
     if (equalBytes(toHash32(senders.subarray(at + 20, at + 52)), transactionHash)) return at / 52

@@ -80,9 +80,19 @@ export interface BlockFacts {
   readonly baseFeePerGas: number | bigint | undefined
 }
 
+/** Where fields stand in a header's list. */
+export const unclesHashIndex = 1
 const numberIndex = 8
 const timestampIndex = 11
 const baseFeeIndex = 15
+export const withdrawalsRootIndex = 16
+
+/** Where a field begins in a header that was found well-formed before; undefined where it does not have so many. */
+export function headerFieldAt(rlp: Uint8Array, index: number): number | undefined {
+  let field = rlpPayloadAt(rlp, 0)
+  for (let before = 0; before < index && field < rlp.length; before++) field = rlpEndAt(rlp, field)
+  return field < rlp.length ? field : undefined
+}
 
 /** Of a header that was found well-formed before, at a tenth of what decoding it costs. */
 export function readBlockFacts(rlp: Uint8Array): BlockFacts {

@@ -10,6 +10,7 @@ import { NotHeldError } from '../primitives/notHeld.js'
 import { rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../primitives/rlp.js'
 import type { BlockName, ChainRows } from '../store/chainRows.js'
 import { receiptLogsAt } from '../store/logKeys.js'
+import type { StoredBlock } from '../store/storedBlock.js'
 import { decodeHeader, readBlockFacts } from './header.js'
 import { LogBlocks } from './logBlocks.js'
 import { type LogCriteria, LogFilter } from './logFilter.js'
@@ -154,7 +155,7 @@ class LogWriter {
       if (isCanonical(this.#rows, block)) throw new NotHeldError({ kind: 'receipts', hash })
       throw new FaultError({ kind: 'UnknownBlock' })
     }
-    let senders: Uint8Array | undefined
+    let stored: StoredBlock | undefined
     let members: ReturnType<typeof blockMembers> | undefined
     let logIndex = 0
     let index = 0
@@ -165,15 +166,12 @@ class LogWriter {
       let position: Parameters<typeof writeLog>[3] | undefined
       for (let log = rlpPayloadAt(receipts, logs); log < logsEnd; log = rlpEndAt(receipts, log)) {
         if (this.filter.matchesAt(receipts, log)) {
-          senders ??= this.#readSenders(hash)
+          stored ??= this.#readBlock(block)
           members ??= blockMembers({
             hash,
-            header: {
-              number: block.number,
-              timestamp: readBlockFacts(readHeader(this.#rows, hash)).timestamp,
-            },
+            header: { number: block.number, timestamp: readBlockFacts(stored.header).timestamp },
           })
-          position ??= { senders, index } satisfies LogPosition
+          position ??= { senders: stored.senders, index } satisfies LogPosition
           if (this.#count++ > 0) this.#json.text(',')
           position = writeLog(this.#json, receipts, rlpSpanAt(receipts, log), position, members, logIndex)
         }
@@ -183,9 +181,9 @@ class LogWriter {
     }
   }
 
-  #readSenders(hash: Hash32): Uint8Array {
-    const senders = this.#rows.readSenders(hash)
-    if (senders === undefined) throw new NotHeldError({ kind: 'body', hash })
-    return senders
+  #readBlock({ hash, number }: BlockName): StoredBlock {
+    const stored = this.#rows.readBlock(hash, number)
+    if (stored === undefined) throw new NotHeldError({ kind: 'header', hash })
+    return stored
   }
 }

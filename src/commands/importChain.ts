@@ -21,6 +21,8 @@ export async function importChain(config: ImportConfig, io: Io): Promise<number>
   const thread = startIngest(
     { storePath: network.storePath, mapBytes: config.mapBytes, genesis, files: config.chainPaths },
     (progress) => view.update(progress),
+    undefined,
+    view.upgrading,
   )
   const release = onInterrupt(() => thread.stop())
   try {

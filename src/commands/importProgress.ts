@@ -7,6 +7,8 @@ const barWidth = 24
 /** Shows how an import goes: a bar that redraws itself on a terminal, JSON lines elsewhere. */
 export interface ProgressView {
   update(progress: IngestProgress): void
+  /** Shows that the store is brought up to date: `done` of `what`, 0 to 1. */
+  upgrading(what: string, done: number): void
   /** Removes the bar, so that later output begins on an empty line. */
   clear(): void
 }
@@ -19,6 +21,7 @@ export function createProgressView(
   if (!terminal.isTTY) return createLines(network, line)
   return {
     update: (progress) => terminal.write(`\r\x1b[K${barText(network, progress)}`),
+    upgrading: (what, done) => terminal.write(`\r\x1b[K${upgradeText(network, what, done)}`),
     clear: () => terminal.write('\r\x1b[K'),
   }
 }
@@ -31,8 +34,24 @@ function createLines(network: string, line: (text: string) => void): ProgressVie
       next = progress.elapsedMs + lineMs
       line(progressLine(network, progress))
     },
+    upgrading: (what, done) => line(upgradeLine(network, what, done)),
     clear() {},
   }
+}
+
+/** How far a store is brought up to date, as one JSON object. */
+export function upgradeLine(network: string, what: string, done: number): string {
+  return JSON.stringify({ event: 'upgrade', network, what, done: round(done) })
+}
+
+/** The same as a bar. */
+export function upgradeText(network: string, what: string, done: number): string {
+  return `${network} ${bar(done)} ${Math.floor(done * 100)} %  upgrade of the store: ${what}`
+}
+
+function bar(done: number): string {
+  const filled = Math.round(done * barWidth)
+  return '█'.repeat(filled) + '░'.repeat(barWidth - filled)
 }
 
 /** One JSON object: the counters, rates since the start, and the time left where it can be estimated. */
@@ -59,11 +78,9 @@ export function progressLine(network: string, progress: IngestProgress): string 
 /** The bar as one line: share of the files read, block number, blocks/s, Mgas/s and the time left. */
 export function barText(network: string, progress: IngestProgress): string {
   const { done, blocksPerSecond, mgasPerSecond, leftMs } = rates(progress)
-  const filled = Math.round(done * barWidth)
-  const bar = '█'.repeat(filled) + '░'.repeat(barWidth - filled)
   const left = leftMs === undefined ? '' : `, ${durationText(leftMs)} left`
   return (
-    `${network} ${bar} ${Math.floor(done * 100)} %  block ${progress.number}` +
+    `${network} ${bar(done)} ${Math.floor(done * 100)} %  block ${progress.number}` +
     `  ${round(blocksPerSecond)} blocks/s, ${round(mgasPerSecond)} Mgas/s${left}`
   )
 }

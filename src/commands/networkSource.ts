@@ -3,6 +3,7 @@ import type { NetworkConfig } from '../config/config.js'
 import { type ChainFeed, RelayedFeed, type SourceProgress, upToDate } from '../edge/chainFeed.js'
 import { startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress } from '../ingest/messages.js'
+import type { OnUpgrade } from '../store/upgrade.js'
 
 /** The running source of one network: its ingest thread, and the news of it that every edge gets. */
 export interface NetworkSource extends ChainFeed {
@@ -25,6 +26,7 @@ export function startSource(
   { name, source, genesisPath, storePath }: NetworkConfig,
   mapBytes: number,
   onProgress: (progress: IngestProgress) => void,
+  onUpgrade?: OnUpgrade,
 ): NetworkSource | undefined {
   if (source === undefined) return undefined
   const genesis =
@@ -46,6 +48,7 @@ export function startSource(
       onProgress(progress)
     },
     onCurrent,
+    onUpgrade,
   )
   const caughtUp = ingest.caughtUp.then(onCurrent)
   const ingested = ingest.finished.then(onCurrent, (error) => {

@@ -134,7 +134,7 @@ async function startSources(
   for (const network of config.networks) {
     const { name } = network
     const view = createProgressView(name, process.stderr, io.out)
-    const source = startSource(network, config.mapBytes, (progress) => view.update(progress))
+    const source = startSource(network, config.mapBytes, (progress) => view.update(progress), view.upgrading)
     if (source === undefined) continue
     sources.push(source)
     await source.opened

@@ -17,7 +17,7 @@ export async function importFiles(
   report: (message: IngestMessage) => void,
   shouldStop: () => boolean,
 ): Promise<void> {
-  const { store, schedule } = await openTaskStore(task)
+  const { store, schedule } = await openTaskStore(task, report)
   try {
     report({ type: 'opened' })
     const { progress, stopped } = await takeFiles(task.files, store, schedule, report, shouldStop)

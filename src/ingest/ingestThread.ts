@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import { StoreError } from '../store/environment.js'
+import type { OnUpgrade } from '../store/upgrade.js'
 import type { IngestCommand, IngestMessage, IngestProgress, IngestTask, ReplayTask } from './messages.js'
 
 const threadUrl = new URL('../../workers/ingest.js', import.meta.url)
@@ -32,13 +33,15 @@ export interface IngestThread {
 }
 
 /**
- * Starts a thread on `task`; `onHead` is called for each head of a replay that has caught up. The thread is never
+ * Starts a thread on `task`; `onHead` is called for each head of a replay that has caught up, `onUpgrade`
+ * while the store is brought up to date. The thread is never
  * terminated: ending one that has writes pending in LMDB can take the process with it.
  */
 export function startIngest(
   task: IngestTask | ReplayTask,
   onProgress: (progress: IngestProgress) => void,
   onHead: () => void = () => undefined,
+  onUpgrade: OnUpgrade = () => undefined,
 ): IngestThread {
   const worker = new Worker(threadUrl, { workerData: task })
   const opened = defer<void>()
@@ -56,6 +59,8 @@ export function startIngest(
   let outcome: { progress: IngestProgress; stopped: boolean } | undefined
   worker.on('message', (message: IngestMessage) => {
     switch (message.type) {
+      case 'upgrading':
+        return onUpgrade(message.what, message.done)
       case 'opened':
         return opened.resolve()
       case 'progress':

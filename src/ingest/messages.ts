@@ -58,6 +58,8 @@ export interface IngestProgress {
 
 /** From the ingest thread. */
 export type IngestMessage =
+  /** A store that an earlier version made is brought up to date before it is opened: `done` of `what`, 0 to 1. */
+  | { readonly type: 'upgrading'; readonly what: string; readonly done: number }
   /** The store is open and holds the genesis. */
   | { readonly type: 'opened' }
   | { readonly type: 'progress'; readonly progress: IngestProgress }

@@ -27,7 +27,7 @@ export async function replayFile(
   const bytesTotal = await sizeOfFile(task.replay.file)
   await checkStart(task.replay)
   await checkScript(task.replay.script)
-  const { store, schedule } = await openTaskStore(task)
+  const { store, schedule } = await openTaskStore(task, report)
   try {
     await unwindTo(task.replay.from, store, signal)
     // Readers come in only now, so that nobody sees the head of the last time.

@@ -4,17 +4,22 @@ import { bytesToBigInt } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import { ChainWriter } from '../store/chainWriter.js'
 import { type Genesis, parseGenesis } from './genesis.js'
-import type { IngestStore } from './messages.js'
+import type { IngestMessage, IngestStore } from './messages.js'
 
 /**
  * Opens the store of a task for writing, made with the task's genesis where there is none, and the rules of its
- * chain. Throws OperatorError for a genesis or a store that is not usable, and where they are of different chains.
+ * chain. `report` is told of an upgrade of the store. Throws OperatorError for a genesis or a store that is not usable, and where they are of different chains.
  */
 export async function openTaskStore(
   task: IngestStore,
+  report: (message: IngestMessage) => void,
 ): Promise<{ store: ChainWriter; schedule: ForkSchedule }> {
   const genesis = task.genesis && readGenesis(task.genesis)
-  const store = ChainWriter.openForWriting({ path: task.storePath, mapBytes: task.mapBytes })
+  const store = ChainWriter.openForWriting({
+    path: task.storePath,
+    mapBytes: task.mapBytes,
+    onUpgrade: (what, done) => report({ type: 'upgrading', what, done }),
+  })
   try {
     if (genesis !== undefined && task.genesis !== undefined) {
       store.initialize(genesis.identity, genesis.bundle)

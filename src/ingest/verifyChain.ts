@@ -225,11 +225,13 @@ class Verification {
   #body(number: number, hash: Hash32, header: Header, parentTotal: bigint): void {
     const body = this.#store.readBody(hash)
     const receipts = this.#store.readReceipts(hash)
-    const senders = this.#store.readSenders(hash)
-    if (body === undefined || receipts === undefined || senders === undefined) {
-      this.#fault(`block ${number}: its body, receipts or senders are missing`)
+    const stored = this.#store.readBlock(hash)
+    if (body === undefined || receipts === undefined || stored === undefined) {
+      this.#fault(`block ${number}: its body or receipts are missing`)
       return
     }
+    const { senders } = stored
+    this.#expect(stored.bodyBytes === body.length, `block ${number}: its body is not as long as its row says`)
     const [transactionItems, uncles, withdrawals] = decodeRlpList(body)
     const transactions = rlpList(transactionItems).map((item) =>
       item instanceof Uint8Array ? item : encodeRlp(item),

@@ -155,6 +155,13 @@ export function rlpLength(payloadLength: number): number {
   return headerLength(payloadLength) + payloadLength
 }
 
+/** Bytes of the payload of a list, or of a byte string that is not its own encoding, whose encoding has `length` bytes. */
+export function rlpPayloadLength(length: number): number {
+  let payload = length - 1
+  for (let headerBytes = 2; rlpLength(payload) > length; headerBytes++) payload = length - headerBytes
+  return payload
+}
+
 function encodedLength(item: RlpItem): number {
   if (item instanceof Uint8Array) {
     return item.length === 1 && (item[0] as number) < 0x80 ? 1 : rlpLength(item.length)

@@ -11,6 +11,7 @@ import type { BlockName, ChainIdentity, ChainRows, Marker, TransactionLocation }
 import { closeEnvironment, openEnvironment, openTable } from './environment.js'
 import { countLogIndex, readLogStretch } from './logIndex.js'
 import { guardTables, type ReadGuard, type ReadTable } from './readTable.js'
+import { StoredBlock } from './storedBlock.js'
 import {
   historyKey,
   keyAfterPrefix,
@@ -18,8 +19,8 @@ import {
   numberKey,
   openChainTables,
   type ReadTables,
+  schemaOldest,
   schemaVersion,
-  schemaWithoutLogIndex,
   slotKey,
 } from './tables.js'
 
@@ -87,23 +88,28 @@ export class ChainReader implements ChainRows {
   }
 
   readCanonicalHash(number: number): Hash32 | undefined {
-    return read(this.tables.canonical, numberKey(number)) as Hash32 | undefined
+    return this.tables.blocks.getBrief(numberKey(number), 32) as Hash32 | undefined
+  }
+
+  readBlock(hash: Hash32, number = this.#numberOf(hash)): StoredBlock | undefined {
+    const { blocks, sideBlocks } = this.tables
+    const canonical = number === undefined ? undefined : blocks.getBrief(numberKey(number))
+    const block = canonical && new StoredBlock(canonical)
+    if (block?.is(hash)) return block
+    const side = sideBlocks.getBrief(hash)
+    return side && new StoredBlock(side)
   }
 
   readHeader(hash: Hash32): Uint8Array | undefined {
-    return read(this.tables.headers, hash)
+    return this.readBlock(hash)?.header
   }
 
   hasHeader(hash: Hash32): boolean {
-    return this.tables.headers.doesExist(hash)
+    return this.tables.numbers.doesExist(hash) || this.tables.sideBlocks.doesExist(hash)
   }
 
   readBody(hash: Hash32): Uint8Array | undefined {
     return read(this.tables.bodies, hash)
-  }
-
-  readSenders(hash: Hash32): Uint8Array | undefined {
-    return read(this.tables.senders, hash)
   }
 
   readReceipts(hash: Hash32): Uint8Array | undefined {
@@ -111,7 +117,7 @@ export class ChainReader implements ChainRows {
   }
 
   readTotalDifficulty(hash: Hash32): Uint8Array | undefined {
-    return read(this.tables.totalDifficulties, hash)
+    return this.readBlock(hash)?.totalDifficulty
   }
 
   readLocation(transactionHash: Hash32): TransactionLocation | undefined {
@@ -158,6 +164,11 @@ export class ChainReader implements ChainRows {
   /** Value after canonical block `number`; one reverse range read, whatever the number. */
   readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {
     return readLastChange(this.tables.slotHistory, slotKey(address, slot), number)
+  }
+
+  #numberOf(hash: Hash32): number | undefined {
+    const row = this.tables.numbers.getBrief(hash)
+    return row && readUint64(row, 0)
   }
 
   /** Each account that exists at the head, in address order. */
@@ -224,8 +235,8 @@ function checkSchema(meta: ReadTable | undefined, path: string): ChainIdentity |
   const identity = unpack(row) as ChainIdentity & { schema: number }
   if (identity.schema === schemaVersion) return identity
   throw new OperatorError(
-    identity.schema === schemaWithoutLogIndex
-      ? `the store ${path} has no index of logs yet; "tidegate import" adds it, also with a chain file whose blocks it has`
+    identity.schema >= schemaOldest && identity.schema < schemaVersion
+      ? `the store ${path} was made by an earlier version; "tidegate import" brings it up to date, also with a chain file whose blocks it has`
       : `the store ${path} has schema ${identity.schema}, this version of tidegate reads ${schemaVersion}; ` +
           'use the version that made it, or import the chain again into an empty folder',
   )

@@ -1,4 +1,5 @@
 import type { Address, Hash32 } from '../primitives/bytes.js'
+import type { StoredBlock } from './storedBlock.js'
 
 /** Which chain rows are of; fixed with its genesis. */
 export interface ChainIdentity {
@@ -42,11 +43,13 @@ export interface ChainRows {
   readCanonicalHash(number: number): Hash32 | undefined
   /** RLP. */
   readHeader(hash: Hash32): Uint8Array | undefined
-  hasHeader(hash: Hash32): boolean
+  /**
+   * A block without its body, canonical or not. `number` is its number where the caller knows that, which saves a
+   * read. Its bytes share memory with other rows, so that whoever keeps it copies them.
+   */
+  readBlock(hash: Hash32, number?: number): StoredBlock | undefined
   /** RLP list: transactions, uncles and, since Shanghai, withdrawals. */
   readBody(hash: Hash32): Uint8Array | undefined
-  /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
-  readSenders(hash: Hash32): Uint8Array | undefined
   /** RLP list of receipts in consensus encoding. Undefined also for a block that was never executed. */
   readReceipts(hash: Hash32): Uint8Array | undefined
   /** Where a transaction of the canonical chain stands. */

@@ -4,8 +4,8 @@
  * whenever the process dies.
  */
 import type { RootDatabase } from 'lmdb'
-import { Packr, unpack } from 'msgpackr'
-import { concatBytes, equalBytes, type Hash32, readUint64 } from '../primitives/bytes.js'
+import { Packr } from 'msgpackr'
+import { concatBytes, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Bundle, Change, ReplacedState } from './bundle.js'
@@ -13,6 +13,7 @@ import { ChainReader, type ChainStoreOptions } from './chainReader.js'
 import type { BlockName, ChainIdentity, Marker } from './chainRows.js'
 import { assertRoom, commitSync, openEnvironment, toStoreError } from './environment.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
+import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
 import {
   type ChainTables,
   historyKey,
@@ -20,8 +21,8 @@ import {
   numberKey,
   openChainTables,
   schemaVersion,
-  schemaWithoutLogIndex,
 } from './tables.js'
+import { type OnUpgrade, upgradeStore } from './upgrade.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
 
 /** A block that is known but not executed: part of a branch that is not canonical. */
@@ -30,14 +31,12 @@ export type SideBlock = Pick<
   'number' | 'hash' | 'parentHash' | 'header' | 'body' | 'senders' | 'totalDifficulty'
 >
 
-/**
- * Blocks whose logs are indexed in one transaction when an older store is opened. What it writes waits in memory: some
- * 100 MB for blocks of 200 logs, and a process that ends amid the work has to do no more than this again.
- */
-const blocksPerUpgrade = 4_096
-
 const packr = new Packr({ useRecords: false })
 const empty = new Uint8Array(0)
+
+export interface ChainWriterOptions extends ChainStoreOptions {
+  readonly onUpgrade?: OnUpgrade
+}
 
 export class ChainWriter extends ChainReader {
   declare protected readonly tables: ChainTables
@@ -45,11 +44,11 @@ export class ChainWriter extends ChainReader {
   #held: { readonly end: Deferred<void>; readonly done: Promise<void> } | undefined
 
   /**
-   * Opens a store for writing, making it if there is none. One that was made before there was an index of logs gets it
-   * first, which takes some 0.1 ms for each of its blocks and goes on where a process ended amid it. Throws
-   * OperatorError when another process writes it, for a foreign file or another schema version.
+   * Opens a store for writing, making it if there is none, and bringing one that an earlier version made up to date
+   * first ({@link upgradeStore}). Throws OperatorError when another process writes it, for a foreign file or a schema
+   * version that is not known.
    */
-  static openForWriting(options: ChainStoreOptions): ChainWriter {
+  static openForWriting({ onUpgrade = () => undefined, ...options }: ChainWriterOptions): ChainWriter {
     const lock = lockForWriting(options.path)
     let environment: RootDatabase | undefined
     try {
@@ -58,7 +57,7 @@ export class ChainWriter extends ChainReader {
       if (tables === undefined) throw new Error('a writer could not make its tables')
       const writer = new ChainWriter(options.path, environment, tables)
       writer.#lock = lock
-      writer.#addLogIndex()
+      upgradeStore({ environment, path: options.path, tables }, onUpgrade)
       writer.readIdentity()
       return writer
     } catch (error) {
@@ -134,7 +133,12 @@ export class ChainWriter extends ChainReader {
 
   /** Keeps a block of a branch that is not canonical. */
   writeSideBlock(block: SideBlock): void {
-    this.#commit(() => this.#writeBlock(block))
+    const { hash, body } = block
+    if (this.tables.numbers.doesExist(hash)) return
+    this.#commit(() => {
+      this.tables.bodies.putSync(hash, body)
+      this.tables.sideBlocks.putSync(hash, storedBlockRow(hash, block))
+    })
   }
 
   /**
@@ -168,28 +172,6 @@ export class ChainWriter extends ChainReader {
     commitSync(this.environment, this.path, write)
   }
 
-  #addLogIndex(): void {
-    const { meta, logs } = this.tables
-    const row = meta.getBinary(metaKeys.identity)
-    const identity = row && (unpack(row) as ChainIdentity & { schema: number })
-    if (identity?.schema !== schemaWithoutLogIndex) return
-    const head = this.readHead()?.number ?? -1
-    const indexed = meta.getBinary(metaKeys.logsIndexed)
-    for (let next = indexed === undefined ? 0 : readUint64(indexed, 0) + 1; next <= head; ) {
-      const last = Math.min(next + blocksPerUpgrade - 1, head)
-      this.#commit(() => {
-        for (; next <= last; next++) {
-          addToLogIndex(logs, this.#receiptsOf(next, this.readCanonicalHash(next)), next)
-        }
-        meta.putSync(metaKeys.logsIndexed, numberKey(last))
-      })
-    }
-    this.#commit(() => {
-      meta.removeSync(metaKeys.logsIndexed)
-      meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: schemaVersion }))
-    })
-  }
-
   /** The receipts of a canonical block. */
   #receiptsOf(number: number, hash: Hash32 | undefined): Uint8Array {
     const receipts = hash && this.readReceipts(hash)
@@ -197,17 +179,13 @@ export class ChainWriter extends ChainReader {
     return receipts
   }
 
-  #writeBlock({ hash, header, body, senders, totalDifficulty }: SideBlock): void {
-    this.tables.headers.putSync(hash, header)
-    this.tables.bodies.putSync(hash, body)
-    this.tables.senders.putSync(hash, senders)
-    this.tables.totalDifficulties.putSync(hash, totalDifficulty)
-  }
-
   #writeCanonical(bundle: Bundle): void {
     const { number, hash } = bundle
     const tables = this.tables
-    this.#writeBlock(bundle)
+    tables.bodies.putSync(hash, bundle.body)
+    tables.blocks.putSync(numberKey(number), storedBlockRow(hash, bundle))
+    tables.numbers.putSync(hash, numberKey(number))
+    tables.sideBlocks.removeSync(hash)
     tables.receipts.putSync(hash, bundle.receipts)
     for (const [index, transactionHash] of transactionHashes(bundle.senders)) {
       tables.locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
@@ -220,7 +198,6 @@ export class ChainWriter extends ChainReader {
       slots: this.#replace('slots', 'slotHistory', bundle.slots, number),
     }
     tables.changes.putSync(numberKey(number), packr.pack(replaced))
-    tables.canonical.putSync(numberKey(number), hash)
     tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number), hash))
   }
 
@@ -243,21 +220,23 @@ export class ChainWriter extends ChainReader {
   /** Unwinds what block `number` did to the canonical tables; the block itself stays known by its hash. */
   #unwindBlock(number: number): void {
     const tables = this.tables
-    const hash = this.readCanonicalHash(number)
+    const row = tables.blocks.getBinary(numberKey(number))
     const replaced = this.readReplacedState(number)
     const parentHash = this.readCanonicalHash(number - 1)
-    if (hash === undefined || replaced === undefined || parentHash === undefined) {
+    if (row === undefined || replaced === undefined || parentHash === undefined) {
       throw new Error(`block ${number} cannot be unwound: its rows are missing`)
     }
+    const { hash, senders } = new StoredBlock(row)
     this.#restore('accounts', 'accountHistory', replaced.accounts, number)
     this.#restore('slots', 'slotHistory', replaced.slots, number)
     cutFromLogIndex(tables.logs, this.#receiptsOf(number, hash), number)
-    const senders = this.readSenders(hash)
-    for (const [, transactionHash] of transactionHashes(senders ?? empty)) {
+    for (const [, transactionHash] of transactionHashes(senders)) {
       tables.locations.removeSync(transactionHash)
     }
     tables.changes.removeSync(numberKey(number))
-    tables.canonical.removeSync(numberKey(number))
+    tables.blocks.removeSync(numberKey(number))
+    tables.numbers.removeSync(hash)
+    tables.sideBlocks.putSync(hash, row)
     tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number - 1), parentHash))
   }
 
@@ -276,7 +255,7 @@ export class ChainWriter extends ChainReader {
 }
 
 function* transactionHashes(senders: Uint8Array): Generator<readonly [number, Hash32]> {
-  for (let at = 0; at < senders.length; at += 52) {
-    yield [at / 52, senders.subarray(at + 20, at + 52) as Hash32]
+  for (let at = 0; at < senders.length; at += senderBytes) {
+    yield [at / senderBytes, senders.subarray(at + 20, at + senderBytes) as Hash32]
   }
 }

@@ -2,10 +2,12 @@ import { mkdirSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { OperatorError } from '../primitives/faults.js'
+import { briefCopy } from './briefCopy.js'
 import { assertLmdbFile, makeLockFile } from './lmdbFile.js'
+import type { ReadTable } from './readTable.js'
 
 /** A table: byte keys in ascending byte order → byte values. */
-export type Table = Database<Uint8Array, Uint8Array>
+export type Table = Database<Uint8Array, Uint8Array> & Pick<ReadTable, 'getBrief'>
 
 /**
  * Address space reserved for one store, 1 TiB. It costs nothing until used, and a map that never has to grow is
@@ -71,11 +73,19 @@ export function openEnvironment({
 
 /** Opens a table of an environment. A reader gets undefined for a table that no writer has made yet. */
 export function openTable(environment: RootDatabase, name: string): Table | undefined {
-  return environment.openDB<Uint8Array, Uint8Array>({
+  const table: Database<Uint8Array, Uint8Array> | undefined = environment.openDB({
     name,
     encoding: 'binary',
     keyEncoding: 'binary',
     cache: false,
+  })
+  if (table === undefined) return undefined
+  return Object.assign(table, {
+    getBrief(key: Uint8Array, bytesMax = Number.POSITIVE_INFINITY) {
+      // In memory of lmdb's own, until its next read.
+      const value = table.getBinaryFast(key)
+      return value && briefCopy(value, Math.min(value.length, bytesMax))
+    },
   })
 }
 

@@ -13,6 +13,8 @@ interface Range {
 /** As much of a table of LMDB as readers use. */
 export interface ReadTable {
   getBinary(key: Uint8Array): Uint8Array | undefined
+  /** The same, or no more than its first `bytesMax` bytes, as a {@link briefCopy}. */
+  getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined
   doesExist(key: Uint8Array): boolean
   getRange(range?: Range): Iterable<Entry>
   getCount(): number
@@ -30,6 +32,7 @@ export function guardTables<T extends Readonly<Record<string, ReadTable>>>(table
 function guardTable(table: ReadTable, guard: ReadGuard): ReadTable {
   return {
     getBinary: (key) => guard(() => table.getBinary(key)),
+    getBrief: (key, bytesMax) => guard(() => table.getBrief(key, bytesMax)),
     doesExist: (key) => guard(() => table.doesExist(key)),
     getRange: (range) => guardWalk(table.getRange(range), guard),
     getCount: () => guard(() => table.getCount()),

@@ -9,24 +9,22 @@ import { openTable, type Table } from './environment.js'
 import type { ReadTable } from './readTable.js'
 
 /** Raised with every change to a layout below; a store of another version is refused. */
-export const schemaVersion = 2
+export const schemaVersion = 3
 
-/** A store of this version lacks the index of logs and nothing else; a writer adds it. */
-export const schemaWithoutLogIndex = 1
+/** Stores of the versions from this one on are brought up to date by a writer (upgrade.ts). */
+export const schemaOldest = 1
 
 const tableNames = {
-  /** block hash → header, RLP. Of every block known, canonical or not. */
-  headers: 'headers',
-  /** block number → hash of the canonical block. */
-  canonical: 'canonical',
-  /** block hash → body, RLP list of transactions, uncles and, since Shanghai, withdrawals. */
+  /** block number → the canonical block without its body, as storedBlock.ts lays it out. */
+  blocks: 'blocks',
+  /** hash of a canonical block → its number. */
+  numbers: 'numbers',
+  /** block hash → the same as in `blocks`, of a block that is known and not canonical. */
+  sideBlocks: 'sideBlocks',
+  /** block hash → body, RLP list of transactions, uncles and, since Shanghai, withdrawals. Canonical or not. */
   bodies: 'bodies',
-  /** block hash → sender (20 bytes) ‖ transaction hash (32 bytes) of each transaction. */
-  senders: 'senders',
   /** block hash → RLP list of byte strings, each a receipt in consensus encoding. Executed blocks only. */
   receipts: 'receipts',
-  /** block hash → total difficulty of the chain up to and including it, shortest big-endian bytes. */
-  totalDifficulties: 'totalDifficulties',
   /** transaction hash → hash of its canonical block ‖ index (8 bytes). */
   locations: 'locations',
   /** node hash → trie node, RLP, of the account trie and of all storage tries, at every executed block. */

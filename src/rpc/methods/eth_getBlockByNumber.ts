@@ -16,6 +16,7 @@ export const eth_getBlockByNumber = defineMethod({
   run({ chain }: Network, [id, isFull]) {
     const block = chain.resolve(id, 0)
     if (block === undefined) return 'null'
-    return block.isPending ? chain.pendingBlockJson() : (chain.blockJson(block.hash, isFull) ?? 'null')
+    if (block.isPending) return chain.pendingBlockJson()
+    return chain.blockJson(block.hash, isFull, block.number) ?? 'null'
   },
 })

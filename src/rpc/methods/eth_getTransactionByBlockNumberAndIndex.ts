@@ -16,6 +16,6 @@ export const eth_getTransactionByBlockNumberAndIndex = defineMethod({
   run({ chain }: Network, [id, index]) {
     const block = chain.resolve(id, 0)
     if (block === undefined || block.isPending) return 'null'
-    return chain.transactionJson(block.hash, index) ?? 'null'
+    return chain.transactionJson(block.hash, index, block.number) ?? 'null'
   },
 })

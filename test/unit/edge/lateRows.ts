@@ -6,6 +6,7 @@ import { NotHeldError, type Wanted } from '../../../src/primitives/notHeld.js'
 import { buildProofJson } from '../../../src/state/proof.js'
 import type { ChainReader } from '../../../src/store/chainReader.js'
 import type { ChainIdentity, ChainRows, Marker } from '../../../src/store/chainRows.js'
+import type { StoredBlock } from '../../../src/store/storedBlock.js'
 
 /** Everything but the head is not held until {@link supply} has got it from the store. */
 export class LateRows implements ChainRows {
@@ -74,16 +75,14 @@ export class LateRows implements ChainRows {
     return this.#got({ kind: 'header', hash }, () => this.#store.readHeader(hash))
   }
 
-  hasHeader(hash: Hash32): boolean {
-    return this.#got({ kind: 'header', hash }, () => this.#store.hasHeader(hash))
+  readBlock(hash: Hash32): StoredBlock | undefined {
+    return this.#got({ kind: 'header', hash }, () =>
+      this.#got({ kind: 'body', hash }, () => this.#store.readBlock(hash)),
+    )
   }
 
   readBody(hash: Hash32): Uint8Array | undefined {
     return this.#got({ kind: 'body', hash }, () => this.#store.readBody(hash))
-  }
-
-  readSenders(hash: Hash32): Uint8Array | undefined {
-    return this.#got({ kind: 'body', hash }, () => this.#store.readSenders(hash))
   }
 
   readReceipts(hash: Hash32): Uint8Array | undefined {

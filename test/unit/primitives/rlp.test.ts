@@ -12,6 +12,7 @@ import {
   rlpLength,
   rlpList,
   rlpListSpans,
+  rlpPayloadLength,
   rlpSpanAt,
 } from '../../../src/primitives/rlp.js'
 import { propertyRuns } from '../../property.js'
@@ -145,4 +146,27 @@ t.test('nesting beyond any Ethereum object is refused before the stack ends', as
   t.doesNotThrow(() => decodeRlp(nest(32)))
   t.throws(() => decodeRlp(nest(33)), { name: 'RlpError', message: /nested too deeply/ })
   t.throws(() => decodeRlp(nest(20_000)), { name: 'RlpError', message: /nested too deeply/ })
+})
+
+t.test('the payload of an item is as long as its encoding leaves room for', async (t) => {
+  const lengths = [
+    0,
+    1,
+    2,
+    54,
+    55,
+    56,
+    57,
+    254,
+    255,
+    256,
+    257,
+    65_533,
+    65_535,
+    65_536,
+    65_540,
+    2 ** 24 - 1,
+    2 ** 24,
+  ]
+  for (const length of lengths) t.equal(rlpPayloadLength(rlpLength(length)), length)
 })

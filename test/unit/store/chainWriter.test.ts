@@ -272,7 +272,7 @@ t.test('blocks that gave way stay readable by hash, their transactions are locat
   t.equal(store.readLocation(hashOf(old)), undefined)
   t.ok(store.readLocation(hashOf(fresh)))
   for (const bundle of [old, fresh]) {
-    t.strictSame(store.readHeader(bundle.hash), Buffer.from(bundle.header))
+    t.strictSame(store.readHeader(bundle.hash), bundle.header)
     t.strictSame(store.readReceipts(bundle.hash), Buffer.from(bundle.receipts))
   }
 })

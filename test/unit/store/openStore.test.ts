@@ -5,7 +5,6 @@ import { pack, unpack } from 'msgpackr'
 import t, { type Test } from 'tap'
 import { bytesToHex, concatBytes, type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
-import { encodeRlp } from '../../../src/primitives/rlp.js'
 import type { Bundle } from '../../../src/store/bundle.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 import type { ChainIdentity } from '../../../src/store/chainRows.js'
@@ -68,36 +67,6 @@ t.test('a store of another schema version is refused', async (t) => {
   await new Promise(setImmediate)
   t.equal(existsSync(`${path}.writer`), false, 'the lock is given back')
   await changeMeta(path, (row) => ({ ...row, schema: schemaVersion }))
-  await ChainReader.open({ path, mapBytes }).close()
-})
-
-t.test('a store from before the index of logs gets it from its writer, and says so to readers', async (t) => {
-  const path = join(t.testdir(), 'chain.mdb')
-  const store = ChainWriter.openForWriting({ path, mapBytes })
-  store.initialize(identity, makeBundle(0, zeroHash))
-  for (let parent = makeBundle(0, zeroHash); parent.number < 20; ) {
-    const address = new Uint8Array(20).fill(parent.number % 3)
-    const log = [address, [parent.hash], Uint8Array.of(7)]
-    const receipt = encodeRlp([Uint8Array.of(1), Uint8Array.of(1), new Uint8Array(256), [log]])
-    parent = { ...makeBundle(parent.number + 1, parent.hash), receipts: encodeRlp([receipt]) }
-    store.apply(parent.number - 1, [parent])
-  }
-  const whole = dumpStore(store)
-  t.ok(Object.keys(whole.logs).length > 20)
-  await store.close()
-  const environment = openEnvironment({ path, readOnly: false, mapBytes })
-  await openTable(environment, 'logs')?.drop()
-  await environment.close()
-  await changeMeta(path, (row) => ({ ...row, schema: 1 }))
-  t.throws(() => ChainReader.open({ path, mapBytes }), {
-    name: 'OperatorError',
-    message: /has no index of logs yet; "tidegate import" adds it/,
-  })
-  await new Promise(setImmediate)
-  const upgraded = ChainWriter.openForWriting({ path, mapBytes })
-  t.teardown(() => upgraded.close())
-  t.strictSame(dumpStore(upgraded).logs, whole.logs)
-  t.strictSame(Object.keys(dumpStore(upgraded).meta), Object.keys(whole.meta))
   await ChainReader.open({ path, mapBytes }).close()
 })
 
@@ -310,7 +279,7 @@ t.test('bytes that reads hand out stay what they were', async (t) => {
       store.readHeader(hash),
       store.readNode(hash),
       store.readReceipts(hash),
-      store.readSenders(hash),
+      store.readBlock(hash)?.bytes,
     ]),
     store.readAccount(address),
     store.readAccountAt(address, 3),

@@ -1,0 +1,91 @@
+import { asBuffer, type Hash32 } from '../primitives/bytes.js'
+import type { Bundle } from './bundle.js'
+
+/** Bytes of `senders` for each transaction: its sender (20) and its hash (32). */
+export const senderBytes = 52
+
+/** Where the parts of fixed length begin, and the others. */
+const bodyLengthAt = 32
+const headerLengthAt = 36
+const totalLengthAt = 40
+const headerAt = 41
+
+/**
+ * A block without its body, as one row of the store has it: hash (32 bytes) ‖ length of the body (4, big-endian) ‖
+ * length of the header (4) ‖ length of the total difficulty (1) ‖ header (RLP) ‖ total difficulty ‖ sender and hash of
+ * each transaction (52 each). Its parts are views of the row.
+ */
+export class StoredBlock {
+  readonly #headerEnd: number
+  readonly #sendersAt: number
+
+  constructor(
+    /** The whole row. */
+    readonly bytes: Uint8Array,
+  ) {
+    this.#headerEnd = headerAt + uint32At(bytes, headerLengthAt)
+    this.#sendersAt = this.#headerEnd + (bytes[totalLengthAt] as number)
+  }
+
+  get hash(): Hash32 {
+    return this.bytes.subarray(0, bodyLengthAt) as Hash32
+  }
+
+  /** Whether this is the block of that hash. */
+  is(hash: Hash32): boolean {
+    const { bytes } = this
+    for (let i = 0; i < bodyLengthAt; i++) if (bytes[i] !== hash[i]) return false
+    return true
+  }
+
+  /** Length of its body, which is another row. */
+  get bodyBytes(): number {
+    return uint32At(this.bytes, bodyLengthAt)
+  }
+
+  /** RLP. */
+  get header(): Uint8Array {
+    return this.bytes.subarray(headerAt, this.#headerEnd)
+  }
+
+  /** Total difficulty of the chain up to and including it, shortest big-endian bytes. */
+  get totalDifficulty(): Uint8Array {
+    return this.bytes.subarray(this.#headerEnd, this.#sendersAt)
+  }
+
+  /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
+  get senders(): Uint8Array {
+    return this.bytes.subarray(this.#sendersAt)
+  }
+}
+
+type Parts = Pick<Bundle, 'header' | 'body' | 'senders' | 'totalDifficulty'>
+
+/** The row of a block; see {@link StoredBlock}. */
+export function storedBlockRow(
+  hash: Uint8Array,
+  { header, body, senders, totalDifficulty }: Parts,
+): Uint8Array {
+  const totalAt = headerAt + header.length
+  const sendersAt = totalAt + totalDifficulty.length
+  const row = new Uint8Array(sendersAt + senders.length)
+  const buffer = asBuffer(row)
+  row.set(hash)
+  buffer.writeUInt32BE(body.length, bodyLengthAt)
+  buffer.writeUInt32BE(header.length, headerLengthAt)
+  buffer.writeUInt8(totalDifficulty.length, totalLengthAt)
+  row.set(header, headerAt)
+  row.set(totalDifficulty, totalAt)
+  row.set(senders, sendersAt)
+  return row
+}
+
+function uint32At(bytes: Uint8Array, at: number): number {
+  const [a, b, c, d] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]] as [
+    number,
+    number,
+    number,
+    number,
+  ]
+  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0
+}

@@ -1,0 +1,136 @@
+/** Brings a store that an earlier version made to the layout of tables.ts. Whoever calls is its one writer. */
+import type { RootDatabase } from 'lmdb'
+import { Packr, unpack } from 'msgpackr'
+import { readUint64 } from '../primitives/bytes.js'
+import { OperatorError } from '../primitives/faults.js'
+import type { ChainIdentity } from './chainRows.js'
+import { commitSync, openTable, type Table } from './environment.js'
+import { addToLogIndex } from './logIndex.js'
+import { storedBlockRow } from './storedBlock.js'
+import { type ChainTables, metaKeys, numberKey, schemaOldest, schemaVersion } from './tables.js'
+
+/** Told what is being done, and how much of it is: 0 to 1. */
+export type OnUpgrade = (what: string, done: number) => void
+
+/** This version has everything but the index of logs, and so has the one before it. */
+const schemaOfLogIndex = 2
+
+/** Tables that no store has any more: a block was four rows under its hash, and a fifth under its number. */
+const formerTables = ['canonical', 'headers', 'senders', 'totalDifficulties'] as const
+type FormerTables = { readonly [name in (typeof formerTables)[number]]: Table }
+
+/**
+ * Blocks that are rewritten in one transaction. What it writes waits in memory: some 100 MB for logs of blocks that
+ * have 200 each, and a process that ends amid the work has to do no more than this again.
+ */
+const blocksPerCommit = 4_096
+
+const packr = new Packr({ useRecords: false })
+
+interface Store {
+  readonly environment: RootDatabase
+  readonly path: string
+  readonly tables: ChainTables
+}
+
+/**
+ * Upgrades a store in place, which takes some 0.1 ms a block; does nothing for one that is new, up to date, or of a
+ * version that is not known. What a process did that ended amid the work is not done again. Throws OperatorError for a
+ * damaged store and StoreError where it cannot be written.
+ */
+export function upgradeStore(store: Store, onUpgrade: OnUpgrade): void {
+  const { environment, path, tables } = store
+  const row = tables.meta.getBinary(metaKeys.identity)
+  const identity = row && (unpack(row) as ChainIdentity & { schema: number })
+  if (identity === undefined || identity.schema < schemaOldest || identity.schema >= schemaVersion) return
+  joinBlockRows(store, onUpgrade)
+  if (identity.schema < schemaOfLogIndex) addLogIndex(store, onUpgrade)
+  commitSync(environment, path, () => {
+    tables.meta.removeSync(metaKeys.logsIndexed)
+    tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: schemaVersion }))
+  })
+}
+
+/** Makes one row of the rows of each block. Those that are left in the former tables are still to be done. */
+function joinBlockRows({ environment, path, tables }: Store, onUpgrade: OnUpgrade): void {
+  const opened = formerTables.map((name) => [name, openTable(environment, name)] as const)
+  const former = Object.fromEntries(opened) as unknown as FormerTables
+  const total = headOf(tables) + 1
+  const joinSome = (table: Table, join: (key: Uint8Array, value: Uint8Array) => void): number | undefined => {
+    const rows = [...table.getRange({ limit: blocksPerCommit })]
+    if (rows.length === 0) return undefined
+    commitSync(environment, path, () => {
+      for (const { key, value } of rows) join(key, value)
+    })
+    return rows.length
+  }
+  let last = 0
+  const joinCanonical = (key: Uint8Array, hash: Uint8Array): void => {
+    tables.blocks.putSync(key, takeBlock(path, tables, former, hash))
+    tables.numbers.putSync(hash, key)
+    former.canonical.removeSync(key)
+    last = readUint64(key, 0)
+  }
+  while (joinSome(former.canonical, joinCanonical)) onUpgrade('blocks', (last + 1) / total)
+  const joinSide = (hash: Uint8Array): void => {
+    tables.sideBlocks.putSync(hash, takeBlock(path, tables, former, hash))
+  }
+  while (joinSome(former.headers, joinSide));
+  for (const name of formerTables) former[name].dropSync()
+}
+
+/** The row of a block, whose former rows are gone with it. */
+function takeBlock(
+  path: string,
+  { bodies }: ChainTables,
+  { headers, senders, totalDifficulties }: FormerTables,
+  hash: Uint8Array,
+): Uint8Array {
+  const read = (table: Table): Uint8Array => {
+    const row = table.getBinary(hash)
+    if (row === undefined) {
+      const name = Buffer.from(hash).toString('hex')
+      throw new OperatorError(
+        `the store ${path} is damaged: block 0x${name} is not whole; restore a copy, or make it anew`,
+      )
+    }
+    return row
+  }
+  const row = storedBlockRow(hash, {
+    header: read(headers),
+    body: read(bodies),
+    senders: read(senders),
+    totalDifficulty: read(totalDifficulties),
+  })
+  for (const table of [headers, senders, totalDifficulties]) table.removeSync(hash)
+  return row
+}
+
+function addLogIndex({ environment, path, tables }: Store, onUpgrade: OnUpgrade): void {
+  const { meta, logs, blocks, receipts } = tables
+  const head = headOf(tables)
+  const indexed = meta.getBinary(metaKeys.logsIndexed)
+  for (let next = indexed === undefined ? 0 : readUint64(indexed, 0) + 1; next <= head; ) {
+    const last = Math.min(next + blocksPerCommit - 1, head)
+    commitSync(environment, path, () => {
+      for (; next <= last; next++) {
+        const hash = blocks.getBrief(numberKey(next), 32)
+        const row = hash && receipts.getBinary(hash)
+        if (row === undefined) {
+          throw new OperatorError(
+            `the store ${path} is damaged: the receipts of block ${next} are missing; restore a copy, or make it anew`,
+          )
+        }
+        addToLogIndex(logs, row, next)
+      }
+      meta.putSync(metaKeys.logsIndexed, numberKey(last))
+    })
+    onUpgrade('index of logs', (last + 1) / (head + 1))
+  }
+}
+
+/** −1 for a store without blocks. */
+function headOf({ meta }: ChainTables): number {
+  const row = meta.getBinary(metaKeys.head)
+  return row === undefined ? -1 : readUint64(row, 0)
+}
