@@ -1,6 +1,6 @@
 /**
- * The list in docs/methods.md, from what each method of a chain says of itself. Run as a program (`npm run docs`) it writes the
- * page anew.
+ * Makes the list in docs/methods.md from the descriptions of the methods. Run as a program (`npm run docs`) it
+ * rewrites the page.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ const listPattern = /(?<=<!-- What is between [^\n]*-->\n).*(?=<!-- End\. -->)/s
 
 export const methodsPagePath = join(packageRoot(), 'docs/methods.md')
 
-/** The page with its list replaced. Throws RangeError where it has no place for one. */
+/** The page with a new list. Throws RangeError where the page has no marks around the list. */
 export function renderMethodsPage(page: string): string {
   if (!listPattern.test(page)) throw new RangeError('docs/methods.md has lost the comments around its list')
   return page.replace(listPattern, () => `\n${renderList()}\n`)

@@ -1,8 +1,8 @@
 /**
  * Compiles AssemblyScript: `src/ROOM/assembly/NAME.ts` to `dist/src/ROOM/NAME.wasm`, beside the JavaScript that loads
- * it, and the room `src/kernel` to `dist/src/kernel/kernel.wasm` and, with its trace
- * code, `tracingKernel.wasm`. The last step of `npm run build`, after tsc; what is
- * newer than its sources and this file stays.
+ * it, and the room `src/kernel` to `dist/src/kernel/kernel.wasm` and, with its trace code, `tracingKernel.wasm`. The
+ * last step of `npm run build`, after tsc; a module that is newer than its sources and this file is not compiled
+ * again.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
@@ -11,7 +11,10 @@ import { basename, dirname, join, relative, sep } from 'node:path'
 const root = join(import.meta.dirname, '../..')
 const compiler = join(root, 'node_modules/assemblyscript/bin/asc.js')
 
-/** No collector and no runtime: memory is laid out by hand. A trap needs no words of the host. */
+/**
+ * Without garbage collector and runtime, because memory is laid out by hand. `abort=` removes the import for error
+ * messages of traps.
+ */
 const flags = ['-O3', '--runtime', 'stub', '--noAssert', '--use', 'abort=']
 
 function changedMs(path: string): number {
@@ -20,13 +23,13 @@ function changedMs(path: string): number {
 
 interface Module {
   readonly entry: string
-  /** What it is made of, the entry included. */
+  /** Source files, the entry included. */
   readonly sources: readonly string[]
   readonly target: string
   readonly flags: readonly string[]
 }
 
-/** The kernel's fixed memory map (src/kernel/layout.ts) needs 34 MB, and what the compiler places lies below it. */
+/** The kernel's fixed memory map (src/kernel/layout.ts) needs 34 MB; data that the compiler places is below it. */
 const kernelFlags = ['--enable', 'simd', '--initialMemory', '560', '--memoryBase', '64']
 
 function findModules(): Module[] {
@@ -63,7 +66,7 @@ for (const { entry, sources, target, flags: own } of findModules()) {
     process.exit(1)
   }
   mkdirSync(dirname(target), { recursive: true })
-  // What a build that was ended leaves behind is not taken for a module.
+  // Written under another name first, so that the rest of an interrupted build is not taken for a module.
   const unfinished = `${target}.${process.pid}`
   execFileSync(process.execPath, [compiler, entry, '--outFile', unfinished, ...flags, ...own], {
     stdio: 'inherit',

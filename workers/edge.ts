@@ -1,4 +1,4 @@
-/** Entry of the thread of an edge beside the main thread's. */
+/** Entry of the thread of an edge other than edge 0. */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { EdgeData } from '../src/edge/messages.js'
 import { runEdge } from '../src/edge/runEdge.js'

@@ -7,7 +7,7 @@ import { type JobContext, jobHandler } from './jobThread.js'
 
 const executions = new WeakMap<ChainReader, Execution>()
 
-/** One for each store, because it keeps engines and hot state between jobs. */
+/** One per store, because it keeps kernels and recently read state between jobs. */
 function executionOn({ store, settings }: JobContext): Execution {
   let execution = executions.get(store)
   if (execution === undefined) {

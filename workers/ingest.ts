@@ -1,4 +1,7 @@
-/** Entry of an ingest thread, the only writer of one network's store. Owns the thread's messages, none of the work. */
+/**
+ * Entry of an ingest thread, the only writer of one network's store. Owns the thread's messages; the work is in
+ * `ingest`.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
 import { importFiles } from '../src/ingest/importFiles.js'
 import type { IngestCommand, IngestMessage, IngestTask, ReplayTask } from '../src/ingest/messages.js'
@@ -26,5 +29,5 @@ try {
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   report({ type: 'failed', fault, message, ...(stack === undefined ? {} : { stack }) })
 }
-// A thread that ends closes its stores, which may take the process with it where one is broken; so it stays.
+// With a broken store the thread stays: its end would close the store, which may abort the process.
 if (!isBroken) port.close()

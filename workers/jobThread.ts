@@ -1,6 +1,6 @@
 /**
- * What every thread of the pool does around the work of a job: opens stores, gives each job a fresh look at them,
- * turns what it returns or throws into bytes, and leaves nothing running. Owns no work.
+ * What every thread of the pool does around a job: opens stores, gives each job a new snapshot, encodes its result or
+ * exception, and lets the thread be ended only while the job's own work runs. Owns no work.
  */
 import { setPriority } from 'node:os'
 import { performance } from 'node:perf_hooks'
@@ -17,34 +17,36 @@ import { FaultError } from '../src/primitives/faults.js'
 import { ChainReader } from '../src/store/chainReader.js'
 import type { ReadGuard } from '../src/store/readTable.js'
 
-/** What a job has at hand beside its arguments. */
+/** What a job gets besides its arguments. */
 export interface JobContext {
   /**
-   * The store of the job's network, open for reading. The job sees one snapshot of it for as long as it does not
-   * wait for timers or other threads. Throws Error for a job that names no network.
+   * The store of the job's network, read-only. The job sees one snapshot as long as it does not wait for timers or
+   * other threads. Throws Error for a job without a network.
    */
   readonly store: ChainReader
-  /** As they were given to the pool. */
+  /** The settings that the pool was opened with. */
   readonly settings: unknown
-  /** Whether to give up: nobody waits any more, or the time is over. Costs 50 ns: ask each few thousand steps. */
+  /**
+   * Whether to stop: nobody waits for the result, or the time is over. Takes 50 ns; call it every few thousand steps.
+   */
   shouldStop(): boolean
 }
 
 const { cells, stores: locations, settings, niceness } = Piscina.workerData as ThreadData
 const jobCell = new JobCell(cells)
 /**
- * Each read, and each step of a walk, holds the lock of the running job's cell, so that the thread is never ended
- * inside lmdb. Costs 50 ns, beside some 2 µs of the read itself.
+ * Network → its store. Each read, and each step of a walk, holds the lock of the running job's cell, so that the
+ * thread is never ended inside lmdb. That takes 50 ns, besides 2 µs for the read itself.
  */
 const stores = new Map<string, ChainReader>()
 
-// Linux keeps priorities by thread. Elsewhere this would slow the edge down with the rest of the process.
+// Linux has priorities per thread. Elsewhere this would change the priority of the whole process.
 if (process.platform === 'linux' && niceness !== 0) setPriority(niceness)
 
-/** Does a job and answers with its reply in msgpack, in memory that may be handed over. Never rejects. */
+/** Does a job and resolves to its reply as msgpack, in memory that may be transferred. Never rejects. */
 export type JobHandler = (message: JobMessage) => Promise<Uint8Array<ArrayBuffer>>
 
-/** Makes the function that the session calls for a job out of the job's work. */
+/** Wraps a job's work as the handler that `session.ts` calls. */
 export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Promise<R>): JobHandler {
   return async (message) => {
     const { network, cell, serial, runMsMax } = message
@@ -58,21 +60,21 @@ export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Pro
     }
     jobCell.begin(cell, serial)
     try {
-      // Where a thread had to be replaced, a job may have lost its owner on the way here.
+      // While a thread was replaced, the job's caller may have left.
       if (jobCell.isStopped) throw new FaultError({ kind: 'RequestTimedOut' })
       const args = decodeArgs(message.args) as A
       return encodeResult(await runUnlocked(() => work(args, context)))
     } catch (thrown) {
       return encodeThrown(thrown)
     } finally {
-      // A snapshot that outlives its job would show the next one an old head, and while the thread waits it would
-      // keep the writer from using freed pages again.
+      // A snapshot kept after its job would show the next job an old head, and would keep the writer from reusing
+      // freed pages while the thread waits.
       if (network !== undefined) stores.get(network)?.refresh()
     }
   }
 }
 
-/** Runs the work itself, the only part of a job in which the thread may be ended. */
+/** Runs the work itself; only during it may the thread be ended. */
 async function runUnlocked<R>(work: () => R | Promise<R>): Promise<R> {
   jobCell.unlock()
   try {
@@ -82,7 +84,7 @@ async function runUnlocked<R>(work: () => R | Promise<R>): Promise<R> {
   }
 }
 
-/** Opened once by each thread. */
+/** A network's store, opened once per thread. */
 function openStore(network: string | undefined): ChainReader {
   if (network === undefined) throw new Error('the job names no network')
   const open = stores.get(network)

@@ -5,7 +5,7 @@ import { jobHandler } from './jobThread.js'
 
 const upperNodes = new WeakMap<ChainReader, UpperNodes>()
 
-/** One for each store, whose proofs are mostly of its newest state. */
+/** One per store, because most proofs are of its newest state. */
 function upperNodesOf(store: ChainReader): UpperNodes {
   let upper = upperNodes.get(store)
   if (upper === undefined) {

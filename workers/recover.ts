@@ -1,4 +1,6 @@
-/** Entry of the thread that recovers the keys of blocks which an ingest thread will execute; see keysAhead.ts. */
+/**
+ * Entry of the thread that recovers public keys for the blocks that an ingest thread executes next; see keysAhead.ts.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
 import { recoverKeys } from '../src/evm/recoveredKeys.js'
 import type { RecoveryReady, RecoveryTask } from '../src/ingest/keysAhead.js'

@@ -1,6 +1,6 @@
 /**
- * Entry of every thread of the pool: waits for jobs, hands each to the entry that does it, and sends the replies. Owns
- * the thread's port and loop; what is done around a job is jobThread.ts, the work the other entries'.
+ * Entry of every thread of the pool: waits for jobs, passes each to its handler, and sends the replies. Owns the
+ * thread's port and loop; jobThread.ts owns what is done around a job, and the other entries the work.
  */
 import { performance } from 'node:perf_hooks'
 import { receiveMessageOnPort } from 'node:worker_threads'
@@ -17,18 +17,18 @@ import type { JobHandler } from './jobThread.js'
 import { readThreadCpuMs } from './threadCpu.js'
 
 /**
- * Jobs after which the thread's event loop has a turn, which costs some 10 µs. Jobs alone never give it one, and
- * each read of lmdb leaves a timer of 200 bytes behind that only a turn takes away.
+ * Jobs after which the thread's event loop gets a turn, which takes 10 µs. Without one, the timers of 200 bytes that
+ * lmdb leaves after each read would never be removed.
  */
 const jobsPerTurn = 64
 
-/** Below this a job's time is taken for its CPU: reading the CPU costs 3 µs and is exact to what the kernel has booked. */
+/** Below this the elapsed time of a job counts as its CPU time, because reading that takes 3 µs and lags behind. */
 const exactMsMin = 2
 
 const { works, preload } = Piscina.workerData as ThreadData
 const handlers = new Map<string, JobHandler>()
 
-/** Does jobs as long as the thread lives. Between jobs the thread sleeps without an event loop. */
+/** Does jobs as long as the thread lives. Between jobs the thread sleeps in `Atomics.wait`, without an event loop. */
 export async function runSession({ port, posted }: SessionTask): Promise<never> {
   await import(preload)
   port.postMessage('ready' satisfies ThreadReady)
@@ -49,7 +49,7 @@ export async function runSession({ port, posted }: SessionTask): Promise<never> 
   }
 }
 
-/** What to post in reply, and what of it is handed over. */
+/** Does jobs; resolves to their replies and the buffers to transfer with them. */
 async function doJobs(jobs: readonly JobMessage[]): Promise<[JobReplies, ArrayBuffer[]]> {
   const replies: Uint8Array<ArrayBuffer>[] = []
   const ranMs: number[] = []
@@ -73,7 +73,7 @@ async function doJobs(jobs: readonly JobMessage[]): Promise<[JobReplies, ArrayBu
   return [{ replies, ranMs, cpuMs }, replies.map(({ buffer }) => buffer)]
 }
 
-/** The handler of a job; one that answers with why there is none. */
+/** The handler of a job, or one that replies with the reason why there is none. */
 async function loadHandler(name: string): Promise<JobHandler> {
   try {
     const work = works[name]

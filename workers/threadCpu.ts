@@ -3,7 +3,7 @@ import { openSync, readSync } from 'node:fs'
 const text = Buffer.alloc(64)
 const file = process.platform === 'linux' ? open() : undefined
 
-/** Of the thread that opens it. Kernels without scheduler statistics have none. */
+/** The statistics file of the calling thread; absent in kernels without scheduler statistics. */
 function open(): number | undefined {
   try {
     return openSync('/proc/thread-self/schedstat', 'r')
@@ -13,8 +13,8 @@ function open(): number | undefined {
 }
 
 /**
- * CPU that this thread has taken so far, in milliseconds: the first number of `/proc/<pid>/task/<tid>/schedstat`, in
- * nanoseconds. Undefined where the system does not say. Costs about 3 µs.
+ * CPU time of this thread so far, in milliseconds: the first number, in nanoseconds, of
+ * `/proc/thread-self/schedstat`. Undefined where the system has no such file. Takes about 3 µs.
  */
 export function readThreadCpuMs(): number | undefined {
   if (file === undefined) return undefined

@@ -2,16 +2,16 @@ import { bytesToBigInt, equalBytes, type Hash32, toHash32, toMinimalBytes } from
 import { emptyCodeHash, emptyTrieRoot } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, rlpBytes } from '../primitives/rlp.js'
 
-/** An account as the state trie holds it (yellow paper 4.1). */
+/** An account of the state trie (yellow paper 4.1). */
 export interface Account {
   readonly nonce: bigint
-  /** Wei. */
+  /** In wei. */
   readonly balance: bigint
   readonly storageRoot: Hash32
   readonly codeHash: Hash32
 }
 
-/** What an address without an account counts as. */
+/** Used for an address without an account. */
 export const emptyAccount: Account = {
   nonce: 0n,
   balance: 0n,
@@ -19,12 +19,12 @@ export const emptyAccount: Account = {
   codeHash: emptyCodeHash,
 }
 
-/** Whether a message to the account runs anything; a delegation (EIP-7702) is code too. */
+/** Whether the account has code; a delegation (EIP-7702) is code too. */
 export function hasCode(account: Account | undefined): boolean {
   return account !== undefined && !equalBytes(account.codeHash, emptyCodeHash)
 }
 
-/** Reads an account's RLP. Throws RlpError or RangeError for anything else. */
+/** Decodes an account's RLP. Throws RlpError or RangeError where it is not one. */
 export function decodeAccount(rlp: Uint8Array): Account {
   const [nonce, balance, storageRoot, codeHash] = decodeRlpList(rlp)
   return {

@@ -1,11 +1,11 @@
 /**
- * From a key of a mapping as people write it to the bytes that are hashed. Owns the types that a key can have and
- * their padding: numbers, addresses and booleans on the left, `bytesN` on the right, `string` and `bytes` not at
- * all (Solidity, "Layout of State Variables in Storage").
+ * Encodes mapping keys, as people write them, to the bytes that are hashed. Owns the types of keys and their padding:
+ * numbers, addresses and booleans on the left, `bytesN` on the right, `string` and `bytes` not at all (Solidity,
+ * "Layout of State Variables in Storage").
  */
 import { concatBytes, digitsToBytes, padLeft, toMinimalBytes } from '../primitives/bytes.js'
 
-/** `word` is a key of unknown type: bytes that are padded on the left, as the specification has it. */
+/** `word` is a key of unknown type: bytes, padded on the left. */
 export type KeyType =
   | { readonly kind: 'word' }
   | { readonly kind: 'integer'; readonly isSigned: boolean; readonly bits: number }
@@ -15,12 +15,12 @@ export type KeyType =
   | { readonly kind: 'bytes' }
   | { readonly kind: 'string' }
 
-/** A key that does not fit its type; `message` says what would. */
+/** A key that does not fit its type; `message` says what is expected. */
 export class KeyError extends Error {
   override readonly name = 'KeyError'
 }
 
-/** For faults: what {@link parseKeyType} understands. */
+/** What {@link parseKeyType} accepts, for error messages. */
 export const keyTypesExpected =
   'uint8 to uint256, int8 to int256, address, bool, bytes1 to bytes32, bytes or string'
 
@@ -43,8 +43,8 @@ export function parseKeyType(name: string): KeyType | undefined {
 }
 
 /**
- * The bytes that stand for `value` in the hash. Numbers may be JSON numbers, hex quantities or decimal digits;
- * booleans `true`, `false` or these words; addresses and bytes are hex; a `string` is its text. Throws KeyError.
+ * The bytes of `value` for the hash. Numbers may be JSON numbers, hex quantities or decimal digits; booleans `true`,
+ * `false` or these words; addresses and bytes are hex; a `string` is its text. Throws KeyError.
  */
 export function encodeKey(type: KeyType, value: unknown): Uint8Array {
   switch (type.kind) {
@@ -68,7 +68,7 @@ export function encodeKey(type: KeyType, value: unknown): Uint8Array {
     }
     case 'string':
       if (typeof value !== 'string') throw new KeyError(`want a string, got ${shown(value)}`)
-      // Half a surrogate pair has no UTF-8, so there is no entry that it could mean.
+      // Half a surrogate pair has no UTF-8, so it cannot name an entry.
       if (/\p{Surrogate}/u.test(value)) throw new KeyError(`want whole characters, got ${shown(value)}`)
       return new TextEncoder().encode(value)
   }
@@ -97,13 +97,13 @@ function encodeInteger(type: KeyType & { kind: 'integer' }, value: unknown): Uin
     ? BigInt.asIntN(type.bits, integer) === integer
     : BigInt.asUintN(type.bits, integer) === integer
   if (!fits) throw new KeyError(`${shown(value)} does not fit into ${name}`)
-  // Negative numbers fill the whole word with their sign.
+  // Negative numbers are sign-extended to the whole word.
   return padLeft(toMinimalBytes(BigInt.asUintN(256, integer)), 32)
 }
 
 function toInteger(value: unknown): bigint | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : undefined
-  // No integer of 256 bits has more than 78 digits; longer ones would cost the square of their length.
+  // No integer of 256 bits has more than 78 digits; parsing a longer text takes the square of its length.
   if (typeof value !== 'string' || value.length > 80) return undefined
   if (/^(-?(0|[1-9][0-9]*)|0[xX][0-9a-fA-F]+)$/.test(value)) return BigInt(value)
   return undefined
@@ -127,7 +127,7 @@ function isPrefixed(value: unknown): value is string {
   return typeof value === 'string' && /^0[xX]/.test(value)
 }
 
-/** A value as a fault repeats it: enough to recognise it, with its beginning and its length. */
+/** A value for an error message: its beginning and its length. */
 function shown(value: unknown): string {
   if (typeof value !== 'string') return typeof value === 'object' ? kindOf(value) : String(value)
   return value.length > 70

@@ -1,7 +1,6 @@
 /**
- * Merkle proofs of an account and of its slots, rendered as `eth_getProof` answers them (EIP-1186). Owns the walk
- * down the tries and the text of the answer; nodes come from the caller, and nothing of them is decoded but the
- * way to the keys.
+ * Merkle proofs of an account and its slots as the JSON of `eth_getProof` (EIP-1186). Owns the walk down the tries
+ * and the text of the answer. Nodes come from the caller; only the path to the keys is decoded.
  */
 import { type Address, bytesToHex, bytesToQuantity, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { ascii, JsonBytes } from '../primitives/jsonBytes.js'
@@ -10,14 +9,14 @@ import { NotHeldError } from '../primitives/notHeld.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 import { MissingNodeError, type NodeReader } from './trie.js'
 
-/** A storage key to prove, and how its caller wrote it. */
+/** A storage key to prove. */
 export interface ProofKey {
   readonly slot: Hash32
-  /** Bytes that the caller wrote it with, which decides how the answer repeats it. */
+  /** Number of bytes with which the caller wrote it; decides its form in the answer. */
   readonly writtenBytes: number
 }
 
-/** What an `eth_getProof` job works on. */
+/** Arguments of {@link buildProofJson}. */
 export interface ProofRequest {
   readonly stateRoot: Hash32
   readonly address: Address
@@ -25,13 +24,13 @@ export interface ProofRequest {
 }
 
 /**
- * The JSON of a proof, as bytes of their own memory that the caller may transfer. Node lists run from the root to
- * the value, or to the node that shows its absence; nodes embedded in their parent are not listed, and a trie
- * without entries has none. An absent account has nonce 0, balance 0, the hash of no code and the empty trie's root.
+ * The JSON of a proof, as bytes in new memory that the caller may transfer. Node lists go from the root to the value,
+ * or to the node that proves its absence; nodes embedded in their parent are not listed, and the list of an empty
+ * trie is empty. An absent account has nonce 0, balance 0, the hash of no code and the empty trie's root.
  *
- * Costs one Keccak-256 and one walk per key, and one read per distinct node: of keys that share their first nodes,
- * as all keys of one account do, these are read and turned to hex once. Nodes in `upper`, which whoever builds many
- * proofs hands to each, are not even read: of 100,000 accounts, 132 µs a proof of three slots without, 97 µs with it.
+ * Takes one Keccak-256 and one walk per key, and one read per distinct node: nodes that several keys share are read
+ * and rendered once. Nodes in `upper`, which a caller may pass to many proofs, are not read again: with 100,000
+ * accounts a proof of three slots takes 132 µs without it and 97 µs with it.
  *
  * Throws NotHeldError where a node is not held.
  */
@@ -49,10 +48,10 @@ export function buildProofJson(
   }
 }
 
-/** The proof of an account and of some slots in a large state; longer ones find more memory as they grow. */
+/** Bytes reserved: enough for an account and some slots in a large state. The memory grows for longer proofs. */
 const proofBytesExpected = 32_768
 
-/** Proofs are built one at a time, each from its first byte to its copy. */
+/** Shared by all proofs, because each is built and copied without a pause. */
 const json = new JsonBytes(proofBytesExpected)
 
 function renderProof(
@@ -137,20 +136,20 @@ function readSlotValue(rlp: Uint8Array | undefined): string {
 const keyNibbles = 64
 
 /**
- * Levels of a trie whose nodes {@link UpperNodes} keeps. Up to there a large state has 4,369 nodes, of which
- * random accounts share each with others; all of them with their hex take 9 MB.
+ * Levels of a trie that {@link UpperNodes} keeps. In a large state they have 4,369 nodes, each on the path to many
+ * accounts; with their hex they take 9 MB.
  */
 const upperLevels = 4
 
 /**
- * The nodes near the root of the state that proofs were last built of, with their hex: what most proofs of one state
- * have in common. Of a state with another root nothing is taken from here, so nothing here can become wrong.
+ * The nodes near the root of the state of which proofs were last built, with their hex: most proofs of one state
+ * share them. They are used only for that state root, so they never become wrong.
  */
 export class UpperNodes {
   #rootHash: Uint8Array = emptyTrieRoot
   #root: ProofNode | undefined
 
-  /** The root node of the trie `hash`, read where it is not the one that is kept. */
+  /** The root node with this hash; read unless it is the one that is kept. */
   rootOf(hash: Uint8Array, read: (hash: Uint8Array) => ProofNode): ProofNode {
     if (this.#root !== undefined && equalBytes(this.#rootHash, hash)) return this.#root
     const root = withJson(read(hash))
@@ -169,21 +168,21 @@ function withJson(node: ProofNode): ProofNode {
 interface ProofNode {
   readonly rlp: Uint8Array
   readonly list: RlpSpan
-  /** By the offset in `rlp` at which their hash stands, so that nothing has to be keyed by hash. */
+  /** Keyed by the offset of the child's hash in `rlp`, which is cheaper than by the hash. */
   readonly below: Map<number, ProofNode>
-  /** Where the answer has it, once it does. */
+  /** Its offset in the answer, once written. */
   writtenAt: number | undefined
-  /** As the answer has it, for nodes that are kept from one proof to the next. */
+  /** Its JSON, for nodes that are kept from one proof to the next. */
   json: Uint8Array | undefined
 }
 
-/** Proofs of several keys of one trie. Throws {@link MissingNodeError} for a node that is not held. */
+/** Walks one trie for several keys. Throws {@link MissingNodeError} for a node that is not held. */
 export class TrieWalk {
   readonly #root: ProofNode | undefined
   readonly #readNode: NodeReader
   readonly #upper: UpperNodes | undefined
 
-  /** With `upper`, nodes near the root come from there and go there. */
+  /** With `upper`, nodes near the root are taken from it and kept in it. */
   constructor(root: Uint8Array, readNode: NodeReader, upper?: UpperNodes) {
     this.#readNode = readNode
     this.#upper = upper
@@ -191,7 +190,7 @@ export class TrieWalk {
     else this.#root = upper?.rootOf(root, (hash) => this.#read(hash)) ?? this.#read(root)
   }
 
-  /** Nodes on the way to `key` (32 bytes), and the value there, RLP-coded, a view of its node. */
+  /** Nodes on the path to `key` (32 bytes), and the RLP of the value there, a view of its node. */
   prove(key: Uint8Array): {
     readonly nodes: readonly ProofNode[]
     readonly value: Uint8Array | undefined
@@ -206,7 +205,7 @@ export class TrieWalk {
       const first = rlpSpanAt(rlp, list.payload, list.end)
       const second = rlpSpanAt(rlp, first.end, list.end)
       let child: RlpSpan
-      // Two items are a leaf or an extension, more a branch; the rest need not be looked at to know.
+      // A node of two items is a leaf or an extension, any other a branch.
       if (second.end === list.end) {
         const flags = (rlp[first.payload] as number) >> 4
         depth = followPath(rlp, first, key, depth)

@@ -1,7 +1,6 @@
 /**
- * Reading variables by name: from a path and a layout to slots, and from their words to a value (Solidity, "Layout
- * of State Variables in Storage"). Owns where things lie and how they are decoded; slots are read through the
- * caller.
+ * Reads variables by name: finds the slots of a path in a storage layout, and decodes their words (Solidity, "Layout
+ * of State Variables in Storage"). Owns positions and decoding; slots are read through the caller.
  */
 import {
   bytesToBigInt,
@@ -30,31 +29,34 @@ import {
 } from './storageLayout.js'
 import { brief, type KeyStep, type MemberStep, parseVariablePath, VariableError } from './variablePath.js'
 
-/** Reads a slot: its value without leading zeros, undefined for zero. */
+/** Reads a slot: its value without leading zeros; undefined for zero. */
 export type SlotReader = (slot: Hash32) => Uint8Array | undefined
 
 export interface VariableReading {
-  /** As Solidity writes it. */
+  /** The type's name in Solidity. */
   readonly type: string
-  /** Where the variable begins. */
+  /** Slot at which the variable begins. */
   readonly slot: Hash32
-  /** Bytes from the right end of that slot. */
+  /** Byte offset from the right end of that slot. */
   readonly offset: number
-  /** Every word that the value was decoded from, 32 bytes each, in the order they were read. */
+  /** Every word that the value was decoded from, 32 bytes each, in the order of reading. */
   readonly words: readonly { readonly slot: Hash32; readonly word: Uint8Array }[]
   /**
    * The decoded value as JSON. Integers and enums are decimal texts, because JSON numbers lose digits beyond 2^53;
    * booleans are booleans; addresses, contracts, `bytes` and `bytesN` are hex; structs are objects by member, arrays
-   * are lists. A mapping inside of them is null: nothing says which entries it has. A user-defined value type and a
-   * function are hex where the layout does not say what they are. In a string, bytes that are no UTF-8 become U+FFFD.
+   * are lists. A mapping inside them is null, because storage does not tell its keys. A user-defined value type or a
+   * function is hex where the layout does not say its type. In a string, bytes that are not UTF-8 become U+FFFD.
    */
   readonly valueJson: string
 }
 
-/** Words that one reading takes, as many as keys of one proof: 32 KB of content, or 1,024 items. */
+/** Most words of one reading, as many as the keys of one proof: 32 KB of content, or 1,024 items. */
 const wordsMax = 1_024
 
-/** Reads what `path` names. Throws VariableError for a path that leads nowhere, or to more than one call may read. */
+/**
+ * Reads the variable at `path`. Throws VariableError for a path that leads nowhere, or to more than {@link wordsMax}
+ * words.
+ */
 export function readVariable(layout: StorageLayout, path: string, readSlot: SlotReader): VariableReading {
   const location = locate(layout, path, new WordReader(readSlot))
   if (location.type.kind === 'mapping' && !location.isLength) {
@@ -78,14 +80,14 @@ interface StorageLocation {
   readonly type: LayoutType
   readonly slot: bigint
   readonly offset: number
-  /** For faults. */
+  /** For error messages. */
   readonly path: string
-  /** Its length is meant. */
+  /** Present where the path means the length of the variable. */
   readonly isLength?: true
 }
 
 class WordReader {
-  /** In the order of the first read. */
+  /** Slot → word, in the order of first reading. */
   readonly words = new Map<bigint, Uint8Array>()
   #left = wordsMax
 
@@ -99,7 +101,7 @@ class WordReader {
     return word
   }
 
-  /** Takes `count` words from what may be read, before they are read. */
+  /** Counts `count` words before they are read. Throws VariableError where that is too many. */
   reserve(count: bigint, { path, type }: StorageLocation): void {
     if (count > BigInt(this.#left)) {
       const hint = type.kind === 'array' ? `; name single items, as in ${brief(path)}[0]` : ''
@@ -120,14 +122,15 @@ function addSlots(slot: bigint, words: bigint): bigint {
   return BigInt.asUintN(256, slot + words)
 }
 
-/** Where the items of an array that grows, and long content, begin. */
+/** First slot of the items of a dynamic array, or of long content. */
 function contentSlot(slot: bigint): bigint {
   return bytesToBigInt(keccak256(slotBytes(slot)))
 }
 
 function locate(layout: StorageLayout, path: string, reader: WordReader): StorageLocation {
   const [first, ...steps] = parseVariablePath(path)
-  // Contracts may hide a private variable of a base contract by one of the same name; the last one is theirs.
+  // A contract may hide a private variable of a base contract by one of the same name; the last one is the contract's
+  // own.
   const variable = layout.variables.findLast(({ name }) => name === first.name)
   if (variable === undefined) {
     const hint = suggest(first.name, layout.variables, 'the variables are', 'the contract has none')
@@ -194,7 +197,7 @@ function locateEntry(
     )
   }
   try {
-    // Digits alone are a number, also where the layout does not say what kind of value the key is.
+    // Digits are a number, also where the layout does not say the type of the key.
     const isNumber = type.key.kind === 'word' && /^[0-9]+$/.test(key)
     const bytes = encodeKey(isNumber ? { kind: 'integer', isSigned: false, bits: 256 } : type.key, key)
     const slot = bytesToBigInt(mappingSlot(slotBytes(location.slot), [bytes]))
@@ -245,7 +248,7 @@ function itemAt(
   return { type: item, slot: addSlots(first, index / perWord), offset, path }
 }
 
-/** Most names that a fault lists. */
+/** Most names that an error message lists. */
 const namesMax = 20
 
 function suggest(name: string, members: readonly LayoutMember[], some: string, none: string): string {
@@ -297,8 +300,8 @@ function readLength({ slot, type, path }: StorageLocation, reader: WordReader): 
   const word = reader.read(slot)
   if (type.kind !== 'content') return bytesToBigInt(word)
   const last = word[31] as number
-  // Short content stands in the slot itself, with twice its length in the last byte; long content leaves twice its
-  // length plus one. Anything else was not written as this type.
+  // Short content is in the slot itself, with twice its length in the last byte; for long content the slot holds
+  // twice its length plus one. Anything else was not written as this type.
   const isShort = (last & 1) === 0
   const length = isShort ? BigInt(last >> 1) : bytesToBigInt(word) >> 1n
   if (isShort !== length < 32n) {

@@ -12,22 +12,22 @@ export interface StateBlock {
   readonly hash: Hash32
 }
 
-/** Single reads of state at a block, wherever it comes from. All throw NotHeldError for what is not held. */
+/** Single reads of the state after a block. All throw NotHeldError for data that is not held. */
 export interface StateReader {
-  /** An account after a block; undefined where there is none. */
+  /** An account; undefined where there is none. */
   readAccount(block: StateBlock, address: Address): Account | undefined
-  /** Code by its hash, other than that of none. */
+  /** Code by its hash, which must not be the hash of empty code. */
   readCode(codeHash: Hash32): Uint8Array
-  /** Value of a slot after a block, without leading zeros; undefined for zero and for an address without account. */
+  /** Value of a slot without leading zeros; undefined for zero and for an address without an account. */
   readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined
-  /** State root after a block, whether or not its nodes are held. Throws FaultError where the block is not known. */
+  /** The state root, even where its nodes are not held. Throws FaultError where the block is not known. */
   stateRootAfter(block: StateBlock): Hash32
 }
 
 /**
- * State in rows: at the head one read of the latest table, at other canonical blocks one bounded read of history; on
- * other branches a walk down the tries. All reads of one call see one snapshot of the rows, so a head that moves
- * meanwhile cannot mix two blocks.
+ * Reads state from a store's rows: at the head by one read of the latest table, at other canonical blocks by one
+ * range read of history, on other branches by a walk down the tries. All reads of one call see one snapshot, so a new
+ * head cannot mix two blocks.
  */
 export class RowStateReader implements StateReader {
   readonly #rows: ChainRows
@@ -70,7 +70,7 @@ export class RowStateReader implements StateReader {
   stateRootAfter({ hash }: StateBlock): Hash32 {
     const header = this.#rows.readHeader(hash)
     if (header === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
-    // The fourth field of every header (yellow paper 4.4).
+    // The state root is the fourth field of every header (yellow paper 4.4).
     return toHash32(rlpBytes(decodeRlpList(header)[3]))
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The state after one block, as execution sees it: of the head from the latest tables, of older canonical blocks from
- * history, and with bundles on top that no store has applied yet. `trieState.ts` has the blocks beside the chain.
+ * The state after one block, for execution: the head's from the latest tables, that of older canonical blocks from
+ * history, and either with bundles on top that no store has applied yet. `trieState.ts` does the same for blocks that
+ * are not canonical.
  */
 import { type Address, type Hash32, mapKey, mapKeyToBytes, toHash32 } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
@@ -10,7 +11,7 @@ import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
 import { type TrieChange, updateTrie } from './trie.js'
 
-/** Key → value after a block, empty where it ceased to exist. */
+/** Key → value after a block; empty where it was removed. */
 export type { Change } from '../store/bundle.js'
 
 export interface StateView {
@@ -36,7 +37,7 @@ export const emptyState: StateView = {
   node: () => undefined,
 }
 
-/** The state after the head of a store; valid until the head changes. */
+/** The state after the head of a store. Valid until the head changes. */
 export function headState(store: ChainRows, stateRoot: Hash32): StateView {
   return {
     ...contentOf(store),
@@ -49,7 +50,7 @@ export function headState(store: ChainRows, stateRoot: Hash32): StateView {
   }
 }
 
-/** The state after the canonical block `number`; valid until that block is unwound. */
+/** The state after the canonical block `number`. Valid until that block is unwound. */
 export function historicalState(store: ChainRows, number: number, stateRoot: Hash32): StateView {
   return {
     ...contentOf(store),
@@ -62,7 +63,7 @@ export function historicalState(store: ChainRows, number: number, stateRoot: Has
   }
 }
 
-/** A view with bundles on top of it that no store has applied yet: the state after the last of them. */
+/** A view with bundles on top that no store has applied yet: the state after the last of them. */
 export class BranchState implements StateView {
   readonly #accounts = new Map<string, Uint8Array>()
   readonly #slots = new Map<string, Uint8Array>()
@@ -113,7 +114,7 @@ export class BranchState implements StateView {
   }
 }
 
-/** New storage root of an account whose slots change as given (empty value: removed). */
+/** The storage root after `changes` of an account's slots (empty value: removed). */
 export function updateStorageRoot(
   storageRoot: Hash32,
   changes: Iterable<Change>,

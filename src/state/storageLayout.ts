@@ -1,28 +1,28 @@
 /**
- * Solidity storage layouts: reading the `storageLayout` that solc puts out (Solidity, "JSON Output" under "Layout of
- * State Variables in Storage"). Owns its shape and checks it whole, so that nobody who walks a layout meets a type
- * that is not there or that contains itself.
+ * Solidity storage layouts: parses the `storageLayout` output of solc (Solidity, "JSON Output" under "Layout of State
+ * Variables in Storage"). Owns its shape and checks all of it, so that a parsed layout has no missing type and no
+ * type that contains itself.
  */
 import { type KeyType, parseKeyType } from './mappingKeys.js'
 
 /** A variable of a contract or a member of a struct. */
 export interface LayoutMember {
   readonly name: string
-  /** From the contract's first slot, or from the struct's. */
+  /** Slot, counted from the first slot of the contract or struct. */
   readonly slot: bigint
-  /** Bytes from the right end of the slot. */
+  /** Byte offset from the right end of the slot. */
   readonly offset: number
   readonly type: LayoutType
 }
 
 interface TypeBase {
-  /** As Solidity writes it. */
+  /** The type's name in Solidity. */
   readonly label: string
-  /** In storage: at most 32 for what shares a slot, otherwise a multiple of 32. */
+  /** Bytes in storage: at most 32 for a type that shares slots, otherwise a multiple of 32. */
   readonly bytes: bigint
 }
 
-/** A value within one slot. `type` says how its bytes are read; `word` where the layout does not say. */
+/** A value within one slot. `type` says how its bytes are decoded; `word` where the layout does not say. */
 export interface ValueType extends TypeBase {
   readonly kind: 'value'
   readonly type: KeyType
@@ -41,7 +41,7 @@ export interface MappingType extends TypeBase {
 export interface ArrayType extends TypeBase {
   readonly kind: 'array'
   readonly item: LayoutType
-  /** Undefined for an array that grows. */
+  /** Undefined for a dynamic array. */
   readonly length: bigint | undefined
 }
 export interface StructType extends TypeBase {
@@ -51,19 +51,19 @@ export interface StructType extends TypeBase {
 export type LayoutType = ValueType | ContentType | MappingType | ArrayType | StructType
 
 export interface StorageLayout {
-  /** In the order of declaration, those of base contracts first. */
+  /** In order of declaration, those of base contracts first. */
   readonly variables: readonly LayoutMember[]
 }
 
-/** What is wrong with a layout, and where in its JSON. */
+/** A fault of a layout, with its place in the JSON. */
 export class LayoutError extends Error {
   override readonly name = 'LayoutError'
 }
 
 /**
- * Reads solc's `storageLayout` object, or an object that has one as a member of that name, as compilers' artifacts
- * do. A user-defined value type may carry a member `underlying` with the name of its type (`"int128"`), which solc
- * leaves out; without it such values are not decoded. Throws LayoutError.
+ * Parses solc's `storageLayout` object, or an object with a member of that name, such as a compiler's artifact. A
+ * user-defined value type may have a member `underlying` with the name of its type (`"int128"`), which solc leaves
+ * out; without it such values are not decoded. Throws LayoutError.
  */
 export function parseStorageLayout(json: unknown): StorageLayout {
   const outer = asObject(json, 'the layout')
@@ -76,7 +76,7 @@ export function parseStorageLayout(json: unknown): StorageLayout {
   return { variables }
 }
 
-/** Bytes of the largest layout: all of storage. */
+/** Bytes of the largest type: all of storage. */
 const bytesMax = 2n ** 261n
 
 class LayoutParser {
@@ -111,7 +111,7 @@ class LayoutParser {
     })
   }
 
-  /** A type that may stand in a slot, whose own types are known by the time anyone uses it. */
+  /** The type with this id. Its parts may be filled in later, before the layout is returned. */
   #type(id: unknown, where: string): LayoutType {
     const name = asText(id, where)
     const done = this.#done.get(name)
@@ -122,7 +122,7 @@ class LayoutParser {
     const label = asText(raw.label, `${at}.label`)
     const bytes = asInteger(raw.numberOfBytes, `${at}.numberOfBytes`)
     if (bytes === 0n || bytes > bytesMax) throw new LayoutError(`${at}.numberOfBytes: out of range`)
-    // A struct may hold itself by way of an array or a mapping, so the type stands before its parts are read.
+    // A struct may contain itself through an array or a mapping, so the type is stored before its parts are parsed.
     const type = { label, bytes } as { -readonly [K in keyof TypeBase]: TypeBase[K] }
     this.#done.set(name, type as LayoutType)
     Object.assign(type, this.#parts(raw, label, bytes, at))
@@ -173,7 +173,7 @@ class LayoutParser {
     }
   }
 
-  /** A struct or a fixed array that stood in itself would never end. Throws LayoutError. */
+  /** Throws LayoutError where a struct or fixed array contains itself directly, which would be infinite. */
   checkFinite(): void {
     const finite = new Set<LayoutType>()
     const open = new Set<LayoutType>()
@@ -190,17 +190,17 @@ class LayoutParser {
   }
 }
 
-/** Items that share one slot. */
+/** Number of array items in one slot; 1 for items larger than a slot. */
 export function itemsPerWord(item: LayoutType): bigint {
   return item.bytes > 32n ? 1n : 32n / item.bytes
 }
 
-/** Slots that one item of more than a slot takes, 1 for smaller ones. */
+/** Number of slots of one array item; 1 for items that share a slot. */
 export function wordsPerItem(item: LayoutType): bigint {
   return (item.bytes + 31n) / 32n
 }
 
-/** Slots that `length` items take. */
+/** Number of slots of `length` array items. */
 export function arrayWords(item: LayoutType, length: bigint): bigint {
   const perWord = itemsPerWord(item)
   return perWord > 1n ? (length + perWord - 1n) / perWord : length * wordsPerItem(item)
@@ -220,7 +220,7 @@ function valueTypeOf(label: string, bytes: bigint, at: string): KeyType {
   if (label.startsWith('contract ')) return { kind: 'address' }
   if (label.startsWith('enum ')) return { kind: 'integer', isSigned: false, bits: Number(bytes) * 8 }
   const type = parseKeyType(label)
-  // A user-defined value type, whose label is its own name, or a function: only its bytes are known.
+  // A user-defined value type or a function: the label does not tell its type, so only its bytes are known.
   if (type === undefined) return opaque
   if (type.kind === 'string' || type.kind === 'bytes' || widthOf(type) !== Number(bytes)) {
     throw new LayoutError(`${at}.numberOfBytes: ${label} does not have ${bytes} bytes`)
@@ -260,7 +260,7 @@ function asText(json: unknown, where: string): string {
   throw new LayoutError(`${where}: expected a text`)
 }
 
-/** solc writes integers that may be large as decimal texts. */
+/** solc writes integers that may be large as decimal strings. */
 function asInteger(json: unknown, where: string): bigint {
   if (typeof json === 'string' && /^[0-9]{1,79}$/.test(json)) return BigInt(json)
   throw new LayoutError(`${where}: expected decimal digits in a text`)

@@ -1,10 +1,10 @@
 /**
- * Merkle Patricia tries (yellow paper, appendix D): reading a key, applying many changes at once, and the root of
- * a fresh trie. Owns node structure and hashing; where nodes are kept is the caller's business.
+ * Merkle Patricia tries (yellow paper, appendix D): reading a key, applying many changes at once, and the root of a
+ * new trie. Owns node structure and hashing; the caller stores nodes.
  *
- * An update visits each node on the way to a change once, whatever the number of changes below it, and hashes
- * each new node once. Keys of one trie must not be prefixes of each other, which holds for hashed keys and for
- * the RLP-coded indexes of transaction and receipt tries; branches therefore never carry a value.
+ * An update visits each node on the path to a change once, for all changes below it, and hashes each new node once.
+ * No key of a trie may be a prefix of another. That holds for hashed keys and for the RLP-encoded indexes of
+ * transaction and receipt tries, so branches never have a value.
  */
 import { equalBytes, type Hash32, toMinimalBytes } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
@@ -12,12 +12,12 @@ import { decodeRlp, encodeRlp, type RlpItem, rlpBytes } from '../primitives/rlp.
 
 /** Reads a node's RLP by its hash; undefined where it is not held. */
 export type NodeReader = (hash: Uint8Array) => Uint8Array | undefined
-/** Takes each new node that is referred to by hash. */
+/** Called with each new node that is referred to by hash. */
 export type NodeSink = (hash: Hash32, rlp: Uint8Array) => void
-/** Key → RLP-coded value, or undefined to remove the key. */
+/** A key with its RLP-encoded value, or undefined to remove the key. */
 export type TrieChange = readonly [key: Uint8Array, value: Uint8Array | undefined]
 
-/** A node that a trie refers to is not held: damaged store, or a state that is not kept. */
+/** A node of a trie is not held: the store is damaged, or the state is not kept. */
 export class MissingNodeError extends Error {
   override readonly name = 'MissingNodeError'
   constructor(readonly hash: Uint8Array) {
@@ -25,17 +25,17 @@ export class MissingNodeError extends Error {
   }
 }
 
-/** A child as its parent holds it: a 32-byte hash, or the node itself where its RLP is shorter. Empty for none. */
+/** A child within its parent: a 32-byte hash, or the node itself where its RLP is shorter. Empty for none. */
 type Reference = RlpItem
 
 type Node =
   | { readonly kind: 'leaf'; readonly path: Uint8Array; readonly value: Uint8Array }
   | { readonly kind: 'extension'; readonly path: Uint8Array; readonly child: Child }
   | { readonly kind: 'branch'; readonly children: readonly Child[] }
-/** Either an untouched reference or a node made by this update. */
+/** A reference that did not change, or a node that this update made. */
 type Child = { readonly reference: Reference } | { readonly node: Node } | undefined
 
-/** A change with its key as nibbles. */
+/** A change, its key as nibbles. */
 interface Entry {
   readonly path: Uint8Array
   readonly value: Uint8Array | undefined
@@ -44,8 +44,8 @@ interface Entry {
 const noBytes = new Uint8Array(0)
 
 /**
- * Applies `changes` (any order, each key once) to the trie with `root` and returns the new root. Nodes that the
- * old trie lacks go to `emit`. Throws {@link MissingNodeError}.
+ * Applies `changes` (any order, each key once) to the trie with `root` and returns the new root. Passes new nodes to
+ * `emit`. Throws {@link MissingNodeError}.
  */
 export function updateTrie(
   root: Hash32,
@@ -65,7 +65,7 @@ export function updateTrie(
   return hash
 }
 
-/** Root of the trie that holds `values` under the RLP of their indexes, as in transaction and receipt roots. */
+/** Root of the trie of `values` under the RLP of their indexes, as in transaction and receipt roots. */
 export function indexedRoot(values: readonly Uint8Array[]): Hash32 {
   const changes = values.map((value, index) => [encodeRlp(toMinimalBytes(index)), value] as const)
   return updateTrie(emptyTrieRoot, changes, () => undefined, ignoreNode)
@@ -73,7 +73,7 @@ export function indexedRoot(values: readonly Uint8Array[]): Hash32 {
 
 const ignoreNode: NodeSink = () => undefined
 
-/** The value under `key`, RLP-coded as stored, or undefined. Throws {@link MissingNodeError}. */
+/** The RLP-encoded value under `key`; undefined where there is none. Throws {@link MissingNodeError}. */
 export function readTrie(root: Hash32, key: Uint8Array, readNode: NodeReader): Uint8Array | undefined {
   if (equalBytes(root, emptyTrieRoot)) return undefined
   const path = toNibbles(key)
@@ -97,8 +97,8 @@ export function readTrie(root: Hash32, key: Uint8Array, readNode: NodeReader): U
 }
 
 /**
- * Every leaf below `root`, in key order, each node's hash checked on the way. Throws {@link MissingNodeError},
- * and RangeError where a node's content does not have the hash it is kept under.
+ * Every leaf below `root`, in key order; checks each node's hash. Throws {@link MissingNodeError}, and RangeError
+ * where a node does not have the hash under which it is stored.
  */
 export function* trieLeaves(
   root: Hash32,
@@ -138,7 +138,7 @@ function* leavesBelow(
   }
 }
 
-/** The node that stands in place of `child` once the sorted `entries` are applied; undefined for none. */
+/** The node that replaces `child` after the sorted `entries` are applied; undefined for none. */
 function applyChanges(
   child: Child,
   entries: readonly Entry[],
@@ -179,7 +179,7 @@ function applyToExtension(
   readNode: NodeReader,
 ): Node | undefined {
   const { path } = extension
-  // Removing a key that leaves the extension's path removes nothing.
+  // Removing a key that is not below this extension changes nothing.
   const relevant = entries.filter(
     (entry) => isInsert(entry) || commonLength(entry.path, depth, path) === path.length,
   )
@@ -218,12 +218,12 @@ function applyToBranch(
   if (children.findIndex((child, nibble) => nibble > first && child !== undefined) !== -1) {
     return { kind: 'branch', children }
   }
-  // A branch with one child left gives way to a longer path.
+  // A branch with one child left is replaced by a longer path.
   const only = children[first] as Exclude<Child, undefined>
   return joinNode(Uint8Array.of(first), 'node' in only ? only.node : loadNode(only.reference, readNode))
 }
 
-/** A fresh subtrie of sorted entries that all insert. */
+/** A new subtrie of sorted entries, all of them insertions. */
 function buildNode(entries: readonly Entry[], depth: number): Node | undefined {
   const first = entries[0]
   if (first === undefined) return undefined
@@ -259,7 +259,7 @@ function loadNode(reference: Reference, readNode: NodeReader): Node {
   return parseNode(item)
 }
 
-/** Reads a decoded node. Throws RangeError for what is none. */
+/** Converts a decoded item to a node. Throws RangeError where it is none. */
 function parseNode(item: RlpItem): Node {
   if (!(item instanceof Uint8Array) && item.length === 17) {
     const children: Child[] = []
@@ -350,7 +350,7 @@ function nibbleAt(entry: Entry, depth: number): number {
   return entry.path[depth] as number
 }
 
-/** How many nibbles of `key`, from `depth` on, agree with `path`. */
+/** Number of nibbles of `key` from `depth` on that agree with `path`. */
 function commonLength(key: Uint8Array, depth: number, path: Uint8Array): number {
   let length = 0
   while (length < path.length && key[depth + length] === path[length]) length++

@@ -8,13 +8,13 @@ import type { StateView } from './stateView.js'
 import { MissingNodeError, readTrie } from './trie.js'
 
 /**
- * A state read from the tries alone, for blocks that are not canonical (any more). Several nodes a read, where the
- * flat tables take one row; valid for good. Reads throw NotHeldError where a node is not held. Keys of a trie are
- * hashes, so `slotsOf` cannot say which slots there are and throws.
+ * A state read only from the tries, for blocks that are not canonical. Each read takes several nodes, where the flat
+ * tables need one row. Never becomes invalid. Reads throw NotHeldError where a node is not held. `slotsOf` throws,
+ * because keys of a trie are hashes.
  */
 export function trieState(store: Pick<ChainRows, 'readNode' | 'readCode'>, stateRoot: Hash32): StateView {
   const readNode = (hash: Uint8Array) => store.readNode(hash)
-  /** `slots` are what the caller is after. */
+  /** `slots` are named in the error where a node is not held. */
   const read = (root: Hash32, key: Uint8Array, address: Address, slots: readonly Hash32[]) => {
     try {
       return readTrie(root, keccak256(key), readNode)

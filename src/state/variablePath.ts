@@ -1,9 +1,9 @@
 /**
  * Paths to variables, such as `books[42].title` or `allowance[0x…][0x…]`: a name, then members and keys. Owns the
- * notation; what the names and keys mean is decided by a layout.
+ * notation; readVariable.ts finds names and keys in a layout.
  */
 
-/** What is wrong with a path or with what it leads to: one sentence that says what would fit. */
+/** A path is invalid or leads nowhere. `message` is one sentence that says what is expected. */
 export class VariableError extends Error {
   override readonly name = 'VariableError'
 }
@@ -11,7 +11,7 @@ export class VariableError extends Error {
 export interface MemberStep {
   readonly kind: 'member'
   readonly name: string
-  /** The path up to the end of this step, for faults. */
+  /** The path up to the end of this step, for error messages. */
   readonly path: string
 }
 
@@ -29,8 +29,8 @@ export type PathStep = MemberStep | KeyStep
 const pathLengthMax = 10_000
 
 /**
- * Takes a path apart. The first step is the variable's name. A key stands in brackets: a number, decimal or hex, an
- * address or bytes in hex, `true` or `false`, or text in double quotes with JSON's escapes. Throws VariableError.
+ * Parses a path. The first step is the variable's name. Keys are in brackets: a decimal or hex number, an address or
+ * bytes in hex, `true` or `false`, or text in double quotes with JSON's escapes. Throws VariableError.
  */
 export function parseVariablePath(text: string): readonly [MemberStep, ...PathStep[]] {
   if (text.length > pathLengthMax) {
@@ -65,7 +65,7 @@ function memberStep(text: string, at: number): [MemberStep, number] {
   return [{ kind: 'member', name, path: text.slice(0, end) }, end]
 }
 
-/** A key up to its closing bracket, in quotes or not. */
+/** A key with its brackets, quoted or not. */
 const keyPattern = /\[[ \t]*(?:("(?:[^"\\]|\\.)*")|([^\]"[]*?))[ \t]*\]/y
 
 function keyStep(text: string, at: number): [KeyStep, number] {
@@ -95,7 +95,7 @@ function unquote(quoted: string, where: string): string {
   }
 }
 
-/** A part of a path as a fault repeats it. */
+/** An excerpt of a path for error messages. */
 export function brief(text: string): string {
   return text.length > 120 ? `${text.slice(0, 60)}…${text.slice(-59)}` : text
 }

@@ -1,37 +1,37 @@
 /**
- * Keys of mappings as callers write them, and the slots of the entries that they lead to. Owns the shape of a list of
- * keys and what is said of one that does not fit; what a single value may look like is the business of mappingKeys.ts.
+ * Lists of mapping keys as callers write them, and the slots of their entries. Owns the shape of a list and the
+ * faults about it; mappingKeys.ts owns the form of a single value.
  */
 import { FaultError } from '../primitives/faults.js'
 import { encodeKey, KeyError, type KeyType } from './mappingKeys.js'
 import { computeMappingSlots, type MappingPath } from './mappingSlots.js'
 
-/** Each key is a value, or a list of values for mappings in mappings, outermost first. */
+/** Each key is a value, or a list of values for nested mappings, outermost first. */
 export type WrittenKeys = readonly unknown[]
 
-/** Mappings in mappings; nobody nests deeper, and a call's work stays in proportion to its keys. */
+/** Deepest nesting of mappings: more than contracts use, and it bounds the work per key. */
 export const levelsMax = 16
 
-/** Keys of a call, or some of them that follow each other. */
+/** All keys of a call, or a consecutive part of them. */
 export interface WrittenSlotsRequest {
-  /** The slot at which the outermost mapping stands, 32 bytes. */
+  /** Slot of the outermost mapping, 32 bytes. */
   readonly slot: Uint8Array
-  /** {@link WrittenKeys} as JSON in UTF-8, which keeps what other encodings change: half a surrogate pair. */
+  /** {@link WrittenKeys} as JSON in UTF-8, which, unlike msgpack, preserves half a surrogate pair. */
   readonly keysJson: Uint8Array
-  /** One for each level; undefined for values that are padded on the left. */
+  /** One type per level; undefined: values are padded on the left. */
   readonly types: readonly KeyType[] | undefined
-  /** For faults: which argument of the call the keys are, and how many of them come before these. */
+  /** For faults: index of the argument with the keys, and number of its keys before these. */
   readonly argument: number
   readonly before: number
 }
 
-/** As {@link computeMappingSlots}. Throws FaultError that names the key which does not fit. */
+/** As {@link computeMappingSlots}, for written keys. Throws FaultError that names the invalid key. */
 export function computeWrittenSlots(request: WrittenSlotsRequest): Uint8Array<ArrayBuffer> {
   const keys: WrittenKeys = JSON.parse(Buffer.from(request.keysJson).toString())
   return computeMappingSlots({ slot: request.slot, keys: encodeMappingKeys(keys, request) })
 }
 
-/** Keys as bytes to be hashed. Throws FaultError that names the key which does not fit. */
+/** Encodes keys to the bytes that are hashed. Throws FaultError that names the invalid key. */
 export function encodeMappingKeys(
   keys: WrittenKeys,
   { types, argument, before }: Pick<WrittenSlotsRequest, 'types' | 'argument' | 'before'>,
