@@ -94,8 +94,8 @@ t.test('each rule catches a file that breaks it', async (t) => {
     ['src/pool/a.ts', "new URL('../../workers/prove.js', import.meta.url)", undefined],
     [
       'workers/a.ts',
-      "import x from '../src/rpc/a.js'",
-      'workers/a.ts: workers imports rpc, allowed: primitives, pool, state, evm, ingest, store, chain, rollup, edge',
+      "import x from '../src/access/a.js'",
+      'workers/a.ts: workers imports access, allowed: primitives, pool, state, evm, ingest, store, chain, rollup, rpc, edge',
     ],
     [
       'src/rpc/a.ts',

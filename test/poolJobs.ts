@@ -32,6 +32,12 @@ export interface TestJobs {
     readonly args: { readonly ms: number }
     readonly result: null
   }
+  /** As `execute`, and gives its body back. */
+  readonly executeBody: {
+    readonly class: 'turns'
+    readonly args: { readonly ms: number }
+    readonly result: Uint8Array
+  }
   /** Computes for `ms` and never asks whether to stop. */
   readonly stubborn: {
     readonly class: 'execute'
@@ -92,6 +98,7 @@ export function openTestPool(
       whoAmI: job('proof', 'whoAmI'),
       spin: job('execute', 'spin'),
       execute: job('turns', 'execute'),
+      executeBody: job('turns', 'executeBody'),
       stubborn: job('execute', 'stubborn'),
       linger: { ...job('proof', 'stubborn'), isShort: () => true },
       readHead: job('proof', 'readHead'),

@@ -42,12 +42,21 @@ export const spin = handle<'spin'>(({ ms }, { shouldStop }) => {
   return true
 })
 
-export const execute = handle<'execute'>(({ ms }, { shouldStop }) => {
+function executeFor(ms: number, { shouldStop }: JobContext): void {
   const endsAtMs = performance.now() + ms
   while (performance.now() < endsAtMs) {
     if (shouldStop()) throw new FaultError({ kind: 'ExecutionTimedOut', limitSeconds: 30 })
   }
+}
+
+export const execute = handle<'execute'>(({ ms }, context) => {
+  executeFor(ms, context)
   return null
+})
+
+export const executeBody = handle<'executeBody'>(({ ms }, context) => {
+  executeFor(ms, context)
+  return context.body
 })
 
 export const stubborn = handle<'stubborn'>(({ ms }) => compute(ms))

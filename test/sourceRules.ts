@@ -38,7 +38,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'store',
     'types:config',
   ],
-  workers: ['pool', 'state', 'evm', 'ingest', 'store', 'chain', 'rollup', 'edge'],
+  workers: ['pool', 'state', 'evm', 'ingest', 'store', 'chain', 'rollup', 'rpc', 'edge'],
 }
 const buildsAll: ReadonlySet<string> = new Set(['main', 'commands'])
 

@@ -5,24 +5,26 @@ import type { JobSettings } from '../src/pool/jobPool.js'
 import type { ChainReader } from '../src/store/chainReader.js'
 import { type JobContext, jobHandler } from './jobThread.js'
 
-const executions = new WeakMap<ChainReader, Execution>()
+const engines = new WeakMap<ChainReader, Execution>()
 
 /** One per store, because it keeps kernels and recently read state between jobs. */
 function executionOn({ store, settings }: JobContext): Execution {
-  let execution = executions.get(store)
+  let execution = engines.get(store)
   if (execution === undefined) {
     execution = new Execution(store, (settings as JobSettings).execution)
-    executions.set(store, execution)
+    engines.set(store, execution)
   }
   return execution
 }
 
-export const call = jobHandler((request: ExecutionRequest, context) =>
-  executionOn(context).call(request, context.shouldStop),
-)
-export const estimate = jobHandler((request: ExecutionRequest, context) =>
-  executionOn(context).estimate(request, context.shouldStop),
-)
-export const accessList = jobHandler((request: ExecutionRequest, context) =>
-  executionOn(context).accessList(request, context.shouldStop),
-)
+export const executions = {
+  call: (request: ExecutionRequest, context: JobContext) =>
+    executionOn(context).call(request, context.shouldStop),
+  estimate: (request: ExecutionRequest, context: JobContext) =>
+    executionOn(context).estimate(request, context.shouldStop),
+  accessList: (request: ExecutionRequest, context: JobContext) =>
+    executionOn(context).accessList(request, context.shouldStop),
+}
+export const call = jobHandler(executions.call)
+export const estimate = jobHandler(executions.estimate)
+export const accessList = jobHandler(executions.accessList)

@@ -26,6 +26,8 @@ export interface JobContext {
   readonly store: ChainReader
   /** The settings that the pool was opened with. */
   readonly settings: unknown
+  /** What was handed over with the arguments; empty where nothing was. */
+  readonly body: Uint8Array
   /**
    * Whether to stop: nobody waits for the result, or the time is over. Takes 50 ns; call it every few thousand steps.
    */
@@ -46,6 +48,8 @@ if (process.platform === 'linux' && niceness !== 0) setPriority(niceness)
 /** Does a job and resolves to its reply as msgpack, in memory that may be transferred. Never rejects. */
 export type JobHandler = (message: JobMessage) => Promise<Uint8Array<ArrayBuffer>>
 
+const nothing = new Uint8Array(0)
+
 /** Wraps a job's work as the handler that `session.ts` calls. */
 export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Promise<R>): JobHandler {
   return async (message) => {
@@ -56,6 +60,7 @@ export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Pro
         return openStore(network)
       },
       settings,
+      body: message.body ?? nothing,
       shouldStop: () => jobCell.isStopped || performance.now() >= endsAtMs,
     }
     jobCell.begin(cell, serial)

@@ -1,7 +1,7 @@
 /** Entry of pool threads for proofs. */
 import { buildProofJson, type ProofRequest, UpperNodes } from '../src/state/proof.js'
 import type { ChainReader } from '../src/store/chainReader.js'
-import { jobHandler } from './jobThread.js'
+import { type JobContext, jobHandler } from './jobThread.js'
 
 const upperNodes = new WeakMap<ChainReader, UpperNodes>()
 
@@ -15,6 +15,7 @@ function upperNodesOf(store: ChainReader): UpperNodes {
   return upper
 }
 
-export const prove = jobHandler((request: ProofRequest, { store }) =>
-  buildProofJson((hash) => store.readNode(hash), request, upperNodesOf(store)),
-)
+export function proofJson(request: ProofRequest, { store }: JobContext): Uint8Array {
+  return buildProofJson((hash) => store.readNode(hash), request, upperNodesOf(store))
+}
+export const prove = jobHandler(proofJson)

@@ -5,6 +5,7 @@
 import { performance } from 'node:perf_hooks'
 import { receiveMessageOnPort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
+import { JobCell } from '../src/pool/jobCells.js'
 import {
   encodeThrown,
   type JobMessage,
@@ -25,7 +26,8 @@ const jobsPerTurn = 64
 /** Below this the elapsed time of a job counts as its CPU time, because reading that takes 3 µs and lags behind. */
 const exactMsMin = 2
 
-const { works, preload } = Piscina.workerData as ThreadData
+const { works, preload, cells } = Piscina.workerData as ThreadData
+const jobCell = new JobCell(cells)
 const handlers = new Map<string, JobHandler>()
 
 /** Does jobs as long as the thread lives. Between jobs the thread sleeps in `Atomics.wait`, without an event loop. */
@@ -51,6 +53,7 @@ export async function runSession({ port, posted }: SessionTask): Promise<never> 
 
 /** Does jobs; resolves to their replies and the buffers to transfer with them. */
 async function doJobs(jobs: readonly JobMessage[]): Promise<[JobReplies, ArrayBuffer[]]> {
+  const bodies: (Uint8Array<ArrayBuffer> | undefined)[] = []
   const replies: Uint8Array<ArrayBuffer>[] = []
   const ranMs: number[] = []
   const cpuMs: number[] = []
@@ -59,6 +62,9 @@ async function doJobs(jobs: readonly JobMessage[]): Promise<[JobReplies, ArrayBu
     const handler = handlers.get(message.name) ?? (await loadHandler(message.name))
     const startedAtMs = performance.now()
     replies.push(await handler(message).catch(encodeThrown))
+    bodies.push(
+      jobCell.isStoppedFor(message) ? (message.body as Uint8Array<ArrayBuffer> | undefined) : undefined,
+    )
     const took = performance.now() - startedAtMs
     ranMs.push(took)
     if (took < exactMsMin || cpuBeforeMs === undefined) {
@@ -70,7 +76,8 @@ async function doJobs(jobs: readonly JobMessage[]): Promise<[JobReplies, ArrayBu
       cpuBeforeMs = cpuAfterMs
     }
   }
-  return [{ replies, ranMs, cpuMs }, replies.map(({ buffer }) => buffer)]
+  const moved = [...replies, ...bodies].flatMap((bytes) => bytes?.buffer ?? [])
+  return [{ replies, ranMs, cpuMs, bodies }, moved]
 }
 
 /** The handler of a job, or one that replies with the reason why there is none. */

@@ -67,8 +67,12 @@ export function startOtherEdges(
     config.edges - 1,
     { config, clientVersion, ...shared },
     {
-      job: ([name, network, args]: [JobName, string, JobInput<never>['args']], owner: JobOwner) =>
-        pool.run(name, { network, args }, owner),
+      job: (
+        [name, network, args, body]: [JobName, string, JobInput<never>['args'], Uint8Array | undefined],
+        owner: JobOwner,
+      ) =>
+        // A body is given away with all of its memory, and this one lies beside the arguments.
+        pool.run(name, { network, args }, owner, body && new Uint8Array(body)),
       submit: ([name, transaction]: [string, InvokeTransaction], owner: JobOwner) =>
         rollupOf(name).queue.submit(transaction, owner),
       filter: ([name, ...call]: [string, keyof FilterService, unknown], caller: Caller) =>

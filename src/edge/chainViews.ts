@@ -3,7 +3,7 @@
  * rows come from, and when a new head is looked for, is decided by the caller.
  */
 import { AnswerCache } from '../chain/answerCache.js'
-import { Chain, type ChainOptions } from '../chain/chain.js'
+import { Chain, type ChainOptions, type Head } from '../chain/chain.js'
 import { ChainView } from '../chain/chainView.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
 import { PlainTransfers } from '../evm/plainTransfers.js'
@@ -42,7 +42,8 @@ export class ChainViews implements NetworkViews<Network> {
   readonly chain: Chain
   readonly streams: NetworkStreams
   readonly supply: NetworkViews<Network>['supply']
-  readonly #shared: Omit<Network, 'chain' | 'head' | 'syncing'>
+  readonly #shared: Omit<Network, 'chain' | 'head' | 'syncing' | 'answerWhole'>
+  readonly #chainOptions: ChainOptions
   readonly #syncing: () => SyncProgress | undefined
   #current: Network
 
@@ -51,6 +52,7 @@ export class ChainViews implements NetworkViews<Network> {
     const { name, jobs, execution, logBounds, proofKeysMax, layouts, clientVersion, openRpc, networkId } =
       options
     this.chain = new Chain(rows, options.chain)
+    this.#chainOptions = { ...options.chain, answerCacheBytes: 0 }
     const { replayBlocksMax } = options
     this.streams = new NetworkStreams(this.chain, { replayBlocksMax }, options.reportDefect)
     this.supply = options.supply
@@ -81,22 +83,33 @@ export class ChainViews implements NetworkViews<Network> {
 
   pinned(hash: Hash32): Network | undefined {
     const head = this.chain.readHeadAt(hash)
-    return head && this.#viewOf(new ChainView(this.chain, head, true))
+    return head && this.#viewOf(head, true)
   }
 
   #headView(): Network {
-    return this.#viewOf(new ChainView(this.chain, this.chain.head, false))
+    return this.#viewOf(this.chain.head, false)
   }
 
-  #viewOf(chain: ChainView): Network {
+  /** See {@link ChainView}. */
+  #viewOf(head: Head, isPinned: boolean): Network {
     const syncing = this.#syncing
     return {
       ...this.#shared,
-      chain,
-      head: chain.head,
+      chain: new ChainView(this.chain, head, isPinned),
+      head,
+      answerWhole: this.supply === undefined ? this.#answerWhole(head, isPinned) : undefined,
       get syncing() {
         return syncing()
       },
+    }
+  }
+
+  /** The whole calls of a view. Threads read the same rows, as of the same block. */
+  #answerWhole({ hash }: Head, isPinned: boolean): Network['answerWhole'] {
+    const { jobs, execution, proofKeysMax } = this.#shared
+    return ({ method, jobClass, text }, caller) => {
+      const args = { method, head: hash, isPinned, chain: this.#chainOptions, execution, proofKeysMax }
+      return jobs.run(`${jobClass}Call`, args, caller, text)
     }
   }
 }

@@ -46,7 +46,9 @@ export class MainLink {
 
   /** The jobs of one network, run by the pool of the process. */
   jobsOf(network: string): NetworkJobs {
-    return { run: (name, args, owner) => this.call('job', [name, network, args], owner) as never }
+    return {
+      run: (name, args, owner, body) => this.call('job', [name, network, args, body], owner) as never,
+    }
   }
 
   /**

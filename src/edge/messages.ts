@@ -24,7 +24,7 @@ export interface EdgeData {
 /**
  * Calls to what exists once per process.
  *
- *   job     [job, network, its arguments] → its result
+ *   job     [job, network, its arguments, its body] → its result
  *   submit  [rollup, transaction] → its hash, once it is on disk
  *   filter  [network, name of the call, its argument] → its result; see RemoteFilters
  *   health  [rollup] → as `/health` shows it

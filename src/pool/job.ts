@@ -11,6 +11,7 @@ interface JobStart<C extends string> {
   readonly class: C
   readonly network: string | undefined
   readonly args: Uint8Array<ArrayBuffer>
+  readonly body: Uint8Array | undefined
   /** See `JobDefinition.isShort`. */
   readonly isShort: boolean
   readonly owner: JobOwner | undefined
@@ -36,6 +37,8 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
   readonly class: C
   readonly network: string | undefined
   readonly args: Uint8Array<ArrayBuffer>
+  /** Moved to the thread, and back from one that has to begin it anew. */
+  body: Uint8Array | undefined
   readonly isShort: boolean
   readonly owner: JobOwner | undefined
   readonly arrivedAtMs = performance.now()
@@ -50,7 +53,7 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
   turnTimer: NodeJS.Timeout | undefined
 
   constructor(
-    { name, class: className, network, args, isShort, owner }: JobStart<C>,
+    { name, class: className, network, args, body, isShort, owner }: JobStart<C>,
     /** Called when its owner goes. */
     readonly cancel: () => void,
   ) {
@@ -58,6 +61,7 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
     this.class = className
     this.network = network
     this.args = args
+    this.body = body
     this.isShort = isShort
     this.owner = owner
   }
@@ -68,7 +72,7 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
   }
 
   get bytes(): number {
-    return this.args.length
+    return this.args.length + (this.body?.buffer.byteLength ?? 0)
   }
 
   /** Nothing more happens to it in its present state. */

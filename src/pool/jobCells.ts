@@ -81,6 +81,11 @@ export class JobCell {
     return Atomics.load(this.#words, this.#index) === this.#serial
   }
 
+  /** As {@link isStopped}, of any job. */
+  isStoppedFor({ cell, serial }: { readonly cell: number; readonly serial: number }): boolean {
+    return Atomics.load(this.#words, cell * wordsPerCell) === serial
+  }
+
   /** Takes the lock. Does not return once the edge has it: the thread is about to be ended. */
   lock(): void {
     const found = Atomics.compareExchange(this.#words, this.#index + 1, this.#serial, -this.#serial)

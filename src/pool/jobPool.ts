@@ -87,6 +87,9 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
   return new Pool<Jobs>({
     threads: limits.threads ?? threadsDefault(),
     jobs: {
+      proofCall: job('proof', 'answer', 'answer'),
+      executeCall: job('execute', 'answer', 'answer'),
+      slotsCall: job('slots', 'answer', 'answer'),
       prove: { ...job('proof', 'prove', 'prove'), isShort: isShortProof },
       call: job('execute', 'execute', 'call'),
       estimate: job('execute', 'execute', 'estimate'),
@@ -124,5 +127,5 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
 
 /** A pool's jobs as one network's methods see them. */
 export function jobsOfNetwork(pool: Pool<Jobs>, network: string): NetworkJobs {
-  return { run: (name, args, owner) => pool.run(name, { network, args }, owner) }
+  return { run: (name, args, owner, body) => pool.run(name, { network, args }, owner, body) }
 }

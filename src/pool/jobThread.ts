@@ -1,8 +1,8 @@
 /**
  * A thread of the pool as the edge sees it. Owns how jobs cross to it and replies come back.
  *
- * Both are msgpack in memory that is moved: a large clone is copied once more on the edge, and text costs it four to
- * five times as much (docs/libraries.md).
+ * Arguments and replies are msgpack. Replies and bodies are in memory that is moved: a large clone is copied
+ * once more on the edge, and text costs the edge four to five times as much (docs/libraries.md).
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
@@ -60,9 +60,11 @@ export class JobThread {
     return this.#loaded.promise
   }
 
-  /** Hands jobs over; those before have to be answered. */
+  /** Hands jobs over, whose bodies are moved; those before have to be answered. */
   post(messages: readonly JobMessage[]): void {
-    this.#port.postMessage(messages)
+    const moved: ArrayBufferLike[] = []
+    for (const { body } of messages) if (body !== undefined) moved.push(body.buffer)
+    this.#port.postMessage(messages, moved as ArrayBuffer[])
     Atomics.add(this.#posted, 0, 1)
     Atomics.notify(this.#posted, 0, 1)
   }

@@ -6,6 +6,7 @@
  * head does meanwhile. Arguments and results cross threads as msgpack: null, undefined, booleans, numbers, bigints,
  * text, Uint8Arrays, arrays, Maps and plain objects of these.
  */
+import type { ChainOptions } from '../chain/chain.js'
 import type { FoundLogs, LogBounds, LogSearch } from '../chain/logSearch.js'
 import type {
   AccessListOutcome,
@@ -14,6 +15,7 @@ import type {
   ExecutionRequest,
 } from '../evm/executionRequest.js'
 import type { WitnessRequest } from '../evm/executionWitness.js'
+import type { Fault } from '../primitives/faults.js'
 import type { InvokeHashRequest } from '../rollup/invokeHash.js'
 import type { ProofRequest } from '../state/proof.js'
 import type { WrittenSlotsRequest } from '../state/writtenKeys.js'
@@ -28,8 +30,37 @@ export interface JobShape {
 /** Kinds of jobs by their names. */
 export type JobTable<J> = { readonly [N in keyof J]: JobShape }
 
+/** The classes of work whose calls may come to a thread whole. */
+export type WholeCallClass = 'proof' | 'execute' | 'slots'
+
+/** A call that its thread reads, runs and renders. Its JSON is the body of the job. */
+export interface WholeCall {
+  readonly method: string
+  /** Hash of the block that the network ends with for this call, and whether every tag stands for it. */
+  readonly head: Uint8Array
+  readonly isPinned: boolean
+  /** The network's own settings. */
+  readonly chain: ChainOptions
+  readonly execution: { readonly gasCapBlocks: number; readonly marginBps: number }
+  readonly proofKeysMax: number
+}
+
+/** What such a call comes to, and its price in compute units: rendered JSON, or a fault that the call itself found. */
+export type WholeAnswer =
+  | { readonly price: number; readonly json: Uint8Array }
+  | { readonly price: number; readonly fault: Fault }
+
+type WholeCallJob<C extends WholeCallClass> = {
+  readonly class: C
+  readonly args: WholeCall
+  readonly result: WholeAnswer
+}
+
 /** Every job of the service. */
 export interface Jobs {
+  readonly proofCall: WholeCallJob<'proof'>
+  readonly executeCall: WholeCallJob<'execute'>
+  readonly slotsCall: WholeCallJob<'slots'>
   /** The rendered JSON of an `eth_getProof` result. */
   readonly prove: { readonly class: 'proof'; readonly args: ProofRequest; readonly result: Uint8Array }
   readonly call: { readonly class: 'execute'; readonly args: ExecutionRequest; readonly result: CallOutcome }
@@ -88,6 +119,15 @@ export interface NetworkJobs {
    * Rejects with FaultError: what the job itself found, ServerBusy where its queue is full, RequestTimedOut or
    * ExecutionTimedOut past its time; with another Error for a defect or a thread that died of it.
    * Bytes of the result belong to the caller. Costs the edge 30 µs and more beside the work (see pool.ts).
+   *
+   * `body` is handed over without a copy: its memory is the pool's from now on, and was nobody else's.
    */
-  run<N extends JobName>(name: N, args: Jobs[N]['args'], owner: JobOwner): Promise<Jobs[N]['result']>
+  run<N extends JobName>(
+    name: N,
+    args: Jobs[N]['args'],
+    owner: JobOwner,
+    body?: Uint8Array,
+  ): Promise<Jobs[N]['result']>
+  /** Jobs are done on this very thread, one after the other: to cut work into several gains nothing. */
+  readonly areHere?: boolean
 }

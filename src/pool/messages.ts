@@ -55,6 +55,8 @@ export interface JobReplies {
   readonly ranMs: readonly number[]
   /** How much CPU of the thread each took. */
   readonly cpuMs: readonly number[]
+  /** Bodies of those that were told to stop, which may be begun anew. */
+  readonly bodies: readonly (Uint8Array | undefined)[]
 }
 
 /** What a thread says once its code is loaded. All else that it says are {@link JobReplies}. */
@@ -66,6 +68,8 @@ export interface JobMessage {
   readonly network: string | undefined
   /** msgpack. */
   readonly args: Uint8Array
+  /** What was handed over as it is. */
+  readonly body: Uint8Array | undefined
   readonly cell: number
   readonly serial: number
   /** Time from its start after which it is told to stop. */

@@ -125,7 +125,7 @@ export class Pool<J extends JobTable<J>> {
 
   /**
    * Runs a job and resolves to its result, whose bytes belong to the caller. A job whose owner goes is taken out of
-   * the queue, or told to stop.
+   * the queue, or told to stop. `body`, whose memory is the pool's from now on, is moved to the thread as it is.
    *
    * Rejects with FaultError: what the job itself found; ServerBusy where it finds no room in its queue, or loses it to
    * a key that has less waiting, or the pool is closing; RequestTimedOut past its deadline and, with nobody left to
@@ -136,6 +136,7 @@ export class Pool<J extends JobTable<J>> {
     name: N,
     input: JobInput<J[N]['args']>,
     owner?: JobOwner,
+    body?: Uint8Array,
   ): Promise<J[N]['result']> {
     const { class: className, isShort }: JobDefinition<ClassOf<J>> = this.#options.jobs[name]
     if (owner?.isGone) return Promise.reject(new FaultError({ kind: 'RequestTimedOut' }))
@@ -146,6 +147,7 @@ export class Pool<J extends JobTable<J>> {
       class: className,
       network,
       args,
+      body,
       isShort: isShort?.(input.args as never) ?? false,
       owner,
     }
@@ -254,8 +256,8 @@ export class Pool<J extends JobTable<J>> {
       job.timer = setTimeout(() => this.#stop(job, run, timedOut), runMsMax)
     }
     this.#beginTurn(job, run)
-    const { name, network, args } = job
-    return { name, network, args, cell, serial, runMsMax: Math.min(runMsMax, leftMs) }
+    const { name, network, args, body } = job
+    return { name, network, args, body, cell, serial, runMsMax: Math.min(runMsMax, leftMs) }
   }
 
   #beginTurn(job: Job<ClassOf<J>>, run: Run): void {
@@ -283,10 +285,11 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /** The replies to a thread's jobs. */
-  #take(thread: JobThread, { replies, ranMs, cpuMs }: JobReplies): void {
+  #take(thread: JobThread, { replies, ranMs, cpuMs, bodies }: JobReplies): void {
     const jobs = this.#running.get(thread)
     if (jobs === undefined) throw new Error('a thread without a job replied')
     const again = jobs.filter((job, at) => job.wasInterrupted(replies[at] as Uint8Array))
+    for (const [at, job] of jobs.entries()) job.body = bodies[at]
     this.#leaveThread(jobs, thread, ranMs, again)
     for (const [at, job] of jobs.entries()) {
       if (again.includes(job)) continue

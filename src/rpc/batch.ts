@@ -5,6 +5,7 @@
 import type { Answer } from './answer.js'
 import type { Remembered } from './answerMemo.js'
 import { BatchAnswer } from './batchAnswer.js'
+import { parseFault } from './bodyScan.js'
 import type { Caller } from './caller.js'
 import { Deadline } from './deadline.js'
 import type { Call } from './envelope.js'
@@ -30,6 +31,11 @@ export function pinOf(call: Member): unknown {
   return call.kind === 'call' ? call.at : undefined
 }
 
+/** Whether a call turned out to be no JSON; then its whole request is none. */
+export function isParseError(outcome: Outcome): boolean {
+  return outcome instanceof Failure && outcome.fault?.kind === 'ParseError'
+}
+
 export interface BatchRun<N extends RpcNetwork> {
   readonly calls: readonly Member[]
   readonly basis: RequestBasis<N>
@@ -52,6 +58,8 @@ export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): Steps<Answer[
   const waiting = new Set<Promise<void>>()
   let deadline: Deadline<Outcome> | undefined
   let isRefused = false
+  /** A call has turned out to be no JSON, and with it the batch. */
+  let isBroken = false
   for (const [index, call] of calls.entries()) {
     // What is remembered, refused or no call takes no time.
     if (index > 0 && call.kind === 'call' && !isRefused && turns.isOver) {
@@ -59,7 +67,7 @@ export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): Steps<Answer[
       isRefused = !(yield* turns.tryPause())
     }
     // A batch whose client went away runs no further calls; what it comes to is not sent.
-    if (caller.isGone) break
+    if (caller.isGone || isBroken) break
     let outcome: Outcome | Promise<Outcome>
     if (answer.isFull) outcome = tooLarge
     else if (deadline?.hasPassed) outcome = timedOut
@@ -68,6 +76,7 @@ export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): Steps<Answer[
       deadline ??= new Deadline(limits.requestMsMax, timedOut)
       const done = deadline.race(outcome).then((settled) => {
         waiting.delete(done)
+        isBroken ||= isParseError(settled)
         putOutcome(run, answer, index, settled)
       })
       waiting.add(done)
@@ -79,6 +88,7 @@ export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): Steps<Answer[
   }
   if (waiting.size > 0) yield Promise.all(waiting)
   deadline?.clear()
+  if (isBroken) throw parseFault()
   return finishBatch(answer, calls)
 }
 

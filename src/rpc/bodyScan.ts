@@ -33,11 +33,21 @@ export interface BodyLimits {
   readonly batchCallsMax: number
   /** Bytes of one call. */
   readonly callBytesMax: number
+  /** A call of more is long; {@link longCallBytesMin} unless said. */
+  readonly longCallBytesMin?: number
 }
+
+/**
+ * A longer call may be answered whole by a thread, to whom it goes as text: to make values of so many bytes takes 1 ms,
+ * and what is remembered of proofs is not asked for longer ones.
+ */
+export const longCallBytesMin = 64 * 1024
 
 export class BodyScan {
   /** Offsets of the members' starts and ends, in turn: of a batch, or of a single call as its one member. */
   readonly bounds: number[] = []
+  /** Of each long call by its number: offsets of the colons and commas between its own members, in turn. */
+  readonly signs = new Map<number, readonly number[]>()
   /** Undefined before the first sign. */
   #isBatch: boolean | undefined
   readonly #limits: BodyLimits
@@ -46,6 +56,7 @@ export class BodyScan {
   #values = 0
   /** Of the member at hand. */
   #names = 0
+  #signs: number[] = []
   #isInString = false
   #isOver = false
   /** Where the member at hand starts. */
@@ -84,7 +95,7 @@ export class BodyScan {
     }
     if (!this.#isOver) this.#checkMember(Math.min(this.#at, bytes.length))
     if (this.#at < bytes.length) return false
-    if (!this.#isBatch) this.bounds.push(this.#start, bytes.length)
+    if (!this.#isBatch) this.#addMember(this.#start, bytes.length)
     else if (!this.#isOver) throw parseFault()
     else if (this.bounds.length === 0) throw new FaultError({ kind: 'EmptyBatch' })
     return true
@@ -93,6 +104,8 @@ export class BodyScan {
   /** From {@link #at} to `end`, or to the sign that ends a batch. */
   #passSigns(bytes: Uint8Array, end: number): void {
     const isBatch = this.#isBatch
+    /** How deep the members of a call lie. */
+    const ownNesting = isBatch ? 2 : 1
     let at = this.#at
     let nesting = this.#nesting
     let values = this.#values
@@ -102,10 +115,12 @@ export class BodyScan {
       if (byte === quote) at = this.#passString(bytes, at + 1, end) - 1
       else if (byte === comma) {
         values++
-        if (nesting === 1 && isBatch) this.#endMember(bytes, at)
+        if (nesting === ownNesting) this.#signs.push(at)
+        else if (nesting === 1) this.#endMember(bytes, at)
       } else if (byte === colon) {
         values++
         this.#names++
+        if (nesting === ownNesting) this.#signs.push(at)
       } else if (byte === openBracket || byte === openBrace) {
         values++
         if (++nesting > nestingMax) throw invalid(`arrays and objects nest deeper than ${nestingMax}`)
@@ -137,6 +152,14 @@ export class BodyScan {
     this.#start = end + 1
     if (start === end && isLast && this.bounds.length === 0) return
     if (this.bounds.length === this.#limits.batchCallsMax * 2) throw new FaultError({ kind: 'BatchTooLarge' })
+    this.#addMember(start, end)
+  }
+
+  #addMember(start: number, end: number): void {
+    if (end - start > (this.#limits.longCallBytesMin ?? longCallBytesMin)) {
+      this.signs.set(this.bounds.length / 2, this.#signs)
+      this.#signs = []
+    } else this.#signs.length = 0
     this.bounds.push(start, end)
   }
 

@@ -34,6 +34,8 @@ export class Caller implements JobOwner {
   #listeners: Set<() => void> | undefined
   /** Charged, and not used up by work that was measured. */
   #paidUnits = 0
+  /** For work beyond what was charged. */
+  #owedUnits = 0
 
   /** `subscriber` is the connection's, where the transport can carry events. */
   constructor(
@@ -62,6 +64,15 @@ export class Caller implements JobOwner {
     return this.identity.allowance?.charge(units) ?? 0
   }
 
+  /** As {@link charge}, once the work is done: what is owed for that counts towards its price. */
+  chargeLate(units: number): void {
+    const covered = Math.min(units, this.#owedUnits)
+    this.#owedUnits -= covered
+    if (units === covered) return
+    this.#paidUnits += units - covered
+    this.identity.allowance?.owe(units - covered)
+  }
+
   /** What the work for this request takes beyond what its calls were charged is owed. */
   ran(cpuMs: number): void {
     this.#use(Math.round(cpuMs * unitsPerMs))
@@ -75,7 +86,9 @@ export class Caller implements JobOwner {
   #use(units: number): void {
     const owed = units - this.#paidUnits
     this.#paidUnits = Math.max(-owed, 0)
-    if (owed > 0) this.identity.allowance?.owe(owed)
+    if (owed <= 0) return
+    this.#owedUnits += owed
+    this.identity.allowance?.owe(owed)
   }
 
   /** Nobody waits any more: the client went away, or its answer is sent. */

@@ -6,15 +6,17 @@
  * A request that takes longer is still answered from the one block that was the head when it arrived, or that it is
  * pinned to (requestBasis.ts).
  */
-import { bytesToHex } from '../primitives/bytes.js'
 import type { Fault } from '../primitives/faults.js'
 import { nearest } from '../primitives/nearest.js'
 import type { Answer } from './answer.js'
 import { AnswerMemo, type Remembered } from './answerMemo.js'
-import { answerAll, busy, type Member, pinOf, runBatch, timedOut } from './batch.js'
+import { answerAll, busy, isParseError, type Member, pinOf, runBatch, timedOut } from './batch.js'
+import { BlockNames } from './blockName.js'
+import { parseFault } from './bodyScan.js'
 import { Caller } from './caller.js'
 import { Deadline } from './deadline.js'
 import { type Lookup, type Question, RequestReader, readUsualCall, usualBytesMax } from './envelope.js'
+import { handOver, staysText } from './handOver.js'
 import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
 import { Failure, isNull, type Outcome, repeatedAnswer, singleAnswer } from './outcome.js'
 import { countBytes, limitExceeded, repeat, unpaid } from './payment.js'
@@ -48,14 +50,14 @@ export interface DispatcherOptions<N extends RpcNetwork> {
 /** The methods over one network. */
 export interface Endpoint {
   /**
-   * Answers a request body. `body` is read before the call returns and not kept. Never throws and never rejects.
-   * Whoever sends the answer calls `caller.leave()` then, or before when the client goes away: jobs that nobody
-   * waits for end.
+   * Answers a request body. `body` is read before the call returns and not kept, unless it is given away: then its
+   * memory is the endpoint's from now on and was nobody else's. Never throws and never rejects. Whoever sends the
+   * answer calls `caller.leave()` then, or before when the client goes away: jobs that nobody waits for end.
    *
    * `at` is the block that the whole request is pinned to, as the client wrote it: `latest` or a hash. All tags in it
    * then stand for that block, and for calls with a member `at` of their own for the block that this names.
    */
-  handle(body: Uint8Array, caller?: Caller, at?: string): Answer | Promise<Answer>
+  handle(body: Uint8Array, caller?: Caller, at?: string, isGiven?: boolean): Answer | Promise<Answer>
   /**
    * Answers each call of a request body with `fault` and runs none. Otherwise as {@link handle}. A long body is not
    * read where it cannot be paid or others wait for their turn: `fault` is the one answer to it, with no id.
@@ -100,9 +102,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #log: DefectLog
   readonly #memo: AnswerMemo
   readonly #lookup: Lookup<Remembered>
-  /** The head's {@link #blockText}, made once for each head. */
-  #named: N | undefined
-  #name: string | undefined
+  readonly #blockNames: BlockNames<N>
 
   constructor(
     views: NetworkViews<N>,
@@ -114,12 +114,18 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     this.#methods = methods
     this.#limits = limits
     this.#log = log
+    this.#blockNames = new BlockNames(views)
     this.#memo = new AnswerMemo(limits.memoBytesMax, views.current.head.generation)
     this.#lookup = (bytes, start, idStart, idEnd, end) =>
       this.#memo.read(bytes, start, idStart, idEnd, end, views.current.head.generation)
   }
 
-  handle(body: Uint8Array, caller: Caller = new Caller(), at?: string): Answer | Promise<Answer> {
+  handle(
+    body: Uint8Array,
+    caller: Caller = new Caller(),
+    at?: string,
+    isGiven = false,
+  ): Answer | Promise<Answer> {
     try {
       const unread = this.#payReading(body.length, caller)
       if (unread !== undefined) return unread
@@ -132,7 +138,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       if (usual !== undefined && !this.#isJob(usual)) return this.#single(usual, basis, caller, undefined)
       const steps =
         usual === undefined
-          ? this.#answer(body, basis, caller, lookup)
+          ? this.#answer(body, basis, caller, lookup, isGiven)
           : this.#job(usual, body.length, basis, caller)
       const answer = doSteps(steps)
       return answer instanceof Promise ? answer.catch((thrown) => this.#refusal(thrown, caller)) : answer
@@ -169,7 +175,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     const waitMs = caller.chargeReading(units)
     if (waitMs === 0 || bytes <= unpaidBytesMax) return undefined
     const refusal = limitExceeded(caller, `this request costs ${units}`, waitMs)
-    return singleAnswer('null', undefined, refusal, this.#headText())
+    return singleAnswer('null', undefined, refusal, this.#blockNames.ofHead())
   }
 
   refuse(body: Uint8Array, fault: Fault, caller: Caller = new Caller()): Answer {
@@ -179,7 +185,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const turns = new Turns(this.#limits.turnMsMax, caller, 0)
       const isLong = body.length > usualBytesMax
       if (isLong && (!isPaid || body.length > refusedBytesMax || turns.isOverOrAwaited)) {
-        return singleAnswer('null', undefined, refused, this.#headText())
+        return singleAnswer('null', undefined, refused, this.#blockNames.ofHead())
       }
       turns.begin()
       const reader = new RequestReader<Remembered>(body, this.#limits)
@@ -189,7 +195,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const outcomeOf = ({ kind }: Member) => (kind === 'invalid' ? invalidRequest : refused)
       if (reader.isBatch) return this.#batchAnswer(answerAll(calls, this.#limits.batchBytesMax, outcomeOf))
       const call = calls[0] as Member
-      return singleAnswer(call.id, undefined, outcomeOf(call), this.#headText())
+      return singleAnswer(call.id, undefined, outcomeOf(call), this.#blockNames.ofHead())
     } catch (thrown) {
       return this.#refusal(thrown)
     }
@@ -201,10 +207,12 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     basis: RequestBasis<N>,
     caller: Caller,
     lookup: Lookup<Remembered>,
+    isGiven: boolean,
   ): Steps<Answer | Promise<Answer>> {
     const turns = new Turns(this.#limits.turnMsMax, caller, body.length)
     try {
-      const reader = new RequestReader<Remembered>(body, this.#limits)
+      const isText = (name: string) => staysText(this.#methods.get(name), this.#views.current)
+      const reader = new RequestReader<Remembered>(body, this.#limits, { isGiven, staysText: isText })
       const keep = () => reader.keep()
       if (body.length > usualBytesMax ? turns.isOverOrAwaited : turns.isOver) yield* turns.pause(keep)
       turns.begin()
@@ -246,7 +254,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const { known, id } = call
       const refusal = unpaid(caller, known.price)
       if (refusal === undefined) countBytes(caller, known.json)
-      const block = this.#blockText(basis.arrived)
+      const block = this.#blockNames.of(basis.arrived)
       return refusal === undefined
         ? repeatedAnswer(id, known.tail, block)
         : singleAnswer(id, undefined, refusal, block)
@@ -256,6 +264,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     const deadline = new Deadline<Outcome>(this.#limits.requestMsMax, timedOut)
     return deadline.race(outcome).then((settled) => {
       deadline.clear()
+      if (isParseError(settled)) throw parseFault()
       return this.#finish(call, basis, caller, settled)
     })
   }
@@ -263,7 +272,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   /** Never throws. */
   #finish(call: Member, basis: RequestBasis<N>, caller: Caller, outcome: Outcome): Answer {
     const at = pinOf(call)
-    const block = this.#blockText(basis.used(at))
+    const block = this.#blockNames.of(basis.used(at))
     try {
       return singleAnswer(call.id, basis.hashOf(at), outcome, block)
     } catch (thrown) {
@@ -311,6 +320,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     try {
       const network = basis.find(call.at)
       if (network instanceof Failure) return unpaid(caller, unitsMin) ?? network
+      if (call.text !== undefined) {
+        const answered = handOver(method, call.text, network, caller)
+        return answered instanceof Failure ? answered : this.#awaited(answered, method, caller)
+      }
       const args = decodeParams(method, call.params)
       const price = priceOf(method.price, args)
       const refusal = unpaid(caller, price)
@@ -322,13 +335,11 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const run = isLong ? () => inOneTurn(new Turns(turnMsMax, caller, 0), runOnce) : runOnce
       const result = runSupplied(this.#views, caller, run)
       if (result instanceof Promise) {
-        return result
-          .then((json) => {
-            countBytes(caller, json)
-            this.#remember(method, call.question, json, price, network)
-            return json
-          })
-          .catch((thrown) => this.#failure(thrown, method.name, caller.keyId))
+        const remembered = result.then((json) => {
+          this.#remember(method, call.question, json, price, network)
+          return json
+        })
+        return this.#awaited(remembered, method, caller)
       }
       countBytes(caller, result)
       this.#remember(method, call.question, result, price, network)
@@ -346,6 +357,16 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
+  #awaited(result: Promise<Json>, { name }: Method<N>, caller: Caller): Promise<Outcome> {
+    return result.then(
+      (json) => {
+        countBytes(caller, json)
+        return json
+      },
+      (thrown) => this.#failure(thrown, name, caller.keyId),
+    )
+  }
+
   #remember(method: Method<N>, question: Question | undefined, json: Json, price: number, network: N): void {
     if (method.memo === 'never' || question === undefined) return
     // What does not exist now may exist in a moment without a new head (a block that arrives by its hash).
@@ -359,35 +380,14 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   }
 
   #batchAnswer(body: Answer['body'], network: N = this.#views.current): Answer {
-    return { status: 200, body, retryAfterMs: undefined, block: this.#blockText(network) }
+    return { status: 200, body, retryAfterMs: undefined, block: this.#blockNames.of(network) }
   }
 
   /** The answer to a request that came to nothing. Never throws. */
   #refusal(thrown: unknown, caller?: Caller): Answer {
     const failure = this.#failure(thrown, 'request', caller?.keyId)
     const refusal = caller && unpaid(caller, unitsMin)
-    return singleAnswer('null', undefined, refusal ?? failure, this.#headText())
-  }
-
-  /** What an answer says of the head; undefined where the store cannot say it. */
-  #headText(): string | undefined {
-    try {
-      return this.#blockText(this.#views.current)
-    } catch {
-      return undefined
-    }
-  }
-
-  /** What an answer says of the block it was made from: `<number> <hash>`. Undefined on a network without blocks. */
-  #blockText(network: N): string | undefined {
-    if (network === this.#named) return this.#name
-    const { number, hash } = network.head
-    const text = hash && `${number} ${bytesToHex(hash)}`
-    if (network === this.#views.current) {
-      this.#named = network
-      this.#name = text
-    }
-    return text
+    return singleAnswer('null', undefined, refusal ?? failure, this.#blockNames.ofHead())
   }
 }
 

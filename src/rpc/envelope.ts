@@ -8,7 +8,8 @@
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { asBuffer } from '../primitives/bytes.js'
 import { type BodyLimits, BodyScan, parseFault, valuesMax } from './bodyScan.js'
-import { createCallSpans, guessId, memberSpan, scanCall, skipSpace } from './scan.js'
+import { findCallHead } from './longCall.js'
+import { createCallSpans, guessId, memberSpan, type Span, scanCall, skipSpace } from './scan.js'
 
 /** One member of a request. */
 export type Call<Known> =
@@ -26,6 +27,11 @@ export type Call<Known> =
       readonly at: unknown
       /** Undefined for a call that is long or was read the general way. */
       readonly question: Question | undefined
+      /**
+       * The whole call as it was written, in memory that nothing else uses, where its `params` were not read; it may
+       * turn out to be no JSON ({@link parseCallText}).
+       */
+      readonly text?: Uint8Array
     }
 
 /** What a call asks: its text without its id; of a call that begins as most do, what follows the id alone. */
@@ -89,6 +95,14 @@ export function readUsualCall<Known>(body: Uint8Array, lookup: Lookup<Known>): C
     : undefined
 }
 
+/** How a body is to be read. */
+export interface Reading {
+  /** Its memory is the reader's from now on. */
+  readonly isGiven?: boolean
+  /** Whether long calls of a method are left as text. */
+  staysText?(method: string): boolean
+}
+
 /**
  * Reads any body in parts none of which takes long: first {@link pass} until it returns true, then {@link read} each
  * call. The body is read where it lies; who goes on in another turn calls {@link keep} before.
@@ -96,12 +110,15 @@ export function readUsualCall<Known>(body: Uint8Array, lookup: Lookup<Known>): C
 export class RequestReader<Known> {
   readonly #scan: BodyScan
   #text: BodyText
-  #isKept = false
+  readonly #reading: Reading
+  #isKept: boolean
   #read = 0
 
   /** Throws FaultError: ParseError. */
-  constructor(body: Uint8Array, limits: BodyLimits) {
+  constructor(body: Uint8Array, limits: BodyLimits, reading: Reading = {}) {
     this.#scan = new BodyScan(limits)
+    this.#reading = reading
+    this.#isKept = reading.isGiven ?? false
     this.#text = new BodyText(body, isAscii(body))
     if (!this.#text.ascii && !isUtf8(body)) throw parseFault()
   }
@@ -134,8 +151,46 @@ export class RequestReader<Known> {
     const { bounds } = this.#scan
     const from = bounds[this.#read * 2] as number
     const to = bounds[this.#read * 2 + 1] as number
-    this.#read++
+    const signs = this.#scan.signs.get(this.#read++)
+    const unread = signs && this.#readHead(from, to, signs)
+    if (unread !== undefined) return unread
     return fastCall(this.#text, from, to, lookup) ?? generalCall(this.#text, from, to)
+  }
+
+  /** A call whose text is left as it is; undefined for one that is to be read. */
+  #readHead(from: number, to: number, signs: readonly number[]): Call<never> | undefined {
+    const { staysText } = this.#reading
+    const head = staysText && findCallHead(this.#text.bytes, from, to, signs)
+    const method = head && this.#shortValue(head.method)
+    if (head === undefined || typeof method !== 'string' || !staysText?.(method)) return undefined
+    if (this.#shortValue(head.jsonrpc) !== '2.0') return undefined
+    const id = this.#shortValue(head.id)
+    // What is long or wrong is for the general way to refuse.
+    if (head.id !== undefined && id !== null && typeof id !== 'string' && typeof id !== 'number')
+      return undefined
+    if (head.at !== undefined && isLong(head.at)) return undefined
+    const idText = head.id && this.#text.slice(head.id.start, head.id.end)
+    const at = this.#shortValue(head.at)
+    return {
+      kind: 'call',
+      id: idText,
+      method,
+      params: undefined,
+      at,
+      question: undefined,
+      text: this.#cut(from, to),
+    }
+  }
+
+  /** A value that is not longer than an id may be; undefined for none and for a longer one. Throws ParseError. */
+  #shortValue(span: Span | undefined): unknown {
+    return span === undefined || isLong(span) ? undefined : parseJson(this.#text.slice(span.start, span.end))
+  }
+
+  /** A part of the body, in memory that nothing else uses; the body's own where that holds no other call. */
+  #cut(from: number, to: number): Uint8Array {
+    const part = this.#text.bytes.subarray(from, to)
+    return this.#isKept && !this.isBatch ? part : new Uint8Array(part)
   }
 
   /** Makes the reader independent of the body's memory. */
@@ -235,14 +290,30 @@ function idText(text: BodyText, start: number, end: number): string {
   return String(value)
 }
 
-/** Any JSON value as a call. Throws ParseError when it is not JSON. */
-function generalCall(text: BodyText, start: number, end: number): Call<never> {
-  let value: unknown
+function isLong({ start, end }: Span): boolean {
+  return end - start > idBytesMax
+}
+
+/** Throws ParseError. */
+function parseJson(text: string): unknown {
   try {
-    value = JSON.parse(text.slice(start, end))
+    return JSON.parse(text)
   } catch {
     throw parseFault()
   }
+}
+
+/** The `params` of a call whose text was left as it is. Throws FaultError: ParseError. */
+export function parseCallText(text: Uint8Array): unknown {
+  const { params } = parseJson(new BodyText(text, isAscii(text)).slice(0, text.length)) as {
+    params?: unknown
+  }
+  return params
+}
+
+/** Any JSON value as a call. Throws ParseError when it is not JSON. */
+function generalCall(text: BodyText, start: number, end: number): Call<never> {
+  const value = parseJson(text.slice(start, end))
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { kind: 'invalid', id: 'null' }
   const { jsonrpc, id, method, params, at } = value as Record<string, unknown>

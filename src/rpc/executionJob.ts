@@ -3,7 +3,7 @@ import type { BlockId } from '../chain/blockId.js'
 import type { AccountOverride, BlockOverrides, ExecutionRequest } from '../evm/executionRequest.js'
 import { FaultError } from '../primitives/faults.js'
 import type { CallObject } from './callParams.js'
-import type { Network } from './network.js'
+import type { JobNetwork } from './network.js'
 import { stateBlock } from './stateBlock.js'
 
 /** What a method was asked to execute. */
@@ -20,7 +20,7 @@ export interface ExecutionCall {
 
 /** The job that a call asks for. Throws FaultError: an unknown block, another chain's id. */
 export function executionRequest(
-  { chain, execution }: Network,
+  { chain, execution }: JobNetwork,
   { call, block, stateOverrides, blockOverrides, gasDefault, marginBps }: ExecutionCall,
 ): ExecutionRequest {
   checkChainId(call.chainId, BigInt(chain.identity.chainId))

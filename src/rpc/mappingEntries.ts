@@ -6,6 +6,7 @@
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import { excerpt } from '../primitives/excerpt.js'
+import { FaultError } from '../primitives/faults.js'
 import { type KeyType, keyTypesExpected, parseKeyType } from '../state/mappingKeys.js'
 import { computeMappingSlots } from '../state/mappingSlots.js'
 import { encodeMappingKeys, levelsMax, type WrittenKeys } from '../state/writtenKeys.js'
@@ -78,6 +79,17 @@ export const keyTypes: Param<readonly KeyType[]> = required((value, index) => {
   })
 })
 
+/** Keys between two looks at whether anybody still waits: a millisecond's work. */
+export const keysPerLook = 128
+
+/** The numbers of the keys at which there is such a look. Throws RequestTimedOut once nobody waits. */
+export function* inLooks(keys: WrittenKeys, caller: Caller): Generator<number, void> {
+  for (let at = 0; at < keys.length; at += keysPerLook) {
+    if (caller.isGone) throw new FaultError({ kind: 'RequestTimedOut' })
+    yield at
+  }
+}
+
 /** What {@link mappingSlots} is asked for. */
 export interface MappingEntries {
   readonly slot: Hash32
@@ -97,8 +109,13 @@ export function mappingSlots(
   { slot, keys, types, argument }: MappingEntries,
   caller: Caller,
 ): Uint8Array | Promise<Uint8Array> {
-  if (countKeyValues(keys) <= inlineValuesMax) {
-    return computeMappingSlots({ slot, keys: encodeMappingKeys(keys, { types, argument, before: 0 }) })
+  if (jobs.areHere || countKeyValues(keys) <= inlineValuesMax) {
+    const slots = new Uint8Array(keys.length * 32)
+    for (const before of inLooks(keys, caller)) {
+      const some = encodeMappingKeys(keys.slice(before, before + keysPerLook), { types, argument, before })
+      slots.set(computeMappingSlots({ slot, keys: some }), before * 32)
+    }
+    return slots
   }
   const parts: Promise<Uint8Array>[] = []
   for (let before = 0; before < keys.length; before += keysPerJob) {

@@ -3,6 +3,7 @@
  * Owns decoding a list or an object of parameters to arguments. Does not own what a parameter may look like
  * (params.ts) nor when and how often a method runs (dispatch.ts).
  */
+import type { WholeAnswer, WholeCallClass } from '../pool/jobs.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Wanted } from '../primitives/notHeld.js'
@@ -27,6 +28,19 @@ export interface RpcNetwork {
   /** The network's name in paths and logs. */
   readonly name: string
   readonly head: RpcHead
+  /**
+   * Has a thread of the pool read, run and render a call of a method with a {@link MethodDefinition.jobClass}. `text` is
+   * the call as JSON, whose memory is given away. Rejects with FaultError: ParseError where that is no JSON, else as
+   * jobs do. Absent where there is no such pool, or it may lack data.
+   */
+  readonly answerWhole?: ((call: LongCall, caller: Caller) => Promise<WholeAnswer>) | undefined
+}
+
+/** A call that is left as text. */
+export interface LongCall {
+  readonly method: string
+  readonly jobClass: WholeCallClass
+  readonly text: Uint8Array
 }
 
 /** A network as of any of its blocks. A view stays what it is, whatever the writer does meanwhile. */
@@ -77,6 +91,11 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly result?: Schema
   /** `inline`: runs to its end on the calling thread. `job`: may hand work to the pool or a disk and answer later. */
   readonly cost: 'inline' | 'job'
+  /**
+   * The pool's class of work to which the method counts where a thread reads, runs and renders a whole call
+   * (wholeCall.ts), as it does with long ones: reading them would hold the edge up. Absent where all calls need the edge.
+   */
+  readonly jobClass?: WholeCallClass
   /** What each call is charged; price.ts says in which units. */
   readonly price: Price<ArgumentsOf<P>>
   /**
@@ -101,6 +120,7 @@ export interface Method<N extends RpcNetwork = RpcNetwork> {
   readonly byName: boolean
   readonly result: Schema | undefined
   readonly cost: 'inline' | 'job'
+  readonly jobClass: WholeCallClass | undefined
   readonly price: Price<readonly unknown[]>
   readonly memo: 'head' | 'never'
   run(network: N, args: readonly unknown[], caller: Caller, turnMsMax: number): Json | Promise<Json>
@@ -122,7 +142,18 @@ export interface Method<N extends RpcNetwork = RpcNetwork> {
 export function defineMethod<const P extends readonly Param<unknown>[], N extends RpcNetwork>(
   definition: MethodDefinition<N, P>,
 ): Method<N> {
-  const { name, summary, params, paramNames, byName = false, result, cost, price, memo } = definition
+  const {
+    name,
+    summary,
+    params,
+    paramNames,
+    byName = false,
+    result,
+    cost,
+    jobClass,
+    price,
+    memo,
+  } = definition
   if (paramNames !== undefined && paramNames.length !== params.length) {
     throw new RangeError(`${name} has ${params.length} parameters but ${paramNames.length} names`)
   }
@@ -134,6 +165,7 @@ export function defineMethod<const P extends readonly Param<unknown>[], N extend
     byName,
     result,
     cost,
+    jobClass,
     price: price as Price<readonly unknown[]>,
     memo,
     run: (network, args, caller, turnMsMax) =>

@@ -19,26 +19,30 @@ export interface ExecutionSettings {
   readonly marginBps: number
 }
 
-/** What one network offers to methods, as of one block. */
-export interface Network extends RpcNetwork {
+/** What methods see of a network whose calls a thread of the pool may answer whole. */
+export interface JobNetwork extends RpcNetwork {
   readonly chain: ChainView
   /** The chain's. */
   readonly head: Head
   readonly state: StateReader
-  /** Its heads and logs, for subscribers. */
-  readonly streams: NetworkStreams
   readonly jobs: NetworkJobs
   /** Messages that need no job. */
   readonly transfers: PlainTransfers
   /** Proofs of the last blocks, by everything that they depend on. */
   readonly proofs: AnswerCache
   readonly execution: ExecutionSettings
+  /** Storage keys of one proof. */
+  readonly proofKeysMax: number
+}
+
+/** What one network offers to methods, as of one block. */
+export interface Network extends JobNetwork {
+  /** Its heads and logs, for subscribers. */
+  readonly streams: NetworkStreams
   /** The most that one answer of logs may hold. */
   readonly logBounds: LogBounds
   /** Filters that callers poll. */
   readonly filters: FilterService
-  /** Storage keys of one proof. */
-  readonly proofKeysMax: number
   /** Layouts of contracts by their address, lower-case hex. */
   readonly layouts: ReadonlyMap<string, StorageLayout>
   /** Undefined once the source has delivered all it has, and for a network without one; never where it failed. */

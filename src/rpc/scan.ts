@@ -169,7 +169,7 @@ function isDigit(byte: number | undefined): boolean {
 }
 
 /** The offset after the last byte before `i` that is no whitespace. */
-function skipSpaceBack(bytes: Uint8Array, i: number): number {
+export function skipSpaceBack(bytes: Uint8Array, i: number): number {
   let at = i
   while (at > 0) {
     const byte = bytes[at - 1]
@@ -329,8 +329,8 @@ export function memberSpan(bytes: Buffer, start: number, key: string): Span | un
 /** Bytes of a letter that is written as an escape. */
 const escapeBytes = 6
 
-/** Whether the string between `start` and `end`, quotes included, says `key`. */
-function isKey(bytes: Buffer, start: number, end: number, key: string): boolean {
+/** Whether the string between `start` and `end`, quotes included, says `key`. Throws SyntaxError where it is no JSON. */
+export function isKey(bytes: Buffer, start: number, end: number, key: string): boolean {
   if (end - start > key.length * escapeBytes + 2) return false
   const first = bytes[start + 1]
   if (first !== key.charCodeAt(0) && first !== backslash) return false

@@ -94,6 +94,8 @@ export class Exchange extends Caller implements BodyReceiver {
     readonly headers: ExtraHeaders,
     readonly startTick: number,
     readonly at: string,
+    /** Length that the body is said to have; NaN where it is not said. */
+    readonly announcedBytes: number,
   ) {
     super(undefined, identity)
     this.#reply = reply
@@ -115,11 +117,11 @@ export class Exchange extends Caller implements BodyReceiver {
     }
     const bytes = this.#bytes + chunk.length
     if (bytes > this.pool.bodyBytesMax) return this.#send(this.pool.tooLong(bytes), true)
-    if (isLast && this.#bytes === 0) return this.#answer(chunk)
+    if (isLast && this.#bytes === 0) return this.#answer(chunk, false)
     if (!this.#makeRoom(bytes)) return this.#send(this.pool.noRoom(), true)
     this.#memory.set(chunk, this.#bytes)
     this.#bytes = bytes
-    if (isLast) this.#answer(this.#memory.subarray(0, bytes))
+    if (isLast) this.#answer(this.#memory.subarray(0, bytes), true)
     else if (!this.pool.bodyTurns.take(this, chunk.length)) this.#reply.pause()
   }
 
@@ -136,8 +138,8 @@ export class Exchange extends Caller implements BodyReceiver {
   }
 
   /**
-   * Makes the memory at least `bytes` long, and twice as long as before where there is room, so that each byte is
-   * copied about once. False where there is no room.
+   * Makes the memory at least `bytes` long, and where there is room twice as long as what has come, or as long as what
+   * was announced if that is less, so that each byte is copied about once. False where there is no room.
    */
   #makeRoom(bytes: number): boolean {
     const { bufferedBytes, bufferedBytesMax, bodyBytesMax } = this.pool
@@ -145,7 +147,8 @@ export class Exchange extends Caller implements BodyReceiver {
     if (bytes <= held) return true
     const free = bufferedBytesMax - bufferedBytes.value
     if (bytes - held > free) return false
-    const grown = Math.max(bytes, Math.min(2 * held, bodyBytesMax, held + free))
+    const wanted = this.announcedBytes <= 2 * bytes ? this.announcedBytes : 2 * held
+    const grown = Math.max(bytes, Math.min(wanted, bodyBytesMax, held + free))
     // Not from Node's pool: a slice would keep the whole pool in memory.
     const memory = Buffer.allocUnsafeSlow(grown)
     memory.set(this.#memory.subarray(0, this.#bytes))
@@ -154,10 +157,11 @@ export class Exchange extends Caller implements BodyReceiver {
     return true
   }
 
-  #answer(body: Uint8Array): void {
+  /** `isOwn`: in memory that was made for it. */
+  #answer(body: Uint8Array, isOwn: boolean): void {
     this.#stopReceiving()
     this.#state = 'waiting'
-    const answer = this.endpoint.handle(body, this, this.at === '' ? undefined : this.at)
+    const answer = this.endpoint.handle(body, this, this.at === '' ? undefined : this.at, isOwn)
     if (answer instanceof Promise) void this.#answerLater(answer)
     else this.#send(answer, false)
   }

@@ -141,7 +141,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       return undefined
     }
     if (!isJsonContentType(head.contentType)) return { answer: wrongContentType, why: 'content type' }
-    new Exchange(reply, pool, endpoint, admitted, cors.answer(head.origin), tick, head.at)
+    const extra = cors.answer(head.origin)
+    new Exchange(reply, pool, endpoint, admitted, extra, tick, head.at, length || Number.NaN)
     return undefined
   }
 

@@ -6,11 +6,17 @@ import { inspect, isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { FaultError } from '../../src/primitives/faults.js'
-import { type Call, type Lookup, RequestReader, readUsualCall } from '../../src/rpc/envelope.js'
+import {
+  type Call,
+  type Lookup,
+  parseCallText,
+  RequestReader,
+  readUsualCall,
+} from '../../src/rpc/envelope.js'
 import { propertyRuns } from '../property.js'
 import { requestBody } from './requestBody.js'
 
-const limits = { batchCallsMax: 4, callBytesMax: 10_000 }
+const limits = { batchCallsMax: 4, callBytesMax: 10_000, longCallBytesMin: 0 }
 const nestingMax = 64
 
 type Plain =
@@ -86,12 +92,12 @@ class Memory {
   }
 }
 
-/** As {@link plainRequest}, by the readers under test. */
-function readRequest(body: Uint8Array, memory: Memory): PlainRequest {
+/** As {@link plainRequest}, by the readers under test; with `staysText` calls of any method are left as text. */
+function readRequest(body: Uint8Array, memory: Memory, staysText: boolean): PlainRequest {
   try {
-    const usual = readUsualCall(body, memory.lookup)
+    const usual = staysText ? undefined : readUsualCall(body, memory.lookup)
     if (usual !== undefined) return { isBatch: false, calls: [toPlain(usual, memory, body)] }
-    const reader = new RequestReader<Asked>(body, limits)
+    const reader = new RequestReader<Asked>(body, limits, { staysText: () => staysText })
     while (!reader.pass());
     const calls: Plain[] = []
     while (reader.left > 0) {
@@ -114,7 +120,8 @@ function toPlain(call: Call<Asked>, memory: Memory, body: Uint8Array): Plain {
   if (call.kind === 'invalid') return { kind: 'invalid', id }
   if (call.kind === 'known') return { kind: 'call', id, ...call.known, at: undefined }
   memory.keep(call)
-  return { kind: 'call', id, method: call.method, params: call.params, at: call.at }
+  const params = call.text === undefined ? call.params : parseCallText(call.text)
+  return { kind: 'call', id, method: call.method, params, at: call.at }
 }
 
 const nested = fc.nat({ max: 10 }).map((more) => {
@@ -133,8 +140,8 @@ t.test('requests are read as by parsing them whole, the first time and when they
     fc.property(anyBody, fc.nat({ max: 3 }), (body, spaces) => {
       const padded = Buffer.concat([Buffer.alloc(spaces, ' '), body, Buffer.alloc(spaces, '\n')])
       const plain = plainRequest(padded)
-      for (const time of ['first', 'second']) {
-        const read = readRequest(padded, memory)
+      for (const time of ['first', 'second', 'as text']) {
+        const read = readRequest(padded, memory, time === 'as text')
         // Counting ends at the first call too many, whatever follows.
         const isCut =
           'fault' in plain &&

@@ -3,7 +3,7 @@ import { FaultError } from '../../primitives/faults.js'
 import { blockOverrides, callObject, stateOverrides } from '../callParams.js'
 import { executionRequest } from '../executionJob.js'
 import { defineMethod } from '../method.js'
-import type { Network } from '../network.js'
+import type { JobNetwork } from '../network.js'
 import { optional, stateBlockId } from '../params.js'
 import { bytesSchema } from '../schema.js'
 
@@ -22,10 +22,11 @@ export const eth_call = defineMethod({
   ],
   paramNames: ['call', 'block', 'stateOverrides', 'blockOverrides'],
   cost: 'job',
+  jobClass: 'execute',
   price: 100,
   memo: 'head',
   result: bytesSchema,
-  run(network: Network, [call, block, stateOverrides, blockOverrides], caller) {
+  run(network: JobNetwork, [call, block, stateOverrides, blockOverrides], caller) {
     const request = executionRequest(network, { call, block, stateOverrides, blockOverrides })
     if (network.transfers.call(request)) return '"0x"'
     return network.jobs.run('call', request, caller).then(({ failure, returnData }) => {

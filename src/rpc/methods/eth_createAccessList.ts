@@ -2,7 +2,7 @@ import { bytesToHex, toQuantity } from '../../primitives/bytes.js'
 import { callObject, stateOverrides } from '../callParams.js'
 import { executionRequest } from '../executionJob.js'
 import { defineMethod } from '../method.js'
-import type { Network } from '../network.js'
+import type { JobNetwork } from '../network.js'
 import { optional, stateBlockId } from '../params.js'
 import { accessListSchema, objectSchema, quantitySchema, textSchema } from '../schema.js'
 import { faultToWireError } from '../wireErrors.js'
@@ -20,6 +20,7 @@ export const eth_createAccessList = defineMethod({
   params: [callObject, stateBlockId, optional(stateOverrides, undefined)],
   paramNames: ['call', 'block', 'stateOverrides'],
   cost: 'job',
+  jobClass: 'execute',
   price: 100,
   memo: 'head',
   result: objectSchema(
@@ -27,7 +28,7 @@ export const eth_createAccessList = defineMethod({
     { accessList: accessListSchema, gasUsed: quantitySchema },
     { error: textSchema },
   ),
-  async run(network: Network, [call, block, stateOverrides], caller) {
+  async run(network: JobNetwork, [call, block, stateOverrides], caller) {
     const request = executionRequest(network, { call, block, stateOverrides })
     const { accessList, gasUsed, failure } = await network.jobs.run('accessList', request, caller)
     return JSON.stringify({

@@ -2,7 +2,7 @@ import { toQuantity } from '../../primitives/bytes.js'
 import { callObject, stateOverrides } from '../callParams.js'
 import { executionRequest } from '../executionJob.js'
 import { defineMethod } from '../method.js'
-import type { Network } from '../network.js'
+import type { JobNetwork } from '../network.js'
 import { optional, stateBlockId } from '../params.js'
 import { quantitySchema } from '../schema.js'
 
@@ -13,10 +13,11 @@ export const eth_estimateGas = defineMethod({
   params: [callObject, stateBlockId, optional(stateOverrides, undefined)],
   paramNames: ['call', 'block', 'stateOverrides'],
   cost: 'job',
+  jobClass: 'execute',
   price: 100,
   memo: 'head',
   result: quantitySchema,
-  run(network: Network, [call, block, stateOverrides], caller) {
+  run(network: JobNetwork, [call, block, stateOverrides], caller) {
     // The pending block has the gas limit of the head.
     const gasDefault = network.chain.head.header.gasLimit
     const { marginBps } = network.execution

@@ -1,7 +1,7 @@
 import { equalBytes } from '../../primitives/bytes.js'
 import type { ProofRequest } from '../../state/proof.js'
 import { defineMethod } from '../method.js'
-import type { Network } from '../network.js'
+import type { JobNetwork } from '../network.js'
 import { address, list, stateBlockId, storageKeys } from '../params.js'
 import {
   addressSchema,
@@ -37,10 +37,11 @@ export const eth_getProof = defineMethod({
   params: [address, list('storage keys'), stateBlockId],
   paramNames: ['address', 'storageKeys', 'block'],
   cost: 'job',
+  jobClass: 'proof',
   price: ([, keys]) => 20 + keys.length,
   memo: 'head',
   result: proofSchema,
-  run({ chain, head, state, jobs, proofs, proofKeysMax }: Network, [account, written, id], caller) {
+  run({ chain, head, state, jobs, proofs, proofKeysMax }: JobNetwork, [account, written, id], caller) {
     const keys = storageKeys(proofKeysMax).decode(written, 1)
     const block = stateBlock(chain, id, 2)
     // Most ask at the head, whose header need not be read.

@@ -1,7 +1,7 @@
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import { countKeyValues, keyTypes, mappingKeys, mappingSlots } from '../mappingEntries.js'
 import { defineMethod } from '../method.js'
-import type { Network } from '../network.js'
+import type { JobNetwork } from '../network.js'
 import { optional, storageKey } from '../params.js'
 import { listSchema, wordSchema } from '../schema.js'
 
@@ -25,10 +25,11 @@ export const tidegate_getMappingSlot = defineMethod({
   params: [mappingKeys, storageKey, optional(keyTypes, undefined)],
   paramNames: ['keys', 'slot', 'keyTypes'],
   cost: 'job',
+  jobClass: 'slots',
   price: ([keys]) => 2 + countKeyValues(keys),
   memo: 'head',
   result: listSchema(wordSchema),
-  run({ jobs }: Network, [keys, slot, types], caller) {
+  run({ jobs }: JobNetwork, [keys, slot, types], caller) {
     const slots = mappingSlots(jobs, { slot, keys, types, argument: 0 }, caller)
     return slots instanceof Promise ? slots.then(renderSlots) : renderSlots(slots)
   },

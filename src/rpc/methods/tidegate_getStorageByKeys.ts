@@ -2,9 +2,16 @@ import type { ResolvedBlock } from '../../chain/chain.js'
 import { type Address, hexDigits, toHash32 } from '../../primitives/bytes.js'
 import type { StateReader } from '../../state/stateReader.js'
 import type { WrittenKeys } from '../../state/writtenKeys.js'
-import { countKeyValues, keyTypes, mappingKeys, mappingSlots } from '../mappingEntries.js'
+import {
+  countKeyValues,
+  inLooks,
+  keysPerLook,
+  keyTypes,
+  mappingKeys,
+  mappingSlots,
+} from '../mappingEntries.js'
 import { defineMethod } from '../method.js'
-import type { Network } from '../network.js'
+import type { JobNetwork } from '../network.js'
 import { address, optional, stateBlockId, storageKey } from '../params.js'
 import { listSchema, objectSchema, wordSchema } from '../schema.js'
 import { stateBlock } from '../stateBlock.js'
@@ -24,15 +31,21 @@ export const tidegate_getStorageByKeys = defineMethod({
   params: [address, storageKey, mappingKeys, stateBlockId, optional(keyTypes, undefined)],
   paramNames: ['address', 'slot', 'keys', 'block', 'keyTypes'],
   cost: 'job',
+  jobClass: 'slots',
   price: ([, , keys]) => 2 + 2 * countKeyValues(keys),
   memo: 'head',
   result: listSchema(objectSchema('Entry', { key: {}, slot: wordSchema, value: wordSchema })),
-  run({ chain, state, jobs }: Network, [account, slot, keys, id, types], caller, turnMsMax) {
+  run({ chain, state, jobs }: JobNetwork, [account, slot, keys, id, types], caller, turnMsMax) {
     const block = stateBlock(chain, id, 3)
     const slots = mappingSlots(jobs, { slot, keys, types, argument: 2 }, caller)
     const entries: Entries = { state, block, account, keys }
     if (!(slots instanceof Promise)) {
-      return `[${keys.map((_, at) => renderEntry(entries, slots, at)).join(',')}]`
+      const rendered: string[] = []
+      for (const from of inLooks(keys, caller)) {
+        const to = Math.min(from + keysPerLook, keys.length)
+        for (let at = from; at < to; at++) rendered.push(renderEntry(entries, slots, at))
+      }
+      return `[${rendered.join(',')}]`
     }
     return doSteps(readInTurns(entries, slots, new Turns(turnMsMax, caller, keys.length * entryBytes)))
   },

@@ -1,56 +1,11 @@
 /** Methods whose work is long share the thread with each other, on the demo network and the service's own pool. */
 import t from 'tap'
-import { resolveServeConfig } from '../../../src/config/config.js'
-import { openNetwork } from '../../../src/edge/openNetwork.js'
-import { readNetworkLayouts } from '../../../src/edge/storageLayouts.js'
-import { jobsOfNetwork, openJobPool } from '../../../src/pool/jobPool.js'
-import { createDispatcher } from '../../../src/rpc/dispatch.js'
-import type { Network } from '../../../src/rpc/network.js'
-import { PolledFilters } from '../../../src/rpc/polledFilters.js'
-import { methods } from '../../../src/rpc/registry.js'
-import { mapBytesDefault } from '../../../src/store/environment.js'
 import { headBlock, sights } from '../../rpc/demoChain.js'
-import { wideDispatchLimits, wideFilterLimits } from '../../serverLimits.js'
-import { fixtureConfig } from '../../service.js'
-import { demoStorePath } from '../../storedMessages.js'
+import { demoEndpoint, opened } from './demoRig.js'
 import { bodyText } from './testMethods.js'
 
-const config = resolveServeConfig({ config: fixtureConfig }).networks.find(({ name }) => name === 'demo')
-if (config === undefined) throw new Error('the fixture has no demo network')
 const tide = sights.contracts.find(({ name }) => name === 'Tide')?.address ?? ''
 const shelf = sights.contracts.find(({ name }) => name === 'Shelf')?.address ?? ''
-
-const pool = openJobPool({
-  limits: {
-    threads: 2,
-    niceness: 0,
-    waitingMax: { proof: 1, execute: 1, slots: 100, hash: 1, logs: 1 },
-    deadlineMsMax: 200_000,
-    execution: { timeMsMax: 1_000, memoryBytesMax: 2 ** 28 },
-  },
-  stores: [{ network: 'demo', path: demoStorePath, mapBytes: mapBytesDefault }],
-  onThreadLost: ({ error }) => t.fail(String(error)),
-})
-const opened = openNetwork(config, {
-  mapBytes: mapBytesDefault,
-  answerCacheBytes: 2 ** 20,
-  proofCacheBytes: 2 ** 20,
-  logBounds: { logsMax: 10_000, bytesMax: 2 ** 24 },
-  filters: (current) => new PolledFilters(current, wideFilterLimits),
-  proofKeysMax: 1_024,
-  replayBlocksMax: 1,
-  clientVersion: 'test',
-  openRpc: new Uint8Array(0),
-  jobs: jobsOfNetwork(pool, 'demo'),
-  gasCapBlocks: 10,
-  layouts: readNetworkLayouts(config),
-  feed: undefined,
-  reportDefect: (error) => t.fail(String(error)),
-})
-t.teardown(async () => {
-  await pool.close(0)
-  await opened.close()
-})
 
 /** Slots that were read on this thread. */
 let reads = 0
@@ -62,11 +17,7 @@ state.readSlot = (...args) => {
 }
 
 /** Turns as short as they can be. */
-const endpoint = createDispatcher<Network>({
-  methods: Object.values(methods),
-  limits: { ...wideDispatchLimits, requestMsMax: 200_000, turnMsMax: 0 },
-  log: ({ error }) => t.fail(String(error)),
-}).endpoint(opened)
+const endpoint = demoEndpoint(opened, { turnMsMax: 0 })
 
 function handle(method: string, params: readonly unknown[]) {
   return endpoint.handle(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })))

@@ -1,0 +1,35 @@
+/** Long calls on their way to a thread that answers them whole (wholeCall.ts), and what they are charged here. */
+import { FaultError } from '../primitives/faults.js'
+import type { Caller } from './caller.js'
+import type { Json, Method, RpcNetwork } from './method.js'
+import type { Failure } from './outcome.js'
+import { unpaid } from './payment.js'
+import { unitsMin } from './price.js'
+
+/** Whether long calls of a method are left as text. */
+export function staysText(method: Method<never> | undefined, network: RpcNetwork): boolean {
+  return method?.jobClass !== undefined && network.answerWhole !== undefined
+}
+
+/**
+ * Has a thread answer a call that was left as text. A price that depends on its arguments is charged when these are
+ * known. A failure where not even the least price can be paid. Rejects as the method's own `run` would.
+ */
+export function handOver(
+  { name, jobClass, price }: Method<never>,
+  text: Uint8Array,
+  network: RpcNetwork,
+  caller: Caller,
+): Failure | Promise<Json> {
+  const least = typeof price === 'number' ? price : unitsMin
+  const refusal = unpaid(caller, least)
+  if (refusal !== undefined) return refusal
+  if (jobClass === undefined || network.answerWhole === undefined) {
+    throw new Error(`no thread answers ${name}, whose text was left as it is`)
+  }
+  return network.answerWhole({ method: name, jobClass, text }, caller).then((answer) => {
+    caller.chargeLate(Math.max(answer.price - least, 0))
+    if ('fault' in answer) throw new FaultError(answer.fault)
+    return answer.json
+  })
+}

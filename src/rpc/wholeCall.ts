@@ -1,0 +1,56 @@
+/**
+ * Calls that a thread of the pool answers from their text to their JSON, by the same parameters, price and `run` as
+ * everywhere: long ones, which the edge would be held up by. Owns which methods these are.
+ */
+import type { WholeAnswer } from '../pool/jobs.js'
+import { FaultError } from '../primitives/faults.js'
+import type { Caller } from './caller.js'
+import { parseCallText } from './envelope.js'
+import { decodeParams, type Method } from './method.js'
+import { eth_call } from './methods/eth_call.js'
+import { eth_createAccessList } from './methods/eth_createAccessList.js'
+import { eth_estimateGas } from './methods/eth_estimateGas.js'
+import { eth_getProof } from './methods/eth_getProof.js'
+import { tidegate_getMappingSlot } from './methods/tidegate_getMappingSlot.js'
+import { tidegate_getStorageByKeys } from './methods/tidegate_getStorageByKeys.js'
+import type { JobNetwork } from './network.js'
+import { priceOf, unitsMin } from './price.js'
+
+/** Every method with a `jobClass`. */
+export const wholeMethods: ReadonlyMap<string, Method<JobNetwork>> = new Map(
+  [
+    eth_call,
+    eth_createAccessList,
+    eth_estimateGas,
+    eth_getProof,
+    tidegate_getMappingSlot,
+    tidegate_getStorageByKeys,
+  ].map((method) => [method.name, method]),
+)
+
+/**
+ * Answers a call; `text` is its JSON. Rejects with what is to be said to the pool or of the whole request, and not to
+ * the caller alone: a defect, ParseError, and what a stopped job throws.
+ */
+export async function answerWhole(
+  name: string,
+  text: Uint8Array,
+  network: JobNetwork,
+  caller: Caller,
+): Promise<WholeAnswer> {
+  const method = wholeMethods.get(name)
+  if (method === undefined) throw new RangeError(`no thread answers ${name}`)
+  const params = parseCallText(text)
+  let price = unitsMin
+  try {
+    const args = decodeParams(method, params)
+    price = priceOf(method.price, args)
+    const json = await method.run(network, args, caller, Number.POSITIVE_INFINITY)
+    return { price, json: typeof json === 'string' ? Buffer.from(json) : json }
+  } catch (thrown) {
+    if (!(thrown instanceof FaultError)) throw thrown
+    const { fault } = thrown
+    if (fault.kind === 'RequestTimedOut' || fault.kind === 'ExecutionTimedOut') throw thrown
+    return { price, fault }
+  }
+}

@@ -1,0 +1,59 @@
+/** The demo network with the service's own pool, opened for one test file and closed with it. */
+import t from 'tap'
+import { resolveServeConfig } from '../../../src/config/config.js'
+import { openNetwork } from '../../../src/edge/openNetwork.js'
+import { readNetworkLayouts } from '../../../src/edge/storageLayouts.js'
+import { jobsOfNetwork, openJobPool } from '../../../src/pool/jobPool.js'
+import { createDispatcher, type DispatchLimits, type Endpoint } from '../../../src/rpc/dispatch.js'
+import type { NetworkViews } from '../../../src/rpc/method.js'
+import type { Network } from '../../../src/rpc/network.js'
+import { PolledFilters } from '../../../src/rpc/polledFilters.js'
+import { methods } from '../../../src/rpc/registry.js'
+import { mapBytesDefault } from '../../../src/store/environment.js'
+import { wideDispatchLimits, wideFilterLimits } from '../../serverLimits.js'
+import { fixtureConfig } from '../../service.js'
+import { demoStorePath } from '../../storedMessages.js'
+
+const config = resolveServeConfig({ config: fixtureConfig }).networks.find(({ name }) => name === 'demo')
+if (config === undefined) throw new Error('the fixture has no demo network')
+
+export const pool = openJobPool({
+  limits: {
+    threads: 2,
+    niceness: 0,
+    waitingMax: { proof: 100, execute: 100, slots: 100, hash: 1, logs: 1 },
+    deadlineMsMax: 200_000,
+    execution: { timeMsMax: 1_000, memoryBytesMax: 2 ** 28 },
+  },
+  stores: [{ network: 'demo', path: demoStorePath, mapBytes: mapBytesDefault }],
+  onThreadLost: ({ error }) => t.fail(String(error)),
+})
+export const opened = openNetwork(config, {
+  mapBytes: mapBytesDefault,
+  answerCacheBytes: 2 ** 20,
+  proofCacheBytes: 2 ** 20,
+  logBounds: { logsMax: 10_000, bytesMax: 2 ** 24 },
+  filters: (current) => new PolledFilters(current, wideFilterLimits),
+  proofKeysMax: 1_024,
+  replayBlocksMax: 1,
+  clientVersion: 'test',
+  openRpc: new Uint8Array(0),
+  jobs: jobsOfNetwork(pool, 'demo'),
+  gasCapBlocks: 10,
+  layouts: readNetworkLayouts(config),
+  feed: undefined,
+  reportDefect: (error) => t.fail(String(error)),
+})
+t.teardown(async () => {
+  await pool.close(0)
+  await opened.close()
+})
+
+/** Every method over `views`. */
+export function demoEndpoint(views: NetworkViews<Network>, limits: Partial<DispatchLimits> = {}): Endpoint {
+  return createDispatcher<Network>({
+    methods: Object.values(methods),
+    limits: { ...wideDispatchLimits, requestMsMax: 200_000, ...limits },
+    log: ({ error }) => t.fail(String(error)),
+  }).endpoint(views)
+}

@@ -1,0 +1,78 @@
+/** Entry of pool threads for whole calls, from their JSON to that of their result. */
+import { AnswerCache } from '../src/chain/answerCache.js'
+import { Chain, type ChainOptions } from '../src/chain/chain.js'
+import { ChainView } from '../src/chain/chainView.js'
+import { PlainTransfers } from '../src/evm/plainTransfers.js'
+import type { NetworkJobs, WholeCall } from '../src/pool/jobs.js'
+import { toHash32 } from '../src/primitives/bytes.js'
+import { FaultError } from '../src/primitives/faults.js'
+import { Caller } from '../src/rpc/caller.js'
+import type { JobNetwork } from '../src/rpc/network.js'
+import { answerWhole } from '../src/rpc/wholeCall.js'
+import { RowStateReader } from '../src/state/stateReader.js'
+import type { ChainReader } from '../src/store/chainReader.js'
+import { executions } from './execute.js'
+import { type JobContext, jobHandler } from './jobThread.js'
+import { proofJson } from './prove.js'
+
+/** What calls of one store have in common. */
+interface Shared extends Pick<JobNetwork, 'state' | 'transfers' | 'proofs'> {
+  readonly chain: Chain
+}
+
+const opened = new WeakMap<ChainReader, Shared>()
+
+function openShared(store: ChainReader, options: ChainOptions): Shared {
+  let shared = opened.get(store)
+  if (shared === undefined) {
+    const chain = new Chain(store, options)
+    const transfers = new PlainTransfers(store, chain.schedule)
+    shared = { chain, transfers, state: new RowStateReader(store), proofs: new AnswerCache(0) }
+    opened.set(store, shared)
+  }
+  return shared
+}
+
+/** Gone as soon as its job is to stop. */
+class JobCaller extends Caller {
+  readonly #shouldStop: () => boolean
+
+  constructor(shouldStop: () => boolean) {
+    super()
+    this.#shouldStop = shouldStop
+  }
+
+  override get isGone(): boolean {
+    return this.#shouldStop()
+  }
+}
+
+/** The jobs that a call consists of, done right here. */
+function jobsHere(context: JobContext): NetworkJobs {
+  const works: Readonly<Record<string, (args: never, context: JobContext) => unknown>> = {
+    ...executions,
+    prove: proofJson,
+  }
+  const run = async (name: string, args: unknown) => {
+    const work = works[name]
+    if (work === undefined) throw new Error(`no call has a job ${name} done on its thread`)
+    return work(args as never, context)
+  }
+  return { run: run as NetworkJobs['run'], areHere: true }
+}
+
+export const answer = jobHandler((call: WholeCall, context) => {
+  const { chain, ...shared } = openShared(context.store, call.chain)
+  const head = chain.readHeadAt(toHash32(call.head))
+  if (head === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
+  const network: JobNetwork = {
+    ...shared,
+    name: '',
+    chain: new ChainView(chain, head, call.isPinned),
+    head,
+    jobs: jobsHere(context),
+    execution: call.execution,
+    proofKeysMax: call.proofKeysMax,
+  }
+  return answerWhole(call.method, context.body, network, new JobCaller(context.shouldStop))
+})
