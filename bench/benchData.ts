@@ -55,13 +55,25 @@ export async function demoNetwork(): Promise<BenchNetwork> {
   const chainPath = join(devnetFolder, 'chain.rlp')
   const content = createHash('sha256').update(readFileSync(genesisPath)).update(readFileSync(chainPath))
   const kept = `demo-schema${schemaVersion}-${content.digest('hex').slice(0, 16)}`
-  const folder = await makeOnce(kept, 'importing the demo chain', async (folder) => {
-    const flags = ['--network', 'demo', '--data', folder, '--genesis', genesisPath]
-    execFileSync(process.execPath, [programPath, 'import', ...flags, chainPath], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    })
-  })
+  const folder = await makeOnce(kept, 'importing the demo chain', (folder) =>
+    importWith({ name: 'demo', folder, genesisPath, chainPath }),
+  )
   return { name: 'demo', folder: join(folder, 'networks/demo'), genesisPath }
+}
+
+interface ImportRun {
+  readonly name: string
+  readonly folder: string
+  readonly genesisPath: string
+  readonly chainPath: string
+}
+
+/** Imports a chain file by the program itself: network `name` of the data folder `folder`. */
+export async function importWith({ name, folder, genesisPath, chainPath }: ImportRun): Promise<void> {
+  const flags = ['--network', name, '--data', folder, '--genesis', genesisPath]
+  execFileSync(process.execPath, [programPath, 'import', ...flags, chainPath], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
 }
 
 /** A synthetic network of this size. A million accounts take about four minutes to make and 1.6 GB. */
@@ -110,7 +122,7 @@ export async function readThrough({ folder }: BenchNetwork): Promise<void> {
 }
 
 /** The folder of that name in the cache, filled by `make` if it is not there; half-made ones never count. */
-async function makeOnce(
+export async function makeOnce(
   name: string,
   what: string,
   make: (folder: string) => Promise<void>,

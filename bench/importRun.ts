@@ -5,30 +5,53 @@ import { fileURLToPath } from 'node:url'
 import { devnetFolder } from './benchData.js'
 import { latencyComparison, readAtRate } from './disturbedReads.js'
 import type { LoadResult } from './httpLoader.js'
+import type { ImportChain, ImportChainKind } from './importChains.js'
 import { onAllCores } from './serverProcess.js'
-import type { SpecialScenario } from './specialScenario.js'
+import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { median, spread } from './statistics.js'
 import { startTidegate } from './tidegateServer.js'
 
-export const importScenario: SpecialScenario = {
-  name: 'import',
-  title: 'import, beside the EVM alone',
-  async run({ settings, isQuick, network }) {
-    const { folder } = await network('demo')
-    const program = fileURLToPath(new URL('./importSpeed.js', import.meta.url))
-    const rounds = isQuick ? 1 : settings.rounds
-    const command = [process.execPath, program, join(folder, 'chain.mdb'), String(rounds)]
-    const [file = '', ...args] = onAllCores(command)
-    const { importRates, evmRates } = JSON.parse(execFileSync(file, args, { encoding: 'utf8' })) as {
-      importRates: number[]
-      evmRates: number[]
-    }
-    const own = { rate: median(importRates) ?? 0, rateSpread: spread(importRates) }
-    const evm = { rate: median(evmRates) ?? 0, rateSpread: spread(evmRates) }
-    const ratios = { evm: { value: own.rate / evm.rate, by: 'rate' } } as const
-    return { unit: 'gas', own, rivals: { evm }, ratios }
-  },
+/** A scenario of importing the chain that `chain` has. */
+function importScenario(
+  name: string,
+  title: string,
+  chain: (context: RunContext) => Promise<ImportChain>,
+): SpecialScenario {
+  return {
+    name,
+    title,
+    async run(context) {
+      const { folder, genesisPath, chainPath } = await chain(context)
+      const program = fileURLToPath(new URL('./importSpeed.js', import.meta.url))
+      const rounds = context.isQuick ? 1 : context.settings.rounds
+      const input = [join(folder, 'chain.mdb'), genesisPath, chainPath, String(rounds)]
+      const [file = '', ...args] = onAllCores([process.execPath, program, ...input])
+      const { importRates, evmRates } = JSON.parse(execFileSync(file, args, { encoding: 'utf8' })) as {
+        importRates: number[]
+        evmRates: number[]
+      }
+      const own = { rate: median(importRates) ?? 0, rateSpread: spread(importRates) }
+      const evm = { rate: median(evmRates) ?? 0, rateSpread: spread(evmRates) }
+      const ratios = { evm: { value: own.rate / evm.rate, by: 'rate' } } as const
+      return { unit: 'gas', own, rivals: { evm }, ratios }
+    },
+  }
 }
+
+/** Loaded where it is wanted, with the compiler and the library that it needs. */
+async function madeChain(kind: ImportChainKind): Promise<ImportChain> {
+  return (await import('./importChains.js')).importChain(kind)
+}
+
+export const importScenarios: readonly SpecialScenario[] = [
+  importScenario('import', 'import, beside the EVM alone', async ({ network }) => ({
+    ...(await network('demo')),
+    chainPath: join(devnetFolder, 'chain.rlp'),
+  })),
+  importScenario('import-transfers', 'import of plain transfers', () => madeChain('transfers')),
+  importScenario('import-tokens', 'import of token transfers', () => madeChain('tokens')),
+  importScenario('import-mixed', 'import of transfers and swaps', () => madeChain('mixed')),
+]
 
 export const readsWhileImporting: SpecialScenario = {
   name: 'reads-while-importing',

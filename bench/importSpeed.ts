@@ -1,10 +1,10 @@
 /**
- * How fast the demo chain is taken in, beside what the EVM alone needs for the same blocks: both in this process, in
- * turns. Prints one line of JSON: gas a second of each, by round.
+ * How fast a chain is taken in, beside what the EVM alone needs for the same blocks: both in this process, in turns.
+ * Prints one line of JSON: gas a second of each, by round.
  *
- *   npm run build && node dist/bench/importSpeed.js STORE [ROUNDS]
+ *   npm run build && node dist/bench/importSpeed.js STORE GENESIS CHAIN [ROUNDS]
  *
- * STORE is the chain.mdb of an imported demo chain. "The EVM alone" runs the transactions, by @ethereumjs, and
+ * STORE is the chain.mdb that came of importing CHAIN on GENESIS. "The EVM alone" runs the transactions, by @ethereumjs, and
  * nothing else: blocks are parsed and senders known before, all state that they read is in memory, no trie is built,
  * no root compared, nothing written. The import begins with the bytes of the chain file and ends with the last flush;
  * it may use all cores, as it does for whoever imports.
@@ -27,11 +27,8 @@ import { historicalState, type StateView } from '../src/state/stateView.js'
 import { ChainReader } from '../src/store/chainReader.js'
 import { createForkEngine, type ForkEngine } from '../test/library/forkEngine.js'
 import { JournaledState } from '../test/library/journaledState.js'
-import { devnetFolder } from './benchData.js'
 
-const [storePath = '', rounds = '1'] = process.argv.slice(2)
-const chainPath = join(devnetFolder, 'chain.rlp')
-const genesisPath = join(devnetFolder, 'genesis.json')
+const [storePath = '', genesisPath = '', chainPath = '', rounds = '1'] = process.argv.slice(2)
 
 interface Run {
   readonly seconds: number

@@ -1,7 +1,7 @@
 /** All scenarios that are more than questions over HTTP, in the order in which they run. */
 import { readsUnderProofs } from './disturbedReads.js'
 import { newHeads } from './fanOut.js'
-import { importScenario, readsWhileImporting } from './importRun.js'
+import { importScenarios, readsWhileImporting } from './importRun.js'
 import { kernel } from './kernel.js'
 import { fewLogs, manyLogs } from './logRun.js'
 import { memory } from './memoryRun.js'
@@ -13,7 +13,7 @@ import { submissions } from './submissionRun.js'
 export const specialScenarios: readonly SpecialScenario[] = [
   readsUnderProofs,
   readsWhileImporting,
-  importScenario,
+  ...importScenarios,
   memory,
   newHeads(1_000),
   newHeads(5_000),

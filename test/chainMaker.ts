@@ -23,9 +23,13 @@ import { createVM, encodeReceipt, type RunBlockResult, runBlock, type VM } from 
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { concatBytes, hexToBytes } from '../src/primitives/bytes.js'
 
+/** The first `count` private keys: 1, 2 and so on. */
+export function keysUpTo(count: number): Uint8Array[] {
+  return Array.from({ length: count }, (_, at) => hexToBytes((at + 1).toString(16).padStart(64, '0')))
+}
+
 /** Keys of the accounts that send; every genesis made by {@link testGenesis} gives them ether. */
-export const testKeys = [1, 2, 3].map((last) => hexToBytes(last.toString(16).padStart(64, '0')))
-const publicKeys = testKeys.map((key) => privateToPublic(key))
+export const testKeys = keysUpTo(3)
 export const testAddresses: readonly Address[] = testKeys.map((key) => createAddressFromPrivateKey(key))
 
 /** Contracts that every genesis made by {@link testGenesis} holds. */
@@ -39,7 +43,7 @@ export const contracts = {
 } as const
 
 export interface TransactionPlan {
-  /** Index into {@link testKeys}. */
+  /** Index into the maker's keys. */
   readonly from?: number
   /** Absent: creates a contract. */
   readonly to?: string
@@ -69,6 +73,12 @@ export interface MadeBlock {
   readonly block: Block
   readonly receipts: readonly Uint8Array[]
   readonly results: RunBlockResult | undefined
+}
+
+interface Sender {
+  readonly key: Uint8Array
+  readonly publicKey: Uint8Array
+  readonly address: Address
 }
 
 type Config = Record<string, unknown>
@@ -151,19 +161,27 @@ export class ChainMaker {
   readonly #blocks = new Map<string, MadeBlock>()
   readonly #common: Common
   readonly #vm: VM
+  readonly #senders: readonly Sender[]
 
   private constructor(
     readonly genesisText: string,
     common: Common,
     vm: VM,
     readonly genesis: MadeBlock,
+    keys: readonly Uint8Array[],
   ) {
+    this.#senders = keys.map((key) => ({
+      key,
+      publicKey: privateToPublic(key),
+      address: createAddressFromPrivateKey(key),
+    }))
     this.#common = common
     this.#vm = vm
     this.#remember(genesis)
   }
 
-  static async create(genesis: GethGenesis): Promise<ChainMaker> {
+  /** `keys`: of the accounts that send. */
+  static async create(genesis: GethGenesis, keys: readonly Uint8Array[] = testKeys): Promise<ChainMaker> {
     const common = createCommonFromGethGenesis(genesis, { chain: 'test' })
     common.setHardforkBy({ blockNumber: 0, timestamp: 0 })
     const state = new MerkleStateManager({ common })
@@ -182,7 +200,7 @@ export class ChainMaker {
     const data = { header } as unknown as Parameters<typeof createBlock>[0]
     const block = createBlock(data, { common, skipConsensusFormatValidation: true })
     const made = madeBlock(block, [], undefined)
-    return new ChainMaker(JSON.stringify(genesis), common, vm, made)
+    return new ChainMaker(JSON.stringify(genesis), common, vm, made, keys)
   }
 
   /** Builds one block on `parent`. */
@@ -265,7 +283,8 @@ export class ChainMaker {
     const signed = []
     for (const plan of plans) {
       const from = plan.from ?? 0
-      const account = await this.#vm.stateManager.getAccount(testAddresses[from] as Address)
+      const { key, publicKey, address } = this.#senders[from] as Sender
+      const account = await this.#vm.stateManager.getAccount(address)
       const nonce = nonces.get(from) ?? account?.nonce ?? 0n
       nonces.set(from, nonce + 1n)
       const price = plan.gasPrice ?? (baseFee ?? 1_000_000_000n) + 1_000n
@@ -282,9 +301,9 @@ export class ChainMaker {
         ...plan.fields,
       }
       const transaction = createTx(data as Parameters<typeof createTx>[0], { common: this.#common })
-      const one = transaction.sign(testKeys[from] as Uint8Array)
+      const one = transaction.sign(key)
       // To recover what is known takes longer than to execute the transaction.
-      one.cache.senderPubKey = publicKeys[from] as Uint8Array
+      one.cache.senderPubKey = publicKey
       signed.push(one)
     }
     return signed
