@@ -1,6 +1,13 @@
 import { calculateSigRecovery, ecrecover as portableEcrecover } from '@ethereumjs/util'
-import { recoverKey } from '../../src/evm/ecrecover.js'
+import { type Recovery, recoverKey, recoverKeyBy } from '../../src/evm/ecrecover.js'
 
 /** The key, 64 bytes (x ‖ y). Throws as the library's own does where there is none, because then that is asked. */
 export const ecrecover: typeof portableEcrecover = (hash, v, r, s, chainId) =>
   recoverKey(hash, calculateSigRecovery(v, chainId), r, s) ?? portableEcrecover(hash, v, r, s, chainId)
+
+/** As {@link ecrecover}. */
+export function ecrecoverBy(recovery: Recovery): typeof portableEcrecover {
+  return (hash, v, r, s, chainId) =>
+    recoverKeyBy(recovery, hash, calculateSigRecovery(v, chainId), r, s) ??
+    portableEcrecover(hash, v, r, s, chainId)
+}
