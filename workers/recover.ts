@@ -9,8 +9,10 @@ const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
 const wanted = workerData as Int32Array
 
-port.on('message', ({ index, rlp }: RecoveryTask) => {
-  const records = recoverKeys(rlp, () => Atomics.load(wanted, 0) >= index)
-  port.postMessage(records, [records.buffer])
+port.on('message', (tasks: readonly RecoveryTask[]) => {
+  for (const { index, rlp } of tasks) {
+    const records = recoverKeys(rlp, () => Atomics.load(wanted, 0) >= index)
+    port.postMessage(records, [records.buffer])
+  }
 })
 port.postMessage('ready' satisfies RecoveryReady)

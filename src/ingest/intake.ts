@@ -11,11 +11,13 @@ import { BadBlockError, type ChainImporter, type ImportedBlock } from './importe
 import type { IngestMessage, IngestProgress } from './messages.js'
 
 /**
- * How long blocks share a transaction while they come at full speed: a flush takes 2 to 20 ms, often longer than the
- * execution of a block. A process that dies does this work again. Also the time between two progress messages, which
- * report nothing that is not on disk.
+ * How long blocks share a transaction while they come at full speed: a flush takes 2 to 25 ms, often longer than the
+ * execution of a block, and pages that many blocks change are written once. A process that dies does this work again.
+ * Also the time between two progress messages, which report nothing that is not on disk.
  */
-const commitMs = 200
+const commitMs = 1_000
+/** Rows that share one at most: changed pages wait in memory, up to 130 MB of them. */
+const rowsPerCommit = 32_768
 /**
  * Longest time without a turn of the event loop. Execution runs on promises that never leave the loop's turn, so
  * without this a message to stop would not arrive before the file ends.
@@ -52,7 +54,7 @@ export class Intake {
 
   /**
    * Takes a block in, which is on disk only after {@link commit}, commits and reports now and then, and gives the
-   * event loop its turns. Where it throws, all blocks before are on disk.
+   * event loop its turns. Where a block is bad, all blocks before are on disk.
    */
   async import(rlp: Uint8Array): Promise<ImportedBlock> {
     this.#store.holdCommits()
@@ -64,7 +66,7 @@ export class Intake {
       throw error
     }
     const now = performance.now()
-    if (now - this.#committed >= commitMs) {
+    if (now - this.#committed >= commitMs || this.#store.heldRows >= rowsPerCommit) {
       await this.commit()
       this.#committed = performance.now()
       this.#report({ type: 'progress', progress: this.progress() })

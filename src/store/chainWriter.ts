@@ -42,6 +42,7 @@ export class ChainWriter extends ChainReader {
   declare protected readonly tables: ChainTables
   #lock: WriterLock | undefined
   #held: { readonly end: Deferred<void>; readonly done: Promise<void> } | undefined
+  #heldRows = 0
 
   /**
    * Opens a store for writing, making it if there is none, and bringing one that an earlier version made up to date
@@ -143,16 +144,23 @@ export class ChainWriter extends ChainReader {
 
   /**
    * From here to {@link commitHeld} all writes are one transaction, with one flush. This writer sees them at once;
-   * nobody else does before the commit, and a process that dies before it leaves the store as it was.
+   * nobody else does before the commit, and a process that dies before it leaves the store as it was, and so does a
+   * write that throws.
    */
   holdCommits(): void {
     if (this.#held !== undefined) return
+    this.#heldRows = 0
     assertRoom(this.path)
     const end = defer<void>()
     const done = this.environment.transactionSync(() => end.promise)
     // Whoever commits gets the failure.
     done.catch(() => undefined)
     this.#held = { end, done }
+  }
+
+  /** Rows of canonical blocks that wait for {@link commitHeld}, about. Each takes a page or two of 4 KB until then. */
+  get heldRows(): number {
+    return this.#heldRows
   }
 
   /** Commits what is held, if anything, and settles when it is on disk. Rejects like any commit; nothing of it is kept then. */
@@ -169,7 +177,15 @@ export class ChainWriter extends ChainReader {
   }
 
   #commit(write: () => void): void {
-    commitSync(this.environment, this.path, write)
+    if (this.#held === undefined) return commitSync(this.environment, this.path, write)
+    // A transaction within the held one would copy each page once more; instead all of it ends with a write that fails.
+    try {
+      write()
+    } catch (error) {
+      const failure = toStoreError(error, this.environment, this.path) ?? error
+      this.#held.end.reject(failure as Error)
+      throw failure
+    }
   }
 
   /** The receipts of a canonical block. */
@@ -199,6 +215,8 @@ export class ChainWriter extends ChainReader {
     }
     tables.changes.putSync(numberKey(number), packr.pack(replaced))
     tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number), hash))
+    this.#heldRows += 8 + bundle.senders.length / 52 + bundle.nodes.length
+    this.#heldRows += 2 * (bundle.accounts.length + bundle.slots.length)
   }
 
   #replace(

@@ -58,7 +58,7 @@ t.test('blocks come in order, with their keys once the thread is there', async (
   let at = 0
   let withKeys = 0
   let aheadMax = 0
-  for await (const { rlp, offset, takeKeys } of withKeysAhead(file.blocks, store)) {
+  for await (const { rlp, offset, takeKeys } of withKeysAhead(file.blocks, store, 0)) {
     t.equal(offset, at)
     t.strictSame(rlp, blocks[at]?.rlp)
     at++
@@ -82,7 +82,7 @@ t.test('a thread that is given time finds every key', { skip: !hasThread && 'one
   const { store } = await openImporter(t, maker)
   const thread = nextThread()
   let whole = 0
-  for await (const { rlp, takeKeys } of withKeysAhead(fileOf(blocks.slice(0, 3)).blocks, store)) {
+  for await (const { rlp, takeKeys } of withKeysAhead(fileOf(blocks.slice(0, 3)).blocks, store, 0)) {
     await thread.ready
     if (takeKeys === undefined) continue
     // That it is ready, and its answers to both blocks.
@@ -100,7 +100,7 @@ t.test('what fails while reading ahead is told after the blocks before it', asyn
   let seen = 0
   await t.rejects(
     async () => {
-      for await (const { takeKeys } of withKeysAhead(fileOf(blocks.slice(0, 5), end).blocks, store)) {
+      for await (const { takeKeys } of withKeysAhead(fileOf(blocks.slice(0, 5), end).blocks, store, 0)) {
         await takeKeys?.()
         seen++
         await thread.ready
@@ -116,7 +116,7 @@ t.test('blocks that the store has, and what is no block, are not looked at', asy
   const known = blocks.slice(0, 4)
   await importAll(known)
   const broken = { ...(blocks[0] as MadeBlock), rlp: Uint8Array.of(0xc0) }
-  for await (const { takeKeys } of withKeysAhead(fileOf([...known, broken]).blocks, store)) {
+  for await (const { takeKeys } of withKeysAhead(fileOf([...known, broken]).blocks, store, 0)) {
     t.equal(takeKeys, undefined)
   }
 })
@@ -126,10 +126,17 @@ t.test('whoever stops early leaves neither file nor thread open', async (t) => {
   const file = fileOf(blocks)
   const thread = nextThread()
   let seen = 0
-  for await (const _block of withKeysAhead(file.blocks, store)) {
+  for await (const _block of withKeysAhead(file.blocks, store, 0)) {
     await thread.ready
     if (++seen === 10) break
   }
   t.ok(file.isClosed)
   if (hasThread) t.equal(thread.worker?.threadId, -1, 'it has ended')
+})
+
+t.test('a short file starts no thread', async (t) => {
+  const { store } = await openImporter(t, maker)
+  const thread = nextThread()
+  for await (const { takeKeys } of withKeysAhead(fileOf(blocks).blocks, store)) t.equal(takeKeys, undefined)
+  t.equal(thread.worker, undefined)
 })

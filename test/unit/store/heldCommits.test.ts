@@ -51,15 +51,33 @@ t.test('held commits are seen by their writer alone, then by all at once', async
   await writer.close()
 })
 
-t.test('a write that fails takes nothing else of what is held with it', async (t) => {
+t.test('a write that fails ends all that is held, and the store goes on from before it', async (t) => {
   const { writer, reader } = openStore(t)
   writer.holdCommits()
   writer.apply(0, [bundle(1)])
   t.throws(() => writer.apply(1, [bundle(2), bundle(9)]), { message: /does not extend/ })
-  t.equal(writer.readHead()?.number, 1)
-  writer.apply(1, [bundle(2)])
+  await t.rejects(writer.commitHeld(), { message: /does not extend/ })
+  t.equal(writer.readHead()?.number, 0)
+  t.equal(headSeenBy(reader), 0)
+  writer.holdCommits()
+  writer.apply(0, [bundle(1)])
   await writer.commitHeld()
-  t.equal(headSeenBy(reader), 2)
+  t.equal(headSeenBy(reader), 1)
+  await reader.close()
+  await writer.close()
+})
+
+t.test('the rows that wait are counted', async (t) => {
+  const { writer, reader } = openStore(t)
+  writer.holdCommits()
+  writer.apply(0, [bundle(1)])
+  const ofOne = writer.heldRows
+  t.ok(ofOne > 0)
+  writer.apply(1, [bundle(2)])
+  t.equal(writer.heldRows, 2 * ofOne)
+  await writer.commitHeld()
+  writer.holdCommits()
+  t.equal(writer.heldRows, 0)
   await reader.close()
   await writer.close()
 })
