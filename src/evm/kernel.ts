@@ -52,6 +52,8 @@ export class Kernel {
   readonly #answers = new KernelAnswers()
   #memoryBytesMax = 2 ** 28
   #block: BlockWords | undefined
+  /** Of the places of rows, so that nobody can choose keys that share one. */
+  readonly #seed = randomBytes(8).readBigUInt64LE()
 
   /** A tracer is called for each step and frame, from a kernel that is slower for it. */
   constructor(tracer?: KernelTracer) {
@@ -64,7 +66,7 @@ export class Kernel {
 
   /** Forgets all state; handles hold no longer. */
   clear(): void {
-    this.#exports.clear(randomBytes(8).readBigUInt64LE())
+    this.#exports.clear(this.#seed)
   }
 
   /** Whom to ask from now on. Another state wants {@link clear} too. */

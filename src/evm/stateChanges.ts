@@ -1,7 +1,7 @@
 /** What execution changed, as a bundle needs it: rows, trie nodes and code, relative to the state below. */
-import { type Address, type Hash32, mapKey, trimLeft } from '../primitives/bytes.js'
+import { type Address, equalBytes, type Hash32, mapKey, trimLeft } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
-import { encodeAccount } from '../state/account.js'
+import { type Account, encodeAccount } from '../state/account.js'
 import { type Change, type StateView, updateStorageRoot } from '../state/stateView.js'
 import { type TrieChange, updateTrie } from '../state/trie.js'
 import type { Kernel } from './kernel.js'
@@ -33,21 +33,20 @@ export function buildChanges(kernel: Kernel, changed: Iterable<number>, below: S
     const before = below.account(address)
     const own = changedSlots(kernel, handle, address, below)
     for (const [slot, value] of own.changed) slots.push([Buffer.concat([address, slot]), value])
-    let row: Uint8Array = noBytes
+    let after: Account | undefined
     if (kernel.exists(handle)) {
       const codeHash = kernel.codeHashOf(handle)
       const storageRoot = own.isWiped
         ? updateStorageRoot(emptyTrieRoot, own.written, readNode, emit)
         : updateStorageRoot(before?.storageRoot ?? emptyTrieRoot, own.changed, readNode, emit)
-      const [nonce, balance] = [kernel.nonceOf(handle), kernel.balanceOf(handle)]
-      row = encodeAccount({ nonce, balance, storageRoot, codeHash })
-      const isNew = before === undefined || Buffer.compare(before.codeHash, codeHash) !== 0
+      after = { nonce: kernel.nonceOf(handle), balance: kernel.balanceOf(handle), storageRoot, codeHash }
+      const isNew = before === undefined || !equalBytes(before.codeHash, codeHash)
       if (isNew && kernel.hasCode(handle)) code.set(mapKey(codeHash), [codeHash, kernel.codeOf(handle)])
     }
-    const rowBefore = before === undefined ? noBytes : encodeAccount(before)
-    if (Buffer.compare(row, rowBefore) === 0) continue
-    accounts.push([address, row])
-    accountChanges.push([keccak256(address), row.length === 0 ? undefined : row])
+    if (isSame(before, after)) continue
+    const row = after && encodeAccount(after)
+    accounts.push([address, row ?? noBytes])
+    accountChanges.push([keccak256(address), row])
   }
   return {
     stateRoot: updateTrie(below.stateRoot, accountChanges, readNode, emit),
@@ -56,6 +55,16 @@ export function buildChanges(kernel: Kernel, changed: Iterable<number>, below: S
     nodes: sorted([...nodes.values()]),
     code: sorted([...code.values()]),
   }
+}
+
+function isSame(a: Account | undefined, b: Account | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  return (
+    a.nonce === b.nonce &&
+    a.balance === b.balance &&
+    equalBytes(a.storageRoot, b.storageRoot) &&
+    equalBytes(a.codeHash, b.codeHash)
+  )
 }
 
 interface OwnSlots {
