@@ -80,8 +80,8 @@ t.test('keys of mappings in mappings are charged for each value, long ones for w
   t.equal(priceOf(methods.tidegate_getStorageByKeys.price, ['0x', '0x', keys]), 2 + 2 * (1 + 3 + 4))
 })
 
-t.test('what is no call costs what the documentation says', async (t) => {
-  t.match(page, new RegExp(`what is no call costs ${unitsMin}\\b`))
+t.test('an invalid call costs what the documentation says', async (t) => {
+  t.match(page, new RegExp(`An invalid call costs ${unitsMin}\\b`))
   t.match(page, new RegExp(`at most ${unitsMax}\\b`))
   t.match(page, `each whole ${bodyBytesPerUnit / 1_024} KiB of a request's body`)
 })
