@@ -1,11 +1,11 @@
-/** Accounts that instructions name, and what that costs (EIP-2929). */
+/** Accounts that instructions access, and the gas for that (EIP-2929). */
 import { Account, findAccount } from './accounts'
 import { Frame } from './frames'
 import { mark, transaction, undoTo, warm } from './journal'
 import { coldAccountGas, warmAccessGas } from './rules'
 import { maskAddress } from './word'
 
-/** The account that an operand names. */
+/** The account whose address is the operand; recorded as seen in this transaction. */
 export function accessed(operand: usize): Account {
   maskAddress(operand)
   const account = findAccount(operand)
@@ -13,12 +13,12 @@ export function accessed(operand: usize): Account {
   return account
 }
 
-// Before the last call or destruction: where the undo log stood, how much memory its frame had, and whom it named.
+// State before the last call or destruction: position of the undo log, memory of its frame, and the account it names.
 let marked: usize = 0
 export let memoryBytesBefore: u32 = 0
 let named: Account = changetype<Account>(0)
 
-/** {@link accessed} by an instruction whose failure has words that depend on what was before. */
+/** As {@link accessed}, for an instruction whose error message depends on the state before it. */
 // @ts-ignore: decorator
 @inline
 export function accessedFirst(frame: Frame, operand: usize): Account {
@@ -28,7 +28,7 @@ export function accessedFirst(frame: Frame, operand: usize): Account {
   return named
 }
 
-/** Whether that was the first access to the account. Takes back what the instruction has changed. */
+/** Whether that was the first access to the account. Undoes the changes of the instruction. */
 export function wasCold(): bool {
   undoTo(marked)
   return named.warmTx != transaction && !named.isAlwaysWarm

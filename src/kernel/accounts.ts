@@ -1,6 +1,6 @@
 /**
- * Accounts and slots as far as they have been touched: what the host said of them, and what has become of it since.
- * Owns the records and how they are found; what is undone, and when, is the journal's.
+ * Records of the accounts and slots that were accessed: values from the host, and changes since. Owns the records and
+ * finding them; journal.ts owns undoing.
  */
 import { Code, emptyCodeHash, findCode } from './code'
 import { Arena } from './heap'
@@ -9,30 +9,30 @@ import { exchange } from './layout'
 import { hashOffset, hashOfWord, Record, Table } from './table'
 import { clearWord, copyWord, equals, isZero, reverseWord, writeAddress } from './word'
 
-/** An account. Members that end in `Tx` hold the number of the transaction for which they are true. */
+/** An account. Members that end in `Tx` are the number of the transaction for which the property holds. */
 @unmanaged
 export class Account extends Record {
-  /** Its code, once that was asked for; 0 before. */
+  /** Its code, once it was read; 0 before. */
   code: usize
   exists: u32
-  /** It had storage when the host told of it, so that no contract may be created there (EIP-7610). */
+  /** Whether it had storage when the host was asked; then no contract may be created there (EIP-7610). */
   hasStorage: u32
   /** EIP-2929. */
   warmTx: u32
   createdTx: u32
   destroyedTx: u32
-  /** An instruction named it, whether that was taken back or not. */
+  /** An instruction accessed it, even if that was undone. */
   seenTx: u32
-  /** How often the account has ended. Slots of an earlier life are zero. */
+  /** How often the account was destroyed. Slots of an earlier incarnation are zero. */
   incarnation: u32
   /** Number of its precompiled contract; 0 for none. */
   precompile: u32
-  /** Each transaction finds it warm. */
+  /** Whether it is warm at the beginning of each transaction. */
   isAlwaysWarm: u32
-  /** In the list of accounts that changed. */
+  /** Whether it is in the list of changed accounts. */
   isListed: u32
   nextListed: Account | null
-  /** Records of its slots, a list. */
+  /** Linked list of its slots. */
   slots: Slot | null
   nonce: u64
 
@@ -63,13 +63,13 @@ export class Slot extends Record {
   account: Account
   /** EIP-2929. */
   warmTx: u32
-  /** The transaction at whose beginning the slot had its original value; of an older one, the value is the original. */
+  /** The transaction for which `original` was stored; where it is an older one, the current value is the original. */
   originalTx: u32
   seenTx: u32
   incarnation: u32
   nextOfAccount: Slot | null
 
-  /** A word, as the two that follow. */
+  /** A word, like the next two. */
   @inline
   get key(): usize {
     return changetype<usize>(this) + keyOffset
@@ -93,7 +93,7 @@ const accounts = changetype<Table>(memory.data(offsetof<Table>(), 16))
 const slots = changetype<Table>(memory.data(offsetof<Table>(), 16))
 const records = changetype<Arena>(memory.data(offsetof<Arena>(), 16))
 
-/** The account that changed last since the host asked. */
+/** Head of the list of accounts that changed since the host last read it. */
 let listed: Account | null = null
 
 /** After the heap was cleared. */
@@ -104,7 +104,7 @@ export function forgetAccounts(): void {
   listed = null
 }
 
-/** The account of an address, a word. */
+/** The account of an address (a word); asks the host the first time. */
 export function findAccount(address: usize): Account {
   const hash = hashOfWord(address, 0)
   const place = accounts.placeFor(hash, addressOffset, address, hashOffset, hash)
@@ -132,7 +132,7 @@ function loadAccount(address: usize): Account {
   return account
 }
 
-/** The slot of an account; `key` is a word. */
+/** The slot of an account (`key` is a word); asks the host the first time. */
 export function findSlot(account: Account, key: usize): Slot {
   const hash = hashOfWord(key, changetype<usize>(account) as u64)
   const place = slots.placeFor(hash, keyOffset, key, ownerOffset, changetype<usize>(account) as u32)
@@ -161,7 +161,7 @@ function loadSlot(account: Account, key: usize): Slot {
   slot.incarnation = account.incarnation
   slot.nextOfAccount = account.slots
   account.slots = slot
-  // Of an account that began anew the host knows the former slots.
+  // For an account that was destroyed and created again, the host has the slots of the former one.
   if (account.incarnation == 0 && account.exists != 0) {
     writeAddress(account.address, exchange)
     reverseWord(key, exchange + 20)
@@ -179,21 +179,21 @@ export function hasCode(account: Account): bool {
   return !equals(account.codeHash, emptyCodeHash)
 }
 
-/** EIP-161: nonce, balance and code are nothing. */
+/** Empty by EIP-161: nonce and balance are zero, and there is no code. */
 export function isEmpty(account: Account): bool {
   return account.nonce == 0 && isZero(account.balance) && !hasCode(account)
 }
 
 /**
- * Accounts and slots that instructions of a transaction named, as a list at the place that is given: how many accounts,
- * their records, how many slots, their records, 4 bytes each.
+ * Writes the accounts and slots that instructions of a transaction accessed to `at`, in units of 4 bytes: number of
+ * accounts, their records, number of slots, their records.
  */
 export function listSeen(transaction: u32, at: usize): void {
   const slotsAt = listSeenOf(accounts, offsetof<Account>('seenTx'), transaction, at)
   listSeenOf(slots, offsetof<Slot>('seenTx'), transaction, slotsAt)
 }
 
-/** Bytes that {@link listSeen} may need. */
+/** Most bytes that {@link listSeen} can write. */
 export function seenBytesMax(): usize {
   return ((accounts.count + slots.count + 2) as usize) << 2
 }
@@ -210,7 +210,7 @@ function listSeenOf(table: Table, seenOffset: usize, transaction: u32, at: usize
   return end
 }
 
-/** Puts an account on the list of those that changed. */
+/** Adds an account to the list of changed accounts. */
 // @ts-ignore: decorator
 @inline
 export function list(account: Account): void {
@@ -220,7 +220,9 @@ export function list(account: Account): void {
   listed = account
 }
 
-/** The accounts that changed since this was asked last: the first, and from there by `nextListed`. */
+/**
+ * The first account of those that changed since the last call; the others follow by `nextListed`. Empties the list.
+ */
 export function takeListed(): Account | null {
   const first = listed
   let at = first

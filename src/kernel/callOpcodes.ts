@@ -1,4 +1,4 @@
-/** CALL, CREATE and their kin, and SELFDESTRUCT: where their arguments stand and what they cost. */
+/** The call and create instructions and SELFDESTRUCT: their stack arguments and their gas. */
 import { accessedFirst, accessGas } from './access'
 import { Account, isEmpty } from './accounts'
 import { Begun, beginCall, beginCreation, creationAddress, delegateOf, gasBack, saltedAddress } from './calls'
@@ -23,10 +23,10 @@ import {
 import { traceEnter, traceExit } from './trace'
 import { clamped, clearWord, copyWord, isZero, putSmall, WORD } from './word'
 
-/** Whether the last instruction began a frame, which is to be run next; else its result is on the stack. */
+/** Whether the last instruction began a frame, which runs next; otherwise its result is on the stack. */
 export let hasEntered: bool = false
 
-/** Gas for an inner frame that asks for `wanted` (a word) of what there is; negative where it cannot have it. */
+/** Gas for an inner frame that requests `wanted` (a word) of `available`; negative where that is not possible. */
 function gasForFrame(wanted: usize, available: i64): i64 {
   const asked = clamped(wanted)
   // EIP-150.
@@ -36,8 +36,8 @@ function gasForFrame(wanted: usize, available: i64): i64 {
 }
 
 /**
- * CALL, CALLCODE, DELEGATECALL and STATICCALL. The result goes to where the last argument stood. Returns the gas that
- * is left to the caller, negative for a failure.
+ * CALL, CALLCODE, DELEGATECALL and STATICCALL. The result replaces the last argument. Returns the caller's remaining
+ * gas, negative for a failure.
  */
 export function call(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
   hasEntered = false
@@ -65,7 +65,7 @@ export function call(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
     gas -= accessGas(delegate)
     if (gas < 0) return fail(Failure.OutOfGas)
   }
-  // A GAS right before asks for all there is.
+  // GAS as the previous instruction requests all gas.
   const asksAll = frame.pc > frame.code && load<u8>(frame.pc - 1) == 0x5a
   noteCall(frame, gas, asksAll ? askAll : (min(clamped(sp - WORD), i64.MAX_VALUE as u64) as i64), sendsValue ? callStipend : 0)
   const forFrame = gasForFrame(sp - WORD, gas)
@@ -103,7 +103,7 @@ export function call(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
   return gas + finishCall(frame, begun == Begun.Succeeded)
 }
 
-/** Hands the caller what an ended call returned; the result goes onto its stack. Returns the gas that comes back. */
+/** Copies the output of an ended call into the caller's memory and pushes the result. Returns the gas given back. */
 export function finishCall(frame: Frame, isSuccess: bool): i64 {
   const length = min(frame.outLength, returnedLength)
   if (length > 0) memory.copy(frame.memory + frame.outOffset, returned, length)
@@ -112,7 +112,7 @@ export function finishCall(frame: Frame, isSuccess: bool): i64 {
   return gasBack
 }
 
-/** Hands the creator the address of what was created, or zero. Returns the gas that comes back. */
+/** Pushes the address of the created contract, or zero, onto the creator's stack. Returns the gas given back. */
 export function finishCreation(frame: Frame, created: usize): i64 {
   if (created == 0) clearWord(frame.sp)
   else copyWord(created, frame.sp)
@@ -120,13 +120,13 @@ export function finishCreation(frame: Frame, created: usize): i64 {
   return gasBack
 }
 
-/** Whether a call makes an account that is to be paid for (EIP-161; before it any that is not there). */
+/** Whether a call creates an account, which costs gas (EIP-161; before it, any absent account). */
 function isNewAccount(target: Account, sendsValue: bool): bool {
   if (has(Fork.SpuriousDragon)) return sendsValue && (target.exists == 0 || isEmpty(target))
   return target.exists == 0
 }
 
-/** CREATE and CREATE2. As {@link call}. */
+/** CREATE and CREATE2; otherwise as {@link call}. */
 export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
   hasEntered = false
   if (frame.isStatic) return fail(Failure.WriteProtection)
@@ -158,7 +158,7 @@ export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i6
   return gas + finishCreation(frame, 0)
 }
 
-/** SELFDESTRUCT. Returns the gas that is left, negative for a failure. */
+/** SELFDESTRUCT. Returns the remaining gas, negative for a failure. */
 export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
   const heir = accessedFirst(frame, beneficiary)
   if (frame.isStatic) return fail(Failure.WriteProtection)
@@ -174,7 +174,7 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
   if (gas < 0) return fail(Failure.OutOfGas)
   if (account.destroyedTx != transaction) setRefund(refund + selfdestructRefund)
   traceEnter(0xff, account.address, heir.address, account.balance, 0, 0, 0)
-  // EIP-6780: only what was created in this transaction ends; others merely send what they have.
+  // EIP-6780: only a contract created in this transaction is destroyed; others only send their balance.
   const ends = !has(Fork.Cancun) || account.createdTx == transaction
   if (heir == account) {
     if (ends) {

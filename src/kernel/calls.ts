@@ -1,6 +1,6 @@
 /**
- * Calls and creations: how a frame begins and how it ends (yellow paper, section 7 and 8). Owns what happens between
- * frames; where the arguments stand on the stack and what the instruction costs is callOpcodes.ts.
+ * Calls and creations: how a frame begins and ends (yellow paper, sections 7 and 8). Owns what happens between
+ * frames; callOpcodes.ts owns the instructions' stack arguments and gas.
  */
 import { Account, codeOf, findAccount, hasCode } from './accounts'
 import { findJumps, jumpBytes, jumpsOf, keepCode, paddingBytes } from './code'
@@ -25,21 +25,21 @@ import { codeByteGas, codeBytesMax, depthMax, Fork, has } from './rules'
 import { traceEnter, traceExit } from './trace'
 import { copyWord, isBelow, isZero, readAddress, reverseWord, WORD, writeAddress } from './word'
 
-/** What came of an attempt to begin a frame. */
+/** Result of an attempt to begin a frame. */
 export enum Begun {
-  /** It failed at once; {@link why} says why, and {@link gasBack} what its caller gets back. */
+  /** It failed at once; {@link why} is the reason, and {@link gasBack} the gas for its caller. */
   Failed = 0,
   /** It succeeded at once, without a frame. */
   Succeeded = 1,
-  /** The frame is there. */
+  /** The frame was begun. */
   Entered = 2,
 }
 
 export let why: Failure = Failure.None
 export let gasBack: i64 = 0
-/** Before Homestead: the creation that ended last succeeded, but its contract stays without code for want of gas. */
+/** Before Homestead: the last creation succeeded, but its contract has no code because gas was missing. */
 export let lacksCode: bool = false
-/** Length of the code that was too large last. */
+/** Length of the code that was last refused as too large. */
 export let refusedCodeBytes: u32 = 0
 
 function failed(reason: Failure, gas: i64): Begun {
@@ -56,7 +56,7 @@ function succeeded(gas: i64): Begun {
   return Begun.Succeeded
 }
 
-/** The account whose code an account's code stands for (EIP-7702); null where it is code of its own. */
+/** The account to which an account delegates (EIP-7702); null where its code is no delegation. */
 export function delegateOf(account: Account): Account | null {
   if (!has(Fork.Prague) || !hasCode(account)) return null
   const code = codeOf(account)
@@ -66,9 +66,9 @@ export function delegateOf(account: Account): Account | null {
 }
 
 /**
- * Begins a call of `kind` by a frame at `depth - 1`, or by the transaction at depth 0. `payer` is who calls, and where
- * CALLCODE and DELEGATECALL go on; `target` is whom the code is from. `caller` and `value` are words that the frame is
- * told, `gas` is what it gets.
+ * Begins a call of `kind` by a frame at `depth - 1`, or by the transaction at depth 0. `payer` is the calling
+ * account, in which CALLCODE and DELEGATECALL run; `target` is the account of the code. `caller` and `value` are
+ * words that the frame sees, `gas` is what it gets.
  */
 export function beginCall(
   depth: u32,
@@ -165,9 +165,7 @@ function callPrecompile(
   return failed(used < 0 ? Failure.PrecompileFailed : Failure.OutOfGas, 0)
 }
 
-/**
- * Begins a creation at the address (a word) by `creator`, whose nonce is counted here. `initcode` is copied.
- */
+/** Begins a creation by `creator` at an address (a word); increments the creator's nonce. `initcode` is copied. */
 export function beginCreation(
   depth: u32,
   kind: u32,
@@ -183,7 +181,7 @@ export function beginCreation(
   if (depth > depthMax) return failed(Failure.DepthReached, gas)
   if (!isZero(value) && isBelow(creator.balance, value)) return failed(Failure.InsufficientBalance, gas)
   if (creator.nonce == u64.MAX_VALUE) return failed(Failure.NonceOverflow, gas)
-  // The nonce of a transaction's sender is counted before it begins.
+  // The nonce of a transaction's sender was incremented before.
   if (depth > 0) setNonce(creator, creator.nonce + 1)
   const account = findAccount(address)
   if (has(Fork.Berlin)) warm(account)
@@ -214,8 +212,8 @@ export function beginCreation(
 }
 
 /**
- * Ends a frame that succeeded or reverted with `length` bytes at `from` of its memory, or failed. Leaves in
- * {@link why} what came of it and in {@link gasBack} what is left of its gas.
+ * Ends a frame that succeeded or reverted with `length` bytes at `from` of its memory, or failed. Sets {@link why} to
+ * its result and {@link gasBack} to its remaining gas.
  */
 export function endFrame(frame: Frame, reason: Failure, from: usize, length: u32, gas: i64): void {
   why = reason
@@ -240,7 +238,7 @@ export function endFrame(frame: Frame, reason: Failure, from: usize, length: u32
   if (frame.ownCode != 0) releaseBlock(frame.ownCode, frame.ownCodeBytes)
 }
 
-/** Makes what initcode returned the new account's code, or says why not. */
+/** Stores the output of initcode as the new account's code, or sets the reason of the failure. */
 function deploy(frame: Frame, from: usize, length: u32): void {
   lacksCode = false
   if (has(Fork.London) && length > 0 && load<u8>(from) == 0xef) return refuse(Failure.InvalidCode)
@@ -283,7 +281,7 @@ export function creationAddress(creator: Account, nonce: u64, out: usize): void 
   readAddress(scratchWords + 2 * WORD + 12, out)
 }
 
-/** EIP-1014. `salt` is a word. */
+/** The address of CREATE2 (EIP-1014), as a word. `salt` is a word. */
 export function saltedAddress(creator: Account, salt: usize, initcode: usize, length: u32, out: usize): void {
   const text = scratchWords + 4 * WORD
   keccak256(initcode, length, text + 53)

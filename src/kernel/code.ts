@@ -1,23 +1,23 @@
-/** Code by its hash, and where it may be jumped to. */
+/** Code by its hash, and its valid jump destinations. */
 import { Arena } from './heap'
 import { readCode } from './host'
 import { exchange } from './layout'
 import { hashOffset, hashOfWord, Record, Table } from './table'
 import { equals } from './word'
 
-/** Hash of no code, as bytes. */
+/** Hash of empty code, as bytes. */
 export const emptyCodeHash: usize = memory.data<u8>([
   0xc5, 0xd2, 0x46, 0x01, 0x86, 0xf7, 0x23, 0x3c, 0x92, 0x7e, 0x7d, 0xb2, 0xdc, 0xc7, 0x03, 0xc0,
   0xe5, 0x00, 0xb6, 0x53, 0xca, 0x82, 0x27, 0x3b, 0x7b, 0xfa, 0xd8, 0x04, 0x5d, 0x85, 0xa4, 0x70,
 ])
 
-/** Zeros behind code: a STOP, and what a PUSH at the end takes. */
+/** Zeros behind code: a STOP, and operands of a PUSH at the end. */
 export const paddingBytes: usize = 40
 
 @unmanaged
 export class Code extends Record {
   length: u32
-  /** A bit for each byte at which a JUMPDEST stands; 0 before they are looked for. */
+  /** Bitmap of the valid JUMPDESTs; 0 before it is made. */
   jumps: usize
 
   /** 32 bytes. */
@@ -44,7 +44,7 @@ export function forgetCodes(): void {
   memoryOfCodes.forget()
 }
 
-/** Code by its hash (32 bytes), which the host is asked for once. */
+/** Code by its hash (32 bytes); asks the host the first time. */
 export function findCode(hash: usize): Code {
   const tableHash = hashOfWord(hash, 0)
   const place = codes.placeFor(tableHash, codeHashOffset, hash, hashOffset, tableHash)
@@ -62,7 +62,7 @@ export function findCode(hash: usize): Code {
   return code
 }
 
-/** Room for code of so many bytes; where to write them. */
+/** Allocates memory for code of `length` bytes and returns its address. */
 export function placeCode(length: u32): usize {
   const code = changetype<Code>(memoryOfCodes.take(headBytes + length + paddingBytes))
   code.length = length
@@ -71,7 +71,7 @@ export function placeCode(length: u32): usize {
   return code.bytes
 }
 
-/** Keeps code that is in memory, under its hash (32 bytes). */
+/** Stores code that is in memory, under its hash (32 bytes). */
 export function keepCode(from: usize, length: u32, hash: usize): Code {
   const code = changetype<Code>(placeCode(length) - headBytes)
   memory.copy(code.bytes, from, length)
@@ -87,14 +87,14 @@ export function jumpsOf(code: Code): usize {
   return code.jumps
 }
 
-/** Bytes of the bits for code of this length. */
+/** Bytes of the bitmap for code of this length. */
 // @ts-ignore: decorator
 @inline
 export function jumpBytes(length: u32): usize {
   return (length >> 3) + 1
 }
 
-/** Sets a bit for each JUMPDEST that is no operand of a PUSH (yellow paper 9.4.3). */
+/** Sets a bit for each JUMPDEST that is not an operand of a PUSH (yellow paper 9.4.3). */
 export function findJumps(bytes: usize, length: u32, bits: usize): void {
   memory.fill(bits, 0, jumpBytes(length))
   for (let at: u32 = 0; at < length; at++) {

@@ -1,4 +1,4 @@
-/** What is the same for a whole transaction: words that the host writes before it runs one. */
+/** Words of the block and the transaction, which the host writes before it runs one. */
 import { contextWords } from './layout'
 
 export const originWord: usize = contextWords
@@ -13,7 +13,7 @@ export const chainIdWord: usize = contextWords + 224
 export const baseFeeWord: usize = contextWords + 256
 export const blobBaseFeeWord: usize = contextWords + 288
 
-/** Blob hashes of the transaction: an array of words, and how many. */
+/** Blob hashes of the transaction: address of an array of words, and its length. */
 export let blobHashes: usize = 0
 export let blobHashCount: u32 = 0
 

@@ -1,7 +1,7 @@
 /**
  * Division of 256-bit words and of the longer numbers in ADDMOD and MULMOD: Knuth's algorithm D (The Art of Computer
- * Programming, volume 2, 4.3.1) on digits of 32 bits, because WebAssembly divides 64 bits by 64. Every division by
- * zero is zero, as the EVM has it.
+ * Programming, volume 2, 4.3.1) on digits of 32 bits, because WebAssembly's widest division is 64 bits by 64.
+ * Division by zero gives zero, as in the EVM.
  */
 import { dividendDigits, divisorDigits, quotientDigits } from './layout'
 import { add, clearWord, copyWord, isBelow, isNegative, isSmall, isZero, negate, putSmall, subtract, WORD } from './word'
@@ -18,15 +18,15 @@ function putDigit(digits: usize, index: usize, value: u64): void {
   store<u32>(digits + (index << 2), value as u32)
 }
 
-/** Digits without leading zeros. */
+/** Number of digits without leading zeros. */
 function countDigits(digits: usize, most: usize): usize {
   while (most > 0 && digit(digits, most - 1) == 0) most--
   return most
 }
 
 /**
- * Divides {@link dividendDigits}, of `length` digits, by the word at `divisor`, which is not zero. Leaves the quotient
- * in {@link quotientDigits}, of which as many digits are written, and the remainder in `dividendDigits`.
+ * Divides {@link dividendDigits}, of `length` digits, by the word at `divisor`, which is not zero. Leaves the
+ * quotient in the first `length` digits of {@link quotientDigits}, and the remainder in `dividendDigits`.
  */
 function divideDigits(length: usize, divisor: usize): void {
   const divisorLength = countDigits(divisor, 8)
@@ -34,7 +34,7 @@ function divideDigits(length: usize, divisor: usize): void {
   const used = countDigits(dividendDigits, length)
   if (used < divisorLength) return
   if (divisorLength == 1) return divideByDigit(used, load<u32>(divisor) as u64)
-  // Normalise: the divisor's top digit gets its top bit, so that a guessed digit is at most two too large.
+  // Normalise: shift until the divisor's top bit is set, so that a guessed digit is at most two too large.
   const shift = u64(clz<u32>(load<u32>(divisor + ((divisorLength - 1) << 2))))
   let carry: u64 = 0
   for (let i: usize = 0; i < divisorLength; i++) {
@@ -66,7 +66,7 @@ function divideDigits(length: usize, divisor: usize): void {
     }
     putDigit(quotientDigits, at, guess)
   }
-  // The remainder, shifted back.
+  // Shift the remainder back.
   for (let i: usize = 0; i < divisorLength; i++) {
     const value = digit(dividendDigits, i) | (digit(dividendDigits, i + 1) << 32)
     putDigit(dividendDigits, i, value >> shift)
@@ -85,7 +85,7 @@ function divideByDigit(used: usize, divisor: u64): void {
   putDigit(dividendDigits, 0, rest)
 }
 
-/** Takes `guess` times the divisor from the dividend's digits from `at` on; true where that was too much. */
+/** Subtracts `guess` times the divisor from the dividend's digits from `at` on; true where the result is negative. */
 function subtractMultiple(at: usize, divisorLength: usize, guess: u64): bool {
   let carry: u64 = 0
   let borrow: i64 = 0
@@ -133,7 +133,7 @@ export function remainder(a: usize, b: usize, out: usize): void {
   copyWord(dividendDigits, out)
 }
 
-/** Absolute values of signed operands; what is negative is kept apart. `scratch` has room for two words. */
+/** The absolute value of a signed word. */
 // @ts-ignore: decorator
 @inline
 function absolute(word: usize, out: usize): void {
@@ -141,7 +141,7 @@ function absolute(word: usize, out: usize): void {
   else copyWord(word, out)
 }
 
-/** Rounds to zero. -2^255 / -1 is -2^255. `scratch` has room for two words. */
+/** Signed division; rounds towards zero. -2^255 / -1 is -2^255. `scratch` has room for two words. */
 export function signedDivide(a: usize, b: usize, scratch: usize, out: usize): void {
   const isResultNegative = isNegative(a) != isNegative(b)
   absolute(a, scratch)
@@ -150,7 +150,7 @@ export function signedDivide(a: usize, b: usize, scratch: usize, out: usize): vo
   if (isResultNegative) negate(out, out)
 }
 
-/** Has the sign of `a`. `scratch` has room for two words. */
+/** Signed remainder, with the sign of `a`. `scratch` has room for two words. */
 export function signedRemainder(a: usize, b: usize, scratch: usize, out: usize): void {
   const isResultNegative = isNegative(a)
   absolute(a, scratch)
@@ -165,7 +165,7 @@ export function addModulo(a: usize, b: usize, n: usize, out: usize): void {
   add(a, b, dividendDigits)
   const carry = u64(isBelow(dividendDigits, a))
   if (carry == 0 && isBelow(dividendDigits, n)) return copyWord(dividendDigits, out)
-  // Operands that are reduced already, as they mostly are, make a sum below 2n.
+  // Operands that are already reduced, as most are, have a sum below 2n.
   if (isBelow(a, n) && isBelow(b, n)) return subtract(dividendDigits, n, out)
   store<u64>(dividendDigits, carry, 32)
   divideDigits(9, n)

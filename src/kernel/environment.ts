@@ -1,4 +1,6 @@
-/** What a contract asks about accounts, its input, blocks and logs. Functions return the gas left, negative for a failure. */
+/**
+ * Instructions about accounts, input, blocks and logs. Functions return the remaining gas, negative for a failure.
+ */
 import { Account, codeOf, hasCode, isEmpty } from './accounts'
 import { accessed, accessGas } from './access'
 import { blobHashCount, blobHashes, numberWord } from './context'
@@ -16,7 +18,7 @@ function payAccess(account: Account, gasBefore: i64, gas: i64): i64 {
   return left < 0 ? fail(Failure.OutOfGas) : left
 }
 
-/** The address on the stack becomes the balance. */
+/** BALANCE: replaces the address on the stack with the balance. */
 export function balance(word: usize, gas: i64): i64 {
   const account = accessed(word)
   gas = payAccess(account, balanceGas, gas)
@@ -49,7 +51,7 @@ export function externalCodeCopy(frame: Frame, sp: usize, gas: i64): i64 {
   return copyIn(frame, code.bytes, code.length, sp - 2 * WORD, sp - 3 * WORD, sp - 4 * WORD, gas)
 }
 
-/** The offset on the stack becomes 32 bytes of the input. */
+/** CALLDATALOAD: replaces the offset on the stack with 32 bytes of the input. */
 export function callDataLoad(frame: Frame, word: usize): void {
   const offset = clamped(word)
   const length = frame.inputLength as u64
@@ -68,7 +70,7 @@ export function returnDataCopy(frame: Frame, sp: usize, gas: i64): i64 {
   const start = clamped(from)
   const end = start + clamped(length)
   if (!isSmall(from) || !isSmall(length) || end < start || end > (returnedLength as u64)) {
-    // What cannot be paid fails for that.
+    // Missing gas is reported before reading beyond the end.
     gas = payWords(length, copyWordGas, gas)
     if (gas >= 0) gas = expandWords(frame, sp - WORD, length, gas)
     return gas < 0 ? gas : fail(Failure.ReturnDataOutOfBounds)

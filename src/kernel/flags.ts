@@ -1,5 +1,5 @@
-/** What the build decides: a binary for each choice, from this one source (build/webAssembly.ts). */
+/** Choices of the build: one source is compiled to one binary per choice (build/webAssembly.ts). */
 
-/** Whether each step and each frame is told to the host. The binary without has no trace code. */
+/** Whether the host is called for each step and each frame. The other binary contains no trace code. */
 // @ts-ignore: the compiler is given it
 export const isTracing: bool = TRACING != 0

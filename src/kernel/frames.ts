@@ -1,6 +1,6 @@
 /**
- * Call frames as records in linear memory, so that depth costs no native stack. Owns their members, their memory
- * (the EVM's) and what it costs, and the data that the last inner frame returned.
+ * Call frames as records in linear memory, so that call depth takes no native stack. Owns their members, their EVM
+ * memory and its gas, and the data that the last inner frame returned.
  */
 import { Account } from './accounts'
 import { blockBytes, releaseBlock, takeBlock } from './heap'
@@ -10,7 +10,7 @@ import { Part } from './needs'
 import { copyWordGas } from './rules'
 import { clamped, isSmall } from './word'
 
-/** Why a frame failed; the host has the words. */
+/** Why a frame failed; the host has the messages. */
 export enum Failure {
   None = 0,
   OutOfGas,
@@ -20,7 +20,7 @@ export enum Failure {
   InvalidJump,
   WriteProtection,
   ReturnDataOutOfBounds,
-  /** A size that no gas could pay for. */
+  /** A size that no amount of gas could pay. */
   GasOverflow,
   DepthReached,
   InsufficientBalance,
@@ -34,7 +34,7 @@ export enum Failure {
   Reverted,
 }
 
-/** What made a frame. The number is the opcode. */
+/** The instruction that made a frame; the number is its opcode. */
 export namespace Kind {
   export const Create: u32 = 0xf0
   export const Call: u32 = 0xf1
@@ -61,18 +61,18 @@ export class Frame {
   memoryBytes: u32
   isStatic: u32
   gas: i64
-  /** Whose storage and balance are used. */
+  /** The account whose storage and balance are used. */
   account: Account
   kind: u32
   input: usize
   inputLength: u32
-  /** Where the caller's memory takes what is returned. */
+  /** Place in the caller's memory for returned data. */
   outOffset: u32
   outLength: u32
-  // What to go back to when the frame fails.
+  // State to restore when the frame fails.
   mark: usize
   newestLog: Log | null
-  /** Block that holds initcode and its jumps; 0 for none. */
+  /** Block with initcode and its jump bitmap; 0 for none. */
   ownCode: usize
   ownCodeBytes: u32
   depth: u32
@@ -116,22 +116,22 @@ export function frameAt(depth: u32): Frame {
   return changetype<Frame>(frames + (depth as usize) * frameBytes)
 }
 
-/** Why the instruction at hand cannot be executed. */
+/** Why the current instruction cannot be executed. */
 export let failure: Failure = Failure.None
 
-/** Notes why, and returns what stands for gas that is not enough. */
+/** Sets {@link failure}, and returns a negative amount of gas. */
 export function fail(why: Failure): i64 {
   failure = why
   return -1
 }
 
-// Data that the last inner frame returned: where, how much, and the block that it lies in (0: no block of its own).
+// Data that the last inner frame returned: address, length, and its block (0: no block of its own).
 export let returned: usize = 0
 export let returnedLength: u32 = 0
 let returnedBlock: usize = 0
 let returnedRoom: u32 = 0
 
-/** There is no returned data any more. */
+/** Drops returned data. */
 export function clearReturned(): void {
   if (returnedBlock != 0) releaseBlock(returnedBlock, returnedRoom)
   returnedBlock = 0
@@ -146,7 +146,7 @@ export function forgetReturned(): void {
   returnedLength = 0
 }
 
-/** Takes a block over whose part at `from` is what was returned. */
+/** Takes over a block that contains returned data at `from`. */
 export function keepReturned(block: usize, room: u32, from: usize, length: u32): void {
   clearReturned()
   returnedBlock = block
@@ -155,7 +155,7 @@ export function keepReturned(block: usize, room: u32, from: usize, length: u32):
   returnedLength = length
 }
 
-/** A place for returned data of so many bytes. */
+/** Allocates `length` bytes for returned data and returns their address. */
 export function placeReturned(length: u32): usize {
   clearReturned()
   if (length == 0) return 0
@@ -164,17 +164,17 @@ export function placeReturned(length: u32): usize {
   return block
 }
 
-/** Cost of a memory of so many words (yellow paper, equation 328). */
+/** Gas of a memory of `words` words (yellow paper, equation 328). */
 // @ts-ignore: decorator
 @inline
 function memoryGas(words: u64): u64 {
   return 3 * words + words * words / 512
 }
 
-/** Largest memory whose cost fits in 64 bits, as go-ethereum has it. */
+/** Largest memory, as in go-ethereum; its cost fits in 64 bits. */
 const memoryBytesMax: u64 = 0x1fffffffe0
 
-/** Pays for memory up to `offset + length` and provides it. Returns the gas that is left, negative for a failure. */
+/** Pays for memory up to `offset + length` and allocates it. Returns the remaining gas, negative for a failure. */
 export function expand(frame: Frame, offset: u64, length: u64, gas: i64): i64 {
   if (length == 0) return gas
   const end = offset + length
@@ -188,7 +188,7 @@ export function expand(frame: Frame, offset: u64, length: u64, gas: i64): i64 {
   return gas
 }
 
-/** {@link expand} for a place and a length that are words on the stack. */
+/** As {@link expand}, for an offset and a length that are words on the stack. */
 export function expandWords(frame: Frame, offset: usize, length: usize, gas: i64): i64 {
   if (!isSmall(length)) return fail(Failure.GasOverflow)
   if (load<u64>(length) == 0) return gas
@@ -210,13 +210,13 @@ function provide(frame: Frame, bytes: u32): void {
   frame.memoryBytes = bytes
 }
 
-/** Gives the frame's memory back. */
+/** Frees the frame's memory. */
 export function releaseMemory(frame: Frame): void {
   if (frame.memoryRoom != 0) releaseBlock(frame.memory, frame.memoryRoom)
   frame.memoryRoom = 0
 }
 
-/** Pays for copying so many bytes (a word on the stack), or for hashing them, by the word. */
+/** Pays for copying or hashing `length` bytes (a word on the stack), per word of 32 bytes. */
 // @ts-ignore: decorator
 @inline
 export function payWords(length: usize, wordGas: i64, gas: i64): i64 {
@@ -227,8 +227,8 @@ export function payWords(length: usize, wordGas: i64, gas: i64): i64 {
 }
 
 /**
- * CALLDATACOPY, CODECOPY and their like: `length` bytes of a source from `from` on to memory at `to`, with zeros where
- * the source has ended. The arguments after the source are words on the stack.
+ * CALLDATACOPY, CODECOPY and similar: copies `length` bytes of a source from `from` on to memory at `to`, with zeros
+ * beyond the end of the source. The arguments after the source are words on the stack.
  */
 export function copyIn(
   frame: Frame,

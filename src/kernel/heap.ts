@@ -1,19 +1,19 @@
 /**
- * Memory whose size is known only at run time. Owns blocks, whose sizes are powers of two and which are given back one
- * by one, and arenas, whose pieces are given back all together. What is handed out may hold anything.
+ * Memory allocated at run time: blocks, whose sizes are powers of two and which are freed one by one, and arenas,
+ * whose pieces are freed together. Allocated memory is not zeroed.
  */
 import { freeBlocks, heapStart } from './layout'
 import { stop, StopReason } from './host'
 
 const smallestBlockBits: u32 = 10
-/** Blocks of an arena; a larger piece gets a block of its own. */
+/** Size of an arena's blocks; a larger piece gets a block of its own. */
 const arenaBlockBytes: usize = 0x10000
-/** At the start of each block of an arena: the block before it, and its size. */
+/** Header of each block of an arena: the previous block, and its size. */
 const arenaHeadBytes: usize = 16
 
-/** End of what was ever handed out. */
+/** End of all memory that was ever allocated. */
 let heapEnd: usize = heapStart
-/** Bytes of blocks that are out. */
+/** Bytes of allocated blocks. */
 export let heapBytes: usize = 0
 let heapBytesMax: usize = 256 << 20
 
@@ -21,7 +21,7 @@ export function limitHeap(bytesMax: usize): void {
   heapBytesMax = bytesMax
 }
 
-/** Forgets all blocks. */
+/** Frees all blocks. */
 export function clearHeap(): void {
   heapEnd = heapStart
   heapBytes = 0
@@ -35,14 +35,14 @@ function bitsFor(bytes: usize): u32 {
   return bits < smallestBlockBits ? smallestBlockBits : bits
 }
 
-/** Bytes of the block that {@link takeBlock} gives for so many. */
+/** Size of the block that {@link takeBlock} allocates for `bytes`. */
 // @ts-ignore: decorator
 @inline
 export function blockBytes(bytes: usize): usize {
   return (1 as usize) << bitsFor(bytes)
 }
 
-/** A block of at least so many bytes; stops the run where it would take more memory than a run may have. */
+/** Allocates a block of at least `bytes`; stops the run where that exceeds its memory limit. */
 export function takeBlock(bytes: usize): usize {
   if (bytes > heapBytesMax) stop(StopReason.Memory)
   const bits = bitsFor(bytes)
@@ -62,7 +62,7 @@ export function takeBlock(bytes: usize): usize {
   return block
 }
 
-/** Gives back a block that was taken for so many bytes. */
+/** Frees a block that was taken for `bytes`. */
 export function releaseBlock(block: usize, bytes: usize): void {
   const bits = bitsFor(bytes)
   heapBytes -= (1 as usize) << bits
@@ -71,7 +71,7 @@ export function releaseBlock(block: usize, bytes: usize): void {
   store<u32>(list, block)
 }
 
-/** Memory that is given back all at once. */
+/** Memory that is freed all at once. */
 @unmanaged
 export class Arena {
   /** The newest block; 0 for none. */
@@ -79,7 +79,7 @@ export class Arena {
   next: usize
   end: usize
 
-  /** `bytes` of memory, at a multiple of 16. */
+  /** Allocates `bytes` of memory at a multiple of 16. */
   @inline
   take(bytes: usize): usize {
     const size = (bytes + 15) & ~15
@@ -100,7 +100,7 @@ export class Arena {
     return block + arenaHeadBytes
   }
 
-  /** Gives all its memory back. */
+  /** Frees all its memory. */
   clear(): void {
     let block = this.block
     while (block != 0) {
@@ -111,7 +111,7 @@ export class Arena {
     this.forget()
   }
 
-  /** Has no memory any more, because the heap was cleared. */
+  /** Call it after the heap was cleared. */
   forget(): void {
     this.block = 0
     this.next = 0

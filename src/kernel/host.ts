@@ -1,14 +1,14 @@
 /**
- * What the kernel asks the host for, all of it synchronous. Bytes cross through `exchange` (layout.ts), numbers and
- * hashes the most significant byte first.
+ * Imports from the host, all synchronous. Bytes are passed through `exchange` (layout.ts), numbers and hashes
+ * big-endian.
  */
 
 /** Why a run was stopped. The host reads it after the trap, and clears the kernel. */
 export enum StopReason {
   None = 0,
-  /** It would take more memory than a run may have. */
+  /** The run would exceed its memory limit. */
   Memory = 1,
-  /** The host wanted it to stop. */
+  /** The host asked to stop. */
   Host = 2,
 }
 
@@ -18,42 +18,41 @@ export function clearStopReason(): void {
   stopReason = StopReason.None
 }
 
-/** Ends the run by a trap. What it leaves behind is of no use. */
+/** Ends the run by a trap. The kernel's state is invalid afterwards. */
 export function stop(reason: StopReason): void {
   stopReason = reason
   unreachable()
 }
 
 /**
- * The account whose address (20 bytes) is in the exchange. Leaves nonce (8 bytes), balance (32), code hash (32) and
- * a byte that says whether it has storage there, and returns whether there is such an account. Also leaves, at 73, a byte
- * that says whether each transaction finds it warm, and at 76 the number (4 bytes, least significant first) of its
- * precompiled contract.
+ * Reads the account whose address (20 bytes) is in the exchange; returns whether it exists. Writes to the exchange
+ * its nonce (8 bytes), balance (32), code hash (32), a byte for whether it has storage, at 73 a byte for whether each
+ * transaction finds it warm, and at 76 the number (4 bytes, little-endian) of its precompiled contract.
  */
 @external('host', 'readAccount')
 export declare function readAccount(): bool
 
-/** The slot at address ‖ key (20 + 32 bytes) of the exchange. Leaves its value (32) there; false for zero. */
+/** Reads the slot at address ‖ key (20 + 32 bytes) of the exchange. Writes its value (32) there; false for zero. */
 @external('host', 'readSlot')
 export declare function readSlot(): bool
 
 /**
- * Code by its hash in the exchange. Asks for its place with `placeCode`, writes it there, and returns that place.
+ * Reads code by the hash in the exchange. The host calls `placeCode`, writes the code there, and returns the address.
  */
 @external('host', 'readCode')
 export declare function readCode(): usize
 
-/** Hash of an ancestor. Leaves it in the exchange; false where there is none. */
+/** Writes the hash of an ancestor to the exchange; false where there is none. */
 @external('host', 'readBlockHash')
 export declare function readBlockHash(number: u64): bool
 
 /**
- * Runs precompiled contract `id` on input at an address. Leaves its output where `placeOutput` says, and returns the
- * gas that it used; -1 for a failure, which takes all.
+ * Runs precompiled contract `id` on `length` bytes at `input`. Writes its output where `placeOutput` says, and
+ * returns the gas used; -1 for a failure, which uses all.
  */
 @external('host', 'runPrecompile')
 export declare function runPrecompile(id: u32, input: usize, length: usize, gas: i64): i64
 
-/** Asked every now and then: whether the run may go on. */
+/** Called at intervals: whether the run may continue. */
 @external('host', 'mayGoOn')
 export declare function mayGoOn(): bool

@@ -1,7 +1,7 @@
 /**
- * The EVM of Tidegate: executes messages on a state that it learns from the host as it goes. Compiled to WebAssembly;
- * knows nothing of the rest. What is exported here is for `evm/kernel.ts` alone. Numbers and hashes in the exchange
- * have the most significant byte first.
+ * The EVM: executes messages on a state that it reads from the host on demand. Compiled to WebAssembly; imports
+ * nothing from other rooms. Only `evm/kernel.ts` uses these exports. Numbers and hashes in the exchange are
+ * big-endian.
  */
 import { memoryBytesBefore } from './access'
 import { Account, balanceOffset, codeHashOffset, codeOf, findAccount, findSlot, forgetAccounts, keyOffset, listSeen, seenBytesMax, Slot, takeListed, valueOffset } from './accounts'
@@ -43,7 +43,7 @@ export { endAccounts, limitHeap, placeCode, setBlobHashes, setFork, takeListed, 
 export { bindsOutermost, isLinear, neededGas }
 export { failedCold, failedGas, failedOpcode, failedStackWords, lacksCode, memoryBytesBefore, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, why }
 
-// Where the host finds members of records.
+// Offsets at which the host reads members of records.
 export { balanceOffset, codeHashOffset, keyOffset, valueOffset }
 export const nonceOffset: usize = offsetof<Account>('nonce')
 export const existsOffset: usize = offsetof<Account>('exists')
@@ -57,7 +57,7 @@ export const slotIncarnationOffset: usize = offsetof<Slot>('incarnation')
 export const nextOfAccountOffset: usize = offsetof<Slot>('nextOfAccount')
 export const codeLengthOffset: usize = offsetof<Code>('length')
 
-/** Forgets all state and takes all memory back, after a trap as well. `seed` is random. */
+/** Drops all state and frees all memory; also after a trap. `seed` is random. */
 export function clear(seed: u64): void {
   clearHeap()
   setSeed(seed)
@@ -77,13 +77,13 @@ export function beginTransaction(): void {
   setNewestLog(null)
 }
 
-/** Takes back what the transaction has changed. */
+/** Undoes the changes of the transaction. */
 export function revertTransaction(): void {
   clearReturned()
   undoTo(0)
 }
 
-/** Memory that lives as long as the transaction. */
+/** Allocates memory for the duration of the transaction. */
 export function placeInput(bytes: usize): usize {
   return transactionArena.take(bytes)
 }
@@ -100,14 +100,14 @@ export function slotOf(account: Account): Slot {
   return findSlot(account, scratchWords)
 }
 
-/** Where a list of the accounts and slots stands that the instructions of this transaction named; see accounts.ts. */
+/** Address of a list of the accounts and slots that instructions of this transaction accessed; see accounts.ts. */
 export function seen(): usize {
   const at = transactionArena.take(seenBytesMax())
   listSeen(transaction, at)
   return at
 }
 
-/** Where the bytes of an account's code stand. */
+/** Address of an account's code. */
 export function codeBytesOf(account: Account): usize {
   return codeOf(account).bytes
 }
@@ -131,7 +131,7 @@ export function changeBalance(account: Account): void {
   setBalance(account, scratchWords)
 }
 
-/** Adds the number (32 bytes) in the exchange to a balance; an empty account is touched. */
+/** Adds the number (32 bytes) in the exchange to a balance; touches the account if it is empty. */
 export function creditBalance(account: Account): void {
   reverseWord(exchange, scratchWords)
   addBalance(account, scratchWords)
@@ -147,7 +147,7 @@ export function changeNonce(account: Account, nonce: u64): void {
   setNonce(account, nonce)
 }
 
-/** Gives an account code that was written where {@link placeInput} said. */
+/** Sets an account's code, which was written to the memory of {@link placeInput}. */
 export function changeCode(account: Account, from: usize, length: u32): void {
   touch(account)
   keccak256(from, length, scratchWords)
@@ -160,14 +160,14 @@ export function changeSlot(slot: Slot): void {
   setSlot(slot, scratchWords)
 }
 
-/** Calls `to` with the value (32 bytes) in the exchange. `why` says what came of it, `gasLeft` what is left. */
+/** Calls `to` with the value (32 bytes) in the exchange. Then `why` is the result and `gasLeft` the remaining gas. */
 export function runCall(sender: Account, to: Account, input: usize, length: u32, gas: i64): void {
   const value = scratchWords + 5 * WORD
   reverseWord(exchange, value)
   finish(beginCall(0, Kind.Call, sender, to, sender.address, value, input, length, gas, 0))
 }
 
-/** Creates a contract, whose address follows from `nonce`; otherwise as {@link runCall}. */
+/** Creates a contract at the address of `nonce`; otherwise as {@link runCall}. */
 export function runCreation(sender: Account, nonce: u64, initcode: usize, length: u32, gas: i64): void {
   const value = scratchWords + 5 * WORD
   const address = scratchWords + 7 * WORD

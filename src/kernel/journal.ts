@@ -1,6 +1,6 @@
 /**
- * Changes of state within a transaction, and how they are taken back: the undo log. Also what else lives as long as a
- * transaction: refunds, accesses (EIP-2929), the ends of accounts.
+ * The undo log of state changes within a transaction, and everything else that lasts as long as a transaction:
+ * refunds, accesses (EIP-2929), destroyed accounts.
  */
 import { Account, isEmpty, list, Slot } from './accounts'
 import { Code, emptyCodeHash } from './code'
@@ -8,10 +8,10 @@ import { Arena } from './heap'
 import { Fork, has } from './rules'
 import { add, clearWord, copyWord, isZero, subtract } from './word'
 
-/** Number of the transaction under way. */
+/** Number of the current transaction. */
 export let transaction: u32 = 0
 
-/** Gas to be given back at its end. Whoever takes changes back sets it too. */
+/** Gas to refund at its end. Whoever undoes changes must restore it too. */
 export let refund: i64 = 0
 
 export function setRefund(gas: i64): void {
@@ -31,14 +31,14 @@ enum Kind {
   WarmSlot,
 }
 
-/** How one change is taken back. */
+/** How to undo one change. */
 @unmanaged
 class Undo {
   before: usize
   kind: Kind
   target: usize
   code: usize
-  // A word, a number, or three.
+  // The old value: a word, a number, or three numbers.
   o0: u64
   o1: u64
   o2: u64
@@ -53,10 +53,7 @@ class Undo {
 /** The newest record; 0 for none. */
 let newest: usize = 0
 
-/**
- * RIPEMD-160's account once it was touched: it stays so whatever is taken back, because clients did that in block
- * 2,675,119 of mainnet.
- */
+/** The account of the RIPEMD-160 contract once touched: that is never undone, as in block 2,675,119 of mainnet. */
 let stickyTouch: Account | null = null
 
 // @ts-ignore: decorator
@@ -70,14 +67,14 @@ function note(kind: Kind, target: usize): Undo {
   return undo
 }
 
-/** Where the log stands. */
+/** The current position in the undo log. */
 // @ts-ignore: decorator
 @inline
 export function mark(): usize {
   return newest
 }
 
-/** Takes back what changed after a mark; 0 is the beginning. */
+/** Undoes all changes after a mark; 0 is the beginning. */
 export function undoTo(marked: usize): void {
   while (newest != marked) {
     const undo = changetype<Undo>(newest)
@@ -113,7 +110,7 @@ function takeBack(undo: Undo): void {
   }
 }
 
-/** Begins the next transaction. What the one before it changed is final. */
+/** Begins the next transaction; changes of the previous one are final. */
 export function startJournal(): void {
   transaction++
   newest = 0
@@ -131,7 +128,7 @@ export function forgetJournal(): void {
   transactionArena.forget()
 }
 
-/** Ends accounts that were destroyed, and those that were touched and are empty (EIP-161). */
+/** Removes accounts that were destroyed, and those that were touched and are empty (EIP-161). */
 export function endAccounts(): void {
   for (let at = newest; at != 0; at = changetype<Undo>(at).before) {
     const undo = changetype<Undo>(at)
@@ -162,7 +159,7 @@ export function setBalance(account: Account, word: usize): void {
   copyWord(word, account.balance)
 }
 
-/** Adds to a balance; an account of value nothing is touched. */
+/** Adds to a balance; with zero it only touches the account. */
 export function addBalance(account: Account, word: usize): void {
   touch(account)
   if (isZero(word)) return
@@ -201,7 +198,7 @@ function noteLife(account: Account): void {
   list(account)
 }
 
-/** The account exists, though it be empty; where EIP-161 holds an empty one ends with the transaction. */
+/** Makes the account exist, even if empty; with EIP-161 an empty one is removed at the end of the transaction. */
 export function touch(account: Account): void {
   if (account.exists != 0 && !isEmpty(account)) return
   noteLife(account)
@@ -209,21 +206,21 @@ export function touch(account: Account): void {
   if (account.precompile == 3) stickyTouch = account
 }
 
-/** A contract is being created here. */
+/** Marks the account as created in this transaction. */
 export function create(account: Account): void {
   noteLife(account)
   account.exists = 1
   account.createdTx = transaction
 }
 
-/** The account ends with the transaction. */
+/** Marks the account to be removed at the end of the transaction. */
 export function destroy(account: Account): void {
   if (account.destroyedTx == transaction) return
   noteLife(account)
   account.destroyedTx = transaction
 }
 
-/** Whether an account had been accessed in this transaction; it has then (EIP-2929). */
+/** Whether an account had been accessed in this transaction (EIP-2929); marks it as accessed. */
 // @ts-ignore: decorator
 @inline
 export function warm(account: Account): bool {
@@ -258,7 +255,7 @@ export function setSlot(slot: Slot, word: usize): void {
   setValue(slot, word)
 }
 
-/** Changes a slot's value alone, as of transient storage. */
+/** Sets a slot's value, with an undo record, as for transient storage. */
 export function setValue(slot: Slot, word: usize): void {
   copyWord(slot.value, note(Kind.Value, changetype<usize>(slot)).old)
   copyWord(word, slot.value)

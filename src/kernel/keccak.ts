@@ -1,10 +1,10 @@
 /**
- * Keccak-256 (the padding of the Keccak submission, not of SHA-3) with a cache of inputs of 64 bytes, which is what
- * entries of mappings are found by.
+ * Keccak-256 (the padding of the Keccak submission, not of SHA-3) with a cache for inputs of 64 bytes, from which
+ * slots of mapping entries are computed.
  */
 import { keccakCache, keccakState } from './layout'
 
-/** Bytes taken in between two permutations: 1,600 bits less twice 256. */
+/** Bytes absorbed per permutation: 1,600 bits less twice 256. */
 const rate: usize = 136
 
 // @ts-ignore: decorator
@@ -17,7 +17,10 @@ const roundConstants = memory.data<u64>([
   0x8000000080008081, 0x8000000000008080, 0x0000000080000001, 0x8000000080008008,
 ])
 
-/** Keccak-f[1600] on the 25 lanes at {@link keccakState}. Lane `x + 5y` is named by the letter of y and by x. */
+/**
+ * Keccak-f[1600] on the 25 lanes at {@link keccakState}. Lane `x + 5y` has the name of a letter for y and the digit
+ * x.
+ */
 function permute(): void {
   let a0 = load<u64>(keccakState, 0)
   let a1 = load<u64>(keccakState, 8)
@@ -139,7 +142,7 @@ function absorb(from: usize, bytes: usize): void {
   }
 }
 
-/** Leaves the hash of `length` bytes at `out`, 32 bytes in the order of the outside. */
+/** Writes the hash of `length` bytes at `from` to `out`, 32 bytes in their usual order. */
 export function keccak256(from: usize, length: usize, out: usize): void {
   memory.fill(keccakState, 0, 200)
   while (length >= rate) {
@@ -159,11 +162,11 @@ export function keccak256(from: usize, length: usize, out: usize): void {
   memory.copy(out, keccakState, 32)
 }
 
-/** Entries of the cache: 1,024 of 96 bytes, input and hash. */
+/** Entries of the cache, each 96 bytes: input and hash. */
 const entries: usize = 1024
 export const keccakCacheBytes: usize = entries * 96
 
-/** As {@link keccak256} for 64 bytes. A hash that begins with zeros marks a place where nothing is kept yet.. */
+/** As {@link keccak256}, for 64 bytes. A hash that begins with zeros marks an unused entry. */
 export function keccak64(from: usize, out: usize): void {
   let mix = load<u64>(from) ^ load<u64>(from, 24) ^ load<u64>(from, 32) ^ load<u64>(from, 56)
   mix *= 0x9e3779b97f4a7c15

@@ -1,4 +1,4 @@
-/** Logs of the transaction, from the newest back. */
+/** Logs of the transaction, as a list from the newest back. */
 import { Account } from './accounts'
 import { transactionArena } from './journal'
 
@@ -22,12 +22,12 @@ export class Log {
 
 export let newestLog: Log | null = null
 
-/** Goes back to where the logs stood. */
+/** Drops the logs after `log`. */
 export function setNewestLog(log: Log | null): void {
   newestLog = log
 }
 
-/** A new log, whose topics and data are to be written. */
+/** Adds a log; the caller writes its topics and data. */
 export function addLog(account: Account, topicCount: u32, dataLength: u32): Log {
   const bytes = offsetof<Log>() + ((topicCount as usize) << 5) + dataLength
   const log = changetype<Log>(transactionArena.take(bytes))

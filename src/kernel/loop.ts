@@ -1,9 +1,9 @@
 /**
- * The instruction loop: runs frames until the outermost one has ended. What every instruction uses (program counter,
- * stack pointer, gas) is in locals; a frame gets it back where another function looks at it.
+ * The instruction loop: runs frames until the outermost one has ended. Program counter, stack pointer and gas, which
+ * every instruction uses, are local variables; they are stored in the frame where another function reads them.
  *
- * Gas is the clock too: an instruction that finds less than `floor` left either has too little, or is the one at which
- * the host is asked whether the run may go on. So looking costs nothing in between.
+ * Gas also serves as a clock: an instruction that finds less than `floor` gas either has too little, or is the one at
+ * which the host is asked whether the run may continue. So there is no separate check per instruction.
  */
 import { wasCold } from './access'
 import { call, createContract, finishCall, finishCreation, hasEntered, selfdestruct } from './callOpcodes'
@@ -34,26 +34,26 @@ import { traceStep } from './trace'
 import * as word from './word'
 import { clamped, clearWord, copyWord, isSmall, isZero, putSmall, reverseWord, WORD } from './word'
 
-/** Gas between two looks: some 100 µs of cheap instructions. */
+/** Gas between two calls of the host: 100 µs of cheap instructions. */
 const lookEvery: i64 = 200_000
-/** What beginning or ending a frame counts for. */
+/** Gas counted towards that for beginning or ending a frame. */
 const frameLookGas: i64 = 100
 
-/** Gas left to the outermost frame once it has ended. */
+/** Remaining gas of the outermost frame after its end. */
 export let gasLeft: i64 = 0
-/** For a message that ends without a frame. */
+/** Sets it for a message that ends without a frame. */
 export function setGasLeft(gas: i64): void {
   gasLeft = gas
 }
 
-/** Where a frame failed last: the opcode, the words on its stack and the gas before it. */
+/** At the last failure of a frame: the opcode, the number of words on its stack, and the gas before it. */
 export let failedOpcode: u32 = 0
 export let failedStackWords: u32 = 0
 export let failedGas: i64 = 0
-/** Of a call or destruction that failed: whether the account that it names was cold. */
+/** For a failed call or destruction: whether the account that it names was cold. */
 export let failedCold: bool = false
 
-/** Runs the frame at depth 0 and all that it calls; `why` of calls.ts says afterwards what came of it. */
+/** Runs the frame at depth 0 and everything that it calls. Afterwards `why` of calls.ts is the result. */
 export function run(): void {
   let frame = frameAt(0)
   let pc = frame.pc
@@ -63,10 +63,10 @@ export function run(): void {
   let sinceLook: i64 = 0
   let gasAtStart = gas
   let floor = floorBelow(gas, 0)
-  // Of the instruction at hand the host was told already.
+  // Whether the host was told of the current instruction already.
   let isTold = false
   for (;;) {
-    // Instructions that call nothing: with no call in it a loop keeps its variables in registers.
+    // Instructions without function calls: in a loop without calls the variables stay in registers.
     for (;;) {
       const opcode = load<u8>(pc) as u32
       if (isTracing) {
@@ -78,7 +78,7 @@ export function run(): void {
       const left = gas - (load<u16>(entry) as i64)
       if (left < floor || stackBytes - (load<u16>(entry, 2) as u32) > load<u32>(entry, 4)) break
       gas = left
-      // Operands: `a` is on top. Most instructions leave their result where the last of theirs stood.
+      // Operands: `a` is on top. Most instructions write their result in place of their last operand.
       const a = sp - WORD
       const b = sp - 2 * WORD
       switch (opcode) {
@@ -150,7 +150,7 @@ export function run(): void {
       gas += load<u16>(entry) as i64
       break
     }
-    // What ends up here is another instruction, or one of those that cannot be executed, or not in this way.
+    // All other instructions, and those above that cannot be executed or need more than the inner loop does.
     const opcode = load<u8>(pc) as u32
     const entry = load<u64>(opcodeTable + ((opcode as usize) << 3))
     const stackBytes = (sp - stack) as u32
@@ -240,7 +240,7 @@ export function run(): void {
         default: gas = fail(Failure.InvalidOpcode)
       }
     }
-    // Here the frame has failed, or another one goes on.
+    // The frame has failed, or another one continues.
     if (isRefused || gas < 0) {
       failedOpcode = opcode
       failedStackWords = stackBytes >> 5
@@ -253,7 +253,7 @@ export function run(): void {
     sp = frame.sp
     stack = frame.stack
     gas = frame.gas
-    // Frames may be shorter than the time between two looks, so what they use adds up.
+    // Frames may be shorter than the interval, so their gas is added up.
     sinceLook += gasAtStart - gasBefore + ((entry & 0xffff) as i64) + frameLookGas
     if (sinceLook >= lookEvery) {
       if (!mayGoOn()) stop(StopReason.Host)
@@ -277,7 +277,7 @@ function floorBelow(gas: i64, sinceLook: i64): i64 {
   return floor > 0 ? floor : 0
 }
 
-/** Whether an instruction cannot begin, and notes why; otherwise it was time to ask the host. */
+/** Whether an instruction cannot begin, for which it sets the reason; if it can, it was time to ask the host. */
 function isRefusedBy(entry: u64, stackBytes: u32, gas: i64): bool {
   const taken = ((entry >> 16) as u32) & 0xffff
   if (taken == missingOpcode) fail(Failure.InvalidOpcode)
@@ -291,14 +291,14 @@ function isRefusedBy(entry: u64, stackBytes: u32, gas: i64): bool {
   return true
 }
 
-/** Where an instruction that may begin a frame goes on. */
+/** The frame that continues after an instruction that may begin one. */
 function enter(frame: Frame, pc: usize, gas: i64): Frame {
   frame.pc = pc
   frame.gas = gas
   return hasEntered ? frameAt(frame.depth + 1) : frame
 }
 
-/** Ends a frame and returns the one that goes on; null where it was the outermost. */
+/** Ends a frame and returns the one that continues; null where it was the outermost. */
 function leave(frame: Frame, reason: Failure, from: usize, length: u32, gas: i64): Frame {
   endFrame(frame, reason, from, length, gas)
   if (frame.depth == 0) {

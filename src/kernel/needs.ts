@@ -1,58 +1,61 @@
 /**
- * What gas a run would have needed to take the same path, recorded while it runs with more. An estimate of gas begins
- * with it.
+ * Records, during a run with more gas, how much gas would have sufficed for the same path. Gas estimates start from
+ * it.
  *
- * A frame that gets `need` gas behaves as it did in the run, where
+ * A frame that gets `need` gas behaves as in the run, where
  *
- *   need = max( what was consumed, at its highest and before refunds,
+ *   need = max( highest gas consumed, before refunds,
  *               before each SSTORE: consumed + 2,301                              (EIP-2200)
  *               for each inner frame: consumed before it + cost of the instruction
  *                 + the least g with g − ⌊g/64⌋ ≥ need(inner) − stipend )         (EIP-150)
  *
- * An inner frame that fails exceptionally burns all it was given, so what its caller keeps depends on what there
- * was: ⌊g/64⌋, or what exceeds a fixed amount that the call asked for. From there on the caller's consumption is
- * counted anew, and the parts are joined at the end.
+ * An inner frame that fails exceptionally uses all gas it was given, so what its caller keeps depends on its gas g at
+ * the call: ⌊g/64⌋, or the excess over a fixed amount that the call requested. From there on the caller's consumption
+ * is counted from zero, and the parts are joined at the end.
  */
 import { Frame } from './frames'
 import { transactionArena } from './journal'
 import { Fork, has, sstoreSentryGas } from './rules'
 
-/** How an inner frame ended: a revert gives back what is left, a burnt one nothing. */
+/** How an inner frame ended: a revert gives remaining gas back, an exceptional failure (burnt) nothing. */
 export enum End {
   Succeeded,
   Reverted,
   Burnt,
 }
 
-/** Asks for all that it can get. */
+/** A request for all available gas. */
 export const askAll: i64 = -1
 
-/** A part of a frame up to an inner frame that left its caller an amount which depends on what there was. */
+/** The part of a frame up to an inner frame after which the remaining gas depends on the gas before it. */
 @unmanaged
 export class Part {
   before: Part | null
   pad: u32
   /** Greatest need of this part, counted from its beginning. */
   need: i64
-  /** Consumed in this part once the call had paid its own cost. */
+  /** Gas consumed in this part, the call's own cost included. */
   consumed: i64
-  /** Gas that the call asked for. */
+  /** Gas that the call requested. */
   asked: i64
   /** Least gas at the call for the inner frame to take its path. */
   atCall: i64
 }
 
-/** Parts of frames that have ended. */
+/** Free list of parts. */
 let freeParts: Part | null = null
 
-/** Gas for the outermost frame. */
+/** Gas that the outermost frame needed. */
 export let neededGas: i64 = 0
 /**
- * Nothing in the run depended on how much gas there was: no inner frame failed, and GAS was read for nothing but to be
- * passed on whole. Then every limit from {@link neededGas} on repeats the run exactly.
+ * Whether nothing in the run depended on the amount of gas: no inner frame failed, and GAS was only read to be passed
+ * on to a call. Then every gas limit from {@link neededGas} on repeats the run exactly.
  */
 export let isLinear: bool = true
-/** With one unit less the outermost frame itself runs out; else an inner one does, which its caller may survive. */
+/**
+ * Whether with one unit less the outermost frame itself would run out of gas; otherwise an inner one would, which its
+ * caller may survive.
+ */
 export let bindsOutermost: bool = true
 
 export function startNeeds(): void {
@@ -69,7 +72,7 @@ function takePart(): Part {
   return part
 }
 
-/** The need of a message that is one call of a precompiled contract. */
+/** Sets the need of a message to a precompiled contract. */
 export function setOutermostNeed(gas: i64): void {
   neededGas = gas
 }
@@ -88,7 +91,7 @@ function needOwn(frame: Frame, need: i64): void {
   if (need > frame.need) frame.need = need
 }
 
-/** GAS was executed; `isPassedOn`: the next instruction gives its value to an inner frame. */
+/** Records a GAS instruction. `isPassedOn`: the next instruction passes its value to an inner frame. */
 export function noteGasRead(isPassedOn: bool): void {
   if (!isPassedOn || !has(Fork.TangerineWhistle)) isLinear = false
 }
@@ -99,16 +102,16 @@ export function noteSstore(frame: Frame, gas: i64): void {
   if (has(Fork.Istanbul)) needOwn(frame, frame.partGas - gas + sstoreSentryGas + 1)
 }
 
-/** A call or creation has paid its own cost and has `gas` left, of which it asks for some. */
+/** Records a call or creation after its own cost was paid: `gas` remains, `asked` is requested of it. */
 export function noteCall(frame: Frame, gas: i64, asked: i64, stipend: i64): void {
   frame.callConsumed = frame.partGas - gas
   frame.callAsked = asked
   frame.callStipend = stipend
-  // Before EIP-150 a call for more than there is fails.
+  // Before EIP-150 a call that requests more than the remaining gas fails.
   needOwn(frame, frame.callConsumed + (has(Fork.TangerineWhistle) ? 0 : asked))
 }
 
-/** A frame has ended, with so much of its gas used. `caller` is null for the outermost. */
+/** Records the end of a frame that used `gasUsed`. `caller` is null for the outermost. */
 export function leaveNeeds(frame: Frame, caller: Frame | null, gasUsed: i64, end: End): void {
   if (end != End.Burnt) needOwn(frame, frame.partGas - (frame.gasLimit - gasUsed))
   const hasParts = frame.parts !== null
@@ -118,7 +121,7 @@ export function leaveNeeds(frame: Frame, caller: Frame | null, gasUsed: i64, end
   bindsOutermost = !hasParts && need == frame.ownNeed
 }
 
-/** What an inner frame, or a call that needed none, means for its caller. */
+/** Adds the need of an inner frame, or of a call without a frame, to its caller's. */
 export function returnNeed(caller: Frame, need: i64, hasParts: bool, gasUsed: i64, end: End): void {
   if (end != End.Succeeded) isLinear = false
   const stipend = caller.callStipend
@@ -132,7 +135,7 @@ export function returnNeed(caller: Frame, need: i64, hasParts: bool, gasUsed: i6
   part.before = caller.parts
   part.need = caller.need
   part.consumed = caller.callConsumed
-  // A frame that burnt inside is taken to have used up all it got.
+  // A frame with burnt frames inside counts as having used all its gas.
   part.asked = end == End.Burnt ? caller.callAsked : askAll
   part.atCall = atCall
   caller.parts = part
@@ -141,7 +144,7 @@ export function returnNeed(caller: Frame, need: i64, hasParts: bool, gasUsed: i6
   caller.ownNeed = 0
 }
 
-/** Joins the parts of a frame that has ended, which are given back. */
+/** Joins and frees the parts of an ended frame; returns its need. */
 function joinParts(frame: Frame): i64 {
   let rest = frame.need
   let part = frame.parts

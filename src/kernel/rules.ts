@@ -1,7 +1,7 @@
 /**
- * What changes from fork to fork: which opcodes there are, what they cost, how much of the stack they take and leave.
- * Owns the table of opcodes, of which a fork is some rows, and the prices that depend on more than the opcode.
- * Yellow paper, appendix G and H; each row and price names the proposal it comes from where there is one.
+ * The rules that differ between forks: opcodes, their gas, and their stack use. Owns the table of opcodes and the
+ * prices that depend on more than the opcode. Source: yellow paper, appendices G and H; rows and prices name their
+ * EIP where there is one.
  */
 import { opcodeTable } from './layout'
 
@@ -40,15 +40,15 @@ export let balanceGas: i64 = 0
 export let externalCodeGas: i64 = 0
 export let codeHashGas: i64 = 0
 export let callGas: i64 = 0
-/** For each byte of an exponent (EIP-160). */
+/** EXP, for each byte of the exponent (EIP-160). */
 export let exponentByteGas: i64 = 0
-/** SSTORE of a slot that this transaction has written before, or that stays what it is (EIP-1283, 2200, 2929). */
+/** SSTORE to a slot that this transaction wrote before, or that keeps its value (EIP-1283, 2200, 2929). */
 export let dirtySlotGas: i64 = 0
 /** SSTORE that changes a slot that was not zero (2929: without the cold access). */
 export let resetSlotGas: i64 = 0
-/** Given back for a slot that becomes zero (EIP-3529). */
+/** Refund for a slot that becomes zero (EIP-3529). */
 export let clearedSlotRefund: i64 = 0
-/** SELFDESTRUCT (EIP-150) and what it gives back (EIP-3529: nothing). */
+/** SELFDESTRUCT (EIP-150) and its refund (EIP-3529: none). */
 export let selfdestructGas: i64 = 0
 export let selfdestructRefund: i64 = 0
 
@@ -79,7 +79,10 @@ export const depthMax: u32 = 1024
 
 const stackMax: u32 = 1024
 
-/** opcode, first fork, static gas, words taken, words left. Rows with the same opcode: the last that holds counts. */
+/**
+ * Opcode, first fork, static gas, words taken, words left. Of rows with the same opcode the last one that applies
+ * counts.
+ */
 const opcodes = memory.data<u16>([
   0x00, 0, 0, 0, 0,
   0x01, 0, 3, 2, 1,
@@ -170,12 +173,12 @@ const opcodes = memory.data<u16>([
 const opcodeRows: usize = 85
 const rowBytes: usize = 10
 
-/** In place of bytes on the stack: the opcode does not exist, and no stack is deep enough for it. */
+/** Stack bytes for an opcode that does not exist: no stack is deep enough. */
 export const missingOpcode: u32 = 0xffff
 
 /**
- * An entry of the opcode table: bits 0 to 15 static gas, 16 to 31 bytes that have to be on the stack, 32 to 63 how
- * many more may be there.
+ * Writes an entry of the opcode table: bits 0 to 15 static gas, 16 to 31 bytes that must be on the stack, 32 to 63
+ * the most bytes that may be on it beyond those.
  */
 function putOpcode(opcode: usize, gas: u32, taken: u32, left: u32): void {
   const mostWords = stackMax + taken - left
@@ -184,7 +187,7 @@ function putOpcode(opcode: usize, gas: u32, taken: u32, left: u32): void {
   store<u32>(opcodeTable + (opcode << 3), room, 4)
 }
 
-/** Takes the rules of a fork. */
+/** Sets the rules to those of a fork. */
 export function setFork(number: i32): void {
   if (number == fork) return
   fork = number

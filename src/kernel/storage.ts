@@ -1,4 +1,4 @@
-/** SLOAD and SSTORE, TLOAD and TSTORE: what they cost and do. */
+/** SLOAD and SSTORE, TLOAD and TSTORE: their gas and effect. */
 import { findSlot, Slot } from './accounts'
 import { Failure, fail, Frame } from './frames'
 import { originalOf, refund, setRefund, setSlot, setValue, transaction, warmSlot } from './journal'
@@ -18,7 +18,7 @@ import {
 import { findTransient } from './transient'
 import { copyWord, equals, isZero } from './word'
 
-/** The key at `key` becomes the value. Returns the gas that is left, negative for a failure. */
+/** SLOAD: replaces the key at `key` with the value. Returns the remaining gas, negative for a failure. */
 export function loadSlot(frame: Frame, key: usize, gas: i64): i64 {
   const slot = findSlot(frame.account, key)
   slot.seenTx = transaction
@@ -43,7 +43,7 @@ export function storeSlot(frame: Frame, key: usize, value: usize, gas: i64): i64
   return gas
 }
 
-/** Yellow paper before EIP-1283. */
+/** Gas of SSTORE before EIP-1283 (yellow paper). */
 function grossGas(slot: Slot, value: usize): i64 {
   const wasZero = isZero(slot.value)
   const isToBeZero = isZero(value)
@@ -52,7 +52,7 @@ function grossGas(slot: Slot, value: usize): i64 {
   return resetSlotGas
 }
 
-/** EIP-1283, EIP-2200, EIP-2929 and EIP-3529, which differ in numbers only. */
+/** Gas of SSTORE by EIP-1283, EIP-2200, EIP-2929 and EIP-3529, which differ only in numbers. */
 function netGas(slot: Slot, value: usize): i64 {
   if (equals(slot.value, value)) return dirtySlotGas
   const original = originalOf(slot)
@@ -71,7 +71,7 @@ function netGas(slot: Slot, value: usize): i64 {
   return dirtySlotGas
 }
 
-/** The key at `key` becomes the value. */
+/** TLOAD: replaces the key at `key` with the value. */
 export function loadTransient(frame: Frame, key: usize): void {
   copyWord(findTransient(frame.account, key).value, key)
 }

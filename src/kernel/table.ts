@@ -1,10 +1,10 @@
-/** Tables of records: open addressing, at least half empty. Owns the places; records and their keys are others'. */
+/** Hash tables with open addressing, at least half empty. Owns the places; callers own records and keys. */
 import { releaseBlock, takeBlock } from './heap'
 import { equals } from './word'
 
 const smallestCapacity: u32 = 1024
 
-/** What every record of a table begins with. */
+/** The header of every record in a table. */
 @unmanaged
 export class Record {
   hash: u32
@@ -12,14 +12,14 @@ export class Record {
 
 @unmanaged
 export class Table {
-  /** A record at each, or 0. */
+  /** Addresses of records; 0 for an empty place. */
   places: usize
   capacity: u32
   count: u32
 
   /**
-   * Where the record stands whose word at `keyOffset` is the key and whose member at `otherOffset` is `other`, or
-   * where it is to be put. Holds until the next search.
+   * The place of the record whose word at `keyOffset` is the key and whose member at `otherOffset` is `other`; if
+   * there is none, the place for it. Valid until the next search.
    */
   @inline
   placeFor(hash: u32, keyOffset: usize, key: usize, otherOffset: usize, other: u32): usize {
@@ -39,7 +39,7 @@ export class Table {
     return this.places + ((((hash + steps) & (this.capacity - 1)) as usize) << 2)
   }
 
-  /** Puts a record where a search for it ended. */
+  /** Puts a record at the place that {@link placeFor} returned. */
   @inline
   put(place: usize, hash: u32, record: usize): void {
     changetype<Record>(record).hash = hash
@@ -65,13 +65,13 @@ export class Table {
     if (oldCapacity != 0) releaseBlock(old, (oldCapacity as usize) << 2)
   }
 
-  /** Is empty, and gives its memory back. */
+  /** Empties the table and frees its memory. */
   clear(): void {
     if (this.capacity != 0) releaseBlock(this.places, (this.capacity as usize) << 2)
     this.forget()
   }
 
-  /** Is empty; its memory was taken with all of the heap. */
+  /** Empties the table after the heap was cleared. */
   forget(): void {
     this.places = 0
     this.capacity = 0
@@ -79,7 +79,7 @@ export class Table {
   }
 }
 
-/** Makes the places of records unforeseeable to whoever chooses addresses and keys. */
+/** Random seed, so that nobody can choose addresses and keys that collide. */
 let seed: u64 = 0
 
 export function setSeed(random: u64): void {
@@ -93,10 +93,10 @@ function mix(hash: u64, value: u64): u64 {
   return hash ^ (hash >> 32)
 }
 
-/** For those whose key is all: their hash stands in for what else must be equal. */
+/** `otherOffset` for records with only a key: compares the hash instead. */
 export const hashOffset: usize = offsetof<Record>('hash')
 
-/** Hash of a word in a scope of its own. */
+/** Hash of a word; equal words in different scopes get different hashes. */
 // @ts-ignore: decorator
 @inline
 export function hashOfWord(word: usize, scope: u64): u32 {

@@ -1,12 +1,14 @@
-/** What the tracing binary tells the host; in the other one nothing of this is left. Places are in linear memory. */
+/**
+ * Calls of the host by the tracing binary; the other binary contains none of them. Addresses are in linear memory.
+ */
 import { Failure, Frame, returned, returnedLength } from './frames'
 import { isTracing } from './flags'
 import { refund } from './journal'
 import { WORD } from './word'
 
 /**
- * Before each instruction, whether it can be executed or not: `gas` is what there is before it costs anything.
- * `address` and what is on the stack are words.
+ * Called before each instruction, even one that cannot be executed: `gas` is the gas before its cost. `address` and
+ * stack items are words.
  */
 @external('trace', 'step')
 declare function tellStep(
@@ -23,8 +25,8 @@ declare function tellStep(
 ): void
 
 /**
- * A call or creation begins; kinds as opcodes, with 0xff for what SELFDESTRUCT sends. Caller, target and value are words.
- * Each has its end, whether a frame comes of it or not.
+ * Called when a call or creation begins. The kind is the opcode, 0xff for the transfer of SELFDESTRUCT. Caller,
+ * target and value are words. Each one is followed by an exit, even without a frame.
  */
 @external('trace', 'enter')
 declare function tellEnter(
@@ -37,7 +39,7 @@ declare function tellEnter(
   gas: i64,
 ): void
 
-/** What began last and has not ended yet ends. */
+/** Called when the innermost call or creation ends. */
 @external('trace', 'exit')
 declare function tellExit(failure: Failure, gasLeft: i64, output: usize, outputLength: u32): void
 

@@ -1,9 +1,9 @@
 /**
  * 256-bit words of the EVM (yellow paper, appendix H): four limbs of 64 bits in linear memory, the least significant
- * first. Owns everything but division. Functions take addresses of words; `out` may be one of the operands.
+ * first. Owns all operations but division. Functions take addresses of words; `out` may be one of the operands.
  *
- * Words are always stored by halves of 128 bits. A processor hands a value on from a store to a load that follows only
- * if the store covers the load; a half that is loaded after two limbs were stored waits some 15 cycles for the cache.
+ * Words are always stored in halves of 128 bits. A processor forwards a stored value to a later load only if one
+ * store covers the load; loading a half after storing two limbs waits 15 cycles for the cache.
  */
 
 /** Bytes of a word. */
@@ -71,14 +71,14 @@ export function equals(a: usize, b: usize): bool {
   return !v128.any_true(v128.or(low, high))
 }
 
-/** Whether a word is below 2^64, and so is its first limb. */
+/** Whether a word is below 2^64, so that its first limb is its value. */
 // @ts-ignore: decorator
 @inline
 export function isSmall(word: usize): bool {
   return (load<u64>(word, 8) | load<u64>(word, 16) | load<u64>(word, 24)) == 0
 }
 
-/** The word, or the largest number of 64 bits where it is larger. */
+/** The word, or the largest 64-bit number where it is larger. */
 // @ts-ignore: decorator
 @inline
 export function clamped(word: usize): u64 {
@@ -161,7 +161,7 @@ export function swap(a: usize, b: usize): void {
   v128.store(b, high, 16)
 }
 
-/** Two's complement. */
+/** Writes `-word`, as two's complement. */
 export function negate(word: usize, out: usize): void {
   const n0 = ~load<u64>(word) + 1
   const n1 = ~load<u64>(word, 8) + u64(n0 == 0)
@@ -193,7 +193,7 @@ export function isNegative(word: usize): bool {
   return load<i64>(word, 24) < 0
 }
 
-/** As two's complement. */
+/** Whether `a < b`, both as two's complement. */
 // @ts-ignore: decorator
 @inline
 export function isSignedBelow(a: usize, b: usize): bool {
@@ -203,7 +203,7 @@ export function isSignedBelow(a: usize, b: usize): bool {
   return isBelow(a, b)
 }
 
-/** Upper half of a product of 64-bit numbers; WebAssembly has none. */
+/** Upper half of the product of two 64-bit numbers, for which WebAssembly has no instruction. */
 // @ts-ignore: decorator
 @inline
 export function multiplyHigh(a: u64, b: u64): u64 {
@@ -227,7 +227,7 @@ export function multiply(a: usize, b: usize, out: usize): void {
   const b3 = load<u64>(b, 24)
   let r1 = multiplyHigh(a0, b0)
   if ((a1 | a2 | a3 | b1 | b2 | b3) == 0) return putLimbs(out, a0 * b0, r1, 0, 0)
-  // Column by column: what is carried out of column 2 and 3 wraps around 2^256.
+  // Computed by columns; carries out of the columns 2 and 3 beyond 2^256 are dropped.
   let r2: u64 = 0
   let p = a0 * b1
   r1 += p
@@ -256,7 +256,7 @@ export function multiply(a: usize, b: usize, out: usize): void {
   putLimbs(out, a0 * b0, r1, r2, r3)
 }
 
-/** `base` to the power of `exponent`; `out` is neither. */
+/** `base` to the power of `exponent`; `out` must be neither of them. */
 export function power(base: usize, exponent: usize, out: usize): void {
   let top = bitLength(exponent)
   putSmall(out, 1)
@@ -266,7 +266,7 @@ export function power(base: usize, exponent: usize, out: usize): void {
   }
 }
 
-/** Bits of a word without its leading zeros: 0 to 256. */
+/** Number of bits of a word without leading zeros: 0 to 256. */
 export function bitLength(word: usize): usize {
   for (let index: isize = 3; index >= 0; index--) {
     const value = limb(word, index)
@@ -278,7 +278,7 @@ export function bitLength(word: usize): usize {
 /** `word << count` for a count below 256. */
 export function shiftLeft(word: usize, count: usize, out: usize): void {
   const bits = u64(count & 63)
-  // A shift by 64 is none in WebAssembly, so what moves over from the limb below is shifted in two steps.
+  // WebAssembly shifts modulo 64, so bits from the limb below are shifted in two steps.
   const rest: u64 = 63 - bits
   let l0 = load<u64>(word)
   let l1 = load<u64>(word, 8)
@@ -299,7 +299,7 @@ export function shiftLeft(word: usize, count: usize, out: usize): void {
   )
 }
 
-/** `word >> count` for a count below 256; `fill` is what comes in at the top: 0, or all ones for a negative number. */
+/** `word >> count` for a count below 256; `fill` is shifted in at the top: 0, or all ones for a negative number. */
 export function shiftRight(word: usize, count: usize, fill: u64, out: usize): void {
   const bits = u64(count & 63)
   const rest: u64 = 63 - bits
@@ -322,7 +322,7 @@ export function shiftRight(word: usize, count: usize, fill: u64, out: usize): vo
   )
 }
 
-/** Repeats the top bit of byte `index`, counted from the lowest, above it. */
+/** SIGNEXTEND: copies the top bit of byte `index`, counted from the lowest, to all bits above it. */
 export function extendSign(word: usize, index: usize, out: usize): void {
   const bit = (index << 3) + 7
   const at = bit >> 6
@@ -336,7 +336,7 @@ export function extendSign(word: usize, index: usize, out: usize): void {
   }
 }
 
-/** The 16 bytes at an address in reverse. */
+/** The 16 bytes at an address in reverse order. */
 // @ts-ignore: decorator
 @inline
 function reversed(from: usize, offset: usize): v128 {
@@ -344,7 +344,7 @@ function reversed(from: usize, offset: usize): v128 {
   return v128.shuffle<i8>(bytes, bytes, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 }
 
-/** Between a word and its 32 bytes as the EVM's memory and the outside have them, the most significant first. */
+/** Converts between a word and its 32 bytes in big-endian order, as in EVM memory and outside the kernel. */
 // @ts-ignore: decorator
 @inline
 export function reverseWord(from: usize, out: usize): void {
@@ -354,7 +354,7 @@ export function reverseWord(from: usize, out: usize): void {
   v128.store(out, high, 16)
 }
 
-/** A word from 1 to 32 bytes, the most significant first. Reads up to 7 bytes behind them. */
+/** A word from 1 to 32 big-endian bytes. Reads up to 7 bytes beyond them. */
 export function readBytes(from: usize, length: usize, out: usize): void {
   putLimbs(
     out,
@@ -365,7 +365,7 @@ export function readBytes(from: usize, length: usize, out: usize): void {
   )
 }
 
-/** The limb that ends at `from + end`, of which bytes before `from` are none. */
+/** The limb that ends at `from + end`; bytes before `from` count as zero. */
 // @ts-ignore: decorator
 @inline
 function limbFrom(from: usize, end: isize): u64 {
@@ -373,14 +373,14 @@ function limbFrom(from: usize, end: isize): u64 {
   return end > 0 ? bswap(load<u64>(from)) >> ((64 - (end << 3)) as u64) : 0
 }
 
-/** The 20 bytes of an address that is a word. */
+/** Writes the 20 bytes of an address that is a word. */
 export function writeAddress(word: usize, out: usize): void {
   store<u32>(out, bswap(load<u32>(word, 16)))
   store<u64>(out, bswap(load<u64>(word, 8)), 4)
   store<u64>(out, bswap(load<u64>(word)), 12)
 }
 
-/** An address of 20 bytes as a word. */
+/** Writes an address of 20 bytes as a word. */
 export function readAddress(from: usize, out: usize): void {
   store<u64>(out, bswap(load<u64>(from, 12)))
   store<u64>(out, bswap(load<u64>(from, 4)), 8)
@@ -388,7 +388,7 @@ export function readAddress(from: usize, out: usize): void {
   store<u64>(out, 0, 24)
 }
 
-/** An operand as an address: its upper 12 bytes do not count. */
+/** Clears the upper 12 bytes of an operand that is an address. */
 // @ts-ignore: decorator
 @inline
 export function maskAddress(word: usize): void {

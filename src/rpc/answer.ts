@@ -1,14 +1,17 @@
-/** Text, or pieces to be sent one after another; text is to be sent as UTF-8. Empty for notifications alone. */
+/** Text (sent as UTF-8), or pieces that are sent one after another. Empty where there were only notifications. */
 export type AnswerBody = string | readonly (string | Uint8Array)[]
 
-/** What a request comes to. */
+/** The answer to a request. */
 export interface Answer {
-  /** What HTTP says; a WebSocket ignores it. */
+  /** HTTP status; ignored by WebSockets. */
   readonly status: number
-  /** Bytes in it belong to caches: send them, never write to them. */
+  /** Its bytes may belong to caches: never write to them. */
   readonly body: AnswerBody
-  /** When to ask again, with status 429 or 503. */
+  /** `Retry-After`, with status 429 or 503. */
   readonly retryAfterMs: number | undefined
-  /** Number and hash of the block it was made from, as text; absent where no endpoint has seen the request, and on a network without blocks. */
+  /**
+   * Number and hash of the block it was made from, as text; absent where no endpoint got the request, and on a
+   * network without blocks.
+   */
   readonly block?: string | undefined
 }

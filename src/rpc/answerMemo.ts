@@ -1,11 +1,11 @@
 /**
- * Remembers rendered results by the bytes of their question while a network's head stays the same. Bounded in
- * bytes, in two generations: a hit is one Map read; when the young generation is full it becomes the old one, and
- * what is still asked for moves back. Only what was asked before is remembered. Owns no knowledge of what may be remembered.
+ * A cache of rendered results by the bytes of their call, without its id, valid while a network's head stays the
+ * same. Limited in bytes, in two generations: a hit is one Map read; when the young generation is full it becomes the
+ * old one, and entries that are used move back. Only repeated calls are stored. The caller decides which results may
+ * be stored.
  *
- * A question is looked up where it stands in the request: its bytes, four at a time, are hashed and laid beside those
- * kept. That takes 0.2 µs for the 160 bytes of a slot's; comparing bytes one by one takes 0.5 µs, and so does making a
- * string of them for the Map to hash.
+ * A call is looked up in the request's own bytes, which are hashed and compared four at a time. That takes 0.2 µs for
+ * the 160 bytes of a slot read; comparing byte by byte takes 0.5 µs, and so does making a string as key of a Map.
  */
 import { randomInt } from 'node:crypto'
 import { AskedBefore } from '../primitives/askedBefore.js'
@@ -13,45 +13,48 @@ import { knownBytesMax, type Question } from './envelope.js'
 import type { Json } from './method.js'
 import { resultInTail, resultTail } from './outcome.js'
 
-/** A result as it is kept. */
+/** A stored result. */
 export interface Remembered {
   readonly json: Json
-  /** {@link resultTail} of it, so that a repeated answer is two pieces, however long. */
+  /** Its {@link resultTail}, so that a repeated answer is two pieces, however long. */
   readonly tail: Uint8Array
-  /** Units that each repetition of the call costs, as the first one did. */
+  /** Units that each repetition costs, the same as the first call. */
   readonly price: number
 }
 
 interface Entry extends Remembered {
-  /** The question, as {@link readWords} lays it out. */
+  /** The call without its id, in the layout of {@link readWords}. */
   readonly words: Int32Array
-  /** Bytes before the id, and after it: two questions with the same words differ in these. */
+  /** Bytes before and after the id, which may differ between two calls with the same words. */
   readonly headBytes: number
   readonly restBytes: number
 }
 
 /**
- * What an entry costs beside its question and result: two arrays with memory outside the heap, a small object and a
- * Map slot. 500 bytes by V8's own count, and what the allocator holds for the arrays.
+ * Bytes of an entry besides its call and result: two arrays with memory outside the heap, a small object and a Map
+ * slot. V8 counts 500, and the allocator needs more for the arrays.
  */
 const entryOverheadBytes = 800
 
 export class AnswerMemo {
   readonly #asked = new AskedBefore()
-  /** By the hash of their question: of two that have one hash the second is not kept, which costs time alone. */
+  /** Hash of the call → entry. Of two calls with the same hash the second is not stored. */
   #young = new Map<number, Entry>()
   #old = new Map<number, Entry>()
   #youngBytes = 0
   #headGeneration: number
   readonly #generationBytesMax: number
 
-  /** `bytesMax` bounds both generations together. */
+  /** `bytesMax` limits both generations together. */
   constructor(bytesMax: number, headGeneration: number) {
     this.#generationBytesMax = bytesMax / 2
     this.#headGeneration = headGeneration
   }
 
-  /** The result kept for a question that stands in `bytes` as in {@link Lookup}, unless the head has changed since. */
+  /**
+   * The result stored for a call whose text is in `bytes` as for {@link Lookup}; undefined where the head has changed
+   * since.
+   */
   read(
     bytes: Uint8Array,
     start: number,
@@ -85,7 +88,9 @@ export class AnswerMemo {
     return entry
   }
 
-  /** Keeps the result of a call, if it was asked for before, holds for the current head and leaves room for others. */
+  /**
+   * Stores the result of a call, if the call is repeated, the result is of the current head, and it is not too large.
+   */
   write({ text, idAt }: Question, json: Json, price: number, headGeneration: number): void {
     if (headGeneration !== this.#headGeneration || !this.#asked.ask(text)) return
     if (json.length > this.#generationBytesMax / 4) return
@@ -97,7 +102,7 @@ export class AnswerMemo {
       words: words.slice(0, wordCount),
       headBytes: idAt,
       restBytes,
-      // Text is kept as text too: answers of a batch are joined from it.
+      // Text is also kept as text, because answers of a batch are joined from it.
       json: typeof json === 'string' ? flatText(json) : resultInTail(tail),
       tail,
       price,
@@ -129,20 +134,20 @@ function entryBytes({ words, json, tail }: Entry): number {
   return entryOverheadBytes + words.byteLength + tail.length + (typeof json === 'string' ? json.length : 0)
 }
 
-/** The question at hand: each four bytes are one word, and so are the last ones of a part, up to three, each. */
+/** The current call: each four bytes are one word, and the last one to three bytes of a part are one word each. */
 const words = new Int32Array(knownBytesMax)
 let wordCount = 0
 
-/** So that nobody outside can make up a question with the hash of another, which then is not remembered. */
+/** Random, so that nobody can construct a call with the hash of another, which would then not be stored. */
 const hashSeed = randomInt(2 ** 31)
 
-/** Begins a question with so many bytes before its id and after it; returns their hash. */
+/** Begins a call with so many bytes before and after its id; returns the first hash. */
 function beginWords(headBytes: number, restBytes: number): number {
   wordCount = 0
   return mixed(mixed(hashSeed, headBytes), restBytes)
 }
 
-/** Adds a part of the question to {@link words}, and to the hash of what is there, which it returns. */
+/** Adds a part of the call to {@link words}; returns the hash with this part. */
 function readWords(bytes: Uint8Array, start: number, end: number, hashBefore: number): number {
   let hash = hashBefore
   let count = wordCount
@@ -165,14 +170,14 @@ function readWords(bytes: Uint8Array, start: number, end: number, hashBefore: nu
   return hash
 }
 
-/** Turned before it is multiplied, because a product carries upwards only. */
+/** Rotated before the multiplication, because a product carries only upwards. */
 function mixed(hash: number, word: number): number {
   return Math.imul(((hash << 13) | (hash >>> 19)) ^ word, 0x9e3779b1)
 }
 
 /**
- * A copy in memory of its own. A slice of a request keeps the whole request alive, and a string joined from pieces
- * keeps the pieces and is walked at every use.
+ * A flat copy. A slice of a request would keep the whole request in memory, and a joined string would keep its pieces
+ * and be walked at every use.
  */
 function flatText(text: string): string {
   const bytes = Buffer.from(text, 'utf8')

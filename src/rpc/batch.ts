@@ -1,6 +1,6 @@
 /**
- * Runs the calls of a batch and puts their answers together. Owns how many wait at a time, when a batch pauses and
- * when it runs no further call. Does not own what a call comes to (dispatch.ts).
+ * Runs the calls of a batch and joins their answers. Owns how many wait at the same time, when a batch pauses, and
+ * when it runs no further call. Does not own the running of a call (dispatch.ts).
  */
 import type { Answer } from './answer.js'
 import type { Remembered } from './answerMemo.js'
@@ -15,7 +15,7 @@ import type { RequestBasis } from './requestBasis.js'
 import type { Steps, Turns } from './turns.js'
 import { renderErrorAnswer } from './wireErrors.js'
 
-/** A member of a request; `known` where its answer is remembered. */
+/** A member of a request; `known` where its answer is stored. */
 export type Member = Call<Remembered>
 
 /** Calls of one batch that wait for a job at the same time: enough to keep the pool busy, too few to fill its queue. */
@@ -23,15 +23,15 @@ const batchJobsMax = 8
 
 const tooLarge = Failure.of({ kind: 'ResponseTooLarge' })
 export const timedOut = Failure.of({ kind: 'RequestTimedOut' })
-/** After a second most of what waits now is done: the pool's full queues hold about as much. */
+/** Full queues of the pool hold about a second of work, so after a second there is room. */
 export const busy = Failure.of({ kind: 'ServerBusy', retryAfterMs: 1000 })
 
-/** The block that a call itself is pinned to, as it was written; undefined where it names none. */
+/** The call's own member `at`, as written; undefined where it has none. */
 export function pinOf(call: Member): unknown {
   return call.kind === 'call' ? call.at : undefined
 }
 
-/** Whether a call turned out to be no JSON; then its whole request is none. */
+/** Whether a call turned out not to be JSON, so that its whole request is not. */
 export function isParseError(outcome: Outcome): boolean {
   return outcome instanceof Failure && outcome.fault?.kind === 'ParseError'
 }
@@ -44,13 +44,13 @@ export interface BatchRun<N extends RpcNetwork> {
   readonly limits: { readonly batchBytesMax: number; readonly requestMsMax: number }
   /** Begins a call. Never throws; the promise never rejects. */
   start(call: Member): Outcome | Promise<Outcome>
-  /** What a thrown value that nothing on the way here expected comes to. */
+  /** The failure for an exception that nothing else caught. */
   fail(thrown: unknown): Failure
 }
 
 /**
- * The body of a batch's answer; yields where it has to wait. A call is begun as soon as fewer than
- * {@link batchJobsMax} wait for a job, so that a long one holds up nothing but the end of the batch.
+ * The body of a batch's answer; yields where it must wait. A call begins as soon as fewer than {@link batchJobsMax}
+ * calls wait for a job, so a long call delays only the end of the batch.
  */
 export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): Steps<Answer['body']> {
   const { calls, caller, turns, limits } = run
@@ -58,15 +58,15 @@ export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): Steps<Answer[
   const waiting = new Set<Promise<void>>()
   let deadline: Deadline<Outcome> | undefined
   let isRefused = false
-  /** A call has turned out to be no JSON, and with it the batch. */
+  /** A call, and so the batch, turned out not to be JSON. */
   let isBroken = false
   for (const [index, call] of calls.entries()) {
-    // What is remembered, refused or no call takes no time.
+    // Stored answers, refusals and invalid calls take no time.
     if (index > 0 && call.kind === 'call' && !isRefused && turns.isOver) {
       deadline ??= new Deadline(limits.requestMsMax, timedOut)
       isRefused = !(yield* turns.tryPause())
     }
-    // A batch whose client went away runs no further calls; what it comes to is not sent.
+    // A batch whose client has left runs no further calls; its answer is not sent.
     if (caller.isGone || isBroken) break
     let outcome: Outcome | Promise<Outcome>
     if (answer.isFull) outcome = tooLarge
@@ -92,7 +92,7 @@ export function* runBatch<N extends RpcNetwork>(run: BatchRun<N>): Steps<Answer[
   return finishBatch(answer, calls)
 }
 
-/** Each call of a batch answered with what `outcomeOf` says. */
+/** The answer to a batch in which `outcomeOf` gives the outcome of each call. */
 export function answerAll(
   calls: readonly Member[],
   bytesMax: number,
@@ -105,7 +105,7 @@ export function answerAll(
   return finishBatch(answer, calls)
 }
 
-/** A notification, whose id is undefined, gets no answer whatever came of it. Never throws. */
+/** Adds the outcome of a call to the answer. A notification, whose id is undefined, gets none. Never throws. */
 function putOutcome<N extends RpcNetwork>(
   { calls, basis, fail }: BatchRun<N>,
   answer: BatchAnswer,

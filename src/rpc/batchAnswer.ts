@@ -1,27 +1,27 @@
 import type { AnswerBody } from './answer.js'
 
-/** Collects the answers of a batch in whatever order they come, and watches their size. */
+/** Collects the answers of a batch, in any order, and limits their size. */
 export class BatchAnswer {
   readonly #bytesMax: number
-  /** By the index of their call; undefined for a notification and for what is not there yet. */
+  /** Call index → answer; undefined for a notification and for an answer that is not ready. */
   readonly #bodies: (AnswerBody | undefined)[]
-  /** Bytes of each result, zero for an error; that of a notification counts, and is not sent. */
+  /** Bytes of each result, zero for an error. Results of notifications count although they are not sent. */
   readonly #resultBytes: Uint32Array
   #bytes = 0
 
-  /** `bytesMax` bounds all results together with their envelopes. */
+  /** `bytesMax` limits all results with their envelopes together. */
   constructor(calls: number, bytesMax: number) {
     this.#bodies = new Array(calls).fill(undefined)
     this.#resultBytes = new Uint32Array(calls)
     this.#bytesMax = bytesMax
   }
 
-  /** True once what is there does not fit: no call after those that have been begun needs to run. */
+  /** Whether the results do not fit, so that no further call needs to run. */
   get isFull(): boolean {
     return this.#bytes > this.#bytesMax
   }
 
-  /** Puts the answer with a result in its place. */
+  /** Adds an answer with a result. */
   putResult(index: number, body: AnswerBody): void {
     const bytes = bodyBytes(body) + 1
     this.#bodies[index] = body
@@ -29,21 +29,21 @@ export class BatchAnswer {
     this.#bytes += bytes
   }
 
-  /** Counts the result of a notification: it was made, which costs memory and time as any other does. */
+  /** Counts the result of a notification, which takes memory and time like any other. */
   countUnsent(index: number, bytes: number): void {
     this.#resultBytes[index] = bytes
     this.#bytes += bytes
   }
 
-  /** Puts an error answer in its place. Every call gets its answer, so errors fit always; each has some hundred bytes. */
+  /** Adds an error answer. Every call gets an answer, so errors, of about a hundred bytes each, always fit. */
   putError(index: number, body: string): void {
     this.#bodies[index] = body
     this.#bytes += Buffer.byteLength(body) + 1
   }
 
   /**
-   * The body: an array of the answers in order, as few pieces as possible; nothing when there are none. From the
-   * first result on that does not fit, `renderTooLarge` says what stands in a result's place.
+   * The body: an array of the answers in order, in as few pieces as possible; empty where there are none. From the
+   * first result that does not fit, `renderTooLarge` replaces each result.
    */
   finish(renderTooLarge: (index: number) => string): AnswerBody {
     const isFull = this.isFull

@@ -1,10 +1,10 @@
 import { bytesToHex } from '../primitives/bytes.js'
 import type { NetworkViews, RpcNetwork } from './method.js'
 
-/** What answers say of the block that they were made from. */
+/** The text by which answers name the block that they were made from. */
 export class BlockNames<N extends RpcNetwork> {
   readonly #views: NetworkViews<N>
-  /** The head's, made once for each head. */
+  /** The view and text of the head, made once per head. */
   #named: N | undefined
   #name: string | undefined
 
@@ -12,7 +12,7 @@ export class BlockNames<N extends RpcNetwork> {
     this.#views = views
   }
 
-  /** `<number> <hash>` of the block that a view ends with. Undefined on a network without blocks. */
+  /** `<number> <hash>` of the last block of a view; undefined on a network without blocks. */
   of(network: N): string | undefined {
     if (network === this.#named) return this.#name
     const { number, hash } = network.head
@@ -24,7 +24,7 @@ export class BlockNames<N extends RpcNetwork> {
     return text
   }
 
-  /** The head's; undefined where the store cannot say it. */
+  /** The text for the head; undefined where the store cannot be read. */
   ofHead(): string | undefined {
     try {
       return this.of(this.#views.current)

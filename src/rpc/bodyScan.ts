@@ -1,23 +1,23 @@
 /**
- * Passes over a request body before a value is made of it: bounds what JSON.parse is given and finds where the
- * members of a batch stand. It goes in parts and recurses nowhere, so that no body holds the thread.
+ * Scans a request body before it is parsed: checks the limits for JSON.parse and finds the members of a batch. Works
+ * in parts and without recursion, so that no body blocks the thread.
  */
 import { FaultError } from '../primitives/faults.js'
 import { nestingMax, passString, skipSpace } from './scan.js'
 
 /**
- * Values and names of one body, counted by the signs before and between them. JSON.parse takes 0.1 to 0.3 µs for each
+ * Most values and names of one body, counted by brackets, colons and commas. JSON.parse takes 0.1 to 0.3 µs per
  * value. A body of 5 MiB holds 76,000 storage slots.
  */
 export const valuesMax = 100_000
 
 /**
- * Names of one call. JSON.parse takes 1.1 µs for each of which no two are equal, 22 ms for these; an access list of
- * 10,000 addresses has as many.
+ * Most names of one call. JSON.parse takes 1.1 µs per name where all differ, so 22 ms for as many; an access list of
+ * 10,000 addresses has that many.
  */
 const namesMax = 20_100
 
-/** Bytes that are passed over at a time: a quarter of a millisecond. */
+/** Bytes scanned at a time: a quarter of a millisecond. */
 const partBytes = 256 * 1024
 
 const quote = 0x22
@@ -33,48 +33,48 @@ export interface BodyLimits {
   readonly batchCallsMax: number
   /** Bytes of one call. */
   readonly callBytesMax: number
-  /** A call of more is long; {@link longCallBytesMin} unless said. */
+  /** Length from which a call is long; default {@link longCallBytesMin}. */
   readonly longCallBytesMin?: number
 }
 
 /**
- * A longer call may be answered whole by a thread, to whom it goes as text: to make values of so many bytes takes 1 ms,
- * and what is remembered of proofs is not asked for longer ones.
+ * A longer call may be answered completely by a pool thread, which gets its text: parsing this many bytes takes 1 ms,
+ * and repeated proofs are shorter.
  */
 export const longCallBytesMin = 64 * 1024
 
 export class BodyScan {
-  /** Offsets of the members' starts and ends, in turn: of a batch, or of a single call as its one member. */
+  /** Offsets of start and end of each member of a batch, alternating; a single call is its only member. */
   readonly bounds: number[] = []
-  /** Of each long call by its number: offsets of the colons and commas between its own members, in turn. */
+  /** Index of each long call → offsets of the colons and commas between its own members, alternating. */
   readonly signs = new Map<number, readonly number[]>()
-  /** Undefined before the first sign. */
+  /** Undefined before the first character that is not a space. */
   #isBatch: boolean | undefined
   readonly #limits: BodyLimits
   #at = 0
   #nesting = 0
   #values = 0
-  /** Of the member at hand. */
+  /** Of the current member. */
   #names = 0
   #signs: number[] = []
   #isInString = false
   #isOver = false
-  /** Where the member at hand starts. */
+  /** Start of the current member. */
   #start = 0
 
   constructor(limits: BodyLimits) {
     this.#limits = limits
   }
 
-  /** The body is an array. Known once {@link pass} has returned true. */
+  /** Whether the body is an array. Valid once {@link pass} has returned true. */
   get isBatch(): boolean {
     return this.#isBatch === true
   }
 
   /**
-   * Passes over the next part of `bytes`, the same body at each call; true once all is passed. If then every member
-   * is JSON, so is the body; a body that is none need not be noticed before.
-   * Throws FaultError: ParseError, EmptyBatch, BatchTooLarge, InvalidRequest that says which bound was crossed.
+   * Scans the next part of `bytes`, which is the same body at each call; true once all is scanned. If every member is
+   * then valid JSON, so is the body; invalid JSON may go unnoticed here. Throws FaultError: ParseError, EmptyBatch,
+   * BatchTooLarge, or InvalidRequest that names the limit exceeded.
    */
   pass(bytes: Uint8Array): boolean {
     const end = Math.min(this.#at + partBytes, bytes.length)
@@ -101,10 +101,10 @@ export class BodyScan {
     return true
   }
 
-  /** From {@link #at} to `end`, or to the sign that ends a batch. */
+  /** Scans from {@link #at} to `end`, or to the bracket that closes a batch. */
   #passSigns(bytes: Uint8Array, end: number): void {
     const isBatch = this.#isBatch
-    /** How deep the members of a call lie. */
+    /** Nesting depth of the members of a call. */
     const ownNesting = isBatch ? 2 : 1
     let at = this.#at
     let nesting = this.#nesting
@@ -135,14 +135,14 @@ export class BodyScan {
     this.#values = values
   }
 
-  /** From inside a string to its end, or to `end`, or past it by a letter that is escaped. */
+  /** From inside a string to its end, or to `end`, or beyond it by an escaped character. */
   #passString(bytes: Uint8Array, start: number, end: number): number {
     const at = passString(bytes, start, end)
     this.#isInString = at < 0
     return at < 0 ? ~at : at
   }
 
-  /** `end` is the offset of the sign that ends the member at hand: a comma, or what closes the batch. */
+  /** `end` is the offset of the comma or bracket that ends the current member. */
   #endMember(bytes: Uint8Array, end: number): void {
     this.#checkMember(end)
     this.#names = 0
@@ -163,7 +163,7 @@ export class BodyScan {
     this.bounds.push(start, end)
   }
 
-  /** The member at hand reaches at least to `end`. */
+  /** Checks the length of the current member, which reaches at least to `end`. */
   #checkMember(end: number): void {
     const { callBytesMax } = this.#limits
     if (this.#names > namesMax) throw invalid(`a call of more than ${namesMax} names`)

@@ -1,7 +1,7 @@
 /**
- * Decoders of call objects, state overrides and block overrides, with go-ethereum's rules and wording
- * (internal/ethapi). A value that does not fit is an InvalidArgument that names the member; members that contradict
- * each other are a MessageRefused. Unknown members are ignored, as there.
+ * Decoders of call objects, state overrides and block overrides, with go-ethereum's rules and messages
+ * (internal/ethapi). An invalid value is the fault InvalidArgument, which names the member; members that contradict
+ * each other are MessageRefused. Unknown members are ignored, as in go-ethereum.
  */
 import type {
   AccessListEntry,
@@ -19,27 +19,29 @@ import { listSchema, type Schema, textSchema } from './schema.js'
 
 type Decoder<T> = (value: unknown, index: number) => T
 
-/** A call object; `chainId` is undefined where the caller names none. */
+/** A decoded call object; `chainId` is undefined where the caller gives none. */
 export interface CallObject {
   readonly message: CallMessage
   readonly chainId: bigint | undefined
 }
 
 /*
- * Bounds of what the edge decodes for one call. An account or a slot takes 5 to 10 µs there and a few more to be handed
- * over, so that the most that passes holds others up for 10 to 20 ms on a busy machine; go-ethereum has no such bounds.
+ * Limits of what the edge decodes for one call. An account or a slot takes 5 to 10 µs to decode and a few more to
+ * pass on, so the largest call delays others by 10 to 20 ms on a busy machine. go-ethereum has no such limits.
  */
 /** Accounts in the state overrides of a call. */
 const overriddenAccountsMax = 500
-/** Slots in the state overrides of a call, over all accounts. */
+/** Slots in the state overrides of a call, all accounts together. */
 const overriddenSlotsMax = 1_000
-/** Bytes of code in the state overrides of a call: 42 contracts of the largest. They are hashed and analysed as well. */
+/** Bytes of code in the state overrides of a call: 42 of the largest contracts. Code is also hashed and analysed. */
 const overriddenCodeBytesMax = 1024 * 1024
-/** Addresses and keys of an access list: a transaction has gas for 8,830 at most since Osaka (EIP-2930, EIP-7825). */
+/** Addresses and keys of an access list: since Osaka a transaction has gas for at most 8,830 (EIP-2930, EIP-7825). */
 const accessListItemsMax = 10_000
 /** Blobs of a message, far more than a block may have. */
 const blobHashesMax = 1_000
-/** Authorizations of a message: a transaction has gas for 671 at most since Osaka, and each signer takes 0.25 ms to find. */
+/**
+ * Authorizations of a message: since Osaka a transaction has gas for at most 671; recovering a signer takes 0.25 ms.
+ */
 const authorizationsMax = 1_000
 
 const quantity64 = orZero(quantity().decode)
@@ -57,7 +59,7 @@ const callSchema: Schema = {
   },
 }
 
-/** The call object of a message. Its `type` is ignored: it follows from the other members. */
+/** A call object. Its `type` is ignored, because it follows from the other members. */
 export const callObject: Param<CallObject> = required((value, index) => {
   const members = new Members(value, index, 'a call object')
   const message: CallMessage = {
@@ -85,7 +87,7 @@ export const callObject: Param<CallObject> = required((value, index) => {
   return { message, chainId: members.get('chainId', quantity256) }
 }, callSchema)
 
-/** Accounts as they are to be before the message, by address. */
+/** State overrides: accounts by address, as they are before the message. */
 export const stateOverrides: Param<readonly AccountOverride[]> = required(
   (value, index) => {
     const overrides = new Map<string, AccountOverride>()
@@ -100,7 +102,7 @@ export const stateOverrides: Param<readonly AccountOverride[]> = required(
   { type: 'object', title: 'state overrides, by address' },
 )
 
-/** Members of the block that a message sees. */
+/** Block overrides: members of the block that a message sees. */
 export const blockOverrides: Param<BlockOverrides> = required(
   (value, index) => {
     const members = new Members(value, index, 'block overrides')
@@ -125,7 +127,7 @@ export const blockOverrides: Param<BlockOverrides> = required(
 class Members {
   readonly #members: ReadonlyMap<string, unknown>
   readonly #index: number
-  /** go-ethereum's name of the type, for types with members that have to be there. */
+  /** go-ethereum's name of the type, for types with required members. */
   readonly #typeName: string
 
   constructor(value: unknown, index: number, what: string, typeName = '') {
@@ -149,13 +151,13 @@ class Members {
     }
   }
 
-  /** A member as an object of itself alone, empty where it is absent. */
+  /** An object with only this member; empty where it is absent. */
   read<N extends string, T>(name: N, decode: Decoder<T>): { readonly [K in N]?: T } {
     const value = this.get(name, decode)
     return value === undefined ? {} : ({ [name]: value } as { readonly [K in N]: T })
   }
 
-  /** A member that has to be there. */
+  /** A required member. */
   need<T>(name: string, decode: Decoder<T>): T {
     const value = this.get(name, decode)
     if (value === undefined) throw missingField(this.#index, name, this.#typeName)
@@ -170,7 +172,7 @@ function objectOf(value: unknown, index: number, what: string): Readonly<Record<
   return value as Readonly<Record<string, unknown>>
 }
 
-/** An object of at most `max` members, which are called `members`; none of them is looked at. */
+/** An object of at most `max` members, called `members` in the fault; their values are not checked. */
 function boundedObject(
   value: unknown,
   index: number,
@@ -194,7 +196,7 @@ function missingField(index: number, name: string, typeName: string): FaultError
   return invalidArgument(index, `${missing} '${name}' for ${typeName}`)
 }
 
-/** The same fault, with the member before it. A missing field has the name of its type and no member around it. */
+/** The same fault with the member's name in front. A missing field is named by its type instead. */
 function atMember(error: unknown, name: string): unknown {
   if (!(error instanceof FaultError) || error.fault.kind !== 'InvalidArgument') return error
   const { index, why } = error.fault
@@ -219,7 +221,7 @@ function orZero(decode: Decoder<bigint>): Decoder<bigint> {
 const hexBytes: Decoder<Uint8Array> = (value, index) =>
   value === '' ? new Uint8Array(0) : bytes.decode(value, index)
 
-/** Addresses and keys are counted before any is decoded. */
+/** An access list; addresses and keys are counted before any is decoded. */
 const accessList: Decoder<readonly AccessListEntry[]> = (value, index) => {
   if (Array.isArray(value)) {
     let items = value.length
@@ -247,14 +249,15 @@ function authorization(value: unknown, index: number): Authorization {
     chainId: members.need('chainId', quantity256),
     address: members.need('address', address.decode),
     nonce: members.need('nonce', quantity64),
-    // What is neither 0 nor 1 is no signature of anybody; it has to stay one that is skipped.
+    // A parity other than 0 and 1 makes the signature invalid; it must stay invalid, so that the authorization is
+    // skipped.
     yParity: Number(parity > 2n ? 2n : parity),
     r: members.need('r', quantity256),
     s: members.need('s', quantity256),
   }
 }
 
-/** What is left for the accounts to come. */
+/** What remains for the following accounts. */
 interface OverrideBudget {
   slots: number
   codeBytes: number

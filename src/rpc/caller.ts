@@ -5,39 +5,39 @@ import { bytesPerUnit, unitsPerMs } from './price.js'
 /** What a caller may spend; see `access/meter.ts`. */
 export interface Allowance {
   readonly unitsPerSecond: number
-  /** Takes `units` and returns 0, or takes nothing and returns after how many milliseconds they will be there. */
+  /** Takes `units` and returns 0, or takes nothing and returns the milliseconds until they will be available. */
   charge(units: number): number
-  /** Takes `units`, whatever is left: what is owed delays the next charge. */
+  /** Takes `units` even where fewer are left; the debt delays the next charge. */
   owe(units: number): void
 }
 
-/** Who asks: metering, the pool and logs tell callers apart by their key. */
+/** Identity of a caller: metering, the pool and logs tell callers apart by their key. */
 export interface Identity {
   /** Its id has 12 hex digits; see `access/keyRing.ts`. */
   readonly key: { readonly id: string }
-  /** What each call is charged to; undefined for a caller who may ask as much as they like. */
+  /** The allowance to which calls are charged; undefined: no limit. */
   readonly allowance?: Allowance | undefined
 }
 
-/** The id that everybody shares where no key is asked for. */
+/** The key id of all callers where no keys are needed. */
 export const anonymousId = '000000000000'
 
 const anonymous: Identity = { key: { id: anonymousId } }
 
 /**
- * Whoever waits for the answer to one request, whatever transport it came by. A transport makes one for each
- * request (or is one: it costs four fields) and says once when nobody waits any more.
+ * Waits for the answer to one request, over any transport. A transport makes one per request (or extends this class,
+ * which has four fields) and calls `leave` once when nobody waits any more.
  */
 export class Caller implements JobOwner {
   #isGone = false
-  /** Made by the first job of the request; answers that need no job never allocate it. */
+  /** Allocated by the first job of the request. */
   #listeners: Set<() => void> | undefined
-  /** Charged, and not used up by work that was measured. */
+  /** Units charged and not yet used up by measured work. */
   #paidUnits = 0
-  /** For work beyond what was charged. */
+  /** Units owed for work beyond what was charged. */
   #owedUnits = 0
 
-  /** `subscriber` is the connection's, where the transport can carry events. */
+  /** `subscriber` is the connection's, on a transport that can send events. */
   constructor(
     readonly subscriber: Subscriber | undefined = undefined,
     readonly identity: Identity = anonymous,
@@ -48,8 +48,8 @@ export class Caller implements JobOwner {
   }
 
   /**
-   * Charges for a call that is about to begin: returns 0, or takes nothing and returns after how many milliseconds it
-   * could be paid.
+   * Charges for a call that is about to begin: returns 0, or charges nothing and returns the milliseconds until it
+   * can be paid.
    */
   charge(units: number): number {
     const { allowance } = this.identity
@@ -59,12 +59,12 @@ export class Caller implements JobOwner {
     return waitMs
   }
 
-  /** As {@link charge}, for reading the request, which is not measured. */
+  /** As {@link charge}, for reading the request, whose CPU time is not measured. */
   chargeReading(units: number): number {
     return this.identity.allowance?.charge(units) ?? 0
   }
 
-  /** As {@link charge}, once the work is done: what is owed for that counts towards its price. */
+  /** As {@link charge}, after the work: units owed for it count towards the price. */
   chargeLate(units: number): void {
     const covered = Math.min(units, this.#owedUnits)
     this.#owedUnits -= covered
@@ -73,12 +73,12 @@ export class Caller implements JobOwner {
     this.identity.allowance?.owe(units - covered)
   }
 
-  /** What the work for this request takes beyond what its calls were charged is owed. */
+  /** Counts CPU time of work for this request; time beyond what was charged is owed. */
   ran(cpuMs: number): void {
     this.#use(Math.round(cpuMs * unitsPerMs))
   }
 
-  /** As {@link ran}, for an answer of so many bytes that was made or sent again. */
+  /** As {@link ran}, for the bytes of an answer that was rendered or repeated. */
   answered(bytes: number): void {
     this.#use(Math.floor(bytes / bytesPerUnit))
   }
@@ -91,7 +91,7 @@ export class Caller implements JobOwner {
     this.identity.allowance?.owe(owed)
   }
 
-  /** Nobody waits any more: the client went away, or its answer is sent. */
+  /** Whether nobody waits any more: the client left, or its answer was sent. */
   get isGone(): boolean {
     return this.#isGone
   }
@@ -106,17 +106,17 @@ export class Caller implements JobOwner {
   }
 
   /**
-   * Asked before a call is begun that may wait for a job. False where its connection has too much waiting already;
-   * each true is given back with {@link release}.
+   * Called before a call begins that may wait for a job. False where its connection has too many waiting calls; each
+   * true is returned by {@link release}.
    */
   admit(): boolean {
     return true
   }
 
-  /** A call that was admitted waits no more. */
+  /** An admitted call no longer waits. */
   release(): void {}
 
-  /** To be called when the client goes away and when its answer is sent; what still runs for it is then cancelled. */
+  /** Call it when the client leaves and when its answer is sent; jobs that still run for it are cancelled. */
   leave(): void {
     this.#isGone = true
     const listeners = this.#listeners

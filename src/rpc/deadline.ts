@@ -1,10 +1,10 @@
-/** The time that all waiting of one request shares, with one timer however many promises are raced against it. */
+/** The deadline of one request, with one timer for any number of promises. */
 export class Deadline<T> {
   readonly #expired: Promise<T>
   readonly #timer: NodeJS.Timeout
   #hasPassed = false
 
-  /** `late` stands for whatever is not there after `ms`. */
+  /** After `ms`, races resolve to `late`. */
   constructor(ms: number, late: T) {
     let expire: (value: T) => void = () => {}
     this.#expired = new Promise((resolve) => {
@@ -20,7 +20,7 @@ export class Deadline<T> {
     return this.#hasPassed
   }
 
-  /** What `promise` resolves to, or `late` once the time is over. What comes later is dropped. */
+  /** Resolves to the value of `promise`, or to `late` if the time is over first; later values are dropped. */
   race(promise: Promise<T>): Promise<T> {
     return Promise.race([promise, this.#expired])
   }

@@ -1,10 +1,9 @@
 /**
- * From a request body to its answer: looks methods up, decodes their parameters, charges for them, runs them, keeps
- * what may be repeated, holds deadlines and size limits, and turns everything thrown into a wire error.
+ * From a request body to its answer: looks up methods, decodes their parameters, charges for them, runs them, stores
+ * repeatable answers, applies deadlines and size limits, and turns exceptions into wire errors.
  *
- * Where every method of a request answers at once, so does dispatch: no promise is made and nothing is awaited.
- * A request that takes longer is still answered from the one block that was the head when it arrived, or that it is
- * pinned to (requestBasis.ts).
+ * If every method of a request answers synchronously, so does dispatch, without a promise. A request is answered from
+ * one block: the head at its arrival, or the block that it is pinned to (requestBasis.ts).
  */
 import type { Fault } from '../primitives/faults.js'
 import { nearest } from '../primitives/nearest.js'
@@ -29,15 +28,15 @@ import { type DefectLog, thrownToFault, thrownToWireError } from './wireErrors.j
 export interface DispatchLimits {
   /** Calls of one batch. go-ethereum's default: 1,000. */
   readonly batchCallsMax: number
-  /** Bytes of one call, however long the message in which it comes. */
+  /** Bytes of one call, whatever the length of its message. */
   readonly callBytesMax: number
   /** Bytes of the answer to one batch. go-ethereum's default: 25,000,000. */
   readonly batchBytesMax: number
-  /** How long one request may hold the thread before others come in between; see turns.ts. */
+  /** How long one request may hold the thread before it pauses for others; see turns.ts. */
   readonly turnMsMax: number
-  /** From the arrival of a request to the last answer of a job it waits for. */
+  /** Time from the arrival of a request to the last result of its jobs. */
   readonly requestMsMax: number
-  /** Bytes of remembered results of one network. */
+  /** Bytes of stored results of one network. */
   readonly memoBytesMax: number
 }
 
@@ -50,22 +49,22 @@ export interface DispatcherOptions<N extends RpcNetwork> {
 /** The methods over one network. */
 export interface Endpoint {
   /**
-   * Answers a request body. `body` is read before the call returns and not kept, unless it is given away: then its
-   * memory is the endpoint's from now on and was nobody else's. Never throws and never rejects. Whoever sends the
-   * answer calls `caller.leave()` then, or before when the client goes away: jobs that nobody waits for end.
+   * Answers a request body. `body` is read before the call returns, unless `isGiven`: then the endpoint takes over
+   * its memory. Never throws or rejects. Call `caller.leave()` after sending the answer, or when the client leaves,
+   * to end its jobs.
    *
-   * `at` is the block that the whole request is pinned to, as the client wrote it: `latest` or a hash. All tags in it
-   * then stand for that block, and for calls with a member `at` of their own for the block that this names.
+   * `at` is the block that the whole request is pinned to, as the client wrote it: `latest` or a hash. All tags in
+   * the request then mean that block; a call's own member `at` overrides it.
    */
   handle(body: Uint8Array, caller?: Caller, at?: string, isGiven?: boolean): Answer | Promise<Answer>
   /**
-   * Answers each call of a request body with `fault` and runs none. Otherwise as {@link handle}. A long body is not
-   * read where it cannot be paid or others wait for their turn: `fault` is the one answer to it, with no id.
+   * Answers each call of a body with `fault` and runs none; otherwise as {@link handle}. A long body that cannot be
+   * paid, or while others wait, is not read: it gets one answer, `fault` without an id.
    */
   refuse(body: Uint8Array, fault: Fault, caller?: Caller): Answer
 }
 
-/** Builds endpoints that share one table of methods. Throws RangeError when two methods have one name. */
+/** Makes endpoints that share one table of methods. Throws RangeError where two methods have the same name. */
 export function createDispatcher<N extends RpcNetwork>(options: DispatcherOptions<N>) {
   const methods = new Map<string, Method<N>>()
   for (const method of options.methods) {
@@ -80,19 +79,19 @@ export function createDispatcher<N extends RpcNetwork>(options: DispatcherOption
 
 type MethodCall = Extract<Member, { kind: 'call' }>
 
-/** What is not longer is read although it cannot be paid, in 0.3 ms at most, so that its calls are refused by their ids. */
+/** Longest body that is read (0.3 ms) although it cannot be paid, to refuse its calls with their ids. */
 const unpaidBytesMax = 64 * 1024
 
-/** Letters in which an unknown method may differ from the one that it is taken for; to find that takes 20 µs. */
+/** Most edits between an unknown method name and the suggested one; the search takes 20 µs. */
 const misspellingsMax = 3
 
-/** A call that costs more units is long work, which waits where its turn of the event loop is over: 0.2 ms. */
+/** Price above which a call is long (0.2 ms) and waits if the turn is over. */
 const shortUnitsMax = 20
 
-/** What is not longer is read in 50 µs, although the turn of the event loop is over: most calls are. */
+/** Longest body, as most are, that is read even if the turn of the event loop is over: 50 µs. */
 const shortBytesMax = 1_024
 
-/** A request that is refused is read for its ids alone; what a longer one costs is what refusing is to save. */
+/** Longest refused request that is read for its ids. */
 const refusedBytesMax = 2 ** 20
 
 class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
@@ -130,7 +129,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const unread = this.#payReading(body.length, caller)
       if (unread !== undefined) return unread
       const basis = new RequestBasis(this.#views, at)
-      // What is remembered holds for the head and its tags, and not for a block that a request is pinned to.
+      // Stored answers are those of the head, not of a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : knowsNothing
       const { turnMsMax } = this.#limits
       const mayWait = body.length > shortBytesMax && isTurnOver(turnMsMax)
@@ -151,7 +150,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     return call.kind === 'call' && this.#methods.get(call.method)?.cost === 'job'
   }
 
-  /** Begins a call whose work is done by the pool. To hand it over takes long enough to share the turn. */
+  /** Begins a call whose work is done by the pool. Passing it on takes long enough to count for the turn. */
   *#job(
     call: Member,
     bytes: number,
@@ -168,7 +167,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
-  /** Charges for reading a request; the answer to one that is too long to be read for nothing. */
+  /** Charges for reading a request; returns the refusal if that cannot be paid and the request is long. */
   #payReading(bytes: number, caller: Caller): Answer | undefined {
     if (bytes < bodyBytesPerUnit) return undefined
     const units = bodyUnits(bytes)
@@ -201,7 +200,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
-  /** Reads a request of whatever form and answers it; yields where it has to wait. */
+  /** Reads and answers a request of any form; yields where it must wait. */
   *#answer(
     body: Uint8Array,
     basis: RequestBasis<N>,
@@ -219,7 +218,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       while (!reader.pass()) if (turns.isOver) yield* turns.pause(keep)
       const calls: Member[] = []
       while (reader.left > 0) {
-        // What is remembered belongs to the head, which may have moved since the last turn.
+        // Stored answers are those of the head, which may have changed since the last turn.
         const isHead = basis.arrived === this.#views.current
         calls.push(reader.read(isHead ? lookup : knowsNothing))
         if (turns.isOverAfter(reader.bytesRead)) yield* turns.pause(keep)
@@ -243,7 +242,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
-  /** `turns` are those of a request that has begun its own. */
+  /** `turns` is given where the request has already begun its turns. */
   #single(
     call: Member,
     basis: RequestBasis<N>,
@@ -269,19 +268,19 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     })
   }
 
-  /** Never throws. */
+  /** The answer to a single call with this outcome. Never throws. */
   #finish(call: Member, basis: RequestBasis<N>, caller: Caller, outcome: Outcome): Answer {
     const at = pinOf(call)
     const block = this.#blockNames.of(basis.used(at))
     try {
       return singleAnswer(call.id, basis.hashOf(at), outcome, block)
     } catch (thrown) {
-      // An answer may be longer than a text can be.
+      // The answer may be longer than a string can be.
       return singleAnswer(call.id, undefined, this.#failure(thrown, 'answer', caller.keyId), block)
     }
   }
 
-  /** Charges for a call and runs it. Never throws; the promise never rejects. */
+  /** Charges for a call and runs it. Never throws or rejects. */
   #start(
     call: Member,
     basis: RequestBasis<N>,
@@ -297,7 +296,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const meant = nearest(call.method, this.#methods.keys(), misspellingsMax)
       return Failure.of({ kind: 'MethodNotFound', method: call.method, meant })
     }
-    // Where data may have to be got first, every call may wait.
+    // Where data may have to be fetched first, every call may wait.
     if (method.cost === 'inline' && this.#views.supply === undefined) {
       return this.#run(method, call, basis, caller, turns)
     }
@@ -369,9 +368,9 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
 
   #remember(method: Method<N>, question: Question | undefined, json: Json, price: number, network: N): void {
     if (method.memo === 'never' || question === undefined) return
-    // What does not exist now may exist in a moment without a new head (a block that arrives by its hash).
+    // A null is not stored: without a new head the result may change (a block that arrives, by its hash).
     if (isNull(json)) return
-    // A former head and a pinned block are views of their own.
+    // Earlier heads and pinned blocks are other views, whose results are not stored.
     if (network === this.#views.current) this.#memo.write(question, json, price, network.head.generation)
   }
 
@@ -383,7 +382,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     return { status: 200, body, retryAfterMs: undefined, block: this.#blockNames.of(network) }
   }
 
-  /** The answer to a request that came to nothing. Never throws. */
+  /** The answer to a request that failed as a whole. Never throws. */
   #refusal(thrown: unknown, caller?: Caller): Answer {
     const failure = this.#failure(thrown, 'request', caller?.keyId)
     const refusal = caller && unpaid(caller, unitsMin)

@@ -1,9 +1,9 @@
 /**
- * From the bytes of a request to its calls. Owns what JSON-RPC 2.0 says of a request object: versions, ids,
+ * From the bytes of a request to its calls. Owns the rules of JSON-RPC 2.0 for requests: versions, ids,
  * notifications, batches. Does not own methods or their parameters.
  *
- * There are two ways to read a call. The fast one takes the common form apart without building values, so that a
- * repeated question needs no JSON.parse at all; the general one takes everything. Both give the same calls.
+ * There are two ways to read a call. The fast one reads the common form without building values, so that a repeated
+ * call needs no JSON.parse; the general one reads any form. Both give the same calls.
  */
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { asBuffer } from '../primitives/bytes.js'
@@ -15,7 +15,7 @@ import { createCallSpans, guessId, memberSpan, type Span, scanCall, skipSpace } 
 export type Call<Known> =
   /** Not a call: answered with `invalid request`. */
   | { readonly kind: 'invalid'; readonly id: string }
-  /** A call whose very text was asked before: `known` is what the lookup gave for it. */
+  /** A repeated call: `known` is what the lookup returned for its text. */
   | { readonly kind: 'known'; readonly id: string; readonly known: Known }
   | {
       readonly kind: 'call'
@@ -23,28 +23,28 @@ export type Call<Known> =
       readonly id: string | undefined
       readonly method: string
       readonly params: unknown
-      /** The block that the call is pinned to, as it was written; undefined where it names none. */
+      /** The call's member `at`, as written; undefined where it has none. */
       readonly at: unknown
-      /** Undefined for a call that is long or was read the general way. */
+      /** Undefined for a call that is long or was read in the general way. */
       readonly question: Question | undefined
       /**
-       * The whole call as it was written, in memory that nothing else uses, where its `params` were not read; it may
-       * turn out to be no JSON ({@link parseCallText}).
+       * The text of the whole call, in memory that nothing else uses, where its `params` were not parsed; it may turn
+       * out not to be JSON ({@link parseCallText}).
        */
       readonly text?: Uint8Array
     }
 
-/** What a call asks: its text without its id; of a call that begins as most do, what follows the id alone. */
+/** The text of a call without its id; for a call with the usual beginning, only the text after the id. */
 export interface Question {
   /** ASCII. */
   readonly text: string
-  /** Where the id was cut out. */
+  /** Offset at which the id was cut out. */
   readonly idAt: number
 }
 
 /**
- * What is known for the question whose text stands in `bytes` between `start` and `idStart` and between `idEnd` and
- * `end`, as for the {@link Question} of that text that was cut there.
+ * Looks up a call by its text in `bytes` from `start` to `idStart` and from `idEnd` to `end`, which equals the
+ * {@link Question} made from that text.
  */
 export type Lookup<Known> = (
   bytes: Uint8Array,
@@ -54,27 +54,27 @@ export type Lookup<Known> = (
   end: number,
 ) => Known | undefined
 
-/** Longest method name; a longer one is no request. The longest real ones have about 45 characters. */
+/** Longest method name; a call with a longer one is invalid. The longest real ones have about 45 characters. */
 const methodLengthMax = 2048
 
-/** Longest id; what a longer one costs to be read and echoed serves nobody. Real ones have 40 characters at most. */
+/** Longest id; real ones have at most 40 characters, and longer ones only take time to read and repeat. */
 const idBytesMax = 64 * 1024
 
-/** Longest call that may be known. A proof of ten slots has about 900 bytes; longer questions seldom repeat. */
+/** Longest call that is looked up. A proof of ten slots has about 900 bytes; longer calls are seldom repeated. */
 export const knownBytesMax = 1_024
 
 /**
- * Longest text whose params are taken out before they are parsed: in so few bytes there are no more values than may
- * be. A longer one is passed over first (bodyScan.ts) and parsed whole.
+ * Longest text that is parsed without a scan of its values: it cannot hold more than {@link valuesMax}. A longer one
+ * is scanned first (bodyScan.ts).
  */
 const fastBytesMax = valuesMax
 
-/** Longest body of which one string is made: each further MiB takes a millisecond at once. */
+/** Longest body that is decoded to one string: each MiB takes a millisecond without a pause. */
 const wholeTextBytesMax = 1024 * 1024
 
 /**
- * Longest body that is read at once. A log filter of this length takes 0.5 ms from its bytes to its answer, a list of
- * small numbers 0.3 ms to be parsed; what is longer takes turns with others (turns.ts).
+ * Longest body that is read without turns (turns.ts). A log filter of this length takes 0.5 ms in all, a list of
+ * small numbers 0.3 ms to parse.
  */
 export const usualBytesMax = 16 * 1024
 
@@ -84,8 +84,9 @@ const digitZero = 0x30
 const spans = createCallSpans()
 
 /**
- * Reads a short body that is a single call of the common form, as most are; nothing of it is kept. Undefined for any other:
- * {@link RequestReader} reads it. `lookup` must know only questions that this function and the reader gave out before.
+ * Reads a short body that is a single call of the common form, as most are; does not keep `body`. Undefined for any
+ * other body, which {@link RequestReader} reads. `lookup` may only know questions returned by this function or the
+ * reader.
  */
 export function readUsualCall<Known>(body: Uint8Array, lookup: Lookup<Known>): Call<Known> | undefined {
   if (body.length > usualBytesMax) return undefined
@@ -95,17 +96,17 @@ export function readUsualCall<Known>(body: Uint8Array, lookup: Lookup<Known>): C
     : undefined
 }
 
-/** How a body is to be read. */
+/** How to read a body. */
 export interface Reading {
-  /** Its memory is the reader's from now on. */
+  /** Whether the reader takes over the body's memory. */
   readonly isGiven?: boolean
-  /** Whether long calls of a method are left as text. */
+  /** Whether long calls of a method stay text. */
   staysText?(method: string): boolean
 }
 
 /**
- * Reads any body in parts none of which takes long: first {@link pass} until it returns true, then {@link read} each
- * call. The body is read where it lies; who goes on in another turn calls {@link keep} before.
+ * Reads any body in short parts: first call {@link pass} until it returns true, then {@link read} for each call. The
+ * body is not copied; call {@link keep} before continuing in another turn of the event loop.
  */
 export class RequestReader<Known> {
   readonly #scan: BodyScan
@@ -124,8 +125,8 @@ export class RequestReader<Known> {
   }
 
   /**
-   * Passes over the next part of the body; true once the end is reached.
-   * Throws FaultError: ParseError, EmptyBatch, BatchTooLarge, and InvalidRequest where a bound of bodyScan.ts is crossed.
+   * Scans the next part of the body; true at its end. Throws FaultError: ParseError, EmptyBatch, BatchTooLarge, or
+   * InvalidRequest where a limit of bodyScan.ts is exceeded.
    */
   pass(): boolean {
     return this.#scan.pass(this.#text.bytes)
@@ -135,12 +136,12 @@ export class RequestReader<Known> {
     return this.#scan.isBatch
   }
 
-  /** Calls that are still to be read. */
+  /** Number of calls not read yet. */
   get left(): number {
     return this.#scan.bounds.length / 2 - this.#read
   }
 
-  /** Length of the call that was read last. */
+  /** Length of the last call read. */
   get bytesRead(): number {
     const { bounds } = this.#scan
     return (bounds[this.#read * 2 - 1] as number) - (bounds[this.#read * 2 - 2] as number)
@@ -157,7 +158,7 @@ export class RequestReader<Known> {
     return fastCall(this.#text, from, to, lookup) ?? generalCall(this.#text, from, to)
   }
 
-  /** A call whose text is left as it is; undefined for one that is to be read. */
+  /** A long call that stays text; undefined for one that is to be parsed here. */
   #readHead(from: number, to: number, signs: readonly number[]): Call<never> | undefined {
     const { staysText } = this.#reading
     const head = staysText && findCallHead(this.#text.bytes, from, to, signs)
@@ -165,7 +166,7 @@ export class RequestReader<Known> {
     if (head === undefined || typeof method !== 'string' || !staysText?.(method)) return undefined
     if (this.#shortValue(head.jsonrpc) !== '2.0') return undefined
     const id = this.#shortValue(head.id)
-    // What is long or wrong is for the general way to refuse.
+    // A long or invalid id is refused in the general way.
     if (head.id !== undefined && id !== null && typeof id !== 'string' && typeof id !== 'number')
       return undefined
     if (head.at !== undefined && isLong(head.at)) return undefined
@@ -182,18 +183,21 @@ export class RequestReader<Known> {
     }
   }
 
-  /** A value that is not longer than an id may be; undefined for none and for a longer one. Throws ParseError. */
+  /** A parsed value; undefined where it is absent or longer than an id may be. Throws ParseError. */
   #shortValue(span: Span | undefined): unknown {
     return span === undefined || isLong(span) ? undefined : parseJson(this.#text.slice(span.start, span.end))
   }
 
-  /** A part of the body, in memory that nothing else uses; the body's own where that holds no other call. */
+  /**
+   * A part of the body in memory that nothing else uses: the body's own memory if it holds no other call, otherwise a
+   * copy.
+   */
   #cut(from: number, to: number): Uint8Array {
     const part = this.#text.bytes.subarray(from, to)
     return this.#isKept && !this.isBatch ? part : new Uint8Array(part)
   }
 
-  /** Makes the reader independent of the body's memory. */
+  /** Copies what the reader still needs of the body, whose memory may be reused then. */
   keep(): void {
     if (this.#isKept) return
     this.#isKept = true
@@ -202,8 +206,8 @@ export class RequestReader<Known> {
 }
 
 /**
- * Text of a body by byte offsets: cut from one string where bytes are characters, decoded piece by piece else.
- * That string is made when it is first needed, and for questions that are known never.
+ * Text of a body by byte offsets: cut from one string where the body is ASCII, otherwise decoded piece by piece. The
+ * string is made when first needed; repeated calls never need it.
  */
 class BodyText {
   #whole: string | undefined
@@ -221,7 +225,10 @@ class BodyText {
   }
 }
 
-/** From this length on UTF-8 is turned to UTF-16 first, which takes 15 ms for 5 MiB; V8 takes 40 to 80 ms. */
+/**
+ * From this length on UTF-8 is converted to UTF-16 first, which takes 15 ms for 5 MiB; V8's own decoding takes 40 to
+ * 80 ms.
+ */
 const transcodedBytesMin = 64 * 1024
 
 /** Valid UTF-8 as text. */
@@ -231,8 +238,8 @@ function decodeUtf8(bytes: Buffer): string {
 }
 
 /**
- * The call that fills the text between `start` and `end`, if it is of the common form. Undefined for any other, for
- * bad JSON inside params, and for a name that is too long.
+ * The call in the text between `start` and `end`, if it has the common form. Undefined for any other, for invalid
+ * JSON in params, and for a name that is too long.
  *
  * Its text may have been read as Latin-1: what the scan accepts, and so every question, is ASCII.
  */
@@ -269,7 +276,7 @@ function fastCall<Known>(
   }
 }
 
-/** Where the question begins of the call at `start` that was looked at last: the most usual head is left out. */
+/** Start of the question of the call at `start` that was scanned last: without the usual beginning. */
 function questionStart(start: number): number {
   return spans.hasUsualHead ? spans.idStart : start
 }
@@ -283,7 +290,7 @@ function idText(text: BodyText, start: number, end: number): string {
   let value = 0
   for (let at = start; at < end; at++) {
     const digit = (text.bytes[at] as number) - digitZero
-    // A quote or a sign, which both come before the digits.
+    // A quote or a minus sign, whose codes are below those of digits.
     if (digit < 0) return text.slice(start, end)
     value = value * 10 + digit
   }
@@ -303,7 +310,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The `params` of a call whose text was left as it is. Throws FaultError: ParseError. */
+/** The `params` of a call that stayed text. Throws FaultError: ParseError. */
 export function parseCallText(text: Uint8Array): unknown {
   const { params } = parseJson(new BodyText(text, isAscii(text)).slice(0, text.length)) as {
     params?: unknown
@@ -311,7 +318,7 @@ export function parseCallText(text: Uint8Array): unknown {
   return params
 }
 
-/** Any JSON value as a call. Throws ParseError when it is not JSON. */
+/** Reads any JSON value as a call. Throws ParseError where it is not JSON. */
 function generalCall(text: BodyText, start: number, end: number): Call<never> {
   const value = parseJson(text.slice(start, end))
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -323,7 +330,7 @@ function generalCall(text: BodyText, start: number, end: number): Call<never> {
   }
   let idText: string | undefined
   if (hasId) {
-    // The value JSON.parse made of an id may have lost digits or escapes, so it is echoed from the text.
+    // The id is repeated from the text, because JSON.parse may lose digits and escapes.
     const span = memberSpan(asBuffer(text.bytes), skipSpace(text.bytes, start), 'id')
     if (span !== undefined && span.end - span.start > idBytesMax) return { kind: 'invalid', id: 'null' }
     if (span !== undefined) idText = text.slice(span.start, span.end)

@@ -2,20 +2,20 @@ import type { Caller } from './caller.js'
 import type { LogQuery } from './logQuery.js'
 import type { Json } from './method.js'
 
-/** What a filter tells: logs, hashes of new blocks, or those of pending transactions, of which there are none. */
+/** What a filter reports: logs, hashes of new blocks, or pending transactions, of which there are none. */
 export type FilterRequest =
   | { readonly kind: 'logs'; readonly query: LogQuery }
   | { readonly kind: 'blocks' }
   | { readonly kind: 'transactions' }
 
-/** Filters of one network, wherever they are kept. Each throws, or rejects with, FaultError. */
+/** Polled filters of one network, on any thread. All methods throw, or reject with, FaultError. */
 export interface FilterService {
-  /** Its id. */
+  /** Makes a filter and returns its id. */
   create(request: FilterRequest, caller: Caller): string | Promise<string>
-  /** What changed since it was asked last, as JSON. */
+  /** Changes since the last call, as JSON. */
   changes(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json>
-  /** All logs that a filter of logs matches, as JSON. */
+  /** All logs that a log filter matches, as JSON. */
   logs(id: string, caller: Caller, turnMsMax: number): Json | Promise<Json>
-  /** Forgets it; false where there is none of that id. */
+  /** Removes a filter; false where none has this id. */
   uninstall(id: string, caller: Caller): boolean | Promise<boolean>
 }

@@ -1,4 +1,4 @@
-/** Long calls on their way to a thread that answers them whole (wholeCall.ts), and what they are charged here. */
+/** Passes long calls to a pool thread that answers them completely (wholeCall.ts), and charges for them. */
 import { FaultError } from '../primitives/faults.js'
 import type { Caller } from './caller.js'
 import type { Json, Method, RpcNetwork } from './method.js'
@@ -6,14 +6,14 @@ import type { Failure } from './outcome.js'
 import { unpaid } from './payment.js'
 import { unitsMin } from './price.js'
 
-/** Whether long calls of a method are left as text. */
+/** Whether long calls of a method stay text. */
 export function staysText(method: Method<never> | undefined, network: RpcNetwork): boolean {
   return method?.jobClass !== undefined && network.answerWhole !== undefined
 }
 
 /**
- * Has a thread answer a call that was left as text. A price that depends on its arguments is charged when these are
- * known. A failure where not even the least price can be paid. Rejects as the method's own `run` would.
+ * Has a pool thread answer a call that stayed text. A price that depends on the arguments is charged once they are
+ * known. Returns a failure where not even the lowest price can be paid. Rejects as the method's own `run` would.
  */
 export function handOver(
   { name, jobClass, price }: Method<never>,

@@ -5,13 +5,13 @@ import { address, hash32, invalidArgument, typeName } from './params.js'
 /** Addresses and topics of one filter, alternatives included. go-ethereum's limit. */
 const alternativesMax = 1_000
 
-/** A log has at most so many topics (LOG4). */
+/** Most topics of a log (LOG4). */
 const topicsMax = 4
 
 /**
  * The members `address` (one or a list) and `topics` (at each position null, a topic, or a list of them) of a log
- * filter, with go-ethereum's meaning: an empty list, and a list that holds null, let anything pass. `requireRoom` may
- * refuse so many addresses and topics before any is decoded.
+ * filter, with go-ethereum's meaning: an empty list, and a list with null, match anything. `requireRoom` is called
+ * with the number of addresses and topics before any is decoded, and may throw.
  */
 export function decodeLogCriteria(
   rawAddress: unknown,
@@ -39,7 +39,7 @@ export function decodeLogCriteria(
   }
 }
 
-/** Addresses and topics of a filter that nobody has looked at yet. */
+/** Number of addresses and topics in the raw members of a filter. */
 export function countLogKeys(rawAddress: unknown, rawTopics: unknown): number {
   const positions = Array.isArray(rawTopics) ? rawTopics : []
   return positions.reduce((sum, each) => sum + toList(each).length, toList(rawAddress).length)

@@ -1,4 +1,4 @@
-/** Pages of a search for logs: where one ends and the next begins, while the chain moves. */
+/** Pages of a log search: where one ends and the next begins, while the chain changes. */
 import type { ChainCursor } from '../chain/chainSteps.js'
 import type { ChainView } from '../chain/chainView.js'
 import type { FoundLogs, LogBounds, LogSearch } from '../chain/logSearch.js'
@@ -9,9 +9,9 @@ import { type LogQuery, logQuery, toLogSearch } from './logQuery.js'
 import type { Json } from './method.js'
 import { fixedBytes, invalidArgument, required } from './params.js'
 
-/** Where a search has come to, and where it ends. */
+/** How far a search has come, and where it ends. */
 interface Cursor {
-  /** All logs up to this block were told. */
+  /** The last block whose logs were sent. */
   readonly at: ChainCursor
   /** The last block of the first page's range. */
   readonly last: number
@@ -19,14 +19,14 @@ interface Cursor {
 
 export interface PageQuery extends LogQuery {
   readonly cursor: Cursor | undefined
-  /** Logs of a page; the server's own bound where undefined. */
+  /** Most logs of a page; undefined: the server's limit. */
   readonly limit: number | undefined
 }
 
-/** Number and hash of the block, number of the last one. */
+/** Number and hash of the block, and number of the last block. */
 const cursorBytes = 8 + 32 + 8
 
-/** The filter object of eth_getLogs with two members more: `limit` and, but for the first page, `cursor`. */
+/** The filter object of eth_getLogs with two more members: `limit`, and for all pages but the first `cursor`. */
 export const pageQuery = required((value, index): PageQuery => {
   const query = logQuery.decode(value, index)
   const { cursor, limit } = value as Readonly<Record<string, unknown>>
@@ -61,17 +61,17 @@ function encodeCursor({ at, last }: Cursor): string {
   return bytesToHex(bytes)
 }
 
-/** One page: what is searched, where the whole search ends, and how much the page may hold. */
+/** One page: its search, the end of the whole search, and the limits of the page. */
 export interface Page {
-  /** Undefined where the chain is shorter than what was told already. */
+  /** Undefined where the chain ends before the next page. */
   readonly search: LogSearch | undefined
   readonly last: number
   readonly bounds: LogBounds
 }
 
 /**
- * Throws FaultError: as {@link toLogSearch}, and CursorLeft where the block of the cursor is no longer part of the
- * chain, so that what was told of it is not true any more.
+ * The page that a query asks for. Throws FaultError: as {@link toLogSearch}, and CursorLeft where the block of the
+ * cursor has left the chain, so that logs already sent are invalid.
  */
 export function toPage(chain: ChainView, query: PageQuery, { logsMax, bytesMax }: LogBounds): Page {
   const bounds = { logsMax: Math.min(query.limit ?? logsMax, logsMax), bytesMax }
@@ -87,7 +87,7 @@ export function toPage(chain: ChainView, query: PageQuery, { logsMax, bytesMax }
   return { search: search.first > search.last ? undefined : search, last, bounds }
 }
 
-/** Whether a block is part of the chain that the view ends with. */
+/** Whether a block is part of the chain that ends with the view's block. */
 export function isPartOf(chain: ChainView, { number, hash }: ChainCursor): boolean {
   const block = chain.resolve({ kind: 'number', number }, 0)
   return block !== undefined && equalBytes(block.hash, hash)
@@ -108,7 +108,7 @@ export function parentOf(chain: ChainView, { hash }: ChainCursor): ChainCursor {
   return { number: header.number - 1, hash: header.parentHash }
 }
 
-/** `{logs, next}`; `next` is null where there is no more. */
+/** Renders `{logs, next}`; `next` is null on the last page. */
 export function renderPage(
   chain: ChainView,
   { search, last }: Page,

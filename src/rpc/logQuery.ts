@@ -1,6 +1,6 @@
 /**
- * Searches for logs as callers ask for them: which blocks, which logs, and on which thread they are looked for. Owns the
- * filter object of eth_getLogs; the search itself is `chain/logSearch.ts`.
+ * Log searches of callers: which blocks, which logs, and on which thread. Owns the filter object of eth_getLogs; the
+ * search itself is `chain/logSearch.ts`.
  */
 import type { BlockId } from '../chain/blockId.js'
 import type { ChainView } from '../chain/chainView.js'
@@ -15,12 +15,12 @@ import { blockId, hash32, invalidArgument, required, typeName } from './params.j
 import { inOneTurn, Turns } from './turns.js'
 
 /**
- * How long a search may take on the edge before it begins anew on a thread of the pool, which costs the edge 0.1 ms.
- * Ten logs out of a million blocks are found in a quarter of this.
+ * Time of a search on the edge before it is repeated on a pool thread, which takes 0.1 ms of the edge. Ten logs in a
+ * million blocks are found in a quarter of this.
  */
 const inlineMsMax = 2
 
-/** What a filter object asks for: logs of one block, or of a range whose ends are as they were written. */
+/** A decoded filter object: logs of one block, or of a range with its ends as written. */
 export interface LogQuery {
   readonly criteria: LogCriteria
   readonly blocks: Hash32 | { readonly first: BlockId; readonly last: BlockId }
@@ -61,8 +61,8 @@ function decodeBound(value: unknown, index: number): BlockId {
 }
 
 /**
- * The search that a query comes to in `chain`; `argument` counts the caller's arguments from 0. Throws FaultError:
- * unknown block, a range that is none or ends above the head.
+ * The search of a query in `chain`; `argument` is the argument's index, from 0. Throws FaultError for an unknown
+ * block, and a range that is invalid or ends above the head.
  */
 export function toLogSearch(chain: ChainView, { criteria, blocks }: LogQuery, argument: number): LogSearch {
   if (blocks instanceof Uint8Array) {
@@ -85,12 +85,12 @@ function boundOf(chain: ChainView, id: BlockId, argument: number): number {
   return block.number
 }
 
-/** Addresses and topics, which calls are charged for. */
+/** Number of addresses and topics, for the price of calls. */
 export function countCriteria({ addresses, topics }: LogCriteria): number {
   return topics.reduce((sum, { length }) => sum + length, addresses.length)
 }
 
-/** Searches at once where that is quick, else on a thread of the pool. What it takes is charged to `caller`. */
+/** Searches on the edge where that is quick, otherwise on a pool thread. The CPU time is charged to `caller`. */
 export function findLogs(
   { chain, jobs }: { readonly chain: ChainView; readonly jobs: NetworkJobs },
   search: LogSearch,
@@ -106,7 +106,7 @@ export function findLogs(
   })
 }
 
-/** The logs found, where they are all. Throws FaultError with the range that would fit. */
+/** The logs found, if they are complete. Otherwise throws FaultError with a range that would fit. */
 export function wholeLogs(found: FoundLogs, { first, last }: LogSearch, bounds: LogBounds): Uint8Array {
   if (found.last < last) {
     const { logsMax, bytesMax } = bounds

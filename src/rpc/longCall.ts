@@ -1,7 +1,7 @@
 /**
- * Long calls, of which the event loop reads the head alone: id, method and pin. Where these stand is known from the
- * signs between the call's own members (bodyScan.ts). The rest stays the text that it is, of which a thread makes
- * values: what is read here takes no longer and leaves no more garbage however long the call is.
+ * Long calls, of which the event loop reads only the head: id, method and pin. It finds them by the colons and commas
+ * between the call's own members (bodyScan.ts). The rest stays text and is parsed by a pool thread, so the work here
+ * does not grow with the length of the call.
  */
 import { asBuffer } from '../primitives/bytes.js'
 import { parseFault } from './bodyScan.js'
@@ -12,13 +12,13 @@ const colon = 0x3a
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
-/** What stands around the parameters of a call, each as it was written; undefined where it is not there. */
+/** Positions of the members of a call other than `params`; undefined where absent. */
 export type CallHead = Readonly<Record<'jsonrpc' | 'id' | 'method' | 'at', Span | undefined>>
 
 /**
- * The head of the object between `start` and `end`, with `signs` between its members; undefined for what is none, or has no members.
- * Of members with one name the last counts, as for JSON.parse. Throws FaultError: ParseError, where it is noticed that
- * the text is no JSON; elsewhere it may be none all the same.
+ * The head of the object between `start` and `end`, with colons and commas at `signs`; undefined where it is no
+ * object or empty. Of members with the same name the last counts, as in JSON.parse. Throws FaultError: ParseError
+ * where the head is not JSON; the rest is not checked.
  */
 export function findCallHead(
   bytes: Uint8Array,

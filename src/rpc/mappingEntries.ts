@@ -1,6 +1,6 @@
 /**
- * Keys of mappings as callers write them, and the slots of their entries. Owns the shape of the `keys` and
- * `keyTypes` parameters and the choice of thread; what a key of some type looks like is the business of `state`.
+ * Mapping keys as callers write them, and the slots of their entries. Owns the shape of the `keys` and `keyTypes`
+ * parameters and the choice of thread; `state` owns the form of a key of each type.
  */
 
 import type { NetworkJobs } from '../pool/jobs.js'
@@ -15,25 +15,24 @@ import type { Param } from './method.js'
 import { invalidArgument, required, typeName } from './params.js'
 
 /**
- * Values in the keys of one call, a long text as one for each round of Keccak-256 that it takes: 30 to 40 ms of
- * work spread over the pool.
+ * Most values in the keys of one call (a long text counts once per round of Keccak-256): 30 to 40 ms of work spread
+ * over the pool.
  */
 const mappingValuesMax = 10_000
 
 /**
- * Values up to which slots are computed on the calling thread. Measured with bench/handOver.ts, µs from call to
- * result, in brackets CPU of the calling thread: 16 keys cost 23 (15) here and 64 (22) by the pool, 32 keys 48 (36)
- * and 134 (36), 64 keys 128 (128) and 243 (52). Up to 32 a hand-over costs the calling thread as much as the work.
+ * Values up to which slots are computed on the calling thread: for 32 keys the work takes as much of its CPU as
+ * passing them to the pool, 36 µs (bench/handOver.ts).
  */
 const inlineValuesMax = 32
 
-/** Keys of one job: about 10 ms, so that several threads share a large call and none keeps others waiting. */
+/** Keys of one job: about 10 ms, so that several threads share a large call and other jobs do not wait long. */
 const keysPerJob = 3_000
 
 /** Bytes that one round of Keccak-256 absorbs. */
 const roundBytes = 136
 
-/** A list of keys. Each is decoded with its type, where its slot is computed. */
+/** A list of keys. Each is decoded where its slot is computed. */
 export const mappingKeys: Param<WrittenKeys> = required((value, index) => {
   if (!Array.isArray(value)) throw invalidArgument(index, `want an array of keys, got ${typeName(value)}`)
   if (value.length > mappingValuesMax) {
@@ -52,7 +51,7 @@ export const mappingKeys: Param<WrittenKeys> = required((value, index) => {
   return value
 })
 
-/** What keys count for, in prices too: one for each value, more for long texts. */
+/** Number of values in keys, also for prices; long texts count more. */
 export function countKeyValues(keys: WrittenKeys): number {
   let values = 0
   for (const key of keys) values += countValues(key)
@@ -61,12 +60,12 @@ export function countKeyValues(keys: WrittenKeys): number {
 
 function countValues(key: unknown): number {
   if (typeof key === 'string') return 1 + Math.floor(key.length / roundBytes)
-  // A list that is too long to be a key is refused later, and not looked through before.
+  // A list that is too long to be a key is refused later; its items are not counted.
   if (!Array.isArray(key) || key.length > levelsMax) return 1
   return key.reduce((values: number, value) => values + (Array.isArray(value) ? 1 : countValues(value)), 0)
 }
 
-/** The Solidity type of the keys: a name, or a list of names for mappings in mappings, outermost first. */
+/** The Solidity type of the keys: a name, or a list of names for nested mappings, outermost first. */
 export const keyTypes: Param<readonly KeyType[]> = required((value, index) => {
   const names: readonly unknown[] = Array.isArray(value) ? value : [value]
   if (names.length === 0) throw invalidArgument(index, 'want a key type or a list of them, got an empty list')
@@ -79,10 +78,10 @@ export const keyTypes: Param<readonly KeyType[]> = required((value, index) => {
   })
 })
 
-/** Keys between two looks at whether anybody still waits: a millisecond's work. */
+/** Keys between two checks whether the caller still waits: a millisecond of work. */
 export const keysPerLook = 128
 
-/** The numbers of the keys at which there is such a look. Throws RequestTimedOut once nobody waits. */
+/** Indexes of the keys at which to check. Throws RequestTimedOut once nobody waits. */
 export function* inLooks(keys: WrittenKeys, caller: Caller): Generator<number, void> {
   for (let at = 0; at < keys.length; at += keysPerLook) {
     if (caller.isGone) throw new FaultError({ kind: 'RequestTimedOut' })
@@ -90,19 +89,19 @@ export function* inLooks(keys: WrittenKeys, caller: Caller): Generator<number, v
   }
 }
 
-/** What {@link mappingSlots} is asked for. */
+/** Arguments of {@link mappingSlots}. */
 export interface MappingEntries {
   readonly slot: Hash32
   readonly keys: WrittenKeys
   readonly types: readonly KeyType[] | undefined
-  /** Which argument the keys are, for faults. */
+  /** Index of the argument with the keys, for faults. */
   readonly argument: number
 }
 
 /**
- * Slots of entries, 32 bytes each, one after another: at once for few, by jobs on several threads for many, which get
- * the keys as they were written: 10,000 take 1.5 ms to be handed over so, and 10 to 80 ms to be made bytes of.
- * Throws FaultError that names the key which does not fit, or the promise rejects with it.
+ * Slots of entries, 32 bytes each, concatenated: at once for few, by jobs on several threads for many. Jobs get the
+ * keys as written: passing on 10,000 takes 1.5 ms, encoding them 10 to 80 ms. Throws, or rejects with, FaultError
+ * that names the invalid key.
  */
 export function mappingSlots(
   jobs: NetworkJobs,

@@ -1,7 +1,7 @@
 /**
- * The shape of a method file: a name, its parameters as decoders, and a `run` whose arguments derive from them.
- * Owns decoding a list or an object of parameters to arguments. Does not own what a parameter may look like
- * (params.ts) nor when and how often a method runs (dispatch.ts).
+ * The shape of a method file: a name, its parameters as decoders, and a `run` whose argument types derive from them.
+ * Owns decoding a list or an object of parameters. Does not own single parameters (params.ts) nor when and how often
+ * a method runs (dispatch.ts).
  */
 import type { WholeAnswer, WholeCallClass } from '../pool/jobs.js'
 import type { Hash32 } from '../primitives/bytes.js'
@@ -11,63 +11,63 @@ import type { Caller } from './caller.js'
 import type { Price } from './price.js'
 import type { Schema } from './schema.js'
 
-/** A rendered `result`: JSON as text or as UTF-8 bytes. Bytes are never written to after they are returned. */
+/** A rendered `result`: JSON as text or as UTF-8 bytes. Bytes are never changed after they are returned. */
 export type Json = string | Uint8Array
 
-/** The block that a network seen by a request ends with. */
+/** The last block of a network as a request sees it. */
 export interface RpcHead {
   readonly number: number
   /** Undefined on a network without blocks. */
   readonly hash: Hash32 | undefined
-  /** Grows with every change of what a tag points to; answers are memoised only within one. */
+  /** Grows with every change of the block that a tag means; stored answers are valid only within one generation. */
   readonly generation: number
 }
 
-/** The least that dispatch needs to know of a network as it stands at one block. */
+/** What dispatch needs to know of a network at one block. */
 export interface RpcNetwork {
   /** The network's name in paths and logs. */
   readonly name: string
   readonly head: RpcHead
   /**
-   * Has a thread of the pool read, run and render a call of a method with a {@link MethodDefinition.jobClass}. `text` is
-   * the call as JSON, whose memory is given away. Rejects with FaultError: ParseError where that is no JSON, else as
-   * jobs do. Absent where there is no such pool, or it may lack data.
+   * Has a pool thread parse, run and render a call of a method with a {@link MethodDefinition.jobClass}. `text` is
+   * the call as JSON; its memory is transferred. Rejects with FaultError: ParseError where it is not JSON, otherwise
+   * as jobs do. Absent where there is no such pool, or it may lack data.
    */
   readonly answerWhole?: ((call: LongCall, caller: Caller) => Promise<WholeAnswer>) | undefined
 }
 
-/** A call that is left as text. */
+/** A call that stayed text. */
 export interface LongCall {
   readonly method: string
   readonly jobClass: WholeCallClass
   readonly text: Uint8Array
 }
 
-/** A network as of any of its blocks. A view stays what it is, whatever the writer does meanwhile. */
+/** A network at any of its blocks. A view never changes, whatever is written meanwhile. */
 export interface NetworkViews<out N extends RpcNetwork> {
-  /** As of the newest block: the same object until that changes. */
+  /** The network at the newest block: the same object until that changes. */
   readonly current: N
   /**
-   * As of the block with this hash, which all tags then stand for; an object of its own. Undefined where no such
-   * block is known.
+   * The network at the block with this hash, which all tags then mean; a new object. Undefined where no such block is
+   * known.
    */
   pinned(hash: Hash32): N | undefined
   /**
-   * Gets what a reader did not hold, so that it is held when this resolves; rejects with FaultError where it cannot be
-   * had. Absent on a network that holds all it ever will.
+   * Fetches data that a reader did not hold, so that it is held when this resolves; rejects with FaultError where
+   * that fails. Absent on a network that fetches nothing.
    */
   readonly supply?: ((wanted: Wanted, caller: Caller) => Promise<void>) | undefined
 }
 
 /**
- * One parameter: how its JSON value becomes an argument.
- * `decode` throws a FaultError for a value that does not fit; `index` counts parameters from 0.
+ * One parameter: how its JSON value becomes an argument. `decode` throws FaultError for an invalid value; `index`
+ * counts parameters from 0.
  */
 export interface Param<out T> {
-  /** Absent and null values: a fault if `required`, otherwise `fallback` stands in. */
+  /** For absent and null values: a fault if `required`, otherwise `fallback` is the argument. */
   readonly required: boolean
   readonly fallback: T | undefined
-  /** Of the JSON value, for documents: looser than `decode`, which alone decides. */
+  /** Schema of the JSON value, for documentation; only `decode` decides. */
   readonly schema: Schema
   decode(value: unknown, index: number): T
 }
@@ -80,38 +80,38 @@ export type ArgumentsOf<P extends readonly Param<unknown>[]> = {
 export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param<unknown>[]> {
   /** The name on the wire. */
   readonly name: string
-  /** What it answers, in one sentence without its full stop. */
+  /** Its result, in one sentence without full stop. */
   readonly summary?: string
   readonly params: P
   /** Names of `params`, in order. */
   readonly paramNames?: readonly string[]
-  /** Whether an object of `paramNames` may stand in place of a list; refused otherwise. */
+  /** Whether an object with `paramNames` is accepted instead of a list. */
   readonly byName?: boolean
-  /** Of the result. */
+  /** Schema of the result. */
   readonly result?: Schema
-  /** `inline`: runs to its end on the calling thread. `job`: may hand work to the pool or a disk and answer later. */
+  /** `inline`: runs to its end on the calling thread. `job`: may pass work to the pool or a disk and answer later. */
   readonly cost: 'inline' | 'job'
   /**
-   * The pool's class of work to which the method counts where a thread reads, runs and renders a whole call
-   * (wholeCall.ts), as it does with long ones: reading them would hold the edge up. Absent where all calls need the edge.
+   * The pool's class of work for a pool thread that parses, runs and renders a whole call (wholeCall.ts), as for long
+   * calls, which would delay the edge. Absent where all calls need the edge.
    */
   readonly jobClass?: WholeCallClass
-  /** What each call is charged; price.ts says in which units. */
+  /** Price of a call in compute units; see price.ts. */
   readonly price: Price<ArgumentsOf<P>>
   /**
-   * `head`: the result is a pure function of the parameters and the network's head, so dispatch may repeat it
-   * until the head changes (a null result is never repeated). `never`: each call runs.
+   * `head`: the result depends only on the parameters and the network's head, so dispatch may repeat it until the
+   * head changes (except null). `never`: each call runs.
    */
   readonly memo: 'head' | 'never'
   /**
-   * Answers a call. Returns a promise only for a job or a miss; throws a FaultError for a caller's fault.
-   * A job is handed `caller`, so that it ends when nobody waits for its result any more. Long work of its own pauses
-   * after `turnMsMax` milliseconds (turns.ts).
+   * Answers a call. Returns a promise only for a job or data not held; throws FaultError for a caller's fault. Pass
+   * `caller` to jobs, so that they end when nobody waits for the result. Long work of its own must pause after
+   * `turnMsMax` milliseconds (turns.ts).
    */
   run(network: N, args: ArgumentsOf<P>, caller: Caller, turnMsMax: number): Json | Promise<Json>
 }
 
-/** A method as dispatch sees it: its parameters and arguments have no static type any more. */
+/** A method as dispatch sees it, without the static types of its arguments. */
 export interface Method<N extends RpcNetwork = RpcNetwork> {
   readonly name: string
   readonly params: readonly Param<unknown>[]
@@ -174,8 +174,8 @@ export function defineMethod<const P extends readonly Param<unknown>[], N extend
 }
 
 /**
- * Decodes the `params` member of a call, in go-ethereum's order: the values that are there, then a surplus, then
- * what is missing. Absent and null `params` are no parameters. Throws FaultError.
+ * Decodes the `params` member of a call. Checks in go-ethereum's order: the given values, then surplus ones, then
+ * missing ones. Absent and null `params` count as an empty list. Throws FaultError.
  */
 export function decodeParams(method: Method<never>, raw: unknown): unknown[] {
   const { params } = method
@@ -186,7 +186,7 @@ export function decodeParams(method: Method<never>, raw: unknown): unknown[] {
     const value: unknown = values[index]
     if (value !== undefined && value !== null) args[index] = param.decode(value, index)
     else if (!param.required) args[index] = param.fallback
-    // A null that has a value after it is a fault at once; an absent tail waits for the count of the surplus.
+    // A null before other values is a fault at once; missing values at the end are reported after surplus ones.
     else if (index < values.length) throw new FaultError({ kind: 'MissingArgument', index })
     else args[index] = undefined
   }

@@ -11,46 +11,46 @@ import type { NetworkStreams } from '../streams/networkStreams.js'
 import type { FilterService } from './filterService.js'
 import type { RpcNetwork } from './method.js'
 
-/** What the operator of a network decides about execution. */
+/** Settings of execution. */
 export interface ExecutionSettings {
-  /** Most gas of a call or estimate, in gas limits of the current block. */
+  /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
   readonly gasCapBlocks: number
   /** Added to estimates, in hundredths of a percent. */
   readonly marginBps: number
 }
 
-/** What methods see of a network whose calls a thread of the pool may answer whole. */
+/** A network as methods see it that a pool thread may run completely. */
 export interface JobNetwork extends RpcNetwork {
   readonly chain: ChainView
-  /** The chain's. */
+  /** The head of `chain`. */
   readonly head: Head
   readonly state: StateReader
   readonly jobs: NetworkJobs
-  /** Messages that need no job. */
+  /** Executes messages that need no job. */
   readonly transfers: PlainTransfers
-  /** Proofs of the last blocks, by everything that they depend on. */
+  /** Cache of proofs, by everything that they depend on. */
   readonly proofs: AnswerCache
   readonly execution: ExecutionSettings
   /** Storage keys of one proof. */
   readonly proofKeysMax: number
 }
 
-/** What one network offers to methods, as of one block. */
+/** A network at one block, as methods see it. */
 export interface Network extends JobNetwork {
-  /** Its heads and logs, for subscribers. */
+  /** Its events for subscribers. */
   readonly streams: NetworkStreams
-  /** The most that one answer of logs may hold. */
+  /** Limits of one answer with logs. */
   readonly logBounds: LogBounds
-  /** Filters that callers poll. */
+  /** Polled filters. */
   readonly filters: FilterService
-  /** Layouts of contracts by their address, lower-case hex. */
+  /** Lower-case hex address → storage layout. */
   readonly layouts: ReadonlyMap<string, StorageLayout>
-  /** Undefined once the source has delivered all it has, and for a network without one; never where it failed. */
+  /** Undefined where the source is up to date, and for a network without one; never where it failed. */
   readonly syncing: SyncProgress | undefined
-  /** As `net_version` answers. */
+  /** The answer of `net_version`. */
   readonly networkId: string
-  /** The document that `rpc_discover` answers, JSON. */
+  /** The answer of `rpc_discover`, JSON. */
   readonly openRpc: Uint8Array
-  /** `name/version/platform/runtime`, as `web3_clientVersion` answers. */
+  /** The answer of `web3_clientVersion`: `name/version/platform/runtime`. */
   readonly clientVersion: string
 }

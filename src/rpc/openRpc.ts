@@ -1,10 +1,13 @@
-/** The OpenRPC document of the service (https://spec.open-rpc.org), made from what each method declares of itself. */
+/** The OpenRPC document of the service (https://spec.open-rpc.org), made from the declarations of the methods. */
 import type { Method, Param } from './method.js'
 import { methods } from './registry.js'
 import { rollupMethods } from './rollupRegistry.js'
 import type { Schema } from './schema.js'
 
-/** As JSON text; `version` is that of the service. Throws RangeError for a method that says too little of itself. */
+/**
+ * The document as JSON text; `version` is that of the service. Throws RangeError for a method whose declaration is
+ * incomplete.
+ */
 export function renderOpenRpc(version: string): string {
   const tagged = (tag: string, listed: Readonly<Record<string, Method<never>>>) =>
     Object.values(listed).map((method) => ({ ...describe(method), tags: [{ name: tag }] }))

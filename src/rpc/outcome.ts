@@ -1,4 +1,4 @@
-/** What calls come to, and how that is written: results, failures, the members around them, the HTTP status. */
+/** Outcomes of calls and their rendering: results, failures, the members around them, the HTTP status. */
 import type { Fault } from '../primitives/faults.js'
 import type { Answer, AnswerBody } from './answer.js'
 import type { Json } from './method.js'
@@ -20,8 +20,8 @@ export class Failure {
 export type Outcome = Json | Failure
 
 /**
- * The body that answers a call. `at` is the hash of the block that the call itself was pinned to, undefined where it
- * named none.
+ * The answer to a call. `at` is the hash of the block that the call itself was pinned to; undefined where it had no
+ * `at`.
  */
 export function renderOutcome(id: string, at: string | undefined, outcome: Outcome): AnswerBody {
   if (outcome instanceof Failure) return renderErrorAnswer(id, outcome.error, at)
@@ -34,7 +34,7 @@ export function renderOutcome(id: string, at: string | undefined, outcome: Outco
 const tailHead = Buffer.from(',"result":')
 const tailEnd = Buffer.from('}')
 
-/** What follows the id in the body that answers a call with this result, as UTF-8 bytes. */
+/** The part of an answer with this result that follows the id, as UTF-8 bytes. */
 export function resultTail(json: Json): Uint8Array {
   const result = typeof json === 'string' ? Buffer.from(json) : json
   const tail = new Uint8Array(tailHead.length + result.length + tailEnd.length)
@@ -44,19 +44,19 @@ export function resultTail(json: Json): Uint8Array {
   return tail
 }
 
-/** The result in a {@link resultTail}. */
+/** The result within a {@link resultTail}. */
 export function resultInTail(tail: Uint8Array): Uint8Array {
   return tail.subarray(tailHead.length, -tailEnd.length)
 }
 
-/** As {@link singleAnswer}, for a result of which the {@link resultTail} is at hand. */
+/** As {@link singleAnswer}, for a result whose {@link resultTail} is stored. */
 export function repeatedAnswer(id: string, tail: Uint8Array, block: string | undefined): Answer {
   return { status: 200, body: ['{"jsonrpc":"2.0","id":', id, tail], retryAfterMs: undefined, block }
 }
 
 /**
  * The answer to a single call, made from the block that `block` names. `id` is undefined for a notification, which
- * gets no answer whatever came of it.
+ * gets no answer.
  */
 export function singleAnswer(
   id: string | undefined,

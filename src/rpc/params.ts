@@ -1,7 +1,7 @@
 /**
- * Decoders of parameters, with go-ethereum's rules and wording. Each is a required {@link Param}; wrap it in
- * {@link optional} to give it a default. A value that does not fit throws a FaultError of kind InvalidArgument
- * unless said otherwise; messages never repeat more than a short part of what was sent.
+ * Decoders of parameters, with go-ethereum's rules and messages. Each is a required {@link Param}; wrap it in
+ * {@link optional} to give it a default. For an invalid value they throw FaultError of kind InvalidArgument unless
+ * stated otherwise; messages repeat only a short part of the value.
  */
 import { type BlockId, type BlockTag, blockTags } from '../chain/blockId.js'
 import { type Address, digitsToBytes, type Hash32, toAddress, toHash32 } from '../primitives/bytes.js'
@@ -10,23 +10,23 @@ import { FaultError } from '../primitives/faults.js'
 import type { Param } from './method.js'
 import { booleanSchema, listSchema, type Schema, textSchema } from './schema.js'
 
-/** A parameter that has to be there; any JSON value where no schema is given. */
+/** A required parameter; without a schema, any JSON value. */
 export function required<T>(decode: (value: unknown, index: number) => T, schema: Schema = {}): Param<T> {
   return { required: true, fallback: undefined, schema, decode }
 }
 
-/** The same parameter, which may be absent or null: `fallback` stands in. */
+/** The same parameter, but it may be absent or null; then the argument is `fallback`. */
 export function optional<T, F>(param: Param<T>, fallback: F): Param<T | F> {
   const { schema } = param
   return { required: false, fallback, schema, decode: (value, index) => param.decode(value, index) }
 }
 
-/** Refuses argument `index` (from 0): `invalid argument N: why`. */
+/** The fault for argument `index` (from 0): `invalid argument N: why`. */
 export function invalidArgument(index: number, why: string): FaultError {
   return new FaultError({ kind: 'InvalidArgument', index, why })
 }
 
-/** What a JSON value is, as faults name it. */
+/** The type of a JSON value, for error messages. */
 export function typeName(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'array' : typeof value
@@ -34,13 +34,15 @@ export function typeName(value: unknown): string {
 
 const hexDigitsPattern = /^[0-9a-fA-F]*$/
 
-/** The value of a UTF-16 unit as a hex digit, −1 for none. It covers all units, so that no index misses it. */
+/**
+ * UTF-16 code unit → its value as a hex digit, −1 for none. Covers all code units, so that no index is out of range.
+ */
 const digitValues = new Int8Array(0x1_0000).fill(-1)
 for (const digit of '0123456789abcdefABCDEF') digitValues[digit.charCodeAt(0)] = Number.parseInt(digit, 16)
 
 /**
- * Writes the hex digits from `start` of `text` into the last bytes of `target`, leaving zeros before them; false if
- * one is no digit. 32 bytes take 0.12 µs, against 0.8 µs through Buffer, whose constructors cost more than the work.
+ * Writes the hex digits from `start` of `text` into the last bytes of `target`, and leaves zeros before them; false
+ * if one is no digit. 32 bytes take 0.12 µs, through Buffer 0.8 µs.
  */
 function writeDigits(text: string, start: number, target: Uint8Array): boolean {
   let misfits = 0
@@ -66,7 +68,7 @@ function prefixedText(value: unknown, index: number, what: string): string {
   return value
 }
 
-/** Exactly `width` bytes as `0x` and two digits a byte, in either case. */
+/** Exactly `width` bytes as `0x` and two digits per byte, upper or lower case. */
 export function fixedBytes(value: unknown, index: number, width: number, what: string): Uint8Array {
   const text = prefixedText(value, index, `a hex string for ${what}`)
   const digits = text.length - 2
@@ -102,7 +104,7 @@ export const boolean: Param<boolean> = required((value, index) => {
   return value
 }, booleanSchema)
 
-/** Any value, to be decoded when more is known of it. */
+/** Any value, decoded later. */
 export const anything: Param<unknown> = required((value) => value)
 
 /** Any text. `what` completes the fault `want …`. */
@@ -113,7 +115,7 @@ export function text(what: string): Param<string> {
   }, textSchema)
 }
 
-/** Any list, whose items are decoded when more is known of them. `what` completes the fault `want an array of …`. */
+/** Any list, whose items are decoded later. `what` completes the fault `want an array of …`. */
 export function list(what: string): Param<readonly unknown[]> {
   return required((value, index) => {
     if (!Array.isArray(value)) {
@@ -123,7 +125,7 @@ export function list(what: string): Param<readonly unknown[]> {
   }, listSchema({}))
 }
 
-/** Bytes of any length as `0x` and two digits each. */
+/** Bytes of any length as `0x` and two digits per byte. */
 export const bytes: Param<Uint8Array> = required(
   (value, index) => {
     const text = prefixedText(value, index, 'a hex string')
@@ -152,31 +154,33 @@ export function quantity({ bits = 64 }: { readonly bits?: number } = {}): Param<
   return required((value, index) => BigInt(`0x${quantityDigits(value, index, bits)}`), writtenQuantity)
 }
 
-/** An integer that may be too large for a safe integer, as the nearest one: no index or height reaches it. */
+/** An integer, at most the largest safe integer, which no index or block number reaches. */
 function toSafeInteger(digits: string): number {
   return Math.min(Number.parseInt(digits, 16), Number.MAX_SAFE_INTEGER)
 }
 
-/** A position (of a transaction, an uncle): a hex quantity of at most 64 bits; beyond 2^53 − 1 it arrives as that. */
+/** An index (of a transaction, an uncle): a hex quantity of at most 64 bits; larger ones become 2^53 − 1. */
 export const position: Param<number> = required(
   (value, index) => toSafeInteger(quantityDigits(value, index, 64)),
   writtenQuantity,
 )
 
-/** A storage slot, and how many bytes its caller wrote it with (`0x0` counts as one). */
+/** A storage slot, and the number of bytes with which the caller wrote it (`0x0` counts as one). */
 export interface StorageKey {
   readonly slot: Hash32
   readonly writtenBytes: number
 }
 
-/** Longest part of a storage key that a fault repeats: its caller recognises it, and a log stays readable. */
+/** Longest part of a storage key that an error message repeats. */
 const quotedKeyMax = 256
 
 function storageKeyFault(kind: 'StorageKeyTooLong' | 'StorageKeyNotHex', text: string): FaultError {
   return new FaultError({ kind, key: excerpt(text, quotedKeyMax) })
 }
 
-/** go-ethereum's `decodeStorageKey`: with or without `0x`, an odd number of digits allowed, none means zero. */
+/**
+ * As go-ethereum's `decodeStorageKey`: with or without `0x`, an odd number of digits is allowed, and none means zero.
+ */
 function decodeStorageKey(value: unknown, index: number): StorageKey {
   if (typeof value !== 'string') throw invalidArgument(index, `want a storage key, got ${typeName(value)}`)
   const start = hasHexPrefix(value) ? 2 : 0
@@ -208,11 +212,11 @@ export function storageKeys(max: number): Param<readonly StorageKey[]> {
 }
 
 export interface BlockIdOptions {
-  /** A bare 32-byte hash string names a block too. Objects may hold a hash with or without this. */
+  /** Whether a plain 32-byte hash is accepted; objects with a hash always are. */
   readonly acceptsHash?: boolean
-  /** A decimal integer, as a JSON number or as digits in a string, names a block too. */
+  /** Whether a decimal integer is accepted, as a JSON number or as digits in a string. */
   readonly acceptsDecimal?: boolean
-  /** What stands for an absent or null value; without it the parameter is required. */
+  /** Tag for an absent or null value; without it the parameter is required. */
   readonly default?: BlockTag
 }
 
@@ -269,7 +273,7 @@ function writtenBlock(acceptsHash: boolean, acceptsDecimal: boolean): Schema {
   }
 }
 
-/** A block whose state is read, by its hash too; the latest one where absent. */
+/** A block whose state is read, also by its hash; where absent, the latest one. */
 export const stateBlockId: Param<BlockId> = blockId({ acceptsHash: true, default: 'latest' })
 
 function objectId(value: object, index: number): BlockId {
@@ -295,13 +299,13 @@ function hashId(value: unknown, requireCanonical: boolean, index: number): Block
 
 function hexNumberId(value: unknown, index: number): BlockId {
   const digits = quantityDigits(value, index, 64)
-  // Up to 12 digits stay below 2^53, where a number is exact and no bigint has to be made.
+  // Up to 12 digits are below 2^53, so a number is exact and no bigint is needed.
   if (digits.length <= 12) return { kind: 'number', number: Number.parseInt(digits, 16) }
   return numberId(BigInt(`0x${digits}`), index)
 }
 
 function decimalToBigInt(digits: string, index: number): bigint {
-  // Turning digits to a bigint costs the square of their number; 2^63 has 19.
+  // Converting digits to a bigint takes the square of their number; 2^63 has 19.
   if (digits.length > 19) throw invalidArgument(index, 'block number larger than int64')
   return BigInt(digits)
 }

@@ -1,8 +1,8 @@
 /**
- * Filters that callers poll: eth_newFilter and its kin. A filter is its criteria and a block up to which its caller knows
- * the chain; what changed since is read out of the store when it is asked for, so a filter that nobody asks for costs
- * nothing but its few bytes. Owns the filters of one network, who may ask for them, and when they are forgotten. There
- * is one of these in a process: other edges ask it by message.
+ * Polled filters: eth_newFilter and related methods. A filter is its criteria and the last block that its caller
+ * knows; changes since are read from the store when it is polled, so an idle filter takes only a few bytes. Owns the
+ * filters of one network, their access by key, and their expiry. They exist once per process; other edges use them by
+ * message.
  */
 import { randomBytes } from 'node:crypto'
 import type { ChainCursor } from '../chain/chainSteps.js'
@@ -23,31 +23,31 @@ import { decodeWithin } from './subscriptionRequest.js'
 import { doSteps, type Steps, Turns } from './turns.js'
 
 export interface FilterLimits {
-  /** How long a filter may be asked for nothing. */
+  /** Time without a poll after which a filter is removed. */
   readonly idleMsMax: number
-  /** Memory of the filters of one key, and of all. */
+  /** Bytes of the filters of one key, and of all. */
   readonly bytesPerKeyMax: number
   readonly bytesMax: number
 }
 
-/** Hashes of blocks in one answer: 0.7 MB. What is more comes with the next one. */
+/** Block hashes in one answer: 0.7 MB. Further ones come with the next answer. */
 const hashesMax = 10_000
 
 interface PolledFilter {
   readonly request: FilterRequest
   readonly keyId: string
   readonly bytes: number
-  /** Of a filter of logs: numbers of the blocks to come that count. */
+  /** For a log filter: numbers of the new blocks whose logs count. */
   readonly within: ChainRequest['within']
-  /** The block up to which all was told. */
+  /** The last block that was reported. */
   cursor: ChainCursor
   askedAtMs: number
-  /** An answer that is being made; the next one begins where it ends. */
+  /** An answer under way; the next one waits for it. */
   reading: Promise<void> | undefined
 }
 
 export class PolledFilters implements FilterService {
-  /** By id; least recently asked first. */
+  /** Id → filter, least recently polled first. */
   readonly #filters = new Map<string, PolledFilter>()
   readonly #bytesOfKeys = new Map<string, number>()
   #bytes = 0
@@ -114,7 +114,7 @@ export class PolledFilters implements FilterService {
     return true
   }
 
-  /** A filter of the caller's own key, which is asked for herewith. */
+  /** A filter of the caller's own key; marks it as polled. */
   #find(id: string, { keyId }: Caller): PolledFilter | undefined {
     this.#sweep()
     const filter = this.#filters.get(id)
@@ -128,7 +128,7 @@ export class PolledFilters implements FilterService {
   #take(keyId: string, bytes: number): void {
     const { bytesPerKeyMax, bytesMax } = this.#limits
     const ofKey = (this.#bytesOfKeys.get(keyId) ?? 0) + bytes
-    // Without keys all callers are one.
+    // Without keys all callers have the same id.
     if (ofKey > bytesPerKeyMax && keyId !== anonymousId) {
       throw new FaultError({ kind: 'TooMuchFilterMemory', whose: 'this API key', max: bytesPerKeyMax })
     }
@@ -150,7 +150,7 @@ export class PolledFilters implements FilterService {
     this.#sweeper = undefined
   }
 
-  /** Forgets what nobody has asked for too long. */
+  /** Removes filters that were not polled for too long. */
   #sweep(): void {
     const before = this.#clockMs() - this.#limits.idleMsMax
     for (const [id, filter] of this.#filters) {
@@ -160,12 +160,12 @@ export class PolledFilters implements FilterService {
   }
 }
 
-/** Throws FaultError for bounds that go-ethereum does not take of a filter. */
+/** The block numbers that a filter is limited to. Throws FaultError for bounds that go-ethereum refuses. */
 function withinOf({ blocks }: LogQuery): ChainRequest['within'] {
   return blocks instanceof Uint8Array ? undefined : decodeWithin(blocks.first, blocks.last)
 }
 
-/** Nothing of the filter changes where this throws. */
+/** The changes since the last poll. If this throws, the filter is unchanged. */
 function* changesOf(filter: PolledFilter, network: Network, caller: Caller, turnMsMax: number): Steps<Json> {
   const { request } = filter
   if (request.kind === 'transactions') return '[]'
@@ -178,7 +178,7 @@ function* changesOf(filter: PolledFilter, network: Network, caller: Caller, turn
   }
 }
 
-/** Blocks that the caller was told of and that have left the chain, newest first. Sets the cursor below them. */
+/** Reported blocks that have left the chain since, newest first. Sets the cursor below them. */
 function* leftBlocks(
   cursor: ChainCursor,
   { chain }: Network,
@@ -209,7 +209,7 @@ function* newHashes(filter: PolledFilter, network: Network, turns: Turns): Steps
   return `[${hashes.join(',')}]`
 }
 
-/** Removed logs, newest first, and then new ones; as many as one answer holds, the rest with the next one. */
+/** Removed logs, newest first, then new ones, as many as fit one answer; the rest comes with the next one. */
 function* newLogs(
   filter: PolledFilter,
   { criteria }: LogQuery,
@@ -250,7 +250,7 @@ function* newLogs(
     })
     found = settled as unknown as FoundLogs
   }
-  // What is above the filter's last block counts no more, so the head is as good.
+  // Blocks above the filter's last block do not matter, so the cursor may be the head.
   filter.cursor = blockAt(network, found.last === search.last ? head.number : found.last)
   if (removed.length === 0) return found.json
   const before = `[${removed.join(',')}${found.count > 0 ? ',' : ''}`

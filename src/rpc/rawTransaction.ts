@@ -1,4 +1,4 @@
-/** Parts of the chain as bytes, for methods that answer them as hex. What is not there is no bytes, as in go-ethereum. */
+/** Parts of the chain as hex of their bytes. Absent parts are `0x`, as in go-ethereum. */
 import type { BlockId } from '../chain/blockId.js'
 import { rawTransaction } from '../chain/blockRows.js'
 import type { ChainView } from '../chain/chainView.js'
@@ -6,13 +6,13 @@ import type { TransactionLocation } from '../chain/findTransaction.js'
 import { bytesToHex, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 
-/** The transaction at a place, as it was signed. */
+/** The transaction at a location, in its signed form. */
 export function rawTransactionOf(chain: ChainView, at: TransactionLocation | undefined): string {
   const block = at && chain.readBlock(at.blockHash)
   return toJson(block && rawTransaction(block, at.index))
 }
 
-/** What `read` finds of a block. Throws FaultError for a hash that is not known. */
+/** The bytes that `read` returns for a block. Throws FaultError for an unknown hash. */
 export function rawBlockPart(
   chain: ChainView,
   id: BlockId,

@@ -69,7 +69,7 @@ import { web3_clientVersion } from './methods/web3_clientVersion.js'
 import { web3_sha3 } from './methods/web3_sha3.js'
 import type { Network } from './network.js'
 
-/** Every method of the service, by its name on the wire. */
+/** Every method of a chain, by its name on the wire. */
 export const methods = {
   debug_executionWitness,
   debug_getBadBlocks,

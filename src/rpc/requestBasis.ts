@@ -1,6 +1,6 @@
 /**
- * Which block the calls of a request are answered from: the head at the request's arrival, or a block that the
- * request or one of its calls is pinned to. Owns how a pin is written; the views themselves are the network's.
+ * The block from which the calls of a request are answered: the head at the request's arrival, or the block that the
+ * request or the call is pinned to. Owns the form of a pin; the network owns the views.
  */
 
 import { bytesToHex, hexToBytes, toHash32 } from '../primitives/bytes.js'
@@ -11,21 +11,21 @@ import { typeName } from './params.js'
 
 const hashPattern = /^0[xX][0-9a-fA-F]{64}$/
 
-/** Longest part of a pin that a fault repeats: a hash and a little more. */
+/** Longest part of a pin that an error message repeats: a hash and a little more. */
 const quotedPinMax = 80
 
 export class RequestBasis<N extends RpcNetwork> {
-  /** As of the head when the request arrived, for as long as it runs. */
+  /** The view at the head when the request arrived. */
   readonly arrived: N
   readonly #views: NetworkViews<N>
   /** The pin of the whole request. */
   readonly #at: string | undefined
-  /** For calls without a pin of their own, once it was looked for; a failure where the request's pin is no good. */
+  /** The view for calls without a pin of their own, once looked up; a failure where the request's pin is invalid. */
   #shared: N | Failure | undefined
-  /** What calls have been pinned to so far, by what they wrote, so that equal pins of a batch share one view. */
+  /** Pins of calls, as written → their view, so that equal pins of a batch share one view. */
   #pins: Map<string, N | Failure> | undefined
 
-  /** `at` pins the whole request; undefined where it names no block. */
+  /** `at` is the pin of the whole request; undefined where it has none. */
   constructor(views: NetworkViews<N>, at: string | undefined) {
     this.#views = views
     this.arrived = views.current
@@ -34,8 +34,8 @@ export class RequestBasis<N extends RpcNetwork> {
   }
 
   /**
-   * What a call with this `at` member is to be answered from. Throws what the store throws, and NotHeldError for a block
-   * that is not held; where that was got, it may be asked again.
+   * The view for a call with this `at` member. Throws what the store throws, and NotHeldError for a block that is not
+   * held; call again once it was fetched.
    */
   find(at: unknown): N | Failure {
     if (at === undefined) {
@@ -51,13 +51,13 @@ export class RequestBasis<N extends RpcNetwork> {
     return found
   }
 
-  /** What a call with this `at` member was answered from, once it was run. */
+  /** The view from which a call with this `at` member was answered. */
   used(at: unknown): N {
     const found = at === undefined ? this.#findShared() : this.#pins?.get(at as string)
     return found === undefined || found instanceof Failure ? this.arrived : found
   }
 
-  /** The request's own pin, also where no call came as far as to need it; undefined where it cannot be had. */
+  /** The view of the request's own pin, even if no call needed it; undefined where it cannot be read. */
   #findShared(): N | Failure | undefined {
     try {
       return this.find(undefined)
@@ -66,7 +66,7 @@ export class RequestBasis<N extends RpcNetwork> {
     }
   }
 
-  /** The hash that the answer to such a call names as `at`; undefined without one, or where it was no good. */
+  /** The hash that the answer names as `at`; undefined without a pin, and for an invalid one. */
   hashOf(at: unknown): string | undefined {
     if (at === undefined) return undefined
     const found = this.#pins?.get(at as string)

@@ -4,15 +4,15 @@ import type { SequencerReader } from '../rollup/sequencerReader.js'
 import type { SubmissionService } from '../rollup/submissionService.js'
 import type { RpcNetwork } from './method.js'
 
-/** What a network of kind `rollup` offers to methods. */
+/** A network of kind `rollup` as methods see it. */
 export interface RollupNetwork extends RpcNetwork {
   readonly chainId: Felt
-  /** Of the network's methods; while one runs, the prefix by which it was called. */
+  /** Prefix of the network's methods; while one runs, the prefix by which it was called. */
   readonly prefix: string
   readonly queue: SubmissionService
   readonly invokeLimits: InvokeLimits
   /** Undefined where the sequencer has no endpoint for reads. */
   readonly reader: SequencerReader | undefined
-  /** How long an answer to a submission waits for the sequencer's verdict; undefined where it does not. */
+  /** How long the answer to a submission waits for the sequencer's verdict; undefined: it does not wait. */
   readonly verdictMsMax: number | undefined
 }

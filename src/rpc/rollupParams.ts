@@ -12,10 +12,10 @@ import {
 import type { Param } from './method.js'
 import { invalidArgument, required, typeName } from './params.js'
 
-/** A transaction as it was written; what it may look like depends on the network's limits. */
+/** A transaction as written; it is decoded later, with the network's limits. */
 export const writtenTransaction: Param<unknown> = required((value) => value)
 
-/** Throws FaultError that names the field at fault; `index` is the argument that holds the transaction. */
+/** Decodes a transaction. Throws FaultError that names the invalid field; `index` is the argument's index. */
 export function decodeTransaction(value: unknown, limits: InvokeLimits, index: number): InvokeTransaction {
   try {
     return parseInvokeTransaction(value, limits)
@@ -26,7 +26,7 @@ export function decodeTransaction(value: unknown, limits: InvokeLimits, index: n
   }
 }
 
-/** A felt, called `what` in faults. */
+/** A felt, called `what` in error messages. */
 function felt(what: string): Param<Felt> {
   return required(
     (value, index) => {
@@ -45,7 +45,7 @@ export const transactionHash = felt('a transaction hash')
 /** The address of a contract of the rollup. */
 export const contractAddress = felt('a contract address')
 
-/** A block of the rollup by its tag, hash or number; which there are is for the sequencer to say. */
+/** A block of the rollup by tag, hash or number; the sequencer decides which exist. */
 export const blockName: Param<unknown> = required(
   (value, index) => {
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,7 +1,10 @@
 import { FaultError } from '../primitives/faults.js'
 import type { RollupNetwork } from './rollupNetwork.js'
 
-/** Relays a read to the sequencer, under its own prefix. Rejects with FaultError; see {@link RollupNetwork.reader}. */
+/**
+ * Relays a read to the sequencer, with the sequencer's prefix. Rejects with FaultError; see
+ * {@link RollupNetwork.reader}.
+ */
 export async function readSequencer(
   { reader }: RollupNetwork,
   method: string,

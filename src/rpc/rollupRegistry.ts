@@ -29,7 +29,7 @@ export const rollupMethods = {
 
 export type RollupMethodName = keyof typeof rollupMethods
 
-/** The methods under each of `prefixes`; each sees the one by which it was called. */
+/** The methods under each of `prefixes`; each one gets the prefix by which it was called. */
 export function prefixRollupMethods(prefixes: readonly string[]): Method<RollupNetwork>[] {
   return [...new Set(prefixes)].flatMap((prefix) =>
     Object.values<Method<RollupNetwork>>(rollupMethods).map((method) => ({

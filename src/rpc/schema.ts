@@ -1,6 +1,6 @@
 /**
- * JSON Schemas of what goes over the wire, from which the OpenRPC document is made. Parameters bring theirs along
- * (params.ts); results that several methods have stand here.
+ * JSON Schemas for the OpenRPC document. Schemas of parameters are in params.ts; those of results that several
+ * methods share are here.
  */
 
 /** JSON Schema, draft 7. */
@@ -29,7 +29,7 @@ export function nullable(schema: Schema): Schema {
   return { oneOf: [{ type: 'null' }, schema] }
 }
 
-/** An object of these members and no others; `optional` ones may be absent. */
+/** An object with exactly these members; `optional` ones may be absent. */
 export function objectSchema(
   title: string,
   members: Readonly<Record<string, Schema>>,
@@ -155,7 +155,7 @@ const laterHeaderMembers = {
   requestsHash: hashSchema,
 }
 
-/** As `newHeads` sends it: null for what the block's fork does not have. */
+/** A header as `newHeads` sends it: null for members that the block's fork does not have. */
 export const sentHeaderSchema = objectSchema('SentHeader', {
   ...headerMembers,
   ...Object.fromEntries(Object.entries(laterHeaderMembers).map(([name, schema]) => [name, nullable(schema)])),

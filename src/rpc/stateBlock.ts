@@ -4,8 +4,8 @@ import type { ChainView } from '../chain/chainView.js'
 import { FaultError } from '../primitives/faults.js'
 
 /**
- * The block whose state argument `argument` (from 0) asks for. Where a block is only looked up an unknown one is
- * null; where its state is read it is a fault. Throws FaultError.
+ * The block whose state is read; `argument` is the argument's index, from 0. Throws FaultError for an unknown block,
+ * which is null only where blocks themselves are read.
  */
 export function stateBlock(chain: ChainView, id: BlockId, argument: number): ResolvedBlock {
   const block = chain.resolve(id, argument)

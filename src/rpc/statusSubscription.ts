@@ -6,11 +6,11 @@ import { subscriptionBytes } from '../streams/subscriberPool.js'
 import { renderStatus } from './transactionStatus.js'
 
 /**
- * One connection's subscription to the status of one transaction. It sends the status that holds when there is room
- * for it, if that differs from the one sent before: a slow reader misses what lay between, never the last one.
+ * A connection's subscription to the status of one transaction. When there is room it sends the current status, if it
+ * differs from the last one sent: a slow reader may miss intermediate ones, never the last.
  */
 export class StatusSubscription implements OwnedSubscription {
-  /** 16 random bytes, as of other subscriptions. */
+  /** 16 random bytes, as for other subscriptions. */
   readonly id = `0x${randomBytes(16).toString('hex')}`
   readonly bytes = subscriptionBytes
   readonly #unlisten: () => void
@@ -22,7 +22,7 @@ export class StatusSubscription implements OwnedSubscription {
   readonly #prefix: string
   readonly #hash: Felt
 
-  /** `prefix` is that of the method by which it was asked for. */
+  /** `prefix` is that of the method that subscribed. */
   constructor(subscriber: Subscriber, queue: SubmissionService, prefix: string, hash: Felt) {
     this.#subscriber = subscriber
     this.#queue = queue
@@ -31,7 +31,7 @@ export class StatusSubscription implements OwnedSubscription {
     this.#unlisten = queue.onStatusOf(hash, () => this.resume())
   }
 
-  /** Begins to send; the id has been handed over. */
+  /** Begins to send; call it once the client knows the id. */
   start(): void {
     this.#isStarted = true
     this.resume()

@@ -1,4 +1,4 @@
-/** What a client asks of `eth_subscribe`, from its parameters. Owns kinds and options; knows nothing of delivery. */
+/** Decodes the parameters of `eth_subscribe`. Owns kinds and options; streams own delivery. */
 import type { BlockId } from '../chain/blockId.js'
 import { LogFilter } from '../chain/logFilter.js'
 import { excerpt } from '../primitives/excerpt.js'
@@ -27,8 +27,8 @@ const headMembers = ['replayFrom', 'fromBlock', 'policy', 'queueBytes']
 const logMembers = ['address', 'topics', 'toBlock', ...headMembers]
 
 /**
- * Throws FaultError for anything that is no subscription of this service. `requireRoom` may refuse a filter of so many
- * addresses and topics, those that stand in it twice included, before any is decoded.
+ * Throws FaultError for an unknown kind or invalid options. `requireRoom` is called with the number of addresses and
+ * topics, duplicates included, before any is decoded, and may throw.
  */
 export function decodeSubscription(
   args: readonly unknown[],
@@ -40,7 +40,7 @@ export function decodeSubscription(
   const name = kindName.decode(rawName, 0)
   switch (name) {
     case 'newHeads': {
-      // Some clients send whether they want full transactions, which go-ethereum passes over.
+      // Some clients send a boolean for full transactions, which go-ethereum ignores.
       const options = typeof rawOptions === 'boolean' ? {} : toOptions(rawOptions, headMembers)
       const delivery = decodeDelivery(options, limits)
       const from = decodeBlock(options.replayFrom) ?? decodeBlock(options.fromBlock)
@@ -70,7 +70,7 @@ export function decodeSubscription(
   }
 }
 
-/** Addresses and topics that a request asks for, whatever else is in it. */
+/** Number of addresses and topics in the raw arguments. */
 export function countKeysOf([, rawOptions]: readonly unknown[]): number {
   if (typeof rawOptions !== 'object' || rawOptions === null) return 0
   const { address, topics } = rawOptions as Options
@@ -99,9 +99,9 @@ function decodeBlock(value: unknown): BlockId | undefined {
 }
 
 /**
- * From where logs are sent. `replayFrom` is this service's and begins in the past, and so does a hash as `fromBlock`.
- * Otherwise `fromBlock` and `toBlock` are go-ethereum's: nothing is sent again, and of the blocks to come those count
- * whose number lies between the two.
+ * The blocks whose logs are sent. `replayFrom`, an option of this service, starts at an earlier block; so does a hash
+ * as `fromBlock`. Otherwise `fromBlock` and `toBlock` mean what they mean in go-ethereum: no past logs are sent, and
+ * new blocks count if their number is between the two.
  */
 function decodeBlocks(options: Options): Pick<ChainRequest, 'from' | 'within'> {
   const [from, to] = [decodeBlock(options.fromBlock), decodeBlock(options.toBlock)]
@@ -111,7 +111,7 @@ function decodeBlocks(options: Options): Pick<ChainRequest, 'from' | 'within'> {
   return { from: replayFrom, within: decodeWithin(from, to) }
 }
 
-/** go-ethereum's bounds of blocks to come; undefined where every one counts. */
+/** go-ethereum's limits on new blocks; undefined where every one counts. */
 export function decodeWithin(from: BlockId | undefined, to: BlockId | undefined): ChainRequest['within'] {
   const [first, last] = [from === undefined ? latest : boundOf(from), to === undefined ? latest : boundOf(to)]
   const isOpen = last === latest
@@ -120,7 +120,7 @@ export function decodeWithin(from: BlockId | undefined, to: BlockId | undefined)
   return { first, last: isOpen ? Number.POSITIVE_INFINITY : last }
 }
 
-/** Throws FaultError for a block that bounds no subscription in go-ethereum. */
+/** A limit as a number or `latest`. Throws FaultError for a block that go-ethereum refuses here. */
 function boundOf(id: BlockId): number | typeof latest {
   if (id.kind === 'number') return id.number
   const tag = id.kind === 'tag' ? id.tag : undefined
@@ -150,5 +150,5 @@ function decodeQueueBytes(value: unknown, { queueBytesDefault, queueBytesMax }: 
   return value
 }
 
-/** Longest part of a name that a fault repeats: its sender recognises it, and an answer stays short. */
+/** Longest part of a name that an error message repeats. */
 const quotedMax = 64

@@ -1,18 +1,18 @@
 /**
- * Running methods on a network that does not hold everything: what a reader lacked is got, and the method runs again.
- * Owns how often; getting it is the network's.
+ * Runs methods on a network that does not hold everything: missing data is fetched, and the method runs again. Owns
+ * the number of repetitions; the network fetches.
  */
 import { NotHeldError } from '../primitives/notHeld.js'
 import type { Caller } from './caller.js'
 import type { NetworkViews, RpcNetwork } from './method.js'
 
 /**
- * How often data is got for one call, one thing after the other, before it is given up: the keys of the longest proof,
- * and some. A call that goes on asking has its deadline besides.
+ * Fetches for one call, one after the other, before it fails: the keys of the longest proof, and some more. The
+ * call's deadline applies as well.
  */
 export const suppliesMax = 2_000
 
-/** Gets what was not held; undefined where that is not what was thrown, or nobody can get it. */
+/** Fetches data that was not held; undefined where something else was thrown, or the network cannot fetch. */
 export function supply(
   { supply }: NetworkViews<RpcNetwork>,
   thrown: unknown,
@@ -21,7 +21,10 @@ export function supply(
   return thrown instanceof NotHeldError ? supply?.(thrown.wanted, caller) : undefined
 }
 
-/** Runs `run`, and again each time the network has got what was not held. Throws, or rejects with, what it throws last. */
+/**
+ * Runs `run`, and again each time the network has fetched missing data. Throws, or rejects with, what `run` throws
+ * last.
+ */
 export function runSupplied<T>(
   views: NetworkViews<RpcNetwork>,
   caller: Caller,

@@ -3,7 +3,7 @@ import type { Caller } from './caller.js'
 import type { Network } from './network.js'
 import { doSteps, type Steps, Turns } from './turns.js'
 
-/** The tip that {@link suggestTip} suggests at the head, as `render` writes it. 40 full blocks take 20 ms and more. */
+/** The tip of {@link suggestTip} at the head, rendered by `render`. Reading 40 full blocks takes 20 ms and more. */
 export function tipInTurns(
   network: Network,
   caller: Caller,

@@ -1,15 +1,15 @@
 /**
- * Work that waits for a turn of the event loop: a lane for each key, which take turns, each with its oldest first.
- * Owns the order and how much may wait; how long a turn is and when it comes is decided in turns.ts.
+ * Work that waits for a turn of the event loop (turns.ts): a lane per key, oldest first, served round-robin. Owns the
+ * order and how much may wait; turns.ts owns the length and the start of turns.
  */
 
 export interface WaitingWork {
   readonly keyId: string
-  /** Memory that waits with it. */
+  /** Memory that it holds while waiting. */
   readonly bytes: number
-  /** The longest that a turn may be; see turns.ts. */
+  /** Longest turn; see turns.ts. */
   readonly msMax: number
-  /** To be called once: with true when its turn has come, with false when it is turned away. */
+  /** Called once: with true when its turn has come, with false when it is refused. */
   goOn(hasTurn: boolean): void
 }
 
@@ -18,16 +18,16 @@ interface Lane {
   bytes: number
 }
 
-/** What keeps a request beside its body: 64 Ki requests without one may wait. */
+/** Memory counted for a request besides its body: 64 Ki requests without a body may wait. */
 const workBytes = 1_024
 
 export class TurnQueue {
   readonly #bytesMax: number
-  /** By key, in the order of their next turns. */
+  /** Key id → its lane, in the order in which they are served. */
   readonly #lanes = new Map<string, Lane>()
   #bytes = 0
 
-  /** `bytesMax` bounds the memory of all that waits. */
+  /** `bytesMax` limits the memory of all waiting work. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
   }
@@ -37,8 +37,8 @@ export class TurnQueue {
   }
 
   /**
-   * Lets work wait. Where that is too much, the key with the most waiting loses its newest: another work, or this one.
-   * Whether this one waits.
+   * Adds work. If that is too much, the newest work of the key with the most is refused, which may be this one.
+   * Returns whether this one waits.
    */
   add(work: WaitingWork): boolean {
     let lane = this.#lanes.get(work.keyId)
@@ -53,13 +53,13 @@ export class TurnQueue {
     return waits
   }
 
-  /** The work whose turn is next. */
+  /** The work that is served next. */
   get next(): WaitingWork | undefined {
     const [lane] = this.#lanes.values()
     return lane?.works[0]
   }
 
-  /** Takes {@link next} out; its key comes after all others from then on. */
+  /** Removes and returns {@link next}; its key is then the last to be served. */
   take(): WaitingWork | undefined {
     const [first] = this.#lanes
     if (first === undefined) return undefined

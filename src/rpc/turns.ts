@@ -1,33 +1,34 @@
 /**
- * Long work of requests, cut into turns of the event loop so that others are answered in between. Owns how long a
- * turn may be, which all work of one turn of the loop shares; who comes next is decided in turnQueue.ts, and what is
- * worth a pause is for the work to say.
+ * Long work of requests, cut into turns of the event loop, so that other requests are answered in between. A turn is
+ * one round of the event loop: sockets are polled between two turns (`setImmediate`). All long work of one turn
+ * shares a time limit, which is owned here; turnQueue.ts owns the order, and the work itself decides where it may
+ * pause.
  */
 import { FaultError } from '../primitives/faults.js'
 import type { Caller } from './caller.js'
 import { TurnQueue } from './turnQueue.js'
 
 /**
- * From here on work pauses. A batch of 1,000 slots is done before; a pause costs some 20 µs, and waiting for one such
- * turn is not to be noticed beside the millisecond in which usual calls are answered.
+ * Milliseconds of a turn after which long work pauses. A batch of 1,000 slots needs no pause. A pause takes 20 µs; a
+ * few milliseconds of waiting are acceptable for other calls.
  */
 export const turnMsDefault = 4
 
-/** Bytes of requests that are read between two looks at the clock, which cost as much as 50 bytes. */
+/** Bytes of requests read between two readings of the clock, each of which takes as long as 50 bytes. */
 const readBytesMax = 16 * 1024
 
-/** Requests that wait for a turn, with their bodies: a dozen of the largest. What they hold is read in half a second. */
+/** Memory of requests that wait for a turn, with their bodies: a dozen of the largest, read in half a second. */
 const waitingBytesMax = 64 * 2 ** 20
 
 const queue = new TurnQueue(waitingBytesMax)
-/** When the first long work of this turn of the event loop began; undefined where there was none. */
+/** Time at which the first long work of this turn began; undefined where there was none. */
 let beganMs: number | undefined
 let isEndDue = false
 
-/** Calls `goOn` in another turn of the event loop with true, or with false where too much waits. */
+/** Calls `goOn` in a later turn with true, or with false where too much waits. */
 type TurnWait = (goOn: (hasTurn: boolean) => void) => void
 
-/** Work that yields what it has to wait for, and returns what it comes to. It is passed whether it got its turn. */
+/** Work as a generator: yields what it must wait for, receives whether it got its turn, and returns its result. */
 export type Steps<T> = Generator<Promise<unknown> | TurnWait, T, boolean>
 
 /** The turns of one request. */
@@ -38,14 +39,17 @@ export class Turns {
   #readBytes = 0
   #isAdmitted = false
 
-  /** Each takes `msMax` milliseconds, and what its last piece of work takes beyond. `bytes` wait with the request. */
+  /**
+   * A turn takes `msMax` milliseconds plus the rest of its last piece of work. `bytes` is the memory that waits with
+   * the request.
+   */
   constructor(msMax: number, caller: Caller, bytes: number) {
     this.#msMax = msMax
     this.#caller = caller
     this.#bytes = bytes
   }
 
-  /** Work goes on, so that the turn begins, where none has begun. */
+  /** Begins a turn, if none has begun. */
   begin(): void {
     beginTurn()
   }
@@ -54,7 +58,7 @@ export class Turns {
     return isTurnOver(this.#msMax)
   }
 
-  /** Whether the turn is over, for work that takes little for each of so many more bytes. */
+  /** Whether the turn is over, for fast work: reads the clock only after {@link readBytesMax} further bytes. */
   isOverAfter(bytes: number): boolean {
     this.#readBytes += bytes
     if (this.#readBytes < readBytesMax) return false
@@ -62,12 +66,12 @@ export class Turns {
     return this.isOver
   }
 
-  /** Whether the turn is over, or others wait for theirs, whom long work is not to overtake. */
+  /** Whether the turn is over, or other work waits, which long work must not overtake. */
   get isOverOrAwaited(): boolean {
     return this.isOver || !queue.isEmpty
   }
 
-  /** Waits for another turn; comes to false where that is refused. `keep` is called before the wait begins. */
+  /** Waits for another turn; false where that is refused. `keep` is called before the wait begins. */
   *tryPause(keep?: () => void): Steps<boolean> {
     this.#isAdmitted ||= this.#caller.admit()
     if (!this.#isAdmitted) return false
@@ -77,14 +81,14 @@ export class Turns {
     }
   }
 
-  /** As {@link tryPause}. Throws FaultError where the wait is refused, or nobody waits for the request any more. */
+  /** As {@link tryPause}, but throws FaultError where the wait is refused, or the caller has left. */
   *pause(keep?: () => void): Steps<void> {
     if (!(yield* this.tryPause(keep))) throw new FaultError({ kind: 'ServerBusy', retryAfterMs: 1000 })
-    // Nobody waits for what this throws.
+    // The caller has left, so nobody sees this fault.
     if (this.#caller.isGone) throw new FaultError({ kind: 'RequestTimedOut' })
   }
 
-  /** To be called when the work is over. */
+  /** Call it when the work is over. */
   end(): void {
     if (this.#isAdmitted) this.#caller.release()
   }
@@ -96,7 +100,7 @@ function beginTurn(): void {
   endTurnLater()
 }
 
-/** Whether long work has taken so long of this turn. */
+/** Whether long work has taken `msMax` of this turn. */
 export function isTurnOver(msMax: number): boolean {
   return beganMs !== undefined && performance.now() - beganMs >= msMax
 }
@@ -107,7 +111,7 @@ function endTurnLater(): void {
   setImmediate(endTurn)
 }
 
-/** What has been waiting goes on once the sockets are served, as much as fits into a turn, and one piece at least. */
+/** Continues waiting work after sockets were polled, as much as fits into a turn, at least one piece. */
 function endTurn(): void {
   isEndDue = false
   beganMs = undefined
@@ -120,7 +124,7 @@ function endTurn(): void {
   if (!queue.isEmpty) endTurnLater()
 }
 
-/** Does the work: at once as far as it has to wait for nothing, and then without a promise. Throws what it throws. */
+/** Does the work; without a promise if it never has to wait. Throws what it throws. */
 export function doSteps<T>(steps: Steps<T>): T | Promise<Awaited<T>> {
   const first = steps.next(true)
   if (first.done) return first.value
@@ -147,7 +151,7 @@ export function doSteps<T>(steps: Steps<T>): T | Promise<Awaited<T>> {
   })
 }
 
-/** Does work that is long and cannot be cut: at once, or in a later turn. Throws FaultError where it may not wait. */
+/** Does long work that cannot be cut: at once, or in a later turn. Throws FaultError where it may not wait. */
 export function inOneTurn<T>(turns: Turns, work: () => T | Promise<T>): T | Promise<Awaited<T>> {
   return doSteps(workInOneTurn(turns, work)) as T | Promise<Awaited<T>>
 }

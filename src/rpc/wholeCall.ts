@@ -1,6 +1,6 @@
 /**
- * Calls that a thread of the pool answers from their text to their JSON, by the same parameters, price and `run` as
- * everywhere: long ones, which the edge would be held up by. Owns which methods these are.
+ * Calls that a pool thread answers completely, from their text to their JSON, with the same parameters, price and
+ * `run` as elsewhere: long calls, which would delay the edge. Owns which methods these are.
  */
 import type { WholeAnswer } from '../pool/jobs.js'
 import { FaultError } from '../primitives/faults.js'
@@ -29,8 +29,8 @@ export const wholeMethods: ReadonlyMap<string, Method<JobNetwork>> = new Map(
 )
 
 /**
- * Answers a call; `text` is its JSON. Rejects with what is to be said to the pool or of the whole request, and not to
- * the caller alone: a defect, ParseError, and what a stopped job throws.
+ * Answers a call; `text` is its JSON. Faults of the call are part of the answer; rejects only for a defect,
+ * ParseError, and when the job was stopped.
  */
 export async function answerWhole(
   name: string,

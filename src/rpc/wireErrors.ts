@@ -1,6 +1,6 @@
 /**
- * The one place that knows codes and messages: go-ethereum's for JSON-RPC, hosted services' for access.
- * Owns the `error` member of an answer and the HTTP status of a single one. Knows nothing of who found a fault.
+ * Codes and messages of all faults: go-ethereum's for JSON-RPC, hosted services' for access. Owns the `error` member
+ * of an answer and the HTTP status of a single one.
  */
 import { randomBytes } from 'node:crypto'
 import { bytesToHex, toQuantity } from '../primitives/bytes.js'
@@ -16,12 +16,12 @@ export interface WireError {
   readonly data?: unknown
 }
 
-/** A thrown value that is no fault: somebody's mistake in this code base, to be found by `id` in the log. */
+/** An exception that is no fault: an error in this program, found by `id` in the log. */
 export interface Defect {
   readonly id: string
-  /** Where it came up: a method's name, or a stage of the request path. */
+  /** Where it was caught: a method's name, or a stage of processing. */
   readonly where: string
-  /** The caller's; undefined where no call is at hand. */
+  /** Key id of the caller; undefined outside of a call. */
   readonly keyId: string | undefined
   readonly error: unknown
 }
@@ -78,7 +78,7 @@ export function faultToWireError(fault: Fault): WireError {
       }
     case 'TooManyLogs': {
       const { logsMax, bytesMax, first, last } = fault
-      // Clients read the range out of these words, which are Infura's, or out of data.
+      // Clients parse the range from this message, which is Infura's, or from `data`.
       const range = `[${toQuantity(first)}, ${toQuantity(last)}]`
       return {
         code: -32005,
@@ -217,7 +217,7 @@ export function faultToWireError(fault: Fault): WireError {
   }
 }
 
-/** As the rollup's ecosystem words them. */
+/** The messages of the rollup's JSON-RPC specification. */
 export const invokeErrorMessages: Readonly<Record<InvokeErrorCode, string>> = {
   52: 'Invalid transaction nonce',
   53: "The transaction's resources don't cover validation or the minimal transaction fee",
@@ -232,12 +232,12 @@ export const invokeErrorMessages: Readonly<Record<InvokeErrorCode, string>> = {
   69: 'The proof field in the invoke v3 transaction is invalid',
 }
 
-/** Text between double quotes, escaped; a lone surrogate becomes an escape, so that the message stays UTF-8. */
+/** Text in double quotes, escaped; a lone surrogate becomes an escape, so that the message stays valid UTF-8. */
 function quote(text: string): string {
   return JSON.stringify(text)
 }
 
-/** What HTTP says of a fault that is the whole answer to a request; inside a batch the status stays 200. */
+/** HTTP status of a fault that is the whole answer to a request; inside a batch the status is 200. */
 export function faultToHttpStatus(fault: Fault): { status: number; retryAfterMs: number | undefined } {
   switch (fault.kind) {
     case 'LimitExceeded':
@@ -254,8 +254,8 @@ export function faultToHttpStatus(fault: Fault): { status: number; retryAfterMs:
 }
 
 /**
- * What a thrown value says to a caller; undefined for a defect. State that is not held is state that nobody here keeps;
- * of blocks that are known every part is, so that one which is not held is missing.
+ * The fault for an exception; undefined for a defect. State that is not held is not available here; a known block has
+ * all its parts, so a part that is not held is a defect.
  */
 export function thrownToFault(thrown: unknown): Fault | undefined {
   if (thrown instanceof FaultError) return thrown.fault
@@ -264,21 +264,21 @@ export function thrownToFault(thrown: unknown): Fault | undefined {
 }
 
 /**
- * Any thrown value as an `error` member. What is not a fault is a defect: the caller gets `internal error` and a
- * short id, the log gets the same id and the value itself, so that no stack, path or key leaves the process.
+ * Any exception as an `error` member. For a defect the caller gets `internal error` and an id, and the log gets the
+ * same id with the exception, so that no stack, path or key is sent to the caller.
  */
 export function thrownToWireError(thrown: unknown, where: string, log: DefectLog, keyId?: string): WireError {
   const fault = thrownToFault(thrown)
   if (fault !== undefined) return faultToWireError(fault)
-  // 8 random bytes: no two defects of a log share an id, and a caller can still read it out.
+  // 8 random bytes: unique in a log, and short enough to pass on.
   const id = randomBytes(8).toString('hex')
   log({ id, where, keyId, error: thrown })
   return { code: -32603, message: 'internal error', data: { id } }
 }
 
 /**
- * A whole error answer. `id` is JSON as the caller wrote it; `at` the hash of the block that the call was pinned to,
- * where it was.
+ * A whole error answer. `id` is JSON as the caller wrote it; `at` is the hash of the block that the call was pinned
+ * to, if any.
  */
 export function renderErrorAnswer(id: string, error: WireError, at?: string): string {
   const pin = at === undefined ? '' : `"at":"${at}",`

@@ -6,9 +6,9 @@ import { bytesSchema, listSchema, objectSchema, sentHeaderSchema } from '../sche
 import { stateBlock } from '../stateBlock.js'
 
 /**
- * The trie nodes, code and headers with which a block can be executed without its chain. In go-ethereum's form: headers
- * as `newHeads` has them, from the oldest that is needed to the parent; `keys` is always null. It has none of blocks
- * before Byzantium, which are executed here as any other.
+ * The trie nodes, code and headers with which a block can be executed without its chain. In go-ethereum's form:
+ * headers as `newHeads` has them, from the oldest that is needed to the parent; `keys` is always null. go-ethereum
+ * answers none for blocks before Byzantium; here they are executed like any other.
  */
 export const debug_executionWitness = defineMethod({
   name: 'debug_executionWitness',
@@ -26,7 +26,7 @@ export const debug_executionWitness = defineMethod({
   }),
   run({ chain, jobs }: Network, [id], caller) {
     const { hash, isPending } = stateBlock(chain, id, 0)
-    // The block to come is none yet.
+    // The pending block does not exist yet.
     if (isPending) throw new FaultError({ kind: 'HeaderNotFound' })
     return jobs.run('witness', { hash }, caller)
   },

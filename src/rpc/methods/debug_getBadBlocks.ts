@@ -2,7 +2,7 @@ import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { listSchema } from '../schema.js'
 
-/** Blocks that were refused. Whatever this node does not take in it does not keep either, so there are none. */
+/** Blocks that were refused. This node does not keep refused blocks, so the list is empty. */
 export const debug_getBadBlocks = defineMethod({
   name: 'debug_getBadBlocks',
   summary: 'Blocks that were refused lately',

@@ -8,11 +8,11 @@ import { accessListSchema, objectSchema, quantitySchema, textSchema } from '../s
 import { faultToWireError } from '../wireErrors.js'
 
 /**
- * The addresses and slots that a message touches beside those that are warm anyway (EIP-2930), and the gas it uses
- * with that list. A failing execution still has a list; `error` then says why it fails.
+ * The addresses and slots that a message accesses, without those that are always warm (EIP-2930), and the gas that it
+ * uses with that list. A failing execution also has a list; `error` then gives the reason.
  *
- * Parameters and rules are go-ethereum's but for one: a message without fees is free here, as in a call. There it
- * gets the fees of the day, so that whoever has not the funds for the gas cap at that price has no list either.
+ * Parameters and rules are go-ethereum's, with one exception: a message without fees is free here, as in a call.
+ * go-ethereum uses current fees, so a sender who cannot pay the gas cap at that price gets no list.
  */
 export const eth_createAccessList = defineMethod({
   name: 'eth_createAccessList',
@@ -42,7 +42,7 @@ export const eth_createAccessList = defineMethod({
   },
 })
 
-/** go-ethereum names a revert without its reason here. */
+/** go-ethereum reports a revert without its reason here. */
 function failureText(failure: Parameters<typeof faultToWireError>[0]): string {
   return failure.kind === 'ExecutionReverted' ? 'execution reverted' : faultToWireError(failure).message
 }

@@ -56,8 +56,11 @@ const percentileList = required(
   listSchema({ type: 'number', minimum: 0, maximum: 100 }),
 )
 
-/** `(blockCount, newestBlock, percentiles)` → base fees, shares of gas used and, where percentiles are asked for, tips
- * of up to 1,024 blocks, as go-ethereum answers. Each list of prices has one more: what comes after the newest block. */
+/**
+ * `(blockCount, newestBlock, percentiles)` → base fees, shares of gas used and, where percentiles are asked for, tips
+ * of up to 1,024 blocks, as go-ethereum answers. Each list of prices has one more item, for the block after the
+ * newest one.
+ */
 export const eth_feeHistory = defineMethod({
   name: 'eth_feeHistory',
   summary: 'Base fees, use and tips of a range of blocks',
@@ -93,7 +96,7 @@ function checkPercentiles(percentiles: readonly number[]): void {
   }
 }
 
-/** The number of the newest block asked for; that of the pending one is beyond the head. */
+/** The number of the newest requested block; the pending one's is above the head's. */
 function lastNumber(chain: ChainView, newest: BlockId): number {
   const head = chain.head.number
   if (newest.kind === 'number' && newest.number > head) {
@@ -110,7 +113,7 @@ interface Range {
   readonly percentiles: readonly number[]
 }
 
-/** A full block with percentiles takes 0.5 ms. */
+/** Done in turns: a full block with percentiles takes 0.5 ms. */
 function* history(chain: ChainView, { first, last, percentiles }: Range, turns: Turns): Steps<string> {
   const rewards: string[] = []
   const prices: { baseFee: bigint; blobBaseFee: bigint }[] = []

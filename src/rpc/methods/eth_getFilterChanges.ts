@@ -4,8 +4,8 @@ import { text } from '../params.js'
 import { hashSchema, listSchema, logSchema } from '../schema.js'
 
 /**
- * What a filter has to tell since it was asked last: logs, those of blocks that left the chain first, with
- * `"removed": true`; or hashes of blocks.
+ * Changes of a filter since the last call: logs, first those of blocks that left the chain, with `"removed": true`;
+ * or hashes of new blocks.
  */
 export const eth_getFilterChanges = defineMethod({
   name: 'eth_getFilterChanges',
@@ -13,7 +13,7 @@ export const eth_getFilterChanges = defineMethod({
   params: [text('a filter id')],
   paramNames: ['filterId'],
   cost: 'job',
-  // To begin with; what the search takes beyond is owed.
+  // Charged before; CPU time beyond it is charged after the search.
   price: 10,
   memo: 'never',
   result: listSchema({ anyOf: [hashSchema, logSchema] }),

@@ -10,7 +10,7 @@ export const eth_getFilterLogs = defineMethod({
   params: [text('a filter id')],
   paramNames: ['filterId'],
   cost: 'job',
-  // To begin with; what the search takes beyond is owed.
+  // Charged before; CPU time beyond it is charged after the search.
   price: 20,
   memo: 'never',
   result: listSchema(logSchema),

@@ -4,8 +4,8 @@ import type { Network } from '../network.js'
 import { listSchema, logSchema } from '../schema.js'
 
 /**
- * The logs that a filter matches, in one block or a range of them, oldest first. go-ethereum's rules and faults; what
- * is more than one answer may hold is the fault TooManyLogs, which names a range that fits.
+ * The logs that a filter matches, in one block or a range of them, oldest first. go-ethereum's rules and faults. More
+ * logs than one answer may contain are the fault TooManyLogs, which names a range that fits.
  *
  * @example eth_getLogs({"address": "0x62…", "topics": ["0xdd…", null, ["0x…", "0x…"]], "fromBlock": "0x1"})
  */
@@ -15,7 +15,7 @@ export const eth_getLogs = defineMethod({
   params: [logQuery],
   paramNames: ['filter'],
   cost: 'job',
-  // To begin with; what the search takes beyond is owed.
+  // Charged before; CPU time beyond it is charged after the search.
   price: ([{ criteria }]) => 20 + countCriteria(criteria),
   memo: 'head',
   result: listSchema(logSchema),

@@ -44,7 +44,7 @@ export const eth_getProof = defineMethod({
   run({ chain, head, state, jobs, proofs, proofKeysMax }: JobNetwork, [account, written, id], caller) {
     const keys = storageKeys(proofKeysMax).decode(written, 1)
     const block = stateBlock(chain, id, 2)
-    // Most ask at the head, whose header need not be read.
+    // Most requests are at the head, whose header is in memory.
     const isHead = equalBytes(block.hash, head.hash)
     const stateRoot = isHead ? head.header.stateRoot : state.stateRootAfter(block)
     const args: ProofRequest = { stateRoot, address: account, keys }
@@ -58,7 +58,7 @@ export const eth_getProof = defineMethod({
   },
 })
 
-/** Everything that the answer depends on, as text of one character a byte. */
+/** Everything that the answer depends on, as text with one character per byte. */
 function proofCacheKey({ stateRoot, address, keys }: ProofRequest): string {
   const bytes = Buffer.allocUnsafe(52 + keys.length * 33)
   bytes.set(stateRoot, 0)
@@ -66,7 +66,7 @@ function proofCacheKey({ stateRoot, address, keys }: ProofRequest): string {
   let at = 52
   for (const { slot, writtenBytes } of keys) {
     bytes.set(slot, at)
-    // How a key was written changes how it is repeated, and only in this respect.
+    // The form of a key in the answer depends only on whether it was written with 32 bytes.
     bytes[at + 32] = writtenBytes === 32 ? 1 : 0
     at += 33
   }

@@ -6,10 +6,10 @@ import { address, hash32, invalidArgument, required, stateBlockId, typeName } fr
 import { addressSchema, listSchema, mapSchema, wordSchema } from '../schema.js'
 import { stateBlock } from '../stateBlock.js'
 
-/** Of all accounts together; go-ethereum's limit. */
+/** Most slots of all accounts together; go-ethereum's limit. */
 const slotsMax = 1_024
 
-/** Slots by account. An address that comes twice counts as it was written last, as in any object. */
+/** Slots by account. Of repeated addresses the last one counts, as in any JSON object. */
 const wantedSlots = required(
   (value, index): readonly (readonly [Address, readonly Hash32[]])[] => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -4,8 +4,10 @@ import type { Network } from '../network.js'
 import { address, position } from '../params.js'
 import { nullable, transactionSchema } from '../schema.js'
 
-/** The transaction of the chain that an account sent with this nonce; null where there is none. The history of the
- * account tells in which block its nonce grew beyond it, with as many reads as the height of the chain has bits. */
+/**
+ * The transaction of the chain that an account sent with this nonce; null where there is none. A binary search in the
+ * account's history finds the block in which its nonce exceeded it: log₂ of the chain's height reads.
+ */
 export const eth_getTransactionBySenderAndNonce = defineMethod({
   name: 'eth_getTransactionBySenderAndNonce',
   summary: 'Transaction that an account sent with a nonce',

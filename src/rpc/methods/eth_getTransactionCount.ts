@@ -5,8 +5,7 @@ import { address, stateBlockId } from '../params.js'
 import { quantitySchema } from '../schema.js'
 import { stateBlock } from '../stateBlock.js'
 
-/** The nonce of an account after a block: how many transactions it has sent, and what else counts. There is no
- * transaction pool, so that `pending` means the head. */
+/** The nonce of an account after a block. There is no transaction pool, so `pending` means the head. */
 export const eth_getTransactionCount = defineMethod({
   name: 'eth_getTransactionCount',
   summary: 'Nonce of an account after a block',

@@ -2,7 +2,7 @@ import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { textSchema } from '../schema.js'
 
-/** Makes a filter to be polled with eth_getFilterChanges, which tells the hashes of new blocks. */
+/** Makes a filter of new blocks; eth_getFilterChanges answers their hashes. */
 export const eth_newBlockFilter = defineMethod({
   name: 'eth_newBlockFilter',
   summary: 'Id of a filter of new blocks to be polled',

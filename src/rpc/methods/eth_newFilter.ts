@@ -4,9 +4,8 @@ import type { Network } from '../network.js'
 import { textSchema } from '../schema.js'
 
 /**
- * Makes a filter of logs to be polled with eth_getFilterChanges, which tells what comes from now on, and
- * eth_getFilterLogs, which tells what eth_getLogs would. As in go-ethereum, bounds that are numbers hold for the blocks
- * to come.
+ * Makes a filter of logs. eth_getFilterChanges answers new logs, eth_getFilterLogs what eth_getLogs would. As in
+ * go-ethereum, bounds that are numbers limit which new blocks count.
  */
 export const eth_newFilter = defineMethod({
   name: 'eth_newFilter',

@@ -3,7 +3,7 @@ import type { Network } from '../network.js'
 import { boolean, optional } from '../params.js'
 import { textSchema } from '../schema.js'
 
-/** Makes a filter of pending transactions, full ones or their hashes: there is no transaction pool, so none ever comes. */
+/** Makes a filter of pending transactions or their hashes. There is no transaction pool, so it stays empty. */
 export const eth_newPendingTransactionFilter = defineMethod({
   name: 'eth_newPendingTransactionFilter',
   summary: 'Id of a filter of pending transactions, of which there are none',

@@ -7,20 +7,19 @@ import { textSchema } from '../schema.js'
 import { countKeysOf, decodeSubscription } from '../subscriptionRequest.js'
 
 /**
- * Subscribes the caller's connection to `newHeads`, `logs` or `syncing` and answers the id under which events come,
- * the first of them after this answer. go-ethereum's methods, with options of this service: `replayFrom`, `policy`
- * and `queueBytes`.
+ * Subscribes the caller's connection to `newHeads`, `logs` or `syncing` and answers the id of the subscription.
+ * Events come after this answer. As in go-ethereum, with further options: `replayFrom`, `policy` and `queueBytes`.
  *
  * @example eth_subscribe("logs", {"address": "0x62…", "topics": ["0xdd…"], "replayFrom": "0x5a…", "policy": "dropOldest"})
  */
 export const eth_subscribe = defineMethod({
   name: 'eth_subscribe',
   summary: 'Id of a subscription to `newHeads`, `logs` or `syncing`, over a WebSocket',
-  // What may stand second depends on what stands first; and without a connection neither matters.
+  // The second parameter depends on the first, and without a connection both are ignored.
   params: [optional(anything, undefined), optional(anything, undefined)],
   paramNames: ['kind', 'options'],
   cost: 'inline',
-  // An address or topic takes 10 µs to read, to find a position in the index and to leave it again.
+  // An address or topic takes 10 µs: to decode, and to add to the index and remove again.
   price: (args) => 10 + countKeysOf(args),
   memo: 'never',
   result: textSchema,

@@ -3,7 +3,7 @@ import type { Network } from '../network.js'
 import { text } from '../params.js'
 import { booleanSchema } from '../schema.js'
 
-/** Ends a filter; false where the caller has none of that id. */
+/** Removes a filter; false where the caller's key has none with this id. */
 export const eth_uninstallFilter = defineMethod({
   name: 'eth_uninstallFilter',
   summary: 'Whether a filter was ended',

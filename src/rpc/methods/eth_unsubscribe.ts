@@ -6,7 +6,7 @@ import { booleanSchema } from '../schema.js'
 
 const subscriptionId = text('a subscription id')
 
-/** Ends a subscription of the caller's connection; a fault where it has none of that id, as in go-ethereum. */
+/** Ends a subscription of the caller's connection; a fault where it has none with this id, as in go-ethereum. */
 export const eth_unsubscribe = defineMethod({
   name: 'eth_unsubscribe',
   summary: 'Whether a subscription of this connection was ended',

@@ -2,7 +2,7 @@ import { defineMethod } from '../method.js'
 import type { Network } from '../network.js'
 import { quantitySchema } from '../schema.js'
 
-/** How many peers this node has: it speaks to none. */
+/** Number of peers: this node has none. */
 export const net_peerCount = defineMethod({
   name: 'net_peerCount',
   summary: 'How many peers this node has: none',

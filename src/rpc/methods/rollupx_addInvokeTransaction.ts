@@ -7,12 +7,11 @@ import { decodeTransaction, writtenTransaction } from '../rollupParams.js'
 import { feltSchema, objectSchema } from '../schema.js'
 
 /**
- * `(invoke_transaction)` → `{transaction_hash}`, of a transaction that is on disk and stays there until the sequencer
- * has accepted or rejected it (specification, sections 2 and 4). Where the network waits for the verdict, a rejection
- * in time is the answer instead.
+ * `(invoke_transaction)` → `{transaction_hash}`. The transaction is on disk then and stays there until the sequencer
+ * has accepted or rejected it. Where the network waits for the verdict, a rejection in time is the answer.
  *
- * Hashing goes to the pool: it takes 0.14 ms for an ordinary transaction and 30 ms for the largest. A transaction that
- * was hashed lately is not hashed again.
+ * The hash is computed by the pool: 0.14 ms for an ordinary transaction, 30 ms for the largest. A recently hashed
+ * transaction is not hashed again.
  *
  * @example
  * rollupx_addInvokeTransaction({"invoke_transaction": {"type": "INVOKE", "version": "0x3", "nonce": "0x7", …}})

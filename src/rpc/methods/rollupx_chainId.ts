@@ -2,7 +2,7 @@ import { defineMethod } from '../method.js'
 import type { RollupNetwork } from '../rollupNetwork.js'
 import { feltSchema } from '../schema.js'
 
-/** The chain id that enters every hash, a felt. */
+/** The chain id that is part of every transaction hash, a felt. */
 export const rollupx_chainId = defineMethod({
   name: 'rollupx_chainId',
   summary: 'Chain id that enters every hash',

@@ -14,9 +14,9 @@ const statusSchema = objectSchema(
 /**
  * `(transaction_hash)` → `{finality_status, failure_reason?, queue_status}` of a transaction that was submitted here.
  *
- * `finality_status` is a word that clients of the rollup know: `RECEIVED` until the sequencer rejects it (a sequencer
- * that accepts a transaction has received it; what blocks it comes into is not known here), or `REJECTED` with the
- * reason. `queue_status` tells more: `RECEIVED`, `SENT`, `ACCEPTED` or `REJECTED`.
+ * `finality_status` is a value that clients of the rollup know: `RECEIVED`, also after the sequencer accepted it (its
+ * block is not known here), or `REJECTED` with the reason. `queue_status` is more precise: `RECEIVED`, `SENT`,
+ * `ACCEPTED` or `REJECTED`.
  *
  * @example
  * rollupx_getTransactionStatus("0x76b52e17bc09064bd986ead34263e6305ef3cecfb3ae9e19b86bf4f1a1a20ea")

@@ -6,8 +6,8 @@ import { textSchema } from '../schema.js'
 import { StatusSubscription } from '../statusSubscription.js'
 
 /**
- * `(transaction_hash)` → an id under which `rollupx_subscriptionTransactionStatus` events come over the caller's
- * connection: the present status of the transaction, where it is known, and each one that follows.
+ * `(transaction_hash)` → the id of a subscription. `rollupx_subscriptionTransactionStatus` events over the caller's
+ * connection give the current status of the transaction, if known, and each later one.
  *
  * @example
  * rollupx_subscribeTransactionStatus("0x76b52e17bc09064bd986ead34263e6305ef3cecfb3ae9e19b86bf4f1a1a20ea")

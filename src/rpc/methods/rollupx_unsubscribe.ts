@@ -4,7 +4,7 @@ import { text } from '../params.js'
 import type { RollupNetwork } from '../rollupNetwork.js'
 import { booleanSchema } from '../schema.js'
 
-/** Ends a subscription of the caller's connection; false where it has none of that id. */
+/** Ends a subscription of the caller's connection; false where it has none with this id. */
 export const rollupx_unsubscribe = defineMethod({
   name: 'rollupx_unsubscribe',
   summary: 'Whether a subscription of this connection was ended',

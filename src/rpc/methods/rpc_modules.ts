@@ -5,7 +5,7 @@ import { mapSchema, textSchema } from '../schema.js'
 const namespaces = ['debug', 'eth', 'net', 'rpc', 'tidegate', 'web3']
 const versions = Object.fromEntries(namespaces.map((namespace) => [namespace, '1.0']))
 
-/** The namespaces of methods, each with its version, as go-ethereum tells them. */
+/** The namespaces of methods, each with its version, as in go-ethereum. */
 export const rpc_modules = defineMethod({
   name: 'rpc_modules',
   summary: 'Namespaces of methods, with their versions',

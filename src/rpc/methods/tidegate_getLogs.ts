@@ -8,9 +8,9 @@ import { listSchema, logSchema, nullable, objectSchema, textSchema } from '../sc
 const nothing = Buffer.from('[]', 'latin1')
 
 /**
- * The logs that a filter matches, page by page: `{logs, next}`. The filter is that of eth_getLogs, with `limit` (logs of
- * a page) beside it; with `next` of one page as `cursor`, all else being equal, it answers the next one, and `next` is
- * null with the last. The range is fixed by the first page, and a page ends with a whole block.
+ * The logs that a filter matches, page by page: `{logs, next}`. The filter is that of eth_getLogs, with `limit` (logs
+ * per page). The same filter with `next` as its `cursor` gives the next page; on the last page `next` is null. The
+ * range is fixed by the first page, and a page ends with a whole block.
  *
  * @example tidegate_getLogs({"address": "0x62…", "fromBlock": "0x0", "limit": 1000, "cursor": "0x…"})
  */
@@ -20,7 +20,7 @@ export const tidegate_getLogs = defineMethod({
   params: [pageQuery],
   paramNames: ['filter'],
   cost: 'job',
-  // To begin with; what the search takes beyond is owed.
+  // Charged before; CPU time beyond it is charged after the search.
   price: ([{ criteria }]) => 20 + countCriteria(criteria),
   memo: 'head',
   result: objectSchema('LogPage', { logs: listSchema(logSchema), next: nullable(textSchema) }),

@@ -8,7 +8,7 @@ import { listSchema, wordSchema } from '../schema.js'
 /**
  * `(keys, slot, keyTypes?)` → the slots of a mapping's entries, one for each key, in their order.
  *
- * - `keys`: up to 10,000 values in all. A key is a value, or for mappings in mappings a list of values, outermost first.
+ * - `keys`: up to 10,000 values in all. A key is a value, or for nested mappings a list of values, outermost first.
  * - `slot`: the slot of the (outermost) mapping.
  * - `keyTypes`: the Solidity type of the values, or a list of types, outermost first. Without it each value is hex
  *   and padded to 32 bytes on the left (specification, section 4). With it `bytesN` is padded on the right,
@@ -16,8 +16,8 @@ import { listSchema, wordSchema } from '../schema.js'
  *
  * @example
  * tidegate_getMappingSlot(["0x62a70441e573908b945cb88d617f326c1126007a"], "0x3")
- * tidegate_getMappingSlot([["0x62a7…007a", "0x397b…cecc"]], "0x4")
- * tidegate_getMappingSlot(["tide", "ebb"], "0x7", "string")
+ * tidegate_getMappingSlot([["0x62a7…007a", "0x397b…cecc"]], "0x4") tidegate_getMappingSlot(["tide", "ebb"], "0x7",
+ * "string")
  */
 export const tidegate_getMappingSlot = defineMethod({
   name: 'tidegate_getMappingSlot',
@@ -35,7 +35,7 @@ export const tidegate_getMappingSlot = defineMethod({
   },
 })
 
-/** Bytes of a slot in the answer: 66 of its hex, two quotes and a comma. */
+/** Bytes of a slot in the answer: 66 of hex, two quotes and a comma. */
 const renderedBytes = 69
 
 function renderSlots(slots: Uint8Array): Uint8Array {

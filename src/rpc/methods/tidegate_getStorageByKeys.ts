@@ -17,7 +17,7 @@ import { listSchema, objectSchema, wordSchema } from '../schema.js'
 import { stateBlock } from '../stateBlock.js'
 import { doSteps, type Steps, Turns } from '../turns.js'
 
-/** Memory of an entry as text, which waits with others that are rendered already. */
+/** Memory of an entry as text, held until all are rendered. */
 const entryBytes = 300
 
 /**
@@ -58,7 +58,7 @@ interface Entries {
   readonly keys: WrittenKeys
 }
 
-/** The block is fixed by its hash, so that turns of the event loop between reads cannot mix two states. */
+/** The block is fixed by its hash, so that pauses between reads cannot mix two states. */
 function* readInTurns(entries: Entries, computed: Promise<Uint8Array>, turns: Turns): Steps<string> {
   try {
     let slots: Uint8Array = new Uint8Array(0)

@@ -16,12 +16,14 @@ const variableSchema = objectSchema('Variable', {
   value: {},
 })
 
-/** The longest text as a key of a mapping has a hundred; one of 5 MiB takes 60 ms to be taken apart and hashed. */
+/**
+ * Longest path in characters. Text keys usually have up to a hundred; parsing and hashing one of 5 MiB takes 60 ms.
+ */
 const pathLengthMax = 16 * 1024
 
 /**
  * `(address, path, block?)` → `{type, slot, offset, words, value}`: a variable of a contract by its name, for
- * contracts whose storage layout the network's configuration names.
+ * contracts whose storage layout is configured.
  *
  * - `path`: as in Solidity, such as `totalSupply`, `books[42].title`, `ages["ada"]`, `numbers.length`.
  * - `slot` and `offset`: where it begins; `offset` counts bytes from the right end of the slot.
