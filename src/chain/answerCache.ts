@@ -26,17 +26,27 @@ export class AnswerCache {
     this.#asked = asked
   }
 
-  /** The answer under `key`, rendered now if it is not held. Owned by the cache: never write to it. */
-  getOrRender(key: string, render: () => string | Uint8Array): Uint8Array
-  getOrRender(key: string, render: () => string | Uint8Array | undefined): Uint8Array | undefined
-  getOrRender(key: string, render: () => string | Uint8Array | undefined): Uint8Array | undefined {
+  /**
+   * The answer under `key`, rendered now if it is not held; `render` is told whether it will be. Owned by the cache:
+   * never write to it.
+   */
+  getOrRender(key: string, render: (isKept: boolean) => string | Uint8Array): Uint8Array
+  getOrRender(
+    key: string,
+    render: (isKept: boolean) => string | Uint8Array | undefined,
+  ): Uint8Array | undefined
+  getOrRender(
+    key: string,
+    render: (isKept: boolean) => string | Uint8Array | undefined,
+  ): Uint8Array | undefined {
     const held = this.read(key)
     if (held !== undefined) return held
-    const rendered = render()
+    const isKept = this.#isKept(key)
+    const rendered = render(isKept)
     if (rendered === undefined) return undefined
     // Rendered JSON is hex and ASCII punctuation; latin1 copies it without looking at each character.
     const answer = typeof rendered === 'string' ? Buffer.from(rendered, 'latin1') : rendered
-    this.keep(key, answer)
+    if (isKept) this.#answers?.set(key, answer)
     return answer
   }
 
@@ -50,6 +60,10 @@ export class AnswerCache {
    * cache owns it from now on.
    */
   keep(key: string, answer: Uint8Array): void {
-    if (this.#asked?.ask(key) !== false) this.#answers?.set(key, answer)
+    if (this.#isKept(key)) this.#answers?.set(key, answer)
+  }
+
+  #isKept(key: string): boolean {
+    return this.#answers !== undefined && this.#asked?.ask(key) !== false
   }
 }

@@ -2,9 +2,10 @@
  * Blocks, headers and uncles as JSON-RPC shows them, written from the RLP of their headers: a header that is decoded
  * first costs more than its text. Field set and spelling follow go-ethereum, plus `totalDifficulty`.
  */
+import { toMinimalBytes } from '../primitives/bytes.js'
 import { ascii, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
 import { type RlpItem, rlpBytes, rlpEndAt, rlpLength, rlpList, rlpPayloadAt } from '../primitives/rlp.js'
-import { appendedFields } from './header.js'
+import { appendedFields, encodeHeader, type Header } from './header.js'
 
 /** Members that a pending block has as null (specification, section 3). */
 export interface BlockIdentity {
@@ -196,6 +197,15 @@ export function writeBlock(
   }
   writeMembers(json, rlp, rootOfWithdrawals, isPending)
   json.raw(closeBrace)
+}
+
+/** Writes the pending block, which is empty, from its header and its parent's total difficulty. */
+export function writePendingBlock(json: JsonBytes, header: Header, parentTotal: bigint): void {
+  const rlp = encodeHeader(header)
+  const totalDifficulty = toMinimalBytes(parentTotal + header.difficulty)
+  const withdrawals = header.withdrawalsRoot === undefined ? undefined : []
+  const size = bareBlockSize(rlp, withdrawals !== undefined)
+  writeBlock(json, rlp, { hash: null, totalDifficulty, size }, () => {}, [], withdrawals)
 }
 
 function writeUncles(json: JsonBytes, hashes: readonly Uint8Array[]): void {

@@ -146,6 +146,9 @@ const emptyBytes = 2_000
  */
 const askedBlocks = 4_096
 
+/** A longer body is read into memory of its own: the memory in which lmdb hands rows over would grow to its length. */
+const briefBodyMax = 8 * 1024
+
 /** The rows of blocks, read from the store and kept for a while. Keys name content, so nothing here becomes wrong. */
 export class BlockRowsReader {
   readonly #store: ChainRows
@@ -178,17 +181,23 @@ export class BlockRowsReader {
   #readRows(hash: Hash32, number: number | undefined, isKept: boolean): BlockRows | undefined {
     const stored = this.#store.readBlock(hash, number)
     if (stored === undefined) return undefined
-    const own = isKept ? new StoredBlock(stored.bytes.slice()) : stored
+    if (!isKept) {
+      const isBrief = stored.bodyBytes <= briefBodyMax
+      return new BlockRows(hash, stored, isBrief ? this.#readBriefBody : this.#readBody)
+    }
+    const own = new StoredBlock(stored.bytes.slice())
     const rows = new BlockRows(own.hash, own, this.#readBody)
-    if (isKept) this.#kept.set(mapKey(hash), rows)
+    this.#kept.set(mapKey(hash), rows)
     return rows
   }
 
-  readonly #readBody = (hash: Hash32): Uint8Array => {
-    const body = this.#store.readBody(hash)
-    if (body === undefined) throw new NotHeldError({ kind: 'body', hash })
-    return body
-  }
+  readonly #readBody = (hash: Hash32): Uint8Array => bodyOf(hash, this.#store.readBody(hash))
+  readonly #readBriefBody = (hash: Hash32): Uint8Array => bodyOf(hash, this.#store.readBody(hash, true))
+}
+
+function bodyOf(hash: Hash32, body: Uint8Array | undefined): Uint8Array {
+  if (body === undefined) throw new NotHeldError({ kind: 'body', hash })
+  return body
 }
 
 /** A block's RLP: the list of its header and of what its body lists. */

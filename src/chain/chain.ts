@@ -3,6 +3,7 @@
  * of blocks, transactions, uncles and receipts. Reads the store through its reader and writes nothing; state is
  * another room's.
  */
+import { AskedBefore } from '../primitives/askedBefore.js'
 import { bytesToBigInt, equalBytes, type Hash32, mapKey, toMinimalBytes } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
@@ -12,7 +13,7 @@ import type { RlpSpan } from '../primitives/rlp.js'
 import type { ChainIdentity, ChainRows, Marker, TransactionLocation } from '../store/chainRows.js'
 import { AnswerCache } from './answerCache.js'
 import type { BlockId } from './blockId.js'
-import { bareBlockSize, writeBlock, writeHeader, writeUncle } from './blockJson.js'
+import { writeBlock, writeHeader, writePendingBlock, writeUncle } from './blockJson.js'
 import { type ExecutedBlock, writeReceiptAt, writeReceipts } from './blockReceipts.js'
 import { type BlockRows, BlockRowsReader, blockRlp, transactionPosition } from './blockRows.js'
 import { type ChainCursor, type ChainStep, nextStep } from './chainSteps.js'
@@ -56,10 +57,21 @@ export interface ChainOptions {
 /** Bytes that a block's JSON begins in; one of 200 full transactions has 174 KB, its receipts have 397 KB. */
 const jsonBytesExpected = 64 * 1024
 
+/** Some hundred of them. */
+const headAnswerBytes = 256 * 1024
+
+/**
+ * Answers that are kept when they are asked for a second time, among so many. To keep each block of which the header
+ * and ten hashes are asked for once costs 27 µs, most of it the garbage collector's, where to write it costs 10.
+ */
+const askedAnswers = 2 ** 14
+
 export class Chain {
   readonly identity: ChainIdentity
   readonly schedule: ForkSchedule
   readonly #answers: AnswerCache
+  /** Pending blocks, and heads as subscribers get them: asked for at once by many, and never again. */
+  readonly #headAnswers = new AnswerCache(headAnswerBytes)
   readonly #rows: BlockRowsReader
   /** Where answers are written one after the other. */
   readonly #json = new JsonBytes(jsonBytesExpected)
@@ -76,7 +88,7 @@ export class Chain {
     if (identity === undefined) throw new Error('a chain needs a store with a genesis')
     this.identity = identity
     this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
-    this.#answers = new AnswerCache(options.answerCacheBytes)
+    this.#answers = new AnswerCache(options.answerCacheBytes, new AskedBefore(askedAnswers))
     this.#rows = new BlockRowsReader(store)
     this.#current = this.#readHead(0)
   }
@@ -145,8 +157,8 @@ export class Chain {
    * knows that, which saves a read; so below.
    */
   blockJson(hash: Hash32, isFull: boolean, number?: number): Uint8Array | undefined {
-    return this.#answers.getOrRender((isFull ? 'f' : 'b') + mapKey(hash), () =>
-      this.#renderBlock(hash, isFull, number),
+    return this.#answers.getOrRender((isFull ? 'f' : 'b') + mapKey(hash), (isKept) =>
+      this.#renderBlock(hash, isFull, number, isKept),
     )
   }
 
@@ -155,7 +167,7 @@ export class Chain {
    * state is the head's. `hash`, `logsBloom`, `nonce` and `number` are null.
    */
   pendingBlockJson(head: Head = this.#current): Uint8Array {
-    return this.#answers.getOrRender(`p${mapKey(head.hash)}`, () => this.#renderPendingBlock(head))
+    return this.#headAnswers.getOrRender(`p${mapKey(head.hash)}`, () => this.#renderPendingBlock(head))
   }
 
   /** One transaction object of a known block; undefined for an index beyond its last. */
@@ -164,21 +176,21 @@ export class Chain {
     const span = rows?.transactionAt(index)
     if (rows === undefined || span === undefined) return undefined
     const transaction = readTransaction(rows.body, span)
-    return this.#render((json) => writeTransaction(json, transaction, transactionPosition(rows, index)))
+    return this.#render((json) => writeTransaction(json, transaction, transactionPosition(rows, index)), true)
   }
 
   /** The receipts of a known, executed block. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
-    return this.#answers.getOrRender(`r${mapKey(hash)}`, () => {
+    return this.#answers.getOrRender(`r${mapKey(hash)}`, (isKept) => {
       const executed = this.readExecuted(hash)
-      return executed && this.#render((json) => writeReceipts(json, executed))
+      return executed && this.#render((json) => writeReceipts(json, executed), !isKept)
     })
   }
 
   /** The receipt of one transaction of an executed block. */
   receiptJson({ blockHash, index }: TransactionLocation): Uint8Array | undefined {
     const executed = this.readExecuted(blockHash)
-    return executed && this.#render((json) => writeReceiptAt(json, executed, index))
+    return executed && this.#render((json) => writeReceiptAt(json, executed, index), true)
   }
 
   /** A block with the receipts of its execution; undefined where it is not known, or was never executed. */
@@ -237,7 +249,7 @@ export class Chain {
 
   /** The header of a known block as subscribers of `newHeads` get it. */
   headJson(hash: Hash32): Uint8Array | undefined {
-    return this.#answers.getOrRender(`n${mapKey(hash)}`, () => {
+    return this.#headAnswers.getOrRender(`n${mapKey(hash)}`, () => {
       const header = this.readHeader(hash)
       return header && headJson(header, hash)
     })
@@ -343,7 +355,12 @@ export class Chain {
     return total && bytesToBigInt(total)
   }
 
-  #renderBlock(hash: Hash32, isFull: boolean, number: number | undefined): Uint8Array | undefined {
+  #renderBlock(
+    hash: Hash32,
+    isFull: boolean,
+    number: number | undefined,
+    isKept: boolean,
+  ): Uint8Array | undefined {
     const rows = this.#rows.read(hash, number)
     if (rows === undefined) return undefined
     const { headerRlp, senders, size, totalDifficulty, withdrawals } = rows
@@ -361,24 +378,18 @@ export class Chain {
         }
       }
       writeBlock(json, headerRlp, identity, writeTransactions, uncleHashes, withdrawals)
-    })
+    }, !isKept)
   }
 
   #renderPendingBlock(head: Head): Uint8Array {
     const parentTotal = this.#totalDifficulty(head.hash) ?? 0n
     const header = buildPendingHeader(head.header, head.hash, this.schedule, parentTotal)
-    const rlp = encodeHeader(header)
-    const totalDifficulty = toMinimalBytes(parentTotal + header.difficulty)
-    const withdrawals = header.withdrawalsRoot === undefined ? undefined : []
-    const size = bareBlockSize(rlp, withdrawals !== undefined)
-    return this.#render((json) =>
-      writeBlock(json, rlp, { hash: null, totalDifficulty, size }, () => {}, [], withdrawals),
-    )
+    return this.#render((json) => writePendingBlock(json, header, parentTotal))
   }
 
-  #render(write: (json: JsonBytes) => void): Uint8Array {
+  #render(write: (json: JsonBytes) => void, isBrief = false): Uint8Array {
     this.#json.clear()
     write(this.#json)
-    return this.#json.finish()
+    return this.#json.finish(isBrief)
   }
 }

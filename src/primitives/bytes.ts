@@ -44,6 +44,11 @@ export function hexDigits(bytes: Uint8Array): string {
   return hexSlice.call(bytes, 0, bytes.length)
 }
 
+/** The bytes from `start` up to `end` as text with one character per byte. */
+export function latin1Text(bytes: Uint8Array, start = 0, end = bytes.length): string {
+  return latin1Slice.call(bytes, start, end)
+}
+
 /** Bytes as `0x…`, two digits a byte; `0x` for none. */
 export function bytesToHex(bytes: Uint8Array): Hex {
   return `0x${hexDigits(bytes)}`
@@ -59,7 +64,7 @@ export function bytesToQuantity(bytes: Uint8Array): Hex {
 
 /** Bytes as text with one character per byte, for the keys of Maps and Sets; cheaper than hex. */
 export function mapKey(bytes: Uint8Array): string {
-  return latin1Slice.call(bytes, 0, bytes.length)
+  return latin1Text(bytes)
 }
 
 /** The bytes of a {@link mapKey}. */
@@ -166,21 +171,44 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBu
   return joined
 }
 
+/** Up to this length bytes are compared one by one, which is faster than a call. */
+const loopBytesMax = 64
+
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && Buffer.compare(a, b) === 0
+  if (a.length !== b.length) return false
+  if (a.length > loopBytesMax) return Buffer.compare(a, b) === 0
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
 }
 
-/** Writes a non-negative safe integer as 8 big-endian bytes at `offset`. */
+/** Writes a non-negative safe integer as 8 big-endian bytes at `offset`. Throws RangeError for any other. */
 export function writeUint64(target: Uint8Array, value: number, offset: number): void {
-  const buffer = asBuffer(target)
-  buffer.writeUInt32BE(Math.floor(value / 0x1_0000_0000), offset)
-  buffer.writeUInt32BE(value >>> 0, offset + 4)
+  if (!Number.isSafeInteger(value) || value < 0 || offset + 8 > target.length) {
+    throw new RangeError(`cannot write ${value} as 8 bytes`)
+  }
+  writeUint32(target, Math.floor(value / 0x1_0000_0000), offset)
+  writeUint32(target, value >>> 0, offset + 4)
 }
 
 /** Reads 8 big-endian bytes at `offset`. Throws RangeError above 2^53 − 1. */
 export function readUint64(source: Uint8Array, offset: number): number {
-  const buffer = asBuffer(source)
-  const value = buffer.readUInt32BE(offset) * 0x1_0000_0000 + buffer.readUInt32BE(offset + 4)
+  if (offset + 8 > source.length) throw new RangeError('integer cut short')
+  const value = readUint32(source, offset) * 0x1_0000_0000 + readUint32(source, offset + 4)
   if (!Number.isSafeInteger(value)) throw new RangeError('integer above 2^53 - 1')
   return value
+}
+
+/** Writes an unsigned 32-bit integer as 4 big-endian bytes, all of them within `target`. */
+export function writeUint32(target: Uint8Array, value: number, offset: number): void {
+  target[offset] = value >>> 24
+  target[offset + 1] = value >>> 16
+  target[offset + 2] = value >>> 8
+  target[offset + 3] = value
+}
+
+/** Reads 4 big-endian bytes, all of them within `source`. */
+export function readUint32(source: Uint8Array, offset: number): number {
+  const upper = ((source[offset] as number) << 8) | (source[offset + 1] as number)
+  const lower = ((source[offset + 2] as number) << 8) | (source[offset + 3] as number)
+  return ((upper << 16) | lower) >>> 0
 }

@@ -6,7 +6,7 @@
  * call needs no JSON.parse; the general one reads any form. Both give the same calls.
  */
 import { isAscii, isUtf8, transcode } from 'node:buffer'
-import { asBuffer } from '../primitives/bytes.js'
+import { asBuffer, latin1Text } from '../primitives/bytes.js'
 import { type BodyLimits, BodyScan, parseFault, valuesMax } from './bodyScan.js'
 import { findCallHead } from './longCall.js'
 import { createCallSpans, guessId, memberSpan, type Span, scanCall, skipSpace } from './scan.js'
@@ -219,8 +219,8 @@ class BodyText {
 
   slice(start: number, end: number): string {
     if (!this.ascii) return decodeUtf8(asBuffer(this.bytes).subarray(start, end))
-    if (this.bytes.length > wholeTextBytesMax) return asBuffer(this.bytes).toString('latin1', start, end)
-    this.#whole ??= asBuffer(this.bytes).toString('latin1')
+    if (this.bytes.length > wholeTextBytesMax) return latin1Text(this.bytes, start, end)
+    this.#whole ??= latin1Text(this.bytes)
     return this.#whole.slice(start, end)
   }
 }

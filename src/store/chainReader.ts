@@ -108,8 +108,8 @@ export class ChainReader implements ChainRows {
     return this.tables.numbers.doesExist(hash) || this.tables.sideBlocks.doesExist(hash)
   }
 
-  readBody(hash: Hash32): Uint8Array | undefined {
-    return read(this.tables.bodies, hash)
+  readBody(hash: Hash32, isBrief = false): Uint8Array | undefined {
+    return isBrief ? this.tables.bodies.getBrief(hash) : this.tables.bodies.getBinary(hash)
   }
 
   readReceipts(hash: Hash32): Uint8Array | undefined {

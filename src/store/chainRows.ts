@@ -48,8 +48,11 @@ export interface ChainRows {
    * read. Its bytes share memory with other rows, so that whoever keeps it copies them.
    */
   readBlock(hash: Hash32, number?: number): StoredBlock | undefined
-  /** RLP list: transactions, uncles and, since Shanghai, withdrawals. */
-  readBody(hash: Hash32): Uint8Array | undefined
+  /**
+   * RLP list: transactions, uncles and, since Shanghai, withdrawals. `isBrief`: its bytes may share memory as those of
+   * {@link readBlock} do.
+   */
+  readBody(hash: Hash32, isBrief?: boolean): Uint8Array | undefined
   /** RLP list of receipts in consensus encoding. Undefined also for a block that was never executed. */
   readReceipts(hash: Hash32): Uint8Array | undefined
   /** Where a transaction of the canonical chain stands. */

@@ -1,8 +1,8 @@
 import { mkdirSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
+import { briefCopy } from '../primitives/briefCopy.js'
 import { OperatorError } from '../primitives/faults.js'
-import { briefCopy } from './briefCopy.js'
 import { assertLmdbFile, makeLockFile } from './lmdbFile.js'
 import type { ReadTable } from './readTable.js'
 

@@ -1,4 +1,4 @@
-import { asBuffer, type Hash32 } from '../primitives/bytes.js'
+import { type Hash32, readUint32, writeUint32 } from '../primitives/bytes.js'
 import type { Bundle } from './bundle.js'
 
 /** Bytes of `senders` for each transaction: its sender (20) and its hash (32). */
@@ -23,7 +23,7 @@ export class StoredBlock {
     /** The whole row. */
     readonly bytes: Uint8Array,
   ) {
-    this.#headerEnd = headerAt + uint32At(bytes, headerLengthAt)
+    this.#headerEnd = headerAt + readUint32(bytes, headerLengthAt)
     this.#sendersAt = this.#headerEnd + (bytes[totalLengthAt] as number)
   }
 
@@ -40,7 +40,7 @@ export class StoredBlock {
 
   /** Length of its body, which is another row. */
   get bodyBytes(): number {
-    return uint32At(this.bytes, bodyLengthAt)
+    return readUint32(this.bytes, bodyLengthAt)
   }
 
   /** RLP. */
@@ -69,23 +69,12 @@ export function storedBlockRow(
   const totalAt = headerAt + header.length
   const sendersAt = totalAt + totalDifficulty.length
   const row = new Uint8Array(sendersAt + senders.length)
-  const buffer = asBuffer(row)
   row.set(hash)
-  buffer.writeUInt32BE(body.length, bodyLengthAt)
-  buffer.writeUInt32BE(header.length, headerLengthAt)
-  buffer.writeUInt8(totalDifficulty.length, totalLengthAt)
+  writeUint32(row, body.length, bodyLengthAt)
+  writeUint32(row, header.length, headerLengthAt)
+  row[totalLengthAt] = totalDifficulty.length
   row.set(header, headerAt)
   row.set(totalDifficulty, totalAt)
   row.set(senders, sendersAt)
   return row
-}
-
-function uint32At(bytes: Uint8Array, at: number): number {
-  const [a, b, c, d] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]] as [
-    number,
-    number,
-    number,
-    number,
-  ]
-  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { AnswerCache } from '../../../src/chain/answerCache.js'
+import { AskedBefore } from '../../../src/primitives/askedBefore.js'
 
 const bytes = (length: number) => new Uint8Array(length)
 
@@ -39,4 +40,20 @@ t.test('nothing rendered is nothing kept', async (t) => {
     undefined,
   )
   t.equal(cache.getOrRender('a', () => '1')?.length, 1)
+})
+
+t.test('an answer of which few are asked for again is kept from its second time on', async (t) => {
+  const cache = new AnswerCache(40, new AskedBefore(64))
+  const told: boolean[] = []
+  const render = (isKept: boolean) => {
+    told.push(isKept)
+    return 'text'
+  }
+  for (let time = 0; time < 4; time++) t.equal(Buffer.from(cache.getOrRender('a', render)).toString(), 'text')
+  t.strictSame(told, [false, true])
+})
+
+t.test('a cache without room says that nothing is kept', async (t) => {
+  const cache = new AnswerCache(0)
+  t.equal(cache.getOrRender('a', (isKept) => String(isKept)).length, 5)
 })

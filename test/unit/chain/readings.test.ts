@@ -1,11 +1,13 @@
 /** How often the store is read, bytes are hashed and answers are written, for what is asked again and again. */
 import t, { type Test } from 'tap'
 import { Chain } from '../../../src/chain/chain.js'
+import { type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 import { blocks, headBlock } from '../../rpc/demoChain.js'
 import { demoStorePath } from '../../storedMessages.js'
 
 interface Counts {
+  blocks: number
   bodies: number
   /** Pieces of bodies taken out, as they are for a hash. */
   pieces: number
@@ -16,11 +18,15 @@ interface Counts {
 function openCounted(t: Test): { chain: Chain; counts: Counts } {
   const store = ChainReader.open({ path: demoStorePath })
   t.teardown(() => store.close())
-  const counts: Counts = { bodies: 0, pieces: 0, totalDifficulties: 0 }
-  const { readBody, readTotalDifficulty } = store
-  store.readBody = (hash) => {
+  const counts: Counts = { blocks: 0, bodies: 0, pieces: 0, totalDifficulties: 0 }
+  const { readBlock, readBody, readTotalDifficulty } = store
+  store.readBlock = (...args) => {
+    counts.blocks++
+    return readBlock.apply(store, args)
+  }
+  store.readBody = (...args) => {
     counts.bodies++
-    const body = readBody.call(store, hash)
+    const body = readBody.apply(store, args)
     const { subarray } = Buffer.prototype
     return (
       body &&
@@ -60,6 +66,18 @@ t.test('a body is read once for all transactions of its block, and its uncles ar
     t.ok(chain.blockJson(resolved.hash, true))
     t.equal(counts.bodies, 1, 'block and receipts are made of what is at hand')
   }
+})
+
+t.test('a block that is asked for twice is kept, one that is asked for once is not', async (t) => {
+  const { chain, counts } = openCounted(t)
+  const askEach = (): number => {
+    counts.blocks = 0
+    for (const { hash } of blocks) t.ok(chain.blockJson(hexToBytes(hash) as Hash32, false))
+    return counts.blocks
+  }
+  t.equal(askEach(), blocks.length)
+  t.equal(askEach(), blocks.length)
+  t.equal(askEach(), 0)
 })
 
 t.test('the pending block is written once for each head', async (t) => {

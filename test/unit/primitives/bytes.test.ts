@@ -81,6 +81,9 @@ t.test('numbers in keys sort as numbers do', async (t) => {
     propertyRuns(500),
   )
   t.throws(() => readUint64(new Uint8Array(8).fill(255), 0), RangeError)
+  t.throws(() => readUint64(new Uint8Array(8), 1), RangeError)
+  t.throws(() => writeUint64(new Uint8Array(8), 1, 1), RangeError)
+  for (const value of [-1, 0.5, 2 ** 53, Number.NaN]) t.throws(() => key(value), RangeError)
 })
 
 t.test('lengths of addresses and hashes are checked', async (t) => {

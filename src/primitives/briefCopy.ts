@@ -11,9 +11,13 @@ let used = 0
  * A copy of the first `length` bytes, in memory that it shares with other copies: of something that is looked at and
  * let go, since as long as one copy lives, so does a piece of 64 KiB.
  */
-export function briefCopy({ buffer, byteOffset }: Uint8Array, length: number): Uint8Array {
+export function briefCopy({ buffer, byteOffset }: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
   const source = new Uint8Array(buffer, byteOffset, length)
-  if (length > sharedBytesMax) return source.slice()
+  if (length > sharedBytesMax) {
+    const own = new Uint8Array(length)
+    own.set(source)
+    return own
+  }
   if (used + length > piece.length) {
     // Not zeroed first, since only what was written is given out.
     piece = new Uint8Array(Buffer.allocUnsafeSlow(pieceBytes).buffer)

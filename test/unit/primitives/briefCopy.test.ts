@@ -1,0 +1,32 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { briefCopy } from '../../../src/primitives/briefCopy.js'
+import { propertyRuns } from '../../property.js'
+
+t.test('copies keep what they were made of, whatever is copied after them', async (t) => {
+  const lengths = fc.array(
+    fc.oneof(fc.nat(40), fc.nat(3_000), fc.constantFrom(8_191, 8_192, 8_193, 70_000)),
+    {
+      minLength: 1,
+      maxLength: 200,
+    },
+  )
+  fc.assert(
+    fc.property(lengths, (lengths) => {
+      const source = Buffer.alloc(80_000)
+      const copies = lengths.map((length, index) => {
+        source.fill(index + 1)
+        return briefCopy(source.subarray(5), length)
+      })
+      for (const [index, copy] of copies.entries()) {
+        if (copy.length !== lengths[index] || !copy.every((byte) => byte === ((index + 1) & 0xff)))
+          return false
+        // Nobody else's bytes may be written through it.
+        copy.fill(0)
+      }
+      return true
+    }),
+    propertyRuns(50),
+  )
+  t.pass('all agree')
+})
