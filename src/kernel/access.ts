@@ -19,7 +19,6 @@ export let memoryBytesBefore: u32 = 0
 let named: Account = changetype<Account>(0)
 
 /** As {@link accessed}, for an instruction whose error message depends on the state before it. */
-// @ts-ignore: decorator
 @inline
 export function accessedFirst(frame: Frame, operand: usize): Account {
   marked = mark()
@@ -34,7 +33,6 @@ export function wasCold(): bool {
   return named.warmTx != transaction && !named.isAlwaysWarm
 }
 
-// @ts-ignore: decorator
 @inline
 export function accessGas(account: Account): i64 {
   return warm(account) ? warmAccessGas : coldAccountGas

@@ -211,7 +211,6 @@ function listSeenOf(table: Table, seenOffset: usize, transaction: u32, at: usize
 }
 
 /** Adds an account to the list of changed accounts. */
-// @ts-ignore: decorator
 @inline
 export function list(account: Account): void {
   if (account.isListed) return

@@ -88,7 +88,6 @@ export function jumpsOf(code: Code): usize {
 }
 
 /** Bytes of the bitmap for code of this length. */
-// @ts-ignore: decorator
 @inline
 export function jumpBytes(length: u32): usize {
   return (length >> 3) + 1

@@ -6,13 +6,11 @@
 import { dividendDigits, divisorDigits, quotientDigits } from './layout'
 import { add, clearWord, copyWord, isBelow, isNegative, isSmall, isZero, negate, putSmall, subtract, WORD } from './word'
 
-// @ts-ignore: decorator
 @inline
 function digit(digits: usize, index: usize): u64 {
   return load<u32>(digits + (index << 2)) as u64
 }
 
-// @ts-ignore: decorator
 @inline
 function putDigit(digits: usize, index: usize, value: u64): void {
   store<u32>(digits + (index << 2), value as u32)
@@ -134,7 +132,6 @@ export function remainder(a: usize, b: usize, out: usize): void {
 }
 
 /** The absolute value of a signed word. */
-// @ts-ignore: decorator
 @inline
 function absolute(word: usize, out: usize): void {
   if (isNegative(word)) negate(word, out)

@@ -11,7 +11,6 @@ import { exchange } from './layout'
 import { balanceGas, codeHashGas, copyWordGas, externalCodeGas, Fork, has, logByteGas } from './rules'
 import { clamped, clearWord, copyWord, isSmall, putSmall, reverseWord, WORD } from './word'
 
-// @ts-ignore: decorator
 @inline
 function payAccess(account: Account, gasBefore: i64, gas: i64): i64 {
   const left = gas - (has(Fork.Berlin) ? accessGas(account) : gasBefore)

@@ -110,7 +110,6 @@ export class Frame {
   }
 }
 
-// @ts-ignore: decorator
 @inline
 export function frameAt(depth: u32): Frame {
   return changetype<Frame>(frames + (depth as usize) * frameBytes)
@@ -165,7 +164,6 @@ export function placeReturned(length: u32): usize {
 }
 
 /** Gas of a memory of `words` words (yellow paper, equation 328). */
-// @ts-ignore: decorator
 @inline
 function memoryGas(words: u64): u64 {
   return 3 * words + words * words / 512
@@ -217,7 +215,6 @@ export function releaseMemory(frame: Frame): void {
 }
 
 /** Pays for copying or hashing `length` bytes (a word on the stack), per word of 32 bytes. */
-// @ts-ignore: decorator
 @inline
 export function payWords(length: usize, wordGas: i64, gas: i64): i64 {
   const bytes = clamped(length)

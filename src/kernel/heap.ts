@@ -28,7 +28,6 @@ export function clearHeap(): void {
   memory.fill(freeBlocks, 0, 128)
 }
 
-// @ts-ignore: decorator
 @inline
 function bitsFor(bytes: usize): u32 {
   const bits: u32 = 32 - (clz<u32>((bytes as u32) - 1) as u32)
@@ -36,7 +35,6 @@ function bitsFor(bytes: usize): u32 {
 }
 
 /** Size of the block that {@link takeBlock} allocates for `bytes`. */
-// @ts-ignore: decorator
 @inline
 export function blockBytes(bytes: usize): usize {
   return (1 as usize) << bitsFor(bytes)

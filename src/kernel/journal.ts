@@ -56,7 +56,6 @@ let newest: usize = 0
 /** The account of the RIPEMD-160 contract once touched: that is never undone, as in block 2,675,119 of mainnet. */
 let stickyTouch: Account | null = null
 
-// @ts-ignore: decorator
 @inline
 function note(kind: Kind, target: usize): Undo {
   const undo = changetype<Undo>(transactionArena.take(offsetof<Undo>()))
@@ -68,7 +67,6 @@ function note(kind: Kind, target: usize): Undo {
 }
 
 /** The current position in the undo log. */
-// @ts-ignore: decorator
 @inline
 export function mark(): usize {
   return newest
@@ -221,7 +219,6 @@ export function destroy(account: Account): void {
 }
 
 /** Whether an account had been accessed in this transaction (EIP-2929); marks it as accessed. */
-// @ts-ignore: decorator
 @inline
 export function warm(account: Account): bool {
   if (account.warmTx == transaction || account.isAlwaysWarm) return true
@@ -230,7 +227,6 @@ export function warm(account: Account): bool {
   return false
 }
 
-// @ts-ignore: decorator
 @inline
 export function warmSlot(slot: Slot): bool {
   if (slot.warmTx == transaction) return true
@@ -240,7 +236,6 @@ export function warmSlot(slot: Slot): bool {
 }
 
 /** The value that a slot had when the transaction began, a word. */
-// @ts-ignore: decorator
 @inline
 export function originalOf(slot: Slot): usize {
   return slot.originalTx == transaction ? slot.original : slot.value

@@ -7,7 +7,6 @@ import { keccakCache, keccakState } from './layout'
 /** Bytes absorbed per permutation: 1,600 bits less twice 256. */
 const rate: usize = 136
 
-// @ts-ignore: decorator
 @lazy
 const roundConstants = memory.data<u64>([
   0x0000000000000001, 0x0000000000008082, 0x800000000000808a, 0x8000000080008000, 0x000000000000808b,
@@ -178,7 +177,6 @@ export function keccak64(from: usize, out: usize): void {
   memory.copy(out, entry + 64, 32)
 }
 
-// @ts-ignore: decorator
 @inline
 function isSame64(a: usize, b: usize): bool {
   const first = v128.or(v128.xor(v128.load(a), v128.load(b)), v128.xor(v128.load(a, 16), v128.load(b, 16)))

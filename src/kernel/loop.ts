@@ -264,13 +264,11 @@ export function run(): void {
   }
 }
 
-// @ts-ignore: decorator
 @inline
 function isCall(opcode: u32): bool {
   return opcode == 0xf1 || opcode == 0xf2 || opcode == 0xf4 || opcode == 0xfa
 }
 
-// @ts-ignore: decorator
 @inline
 function floorBelow(gas: i64, sinceLook: i64): i64 {
   const floor = gas - (lookEvery - sinceLook)
@@ -321,14 +319,12 @@ function exponentiate(base: usize, exponent: usize, gas: i64): i64 {
   return gas
 }
 
-// @ts-ignore: decorator
 @inline
 function shiftLeft(count: usize, value: usize): void {
   if (clamped(count) < 256) word.shiftLeft(value, load<u8>(count), value)
   else clearWord(value)
 }
 
-// @ts-ignore: decorator
 @inline
 function shiftRight(count: usize, value: usize, fill: u64): void {
   if (clamped(count) < 256) word.shiftRight(value, load<u8>(count), fill, value)
@@ -360,7 +356,6 @@ function copyWithin(frame: Frame, to: usize, from: usize, length: usize, gas: i6
   return gas
 }
 
-// @ts-ignore: decorator
 @inline
 function isInMemory(frame: Frame, offset: usize, length: u64): bool {
   return isSmall(offset) && load<u64>(offset) < (frame.memoryBytes as u64) && load<u64>(offset) + length <= (frame.memoryBytes as u64)
@@ -370,7 +365,6 @@ function expandFixed(frame: Frame, offset: usize, length: u64, gas: i64): i64 {
   return isSmall(offset) ? expand(frame, load<u64>(offset), length, gas) : fail(Failure.GasOverflow)
 }
 
-// @ts-ignore: decorator
 @inline
 function isJumpTarget(frame: Frame, target: usize): bool {
   if (!isSmall(target) || load<u64>(target) >= (frame.codeLength as u64)) return false

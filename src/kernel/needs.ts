@@ -84,7 +84,6 @@ export function enterNeeds(frame: Frame, gas: i64): void {
   frame.parts = null
 }
 
-// @ts-ignore: decorator
 @inline
 function needOwn(frame: Frame, need: i64): void {
   if (need > frame.ownNeed) frame.ownNeed = need
@@ -96,7 +95,6 @@ export function noteGasRead(isPassedOn: bool): void {
   if (!isPassedOn || !has(Fork.TangerineWhistle)) isLinear = false
 }
 
-// @ts-ignore: decorator
 @inline
 export function noteSstore(frame: Frame, gas: i64): void {
   if (has(Fork.Istanbul)) needOwn(frame, frame.partGas - gas + sstoreSentryGas + 1)

@@ -27,7 +27,6 @@ export namespace Fork {
 export let fork: i32 = -1
 
 /** Whether the rules of a fork hold. */
-// @ts-ignore: decorator
 @inline
 export function has(since: i32): bool {
   return fork >= since

@@ -86,7 +86,6 @@ export function setSeed(random: u64): void {
   seed = random
 }
 
-// @ts-ignore: decorator
 @inline
 function mix(hash: u64, value: u64): u64 {
   hash = (hash ^ value) * 0x9fb21c651e98df25
@@ -97,7 +96,6 @@ function mix(hash: u64, value: u64): u64 {
 export const hashOffset: usize = offsetof<Record>('hash')
 
 /** Hash of a word; equal words in different scopes get different hashes. */
-// @ts-ignore: decorator
 @inline
 export function hashOfWord(word: usize, scope: u64): u32 {
   const low = mix(mix(scope ^ seed, load<u64>(word)), load<u64>(word, 8))

@@ -43,7 +43,6 @@ declare function tellEnter(
 @external('trace', 'exit')
 declare function tellExit(failure: Failure, gasLeft: i64, output: usize, outputLength: u32): void
 
-// @ts-ignore: decorator
 @inline
 export function traceStep(frame: Frame, pc: usize, opcode: u32, gas: i64, sp: usize): void {
   if (isTracing) {
@@ -62,7 +61,6 @@ export function traceStep(frame: Frame, pc: usize, opcode: u32, gas: i64, sp: us
   }
 }
 
-// @ts-ignore: decorator
 @inline
 export function traceEnter(
   kind: u32,
@@ -76,7 +74,6 @@ export function traceEnter(
   if (isTracing) tellEnter(kind, caller, target, value, input, inputLength, gas)
 }
 
-// @ts-ignore: decorator
 @inline
 export function traceExit(failure: Failure, gasLeft: i64): void {
   if (isTracing) tellExit(failure, gasLeft, returned, returnedLength)

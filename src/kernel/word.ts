@@ -9,33 +9,28 @@
 /** Bytes of a word. */
 export const WORD: usize = 32
 
-// @ts-ignore: decorator
 @inline
 export function limb(word: usize, index: usize): u64 {
   return load<u64>(word + (index << 3))
 }
 
-// @ts-ignore: decorator
 @inline
 function pair(low: u64, high: u64): v128 {
   return i64x2.replace_lane(i64x2.splat(low), 1, high)
 }
 
-// @ts-ignore: decorator
 @inline
 function putLimbs(out: usize, l0: u64, l1: u64, l2: u64, l3: u64): void {
   v128.store(out, pair(l0, l1))
   v128.store(out, pair(l2, l3), 16)
 }
 
-// @ts-ignore: decorator
 @inline
 export function copyWord(from: usize, out: usize): void {
   v128.store(out, v128.load(from))
   v128.store(out, v128.load(from, 16), 16)
 }
 
-// @ts-ignore: decorator
 @inline
 export function clearWord(out: usize): void {
   const zero = i64x2.splat(0)
@@ -50,20 +45,17 @@ export function fillWord(out: usize, limbs: u64): void {
 }
 
 /** A word of 64 bits or less. */
-// @ts-ignore: decorator
 @inline
 export function putSmall(out: usize, value: u64): void {
   v128.store(out, i64x2.replace_lane(i64x2.splat(0), 0, value))
   v128.store(out, i64x2.splat(0), 16)
 }
 
-// @ts-ignore: decorator
 @inline
 export function isZero(word: usize): bool {
   return !v128.any_true(v128.or(v128.load(word), v128.load(word, 16)))
 }
 
-// @ts-ignore: decorator
 @inline
 export function equals(a: usize, b: usize): bool {
   const low = v128.xor(v128.load(a), v128.load(b))
@@ -72,20 +64,17 @@ export function equals(a: usize, b: usize): bool {
 }
 
 /** Whether a word is below 2^64, so that its first limb is its value. */
-// @ts-ignore: decorator
 @inline
 export function isSmall(word: usize): bool {
   return (load<u64>(word, 8) | load<u64>(word, 16) | load<u64>(word, 24)) == 0
 }
 
 /** The word, or the largest 64-bit number where it is larger. */
-// @ts-ignore: decorator
 @inline
 export function clamped(word: usize): u64 {
   return isSmall(word) ? load<u64>(word) : u64.MAX_VALUE
 }
 
-// @ts-ignore: decorator
 @inline
 export function add(a: usize, b: usize, out: usize): void {
   const a0 = load<u64>(a)
@@ -104,7 +93,6 @@ export function add(a: usize, b: usize, out: usize): void {
 }
 
 /** `a - b`. */
-// @ts-ignore: decorator
 @inline
 export function subtract(a: usize, b: usize, out: usize): void {
   const a0 = load<u64>(a)
@@ -122,35 +110,30 @@ export function subtract(a: usize, b: usize, out: usize): void {
   putLimbs(out, a0 - b0, t1 - c0, t2 - c1, t3 - c2)
 }
 
-// @ts-ignore: decorator
 @inline
 export function and(a: usize, b: usize, out: usize): void {
   v128.store(out, v128.and(v128.load(a), v128.load(b)))
   v128.store(out, v128.and(v128.load(a, 16), v128.load(b, 16)), 16)
 }
 
-// @ts-ignore: decorator
 @inline
 export function or(a: usize, b: usize, out: usize): void {
   v128.store(out, v128.or(v128.load(a), v128.load(b)))
   v128.store(out, v128.or(v128.load(a, 16), v128.load(b, 16)), 16)
 }
 
-// @ts-ignore: decorator
 @inline
 export function xor(a: usize, b: usize, out: usize): void {
   v128.store(out, v128.xor(v128.load(a), v128.load(b)))
   v128.store(out, v128.xor(v128.load(a, 16), v128.load(b, 16)), 16)
 }
 
-// @ts-ignore: decorator
 @inline
 export function not(word: usize, out: usize): void {
   v128.store(out, v128.not(v128.load(word)))
   v128.store(out, v128.not(v128.load(word, 16)), 16)
 }
 
-// @ts-ignore: decorator
 @inline
 export function swap(a: usize, b: usize): void {
   const low = v128.load(a)
@@ -172,7 +155,6 @@ export function negate(word: usize, out: usize): void {
   putLimbs(out, n0, n1, n2, n3)
 }
 
-// @ts-ignore: decorator
 @inline
 export function isBelow(a: usize, b: usize): bool {
   const a3 = load<u64>(a, 24)
@@ -187,14 +169,12 @@ export function isBelow(a: usize, b: usize): bool {
   return load<u64>(a) < load<u64>(b)
 }
 
-// @ts-ignore: decorator
 @inline
 export function isNegative(word: usize): bool {
   return load<i64>(word, 24) < 0
 }
 
 /** Whether `a < b`, both as two's complement. */
-// @ts-ignore: decorator
 @inline
 export function isSignedBelow(a: usize, b: usize): bool {
   const a3 = load<i64>(a, 24)
@@ -204,7 +184,6 @@ export function isSignedBelow(a: usize, b: usize): bool {
 }
 
 /** Upper half of the product of two 64-bit numbers, for which WebAssembly has no instruction. */
-// @ts-ignore: decorator
 @inline
 export function multiplyHigh(a: u64, b: u64): u64 {
   const a0 = a & 0xffffffff
@@ -337,7 +316,6 @@ export function extendSign(word: usize, index: usize, out: usize): void {
 }
 
 /** The 16 bytes at an address in reverse order. */
-// @ts-ignore: decorator
 @inline
 function reversed(from: usize, offset: usize): v128 {
   const bytes = v128.load(from + offset)
@@ -345,7 +323,6 @@ function reversed(from: usize, offset: usize): v128 {
 }
 
 /** Converts between a word and its 32 bytes in big-endian order, as in EVM memory and outside the kernel. */
-// @ts-ignore: decorator
 @inline
 export function reverseWord(from: usize, out: usize): void {
   const low = reversed(from, 16)
@@ -366,7 +343,6 @@ export function readBytes(from: usize, length: usize, out: usize): void {
 }
 
 /** The limb that ends at `from + end`; bytes before `from` count as zero. */
-// @ts-ignore: decorator
 @inline
 function limbFrom(from: usize, end: isize): u64 {
   if (end >= 8) return bswap(load<u64>(from + end - 8))
@@ -389,7 +365,6 @@ export function readAddress(from: usize, out: usize): void {
 }
 
 /** Clears the upper 12 bytes of an operand that is an address. */
-// @ts-ignore: decorator
 @inline
 export function maskAddress(word: usize): void {
   store<u64>(word, load<u64>(word, 16) & 0xffffffff, 16)
