@@ -83,6 +83,11 @@ export function run(): void {
       const b = sp - 2 * WORD
       switch (opcode) {
         case 0x01: word.add(a, b, b); sp = a; pc++; continue
+        case 0x02:
+          if (word.isShort(a)) word.multiplyShort(b, load<u64>(a), b)
+          else if (word.isShort(b)) word.multiplyShort(a, load<u64>(b), b)
+          else break
+          sp = a; pc++; continue
         case 0x03: word.subtract(a, b, b); sp = a; pc++; continue
         case 0x10: putSmall(b, u64(word.isBelow(a, b))); sp = a; pc++; continue
         case 0x11: putSmall(b, u64(word.isBelow(b, a))); sp = a; pc++; continue
