@@ -19,11 +19,11 @@ import { type ForkName, ForkSchedule, parseGenesisConfig } from '../src/chain/fo
 import { decodeHeader } from '../src/chain/header.js'
 import { importFiles } from '../src/ingest/importFiles.js'
 import type { IngestMessage, IngestTask } from '../src/ingest/messages.js'
-import { type Address, bytesToBigInt, type Hash32, mapKey } from '../src/primitives/bytes.js'
+import { bytesToBigInt, type Hash32 } from '../src/primitives/bytes.js'
 import { emptyTrieRoot } from '../src/primitives/keccak.js'
 import { decodeRlpList, rlpList } from '../src/primitives/rlp.js'
-import type { Account } from '../src/state/account.js'
-import { historicalState, type StateView } from '../src/state/stateView.js'
+import { RememberedState } from '../src/state/rememberedState.js'
+import { historicalState } from '../src/state/stateView.js'
 import { ChainReader } from '../src/store/chainReader.js'
 import { createForkEngine, type ForkEngine } from '../test/library/forkEngine.js'
 import { JournaledState } from '../test/library/journaledState.js'
@@ -40,47 +40,6 @@ class RootlessState extends JournaledState {
   override async getStateRoot(): Promise<Uint8Array> {
     return emptyTrieRoot
   }
-}
-
-/** A state that is read from below once and from memory ever after. */
-class RememberedState implements StateView {
-  readonly stateRoot = emptyTrieRoot
-  readonly #accounts = new Map<string, Account | undefined>()
-  readonly #slots = new Map<string, Uint8Array | undefined>()
-  readonly #codes = new Map<string, Uint8Array | undefined>()
-  readonly #below: StateView
-
-  constructor(below: StateView) {
-    this.#below = below
-  }
-
-  account(address: Address): Account | undefined {
-    return remembered(this.#accounts, mapKey(address), () => this.#below.account(address))
-  }
-
-  slot(address: Address, slot: Hash32): Uint8Array | undefined {
-    return remembered(this.#slots, mapKey(address) + mapKey(slot), () => this.#below.slot(address, slot))
-  }
-
-  slotsOf(address: Address): Iterable<Hash32> {
-    return this.#below.slotsOf(address)
-  }
-
-  code(hash: Hash32): Uint8Array | undefined {
-    return remembered(this.#codes, mapKey(hash), () => this.#below.code(hash))
-  }
-
-  node(hash: Uint8Array): Uint8Array | undefined {
-    return this.#below.node(hash)
-  }
-}
-
-function remembered<T>(known: Map<string, T>, key: string, read: () => T): T {
-  const value = known.get(key)
-  if (value !== undefined || known.has(key)) return value as T
-  const found = read()
-  known.set(key, found)
-  return found
 }
 
 /** Seconds and gas of an import into a new store. */

@@ -7,6 +7,7 @@ import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } f
 import { type Header, headerFromItems } from '../chain/header.js'
 import { bytesToBigInt, type Hash32, hexToBytes } from '../primitives/bytes.js'
 import { RlpError, type RlpItem, rlpList } from '../primitives/rlp.js'
+import { RememberedState } from '../state/rememberedState.js'
 import type { StateView } from '../state/stateView.js'
 import { indexedRoot } from '../state/trie.js'
 import { recoverAuthorities } from './authorizations.js'
@@ -88,10 +89,11 @@ export class BlockExecutor {
   #run(
     items: readonly RlpItem[],
     fork: ForkName,
-    state: StateView,
+    below: StateView,
     ancestorHash: AncestorHash,
     watch: JobWatch | undefined,
   ): ExecutedBlock {
+    const state = new RememberedState(below)
     const block = this.#read(items, fork)
     const { header } = block
     const blobs = this.#schedule.blobParametersAt(fork)

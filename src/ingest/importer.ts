@@ -19,6 +19,7 @@ import {
   rlpListSpans,
   rlpSpanAt,
 } from '../primitives/rlp.js'
+import { RecentNodes } from '../state/recentNodes.js'
 import { BranchState, headState, historicalState, type StateView } from '../state/stateView.js'
 import type { Bundle } from '../store/bundle.js'
 import type { BlockName } from '../store/chainRows.js'
@@ -83,6 +84,7 @@ export class ChainImporter {
   readonly keys = new RecoveredKeys()
   readonly #executor: Executor
   readonly #branchBlocksMax: number
+  readonly #nodes = new RecentNodes()
   #last: BlockName | undefined
   readonly #store: ChainWriter
   readonly #schedule: ForkSchedule
@@ -137,7 +139,7 @@ export class ChainImporter {
     if (equalBytes(header.parentHash, head.hash)) {
       const state = headState(this.#store, decodeHeader(this.#header(head.hash)).stateRoot)
       this.#store.apply(head.number, [
-        await this.#execute(block, state, (n) => this.#store.readCanonicalHash(n)),
+        await this.#execute(block, this.#nodes.over(state), (n) => this.#store.readCanonicalHash(n)),
       ])
       return { outcome: 'canonical', gasUsed: header.gasUsed }
     }
@@ -269,6 +271,7 @@ export class ChainImporter {
     const executed = await this.#executor.execute(block.items, block.fork, state, ancestorHash)
     compareWithHeader(header, executed)
     const { accounts, slots, nodes, code } = executed.changes
+    this.#nodes.add(nodes)
     return {
       ...blockRows(block),
       senders: executed.senders,

@@ -1,0 +1,45 @@
+import { type Address, type Hash32, mapKey } from '../primitives/bytes.js'
+import type { Account } from './account.js'
+import type { StateView } from './stateView.js'
+
+/** A state that is read from below once and from memory ever after, trie nodes excepted. */
+export class RememberedState implements StateView {
+  readonly stateRoot: Hash32
+  readonly #accounts = new Map<string, Account | undefined>()
+  readonly #slots = new Map<string, Uint8Array | undefined>()
+  readonly #codes = new Map<string, Uint8Array | undefined>()
+  readonly #below: StateView
+
+  constructor(below: StateView) {
+    this.#below = below
+    this.stateRoot = below.stateRoot
+  }
+
+  account(address: Address): Account | undefined {
+    return remembered(this.#accounts, mapKey(address), () => this.#below.account(address))
+  }
+
+  slot(address: Address, slot: Hash32): Uint8Array | undefined {
+    return remembered(this.#slots, mapKey(address) + mapKey(slot), () => this.#below.slot(address, slot))
+  }
+
+  slotsOf(address: Address): Iterable<Hash32> {
+    return this.#below.slotsOf(address)
+  }
+
+  code(hash: Hash32): Uint8Array | undefined {
+    return remembered(this.#codes, mapKey(hash), () => this.#below.code(hash))
+  }
+
+  node(hash: Uint8Array): Uint8Array | undefined {
+    return this.#below.node(hash)
+  }
+}
+
+function remembered<T>(known: Map<string, T>, key: string, read: () => T): T {
+  const value = known.get(key)
+  if (value !== undefined || known.has(key)) return value as T
+  const found = read()
+  known.set(key, found)
+  return found
+}

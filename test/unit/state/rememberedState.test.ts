@@ -1,0 +1,64 @@
+import t from 'tap'
+import { toAddress, toHash32 } from '../../../src/primitives/bytes.js'
+import { keccak256 } from '../../../src/primitives/keccak.js'
+import { emptyAccount } from '../../../src/state/account.js'
+import { RecentNodes } from '../../../src/state/recentNodes.js'
+import { RememberedState } from '../../../src/state/rememberedState.js'
+import { emptyState, type StateView } from '../../../src/state/stateView.js'
+
+const address = toAddress(new Uint8Array(20).fill(1))
+const other = toAddress(new Uint8Array(20).fill(2))
+const slot = toHash32(new Uint8Array(32).fill(3))
+const bytes = Uint8Array.of(7)
+const hash = keccak256(bytes)
+
+/** A state with one account, one slot and one code, which counts what is read of it. */
+function countedState() {
+  const reads: string[] = []
+  const noted = <T>(what: string, value: T): T => {
+    reads.push(what)
+    return value
+  }
+  const isIt = (asked: Uint8Array) => Buffer.compare(asked, address) === 0
+  const state: StateView = {
+    stateRoot: hash,
+    account: (asked) => noted('account', isIt(asked) ? emptyAccount : undefined),
+    slot: (asked) => noted('slot', isIt(asked) ? bytes : undefined),
+    slotsOf: () => noted('slotsOf', [slot]),
+    code: () => noted('code', bytes),
+    node: () => noted('node', undefined),
+  }
+  return { state, reads }
+}
+
+t.test('rows are read from below once, absent ones too', async (t) => {
+  const { state, reads } = countedState()
+  const remembered = new RememberedState(state)
+  t.equal(remembered.stateRoot, hash)
+  for (let time = 0; time < 2; time++) {
+    t.equal(remembered.account(address), emptyAccount)
+    t.equal(remembered.account(other), undefined)
+    t.equal(remembered.slot(address, slot), bytes)
+    t.equal(remembered.slot(other, slot), undefined)
+    t.equal(remembered.code(hash), bytes)
+  }
+  t.strictSame(reads, ['account', 'account', 'slot', 'slot', 'code'])
+  t.strictSame([...remembered.slotsOf(address)], [slot])
+})
+
+t.test('nodes that were added are not read from below, and all else is', async (t) => {
+  const { state, reads } = countedState()
+  const nodes = new RecentNodes()
+  const view = nodes.over(state)
+  t.equal(view.node(hash), undefined)
+  nodes.add([[hash, bytes]])
+  t.equal(view.node(hash), bytes)
+  t.equal(view.node(slot), undefined)
+  t.equal(view.stateRoot, hash)
+  t.equal(view.account(address), emptyAccount)
+  t.equal(view.slot(address, slot), bytes)
+  t.equal(view.code(hash), bytes)
+  t.strictSame([...view.slotsOf(address)], [slot])
+  t.strictSame(reads, ['node', 'node', 'account', 'slot', 'code', 'slotsOf'])
+  t.equal(nodes.over(emptyState).node(hash), bytes, 'whatever the state')
+})
