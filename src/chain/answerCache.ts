@@ -1,21 +1,21 @@
 import { LRUCache } from 'lru-cache'
 import type { AskedBefore } from '../primitives/askedBefore.js'
 
-/** What one answer may take of a budget: one that took more would push out hundreds that others ask for. */
+/** Largest share of the budget for one answer: a larger one would evict hundreds of others. */
 const shareMax = 1 / 4
 
 /**
- * Answers rendered once, kept within a budget of bytes; the least recently used leaves first. Keys name content
- * (a block hash and what was rendered of it), so nothing here can become wrong.
+ * An LRU cache of rendered answers with a budget of bytes. Keys name content (a block hash and the part rendered), so
+ * entries never become wrong.
  */
 export class AnswerCache {
-  /** Undefined where nothing is to be held. */
+  /** Undefined where the budget is zero. */
   readonly #answers: LRUCache<string, Uint8Array> | undefined
   readonly #asked: AskedBefore | undefined
 
   /**
-   * `bytesMax` bounds the answers' bytes; keys and bookkeeping come to about 200 bytes an answer more. With `asked`
-   * an answer is held only when its key came before, for answers of which few are asked for again.
+   * `bytesMax` limits the bytes of answers; keys and bookkeeping take about 200 bytes more per answer. With `asked`,
+   * an answer is kept only when its key is requested a second time, for answers that are seldom repeated.
    */
   constructor(bytesMax: number, asked?: AskedBefore) {
     const maxEntrySize = Math.floor(bytesMax * shareMax)
@@ -27,8 +27,8 @@ export class AnswerCache {
   }
 
   /**
-   * The answer under `key`, rendered now if it is not held; `render` is told whether it will be. Owned by the cache:
-   * never write to it.
+   * The answer under `key`; rendered if it is not in the cache. `render` gets whether the cache will keep it. Owned by
+   * the cache: never write to it.
    */
   getOrRender(key: string, render: (isKept: boolean) => string | Uint8Array): Uint8Array
   getOrRender(
@@ -44,20 +44,20 @@ export class AnswerCache {
     const isKept = this.#isKept(key)
     const rendered = render(isKept)
     if (rendered === undefined) return undefined
-    // Rendered JSON is hex and ASCII punctuation; latin1 copies it without looking at each character.
+    // Rendered JSON is ASCII, which latin1 copies without checking each character.
     const answer = typeof rendered === 'string' ? Buffer.from(rendered, 'latin1') : rendered
     if (isKept) this.#answers?.set(key, answer)
     return answer
   }
 
-  /** The answer under `key`, if it is held. Owned by the cache: never write to it. */
+  /** The answer under `key`, if it is in the cache. Owned by the cache: never write to it. */
   read(key: string): Uint8Array | undefined {
     return this.#answers?.get(key)
   }
 
   /**
-   * Holds `answer`, which is not empty, under `key`, unless it alone takes more than {@link shareMax} of the budget; the
-   * cache owns it from now on.
+   * Stores a non-empty `answer` under `key`, unless it takes more than {@link shareMax} of the budget. The cache
+   * takes over its memory.
    */
   keep(key: string, answer: Uint8Array): void {
     if (this.#isKept(key)) this.#answers?.set(key, answer)

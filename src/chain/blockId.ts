@@ -1,6 +1,6 @@
 import type { Hash32 } from '../primitives/bytes.js'
 
-/** The words that name a block by its role. Not every network knows `safe`: resolution decides that. */
+/** Tags that name a block by its role. Not every network answers `safe`; {@link Chain.resolve} decides. */
 export const blockTags = ['latest', 'earliest', 'pending', 'safe', 'finalized'] as const
 export type BlockTag = (typeof blockTags)[number]
 

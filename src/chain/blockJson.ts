@@ -1,13 +1,13 @@
 /**
- * Blocks, headers and uncles as JSON-RPC shows them, written from the RLP of their headers: a header that is decoded
- * first costs more than its text. Field set and spelling follow go-ethereum, plus `totalDifficulty`.
+ * Blocks, headers and uncles as JSON, written directly from the RLP of their headers, because decoding a header first
+ * takes more time than writing it. Members and spelling follow go-ethereum, plus `totalDifficulty`.
  */
 import { toMinimalBytes } from '../primitives/bytes.js'
 import { ascii, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
 import { type RlpItem, rlpBytes, rlpEndAt, rlpLength, rlpList, rlpPayloadAt } from '../primitives/rlp.js'
 import { appendedFields, encodeHeader, type Header } from './header.js'
 
-/** Members that a pending block has as null (specification, section 3). */
+/** Members that are null for a pending block. */
 export interface BlockIdentity {
   readonly hash: Uint8Array | null
   /** Big-endian. Undefined: not known, shown as null. */
@@ -45,11 +45,11 @@ const quantities: ReadonlySet<Field> = new Set<Field>([
   ...(['difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp'] as const),
   ...(['baseFeePerGas', 'blobGasUsed', 'excessBlobGas'] as const),
 ])
-/** What a pending block does not have yet. */
+/** Fields that are null for a pending block. */
 const nullWhilePending: ReadonlySet<Field> = new Set<Field>(['logsBloom', 'nonce', 'number'])
 
 interface Member {
-  /** In a header's RLP. */
+  /** Index in a header's RLP. */
   readonly index: number
   /** `,"name":` */
   readonly name: Uint8Array
@@ -57,7 +57,7 @@ interface Member {
   readonly isNullWhilePending: boolean
 }
 
-/** Members in the order of their names, as go-ethereum has them, cut where those come that are no fields. */
+/** Members in alphabetical order, as in go-ethereum, split where members come that are not header fields. */
 const beforeHash = membersOf(
   ...(['baseFeePerGas', 'blobGasUsed', 'difficulty', 'excessBlobGas', 'extraData', 'gasLimit'] as const),
   'gasUsed',
@@ -92,11 +92,11 @@ function membersOf(...of: readonly Field[]): readonly Member[] {
   }))
 }
 
-/** Payloads of the header's fields that is written at the moment: where each begins and ends. */
+/** Start and end of each field's payload in the header that is being written. */
 const bounds = new Int32Array(2 * headerFields.length)
 let fieldCount = 0
 
-/** Finds the fields of a header that was found well-formed before. */
+/** Finds the fields of a header that is known to be well-formed. */
 function findFields(rlp: Uint8Array): void {
   fieldCount = 0
   for (let at = rlpPayloadAt(rlp, 0); at < rlp.length; fieldCount++) {
@@ -107,7 +107,7 @@ function findFields(rlp: Uint8Array): void {
   }
 }
 
-/** Writes those of the members that the header has; the very first of an object without its comma. */
+/** Writes the members that the header has; the first member of an object without its comma. */
 function writeMembers(
   json: JsonBytes,
   rlp: Uint8Array,
@@ -168,8 +168,8 @@ export function writeHeader(json: JsonBytes, rlp: Uint8Array, hash: Uint8Array |
 }
 
 /**
- * Writes a block object from its header's RLP. `writeTransactions` writes what stands in their array: objects, or
- * hashes.
+ * Writes a block object from its header's RLP. `writeTransactions` writes the items of the transactions array:
+ * objects, or hashes.
  */
 export function writeBlock(
   json: JsonBytes,
@@ -217,7 +217,7 @@ function writeUncles(json: JsonBytes, hashes: readonly Uint8Array[]): void {
   json.raw(closeBracket)
 }
 
-/** Writes an uncle object: a block without transactions, whose own uncles are nowhere kept. */
+/** Writes an uncle object: a block without transactions and uncles. */
 export function writeUncle(
   json: JsonBytes,
   rlp: Uint8Array,
@@ -231,7 +231,7 @@ export function writeUncle(
   json.raw(closeBrace)
 }
 
-/** RLP size of a block with this header and nothing in its body but `withdrawals` empty lists more. */
+/** RLP size of a block with this header and an empty body, with or without a list of withdrawals. */
 export function bareBlockSize(headerRlp: Uint8Array, hasWithdrawals = false): number {
   return rlpLength(headerRlp.length + (hasWithdrawals ? 3 : 2))
 }

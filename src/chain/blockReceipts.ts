@@ -5,7 +5,7 @@ import { blockMembers } from './logJson.js'
 import { type ReceiptCursor, skipReceipt, writeReceipt } from './receiptJson.js'
 import { readTransaction, writeList } from './transactionJson.js'
 
-/** A block with what its execution left. */
+/** A block with the results of its execution. */
 export interface ExecutedBlock {
   readonly rows: BlockRows
   /** RLP list of receipts in consensus encoding. */
@@ -23,7 +23,7 @@ export function writeReceipts(json: JsonBytes, executed: ExecutedBlock): void {
   )
 }
 
-/** Writes one receipt object. Costs a walk over the receipts before it. */
+/** Writes one receipt object. Walks over the receipts before it. */
 export function writeReceiptAt(json: JsonBytes, executed: ExecutedBlock, index: number): void {
   const { receipts } = executed
   const cursor = startCursor(executed)

@@ -29,8 +29,8 @@ import {
 import type { TransactionPosition } from './transactionJson.js'
 
 /**
- * A block as the store holds it. Taken apart when it is first asked for: most answers need a part of it, and each
- * costs as much as a read.
+ * A block from the store. Its parts are decoded when first needed: most answers need only some, and each takes as
+ * long as a read.
  */
 export class BlockRows {
   readonly hash: Hash32
@@ -65,13 +65,13 @@ export class BlockRows {
     return rlpLength(this.headerRlp.length + rlpPayloadLength(this.#stored.bodyBytes))
   }
 
-  /** What it takes in memory, once all of it is read. */
+  /** Its memory, once all parts are read. */
   get bytesHeld(): number {
     const { bytes, bodyBytes } = this.#stored
     return emptyBytes + bytes.length + bodyBytes + this.transactionCount * spanBytes
   }
 
-  /** Up to and including this block, shortest big-endian bytes. */
+  /** Total difficulty up to and including this block, shortest big-endian bytes. */
   get totalDifficulty(): Uint8Array {
     return this.#stored.totalDifficulty
   }
@@ -86,13 +86,13 @@ export class BlockRows {
     return this.#facts
   }
 
-  /** Where transactions stand in the body: lists (legacy), or byte strings of type byte and list (EIP-2718). */
+  /** Positions of the transactions in the body: lists (legacy), or byte strings of type byte and list (EIP-2718). */
   get transactions(): readonly RlpSpan[] {
     this.#transactions ??= rlpListSpans(this.body, rlpSpanAt(this.body, rlpPayloadAt(this.body, 0)))
     return this.#transactions
   }
 
-  /** Where one of {@link transactions} stands; undefined beyond the last. */
+  /** Position of one of {@link transactions}; undefined beyond the last. */
   transactionAt(index: number): RlpSpan | undefined {
     if (index >= this.transactionCount) return undefined
     if (this.#transactions !== undefined) return this.#transactions[index]
@@ -101,13 +101,13 @@ export class BlockRows {
     return rlpSpanAt(this.body, at)
   }
 
-  /** Where the headers of uncles stand in the body, which is not read to find that there are none. */
+  /** Positions of the uncles' headers in the body. Where there are none, the body is not read. */
   get uncles(): readonly RlpSpan[] {
     if (this.#headerHas(unclesHashIndex, emptyUnclesHash)) return []
     return rlpListSpans(this.body, rlpSpanAt(this.body, this.#unclesAt))
   }
 
-  /** Undefined before Shanghai. The body is not read to find that there are none. */
+  /** Withdrawals; undefined before Shanghai. Where there are none, the body is not read. */
   get withdrawals(): readonly RlpItem[] | undefined {
     if (this.#headerHas(withdrawalsRootIndex, emptyTrieRoot)) return []
     if (headerFieldAt(this.headerRlp, withdrawalsRootIndex) === undefined) return undefined
@@ -130,26 +130,25 @@ export class BlockRows {
 }
 
 /**
- * What is kept of the blocks read last: whoever walks over the transactions of a block asks for each of them, and a
- * page shows a block with its receipts. As much as the largest block that Osaka allows (10 MiB) takes, and some
- * hundred ordinary ones.
+ * Memory for recently read blocks: clients often request each transaction of a block, or a block with its receipts.
+ * Room for the largest block that Osaka allows (10 MiB), or some hundred ordinary ones.
  */
 const keptBytesMax = 16 * 2 ** 20
 
-/** The span of a transaction as V8 keeps it, and all that a block without any has. */
+/** Memory of a transaction's span in V8, and of a block without transactions. */
 const spanBytes = 64
 const emptyBytes = 2_000
 
 /**
- * Blocks that are kept when they are asked for a second time, among so many: as many ordinary ones as there is room
- * for. To keep each that is asked for once costs 10 µs, most of it the garbage collector's, who moves them twice.
+ * Number of requested blocks that are remembered: only those requested again are kept. Keeping every block would take
+ * 10 µs each, mostly for the garbage collector, which moves them twice.
  */
 const askedBlocks = 4_096
 
-/** A longer body is read into memory of its own: the memory in which lmdb hands rows over would grow to its length. */
+/** Longest body read into lmdb's shared memory, which would grow to the length of a longer one. */
 const briefBodyMax = 8 * 1024
 
-/** The rows of blocks, read from the store and kept for a while. Keys name content, so nothing here becomes wrong. */
+/** Reads blocks from the store and caches them. Keys are hashes, so entries never become wrong. */
 export class BlockRowsReader {
   readonly #store: ChainRows
   /** By hash. */
@@ -158,7 +157,7 @@ export class BlockRowsReader {
     sizeCalculation: ({ bytesHeld }) => bytesHeld,
   })
   readonly #asked = new AskedBefore(askedBlocks)
-  /** What was read last is at hand for the next part of the same answer, and for the next transaction. */
+  /** The last block read, for further parts of the same answer and the next transaction. */
   #last: BlockRows | undefined
 
   constructor(store: ChainRows) {
@@ -166,8 +165,8 @@ export class BlockRowsReader {
   }
 
   /**
-   * A block; undefined where it is not known. `number` is its number where the caller knows that. Throws NotHeldError
-   * where only a part of it is held.
+   * A block; undefined where it is not known. `number` is its number, if known. Throws NotHeldError where only a part
+   * of it is held.
    */
   read(hash: Hash32, number?: number): BlockRows | undefined {
     const last = this.#last
@@ -200,20 +199,20 @@ function bodyOf(hash: Hash32, body: Uint8Array | undefined): Uint8Array {
   return body
 }
 
-/** A block's RLP: the list of its header and of what its body lists. */
+/** A block's RLP: a list of its header and the items of its body. */
 export function blockRlp(header: Uint8Array, body: Uint8Array): Uint8Array {
   const { payload, end } = rlpSpanAt(body, 0)
   return encodeRlpListOfEncoded([header, body.subarray(payload, end)])
 }
 
-/** A transaction as it is hashed: an RLP list, or a type byte and an RLP list (EIP-2718). */
+/** The signed encoding of a transaction: an RLP list, or a type byte and an RLP list (EIP-2718). */
 export function rawTransaction(rows: BlockRows, index: number): Uint8Array | undefined {
   const { body } = rows
   const span = rows.transactionAt(index)
   return span && body.subarray(span.isList ? span.start : span.payload, span.end)
 }
 
-/** Where transaction `index` of a block stands. */
+/** Position of transaction `index` of a block. */
 export function transactionPosition(rows: BlockRows, index: number): TransactionPosition {
   const { hash, facts, senders } = rows
   const { number, timestamp, baseFeePerGas } = facts

@@ -1,7 +1,6 @@
 /**
- * One network's blocks as callers ask for them. Owns the resolution of block ids, the head, and the rendered JSON
- * of blocks, transactions, uncles and receipts. Reads the store through its reader and writes nothing; state is
- * another room's.
+ * One network's blocks. Owns the resolution of block ids, the head, and the rendered JSON of blocks, transactions,
+ * uncles and receipts. Only reads the store. Does not own state.
  */
 import { AskedBefore } from '../primitives/askedBefore.js'
 import { bytesToBigInt, equalBytes, type Hash32, mapKey, toMinimalBytes } from '../primitives/bytes.js'
@@ -27,11 +26,11 @@ import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './lo
 import { buildPendingHeader } from './pendingHeader.js'
 import { readTransaction, writeTransaction } from './transactionJson.js'
 
-/** What a block id stands for, fixed for the rest of a call. */
+/** A resolved block id, fixed for the rest of a call. */
 export interface ResolvedBlock {
   readonly number: number
   readonly hash: Hash32
-  /** The caller asked for the pending block; number and hash are those of the head that it builds on. */
+  /** Whether the pending block was requested; number and hash are then those of its parent, the head. */
   readonly isPending: boolean
 }
 
@@ -40,21 +39,21 @@ export interface Head {
   readonly number: number
   readonly hash: Hash32
   readonly header: Header
-  /** Grows with every change of the head, so that what depends on it can be kept until it moves. */
+  /** Grows with every change of the head; results that depend on the head are valid within one generation. */
   readonly generation: number
 }
 
 export interface ChainOptions {
   /** Whether the `safe` tag is answered. */
   readonly supportsSafe: boolean
-  /** Blocks by which the `safe` and `finalized` blocks stand behind the head. */
+  /** Blocks by which `safe` and `finalized` follow the head. */
   readonly safeLag: number
   readonly finalizedLag: number
   /** Bytes of rendered blocks and receipts kept. */
   readonly answerCacheBytes: number
 }
 
-/** Bytes that a block's JSON begins in; one of 200 full transactions has 174 KB, its receipts have 397 KB. */
+/** Initial memory of a block's JSON; a block with 200 full transactions has 174 KB, its receipts have 397 KB. */
 const jsonBytesExpected = 64 * 1024
 
 /** Some hundred of them. */
@@ -73,7 +72,7 @@ export class Chain {
   /** Pending blocks, and heads as subscribers get them: asked for at once by many, and never again. */
   readonly #headAnswers = new AnswerCache(headAnswerBytes)
   readonly #rows: BlockRowsReader
-  /** Where answers are written one after the other. */
+  /** Shared by all answers, which are written one after the other. */
   readonly #json = new JsonBytes(jsonBytesExpected)
   readonly #listeners = new Set<() => void>()
   #current: Head
@@ -97,7 +96,7 @@ export class Chain {
     return this.#current
   }
 
-  /** Looks whether the writer has moved the head; listeners run before it returns. */
+  /** Reads the newest head; if it changed, listeners run before this returns. */
   refreshHead(): void {
     this.#store.refresh()
     const stored = this.#store.readHead()
@@ -106,13 +105,13 @@ export class Chain {
     for (const listener of this.#listeners) listener()
   }
 
-  /** Calls `listener` after each change of the head. Returns a function that ends it. */
+  /** Calls `listener` after each change of the head. Returns a function that stops this. */
   onHead(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** A known block as the head of a chain that ends with it; undefined where there is none of that hash. */
+  /** A known block as the head of the chain that ends with it; undefined where no block has this hash. */
   readHeadAt(hash: Hash32): Head | undefined {
     const header = this.#store.readHeader(hash)
     if (header === undefined) return undefined
@@ -121,9 +120,9 @@ export class Chain {
   }
 
   /**
-   * Resolves a block id in the chain that ends with `head`, the one place where tags get their meaning; undefined
-   * where there is no such block. `argument` counts the caller's arguments from 0.
-   * Throws FaultError: `safe` not supported, hash not canonical.
+   * Resolves a block id in the chain that ends with `head`; only here do tags get their meaning. Undefined where
+   * there is no such block. `argument` is the argument's index, from 0. Throws FaultError where `safe` is not
+   * supported, or a hash is not canonical as required.
    */
   resolve(id: BlockId, argument: number, head: Head = this.#current): ResolvedBlock | undefined {
     switch (id.kind) {
@@ -153,8 +152,8 @@ export class Chain {
   }
 
   /**
-   * The block object of a known block, with full transactions or their hashes. `number` is its number where the caller
-   * knows that, which saves a read; so below.
+   * The block object of a known block, with full transactions or their hashes. Passing its `number`, if known, saves
+   * a read; the same holds for the methods below.
    */
   blockJson(hash: Hash32, isFull: boolean, number?: number): Uint8Array | undefined {
     return this.#answers.getOrRender((isFull ? 'f' : 'b') + mapKey(hash), (isKept) =>
@@ -163,8 +162,8 @@ export class Chain {
   }
 
   /**
-   * The pending block on top of `head`: nothing is known of it but what the head dictates, so it is empty and its
-   * state is the head's. `hash`, `logsBloom`, `nonce` and `number` are null.
+   * The pending block on top of `head`: it is empty, and its state is the head's. `hash`, `logsBloom`, `nonce` and
+   * `number` are null.
    */
   pendingBlockJson(head: Head = this.#current): Uint8Array {
     return this.#headAnswers.getOrRender(`p${mapKey(head.hash)}`, () => this.#renderPendingBlock(head))
@@ -200,7 +199,7 @@ export class Chain {
     return rows && receipts && { rows, receipts, blobGasPrice: blobGasPrice(rows.header, this.schedule) }
   }
 
-  /** The receipts of an executed block as the store has them; undefined where there is no such block. */
+  /** The receipts of an executed block in the store's encoding; undefined where there is no such block. */
   readReceipts(hash: Hash32): Uint8Array | undefined {
     const receipts = this.#store.readReceipts(hash)
     if (receipts !== undefined) return receipts
@@ -226,7 +225,7 @@ export class Chain {
     return rows && blockRlp(rows.headerRlp, rows.body)
   }
 
-  /** Where a transaction stands in the chain that ends with `head`; see {@link findTransaction}. */
+  /** Location of a transaction in the chain that ends with `head`; see {@link findTransaction}. */
   findTransaction(hash: Hash32, head: Head = this.#current): TransactionLocation | undefined {
     return findTransaction(this.#store, hash, head)
   }
@@ -247,7 +246,7 @@ export class Chain {
     return buildPendingHeader(header, hash, this.schedule, this.#totalDifficulty(hash) ?? 0n)
   }
 
-  /** The header of a known block as subscribers of `newHeads` get it. */
+  /** The header of a known block as sent to subscribers of `newHeads`. */
   headJson(hash: Hash32): Uint8Array | undefined {
     return this.#headAnswers.getOrRender(`n${mapKey(hash)}`, () => {
       const header = this.readHeader(hash)
@@ -272,7 +271,7 @@ export class Chain {
     return searchLogs(this.#store, search, bounds, shouldStop)
   }
 
-  /** Whether a block was executed here, canonical now or not. */
+  /** Whether a block, canonical or not, was executed here. */
   hasReceipts(hash: Hash32): boolean {
     return this.#store.readReceipts(hash) !== undefined
   }
@@ -289,13 +288,13 @@ export class Chain {
     if (rows === undefined || span === undefined) return undefined
     const headerRlp = rows.body.subarray(span.start, span.end)
     const header = decodeHeader(headerRlp)
-    // An uncle's parent is an ancestor of the block that names it, so its total difficulty is known.
+    // An uncle's parent is an ancestor of the block that includes it, so its total difficulty is known.
     const parentTotal = this.#totalDifficulty(header.parentHash)
     const total = parentTotal === undefined ? undefined : toMinimalBytes(parentTotal + header.difficulty)
     return this.#render((json) => writeUncle(json, headerRlp, headerHash(headerRlp), total))
   }
 
-  /** The block that the store marks so; undefined where it marks none in the chain that ends with `head`. */
+  /** The block with this marker; undefined where none in the chain that ends with `head` has it. */
   #marked(marker: Marker, head: Head): ResolvedBlock | undefined {
     const named = this.#store.readMarker(marker)
     const marked = named && this.#blockByNumber(named.number, head)
@@ -307,18 +306,18 @@ export class Chain {
   }
 
   /**
-   * The block of this number in the chain that ends with `head`. Costs two reads where that is canonical; where the
-   * writer has left it, one more for each block down to where the canonical chain took it up.
+   * The block of this number in the chain that ends with `head`. Takes two reads where `head` is canonical; otherwise
+   * one more for each block down to the fork.
    */
   #blockByNumber(number: number, head: Head): ResolvedBlock | undefined {
-    // A block that the writer has made but not announced yet does not exist for callers.
+    // A block above the announced head does not exist for callers.
     if (number > head.number) return undefined
     let { hash, header } = head
     while (header.number > number) {
       const canonical = this.#store.readCanonicalHash(header.number)
       if (canonical !== undefined && equalBytes(canonical, hash)) {
         const found = this.#store.readCanonicalHash(number)
-        // Every block below the head is there, so that this is no answer of null.
+        // Every block below the head exists, so a missing one is not null but not held.
         if (found === undefined) throw new NotHeldError({ kind: 'canonical', number })
         return { number, hash: found, isPending: false }
       }

@@ -2,10 +2,10 @@ import { bytesToHex, equalBytes, type Hash32, toHash32 } from '../primitives/byt
 import type { BlockName, ChainRows } from '../store/chainRows.js'
 import { decodeHeader } from './header.js'
 
-/** A block up to which the chain is known to someone; {@link beforeGenesis} for one who knows nothing of it. */
+/** The last block that a reader of the chain knows; {@link beforeGenesis} for a new reader. */
 export type ChainCursor = BlockName
 
-/** Genesis names 32 zero bytes as its parent. */
+/** The parent hash of genesis is 32 zero bytes. */
 export const beforeGenesis: ChainCursor = { number: -1, hash: toHash32(new Uint8Array(32)) }
 
 /** One block that joined or left the canonical chain. */
@@ -13,15 +13,15 @@ export interface ChainStep {
   readonly kind: 'added' | 'removed'
   readonly number: number
   readonly hash: Hash32
-  /** Where one stands who has taken the step. */
+  /** The cursor after the step. */
   readonly cursor: ChainCursor
 }
 
 /**
- * The step from `cursor` towards the canonical chain of `store`, up to block `headNumber`: the block at the cursor
- * is unwound if it is no longer canonical, else the next one is added; undefined where nothing is left to do.
- * Whoever takes every step, however late, sees each reorganisation and misses no block. Throws where the store does
- * not know the block at `cursor`. Costs two reads.
+ * The step from `cursor` towards the canonical chain of `store`, up to block `headNumber`: the block at the cursor is
+ * unwound if it is no longer canonical, else the next one is added; undefined where the cursor is at the head. A
+ * reader that takes every step, however late, sees each reorganisation and misses no block. Throws where the store
+ * does not have the block at `cursor`. Takes two reads.
  */
 export function nextStep(store: ChainRows, cursor: ChainCursor, headNumber: number): ChainStep | undefined {
   const { number, hash } = cursor

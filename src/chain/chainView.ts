@@ -10,14 +10,14 @@ import type { BlockLog } from './logJson.js'
 import type { FoundLogs, LogBounds, LogSearch } from './logSearch.js'
 
 /**
- * The chain that ends with one block, as one request sees it, whatever the writer does meanwhile. Blocks above it do
- * not exist here; what a hash names is the same in every view.
+ * The chain that ends with one block, as one request sees it, unaffected by later writes. Blocks above it do not
+ * exist in the view; reads by hash are the same in every view.
  */
 export class ChainView {
   readonly #chain: Chain
   readonly #isPinned: boolean
 
-  /** A pinned view has one block that every tag stands for, its head; in another tags mean what they always mean. */
+  /** In a pinned view every tag means its head; in any other view tags have their usual meaning. */
   constructor(
     chain: Chain,
     readonly head: Head,
@@ -78,7 +78,7 @@ export class ChainView {
     return this.#chain.receiptJson(location)
   }
 
-  /** Where a transaction of this chain stands. */
+  /** Location of a transaction of this chain. */
   findTransaction(hash: Hash32): TransactionLocation | undefined {
     return this.#chain.findTransaction(hash, this.head)
   }

@@ -1,15 +1,15 @@
-/** What blocks took and what their transactions gave, as `eth_feeHistory` of go-ethereum (eth/gasprice) tells it. */
+/** Fees of blocks and tips of their transactions, as in go-ethereum's `eth_feeHistory` (eth/gasprice). */
 import type { ExecutedBlock } from './blockReceipts.js'
 import { blobBaseFee, blobGasPrice, gasPerBlob, nextBaseFee, nextExcessBlobGas } from './feeMarket.js'
 import type { ForkSchedule } from './forks.js'
 import type { Header } from './header.js'
 import { gasUsedByEach, transactionTips } from './transactionTips.js'
 
-/** Prices in wei per gas; zero before the fork that brings them. */
+/** Prices in wei per gas; zero before the fork that introduces them. */
 export interface BlockFees {
   readonly baseFee: bigint
   readonly blobBaseFee: bigint
-  /** Of the most that there may be: 0 to 1. */
+  /** Gas used divided by the gas limit: 0 to 1. */
   readonly gasUsedRatio: number
   readonly blobGasUsedRatio: number
 }
@@ -26,7 +26,7 @@ export function blockFees(header: Header, schedule: ForkSchedule): BlockFees {
   }
 }
 
-/** Prices of the block after `parent`, as far as `parent` and the rules that it was made by dictate them. */
+/** Prices of the block after `parent`, which follow from `parent` and its rules. */
 export function feesAfter(
   parent: Header,
   schedule: ForkSchedule,
@@ -43,9 +43,8 @@ export function feesAfter(
 }
 
 /**
- * What the transactions of a block give per gas beyond the base fee: for each of `percentiles` (0 to 100, ascending)
- * the tip of the transaction up to which, ordered by tip, that share of the block's gas is used. Zeros for a block
- * without transactions.
+ * Tips per gas of a block's transactions at each of `percentiles` (0 to 100, ascending): with transactions ordered by
+ * tip, the tip of the one at which that share of the block's gas is reached. Zeros for a block without transactions.
  */
 export function tipPercentiles(executed: ExecutedBlock, percentiles: readonly number[]): bigint[] {
   const { header } = executed.rows

@@ -1,4 +1,4 @@
-/** Prices and difficulty that a parent header dictates to its child. Pure functions of the EIPs they cite. */
+/** Prices and difficulty of a block, which follow from its parent header. Pure functions of the EIPs they cite. */
 import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from './forks.js'
 import type { Header } from './header.js'
 
@@ -22,7 +22,7 @@ export function nextBaseFee(parent: Header): bigint {
 /** Gas of one blob (EIP-4844). */
 export const gasPerBlob = 131_072n
 const minBlobBaseFee = 1n
-/** EIP-7918: execution gas that a blob must be worth for the price to fall by the old rule. */
+/** EIP-7918: execution gas that a blob must be worth for its price to fall by the rule of EIP-4844. */
 const blobBaseCost = 8_192n
 
 /** Excess blob gas of the child (EIP-4844, from Osaka on EIP-7918), by the child's parameters. */
@@ -63,7 +63,7 @@ export function blobGasPrice(header: Header, schedule: ForkSchedule): bigint | u
 }
 
 const minDifficulty = 131_072n
-/** Blocks by which each fork set the difficulty bomb back (EIP-649, 1234, 2384, 3554, 4345, 5133). */
+/** Blocks by which each fork delayed the difficulty bomb (EIP-649, 1234, 2384, 3554, 4345, 5133). */
 const bombDelays: readonly (readonly [ForkName, number])[] = [
   ['grayGlacier', 11_400_000],
   ['arrowGlacier', 10_700_000],

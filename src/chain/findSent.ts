@@ -6,9 +6,10 @@ import type { ChainView } from './chainView.js'
 import { fieldSpan, readTransaction } from './transactionJson.js'
 
 /**
- * Where the transaction stands that `sender` sent with `nonce`; undefined where the chain has none. `nonceAfter` tells
- * the sender's nonce after a block. A sender's nonce never falls, so the block after which it first exceeds `nonce`
- * has the transaction, unless something else raised it: a contract creates others, a signer authorizes (EIP-7702).
+ * Location of the transaction that `sender` sent with `nonce`; undefined where the chain has none. `nonceAfter`
+ * returns the sender's nonce after a block. A nonce never decreases, so the transaction is in the block after which
+ * it first exceeds `nonce`, unless something else raised it: a creation by a contract, or an authorization
+ * (EIP-7702).
  */
 export function findSent(
   chain: ChainView,

@@ -6,9 +6,8 @@ import { decodeHeader, type Header } from './header.js'
 export type { TransactionLocation } from '../store/chainRows.js'
 
 /**
- * Where a transaction stands in the chain that ends with `head`; undefined where it does not. Costs three reads where
- * the head is canonical; where the writer has left it, two more for each block down to where the canonical chain took
- * it up. Throws NotHeldError.
+ * Location of a transaction in the chain that ends with `head`; undefined where it is not in it. Takes three reads
+ * where the head is canonical; otherwise two more for each block down to the fork. Throws NotHeldError.
  */
 export function findTransaction(
   store: ChainRows,
@@ -16,7 +15,7 @@ export function findTransaction(
   head: { readonly hash: Hash32; readonly header: Header },
 ): TransactionLocation | undefined {
   let { hash, header } = head
-  // Blocks that are canonical no more, which the index does not know.
+  // Blocks above the fork, which are not in the index.
   for (;;) {
     const canonical = store.readCanonicalHash(header.number)
     if (canonical !== undefined && equalBytes(canonical, hash)) break
@@ -27,7 +26,7 @@ export function findTransaction(
   }
   const location = store.readLocation(transactionHash)
   if (location === undefined) return undefined
-  // A block above the head does not exist for callers, and one that has just left the chain is found no more.
+  // Blocks above the head, or that have just left the chain, do not exist for callers.
   return readHeader(store, location.blockHash).number <= header.number ? location : undefined
 }
 

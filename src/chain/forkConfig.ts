@@ -1,8 +1,8 @@
-/** What a fork brings, as EIP-7910 has clients tell it, and how EIP-2124 names it. */
+/** The configuration of a fork for `eth_config` (EIP-7910), and its fork id (EIP-2124). */
 import { bytesToHex, hexToBytes, toQuantity, writeUint64 } from '../primitives/bytes.js'
 import { type ForkName, type ForkSchedule, includesFork, toInteger } from './forks.js'
 
-/** Forks by the names of their precompiled contracts and system contracts, each since a fork. */
+/** Precompiled and system contracts: the fork that introduced each, its name and address. */
 type Named = readonly (readonly [since: ForkName, name: string, address: string])[]
 
 const precompiles: Named = [
@@ -33,7 +33,7 @@ const systemContracts: Named = [
   ['prague', 'WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS', '00000961ef480eb55e80d19ad83579a64c007002'],
 ]
 
-/** The chain whose forks are render. */
+/** The chain whose forks are rendered. */
 export interface ForkSource {
   readonly schedule: ForkSchedule
   /** The `config` member of the genesis, as JSON text. */
@@ -44,8 +44,8 @@ export interface ForkSource {
 }
 
 /**
- * The fork by time that is active at `timestamp`, the next one, and the last one that is planned: null where there is
- * none. As JSON text.
+ * JSON text of the fork by time that is active at `timestamp`, the next one, and the last one planned; null where
+ * there is none.
  */
 export function forkConfigJson(source: ForkSource, timestamp: number): string {
   const { times } = source.schedule.config
@@ -60,7 +60,7 @@ export function forkConfigJson(source: ForkSource, timestamp: number): string {
 function forkAt(source: ForkSource, time: number): object {
   const { schedule, genesisTime } = source
   const { config } = schedule
-  // Every fork by number comes before those by time.
+  // Every fork by number precedes those by time.
   const fork = schedule.forkAt(Number.MAX_SAFE_INTEGER, time, true)
   const blobs = schedule.blobParametersAt(fork)
   const deposits = config.depositContractAddress ?? addressOf('')
@@ -114,7 +114,7 @@ function forkId({ config, genesisHash, genesisTime }: ForkSource, time: number):
   return bytesToHex(bytes)
 }
 
-/** CRC-32 of ISO 3309, of `bytes` after those that came to `before`. `zlib.crc32` came with Node.js 20.15 and 22.2. */
+/** CRC-32 (ISO 3309) of `bytes`, continued from `before`. `zlib.crc32` does not exist in Node.js 21 and 22.0. */
 function crc32(bytes: Uint8Array, before = 0): number {
   let crc = ~before
   for (const byte of bytes) {

@@ -1,6 +1,6 @@
 /**
- * Which rules hold at a block: forks by number before the Merge and by time after it, as a geth-format genesis
- * names them. Owns the order of forks and the blob schedule, and nothing of what the rules do.
+ * The fork of each block: by number before the Merge and by time after it, from a geth-format genesis. Owns the order
+ * of forks and the blob schedule, not the rules themselves.
  */
 
 /** Forks in order of activation; names are those of the execution specifications, as @ethereumjs spells them. */
@@ -32,14 +32,14 @@ export const forkNames = [
 ] as const
 export type ForkName = (typeof forkNames)[number]
 
-/** EIP-4844 and EIP-7892: blobs a block should have, may have, and how fast their price moves. */
+/** EIP-4844 and EIP-7892: target and limit of blobs per block, and the rate at which their price changes. */
 export interface BlobParameters {
   readonly target: number
   readonly max: number
   readonly baseFeeUpdateFraction: bigint
 }
 
-/** The `config` member of a geth-format genesis, as far as it sets rules. */
+/** The rules in the `config` member of a geth-format genesis. */
 export interface GenesisConfig {
   readonly chainId: bigint
   /** 20 bytes as hex; EIP-6110. */
@@ -80,7 +80,7 @@ const timeMembers: ReadonlyMap<string, ForkName> = new Map([
   ['bpo5Time', 'bpo5'],
 ])
 
-/** Members that change nothing here: consensus engines, markers, and numbers that other members imply. */
+/** Members that have no effect here: consensus engines, markers, and numbers that follow from other members. */
 const silentMembers = new Set([
   'chainId',
   'networkId',
@@ -96,15 +96,15 @@ const silentMembers = new Set([
   'enableVerkleAtGenesis',
 ])
 
-/** Mainnet's values, which hold where a genesis has no blob schedule of its own. */
+/** Mainnet's values, for a genesis without a blob schedule. */
 const blobDefaults: ReadonlyMap<ForkName, BlobParameters> = new Map([
   ['cancun', { target: 3, max: 6, baseFeeUpdateFraction: 3338477n }],
   ['prague', { target: 6, max: 9, baseFeeUpdateFraction: 5007716n }],
 ])
 
 /**
- * Reads a genesis `config`. Throws RangeError naming the member that is malformed, contradictory, or sets a rule
- * that is not known here (a fork ignored in silence would make wrong states later).
+ * Reads a genesis `config`. Throws RangeError naming the member that is malformed, contradictory, or sets an unknown
+ * rule (silently ignoring a fork would lead to wrong states).
  */
 export function parseGenesisConfig(config: unknown): GenesisConfig {
   if (!isRecord(config)) throw new RangeError('"config" is missing')
@@ -193,14 +193,14 @@ function parseBlobSchedule(
 
 /** Rules that hold at each block of one chain. */
 export class ForkSchedule {
-  /** The genesis activates the Merge before its first block: a chain that never had proof of work. */
+  /** Whether the Merge is active from the first block: the chain never had proof of work. */
   readonly #mergedAtGenesis: boolean
 
   constructor(readonly config: GenesisConfig) {
     this.#mergedAtGenesis = config.terminalTotalDifficulty === 0n
   }
 
-  /** Whether a block whose parent chain has this total difficulty is made by proof of stake (EIP-3675). */
+  /** Whether a block whose parent has this total difficulty is a proof-of-stake block (EIP-3675). */
   isMerged(parentTotalDifficulty: bigint): boolean {
     const { terminalTotalDifficulty } = this.config
     return (
@@ -231,8 +231,8 @@ export class ForkSchedule {
   }
 
   /**
-   * What this schedule and `other` rule differently within the blocks of a chain up to one with this number, time
-   * and total difficulty, as a genesis names it; undefined where both made the same blocks.
+   * The first member of the genesis `config` in which this schedule and `other` differ for the blocks up to one with
+   * this number, time and total difficulty; undefined where both have the same rules for them.
    */
   firstDifference(
     other: ForkSchedule,
@@ -262,7 +262,7 @@ export class ForkSchedule {
     return undefined
   }
 
-  /** Block from which on EIP-1559 holds; undefined for never. */
+  /** First block with EIP-1559; undefined for never. */
   get londonBlock(): number | undefined {
     return this.config.blocks.get('london')
   }

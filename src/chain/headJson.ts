@@ -2,8 +2,8 @@ import { bytesToHex, toQuantity } from '../primitives/bytes.js'
 import type { Header } from './header.js'
 
 /**
- * A header as go-ethereum sends it to subscribers of `newHeads` (`types.Header`, its gencodec form): neither `size`
- * nor `totalDifficulty`, the hash last, and null for what the block's fork does not have.
+ * A header in go-ethereum's form for `newHeads` (`types.Header`, gencodec): without `size` and `totalDifficulty`, the
+ * hash last, and null for members that the block's fork does not have.
  */
 export function headJson(header: Header, hash: Uint8Array): string {
   const hexOrNull = (bytes: Uint8Array | undefined) =>

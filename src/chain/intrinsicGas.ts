@@ -1,7 +1,7 @@
-/** Gas that a transaction costs before anything of it runs. Pure functions of the EIPs they cite. */
+/** Gas that a transaction pays before its execution. Pure functions of the EIPs they cite. */
 import { type ForkName, includesFork } from './forks.js'
 
-/** What of a transaction decides its cost before execution. */
+/** The properties of a transaction that decide its intrinsic gas. */
 export interface TransactionShape {
   readonly isCreation: boolean
   readonly data: DataShape
@@ -12,10 +12,10 @@ export interface TransactionShape {
   readonly authorizations: number
 }
 
-/** What of calldata decides its cost. */
+/** The properties of calldata that decide its gas. */
 export interface DataShape {
   readonly bytes: number
-  /** Those that are zero. */
+  /** Number of zero bytes. */
   readonly zeros: number
 }
 
@@ -36,7 +36,7 @@ export const initcodeBytesMax = 49_152
 /** Most gas of one transaction from Osaka on (EIP-7825). */
 export const transactionGasMax = 2n ** 24n
 
-/** Yellow paper 6.2 with EIP-2, EIP-2028, EIP-2930, EIP-3860 and EIP-7702. */
+/** Intrinsic gas: yellow paper 6.2 with EIP-2, EIP-2028, EIP-2930, EIP-3860 and EIP-7702. */
 export function intrinsicGas(shape: TransactionShape, fork: ForkName): bigint {
   const { isCreation, data } = shape
   let gas = transactionGas + data.zeros * zeroByteGas
@@ -55,16 +55,16 @@ export function calldataFloorGas({ bytes, zeros }: DataShape, fork: ForkName): b
   return BigInt(transactionGas + tokens * floorGasPerToken)
 }
 
-/** Counts zeros: 1.3 ms for 2.5 MB, half of what byte by byte takes. */
+/** Counts zero bytes: 1.3 ms for 2.5 MB, half the time of a loop over bytes. */
 export function shapeOfData(data: Uint8Array): DataShape {
-  // Words begin at a multiple of their length.
+  // Words must be aligned.
   const start = -data.byteOffset & 3
   if (data.length < start) return { bytes: data.length, zeros: countZeros(data, 0, data.length) }
   const words = new Uint32Array(data.buffer, data.byteOffset + start, (data.length - start) >>> 2)
   let zeros = countZeros(data, 0, start) + countZeros(data, start + words.length * 4, data.length)
   for (let i = 0; i < words.length; i++) {
     const word = words[i] as number
-    // In each byte the uppermost bit where no bit of it is set; the product's uppermost byte is their number.
+    // Sets the top bit of each byte that is zero; the multiplication adds these bits into the top byte.
     const isZero = ~(((word & 0x7f7f7f7f) + 0x7f7f7f7f) | word | 0x7f7f7f7f)
     zeros += Math.imul(isZero >>> 7, 0x01010101) >>> 24
   }

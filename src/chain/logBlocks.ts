@@ -3,30 +3,30 @@ import type { ChainRows } from '../store/chainRows.js'
 import { anyLogKey, logKey } from '../store/logKeys.js'
 import type { LogFilter } from './logFilter.js'
 
-/** Ascending block numbers that can be entered anywhere. */
+/** Ascending block numbers with random access. */
 interface Ascending {
-  /** The first number from `from` on, Infinity where there is none. `from` never goes back. */
+  /** The first number from `from` on; Infinity where there is none. `from` must not decrease. */
   seek(from: number): number
-  /** Share of the blocks that have one, where the last {@link seek} read. */
+  /** Density of numbers where the last {@link seek} read: numbers per block. */
   readonly density: number
 }
 
 /**
- * Candidates that pass without being looked up, at most, while a position has them all. A look-up costs as much as to
- * read such a block, whose logs are looked at all the same.
+ * Most candidates that pass without a look-up while a position contains all of them. A look-up takes as long as
+ * reading the block, whose logs are checked anyway.
  */
 const unseenMax = 15
 
 /**
- * Numbers of the canonical blocks in which a filter's logs can be, ascending: those that have one of its keys at the
- * position that fewest have, and mostly at each other position that the filter restricts. Whether one log has them all
- * is to be seen in the block. Costs by the numbers of the rarest position, and nothing for blocks between them.
+ * Canonical blocks that may contain logs of a filter, ascending: blocks with one of its keys at the rarest position,
+ * and usually at each other restricted position. Whether a single log has all of them must be checked in the block.
+ * Takes time linear in the numbers of the rarest position, and none for blocks between them.
  */
 export class LogBlocks {
   readonly #first: Ascending
   readonly #others: readonly Sampled[]
 
-  /** `from` is the first number that is asked for. `onRead` is called before each read of the index. */
+  /** `from` is the first block of the search. `onRead` is called before each read of the index. */
   constructor(rows: ChainRows, filter: LogFilter, from: number, onRead: () => void) {
     const positions: Ascending[] = []
     for (const [position, count] of filter.counts.entries()) {
@@ -43,7 +43,7 @@ export class LogBlocks {
     this.#others = positions.slice(1).map((each) => new Sampled(each))
   }
 
-  /** The first number from `from` on, Infinity where there is none. `from` never goes back. */
+  /** The first number from `from` on; Infinity where there is none. `from` must not decrease. */
   seek(from: number): number {
     let number = this.#first.seek(from)
     for (let at = 0; at < this.#others.length && number < Number.POSITIVE_INFINITY; ) {
@@ -59,7 +59,7 @@ export class LogBlocks {
   }
 }
 
-/** Numbers of which ever fewer are looked up while each is there. */
+/** Looks up fewer and fewer candidates while all of them are found. */
 class Sampled {
   readonly #numbers: Ascending
   #unseen = 0
@@ -69,7 +69,7 @@ class Sampled {
     this.#numbers = numbers
   }
 
-  /** `from`, where that is there or passes unseen; else the next number. */
+  /** `from`, if it is found or passes without a look-up; otherwise the next number. */
   seek(from: number): number {
     if (this.#left > 0) {
       this.#left--
@@ -82,7 +82,7 @@ class Sampled {
   }
 }
 
-/** The blocks of one key, read as they are needed. */
+/** The blocks of one key, read row by row. */
 class Stretches implements Ascending {
   readonly #rows: ChainRows
   readonly #key: Uint8Array

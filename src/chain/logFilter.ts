@@ -2,15 +2,15 @@ import { type Address, type Hash32, mapKey, mapKeyToBytes } from '../primitives/
 import { keccak256 } from '../primitives/keccak.js'
 import { rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 
-/** Which logs a caller wants, as in eth_getLogs. */
+/** Criteria of logs, as in eth_getLogs. */
 export interface LogCriteria {
-  /** Contracts whose logs count; none for all. */
+  /** Contracts whose logs match; empty for all. */
   readonly addresses: readonly Address[]
-  /** What may stand at each position; none for anything that stands there. A log with fewer topics does not count. */
+  /** Topics allowed at each position; empty for any. A log with fewer topics does not match. */
   readonly topics: readonly (readonly Hash32[])[]
 }
 
-/** What of a log filters look at: bytes as {@link mapKey} writes them. */
+/** The parts of a log that filters compare, in the form of {@link mapKey}. */
 export interface LogKeys {
   readonly address: string
   readonly topics: readonly string[]
@@ -21,20 +21,20 @@ const addressBytes = 20
 const topicBytes = 32
 
 /**
- * Criteria made ready to be compared, as one string: an object for each address would take more memory than the
- * address many times over.
+ * Criteria prepared for comparison, as one string: an object per address would take many times the memory of the
+ * address.
  */
 export class LogFilter {
   /**
-   * How many keys may stand at each position, and the keys of each position, sorted. Two filters that want the same logs
-   * in the same words have the same name.
+   * Number of keys at each position, then the sorted keys of each position. Filters with equal criteria have the same
+   * name.
    */
   readonly name: string
-  /** Keys that may stand at each position, the address first; 0 where anything may. */
+  /** Number of keys at each position, the address first; 0 for any. */
   readonly #counts: readonly number[]
-  /** Where the keys begin in the name. */
+  /** Offset of the keys in the name. */
   readonly #start: number
-  /** The three bits of each key in a bloom, in the order of the name; undefined until a bloom is looked at. */
+  /** The three bloom bits of each key, in the order of the name; computed when first needed. */
   #bloomBits: Uint16Array | undefined
 
   constructor({ addresses, topics }: LogCriteria) {
@@ -42,21 +42,21 @@ export class LogFilter {
     this.#counts = places.map(({ length }) => length)
     const counts = `${this.#counts.join()}:`
     this.#start = counts.length
-    // Joined at once, because a string put together from pieces keeps them.
+    // One join makes a flat string; repeated concatenation would keep all pieces in memory.
     this.name = [counts, ...places.flat()].join('')
   }
 
-  /** Keys that may stand at each position, the address first and then the topics; 0 where anything may. */
+  /** Number of keys at each position, the address first, then the topics; 0 for any. */
   get counts(): readonly number[] {
     return this.#counts
   }
 
-  /** Addresses and topics in all. */
+  /** Number of addresses and topics. */
   get size(): number {
     return this.#counts.reduce((sum, count) => sum + count, 0)
   }
 
-  /** Calls `visit` with every key that may stand at `position`: 0 for the address, 1 to 4 for the topics. */
+  /** Calls `visit` with every key at `position`: 0 for the address, 1 to 4 for the topics. */
   visitKeys(position: number, visit: (key: string) => void): void {
     const width = widthAt(position)
     const start = this.#startOf(position)
@@ -73,8 +73,8 @@ export class LogFilter {
   }
 
   /**
-   * As {@link matches}, for the log whose RLP begins at `log` of `receipts`, which were found well-formed before. Makes
-   * no object: of a block's logs few match.
+   * As {@link matches}, for the log at offset `log` of `receipts`, which are known to be well-formed. Allocates no
+   * object, because few of a block's logs match.
    */
   matchesAt(receipts: Uint8Array, log: number): boolean {
     const address = rlpPayloadAt(receipts, log)
@@ -89,9 +89,9 @@ export class LogFilter {
     return true
   }
 
-  /** Whether a block with this bloom (256 bytes) can hold a log that matches; false is certain. */
+  /** Whether a block with this bloom (256 bytes) may contain a matching log; false is certain. */
   mayMatch(bloom: Uint8Array): boolean {
-    // Every log sets bits, so an empty bloom says that there is none.
+    // Every log sets bits, so an empty bloom means no logs.
     if (bloom.every((byte) => byte === 0)) return false
     this.#bloomBits ??= this.#computeBloomBits()
     let first = 0
@@ -108,7 +108,7 @@ export class LogFilter {
     return start
   }
 
-  /** Whether `key` may stand at `position`: text, or what begins at `offset` of bytes. */
+  /** Whether `key` (text, or bytes from `offset` on) is allowed at `position`. */
   #allows(position: number, key: string | Uint8Array, offset = 0): boolean {
     const count = this.#counts[position] as number
     if (count === 0) return true
@@ -128,7 +128,7 @@ export class LogFilter {
     return false
   }
 
-  /** Below, equal to or above zero, as the key that stands at `at` comes before, is or comes after `key`. */
+  /** Negative, zero or positive as the key at offset `at` is less than, equal to or greater than `key`. */
   #compareText(at: number, key: string): number {
     for (let i = 0; i < key.length; i++) {
       const difference = this.name.charCodeAt(at + i) - key.charCodeAt(i)
@@ -137,7 +137,7 @@ export class LogFilter {
     return 0
   }
 
-  /** As {@link #compareText}, with the `width` bytes from `offset` on. */
+  /** As {@link #compareText}, for `width` bytes from `offset` on. */
   #compareBytes(at: number, bytes: Uint8Array, offset: number, width: number): number {
     for (let i = 0; i < width; i++) {
       const difference = this.name.charCodeAt(at + i) - (bytes[offset + i] as number)
@@ -162,12 +162,12 @@ export class LogFilter {
   }
 }
 
-/** Bytes of what stands at a position. */
+/** Length of a key at a position. */
 function widthAt(position: number): number {
   return position === 0 ? addressBytes : topicBytes
 }
 
-/** Whether a bloom has all bits of one of `count` keys, whose bits stand in `bits` from key `first` on. */
+/** Whether a bloom has all bits of one of `count` keys from key `first` on in `bits`. */
 function hasOneOf(bloom: Uint8Array, bits: Uint16Array, first: number, count: number): boolean {
   for (let at = 3 * first; at < 3 * (first + count); at += 3) {
     if (hasBit(bloom, bits[at]) && hasBit(bloom, bits[at + 1]) && hasBit(bloom, bits[at + 2])) return true

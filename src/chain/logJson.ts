@@ -1,4 +1,4 @@
-/** Logs as JSON-RPC shows them, from their consensus encoding. Field set and spelling follow go-ethereum. */
+/** Logs as JSON, from their consensus encoding. Members and spelling follow go-ethereum. */
 import { bytesToHex, type Hash32, mapKey, toQuantity } from '../primitives/bytes.js'
 import { ascii, JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
@@ -7,7 +7,7 @@ import type { Header } from './header.js'
 import type { LogKeys } from './logFilter.js'
 import { type TransactionPosition, writeList } from './transactionJson.js'
 
-/** One log of a block: what filters look at, and the object of eth_getLogs as ASCII text. */
+/** One log of a block: the keys that filters compare, and the object of eth_getLogs as ASCII text. */
 export interface BlockLog extends LogKeys {
   readonly json: string
 }
@@ -17,17 +17,17 @@ const firstName = ascii('{"address":')
 const comma = ascii(',')
 const notRemoved = ascii(',"removed":false}')
 
-/** What the logs and receipts of a block all say, with the names of the members that follow. */
+/** Members that all logs and receipts of a block share, with the names of the members that follow. */
 export interface BlockMembers {
-  /** Of receipts. */
+  /** For receipts. */
   readonly hashAndNumber: Uint8Array
-  /** Of logs. */
+  /** For logs. */
   readonly numberAndHashName: Uint8Array
   readonly blockHash: Uint8Array
   readonly timestampAndIndexName: Uint8Array
 }
 
-/** As much of a block as its logs tell. */
+/** The members of a block that its logs repeat. */
 export interface LogBlock {
   readonly hash: Hash32
   readonly header: Pick<Header, 'number' | 'timestamp'>
@@ -44,10 +44,10 @@ export function blockMembers({ hash, header }: LogBlock): BlockMembers {
   }
 }
 
-/** The transaction that a log is of: its index, and sender (20 bytes) ‖ hash (32 bytes) of each of its block. */
+/** The transaction of a log: its index, and sender (20 bytes) ‖ hash (32 bytes) of each transaction of the block. */
 export type LogPosition = Pick<TransactionPosition, 'senders' | 'index'>
 
-/** Writes the members of a log that say which transaction it is of, without braces. */
+/** Writes the members of a log that identify its transaction, without braces. */
 function writePositionMembers(json: JsonBytes, position: LogPosition, block: BlockMembers): Written {
   const start = json.length
   const hashAt = position.index * 52 + 20
@@ -67,8 +67,8 @@ function readLog(receipts: Uint8Array, log: RlpSpan): LogSpans {
 }
 
 /**
- * Writes a log object; `index` counts the block's logs. What the logs of a transaction share is written from its
- * `position` for the first and copied for the others from what this returns.
+ * Writes a log object; `index` is its index in the block. Members shared by the logs of a transaction are written
+ * from `position` for the first log; this returns where, so that they are copied for the others.
  */
 export function writeLog(
   json: JsonBytes,
@@ -102,7 +102,7 @@ export function removedLogJson(json: string): string {
 /** Fields of a receipt's RLP: state root or status, gas used so far, bloom, logs. */
 export type ReceiptSpans = readonly [outcome: RlpSpan, cumulativeGas: RlpSpan, bloom: RlpSpan, logs: RlpSpan]
 
-/** Takes apart one item of a block's receipts, a byte string: RLP list (legacy), or type byte and RLP list. */
+/** Decodes one item of a block's receipts, a byte string: RLP list (legacy), or type byte and RLP list. */
 export function readReceipt(receipts: Uint8Array, { payload }: RlpSpan): ReceiptSpans {
   const isLegacy = (receipts[payload] as number) >= 0xc0
   const list = rlpSpanAt(receipts, isLegacy ? payload : payload + 1)
@@ -112,7 +112,7 @@ export function readReceipt(receipts: Uint8Array, { payload }: RlpSpan): Receipt
 /** Bytes of most logs with their position members: a token transfer has 750. */
 const logBytesExpected = 2_048
 
-/** All logs of an executed block, in order; `receipts` is the row of the store. */
+/** All logs of an executed block, in order; `receipts` is the store's row. */
 export function blockLogs(rows: BlockRows, receipts: Uint8Array): BlockLog[] {
   const found: BlockLog[] = []
   const json = new JsonBytes(logBytesExpected)

@@ -1,7 +1,6 @@
 /**
- * Logs that match a filter, in a range of blocks: from the index of logs to the text of eth_getLogs. Owns which blocks
- * are looked at, and when there is too much to answer. Runs without a pause, on whatever thread; its caller decides
- * how long it may.
+ * Searches logs in a range of blocks: from the log index to the text of eth_getLogs. Owns which blocks are read, and
+ * when the answer is too large. Runs without a pause, on any thread; the caller limits its time.
  */
 import { equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
@@ -16,7 +15,7 @@ import { LogBlocks } from './logBlocks.js'
 import { type LogCriteria, LogFilter } from './logFilter.js'
 import { blockMembers, type LogPosition, writeLog } from './logJson.js'
 
-/** What is looked for: in the chain that ends with `head`, the blocks from `first` to `last`, which is not above it. */
+/** A search in the blocks from `first` to `last` of the chain that ends with `head`; `last` is at most its number. */
 export interface LogSearch {
   readonly criteria: LogCriteria
   readonly head: BlockName
@@ -24,10 +23,10 @@ export interface LogSearch {
   readonly last: number
 }
 
-/** The most that one answer may hold. The logs of one block are answered whatever these say. */
+/** Limits of one answer. They do not apply to the logs of a single block. */
 export interface LogBounds {
   readonly logsMax: number
-  /** Of the JSON. */
+  /** Bytes of the JSON. */
   readonly bytesMax: number
 }
 
@@ -35,16 +34,19 @@ export interface FoundLogs {
   /** A list of log objects. */
   readonly json: Uint8Array
   readonly count: number
-  /** The block up to which these are all: the search's last, or the one before that which was too much. */
+  /**
+   * The block up to which these logs are complete: the last of the search, or the one before the block that did not
+   * fit.
+   */
   readonly last: number
 }
 
-/** Memory for the text of most answers. */
+/** Initial memory for the text: enough for most answers. */
 const jsonBytesExpected = 16 * 1024
 
 /**
- * Searches; undefined as soon as `shouldStop` says so, which is asked before each read. Throws NotHeldError where a
- * block is not held, FaultError for a block beside the canonical chain that was never executed.
+ * Searches; returns undefined as soon as `shouldStop`, called before each read, returns true. Throws NotHeldError
+ * where a block is not held, FaultError for a non-canonical block that was never executed.
  */
 export function searchLogs(
   rows: ChainRows,
@@ -96,7 +98,7 @@ function* blocksToSearch(
   for (const block of branch) if (block.number >= first && block.number <= last) yield block
 }
 
-/** Blocks of the chain that ends with `head` which the canonical chain does not have, and so the index neither. */
+/** Blocks of the chain that ends with `head` that are not canonical, and so not in the index. */
 function branchAbove(rows: ChainRows, head: BlockName): BlockName[] {
   const branch: BlockName[] = []
   for (let { number, hash } = head; !isCanonical(rows, { number, hash }); number--) {
@@ -147,7 +149,7 @@ class LogWriter {
     return { json: this.#json.finish(), count: this.#count }
   }
 
-  /** Writes the logs of a block that match. */
+  /** Writes the matching logs of a block. */
   writeBlock(block: BlockName): void {
     const { hash } = block
     const receipts = this.#rows.readReceipts(hash)

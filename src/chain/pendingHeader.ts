@@ -5,14 +5,16 @@ import { type ForkSchedule, includesFork } from './forks.js'
 import { emptyRequestsHash, type Header } from './header.js'
 
 /**
- * Seconds from the head to the pending block: one slot of proof of stake. The clock is left out so that an answer
- * depends on the head alone.
+ * Seconds from the head to the pending block: one slot of proof of stake. The clock is not used, so that an answer
+ * depends only on the head.
  */
 const slotSeconds = 12
 
 const zeroHash = toHash32(new Uint8Array(32))
 
-/** Header of an empty block on top of `parent`: what the head dictates, and zeros or the parent's values else. */
+/**
+ * Header of an empty block on top of `parent`: values that follow from the parent; others are zero or the parent's.
+ */
 export function buildPendingHeader(
   parent: Header,
   parentHash: Hash32,

@@ -1,4 +1,4 @@
-/** Receipts as JSON-RPC shows them, from their consensus encoding. Field set and spelling follow go-ethereum. */
+/** Receipts as JSON, from their consensus encoding. Members and spelling follow go-ethereum. */
 import { integerAt } from '../primitives/bytes.js'
 import { ascii, type JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
 import { keccak256 } from '../primitives/keccak.js'
@@ -16,7 +16,7 @@ import {
   writeRecipient,
 } from './transactionJson.js'
 
-/** What a block's receipts have in common, and the counters that run through them. */
+/** Values shared by a block's receipts, and counters that run through them. */
 export interface ReceiptCursor {
   readonly block: BlockMembers
   /** Price of blob gas in the block, wei; undefined before Cancun. */
@@ -47,7 +47,7 @@ const firstBlobName = ascii('{"blobGasPrice":')
 const comma = ascii(',')
 const noContractThenGasName = ascii(',"contractAddress":null,"cumulativeGasUsed":')
 
-/** Writes the receipt object of the specification; moves `cursor` past it. `receipt` is an item of the store's row. */
+/** Writes a receipt object and moves `cursor` past it. `receipt` is an item of the store's row. */
 export function writeReceipt(
   json: JsonBytes,
   receipts: Uint8Array,

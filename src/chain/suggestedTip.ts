@@ -2,21 +2,21 @@ import { equalBytes } from '../primitives/bytes.js'
 import type { BlockRows } from './blockRows.js'
 import { transactionTips } from './transactionTips.js'
 
-/* The figures of go-ethereum's oracle (eth/gasprice, its defaults). */
+/* Defaults of go-ethereum's gas price oracle (eth/gasprice). */
 const blocksMin = 20
 const sampledPerBlock = 3
-/** Of the sampled tips, in percent. */
+/** Percentile of the sampled tips. */
 const percentile = 60
 /** Tips below this many wei are ignored: bundles pay their builder in other ways. */
 const ignoredBelow = 2n
-/** For blocks that say nothing. */
+/** Used where blocks give no sample. */
 const tipDefault = 1_000_000n
 const tipMax = 500_000_000_000n
 
 /**
- * The tip in wei per gas with which a transaction is likely to come into one of the next blocks: a percentile of the
- * lowest tips of the last blocks, those of their miners left out. `readBlock` reads a block of the chain by its
- * number. Yields before each block that it reads.
+ * The tip in wei per gas with which a transaction is likely to be in one of the next blocks: a percentile of the
+ * lowest tips of the last blocks, without transactions of their miners. `readBlock` reads a block by its number.
+ * Yields before each block that it reads.
  */
 export function* suggestTip(
   headNumber: number,
@@ -24,7 +24,7 @@ export function* suggestTip(
 ): Generator<undefined, bigint> {
   const tips: bigint[] = []
   let number = headNumber
-  // Each block that says nothing has another one read in its place, up to twice as many in all.
+  // For each block without a sample another one is read, up to twice as many in all.
   let wanted = Math.min(blocksMin, headNumber)
   while (wanted > 0) {
     yield undefined

@@ -1,10 +1,10 @@
 import { toQuantity } from '../primitives/bytes.js'
 
-/** How far a network's source is, in block numbers. */
+/** Progress of a network's source, in block numbers. */
 export interface SyncProgress {
   readonly startingBlock: number
   readonly currentBlock: number
-  /** The highest block that the source has shown so far. */
+  /** The highest block that the source has delivered so far. */
   readonly highestBlock: number
 }
 

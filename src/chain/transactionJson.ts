@@ -1,21 +1,21 @@
-/** Transactions as JSON-RPC shows them, straight from their RLP. Field set and spelling follow go-ethereum. */
+/** Transactions as JSON, directly from their RLP. Members and spelling follow go-ethereum. */
 import { integerAt } from '../primitives/bytes.js'
 import { ascii, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 
-/** A transaction as a block's body holds it. */
+/** A transaction within a block's body. */
 export interface Transaction {
   /** EIP-2718 type; 0 for legacy. */
   readonly type: number
-  /** What its spans count in: the whole body. */
+  /** The whole body, in which its spans are. */
   readonly bytes: Uint8Array
   /** Its RLP fields, in the order of the type's definition. */
   readonly fields: readonly RlpSpan[]
-  /** Where fields stand that several types have. */
+  /** Indexes of fields that several types have. */
   readonly layout: Layout
 }
 
-/** Where a transaction stands; constant parts of its JSON. */
+/** Position of a transaction; constant parts of its JSON. */
 export interface TransactionPosition {
   readonly blockHash: Uint8Array
   readonly blockNumber: number
@@ -26,10 +26,10 @@ export interface TransactionPosition {
   readonly senders: Uint8Array
 }
 
-/** Positions in a type's RLP. An access list follows the input in all but legacy transactions. */
+/** Indexes in a type's RLP. An access list follows the input in all types but legacy. */
 interface Layout {
   readonly nonce: number
-  /** The price of legacy and type 1; the most the sender pays of later types. */
+  /** Gas price of legacy and type 1; highest gas price of later types. */
   readonly maxFee: number
   /** Undefined before EIP-1559. */
   readonly maxPriorityFee: number | undefined
@@ -51,12 +51,12 @@ const layouts: readonly Layout[] = [
   { ...feeMarketLayout, signature: 10 },
 ]
 
-/** Positions of fields that one type alone has. */
+/** Indexes of fields that only one type has. */
 const maxFeePerBlobGasAt = 9
 const blobHashesAt = 10
 const authorizationsAt = 9
 
-/** Takes one item of a body's transactions apart: a list (legacy), or a byte string of type byte and list (EIP-2718). */
+/** Decodes one item of a body's transactions: a list (legacy), or a byte string of type byte and list (EIP-2718). */
 export function readTransaction(bytes: Uint8Array, { payload, start, isList }: RlpSpan): Transaction {
   const type = isList ? 0 : (bytes[payload] as number)
   const layout = layouts[type]
@@ -79,14 +79,14 @@ export function isCreation(transaction: Transaction): boolean {
   return payload === end
 }
 
-/** How many blobs the transaction carries (EIP-4844). */
+/** Number of blobs of the transaction (EIP-4844). */
 export function blobCount(transaction: Transaction): number {
   return transaction.type === 3
     ? rlpListSpans(transaction.bytes, fieldSpan(transaction, blobHashesAt)).length
     : 0
 }
 
-/** Wei per gas that the sender really pays (EIP-1559); the price itself before London. */
+/** Effective gas price in wei (EIP-1559); the transaction's gas price before London. */
 export function effectiveGasPrice(
   transaction: Transaction,
   baseFeePerGas: number | bigint | undefined,
@@ -197,14 +197,14 @@ export function writeTransaction(
   json.raw(closeBrace)
 }
 
-/** Writes the address that a transaction goes to, null for a creation. */
+/** Writes the recipient of a transaction; null for a creation. */
 export function writeRecipient(json: JsonBytes, transaction: Transaction): void {
   const { payload, end } = fieldSpan(transaction, transaction.layout.to)
   if (payload === end) json.raw(nullText)
   else json.hex(transaction.bytes, payload, end)
 }
 
-/** EIP-155 folds the chain id into v; before it there is none. */
+/** Writes the chain id, which EIP-155 adds to v; without EIP-155 there is none. */
 function writeLegacyChainId(json: JsonBytes, transaction: Transaction): void {
   const { payload, end } = fieldSpan(transaction, transaction.layout.signature)
   const v = integerAt(transaction.bytes, payload, end)
@@ -254,7 +254,7 @@ const openBracket = ascii('[')
 const closeBracket = ascii(']')
 const comma = ascii(',')
 
-/** Writes an array with what `write` makes of each item of an RLP list, with its position in it. */
+/** Writes an array; `write` writes each item of an RLP list and gets its index. */
 export function writeList(
   json: JsonBytes,
   bytes: Uint8Array,

@@ -5,7 +5,7 @@ import type { BlockRows } from './blockRows.js'
 import { readReceipt } from './logJson.js'
 import { effectiveGasPrice, readTransaction } from './transactionJson.js'
 
-/** Wei per gas that each transaction of a block gives beyond the base fee, in their order. */
+/** Tip of each transaction of a block, in wei per gas, in order. */
 export function transactionTips({ body, facts: { baseFeePerGas }, transactions }: BlockRows): bigint[] {
   const baseFee = BigInt(baseFeePerGas ?? 0)
   return transactions.map(
@@ -13,7 +13,7 @@ export function transactionTips({ body, facts: { baseFeePerGas }, transactions }
   )
 }
 
-/** Gas that each transaction of a block used, in their order. */
+/** Gas used by each transaction of a block, in order. */
 export function gasUsedByEach({ receipts }: ExecutedBlock): number[] {
   let before = 0
   return rlpListSpans(receipts, rlpSpanAt(receipts, 0)).map((receipt: RlpSpan) => {

@@ -1,22 +1,22 @@
-/** How much of one class of work may wait and be out. */
+/** Limits of one class of work. */
 export interface ClassShare {
   /** Items that may wait. */
   readonly waitingMax: number
-  /** Items that may be out at the same time. */
+  /** Items that may run at the same time. */
   readonly permits: number
 }
 
 export interface FairQueueLimits {
-  /** Bytes that may wait, over all classes. */
+  /** Bytes that may wait, all classes together. */
   readonly waitingBytesMax: number
-  /** Long items that may be out at the same time, over all classes; of one key half of them, rounded up. */
+  /** Long items that may run at the same time, all classes together; of one key half as many, rounded up. */
   readonly longPermits: number
 }
 
-/** What waits. The queue alone writes `isLong`. */
+/** An item of the queue. Only the queue writes `isLong`. */
 export interface Queued<C extends string> {
   readonly class: C
-  /** Whose it is. */
+  /** Id of its API key. */
   readonly keyId: string
   readonly bytes: number
   /** False at first; see {@link FairQueue.tryMakeLong} and {@link FairQueue.putBack}. */
@@ -28,23 +28,23 @@ interface ClassState extends ClassShare {
   out: number
 }
 
-/** One key's part of one class: what waits, and the time that it had. */
+/** The items of one key in one class, and the time that they have used. */
 interface Lane<C extends string, T> {
   readonly class: ClassState
   readonly key: Key<C, T>
-  /** In order of arrival. Sets, because an item that is cancelled leaves from the middle. */
+  /** In order of arrival. Sets, because cancelled items are removed from the middle. */
   readonly waiting: Set<T>
   readonly waitingLong: Set<T>
-  /** Time that items were out which are back, in milliseconds as they counted at the queue's epoch. */
+  /** Run time of finished items, in milliseconds weighted as at the queue's epoch. */
   usedMs: number
   out: number
-  /** The moments since when items are out, added up. */
+  /** Sum of the start times of running items. */
   outSinceMs: number
 }
 
 interface Key<C extends string, T> {
   readonly id: string
-  /** A few at most; those that were asked for. */
+  /** The lanes used so far, a few at most. */
   readonly lanes: Lane<C, T>[]
   waiting: number
   waitingBytes: number
@@ -53,46 +53,46 @@ interface Key<C extends string, T> {
 }
 
 /**
- * How soon use counts for half. Long enough that a key which repeats a call of five seconds stays behind all who ask
- * for milliseconds; short enough that after a minute of waiting the five seconds count for less than 0.1.
+ * Time in which used time loses half its weight. Long enough that a key which repeats calls of five seconds stays
+ * behind keys with calls of milliseconds; short enough that after a minute the five seconds count as less than 0.1.
  */
 const halfLifeMs = 10_000
 
-/** What an item counts for at least, so that keys whose items take no measurable time have their turns too. */
+/** Least time that an item counts as, so that keys with items too short to measure also alternate. */
 const usedMsMin = 0.01
 
 /**
- * Use that is forgotten with a key at rest. As one thread cannot give more than 14,400 ms that still count (a half-life
- * by ln 2), no more keys a thread than that are remembered.
+ * Weighted time below which an idle key is forgotten. One thread adds up to at most 14,400 ms of weighted time (a
+ * half-life divided by ln 2), so at most that many keys per thread are remembered.
  */
 const forgottenMs = 1
 
 /**
- * A bounded queue of classes of work that shares out threads by time: the next item is one of the key whose items had
- * them for the least time lately, those that are out included; of this key's classes, one of the class that had the
- * least; of these the oldest. So however much of one key waits, the first item of another comes next, and a key whose
- * items take seconds comes after those whose items take milliseconds, where turns by number would give all the same.
+ * A bounded queue that shares threads by time: the next item is from the key whose items have recently used the least
+ * time, running ones included; within the key from the class with the least time; and of these the oldest. So however
+ * many items of one key wait, another key's first item comes next, and a key whose items take seconds comes after
+ * keys whose items take milliseconds.
  *
- * "Lately" is a sum that halves every {@link halfLifeMs}. Nobody saves up time by asking for nothing, nobody pays for
- * long ago, and those who wait come nearer while others are served.
+ * Recently used time is a sum that halves every {@link halfLifeMs}. So keys cannot save up time by being idle, old
+ * use is forgotten, and waiting keys move forward while others are served.
  *
- * Where too much waits, whoever has most waiting loses the newest: nobody fills a class for all.
+ * If too much waits, the newest item of the key with the most is dropped, so no key can fill a class.
  */
 export class FairQueue<C extends string, T extends Queued<C>> {
   readonly #classes: ReadonlyMap<C, ClassState>
   readonly #limits: FairQueueLimits
   readonly #clockMs: () => number
   readonly #keys = new Map<string, Key<C, T>>()
-  /** Those that have something waiting. */
+  /** Keys with waiting items. */
   readonly #waitingKeys = new Set<Key<C, T>>()
-  /** Items that are out, and since when. */
+  /** Running items → their start times. */
   readonly #out = new Map<T, number>()
   #waiting = 0
   #waitingBytes = 0
   #longOut = 0
   #epochMs: number
 
-  /** `clockMs` must not go back. */
+  /** `clockMs` never goes back. */
   constructor(
     shares: ReadonlyMap<C, ClassShare>,
     limits: FairQueueLimits,
@@ -104,19 +104,19 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     this.#epochMs = clockMs()
   }
 
-  /** Items that wait, of one class or of all. */
+  /** Number of waiting items, of one class or of all. */
   waiting(name?: C): number {
     return name === undefined ? this.#waiting : this.#class(name).waiting
   }
 
-  /** Keys that are remembered. */
+  /** Number of keys remembered. */
   get keys(): number {
     return this.#keys.size
   }
 
   /**
-   * Puts an item at the end of its key's lane. Returns what finds no room any more: the newest items of whoever has
-   * most waiting, which may be the item itself.
+   * Adds an item. Returns the items dropped for lack of room: the newest of the key with the most waiting, which may
+   * be the item itself.
    */
   add(item: T): readonly T[] {
     const lane = this.#laneOf(item)
@@ -137,7 +137,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return dropped
   }
 
-  /** Takes an item out that waits; false where it does not. */
+  /** Removes a waiting item; false where it does not wait. */
   remove(item: T): boolean {
     const lane = this.#findLane(item)
     if (lane === undefined || !(lane.waiting.delete(item) || lane.waitingLong.delete(item))) return false
@@ -146,7 +146,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return true
   }
 
-  /** The next item, which is out then, with a permit of its class; undefined where nothing waits that may be out. */
+  /** Takes the next item, which runs then with a permit of its class; undefined where none may run. */
   take(): T | undefined {
     if (this.#waiting === 0) return undefined
     const nowMs = this.#nowMs()
@@ -159,8 +159,8 @@ export class FairQueue<C extends string, T extends Queued<C>> {
   }
 
   /**
-   * The next item of a class, under the permit of one that is out; undefined where none waits or it does not fit. Long
-   * ones stay.
+   * Takes the next item of a class to run under the permit of a running one; undefined where none waits or it does
+   * not fit. Does not take long items.
    */
   takeBeside(name: C, fits: (item: T) => boolean): T | undefined {
     const state = this.#class(name)
@@ -171,7 +171,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return item !== undefined && fits(item) ? this.#takeOut(lane as Lane<C, T>, item, nowMs) : undefined
   }
 
-  /** An item is back that had its thread for so long. */
+  /** Records that an item has finished after `ranMs` on its thread. */
   giveBack(item: T, ranMs: number): void {
     const nowMs = this.#nowMs()
     const lane = this.#laneOf(item)
@@ -179,7 +179,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     key.out--
     lane.out--
     lane.outSinceMs -= this.#out.get(item) as number
-    // What rounding leaves of an empty sum would count as use.
+    // Clears rounding errors, which would count as used time.
     if (lane.out === 0) lane.outSinceMs = 0
     this.#out.delete(item)
     lane.usedMs += Math.max(ranMs - usedMsMin, 0) * this.#scale(nowMs)
@@ -187,19 +187,22 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     this.#forget(key, nowMs)
   }
 
-  /** Gives the permit back that {@link take} took. */
+  /** Returns the permit that {@link take} took. */
   release(name: C): void {
     this.#class(name).out--
   }
 
-  /** As {@link giveBack} of an item that is not done: it waits again, as a long one. Returns what {@link add} does. */
+  /**
+   * As {@link giveBack}, for an item that is not done: it waits again, as a long one. Returns what {@link add}
+   * returns.
+   */
   putBack(item: T, ranMs: number): readonly T[] {
     this.giveBack(item, ranMs)
     item.isLong = true
     return this.add(item)
   }
 
-  /** Counts an item that is out as long from here on, if it may be. */
+  /** Makes a running item long, if the limits allow it. */
   tryMakeLong(item: T): boolean {
     const { key } = this.#laneOf(item)
     if (!this.#mayBeLong(key)) return false
@@ -209,9 +212,9 @@ export class FairQueue<C extends string, T extends Queued<C>> {
   }
 
   /**
-   * Whether the place of an item that is out is better given to one that waits: because the key of that one, or of the
-   * same key its class, has had less than half the time. Less of a difference would have two keys that want the same
-   * take their places from each other. The place of a long item is another long one's, as the others have theirs.
+   * Whether a running item should give its place to a waiting one: the other key, or for the same key the other
+   * class, has used less than half its time. With a smaller difference two equal keys would keep interrupting each
+   * other. A long item gives its place only to a long item.
    */
   isOutranked(item: T): boolean {
     const nowMs = this.#nowMs()
@@ -226,7 +229,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return this.#use(lane.key, nowMs) < this.#use(own.key, nowMs) / 2
   }
 
-  /** Takes out all that waits, without permits. */
+  /** Removes and returns all waiting items. */
   clear(): T[] {
     const lanes = [...this.#waitingKeys].flatMap((key) => key.lanes)
     const items = lanes.flatMap(({ waiting, waitingLong }) => [...waitingLong, ...waiting])
@@ -254,7 +257,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     if (key.waiting === 0) this.#waitingKeys.delete(key)
   }
 
-  /** Of the key with the least use, and of its lanes the one with the least, among those that are `ready`. */
+  /** Of the `ready` lanes: the one with the least time of the key with the least time. */
   #nextLane(nowMs: number, ready: (lane: Lane<C, T>) => boolean): Lane<C, T> | undefined {
     let next: Lane<C, T> | undefined
     let leastOfKeys = Number.POSITIVE_INFINITY
@@ -284,12 +287,12 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return out === 0 ? usedMs : usedMs + (out * nowMs - outSinceMs) * this.#scale(nowMs)
   }
 
-  /** What a millisecond counts for at a moment, in milliseconds at the epoch: what is older halves beside it. */
+  /** Weight of a millisecond at a time, relative to the epoch: it doubles every half-life. */
   #scale(nowMs: number): number {
     return 2 ** ((nowMs - this.#epochMs) / halfLifeMs)
   }
 
-  /** The time. Every half-life is an epoch, so that numbers stay small and keys at rest are found. */
+  /** The time. Begins a new epoch every half-life, to keep numbers small and to forget idle keys. */
   #nowMs(): number {
     const nowMs = this.#clockMs()
     if (nowMs - this.#epochMs < halfLifeMs) return nowMs
@@ -328,7 +331,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     key.longOut += by
   }
 
-  /** Of the class of `newest`, the lane with most items: `newest` where no other has more. */
+  /** The lane with most items in the class of `newest`; `newest` where no other has more. */
   #longestLane(newest: Lane<C, T>): Lane<C, T> {
     let longest = newest
     for (const { lanes } of this.#waitingKeys) {
@@ -338,7 +341,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     return longest
   }
 
-  /** A lane of the key with most bytes: `newest` where no other has more, else the longest. */
+  /** The longest lane of the key with most bytes; `newest` where no other key has more. */
   #heaviestLane(newest: Lane<C, T>): Lane<C, T> {
     let heaviest = newest.key
     for (const key of this.#waitingKeys) if (key.waitingBytes > heaviest.waitingBytes) heaviest = key

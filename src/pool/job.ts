@@ -5,7 +5,7 @@ import type { JobOwner } from './jobs.js'
 import type { JobThread } from './jobThread.js'
 import { decodeReply } from './messages.js'
 
-/** What a job is from its arrival on. */
+/** The members of a job that are fixed at its arrival. */
 interface JobStart<C extends string> {
   readonly name: string
   readonly class: C
@@ -17,44 +17,44 @@ interface JobStart<C extends string> {
   readonly owner: JobOwner | undefined
 }
 
-/** A job's time on a thread. */
+/** One run of a job on a thread. */
 export interface Run {
   readonly thread: JobThread
   readonly cell: number
   readonly serial: number
   readonly startedAtMs: number
-  /** Set once the job was told to stop: what its caller gets, should it not say anything itself. */
+  /** Set once the job was told to stop: the fault for its caller, unless the job returns an outcome itself. */
   stopFault: Fault | undefined
-  /** Its turn is over: it goes on as long as nobody else should have the thread. */
+  /** Whether its turn is over: it runs on as long as no other job should have the thread. */
   isOverTurn: boolean
-  /** It was told to stop for the sake of others, to begin anew later. */
+  /** Whether it was told to stop for other jobs, to begin again later. */
   isInterrupted: boolean
 }
 
-/** A job on its way through the pool. Owns its caller's answer, given once. */
+/** A job in the pool. Owns its promise, which is settled once. */
 export class Job<C extends string> implements Queued<C>, JobStart<C> {
   readonly name: string
   readonly class: C
   readonly network: string | undefined
   readonly args: Uint8Array<ArrayBuffer>
-  /** Moved to the thread, and back from one that has to begin it anew. */
+  /** Transferred to the thread, and back if the job must begin again. */
   body: Uint8Array | undefined
   readonly isShort: boolean
   readonly owner: JobOwner | undefined
   readonly arrivedAtMs = performance.now()
   readonly outcome: Deferred<unknown> = defer<unknown>()
   isLong = false
-  /** Turns on a thread that it has had. */
+  /** Number of its turns on a thread. */
   turns = 0
   isSettled = false
   run: Run | undefined
-  /** The next moment at which something is done about it. */
+  /** Timer of its next deadline. */
   timer: NodeJS.Timeout | undefined
   turnTimer: NodeJS.Timeout | undefined
 
   constructor(
     { name, class: className, network, args, body, isShort, owner }: JobStart<C>,
-    /** Called when its owner goes. */
+    /** Called when its owner leaves. */
     readonly cancel: () => void,
   ) {
     this.name = name
@@ -66,7 +66,7 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
     this.owner = owner
   }
 
-  /** Jobs of nobody in particular are as one key's. */
+  /** Jobs without an owner share one key. */
   get keyId(): string {
     return this.owner?.keyId ?? ''
   }
@@ -75,14 +75,17 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
     return this.args.length + (this.body?.buffer.byteLength ?? 0)
   }
 
-  /** Nothing more happens to it in its present state. */
+  /** Clears its timers. */
   rest(): void {
     clearTimeout(this.timer)
     clearTimeout(this.turnTimer)
     this.owner?.forget(this.cancel)
   }
 
-  /** Tells the caller what a thread replied; whether that was a result, undefined where the caller knows already. */
+  /**
+   * Settles the promise with a thread's reply. Returns whether that was a result; undefined where it was settled
+   * before.
+   */
   settle(reply: Uint8Array): boolean | undefined {
     if (this.isSettled) return undefined
     this.isSettled = true
@@ -90,14 +93,14 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
       this.outcome.resolve(decodeReply(reply))
       return true
     } catch (thrown) {
-      // One that was stopped before it began knows no better.
+      // A job that was stopped before it began reports only RequestTimedOut.
       const stopFault = faultOf(thrown)?.kind === 'RequestTimedOut' ? this.run?.stopFault : undefined
       this.outcome.reject(stopFault ? new FaultError(stopFault) : (thrown as Error))
       return false
     }
   }
 
-  /** Tells the caller of a failure; false where the caller knows something already. */
+  /** Rejects the promise; false where it was settled before. */
   fail(error: Error): boolean {
     if (this.isSettled) return false
     this.isSettled = true
@@ -106,7 +109,7 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
     return true
   }
 
-  /** Whether a reply says no more than that the job was interrupted. */
+  /** Whether a reply only means that the job was interrupted. */
   wasInterrupted(reply: Uint8Array): boolean {
     if (this.isSettled || this.run === undefined) return false
     if (!this.run.isInterrupted || this.run.stopFault !== undefined) return false

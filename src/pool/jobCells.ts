@@ -1,27 +1,26 @@
 /**
- * What the edge and a running job exchange through shared memory, one cell for each job that can run at a
- * time: whether the job should stop, and whether its thread may be ended right now.
+ * Shared memory of the edge and running jobs, with one cell per job that can run at the same time: whether the job
+ * should stop, and whether its thread may be ended at this moment.
  *
- * The second is needed because ending a thread inside lmdb can end the whole process: its native code meets an
- * isolate in which nothing may run any more ("FATAL ERROR: Error::ThrowAsJavaScriptException", once in some 200
- * threads that were ended while they walked ranges). So a thread locks its cell around such calls, and the edge
- * ends it only after it has taken the lock itself.
+ * The second is needed because ending a thread inside lmdb's native code can abort the whole process ("FATAL ERROR:
+ * Error::ThrowAsJavaScriptException", once in 200 threads that were ended during range reads). So a thread locks its
+ * cell around such calls, and the edge ends it only after taking the lock itself.
  *
- * A job is told apart by its serial number, so that what is left of a job never concerns the next one in its cell.
+ * Serial numbers identify jobs, so that a signal for one job cannot affect the next one in its cell.
  */
 
 /** Words of a cell: the serial number of the job that should stop; the lock. */
 const wordsPerCell = 2
 
 /**
- * The lock holds `serial` while the job may be ended, `-serial` while it may not, and `sealed` once nobody but the
- * edge may have it.
+ * Values of the lock: `serial` while the job may be ended, `-serial` while it may not, `sealed` once the edge has it
+ * for good.
  */
 const sealed = 0
 
 /** The edge's side. */
 export class JobCells {
-  /** Handed to every thread when it starts. */
+  /** Passed to every thread at its start. */
   readonly shared: SharedArrayBuffer
   readonly #words: Int32Array
   readonly #free: number[]
@@ -52,7 +51,7 @@ export class JobCells {
     Atomics.store(this.#words, cell * wordsPerCell, serial)
   }
 
-  /** Takes the lock for good; false while the job has it. */
+  /** Takes the lock for good; false while the job holds it. */
   seal(cell: number, serial: number): boolean {
     return Atomics.compareExchange(this.#words, cell * wordsPerCell + 1, serial, sealed) === serial
   }
@@ -76,30 +75,30 @@ export class JobCell {
     this.#isLocked = true
   }
 
-  /** Whether the edge wants the job to stop. Costs 5 ns. */
+  /** Whether the edge has asked the job to stop. Takes 5 ns. */
   get isStopped(): boolean {
     return Atomics.load(this.#words, this.#index) === this.#serial
   }
 
-  /** As {@link isStopped}, of any job. */
+  /** As {@link isStopped}, for any job. */
   isStoppedFor({ cell, serial }: { readonly cell: number; readonly serial: number }): boolean {
     return Atomics.load(this.#words, cell * wordsPerCell) === serial
   }
 
-  /** Takes the lock. Does not return once the edge has it: the thread is about to be ended. */
+  /** Takes the lock. Never returns if the edge has it, because the thread is about to be ended. */
   lock(): void {
     const found = Atomics.compareExchange(this.#words, this.#index + 1, this.#serial, -this.#serial)
     if (found !== this.#serial) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
     this.#isLocked = true
   }
 
-  /** Gives the lock back. */
+  /** Releases the lock. */
   unlock(): void {
     this.#isLocked = false
     Atomics.store(this.#words, this.#index + 1, this.#serial)
   }
 
-  /** Runs `call` with the lock held, which it may be already. */
+  /** Runs `call` with the lock held; the lock may be held already. */
   locked<R>(call: () => R): R {
     if (this.#isLocked) return call()
     this.lock()

@@ -7,20 +7,18 @@ import type { StoreLocation } from './messages.js'
 import { Pool } from './pool.js'
 import type { JobDefinition, ThreadLoss } from './poolOptions.js'
 
-/** What the threads of the service get beside their jobs. */
+/** Settings of the jobs' work, for the threads. */
 export interface JobSettings {
   readonly execution: JobLimits
 }
 
-/** What the operator sets. */
+/** Limits set by the operator. */
 export interface JobPoolLimits {
   /** Undefined for {@link threadsDefault}. */
   readonly threads: number | undefined
   /**
-   * Priority of the threads as of `os.setPriority`: from 0, the edge's own, to 19. Measured as
-   * bench/disturbedReads.ts does on 2 cores, p99 of cached reads while the pool is saturated beside the pool idle: at
-   * 0, 136 and 5.2 ms at 2,000 reads/s, 33,000 and 65,000 reads/s at saturation; at 10, 11.4 and 3.8 ms, 59,000 and
-   * 74,000 reads/s.
+   * Priority of the threads as in `os.setPriority`: from 0, the edge's own, to 19. With the pool saturated on 2
+   * cores, the p99 of cached reads is 136 ms at 0 and 11.4 ms at 10 (bench/disturbedReads.ts).
    */
   readonly niceness: number
   /** Jobs of each class that may wait. */
@@ -38,25 +36,25 @@ export interface JobPoolOptions {
 }
 
 /**
- * All cores but the edge's, and at least two, so that one class of work cannot hold every thread. Where that makes
- * more busy threads than cores, their low priority keeps the edge ahead of them.
+ * All cores but the edge's, and at least two, so that one class of work cannot hold every thread. If that is more
+ * threads than free cores, their low priority keeps the edge fast.
  */
 export function threadsDefault(cores = availableParallelism()): number {
   return Math.max(2, cores - 1)
 }
 
-/** JavaScript heap of a thread, most of it for one job. What the EVM holds is WebAssembly's, with limits of its own. */
+/** JavaScript heap of a thread, most of it for one job. The EVM's memory is WebAssembly's and has its own limit. */
 const heapBytesMax = 512 * 2 ** 20
 
-/** Arguments that wait: a dozen of the largest request bodies, or all queues full of ordinary calls. */
+/** Bytes of waiting arguments: a dozen of the largest request bodies, or all queues full of ordinary calls. */
 const waitingBytesMax = 64 * 2 ** 20
 
-/** A job that asks whether to stop does so within milliseconds; a thread that takes this long does not ask. */
+/** Time for a job to stop. Jobs check within milliseconds, so one that takes longer does not check. */
 const graceMs = 1_000
 
 /**
- * How long an execution or a search has a thread before others come first; see pool.ts. Nearly every one ends within
- * it, and who waits for it hardly notices.
+ * Turn of an execution or a log search, after which other jobs come first; see pool.ts. Nearly all end within it, and
+ * it is a short wait for others.
  */
 const turnMs = 50
 
@@ -76,9 +74,9 @@ function workerUrl(file: string): URL {
 }
 
 /**
- * Makes the pool of the service. From here on each thread of the process collects its young garbage by itself: V8's
- * helpers for that have the edge's priority, whoever's garbage it is. At 2,000 cached reads a second, the pool
- * saturated and all of it on one core, p99 is 4.5 ms without them and 5.9 ms with them.
+ * Opens the pool of the service. Also turns off V8's helper threads for young garbage in this process, because they
+ * run at the edge's priority for the garbage of all threads (on one core with the pool saturated, the p99 of cached
+ * reads is 4.5 ms without them, 5.9 ms with them).
  */
 export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): Pool<Jobs> {
   setFlagsFromString('--no-parallel-scavenge')
@@ -113,7 +111,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       },
     },
     session: workerUrl('session'),
-    // The engine is by far the most that a thread may have to load. Without a chain nobody asks for it.
+    // The EVM takes the most time to load. Without a chain nobody needs it.
     preload: workerUrl(stores.length > 0 ? 'execute' : 'hash'),
     stores,
     settings: { execution } satisfies JobSettings,
@@ -125,7 +123,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
   })
 }
 
-/** A pool's jobs as one network's methods see them. */
+/** The jobs of one network, run by the pool. */
 export function jobsOfNetwork(pool: Pool<Jobs>, network: string): NetworkJobs {
   return { run: (name, args, owner, body) => pool.run(name, { network, args }, owner, body) }
 }

@@ -1,8 +1,8 @@
 /**
- * A thread of the pool as the edge sees it. Owns how jobs cross to it and replies come back.
+ * A thread of the pool as the edge sees it. Owns how jobs and replies are passed.
  *
- * Arguments and replies are msgpack. Replies and bodies are in memory that is moved: a large clone is copied
- * once more on the edge, and text costs the edge four to five times as much (docs/libraries.md).
+ * Arguments and replies are msgpack. Replies and bodies are transferred: cloning a large one would copy it once more
+ * on the edge, and text would take four to five times as much of its CPU (docs/libraries.md).
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
@@ -10,24 +10,24 @@ import { defer } from '../primitives/deferred.js'
 import { HardStop } from './hardStop.js'
 import type { JobMessage, JobReplies, SessionTask, ThreadReady } from './messages.js'
 
-/** What a thread reports to the pool. */
+/** Callbacks of a thread to the pool. */
 export interface JobThreadEvents {
-  /** Its code is loaded and it waits for jobs. */
+  /** Called when its code is loaded and it waits for jobs. */
   onReady(thread: JobThread): void
-  /** The replies to the jobs that it was given last, in their order. */
+  /** Called with the replies to the jobs posted last, in their order. */
   onReplies(thread: JobThread, replies: JobReplies): void
-  /** It runs no more, by {@link JobThread.end} or for an `error` of its own. */
+  /** Called when it has ended, by {@link JobThread.end} or by an `error` of its own. */
   onEnd(thread: JobThread, error: Error): void
 }
 
 /**
- * One thread of the pool as the edge sees it, from its start to its end. Piscina starts it, with one task that lasts
- * as long as the thread; jobs and replies pass it by, on a port of their own; see pool.ts.
+ * One thread of the pool, from its start to its end. Piscina starts it with one task that lasts as long as the
+ * thread; jobs and replies use a separate port; see pool.ts.
  */
 export class JobThread {
   readonly #port: MessagePort
   readonly #hardStop = new HardStop()
-  /** Counts the jobs posted; the thread sleeps on it. */
+  /** Number of jobs posted; the thread waits on it with `Atomics.wait`. */
   readonly #posted = new Int32Array(new SharedArrayBuffer(4))
   readonly #loaded = defer<void>()
   #isReady = false
@@ -55,12 +55,12 @@ export class JobThread {
     return this.#isReady
   }
 
-  /** Settles when it has loaded its code, or failed to. */
+  /** Settles when it has loaded its code, or has failed to. */
   get loaded(): Promise<void> {
     return this.#loaded.promise
   }
 
-  /** Hands jobs over, whose bodies are moved; those before have to be answered. */
+  /** Posts jobs and transfers their bodies. The previous jobs must be answered. */
   post(messages: readonly JobMessage[]): void {
     const moved: ArrayBufferLike[] = []
     for (const { body } of messages) if (body !== undefined) moved.push(body.buffer)
@@ -69,7 +69,7 @@ export class JobThread {
     Atomics.notify(this.#posted, 0, 1)
   }
 
-  /** Ends the thread whatever it does. */
+  /** Ends the thread, whatever it is doing. */
   end(): void {
     this.#hardStop.end()
   }

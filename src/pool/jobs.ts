@@ -1,10 +1,10 @@
 /**
- * What the pool can be asked for. Owns the shape of jobs and of their results; the work itself is in `chain`, `state`,
- * `evm` and `rollup`, and what runs it on a thread in `workers/`.
+ * The jobs of the pool. Owns the types of their arguments and results; the work itself is in `chain`, `state`, `evm`
+ * and `rollup`, and the thread entries are in `workers/`.
  *
- * A job names a block that is resolved already, never a tag, so that its answer belongs to one block whatever the
- * head does meanwhile. Arguments and results cross threads as msgpack: null, undefined, booleans, numbers, bigints,
- * text, Uint8Arrays, arrays, Maps and plain objects of these.
+ * A job names a resolved block, never a tag, so that its answer belongs to one block even if the head changes.
+ * Arguments and results are passed as msgpack: null, undefined, booleans, numbers, bigints, text, Uint8Arrays,
+ * arrays, Maps and plain objects of these.
  */
 import type { ChainOptions } from '../chain/chain.js'
 import type { FoundLogs, LogBounds, LogSearch } from '../chain/logSearch.js'
@@ -20,7 +20,7 @@ import type { InvokeHashRequest } from '../rollup/invokeHash.js'
 import type { ProofRequest } from '../state/proof.js'
 import type { WrittenSlotsRequest } from '../state/writtenKeys.js'
 
-/** One kind of job: the class of work it counts to, its arguments, and its result. */
+/** One kind of job: its class of work, arguments and result. */
 export interface JobShape {
   readonly class: string
   readonly args: unknown
@@ -30,13 +30,13 @@ export interface JobShape {
 /** Kinds of jobs by their names. */
 export type JobTable<J> = { readonly [N in keyof J]: JobShape }
 
-/** The classes of work whose calls may come to a thread whole. */
+/** The classes of work of which a thread may answer whole calls. */
 export type WholeCallClass = 'proof' | 'execute' | 'slots'
 
-/** A call that its thread reads, runs and renders. Its JSON is the body of the job. */
+/** A call that its thread parses, runs and renders. Its JSON is the body of the job. */
 export interface WholeCall {
   readonly method: string
-  /** Hash of the block that the network ends with for this call, and whether every tag stands for it. */
+  /** Hash of the network's last block for this call, and whether every tag means that block. */
   readonly head: Uint8Array
   readonly isPinned: boolean
   /** The network's own settings. */
@@ -45,7 +45,7 @@ export interface WholeCall {
   readonly proofKeysMax: number
 }
 
-/** What such a call comes to, and its price in compute units: rendered JSON, or a fault that the call itself found. */
+/** The outcome of such a call, with its price in compute units: rendered JSON, or a fault of the call. */
 export type WholeAnswer =
   | { readonly price: number; readonly json: Uint8Array }
   | { readonly price: number; readonly fault: Fault }
@@ -76,7 +76,7 @@ export interface Jobs {
   }
   /** The rendered JSON of a `debug_executionWitness` result. */
   readonly witness: { readonly class: 'execute'; readonly args: WitnessRequest; readonly result: Uint8Array }
-  /** Slots (32 bytes each) one after another, in the order of the keys. */
+  /** Slots (32 bytes each), concatenated in the order of the keys. */
   readonly mappingSlots: {
     readonly class: 'slots'
     readonly args: WrittenSlotsRequest
@@ -100,27 +100,27 @@ export interface JobInput<A> {
   readonly args: A
 }
 
-/** Whoever a job is done for. Once they are gone, their jobs are cancelled. */
+/** The caller of a job. Once it has left, its jobs are cancelled. */
 export interface JobOwner {
-  /** Of the caller's API key, by which threads are shared out. */
+  /** Id of the caller's API key, by which threads are shared. */
   readonly keyId: string
   readonly isGone: boolean
-  /** Calls `listener` once, when the owner goes. */
+  /** Calls `listener` once, when the owner leaves. */
   onGone(listener: () => void): void
   forget(listener: () => void): void
-  /** A job of theirs took so much CPU of a thread. Called before its outcome, whether or not that is read. */
+  /** Called with the CPU time of one of its jobs, before the outcome, even if nobody reads that. */
   ran(cpuMs: number): void
 }
 
 /** The jobs of one network, as methods see them. */
 export interface NetworkJobs {
   /**
-   * Runs a job on a thread of the pool. `owner` is the third argument of a method's `run`.
-   * Rejects with FaultError: what the job itself found, ServerBusy where its queue is full, RequestTimedOut or
-   * ExecutionTimedOut past its time; with another Error for a defect or a thread that died of it.
-   * Bytes of the result belong to the caller. Costs the edge 30 µs and more beside the work (see pool.ts).
+   * Runs a job on a thread of the pool. `owner` is the third argument of a method's `run`. Rejects with FaultError: a
+   * fault of the job itself, ServerBusy where its queue is full, RequestTimedOut or ExecutionTimedOut past its time;
+   * with another Error for a defect or a thread that died. Bytes of the result belong to the caller. Takes 30 µs of
+   * the edge's CPU or more, besides the work.
    *
-   * `body` is handed over without a copy: its memory is the pool's from now on, and was nobody else's.
+   * `body` is transferred without a copy: the pool takes over its memory, which nothing else may use.
    */
   run<N extends JobName>(
     name: N,
@@ -128,6 +128,6 @@ export interface NetworkJobs {
     owner: JobOwner,
     body?: Uint8Array,
   ): Promise<Jobs[N]['result']>
-  /** Jobs are done on this very thread, one after the other: to cut work into several gains nothing. */
+  /** Whether jobs run on this same thread, one after the other, so that splitting work gains nothing. */
   readonly areHere?: boolean
 }

@@ -1,25 +1,23 @@
 /**
- * The worker pool: heavy work on threads, so that the edge goes on answering reads. Owns permits, turns, deadlines and
- * cancellation. Does not own the order of what waits (`fairQueue.ts`), the threads' life (`threadSet.ts`), the work
- * (`state`, `evm`), what a job is (`jobs.ts`), nor how it crosses to a thread (`jobThread.ts`).
+ * The worker pool: runs heavy work on threads, so that the edge can answer reads. Owns permits, turns, deadlines and
+ * cancellation. Does not own the order of waiting jobs (`fairQueue.ts`), starting and ending threads
+ * (`threadSet.ts`), the work (`state`, `evm`), the types of jobs (`jobs.ts`), nor passing them to a thread
+ * (`jobThread.ts`).
  *
- * Who gets a thread. Of each class of work without turns (proofs, slots, hashes) one thread less than there are may
- * have jobs, so that one is always left to others. Work with turns (executions) may have all, because a thread that
- * idles serves nobody; but a job that has had its turn is *long*, and long ones hold one thread less than there are, and
- * of one key half of that. So with two threads one runs endless loops, if that is what is asked for, and on the other
- * all calls that end within their turn follow each other, and proofs. Were executions kept to one thread of two, every
- * call would wait for the loop before it, for seconds.
+ * Permits. Each class of work without turns (proofs, slots, hashes) may use all threads but one, so that one is
+ * always left to others. Work with turns (executions) may use all threads; but a job that has used up its turn is
+ * *long*, and long jobs may use all threads but one, those of one key half of that. So with two threads, endless
+ * loops occupy at most one, and proofs and calls that end within their turn run on the other. If executions were
+ * limited to one of two threads, every call could wait seconds for a loop before it.
  *
- * Nothing can be known of a job before its turn is over, and a thread cannot put it aside. So a job that is over its
- * turn goes on as long as nobody is worse off; where no place among the long ones is free, and a job waits whose key
- * has had less than half the time, it is told to stop, and waits again, as a long one. So it is among long ones too,
- * whose turns double each time: a job is begun anew a few times at most, and loses no more time than it takes in the
- * end. Others wait for one turn, whatever is executed.
+ * Turns. The length of a job is not known in advance, and a thread cannot suspend it. So a job whose turn is over
+ * runs on as long as no other job is disadvantaged. If there is no permit for a long job, and a job waits whose key
+ * has used less than half the time, the running job is told to stop and waits again, as a long one. The same holds
+ * among long jobs, whose turns double each time: a job begins again only a few times, and loses at most as much time
+ * as it needs in the end. Other jobs wait for one turn at most, whatever is executed.
  *
- * Piscina owns the threads' life: it starts them, bounds their heaps, begins another for one that ends, and ends all.
- * To it each has one task, which lasts as long as the thread. Jobs pass it by, on a port of each thread: as a task of
- * its own a job costs the edge 57 to 65 µs of CPU, so 30 to 36 (docs/libraries.md). Its queue would know
- * neither keys nor turns.
+ * Piscina starts, replaces and ends the threads and limits their heaps. Jobs do not use its queue, which knows
+ * neither keys nor turns, but a port of each thread, which takes half the CPU of the edge (docs/libraries.md).
  */
 import { performance } from 'node:perf_hooks'
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
@@ -42,19 +40,19 @@ import type {
 import { ThreadSet } from './threadSet.js'
 import { retryMsMin, WaitEstimate } from './waitEstimate.js'
 
-/** For jobs that are given up for no fault of their own. */
+/** The fault of jobs that fail because of others. */
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: retryMsMin }
 
-/** How often the pool tries to catch a thread outside of lmdb, where it spends microseconds at a time. */
+/** Time between two attempts to catch a thread outside of lmdb, where it spends microseconds at a time. */
 const sealRetryMs = 5
 
-/** A thread that cannot be caught for so long hangs in a read, on a disk that does not answer. */
+/** A thread that cannot be caught for this long hangs in a read, on a disk that does not answer. */
 const endMsMax = 5_000
 
 /**
- * Short jobs that are handed over at once where many wait: each hand-over wakes two threads, and each burst of answers
- * the network once. 64 connections that ask for proofs of three slots cost the edge 164 µs of CPU a proof one by one,
- * 75 by eights and 70 by sixteens, the threads 180, 134 and 119; whoever comes next waits for all of them.
+ * Short jobs that are posted together where many wait, because each message wakes two threads. A proof of three slots
+ * takes 164 µs of the edge's CPU if posted alone, 75 µs in groups of 8, and 70 µs in groups of 16, for which the next
+ * job must wait.
  */
 const groupMax = 8
 
@@ -65,7 +63,7 @@ export class Pool<J extends JobTable<J>> {
   readonly #cells: JobCells
   readonly #waits = new WaitEstimate<ClassOf<J>>()
   readonly #permits: ReadonlyMap<ClassOf<J>, number>
-  /** Jobs by the thread that has them: one, or several short ones of one class under one permit. */
+  /** Thread → its jobs: one, or several short ones of one class under one permit. */
   readonly #running = new Map<JobThread, readonly Job<ClassOf<J>>[]>()
   #finished = 0
   #failed = 0
@@ -103,8 +101,8 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /**
-   * Starts the threads, and settles once they have loaded their code: 0.5 s of CPU and 60 MB each, which a server
-   * that never needs them is spared, and for which the first jobs wait. They open stores when jobs ask for them.
+   * Starts the threads, and settles once they have loaded their code. Each takes 0.5 s of CPU and 60 MB, so they are
+   * started only when needed; the first jobs wait for that. Threads open stores when jobs need them.
    */
   start(): Promise<void> {
     return this.#threads.start()
@@ -124,13 +122,12 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /**
-   * Runs a job and resolves to its result, whose bytes belong to the caller. A job whose owner goes is taken out of
-   * the queue, or told to stop. `body`, whose memory is the pool's from now on, is moved to the thread as it is.
+   * Runs a job and resolves to its result, whose bytes belong to the caller. If its owner leaves, a job is removed
+   * from the queue or told to stop. `body` is transferred to the thread; the pool takes over its memory.
    *
-   * Rejects with FaultError: what the job itself found; ServerBusy where it finds no room in its queue, or loses it to
-   * a key that has less waiting, or the pool is closing; RequestTimedOut past its deadline and, with nobody left to
-   * read it, when its owner is gone; its class's `timedOut` where it ran too long. Rejects with Error for a defect, or
-   * for a thread that ended under it.
+   * Rejects with FaultError: a fault of the job itself; ServerBusy where its queue is full, it was dropped for a key
+   * with less waiting, or the pool is closing; RequestTimedOut past its deadline, and when its owner has left; its
+   * class's `timedOut` where it ran too long. Rejects with Error for a defect, or where its thread ended.
    */
   run<N extends keyof J & string>(
     name: N,
@@ -162,7 +159,7 @@ export class Pool<J extends JobTable<J>> {
     return job.outcome.promise
   }
 
-  /** Sets a job's deadline, which has just begun to wait, and turns away what it left no room for. */
+  /** Sets the deadline of a job that begins to wait, and rejects the `dropped` jobs. */
   #wait(job: Job<ClassOf<J>>, dropped: readonly Job<ClassOf<J>>[]): void {
     const leftMs = job.arrivedAtMs + this.#options.classes[job.class].deadlineMsMax - performance.now()
     job.owner?.onGone(job.cancel)
@@ -171,7 +168,7 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /**
-   * Takes no more jobs, lets those that run and wait finish within `drainMsMax`, fails the others with ServerBusy,
+   * Accepts no more jobs, lets running and waiting ones finish within `drainMsMax`, rejects the rest with ServerBusy,
    * and ends the threads.
    */
   close(drainMsMax: number): Promise<void> {
@@ -217,7 +214,9 @@ export class Pool<J extends JobTable<J>> {
     }
   }
 
-  /** A job with the short ones that are handed over with it; what waits is shared by the threads that may take it. */
+  /**
+   * A job with the short ones that are posted with it; waiting jobs are divided among the threads that may run them.
+   */
   #gather(first: Job<ClassOf<J>>): Job<ClassOf<J>>[] {
     const jobs = [first]
     if (!first.isShort) return jobs
@@ -271,7 +270,10 @@ export class Pool<J extends JobTable<J>> {
     job.turnTimer = setTimeout(end, turnMs * 2 ** job.turns++)
   }
 
-  /** Finds jobs that are over their turn a place among the long ones, or takes their threads for whom they are due. */
+  /**
+   * For jobs whose turn is over: makes them long if there is a permit, or stops them for a job that should run
+   * instead.
+   */
   #shareOut(): void {
     for (const [job] of this.#running.values()) {
       const run = job?.run
@@ -284,7 +286,7 @@ export class Pool<J extends JobTable<J>> {
     }
   }
 
-  /** The replies to a thread's jobs. */
+  /** Handles the replies to a thread's jobs. */
   #take(thread: JobThread, { replies, ranMs, cpuMs, bodies }: JobReplies): void {
     const jobs = this.#running.get(thread)
     if (jobs === undefined) throw new Error('a thread without a job replied')
@@ -298,12 +300,12 @@ export class Pool<J extends JobTable<J>> {
     }
   }
 
-  /** A thread is gone, and with it the job that it had. */
+  /** Handles the end of a thread, which fails its jobs. */
   #lose(thread: JobThread, error: Error): void {
     const jobs = this.#running.get(thread) ?? []
     const ranMs = jobs.map(({ run }) => (performance.now() - (run as Run).startedAtMs) / jobs.length)
     this.#leaveThread(jobs, thread, ranMs, [])
-    // With a job that had to be stopped goes what was handed over with it.
+    // Jobs posted together with a job that had to be stopped fail with it.
     const isStopped = jobs.some(({ run }) => run?.stopFault !== undefined)
     if (!isStopped && !this.#threads.isEnding) this.#loseThread(jobs[0], 'died', error)
     for (const [at, job] of jobs.entries()) {
@@ -313,7 +315,7 @@ export class Pool<J extends JobTable<J>> {
     }
   }
 
-  /** Jobs are off their thread after `ranMs`; those that are to be done again wait once more. */
+  /** Records that jobs left their thread after `ranMs`; interrupted ones wait again. */
   #leaveThread(
     jobs: readonly Job<ClassOf<J>>[],
     thread: JobThread,
@@ -353,7 +355,7 @@ export class Pool<J extends JobTable<J>> {
     if (job.fail(error)) this.#failed++
   }
 
-  /** Nobody waits for the job any more, or its deadline is past. */
+  /** Ends a job that nobody waits for, or whose deadline is past. */
   #expire(job: Job<ClassOf<J>>): void {
     const fault: Fault = { kind: 'RequestTimedOut' }
     if (job.run !== undefined) return this.#stop(job, job.run, fault)
@@ -374,7 +376,7 @@ export class Pool<J extends JobTable<J>> {
     job.timer = setTimeout(() => this.#end(job, run, fault), this.#options.graceMs)
   }
 
-  /** Answers for a job that would not stop, and ends its thread as soon as that is safe. */
+  /** Rejects a job that did not stop, and ends its thread as soon as that is safe. */
   #end(job: Job<ClassOf<J>>, run: Run, fault: Fault): void {
     if (!job.isSettled) job.owner?.ran(performance.now() - run.startedAtMs)
     this.#settleWithFault(job, fault)
@@ -386,7 +388,7 @@ export class Pool<J extends JobTable<J>> {
     run.thread.end()
   }
 
-  /** Whether the job's thread may be ended, because it can no longer go into lmdb. */
+  /** Tries to lock the job's thread out of lmdb; true once it may be ended. */
   #trySeal({ run }: Job<ClassOf<J>>): boolean {
     return run !== undefined && this.#cells.seal(run.cell, run.serial)
   }

@@ -4,7 +4,7 @@ import { Piscina } from 'piscina'
 import { JobThread, type JobThreadEvents } from './jobThread.js'
 import type { ThreadData } from './messages.js'
 
-/** Loading takes half a second; a thread that needs longer than this will not get there. */
+/** Loading takes half a second; a thread that takes longer than this never will. */
 const loadMsMax = 30_000
 
 export interface ThreadSetOptions {
@@ -16,7 +16,7 @@ export interface ThreadSetOptions {
   readonly data: ThreadData
 }
 
-/** The threads of a pool and which of them are free. Owns their start, their replacement and their end. */
+/** The threads of a pool, and which are free. Owns their start, replacement and end. */
 export class ThreadSet {
   readonly #options: ThreadSetOptions
   readonly #events: JobThreadEvents
@@ -37,7 +37,7 @@ export class ThreadSet {
     return this.#free.length
   }
 
-  /** From here on threads end because they are asked to. */
+  /** Whether the pool is closing, so that threads end as intended. */
   get isEnding(): boolean {
     return this.#isEnding
   }
@@ -54,7 +54,7 @@ export class ThreadSet {
       filename: fileURLToPath(session),
       minThreads: threads,
       maxThreads: threads,
-      // Each thread has one task; that of a thread being replaced waits for the new one.
+      // Each thread has one task; while a thread is replaced, its task waits.
       maxQueue: threads,
       recordTiming: false,
       resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heapBytesMax / 2 ** 20) },
@@ -80,22 +80,22 @@ export class ThreadSet {
     )
   }
 
-  /** A free thread, to be given jobs. */
+  /** Takes a free thread. */
   take(): JobThread | undefined {
     return this.#free.pop()
   }
 
-  /** Another takes the place of a thread that is gone. */
+  /** Starts a thread in place of one that ended. */
   #replace(thread: JobThread, error: Error): void {
     const at = this.#free.indexOf(thread)
     if (at >= 0) this.#free.splice(at, 1)
     this.#threads.delete(thread)
-    // One that does not get as far as to load its code would end again and again.
+    // A thread that failed to load its code would fail again and again.
     if (!this.#isEnding && thread.isReady && this.#piscina) this.#startOne(this.#piscina)
     this.#events.onEnd(thread, error)
   }
 
-  /** Ends all threads, whatever they do, once they have loaded. */
+  /** Ends all threads once they have loaded, whatever they are doing. */
   async close(): Promise<void> {
     await this.#awaitLoading()
     this.#isEnding = true
@@ -103,9 +103,9 @@ export class ThreadSet {
   }
 
   /**
-   * Waits until every thread has loaded its code, or failed to. To end a thread while it loads lmdb ends the whole
-   * process ("FATAL ERROR: Error::ThrowAsJavaScriptException"), so jobs, which may have to be ended, go to threads
-   * that have loaded, and closing waits for the others.
+   * Waits until every thread has loaded its code, or failed to. Ending a thread while it loads lmdb aborts the
+   * process ("FATAL ERROR: Error::ThrowAsJavaScriptException"), so only loaded threads get jobs, and closing waits
+   * for the others.
    */
   async #awaitLoading(): Promise<void> {
     const late = new AbortController()

@@ -1,15 +1,15 @@
-/** Short copies lie in pieces of this size: an allocation of its own costs a copy of 1 KB five times the copying. */
+/** Size of the blocks for short copies: a separate allocation takes five times as long as copying 1 KB. */
 const pieceBytes = 64 * 1024
 
-/** A longer copy has memory of its own. */
+/** Longest copy within a block; longer ones get their own memory. */
 const sharedBytesMax = pieceBytes / 8
 
 let piece = new Uint8Array(0)
 let used = 0
 
 /**
- * A copy of the first `length` bytes, in memory that it shares with other copies: of something that is looked at and
- * let go, since as long as one copy lives, so does a piece of 64 KiB.
+ * A copy of the first `length` bytes, in memory shared with other copies. Only for short-lived use: as long as one
+ * copy is referenced, a block of 64 KiB stays in memory.
  */
 export function briefCopy({ buffer, byteOffset }: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
   const source = new Uint8Array(buffer, byteOffset, length)
@@ -19,7 +19,7 @@ export function briefCopy({ buffer, byteOffset }: Uint8Array, length: number): U
     return own
   }
   if (used + length > piece.length) {
-    // Not zeroed first, since only what was written is given out.
+    // Uninitialised, because only written bytes are returned.
     piece = new Uint8Array(Buffer.allocUnsafeSlow(pieceBytes).buffer)
     used = 0
   }

@@ -19,9 +19,9 @@ export interface Bundle {
   readonly receipts: Uint8Array
   /** Total difficulty up to and including this block, shortest big-endian bytes. */
   readonly totalDifficulty: Uint8Array
-  /** Address → account after the block (RLP), empty where it ceased to exist. */
+  /** Address → account after the block (RLP); empty where it was removed. */
   readonly accounts: readonly Change[]
-  /** Address ‖ slot → value after the block without leading zeros, empty for zero. */
+  /** Address ‖ slot → value after the block without leading zeros; empty for zero. */
   readonly slots: readonly Change[]
   /** Hash → trie node that the parent's tries lack. */
   readonly nodes: readonly Change[]
@@ -29,7 +29,7 @@ export interface Bundle {
   readonly code: readonly Change[]
 }
 
-/** What a canonical block replaced, to unwind it: key → value before it, empty where there was none. */
+/** State that a canonical block replaced, to unwind it: key → value before the block; empty where there was none. */
 export interface ReplacedState {
   readonly accounts: readonly Change[]
   readonly slots: readonly Change[]

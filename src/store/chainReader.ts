@@ -1,6 +1,6 @@
 /**
- * Reads of one network's store. Owns key building and the decoding of rows to bytes; what the bytes mean is the
- * readers' business (`chain`, `state`). A missing row is undefined; a store that cannot be read throws.
+ * Reads one network's store. Owns keys and the decoding of rows to bytes; `chain` and `state` decode the bytes. A
+ * missing row is undefined; a store that cannot be read throws.
  */
 import type { RootDatabase } from 'lmdb'
 import { unpack } from 'msgpackr'
@@ -30,7 +30,7 @@ export interface ChainStoreOptions {
 }
 
 export interface ChainReaderOptions extends ChainStoreOptions {
-  /** What every read of a table passes through, for a thread that may be ended between two reads only. */
+  /** Wraps every read of a table, for a thread that may only be ended between two reads. */
   readonly guard?: ReadGuard
 }
 
@@ -47,8 +47,8 @@ export class ChainReader implements ChainRows {
   }
 
   /**
-   * Opens a store for reading, also beside the process that writes it. Throws OperatorError for a path without
-   * a store, a store that holds no chain yet, a foreign file or another schema version.
+   * Opens a store for reading, also while another process writes it. Throws OperatorError for a missing store, a
+   * store without a chain, a file of another kind, or another schema version.
    */
   static open({ guard, ...options }: ChainReaderOptions): ChainReader {
     const environment = openEnvironment({ ...options, readOnly: true })
@@ -69,12 +69,12 @@ export class ChainReader implements ChainRows {
     return closeEnvironment(this.environment)
   }
 
-  /** Lets reads that follow in this turn of the event loop see what other threads committed meanwhile. */
+  /** Ends the snapshot: later reads in this turn of the event loop see commits of other threads. */
   refresh(): void {
     this.#guard(() => this.environment.resetReadTxn())
   }
 
-  /** Undefined in a new store. Throws OperatorError for a foreign store or another schema version. */
+  /** Undefined in a new store. Throws OperatorError for a store of another kind or schema version. */
   readIdentity(): ChainIdentity | undefined {
     return checkSchema(this.tables.meta, this.path)
   }
@@ -141,7 +141,7 @@ export class ChainReader implements ChainRows {
     return readLogStretch(this.tables.logs, key, from)
   }
 
-  /** Block numbers in the whole index of logs. Cost grows with them. */
+  /** Number of entries in the log index. Takes time linear in their number. */
   countLogIndex(): number {
     return countLogIndex(this.tables.logs)
   }
@@ -156,12 +156,12 @@ export class ChainReader implements ChainRows {
     return read(this.tables.slots, slotKey(address, slot))
   }
 
-  /** Account after canonical block `number`; one reverse range read, whatever the number. */
+  /** Account after canonical block `number`; one reverse range read, however old the block. */
   readAccountAt(address: Address, number: number): Uint8Array | undefined {
     return readLastChange(this.tables.accountHistory, address, number)
   }
 
-  /** Value after canonical block `number`; one reverse range read, whatever the number. */
+  /** Value after canonical block `number`; one reverse range read, however old the block. */
   readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {
     return readLastChange(this.tables.slotHistory, slotKey(address, slot), number)
   }
@@ -188,23 +188,29 @@ export class ChainReader implements ChainRows {
     for (const { key, value } of this.tables.slots.getRange()) yield [key, value]
   }
 
-  /** Each non-zero slot after canonical block `number` as `address ‖ slot`. Cost grows with all changes ever made. */
+  /**
+   * Each non-zero slot after canonical block `number` as `address ‖ slot`. Takes time linear in all changes ever
+   * made.
+   */
   *slotsAt(number: number): Generator<readonly [Uint8Array, Uint8Array]> {
     yield* lastChanges(this.tables.slotHistory.getRange(), 52, number)
   }
 
-  /** Rows of history: how often an account changed, and a slot. Cost grows with them. */
+  /** Number of history rows of accounts and of slots. Takes time linear in their number. */
   countHistory(): { accounts: number; slots: number } {
     return { accounts: this.tables.accountHistory.getCount(), slots: this.tables.slotHistory.getCount() }
   }
 
-  /** What canonical block `number` replaced. */
+  /** The state that canonical block `number` replaced. */
   readReplacedState(number: number): ReplacedState | undefined {
     const row = this.tables.changes.getBinary(numberKey(number))
     return row && (unpack(row) as ReplacedState)
   }
 
-  /** Value after block `number` of an account (20 bytes) or slot (52 bytes), if that very block changed it; empty where it ended. */
+  /**
+   * Value after block `number` of an account (20 bytes) or slot (52 bytes), if that block changed it; empty where it
+   * was removed.
+   */
   readChangeIn(number: number, key: Uint8Array): Uint8Array | undefined {
     const table = key.length === 20 ? this.tables.accountHistory : this.tables.slotHistory
     return read(table, historyKey(key, number))
@@ -216,19 +222,21 @@ export class ChainReader implements ChainRows {
     return readLastChange(table, key, number)
   }
 
-  /** Each account that exists after canonical block `number`. Cost grows with all changes ever made. */
+  /** Each account that exists after canonical block `number`. Takes time linear in all changes ever made. */
   *accountsAt(number: number): Generator<readonly [Address, Uint8Array]> {
     yield* lastChanges(this.tables.accountHistory.getRange(), 20, number) as Generator<[Address, Uint8Array]>
   }
 
-  /** Each non-zero slot of an account after canonical block `number`. Cost grows with all its changes. */
+  /** Each non-zero slot of an account after canonical block `number`. Takes time linear in all its changes. */
   *slotsOfAt(address: Address, number: number): Generator<readonly [Hash32, Uint8Array]> {
     const range = prefixRange(this.tables.slotHistory, address)
     for (const [key, value] of lastChanges(range, 52, number)) yield [key.slice(20) as Hash32, value]
   }
 }
 
-/** Which chain a store is of; undefined where it has none yet. Throws OperatorError for another schema version. */
+/**
+ * The identity of a store's chain; undefined where it has none yet. Throws OperatorError for another schema version.
+ */
 function checkSchema(meta: ReadTable | undefined, path: string): ChainIdentity | undefined {
   const row = meta?.getBinary(metaKeys.identity)
   if (row === undefined) return undefined
@@ -255,15 +263,15 @@ function prefixRange(table: ReadTable, prefix: Uint8Array): Iterable<{ key: Uint
   return end === undefined ? table.getRange({ start: prefix }) : table.getRange({ start: prefix, end })
 }
 
-/** The newest change at or before `number`; undefined where there is none or it left nothing. */
+/** The newest change at or before `number`; undefined where there is none or it removed the value. */
 function readLastChange(table: ReadTable, prefix: Uint8Array, number: number): Uint8Array | undefined {
-  // The bare prefix sorts before all its changes, so it bounds the walk to this one account or slot.
+  // The prefix alone sorts before all its changes, so it limits the range to this account or slot.
   const range = table.getRange({ start: historyKey(prefix, number), end: prefix, reverse: true, limit: 1 })
   for (const { value } of range) return value.length === 0 ? undefined : value
   return undefined
 }
 
-/** Of each prefix in a range of history, the last change at or before `number`, where it left something. */
+/** For each prefix in a range of history, the last change at or before `number`, unless it removed the value. */
 function* lastChanges(
   range: Iterable<{ key: Uint8Array; value: Uint8Array }>,
   prefixBytes: number,

@@ -1,7 +1,7 @@
 import type { Address, Hash32 } from '../primitives/bytes.js'
 import type { StoredBlock } from './storedBlock.js'
 
-/** Which chain rows are of; fixed with its genesis. */
+/** Identity of a chain; fixed by its genesis. */
 export interface ChainIdentity {
   readonly chainId: string
   readonly networkId: string
@@ -16,36 +16,36 @@ export interface BlockName {
   readonly hash: Hash32
 }
 
-/** Where a transaction stands. */
+/** Location of a transaction. */
 export interface TransactionLocation {
   readonly blockHash: Hash32
   readonly index: number
 }
 
-/** Blocks that the source of a chain names beside its head. */
+/** Blocks that a source may mark besides the head. */
 export type Marker = 'safe' | 'finalized'
 
 /**
- * The rows of one chain, wherever they come from: the seam between what is served and where it is held. Every read
- * answers at once. A row is there; undefined says that there is none; and what may exist but is not held here is
- * thrown as {@link NotHeldError} (primitives), for whoever can get it.
+ * The rows of one chain: the interface between what is served and where it is stored. Every read is synchronous. It
+ * returns the row, or undefined where there is none; for a row that may exist but is not held here it throws
+ * {@link NotHeldError} (primitives), so that others can fetch it.
  *
- * Rows named by a hash never change. All others are of one moment until {@link refresh}.
+ * Rows named by a hash never change. All others are from one snapshot until {@link refresh}.
  */
 export interface ChainRows {
   /** Undefined before there is a genesis. */
   readIdentity(): ChainIdentity | undefined
-  /** Lets what follows see what was written meanwhile. */
+  /** Begins a new snapshot, which includes later writes. */
   refresh(): void
   readHead(): BlockName | undefined
-  /** Undefined where the source never named one. */
+  /** Undefined where the source never marked one. */
   readMarker(marker: Marker): BlockName | undefined
   readCanonicalHash(number: number): Hash32 | undefined
   /** RLP. */
   readHeader(hash: Hash32): Uint8Array | undefined
   /**
-   * A block without its body, canonical or not. `number` is its number where the caller knows that, which saves a
-   * read. Its bytes share memory with other rows, so that whoever keeps it copies them.
+   * A block without its body, canonical or not. Passing its `number`, if known, saves a read. Its bytes share memory
+   * with other rows: copy them to keep them.
    */
   readBlock(hash: Hash32, number?: number): StoredBlock | undefined
   /**
@@ -55,11 +55,14 @@ export interface ChainRows {
   readBody(hash: Hash32, isBrief?: boolean): Uint8Array | undefined
   /** RLP list of receipts in consensus encoding. Undefined also for a block that was never executed. */
   readReceipts(hash: Hash32): Uint8Array | undefined
-  /** Where a transaction of the canonical chain stands. */
+  /** Location of a transaction of the canonical chain. */
   readLocation(transactionHash: Hash32): TransactionLocation | undefined
   /** Shortest big-endian bytes. */
   readTotalDifficulty(hash: Hash32): Uint8Array | undefined
-  /** A trie node's RLP. What refers to a node says that it exists, so undefined is for one that nobody can get. */
+  /**
+   * A trie node's RLP. Undefined only where it cannot be fetched either, since a reference to a node means that it
+   * exists.
+   */
   readNode(hash: Uint8Array): Uint8Array | undefined
   readCode(hash: Hash32): Uint8Array | undefined
   /** Account at the head, RLP. */
@@ -67,8 +70,8 @@ export interface ChainRows {
   /** Value at the head without leading zeros; undefined for zero. */
   readSlot(address: Address, slot: Hash32): Uint8Array | undefined
   /**
-   * Numbers of canonical blocks that have a log with this key (`logKeys.ts`), ascending, from `from` on: as many as
-   * stand together, none where there are no more.
+   * Numbers of canonical blocks that have a log with this key (`logKeys.ts`), ascending, from `from` on: those of one
+   * row of the index; empty where there are no more.
    */
   readLogStretch(key: Uint8Array, from: number): readonly number[]
   /** Account after canonical block `number`. */

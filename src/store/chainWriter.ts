@@ -1,7 +1,7 @@
 /**
- * The one writer of a network's store: applies bundles, unwinds them, and keeps blocks of branches that are not
- * canonical. Every call is one transaction, or a part of one that holds several, so a store is at a whole block
- * whenever the process dies.
+ * The only writer of a network's store: applies bundles, unwinds them, and stores blocks of branches that are not
+ * canonical. Every call is one transaction, or part of one with several calls, so a store always ends with a whole
+ * block, even if the process dies.
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
@@ -45,9 +45,9 @@ export class ChainWriter extends ChainReader {
   #heldRows = 0
 
   /**
-   * Opens a store for writing, making it if there is none, and bringing one that an earlier version made up to date
-   * first ({@link upgradeStore}). Throws OperatorError when another process writes it, for a foreign file or a schema
-   * version that is not known.
+   * Opens a store for writing, and makes it if there is none; first upgrades one of an earlier version ({@link
+   * upgradeStore}). Throws OperatorError where another process writes it, for a file of another kind, or an unknown
+   * schema version.
    */
   static openForWriting({ onUpgrade = () => undefined, ...options }: ChainWriterOptions): ChainWriter {
     const lock = lockForWriting(options.path)
@@ -78,8 +78,8 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Makes the store one of this chain, with `genesis` as its block 0. Does nothing where it is already; throws
-   * OperatorError where it belongs to another chain.
+   * Initializes a new store for this chain, with `genesis` as block 0. Does nothing where that was done before;
+   * throws OperatorError where the store has another chain.
    */
   initialize(identity: ChainIdentity, genesis: Bundle): void {
     const known = this.readIdentity()
@@ -96,7 +96,7 @@ export class ChainWriter extends ChainReader {
     })
   }
 
-  /** Replaces the rules that the chain is known by; the caller has made sure that its blocks keep them. */
+  /** Replaces the `config` of the chain; the caller must have checked that its blocks follow it. */
   writeConfig(config: string): void {
     const identity = this.readIdentity()
     if (identity === undefined) throw new Error('a store without genesis has no rules')
@@ -106,8 +106,8 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Makes `bundles` the newest canonical blocks, in order, after unwinding every canonical block above
-   * `forkNumber`; all in one transaction. The first bundle's parent has to be the canonical block `forkNumber`.
+   * Makes `bundles` the newest canonical blocks, in order, after unwinding every canonical block above `forkNumber`;
+   * all in one transaction. The first bundle's parent must be the canonical block `forkNumber`.
    */
   apply(forkNumber: number, bundles: readonly Bundle[]): void {
     this.#commit(() => {
@@ -127,12 +127,12 @@ export class ChainWriter extends ChainReader {
     })
   }
 
-  /** Says up to which block the chain counts as safe, or as finalized. */
+  /** Sets the safe or finalized block. */
   writeMarker(marker: Marker, { number, hash }: BlockName): void {
     this.#commit(() => this.tables.meta.putSync(metaKeys[marker], concatBytes(numberKey(number), hash)))
   }
 
-  /** Keeps a block of a branch that is not canonical. */
+  /** Stores a block of a branch that is not canonical. */
   writeSideBlock(block: SideBlock): void {
     const { hash, body } = block
     if (this.tables.numbers.doesExist(hash)) return
@@ -143,9 +143,8 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * From here to {@link commitHeld} all writes are one transaction, with one flush. This writer sees them at once;
-   * nobody else does before the commit, and a process that dies before it leaves the store as it was, and so does a
-   * write that throws.
+   * Makes all writes until {@link commitHeld} one transaction with one flush. This writer sees them at once, others
+   * only after the commit. If the process dies before, or a write throws, the store stays as it was.
    */
   holdCommits(): void {
     if (this.#held !== undefined) return
@@ -153,17 +152,17 @@ export class ChainWriter extends ChainReader {
     assertRoom(this.path)
     const end = defer<void>()
     const done = this.environment.transactionSync(() => end.promise)
-    // Whoever commits gets the failure.
+    // {@link commitHeld} reports the failure.
     done.catch(() => undefined)
     this.#held = { end, done }
   }
 
-  /** Rows of canonical blocks that wait for {@link commitHeld}, about. Each takes a page or two of 4 KB until then. */
+  /** Approximate number of rows that wait for {@link commitHeld}. Each takes one or two pages of 4 KB until then. */
   get heldRows(): number {
     return this.#heldRows
   }
 
-  /** Commits what is held, if anything, and settles when it is on disk. Rejects like any commit; nothing of it is kept then. */
+  /** Commits the held writes, if any, and settles when they are on disk. If it rejects, none of them is stored. */
   async commitHeld(): Promise<void> {
     const held = this.#held
     if (held === undefined) return
@@ -178,7 +177,7 @@ export class ChainWriter extends ChainReader {
 
   #commit(write: () => void): void {
     if (this.#held === undefined) return commitSync(this.environment, this.path, write)
-    // A transaction within the held one would copy each page once more; instead all of it ends with a write that fails.
+    // No nested transaction, which would copy each page once more; instead a failed write ends the whole transaction.
     try {
       write()
     } catch (error) {
@@ -235,7 +234,7 @@ export class ChainWriter extends ChainReader {
     return before
   }
 
-  /** Unwinds what block `number` did to the canonical tables; the block itself stays known by its hash. */
+  /** Undoes the changes of block `number` to the canonical tables; the block itself stays stored by its hash. */
   #unwindBlock(number: number): void {
     const tables = this.tables
     const row = tables.blocks.getBinary(numberKey(number))

@@ -1,4 +1,4 @@
-/** Entry of a process that says by its exit status whether somebody listens on a socket; see writerLock.ts. */
+/** Entry of a process whose exit status says whether a process listens on a socket; see writerLock.ts. */
 import { connect } from 'node:net'
 import { nobodyListens } from './writerLock.js'
 

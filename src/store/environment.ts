@@ -10,14 +10,14 @@ import type { ReadTable } from './readTable.js'
 export type Table = Database<Uint8Array, Uint8Array> & Pick<ReadTable, 'getBrief'>
 
 /**
- * Address space reserved for one store, 1 TiB. It costs nothing until used, and a map that never has to grow is
- * never remapped under a reader.
+ * Address space reserved for one store, 1 TiB. It takes no memory until used, and a map that never grows is never
+ * remapped while it is read.
  */
 export const mapBytesDefault = 2 ** 40
 
 /**
- * Reader slots of one store. Each thread of each process that reads takes one: edges, pool workers, `verify`
- * beside a server. LMDB's own default of 126 is within reach of a large pool; 1,024 slots cost 64 KiB.
+ * Reader slots of one store. Each reading thread of each process takes one: edges, pool threads, `verify`. A large
+ * pool could exceed LMDB's default of 126; 1,024 slots take 64 KiB.
  */
 const readersMax = 1024
 
@@ -25,18 +25,18 @@ const readersMax = 1024
 const tablesMax = 32
 
 export interface EnvironmentOptions {
-  /** The database file; its lock file stands beside it. */
+  /** The database file; its lock file is in the same folder. */
   readonly path: string
   readonly readOnly: boolean
-  /** Bytes of address space; {@link mapBytesDefault} unless a test wants a full store. */
+  /** Bytes of address space; default {@link mapBytesDefault}. */
   readonly mapBytes?: number
 }
 
 /**
- * Opens an LMDB environment, creating its folder when writing. `overlappingSync` is off: with it a commit whose
- * flush failed stays visible to readers, without it the write is rejected and invisible. `eventTurnBatching` is off:
- * it rejects a promise that nobody holds when a commit fails, which ends the process. Throws OperatorError where the
- * file is missing, unreadable, cut short or not LMDB's, and where a writer finds the disk full.
+ * Opens an LMDB environment, creating its folder when writing. `overlappingSync` is off, because with it a commit
+ * whose flush failed stays visible to readers. `eventTurnBatching` is off, because with it a failed commit rejects a
+ * promise that nobody can handle, which ends the process. Throws OperatorError where the file is missing, unreadable,
+ * truncated or not LMDB's, and where the disk is full for a writer.
  */
 export function openEnvironment({
   path,
@@ -71,7 +71,7 @@ export function openEnvironment({
   }
 }
 
-/** Opens a table of an environment. A reader gets undefined for a table that no writer has made yet. */
+/** Opens a table. Undefined for a reader where no writer has made it yet. */
 export function openTable(environment: RootDatabase, name: string): Table | undefined {
   const table: Database<Uint8Array, Uint8Array> | undefined = environment.openDB({
     name,
@@ -82,7 +82,7 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
   if (table === undefined) return undefined
   return Object.assign(table, {
     getBrief(key: Uint8Array, bytesMax = Number.POSITIVE_INFINITY) {
-      // In memory of lmdb's own, until its next read.
+      // `value` is in lmdb's own memory, valid until its next read.
       const value = table.getBinaryFast(key)
       return value && briefCopy(value, Math.min(value.length, bytesMax))
     },
@@ -90,10 +90,10 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
 }
 
 /**
- * A commit that failed; nothing of it is stored. Where that `isLasting`, the environment is of no use any more: after
- * a failed write of its meta page LMDB refuses even reads, in every thread of the process, and lmdb neither settles
- * later writes nor closes. It cannot be opened anew either while a thread has it open. So the process ends, and the
- * next one gets on with the store as it was before that commit.
+ * A commit failed, and nothing of it is stored. If `isLasting`, the environment cannot be used any more: after a
+ * failed write of its meta page LMDB refuses even reads, in every thread of the process, and lmdb neither settles
+ * later writes nor closes. Nor can it be reopened while a thread has it open. So the process must end; the next one
+ * finds the store as it was before that commit.
  */
 export class StoreError extends OperatorError {
   override readonly name = 'StoreError'
@@ -120,19 +120,19 @@ export function commitSync<T>(environment: RootDatabase, path: string, write: ()
   }
 }
 
-/** Closes an environment; one that is broken is left to the end of the process. */
+/** Closes an environment, unless it is broken: that one is left open until the process ends. */
 export async function closeEnvironment(environment: RootDatabase): Promise<void> {
   if (!broken.has(environment)) await environment.close()
 }
 
 /**
- * Free bytes without which nothing is written: more than one transaction takes. A disk must not be found full in the
- * middle of one, because lmdb 3.5.6 answers a failed write of a page with a message that is longer than the memory
- * that it takes for it (`last_error` in mdb.c), and what then happens in the process is open.
+ * Free disk space below which nothing is written: more than one transaction takes. The disk must not become full
+ * within a transaction, because after a failed page write lmdb 3.5.6 writes an error message beyond the end of its
+ * buffer (`last_error` in mdb.c).
  */
 export const freeBytesMin = 64 * 2 ** 20
 
-/** Throws StoreError, which does not last, where the disk is full. Costs 5 µs; call it before a transaction begins. */
+/** Throws StoreError (not `isLasting`) where the disk is full. Takes 5 µs; call it before a transaction begins. */
 export function assertRoom(path: string): void {
   const { bavail, bsize } = statfsSync(dirname(path))
   if (bavail * bsize < freeBytesMin) throw fullDisk(path, false)
@@ -143,7 +143,7 @@ function fullDisk(path: string, isLasting: boolean): StoreError {
   return new StoreError(message, isLasting)
 }
 
-/** What a failed commit comes to; undefined where it is not the store that is at fault. */
+/** The StoreError of a failed commit; undefined where the store is not the cause. */
 export function toStoreError(
   error: unknown,
   environment: RootDatabase,
@@ -156,7 +156,7 @@ export function toStoreError(
       false,
     )
   }
-  // A write that the end of the disk cut short is an input/output error to LMDB.
+  // LMDB reports a write that was cut short by a full disk as an input/output error.
   const isWriteError = /EIO|Input\/output error/i.test(text)
   if (/ENOSPC|EDQUOT|No space left|quota exceeded/i.test(text)) {
     broken.add(environment)

@@ -8,12 +8,12 @@ interface Item {
   readonly outcome: Deferred<unknown>
 }
 
-/** Pieces of work in one transaction: it holds the event loop for some milliseconds, and its flush serves them all. */
+/** Most pieces of work in one transaction, which holds the event loop for some milliseconds. */
 const groupMax = 256
 
 /**
- * Writes that share their flush. While one transaction is on its way to the disk, work gathers for the next, so the
- * rate of writes is not bound by the time of a flush and the event loop never waits for the disk.
+ * Writes that share a flush. While one transaction is flushed, work is collected for the next, so the rate of writes
+ * is not limited by the time of a flush, and the event loop never waits for the disk.
  */
 export class GroupCommit {
   readonly #environment: RootDatabase
@@ -22,10 +22,10 @@ export class GroupCommit {
   #waiting: Item[] = []
   #running = Promise.resolve()
   #isRunning = false
-  /** Why the last transaction was not stored; undefined where it was. */
+  /** Why the last transaction failed; undefined where it was stored. */
   #failure: StoreError | undefined
 
-  /** `onFailure` is called for the first commit that fails, and for the first one after a commit that did not. */
+  /** `onFailure` is called when a commit fails, unless the previous one failed too. */
   constructor(environment: RootDatabase, path: string, onFailure: (failure: StoreError) => void) {
     this.#environment = environment
     this.#path = path
@@ -38,10 +38,10 @@ export class GroupCommit {
   }
 
   /**
-   * Runs `work` inside a transaction, after all work that came before it and seeing what that wrote. It has to be
-   * synchronous, and may throw only before its first write. The promise settles when the transaction is on disk, and
-   * rejects with what `work` threw, or with the fault NotStored where the commit failed: then nothing of its group is
-   * stored or visible. After a failure that lasts everything is rejected so, at once.
+   * Runs `work` inside a transaction, after all earlier work, whose writes it sees. It must be synchronous, and may
+   * throw only before its first write. The promise settles when the transaction is on disk. It rejects with what
+   * `work` threw, or with the fault NotStored where the commit failed; then nothing of its group is stored or
+   * visible. After a lasting failure everything is rejected in this way, at once.
    */
   run<T>(work: () => T): Promise<T> {
     if (this.#failure?.isLasting) return Promise.reject(notStored(this.#failure))
@@ -54,13 +54,13 @@ export class GroupCommit {
     return outcome.promise as Promise<T>
   }
 
-  /** Resolves once nothing is under way. */
+  /** Resolves once no work is waiting or running. */
   async idle(): Promise<void> {
     while (this.#isRunning) await this.#running
   }
 
   async #commitAll(): Promise<void> {
-    // What else arrives in this turn of the event loop belongs to the first group.
+    // Work that arrives in the same turn of the event loop joins the first group.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, groupMax)
@@ -79,7 +79,7 @@ export class GroupCommit {
         })
       } catch (error) {
         const failure = await this.#failureOf(error)
-        // lmdb settles nothing any more after a failure that lasts.
+        // After a lasting failure lmdb settles no promise.
         if (failure.isLasting) group.push(...this.#waiting.splice(0))
         for (const { outcome } of group) outcome.reject(notStored(failure))
         continue
@@ -87,7 +87,7 @@ export class GroupCommit {
       this.#failure = undefined
       for (const settle of settlers) settle()
     }
-    // At once, for whatever arrives from here on has to start anew.
+    // Cleared at once, because later work must start a new run.
     this.#isRunning = false
   }
 
@@ -105,14 +105,14 @@ export class GroupCommit {
   }
 }
 
-/** A disk that was full may have room again after this time. */
+/** `retryAfterMs` of NotStored: a full disk may have room again by then. */
 const retryAfterMs = 1000
 
 function notStored({ message }: StoreError): FaultError {
   return new FaultError({ kind: 'NotStored', retryAfterMs }, message)
 }
 
-/** lmdb-js rejects with an error that holds a promise, which is rejected with what happened. */
+/** lmdb-js rejects with an error that contains a promise, which is rejected with the cause. */
 async function causeOf(error: unknown): Promise<unknown> {
   try {
     return (await (error as { commitError?: Promise<never> }).commitError) ?? error

@@ -1,7 +1,6 @@
 /**
- * Whether a file can be handed to LMDB, which believes what it maps: a file of something else, or one that ends before
- * the pages that it names, ends the whole process with a signal. So the checks come first. They read two pages;
- * damage inside of pages is found by `tidegate verify` alone.
+ * Checks a file before LMDB maps it, because LMDB trusts its contents: a file of another kind, or a truncated one,
+ * ends the whole process with a signal. The checks read two pages; only `tidegate verify` finds damage within pages.
  */
 import { spawnSync } from 'node:child_process'
 import {
@@ -17,7 +16,7 @@ import {
 import { fileURLToPath } from 'node:url'
 import { OperatorError } from '../primitives/faults.js'
 
-/** Two meta pages of the smallest page size; every LMDB file that is not empty has them. */
+/** Two meta pages of the smallest page size, which every non-empty LMDB file has. */
 const fileBytesMin = 8192
 
 /**
@@ -32,15 +31,15 @@ const transactionOffset = 152
 const metaBytes = 160
 
 const magic = 0xbeefc0de
-/** Root of a tree that is empty. */
+/** Root of an empty tree. */
 const noPage = 2n ** 64n - 1n
 
 const walkPath = fileURLToPath(new URL('./walkStore.js', import.meta.url))
 
 /**
- * Throws OperatorError unless `path` is absent, empty (LMDB then makes a store) or begins as an LMDB file does and is
- * as long as it says. It may be shorter where its last pages are free. Whether they are is found out by another
- * process, which reads everything and may be ended by it; that takes as long as reading the file.
+ * Throws OperatorError unless `path` is absent, empty (LMDB then makes a store), or an LMDB file of the length in its
+ * meta page. A file may be shorter if its last pages are free. To find out, another process reads everything, since
+ * it may crash; that takes as long as reading the file.
  */
 export function assertLmdbFile(path: string): void {
   const found = inspect(path)
@@ -57,7 +56,7 @@ export function assertLmdbFile(path: string): void {
   }
 }
 
-/** `short`: perhaps it lacks nothing but free pages. `cut`: it lacks a page that it needs. */
+/** `short`: perhaps only free pages are missing. `cut`: a page in use is missing. */
 function inspect(path: string): 'whole' | 'foreign' | 'short' | 'cut' {
   let file: number
   try {
@@ -72,7 +71,7 @@ function inspect(path: string): 'whole' | 'foreign' | 'short' | 'cut' {
     const first = readMeta(file, 0)
     const isForeign = ![first.readUInt32LE(magicOffset), first.readUInt32BE(magicOffset)].includes(magic)
     if (size < fileBytesMin || isForeign) return 'foreign'
-    // LMDB recognises a store from a machine of the other byte order.
+    // LMDB itself recognises a store of the other byte order.
     if (first.readUInt32LE(magicOffset) !== magic) return 'whole'
     const pageBytes = first.readUInt32LE(pageBytesOffset)
     const second = readMeta(file, pageBytes)
@@ -89,19 +88,19 @@ function inspect(path: string): 'whole' | 'foreign' | 'short' | 'cut' {
   }
 }
 
-/** Zeros where the file ends before. */
+/** A meta page; zeros beyond the end of the file. */
 function readMeta(file: number, offset: number): Buffer {
   const page = Buffer.alloc(metaBytes)
   readSync(file, page, 0, metaBytes, offset)
   return page
 }
 
-/** A table of 1,024 readers, 64 bytes each, and what LMDB keeps beside it. */
+/** A table of 1,024 readers, 64 bytes each, and LMDB's header. */
 const lockFileBytes = 68 * 1024
 
 /**
- * Makes the lock file of a store where there is none. LMDB would make one without room on the disk behind it, which
- * ends the process when a reader takes its place in it once the disk is full. Throws Error where there is no room.
+ * Makes the lock file of a store where there is none. LMDB would make a sparse one, which crashes the process when a
+ * reader takes a slot while the disk is full. Throws Error where there is no room.
  */
 export function makeLockFile(storePath: string): void {
   const path = `${storePath}-lock`
@@ -109,11 +108,11 @@ export function makeLockFile(storePath: string): void {
   const draft = `${path}.${process.pid}-${performance.now()}`
   try {
     writeFileSync(draft, new Uint8Array(lockFileBytes), { flag: 'wx' })
-    // Another process may have been first; its file is the one then.
+    // Another process may have made it first; then that file is used.
     linkSync(draft, path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // LMDB reports a folder that may not be written, if it has to write there.
+    // LMDB itself reports a read-only folder, if it must write there.
     if (code !== 'EEXIST' && code !== 'EROFS' && code !== 'EACCES') throw error
   } finally {
     rmSync(draft, { force: true })

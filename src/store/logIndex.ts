@@ -1,26 +1,26 @@
 /**
- * The index of logs: of each key (logKeys.ts) the numbers of the canonical blocks that have a log with it. Owns the
- * rows of the table `logs` and their encoding.
+ * The log index: for each key (logKeys.ts) the numbers of the canonical blocks that have a log with it. Owns the rows
+ * of the table `logs` and their encoding.
  *
- * A row is a stretch of block numbers: the last one, and then the distance to each one before it, as base-128 integers
- * (LEB128). So a block is added or unwound at the front, whatever the length. Under the bare key stands the newest
- * stretch. One that has {@link stretchBytesMax} moves away under `key ‖ its last block` when the next number comes, so
- * a key that is in every block costs each of them a copy of at most that many bytes, and a search that knows from where
- * it wants to read need not read what comes before. Taking a block back undoes exactly what adding it did.
+ * A row is a list of block numbers: the last one, and then the difference to each previous one, as base-128 integers
+ * (LEB128). So a block is added or removed at the front, whatever the length. The key alone has the newest row. When
+ * a row with {@link stretchBytesMax} bytes gets another number, it moves to `key ‖ its last block`. So for a key with
+ * logs in every block each block copies at most that many bytes, and a search can skip older rows. Removing a block
+ * undoes exactly what adding it did.
  */
 import { writeUint64 } from '../primitives/bytes.js'
 import { logKeyBytes, logKeysOf } from './logKeys.js'
 import type { ReadTable } from './readTable.js'
 
-/** A table of the index, to be written. */
+/** The table `logs`, for writing. */
 interface LogTable extends ReadTable {
   putSync(key: Uint8Array, value: Uint8Array): unknown
   removeSync(key: Uint8Array): unknown
 }
 
 /**
- * Bytes from which a stretch takes no further block. Longer ones are copied more often, and shorter ones are more rows
- * to be found: see `bench/README.md`.
+ * Bytes above which a row gets no further block. Longer rows would cost more copying, shorter ones more reads; see
+ * `bench/README.md`.
  */
 export const stretchBytesMax = 512
 
@@ -29,12 +29,12 @@ const numberBytesMax = 8
 
 const scratch = Buffer.alloc(stretchBytesMax + 3 * numberBytesMax)
 
-/** Adds block `number`, the newest one, to the stretches of its keys. */
+/** Adds block `number`, the newest one, to the rows of its keys. */
 export function addToLogIndex(table: LogTable, receipts: Uint8Array, number: number): void {
   for (const text of logKeysOf(receipts)) addBlock(table, Buffer.from(text, 'latin1'), number)
 }
 
-/** Takes block `number`, the newest one, out again. Throws where it is not there. */
+/** Removes block `number`, the newest one. Throws where it is not in the index. */
 export function cutFromLogIndex(table: LogTable, receipts: Uint8Array, number: number): void {
   for (const text of logKeysOf(receipts)) cutBlock(table, Buffer.from(text, 'latin1'), number)
 }
@@ -81,8 +81,8 @@ function cutBlock(table: LogTable, key: Uint8Array, number: number): void {
 }
 
 /**
- * Numbers of blocks that have a log with `key`, ascending, from `from` on: those that stand together in one row, none
- * where there are no more. Costs one or two reads.
+ * Numbers of blocks that have a log with `key`, ascending, from `from` on: those of one row; empty where there are no
+ * more. Takes one or two reads.
  */
 export function readLogStretch(table: ReadTable, key: Uint8Array, from: number): readonly number[] {
   const range = { start: stretchKey(key, from), end: stretchKey(key, Number.MAX_SAFE_INTEGER), limit: 1 }
@@ -91,7 +91,7 @@ export function readLogStretch(table: ReadTable, key: Uint8Array, from: number):
   return newest === undefined ? [] : decodeStretch(newest, from)
 }
 
-/** How many numbers there are in the whole index. Cost grows with them. */
+/** Number of block numbers in the whole index. Takes time linear in them. */
 export function countLogIndex(table: ReadTable): number {
   let count = 0
   for (const { value } of table.getRange()) count += decodeStretch(value, 0).length
@@ -116,7 +116,7 @@ function stretchKey(key: Uint8Array, last: number): Uint8Array {
   return stretch
 }
 
-/** Returns where the next one may stand. */
+/** Writes a number; returns the offset after it. */
 function writeNumber(target: Uint8Array, at: number, value: number): number {
   let rest = value
   let end = at
@@ -140,7 +140,7 @@ function readNumber(row: Uint8Array, at: number): number {
   }
 }
 
-/** Where the number that begins at `at` ends. */
+/** End of the number that begins at `at`. */
 function numberEnd(row: Uint8Array, at: number): number {
   let end = at
   while ((row[end] as number) >= 0x80) end++

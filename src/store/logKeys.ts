@@ -1,11 +1,11 @@
 /**
- * What the index of logs goes by: for each log its address and each of its topics, by its position. Owns how a key is made
- * and found in receipts.
+ * Keys of the log index: for each log its address and each topic with its position. Owns making keys, and reading
+ * them from receipts.
  *
- * A key has 8 bytes: the position (0 for the address, 1 to 4 for the topics, 5 for {@link anyLogKey}), and 7 bytes folded
- * out of what stands there. So it takes a quarter of a topic in each of the millions of rows, and of 10^8 topics one in
- * 700,000 has the key of another one. Whoever finds a block by its key looks at the block's logs all the same. To make
- * topics with one key is easy, and gains nothing over logs with that very topic; addresses are hashes already.
+ * A key has 8 bytes: the position (0 for the address, 1 to 4 for the topics, 5 for {@link anyLogKey}), and 7 bytes
+ * folded from the address or topic. So it takes a quarter of a topic's space; among 10^8 topics one in 700,000 shares
+ * its key with another. That is harmless, because a search checks the logs of each block it finds. Topics with equal
+ * keys are easy to construct, but gain an attacker nothing.
  */
 import { rlpEndAt, rlpPayloadAt } from '../primitives/rlp.js'
 
@@ -16,7 +16,7 @@ const anyPosition = 5
 
 const scratch = Buffer.alloc(logKeyBytes)
 
-/** Of every block that has a log. */
+/** Key of every block that has a log. */
 export const anyLogKey: Uint8Array = Uint8Array.of(anyPosition, 0, 0, 0, 0, 0, 0, 0)
 const anyLogText = Buffer.from(anyLogKey).toString('latin1')
 
@@ -31,7 +31,7 @@ function fold(position: number, bytes: Uint8Array, start: number): void {
   const last = start + (position === 0 ? 13 : 25)
   for (let i = 0; i < 7; i++) scratch[1 + i] = bytes[last + i] as number
   if (position === 0) return
-  // Integers and addresses stand at the end of a topic, texts at its beginning.
+  // Folded, because integers and addresses are at the end of a topic, and texts at its beginning.
   for (let i = 0; i < 7; i++) {
     const at = start + i
     const rest = i < 4 ? (bytes[at] as number) : 0
@@ -53,12 +53,12 @@ export function logKeysOf(receipts: Uint8Array): ReadonlySet<string> {
   return keys
 }
 
-/** Where the list of logs begins of the receipt, a byte string, that begins at `receipt`. */
+/** Offset of the list of logs in the receipt (a byte string) at `receipt`. */
 export function receiptLogsAt(receipts: Uint8Array, receipt: number): number {
   const content = rlpPayloadAt(receipts, receipt)
   const isLegacy = (receipts[content] as number) >= 0xc0
   let field = rlpPayloadAt(receipts, isLegacy ? content : content + 1)
-  // The outcome, gas and bloom come before.
+  // Outcome, gas and bloom come first.
   for (let before = 0; before < 3; before++) field = rlpEndAt(receipts, field)
   return field
 }

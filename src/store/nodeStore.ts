@@ -1,7 +1,7 @@
 /**
- * The node store: what belongs to this installation rather than to a chain. Owns its tables, their encoding and
- * its schema version; what a key is and who may use it is decided in `access/`. Several processes may hold the
- * store open, so every write is one transaction that decides by what it reads inside.
+ * The node store: data of this installation, not of a chain. Owns its tables, their encoding and its schema version;
+ * `access/` owns the meaning of keys. Several processes may have the store open, so every write is one transaction
+ * that decides by what it reads within it.
  *
  *   table     key → value (msgpack)
  *   meta      'kind' → 'tidegate-node'
@@ -33,7 +33,10 @@ import {
 import { GroupCommit } from './groupCommit.js'
 import { openSubmissionTables, Submissions, submissionTableNames } from './submissions.js'
 
-/** Raised whenever a stored layout changes. 2 added the tables of submissions, and a store of 1 becomes one of 2. */
+/**
+ * Raised whenever a stored layout changes. Version 2 added the tables of submissions; a store of version 1 is
+ * upgraded.
+ */
 export const nodeSchemaVersion = 2
 
 const storeKind = 'tidegate-node'
@@ -41,7 +44,7 @@ const storeKind = 'tidegate-node'
 /** Names are never reused for another layout. */
 const tableNames = { meta: 'meta', keys: 'keys', keyNames: 'keyNames' } as const
 
-/** Plain values without shared structures: rows stay readable one by one, by any msgpack reader. */
+/** Without shared structures, so that any msgpack decoder can read a single row. */
 const packr = new Packr({ useRecords: false, variableMapSize: true })
 
 /** One API key as stored. */
@@ -53,27 +56,27 @@ export interface KeyRow {
   readonly revokedAtMs: number | undefined
 }
 
-/** What became of {@link NodeStore.writeKey}. */
+/** Result of {@link NodeStore.writeKey}. */
 export type KeyWritten = 'written' | 'nameTaken' | 'digestPrefixTaken' | 'notFirst'
 
 export interface NodeStoreOptions {
   readonly path: string
   readonly readOnly?: boolean
   readonly mapBytes?: number
-  /** Hears of submissions that are not stored; see {@link GroupCommit}. */
+  /** Called when submissions could not be stored; see {@link GroupCommit}. */
   readonly onFailure?: (failure: StoreError) => void
 }
 
-/** Keys that were changed since a generation; `prefixes` is undefined where they are too many to be known. */
+/** Keys changed since a generation; `prefixes` is undefined where they are too many to be known. */
 export interface KeyChanges {
   readonly generation: number
   readonly prefixes: readonly Uint8Array[] | undefined
 }
 
-/** Changes that are kept: more than happen, at a flush each, between two looks of a process. They take 6 KB. */
+/** Changes kept: more than can happen, at one flush each, between two checks of a process. They take 6 KB. */
 const keyChangesMax = 1_000
 
-/** Bytes of a digest that name a key; two keys never share them. */
+/** Bytes of a digest that identify a key; no two keys share them. */
 export const digestPrefixBytes = 6
 
 export class NodeStore {
@@ -102,8 +105,8 @@ export class NodeStore {
   }
 
   /**
-   * Opens the store, making it unless `readOnly`. Throws OperatorError where it is missing, belongs to something
-   * else or was written by a newer Tidegate.
+   * Opens the store, and makes it unless `readOnly`. Throws OperatorError where it is missing, is of another kind, or
+   * was written by a newer version of Tidegate.
    */
   static open({
     path,
@@ -145,7 +148,7 @@ export class NodeStore {
     return this.#readMeta<number>('keyGeneration') ?? 0
   }
 
-  /** What changed after a generation. As quick as {@link readKeyGeneration} where nothing has. */
+  /** Keys changed after a generation. As fast as {@link readKeyGeneration} where there are none. */
   readKeyChanges(since: number): KeyChanges {
     const generation = this.readKeyGeneration()
     if (generation === since) return { generation, prefixes: [] }
@@ -163,7 +166,7 @@ export class NodeStore {
     }
   }
 
-  /** The key with this digest, as of now in any process. */
+  /** The key with this digest; sees the latest writes of all processes. */
   readKey(digest: Uint8Array): KeyRow | undefined {
     this.#renewReads()
     const value = this.#keys.get(digest)
@@ -183,8 +186,8 @@ export class NodeStore {
   }
 
   /**
-   * Adds a key. It is on disk when this returns 'written'; otherwise nothing was changed, because another live key
-   * has its name, another key its digest's first bytes, or (with `onlyFirst`) some key exists already.
+   * Adds a key. It is on disk when this returns 'written'; otherwise nothing was changed, because a live key has its
+   * name, another key has the first bytes of its digest, or (with `onlyFirst`) a key exists already.
    */
   writeKey(row: KeyRow, { onlyFirst = false } = {}): KeyWritten {
     return commitSync(this.#environment, this.path, () => {
@@ -199,8 +202,8 @@ export class NodeStore {
   }
 
   /**
-   * Marks the key whose digest begins with `prefix` as revoked and frees its name; on disk when this returns.
-   * Returns the key as it was before, undefined where there is none. A revoked key keeps its first time.
+   * Marks the key whose digest begins with `prefix` as revoked and frees its name; on disk when this returns. Returns
+   * the key as it was before; undefined where there is none. A key that was revoked before keeps its time.
    */
   revokeKey(prefix: Uint8Array, revokedAtMs: number): KeyRow | undefined {
     return commitSync(this.#environment, this.path, () => {
@@ -224,9 +227,8 @@ export class NodeStore {
   }
 
   /**
-   * The transactions submitted to a network of the chain `chainId`. Throws OperatorError where the store keeps those
-   * of another chain under its name. A store opened for reading has to have them already, as another thread opened
-   * them for writing.
+   * The transactions submitted to a network with chain id `chainId`. Throws OperatorError where the store has those
+   * of another chain under its name. With a read-only store, another thread must have opened them for writing before.
    */
   openSubmissions(network: string, chainId: string): Submissions {
     const mark = `rollupChain:${network}`
@@ -245,7 +247,7 @@ export class NodeStore {
     return new Submissions(network, this.#environment, tables, this.#commits)
   }
 
-  /** Whether the last submissions were stored. */
+  /** Whether the last attempt to store submissions succeeded. */
   get isStoring(): boolean {
     return this.#commits.isStoring
   }
@@ -258,7 +260,7 @@ export class NodeStore {
   #assertSchema(readOnly: boolean): void {
     if (!readOnly && this.#readMeta('kind') === undefined) {
       commitSync(this.#environment, this.path, () => {
-        // Another process may have made the store since it was read.
+        // Another process may have made the store in the meantime.
         if (this.#readMeta('kind') !== undefined) return
         this.#putMeta('kind', storeKind)
         this.#putMeta('schema', nodeSchemaVersion)
@@ -284,7 +286,7 @@ export class NodeStore {
   #raiseGeneration(changed: Uint8Array): void {
     const before = this.#readMeta<number>('keyGeneration') ?? 0
     const [last, prefixes] = this.#readMeta<[number, Uint8Array]>('keyChanges') ?? [0, new Uint8Array(0)]
-    // A version that kept no changes may have raised the generation since.
+    // A version without `keyChanges` may have raised the generation.
     const kept = last === before ? prefixes.subarray(-(keyChangesMax - 1) * digestPrefixBytes) : []
     this.#putMeta('keyGeneration', before + 1)
     this.#putMeta('keyChanges', [
@@ -302,13 +304,16 @@ export class NodeStore {
     this.#meta.putSync(nameToKey(name), packr.pack(value))
   }
 
-  /** Ends the read transaction of this turn of the event loop, which may be older than another process's write. */
+  /** Ends the read transaction of this turn of the event loop, which may be older than a write of another process. */
   #renewReads(): void {
     this.#environment.resetReadTxn()
   }
 }
 
-/** Makes the store's folder for its owner alone; folders above it, which other data shares, get the usual mode. */
+/**
+ * Makes the store's folder accessible to its owner only; its parent folders, which other data shares, get the usual
+ * mode.
+ */
 function makeFolder(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true })
@@ -320,7 +325,7 @@ function makeFolder(path: string): void {
   }
 }
 
-/** Refuses an environment that holds tables of something else, before any table is made in it. */
+/** Throws OperatorError for an environment with tables of another kind, before any table is made in it. */
 function assertTables(environment: RootDatabase, path: string): void {
   const known: readonly string[] = [...Object.values(tableNames), ...Object.values(submissionTableNames)]
   for (const key of environment.getKeys()) {

@@ -10,10 +10,10 @@ interface Range {
   readonly limit?: number
 }
 
-/** As much of a table of LMDB as readers use. */
+/** The part of an LMDB table that readers use. */
 export interface ReadTable {
   getBinary(key: Uint8Array): Uint8Array | undefined
-  /** The same, or no more than its first `bytesMax` bytes, as a {@link briefCopy}. */
+  /** The same, or at most its first `bytesMax` bytes, as a {@link briefCopy}. */
   getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined
   doesExist(key: Uint8Array): boolean
   getRange(range?: Range): Iterable<Entry>
@@ -23,7 +23,7 @@ export interface ReadTable {
 /** Runs a read at once and returns what it returns. */
 export type ReadGuard = <T>(read: () => T) => T
 
-/** Tables whose every read, and every step of a walk, passes through `guard`. */
+/** Tables of which every read, and every step of a range, goes through `guard`. */
 export function guardTables<T extends Readonly<Record<string, ReadTable>>>(tables: T, guard: ReadGuard): T {
   const guarded = Object.entries(tables).map(([name, table]) => [name, guardTable(table, guard)])
   return Object.fromEntries(guarded) as T

@@ -4,16 +4,16 @@ import type { Bundle } from './bundle.js'
 /** Bytes of `senders` for each transaction: its sender (20) and its hash (32). */
 export const senderBytes = 52
 
-/** Where the parts of fixed length begin, and the others. */
+/** Offsets of the parts of fixed length, and of the rest. */
 const bodyLengthAt = 32
 const headerLengthAt = 36
 const totalLengthAt = 40
 const headerAt = 41
 
 /**
- * A block without its body, as one row of the store has it: hash (32 bytes) ‖ length of the body (4, big-endian) ‖
- * length of the header (4) ‖ length of the total difficulty (1) ‖ header (RLP) ‖ total difficulty ‖ sender and hash of
- * each transaction (52 each). Its parts are views of the row.
+ * A block without its body, as one row: hash (32 bytes) ‖ length of the body (4, big-endian) ‖ length of the header
+ * (4) ‖ length of the total difficulty (1) ‖ header (RLP) ‖ total difficulty ‖ sender and hash of each transaction
+ * (52 each). Its parts are views of the row.
  */
 export class StoredBlock {
   readonly #headerEnd: number
@@ -31,7 +31,7 @@ export class StoredBlock {
     return this.bytes.subarray(0, bodyLengthAt) as Hash32
   }
 
-  /** Whether this is the block of that hash. */
+  /** Whether this is the block with this hash. */
   is(hash: Hash32): boolean {
     const { bytes } = this
     for (let i = 0; i < bodyLengthAt; i++) if (bytes[i] !== hash[i]) return false
@@ -48,7 +48,7 @@ export class StoredBlock {
     return this.bytes.subarray(headerAt, this.#headerEnd)
   }
 
-  /** Total difficulty of the chain up to and including it, shortest big-endian bytes. */
+  /** Total difficulty up to and including it, shortest big-endian bytes. */
   get totalDifficulty(): Uint8Array {
     return this.bytes.subarray(this.#headerEnd, this.#sendersAt)
   }

@@ -1,6 +1,6 @@
 /**
- * Transactions submitted to a rollup network, in the node store: their rows, and the indexes by which they are found.
- * Owns the tables and their encoding; what may become of a transaction is decided in `rollup/`.
+ * Transactions submitted to a rollup network, in the node store: rows and indexes. Owns the tables and their
+ * encoding; `rollup/` owns the states of a transaction.
  *
  *   table               key → value
  *   submissions         network ‖ 0 ‖ hash (32 bytes) → msgpack [state, sender, nonce, receivedAtMs, changedAtMs,
@@ -9,7 +9,7 @@
  *   submissionNonces    network ‖ 0 ‖ sender (32 bytes) ‖ nonce (32 bytes) → hash. Of unsettled ones alone.
  *   submissionsSettled  network ‖ 0 ‖ changedAtMs (8 bytes) ‖ hash → nothing. Of settled ones alone.
  *
- * A network is written by its name, which holds no zero byte.
+ * `network` is its name, which contains no zero byte.
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
@@ -27,19 +27,19 @@ export const submissionTableNames = {
 
 export type SubmissionTables = { readonly [name in keyof typeof submissionTableNames]: Table }
 
-/** States as stored, by their position. New ones go to the end. */
+/** States, stored as their index. Add new ones at the end. */
 const states = ['RECEIVED', 'SENT', 'ACCEPTED', 'REJECTED'] as const
 
 /**
- * - `RECEIVED`: on disk, and not sent to the sequencer, or in vain.
+ * - `RECEIVED`: on disk, and the sequencer cannot have it.
  * - `SENT`: the sequencer may have it.
- * - `ACCEPTED`, `REJECTED`: settled by the sequencer's word, or rejected here.
+ * - `ACCEPTED`, `REJECTED`: settled by the sequencer's verdict, or rejected here.
  */
 export type SubmissionState = (typeof states)[number]
 
 /** Why a transaction was rejected. */
 export interface Rejection {
-  /** As on the wire; undefined where it was not the sequencer that rejected it. */
+  /** Code on the wire; undefined where it was rejected here. */
   readonly code: number | undefined
   readonly text: string | undefined
 }
@@ -51,14 +51,14 @@ export interface SubmissionRow {
   readonly sender: Hex
   readonly nonce: Hex
   readonly receivedAtMs: number
-  /** When it came to its state. */
+  /** Time of the last change of its state. */
   readonly changedAtMs: number
   readonly bodyBytes: number
   /** With `REJECTED`. */
   readonly rejection: Rejection | undefined
 }
 
-/** Makes the tables where they are not there yet; inside a transaction. */
+/** Opens the tables, and makes missing ones; call it inside a transaction. */
 export function openSubmissionTables(environment: RootDatabase): SubmissionTables {
   const open = (name: string): Table => {
     const table = openTable(environment, name)
@@ -69,7 +69,7 @@ export function openSubmissionTables(environment: RootDatabase): SubmissionTable
   return { rows: open(rows), bodies: open(bodies), nonces: open(nonces), settled: open(settled) }
 }
 
-/** One network's submissions. Reads see what is committed; inside {@link write} also what was written before. */
+/** One network's submissions. Reads see committed rows; inside {@link write} also earlier writes of it. */
 export class Submissions {
   readonly #environment: RootDatabase
   readonly #tables: SubmissionTables
@@ -84,7 +84,7 @@ export class Submissions {
     this.#commits = commits
   }
 
-  /** See {@link GroupCommit.run}. The `put` and `remove` methods below are for `work` alone. */
+  /** See {@link GroupCommit.run}. Call `put` and `remove` only within `work`. */
   write<T>(work: () => T): Promise<T> {
     return this.#commits.run(() => {
       this.#isWriting = true
@@ -102,7 +102,7 @@ export class Submissions {
     return value && decodeRow(hash, value)
   }
 
-  /** The transaction as it was written, JSON. */
+  /** The transaction as it was stored, JSON. */
   readBody(hash: Hex): Uint8Array | undefined {
     this.#renewReads()
     return this.#tables.bodies.get(this.#key(word(hash)))
@@ -125,7 +125,7 @@ export class Submissions {
     return undefined
   }
 
-  /** All that is not settled, oldest first. */
+  /** All unsettled ones, oldest first. */
   readUnsettled(): SubmissionRow[] {
     this.#renewReads()
     const { nonces } = this.#tables
@@ -136,7 +136,7 @@ export class Submissions {
     return rows.sort((a, b) => a.receivedAtMs - b.receivedAtMs)
   }
 
-  /** How many are settled and still kept. Walks over them, 0.3 µs each. */
+  /** Number of settled ones. Walks over them, 0.3 µs each. */
   countSettled(): number {
     this.#renewReads()
     const start = this.#key(new Uint8Array(8))
@@ -226,7 +226,7 @@ function decodeRow(hash: Hex, value: Uint8Array): SubmissionRow {
   }
 }
 
-/** A hex quantity as 32 bytes, whose order is that of numbers. */
+/** A hex quantity as 32 bytes, so that byte order is number order. */
 function word(quantity: Hex): Uint8Array {
   return hexToBytes(quantity.slice(2).padStart(64, '0'))
 }
@@ -237,7 +237,7 @@ function time(ms: number): Uint8Array {
   return bytes
 }
 
-/** A key after all that begin with `prefix`: no word or time consists of so many bytes 255. */
+/** A key after all keys that begin with `prefix`: no key continues with that many bytes 255. */
 function afterAll(prefix: Uint8Array): Uint8Array {
   return concatBytes(prefix, new Uint8Array(65).fill(0xff))
 }

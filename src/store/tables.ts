@@ -8,18 +8,18 @@ import { type Address, concatBytes, type Hash32, writeUint64 } from '../primitiv
 import { openTable, type Table } from './environment.js'
 import type { ReadTable } from './readTable.js'
 
-/** Raised with every change to a layout below; a store of another version is refused. */
+/** Raised with every change of a layout below; a store of a newer version is refused. */
 export const schemaVersion = 3
 
-/** Stores of the versions from this one on are brought up to date by a writer (upgrade.ts). */
+/** Stores of this version and later ones are upgraded by a writer (upgrade.ts). */
 export const schemaOldest = 1
 
 const tableNames = {
-  /** block number → the canonical block without its body, as storedBlock.ts lays it out. */
+  /** block number → the canonical block without its body, in the layout of storedBlock.ts. */
   blocks: 'blocks',
   /** hash of a canonical block → its number. */
   numbers: 'numbers',
-  /** block hash → the same as in `blocks`, of a block that is known and not canonical. */
+  /** block hash → the same as in `blocks`, for a known block that is not canonical. */
   sideBlocks: 'sideBlocks',
   /** block hash → body, RLP list of transactions, uncles and, since Shanghai, withdrawals. Canonical or not. */
   bodies: 'bodies',
@@ -27,7 +27,7 @@ const tableNames = {
   receipts: 'receipts',
   /** transaction hash → hash of its canonical block ‖ index (8 bytes). */
   locations: 'locations',
-  /** node hash → trie node, RLP, of the account trie and of all storage tries, at every executed block. */
+  /** node hash → trie node (RLP) of the account trie and all storage tries, of every executed block. */
   nodes: 'nodes',
   /** code hash → code. */
   code: 'code',
@@ -35,14 +35,14 @@ const tableNames = {
   accounts: 'accounts',
   /** address ‖ slot → value at the head without leading zeros. Zero slots are absent. */
   slots: 'slots',
-  /** address ‖ block number → account after that block, empty where it ceased to exist. Changes only. */
+  /** address ‖ block number → account after that block; empty where it was removed. Changes only. */
   accountHistory: 'accountHistory',
-  /** address ‖ slot ‖ block number → value after that block, empty for zero. Changes only. */
+  /** address ‖ slot ‖ block number → value after that block; empty for zero. Changes only. */
   slotHistory: 'slotHistory',
-  /** block number → what the canonical block replaced in `accounts` and `slots`, to unwind it (msgpack). */
+  /** block number → values that the canonical block replaced in `accounts` and `slots`, to unwind it (msgpack). */
   changes: 'changes',
   /**
-   * log key → newest of the canonical blocks that have a log with it; log key ‖ block number → those before, up to that
+   * log key → the newest canonical blocks that have a log with it; log key ‖ block number → earlier ones, up to that
    * block. Keys are made in logKeys.ts, values in logIndex.ts.
    */
   logs: 'logs',
@@ -57,18 +57,18 @@ export type ReadTables = { readonly [name in TableName]: ReadTable }
 
 /** Keys of the `meta` table. */
 export const metaKeys = {
-  /** msgpack {@link ChainIdentity} with the schema version: which chain this store is of. */
+  /** msgpack {@link ChainIdentity} of this store's chain, with the schema version. */
   identity: Buffer.from('identity'),
   /** number (8 bytes) ‖ hash of the newest canonical block. */
   head: Buffer.from('head'),
-  /** The same of the blocks that the source calls safe and finalized; absent where it never did. */
+  /** The same for the blocks that the source marked safe and finalized; absent where it marked none. */
   safe: Buffer.from('safe'),
   finalized: Buffer.from('finalized'),
-  /** number (8 bytes) of the block up to which the index of logs is made; only in a store that is being upgraded. */
+  /** number (8 bytes) of the block up to which the log index is made; only in a store that is being upgraded. */
   logsIndexed: Buffer.from('logsIndexed'),
 } as const
 
-/** Opens all tables; undefined where a reader meets a file in which a writer has not made them yet. */
+/** Opens all tables; undefined for a reader where no writer has made them yet. */
 export function openChainTables(environment: RootDatabase): ChainTables | undefined {
   const tables: Partial<Record<TableName, Table>> = {}
   for (const name of Object.keys(tableNames) as TableName[]) {

@@ -1,4 +1,4 @@
-/** Brings a store that an earlier version made to the layout of tables.ts. Whoever calls is its one writer. */
+/** Upgrades a store of an earlier version to the layout of tables.ts. The caller must be its only writer. */
 import type { RootDatabase } from 'lmdb'
 import { Packr, unpack } from 'msgpackr'
 import { readUint64 } from '../primitives/bytes.js'
@@ -9,19 +9,19 @@ import { addToLogIndex } from './logIndex.js'
 import { storedBlockRow } from './storedBlock.js'
 import { type ChainTables, metaKeys, numberKey, schemaOldest, schemaVersion } from './tables.js'
 
-/** Told what is being done, and how much of it is: 0 to 1. */
+/** Called with the step under way and its progress, from 0 to 1. */
 export type OnUpgrade = (what: string, done: number) => void
 
-/** This version has everything but the index of logs, and so has the one before it. */
+/** The first version with the log index. */
 const schemaOfLogIndex = 2
 
-/** Tables that no store has any more: a block was four rows under its hash, and a fifth under its number. */
+/** Tables of earlier versions, in which a block was four rows under its hash and a fifth under its number. */
 const formerTables = ['canonical', 'headers', 'senders', 'totalDifficulties'] as const
 type FormerTables = { readonly [name in (typeof formerTables)[number]]: Table }
 
 /**
- * Blocks that are rewritten in one transaction. What it writes waits in memory: some 100 MB for logs of blocks that
- * have 200 each, and a process that ends amid the work has to do no more than this again.
+ * Blocks rewritten in one transaction, which is also the most that an interrupted upgrade must repeat. Its writes
+ * wait in memory: 100 MB for logs of blocks with 200 each.
  */
 const blocksPerCommit = 4_096
 
@@ -34,9 +34,9 @@ interface Store {
 }
 
 /**
- * Upgrades a store in place, which takes some 0.1 ms a block; does nothing for one that is new, up to date, or of a
- * version that is not known. What a process did that ended amid the work is not done again. Throws OperatorError for a
- * damaged store and StoreError where it cannot be written.
+ * Upgrades a store in place, which takes 0.1 ms per block; does nothing for one that is new, up to date, or of an
+ * unknown version. Continues an interrupted upgrade. Throws OperatorError for a damaged store and StoreError where it
+ * cannot be written.
  */
 export function upgradeStore(store: Store, onUpgrade: OnUpgrade): void {
   const { environment, path, tables } = store
@@ -51,7 +51,7 @@ export function upgradeStore(store: Store, onUpgrade: OnUpgrade): void {
   })
 }
 
-/** Makes one row of the rows of each block. Those that are left in the former tables are still to be done. */
+/** Joins the rows of each block into one. Rows in the former tables are those still to be done. */
 function joinBlockRows({ environment, path, tables }: Store, onUpgrade: OnUpgrade): void {
   const opened = formerTables.map((name) => [name, openTable(environment, name)] as const)
   const former = Object.fromEntries(opened) as unknown as FormerTables
@@ -79,7 +79,7 @@ function joinBlockRows({ environment, path, tables }: Store, onUpgrade: OnUpgrad
   for (const name of formerTables) former[name].dropSync()
 }
 
-/** The row of a block, whose former rows are gone with it. */
+/** Makes the row of a block and removes its former rows. */
 function takeBlock(
   path: string,
   { bodies }: ChainTables,
@@ -129,7 +129,7 @@ function addLogIndex({ environment, path, tables }: Store, onUpgrade: OnUpgrade)
   }
 }
 
-/** −1 for a store without blocks. */
+/** Number of the head; −1 for a store without blocks. */
 function headOf({ meta }: ChainTables): number {
   const row = meta.getBinary(metaKeys.head)
   return row === undefined ? -1 : readUint64(row, 0)

@@ -1,6 +1,6 @@
 /**
- * Entry of a process that reads every row of a store and ends with status 0 if it can; see lmdbFile.ts. It opens the
- * file as it is, because the checks that come before are those that asked for this one.
+ * Entry of a process that reads every row of a store and exits with status 0 if that succeeds; see lmdbFile.ts. Opens
+ * the file without the checks there, which started this process.
  */
 import { open } from 'lmdb'
 

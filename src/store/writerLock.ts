@@ -1,11 +1,11 @@
 /**
- * Who writes a store. A lock is a file that names its holder, and a socket beside it on which the holder listens as
- * long as it lives: the kernel closes it with the process, whatever ends that. So a lock is held if and only if its
- * socket can be connected to, also from other containers, where neither process ids nor host names tell anything, and
- * by a holder that is stopped or busy. It says nothing about other machines, as LMDB itself does not.
+ * The lock for writing a store: a file that names its holder, and a socket next to it on which the holder listens as
+ * long as it lives. The operating system closes the socket when the process ends, for any reason. So a lock is held
+ * if and only if its socket accepts connections, also across containers, where process ids and host names mean
+ * nothing, and while the holder is stopped or busy. Like LMDB itself, it does not work across machines.
  *
- * What else the kernel would release was rejected: Node.js has no flock; the mutex that a write transaction of LMDB
- * holds can be waited for and not tried; abstract sockets and ports end at a container's network.
+ * Rejected alternatives: Node.js has no flock; LMDB's write mutex can only be waited for, not tried; abstract sockets
+ * and ports do not cross the network of a container.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
@@ -16,14 +16,14 @@ import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { OperatorError } from '../primitives/faults.js'
 
-/** Held while a process writes a store. LMDB alone would let a second writer wait and then interleave its blocks. */
+/** Held while a process writes a store. With LMDB alone a second writer would wait and then interleave its blocks. */
 export interface WriterLock {
   release(): void
 }
 
 /**
- * Takes the lock file beside `storePath`: `<pid> <host> <id>`. A lock whose process is gone is taken over. Throws
- * OperatorError, naming the holder, where it lives. Where there is a lock, this takes as long as a process to start.
+ * Takes the lock file next to `storePath`: `<pid> <host> <id>`. A lock whose process has ended is taken over. Throws
+ * OperatorError that names the holder where it lives. If there is a lock, this takes as long as starting a process.
  */
 export function lockForWriting(storePath: string): WriterLock {
   const path = `${storePath}.writer`
@@ -37,12 +37,12 @@ export function lockForWriting(storePath: string): WriterLock {
   )
 }
 
-/** The lock, or what its living holder wrote into it. */
+/** The lock, or the content of the living holder's lock. */
 function take(path: string): WriterLock | string {
   const id = randomBytes(8).toString('hex')
   const mine = `${process.pid} ${hostname()} ${id}\n`
   const stopListening = listen(socketOf(path, id))
-  // Written under a name of its own and then linked, so that nobody ever reads half a lock.
+  // Written under another name and then linked, so that nobody reads half a lock.
   const draft = `${path}.${id}`
   writeFileSync(draft, mine, { flag: 'wx' })
   let isTaken = false
@@ -73,9 +73,9 @@ function take(path: string): WriterLock | string {
 }
 
 /**
- * Removes a lock whose holder is gone. Two processes may find it at once, and the slower must not remove what the
- * faster has put in its place: only who holds a lock named after the stale content may remove that content. Returns
- * the rival who does so at this moment.
+ * Removes a lock whose holder has ended. Two processes may find it at the same time, and the slower must not remove
+ * the new lock of the faster: only the holder of a lock named after the stale content may remove that content.
+ * Returns the rival that holds it at the moment.
  */
 function removeStale(path: string, stale: string): string | undefined {
   const digest = createHash('sha256').update(stale).digest('hex').slice(0, 16)
@@ -102,15 +102,15 @@ function socketOf(path: string, id: string): string {
   return isWindows ? `\\\\.\\pipe\\tidegate-${id}` : `${path}.${id}.alive`
 }
 
-/** Bytes of a socket's path that every system takes; Linux takes 107. */
+/** Longest path of a socket that every system accepts; Linux accepts 107 bytes. */
 const socketPathBytesMax = 103
 
-/** Listens on a socket, which is no reason for the thread to live on; returns what ends that and removes it. */
+/** Listens on a socket, without keeping the process alive; returns a function that closes and removes it. */
 function listen(path: string): () => void {
   const folder = folderOf(path)
   const server = createServer((connection) => connection.destroy())
   server.on('error', () => undefined)
-  // Binding a path is done when this returns; only the event comes later.
+  // The path is bound when this returns; only the event comes later.
   server.listen(shortened(path, folder))
   server.unref()
   const stop = () => {
@@ -124,7 +124,10 @@ function listen(path: string): () => void {
   )
 }
 
-/** The folder, opened, of a path that is too long for a socket, on Linux, which has other names for what is open. */
+/**
+ * A descriptor of the folder of a path that is too long for a socket, on Linux, where /proc/self/fd gives it a short
+ * name.
+ */
 function folderOf(path: string): number | undefined {
   const isLong = !isWindows && Buffer.byteLength(path) > socketPathBytesMax
   return isLong && process.platform === 'linux' ? openSync(dirname(path), 'r') : undefined
@@ -136,7 +139,7 @@ function shortened(path: string, folder: number | undefined): string {
 
 const connectPath = fileURLToPath(new URL('./connectToHolder.js', import.meta.url))
 
-/** Whether the holder listens. Asked by another process, because connecting takes turns of the event loop. */
+/** Whether the holder listens. Another process tries it, because connecting is asynchronous. */
 function isAlive(path: string, holder: string): boolean {
   const socket = socketOf(path, idOf(holder))
   const folder = folderOf(socket)
@@ -144,7 +147,7 @@ function isAlive(path: string, holder: string): boolean {
     const stdio = ['ignore', 'ignore', 'ignore', folder ?? 'ignore'] as const
     const name = folder === undefined ? socket : shortened(socket, 3)
     const { status } = spawnSync(process.execPath, [connectPath, name], { stdio: [...stdio] })
-    // Whatever else went wrong, the holder may be there.
+    // After any other error the holder may be alive.
     return status !== nobodyListens
   } finally {
     if (folder !== undefined) closeSync(folder)
