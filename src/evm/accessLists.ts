@@ -1,4 +1,4 @@
-/** Finds the access list of a message: runs it with the list found so far until a run touches just that. */
+/** Finds the access list of a message: runs it with the list found so far until a run accesses exactly that list. */
 import { isDeepStrictEqual } from 'node:util'
 import { mapKey, mapKeyToBytes, toMinimalBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
@@ -11,13 +11,13 @@ import type { Precompiles } from './precompileMoves.js'
 
 export interface FoundAccesses {
   readonly accessList: readonly AccessListEntry[]
-  /** Of the run with this list. */
+  /** Outcome of the run with this list. */
   readonly outcome: RunOutcome
 }
 
 /**
- * Addresses that are warm without being listed: sender, recipient, precompiled contracts and authorities. An
- * entry for one of them only pays where it has slots. `nonce`: the sender's, for the address of a creation.
+ * Addresses that are warm without being listed: sender, recipient, precompiled contracts and authorities. Listing one
+ * of them is only useful for its slots. `nonce` is the sender's, for the address of a creation.
  */
 export function excludedAddresses(
   message: CallMessage,
@@ -34,8 +34,8 @@ export function excludedAddresses(
 }
 
 /**
- * Entries of `given` stay in the list whether or not they are touched, as with go-ethereum; but for those of excluded
- * addresses, whose slots are found anew by every run.
+ * Entries of `given` stay in the list even if not accessed, as in go-ethereum, except for excluded addresses, whose
+ * slots are found by each run.
  */
 export function listAccesses(
   given: readonly AccessListEntry[],
@@ -67,7 +67,7 @@ function creationAddress(creator: Uint8Array, nonce: bigint): Uint8Array {
   return keccak256(encodeRlp([creator, toMinimalBytes(nonce)])).subarray(12)
 }
 
-/** In ascending order, so that one message has one list. */
+/** Sorted, so that equal messages have equal lists. */
 function toList({ touched }: AccessRecorder): AccessListEntry[] {
   const byKey = (a: string, b: string): number => (a < b ? -1 : 1)
   const toBytes = (key: string): Uint8Array => Uint8Array.from(mapKeyToBytes(key))

@@ -1,11 +1,11 @@
 import { mapKey } from '../primitives/bytes.js'
 
-/** Addresses and slots that a run touches by name, in order of the first touch, by {@link mapKey}. */
+/** Addresses and slots that instructions of a run access, by {@link mapKey}, in order of first access. */
 export class AccessRecorder {
   readonly touched = new Map<string, Set<string>>()
   readonly #excluded: ReadonlySet<string>
 
-  /** Addresses in `excluded` are left out until a slot of theirs is touched. */
+  /** Addresses in `excluded` are left out unless one of their slots is accessed. */
   constructor(excluded: ReadonlySet<string>) {
     this.#excluded = excluded
   }

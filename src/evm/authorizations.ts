@@ -1,4 +1,4 @@
-/** Authorizations of EIP-7702: who signed them, and what they change before the message runs. */
+/** Authorizations of EIP-7702: their signers, and the changes that they make before the message runs. */
 import { concatBytes, toMinimalBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import type { Authorization } from './executionRequest.js'
@@ -20,8 +20,8 @@ const nonceMax = 2n ** 64n - 1n
 const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
 /**
- * Authorizations that are made for this chain and signed properly, in order; others are skipped, as a block would.
- * About 0.3 ms each, under the watch, unless `keys` holds the key.
+ * Authorizations for this chain with valid signatures, in order; others are skipped, as in a block. About 0.3 ms
+ * each, counted by the watch, unless `keys` has the key.
  */
 export function recoverAuthorities(
   list: readonly Authorization[],
@@ -47,7 +47,9 @@ export function recoverAuthorities(
   return signed
 }
 
-/** Sets the code of accounts whose authorization holds now, and warms them all. Returns the gas to be refunded. */
+/**
+ * Sets the code of accounts whose authorization is valid, and marks all of them as warm. Returns the gas to refund.
+ */
 export function applyAuthorizations(
   kernel: Kernel,
   list: readonly SignedAuthorization[],
@@ -69,7 +71,7 @@ export function applyAuthorizations(
   return refund
 }
 
-/** Warms whom the recipient's code stands for. */
+/** Marks the account to which the recipient delegates as warm. */
 export function warmDelegate(kernel: Kernel, to: number): void {
   if (!kernel.hasCode(to)) return
   const code = kernel.codeOf(to)

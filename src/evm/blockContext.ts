@@ -21,7 +21,10 @@ export interface BlockContext {
   readonly gasLimit: bigint
   /** 20 bytes. */
   readonly coinbase: Uint8Array
-  /** Wei; undefined where neither the block nor an override has one. A block has it whatever fork overrides choose. */
+  /**
+   * Wei; undefined where neither the block nor an override has one. A block keeps it even if overrides choose an
+   * earlier fork.
+   */
   readonly baseFee: bigint | undefined
   /** Wei; undefined before Cancun. */
   readonly blobBaseFee: bigint | undefined
@@ -29,17 +32,17 @@ export interface BlockContext {
   readonly ancestorHash: (number: number) => Hash32 | undefined
 }
 
-/** What of the store a message sees beside state: the block it runs in, and where the state comes from. */
+/** The block in which a message runs, and the root of its state. */
 export interface ResolvedContext {
   readonly context: BlockContext
-  /** Of the state after the block, which the pending block shares with the head. */
+  /** State root after the block; the pending block's is the head's. */
   readonly stateRoot: Hash32
 }
 
-/** Blocks whose context is kept: the head, its pending block, and some that somebody works on. */
+/** Contexts kept: the head, its pending block, and some blocks in use. */
 const contextsMax = 8
 
-/** The contexts of one store's blocks. Of the last blocks asked for they are kept: a block's never changes. */
+/** Reads contexts of one store's blocks, and caches the last ones; a block's context never changes. */
 export class BlockContexts {
   readonly #kept = new LRUCache<string, ResolvedContext>({ max: contextsMax })
   readonly #store: ChainRows
@@ -50,13 +53,13 @@ export class BlockContexts {
     this.#schedule = schedule
   }
 
-  /** Reads the block and puts the overrides in. Throws FaultError where the block is not known. */
+  /** Reads the context of a block and applies overrides. Throws FaultError where the block is not known. */
   read(block: BlockReference, overrides?: BlockOverrides): ResolvedContext {
     if (overrides !== undefined) return readBlockContext(this.#store, this.#schedule, block, overrides)
     const key = (block.isPending ? 'p' : 'b') + mapKey(block.hash)
     let context = this.#kept.get(key)
     if (context === undefined) {
-      // What is kept must not hold the request that the hash is a window of.
+      // Copied, because the hash may be a view of the whole request.
       const own = { ...block, hash: Uint8Array.from(block.hash) }
       context = readBlockContext(this.#store, this.#schedule, own, {})
       this.#kept.set(key, context)
@@ -103,8 +106,8 @@ function readBlockContext(
 }
 
 /**
- * The fork that overrides choose, as in go-ethereum: no fork since the Merge holds below London's number, and a block
- * that is given randomness has merged. Undefined where they choose none.
+ * The fork that overrides choose, as in go-ethereum: below London's number no fork after the Merge applies, and a
+ * block with `prevRandao` is after the Merge. Undefined where they choose none.
  */
 function forkOf(
   schedule: ForkSchedule,
@@ -126,7 +129,7 @@ function totalDifficulty(store: ChainRows, hash: Hash32): bigint {
   return total === undefined ? 0n : bytesToBigInt(total)
 }
 
-/** Forks activate far below what a number holds exactly; a larger override is after all of them. */
+/** Forks activate far below the largest safe integer; a larger override is after all of them. */
 function toForkInteger(value: bigint): number {
   return Number(value > BigInt(Number.MAX_SAFE_INTEGER) ? BigInt(Number.MAX_SAFE_INTEGER) : value)
 }
@@ -137,8 +140,8 @@ function blobPrice({ excessBlobGas }: Header, schedule: ForkSchedule, fork: Fork
 }
 
 /**
- * Ancestors of a block by number: through the canonical chain where the block is on it, else parent by parent. The
- * instruction asks for at most 256 of them.
+ * Ancestors of a block by number: from the canonical chain where the block is on it, otherwise parent by parent.
+ * BLOCKHASH reads at most 256 of them.
  */
 function ancestorsOf(
   store: ChainRows,

@@ -1,4 +1,4 @@
-/** What a block pays beside its transactions: rewards, withdrawals, and once the refund of the DAO. */
+/** Payments of a block besides its transactions: rewards, withdrawals, and the refund of the DAO fork. */
 import { type ForkName, includesFork } from '../chain/forks.js'
 import { type Header, headerFromItems } from '../chain/header.js'
 import { bytesToBigInt, hexToBytes } from '../primitives/bytes.js'
@@ -11,13 +11,13 @@ const ether = 10n ** 18n
 const gwei = 10n ** 9n
 const noOrigin = new Uint8Array(20)
 
-/** Wei for a block without uncles (yellow paper 11.3, EIP-649, EIP-1234). */
+/** Reward in wei for a block without uncles (yellow paper 11.3, EIP-649, EIP-1234). */
 function blockReward(fork: ForkName): bigint {
   if (includesFork(fork, 'constantinople')) return 2n * ether
   return includesFork(fork, 'byzantium') ? 3n * ether : 5n * ether
 }
 
-/** To the miners of the block and of its uncles, given as RLP items of headers. */
+/** Pays the miners of the block and of its uncles, which are given as RLP items of headers. */
 export function payRewards(kernel: Kernel, header: Header, uncles: readonly RlpItem[], fork: ForkName): void {
   const reward = blockReward(fork)
   kernel.begin(noOrigin, 0n, [])
@@ -30,7 +30,10 @@ export function payRewards(kernel: Kernel, header: Header, uncles: readonly RlpI
   kernel.end()
 }
 
-/** EIP-4895: index, validator, address and gwei of each. Throws {@link InvalidBlockError} for another shape. */
+/**
+ * Pays withdrawals (EIP-4895): index, validator, address and gwei each. Throws {@link InvalidBlockError} for another
+ * shape.
+ */
 export function payWithdrawals(kernel: Kernel, withdrawals: readonly RlpItem[]): void {
   kernel.begin(noOrigin, 0n, [])
   for (const [index, item] of withdrawals.entries()) {
@@ -47,7 +50,7 @@ export function payWithdrawals(kernel: Kernel, withdrawals: readonly RlpItem[]):
   kernel.end()
 }
 
-/** EIP-779. */
+/** Moves the ether of the DAO accounts (EIP-779). */
 export function applyDaoFork(kernel: Kernel): void {
   kernel.begin(noOrigin, 0n, [])
   const refund = kernel.account(hexToBytes(daoRefundContract))

@@ -4,10 +4,10 @@ import { trieState } from '../state/trieState.js'
 import type { ChainRows } from '../store/chainRows.js'
 import type { BlockReference } from './executionRequest.js'
 
-/** Where a block stands towards the canonical chain, which decides what its state is read from. */
+/** Whether a block is the head, canonical or neither; decides from which tables its state is read. */
 export type BlockStatus = 'head' | 'canonical' | 'side'
 
-/** Opens the state after a block on the cheapest rows that hold it. */
+/** Opens the state after a block on the fastest tables that have it. */
 export const openState: Readonly<
   Record<BlockStatus, (store: ChainRows, number: number, stateRoot: Hash32) => StateView>
 > = {

@@ -1,6 +1,6 @@
 /**
- * A message as the transaction that eth_createAccessList takes it for: fees that go-ethereum fills in or refuses, and
- * the hash by which it names the transaction that could not be applied (internal/ethapi/transaction_args.go).
+ * A message as a transaction, for eth_createAccessList: fees that go-ethereum fills in or refuses, and the hash in
+ * its error messages (internal/ethapi/transaction_args.go).
  */
 import { includesFork } from '../chain/forks.js'
 import { bytesToHex, concatBytes, toMinimalBytes, toQuantity } from '../primitives/bytes.js'
@@ -11,8 +11,8 @@ import type { CallMessage } from './executionRequest.js'
 import { refused } from './messageChecks.js'
 
 /**
- * The message with fees that follow from those it has: the cap from a tip, the blobs' from the block. A message without
- * any fee stays free. Throws FaultError MessageRefused for fees that no transaction can have.
+ * The message with missing fees filled in: the fee cap from the tip, the blob fee cap from the block. A message
+ * without any fee stays free. Throws FaultError MessageRefused for fees that no transaction can have.
  */
 export function withFees(message: CallMessage, { baseFee, blobBaseFee, fork }: BlockContext): CallMessage {
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, authorizationList } = message
@@ -38,7 +38,7 @@ export function withFees(message: CallMessage, { baseFee, blobBaseFee, fork }: B
   const pricesBlobs = message.blobVersionedHashes !== undefined && maxFeePerBlobGas === undefined
   return {
     ...message,
-    // Twice what the block asks for, so that the transaction stays valid while that rises.
+    // Twice the block's price, so that the transaction stays valid while the price rises.
     ...(pricesBlobs && blobBaseFee !== undefined ? { maxFeePerBlobGas: 2n * blobBaseFee } : {}),
     ...(maxPriorityFeePerGas !== undefined && maxFeePerGas === undefined
       ? { maxFeePerGas: maxPriorityFeePerGas + 2n * (baseFee ?? 0n) }
@@ -46,7 +46,7 @@ export function withFees(message: CallMessage, { baseFee, blobBaseFee, fork }: B
   }
 }
 
-/** What the hash of a transaction is made from beside the message. */
+/** The other members of a transaction that its hash depends on. */
 export interface TransactionFacts {
   readonly chainId: bigint
   readonly gasLimit: bigint

@@ -1,4 +1,4 @@
-/** What the DAO fork changed of the state (EIP-779): the ether of these accounts went to one contract. */
+/** The DAO fork's state change (EIP-779): the ether of these accounts is moved to one contract. */
 
 export const daoRefundContract = 'bf4ed7b27f1d666546e30d74d50d173d20bca754'
 

@@ -1,19 +1,19 @@
 /**
- * Recovery of the public key behind a signature (SEC 1, section 4.1.6), by libsecp256k1: as a binary, 65 µs, where the
- * package `secp256k1` has one for the system, and as WebAssembly, 325 µs, elsewhere. Of the JavaScript that the package
- * would take instead nothing is used.
+ * Recovery of the public key behind a signature (SEC 1, section 4.1.6), by libsecp256k1: as a binary (65 µs) where
+ * the package `secp256k1` has one for the system, elsewhere as WebAssembly (325 µs). The package's fallback in
+ * JavaScript is never used.
  */
 import { createRequire } from 'node:module'
 import { padLeft } from '../primitives/bytes.js'
 
-/** Of a signature r ‖ s the key, 65 bytes (4 ‖ x ‖ y). Throws or returns null where there is none. */
+/** The key of a signature r ‖ s, 65 bytes (4 ‖ x ‖ y). Throws or returns null where there is none. */
 export type Recovery = (hash: Uint8Array, signature: Uint8Array, parity: 0 | 1) => Uint8Array | null
 
-/** Loading takes 15 ms, which a process that recovers nothing need not spend. */
+/** Loaded when first needed, because that takes 15 ms. */
 const require = createRequire(import.meta.url)
 let recovery: Recovery | undefined
 
-/** Undefined where the package has no binary for the system and none was compiled when it was installed. */
+/** Undefined where the package has no binary for the system and none was compiled at its installation. */
 export function binaryRecovery(): Recovery | undefined {
   try {
     const { ecdsaRecover } = require('secp256k1/bindings.js') as typeof import('secp256k1')
@@ -56,7 +56,7 @@ export function recoverKeyBy(
     signature.set(padLeft(s, 32), 32)
     return recovery(hash, signature, parity === 0n ? 0 : 1)?.subarray(1)
   } catch {
-    // Not a signature; the library's words for that are not those that callers expect.
+    // Not a valid signature.
     return undefined
   }
 }

@@ -1,27 +1,27 @@
 /**
- * The least gas limit at which a message succeeds, in as few runs as it takes. A run with much gas tells what its
- * path needs (src/kernel/needs.ts). If nothing in it depended on gas and the outermost frame decides, that is the answer;
- * otherwise the limit below is tried, and as long as it succeeds too, by another path, that path's need is next.
- * Search by halves remains for what neither settles.
+ * Finds the least gas limit at which a message succeeds, in few runs. A run with much gas records the need of its
+ * path (src/kernel/needs.ts). If nothing in it depended on gas and the outermost frame decides, that is the answer.
+ * Otherwise the limit below it is tried; as long as that succeeds too, by another path, the need of that path is
+ * next. If neither gives the answer, a binary search does.
  */
 import { type PricedMessage, startGas } from './messageChecks.js'
 import type { RunOutcome } from './messageRun.js'
 
 export interface GasEstimate {
   readonly gas: bigint
-  /** Runs that it took. */
+  /** Number of runs. */
   readonly runs: number
 }
 
 /** Runs the message with a gas limit and records its need. */
 export type RunWithGas = (gasLimit: bigint) => RunOutcome
 
-/** Paths that are followed down before the search: a contract that survives several failed calls has as many. */
+/** Paths followed before the binary search: a contract that handles several failed calls has as many. */
 const pathsMax = 4
 
 /**
- * The estimate within `bound`, with which the message has to be able to start. `onFailure` turns the outcome of a run
- * that fails with `bound` into what is thrown.
+ * The estimate, at most `bound`, with which the message must be able to start. If the run with `bound` fails, throws
+ * what `onFailure` returns.
  */
 export function estimateGas(
   priced: PricedMessage,
@@ -43,9 +43,9 @@ export function estimateGas(
     const { need } = outcome
     if (need === undefined) break
     const wanted = priced.intrinsicGas + need.frameGas
-    // Frames that burnt what they got leave an upper bound that may be far too high.
+    // After frames that used up all their gas the need is only an upper bound, and may be far too high.
     if (wanted > succeeds) break
-    // A path that another limit changed, to want nearly as much again, is a loop until gas is short.
+    // A path that needs nearly as much again at another limit is a loop that runs until gas is short.
     if (path > 0 && !need.isLinear && wanted > succeeds - succeeds / 64n) break
     const candidate = wanted > fails ? wanted : fails + 1n
     if (candidate < succeeds) {
@@ -69,7 +69,9 @@ export function estimateGas(
   return { gas: search(fails, succeeds, run), runs }
 }
 
-/** Least limit in (`fails`, `succeeds`] that succeeds, if all below it fail. Begins near `fails`, where it mostly is. */
+/**
+ * Least limit in (`fails`, `succeeds`] that succeeds, if all below it fail. Begins near `fails`, where it usually is.
+ */
 function search(fails: bigint, succeeds: bigint, run: RunWithGas): bigint {
   let low = fails
   let high = succeeds

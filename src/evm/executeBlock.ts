@@ -1,6 +1,6 @@
 /**
- * Execution of whole blocks: RLP in, state changes out. Header rules against the parent and the comparison of roots
- * with the header are the importer's.
+ * Executes whole blocks: RLP in, state changes out. The importer checks headers against their parents, and compares
+ * roots with the header.
  */
 import { blobBaseFee, gasPerBlob } from '../chain/feeMarket.js'
 import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
@@ -37,17 +37,17 @@ export interface ExecutedBlock {
   readonly senders: Uint8Array
 }
 
-/** Hash of a canonical ancestor by number, for BLOCKHASH; undefined beyond what the chain has. */
+/** Hash of a canonical ancestor by number, for BLOCKHASH; undefined where the chain has none. */
 export type AncestorHash = (number: number) => Hash32 | undefined
 
-/** Frames of a block: 36 million gas buy some 25 MB. What it takes more is none that exists. */
+/** Memory limit of a block's execution. 36 million gas pay for 25 MB, so no real block reaches it. */
 const memoryBytesMax = 2 ** 30
-/** An instance that has taken more from the system is given up, for it never gives any back. */
+/** Memory above which an instance is replaced, because WebAssembly never frees any. */
 const grownBytesMax = 2 ** 27
-/** The deposit contract of mainnet, for chains that name none. */
+/** The deposit contract of mainnet, for chains without one in their genesis. */
 const depositContractDefault = '0x00000000219ab540356cbb839cbe05303d7705fa'
 
-/** A block read from its RLP. */
+/** A decoded block. */
 interface ReadBlock {
   readonly header: Header
   readonly transactions: readonly SignedTransaction[]
@@ -60,7 +60,7 @@ export class BlockExecutor {
   readonly #schedule: ForkSchedule
   readonly #keys: RecoveredKeys
 
-  /** Keys that are held there are not recovered again. */
+  /** `keys` has public keys that need not be recovered again. */
   constructor(schedule: ForkSchedule, keys: RecoveredKeys) {
     this.#schedule = schedule
     this.#keys = keys
@@ -119,7 +119,7 @@ export class BlockExecutor {
     }
   }
 
-  /** Sender and hash of each transaction of a block that is not executed (yet). Throws {@link InvalidBlockError}. */
+  /** Sender and hash of each transaction of a block, without executing it. Throws {@link InvalidBlockError}. */
   recoverSenders(items: readonly RlpItem[], fork: ForkName): Uint8Array {
     return sendersOf(this.#read(items, fork).transactions)
   }
@@ -218,7 +218,7 @@ function blockWords(
   }
 }
 
-/** Says of which transaction a rule was broken. */
+/** Adds the transaction's index to the error of a broken rule. */
 function naming<T>(index: number, work: () => T): T {
   try {
     return work()

@@ -1,7 +1,7 @@
 /**
- * Messages executed on the state after a block without changing it: calls, gas estimates, access lists. The narrow
- * interface behind which the engine can be replaced: plain data in and out (numbers, bigints, bytes), faults thrown.
- * Owns where a job's state, block and engine come from; the run itself is messageRun.ts.
+ * Executes messages on the state after a block without changing it: calls, gas estimates, access lists. A narrow
+ * interface: plain data in and out (numbers, bigints, bytes), faults thrown. Owns the choice of a job's state, block
+ * and kernel; the run itself is messageRun.ts.
  */
 import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
 import { equalBytes, type Hash32 } from '../primitives/bytes.js'
@@ -34,20 +34,23 @@ import { decodeRevertReason } from './revertReason.js'
 import { StateKernels } from './stateKernels.js'
 
 interface JobRequest extends ExecutionRequest {
-  /** Whether overrides leave precompiled contracts what and where they are. */
+  /** Whether overrides do not change precompiled contracts. */
   readonly keepsPrecompiles?: boolean
 }
 
-/** A job with everything read that its runs share. */
+/** A job, with the data that its runs share. */
 interface Job {
   readonly request: ExecutionRequest
   readonly context: BlockContext
   /** Holds the state. */
   readonly kernel: Kernel
-  /** Recovers who signed the message's authorizations, once. For a message that may start: that bounds the work. */
+  /**
+   * Recovers the signers of the message's authorizations, once. Only for a message that may start, whose gas limits
+   * the work.
+   */
   readonly authorities: () => readonly SignedAuthorization[]
   readonly watch: JobWatch
-  /** Wei of the sender, and its nonce. */
+  /** Balance of the sender in wei, and its nonce. */
   readonly balance: bigint
   readonly nonce: bigint
 }
@@ -62,7 +65,7 @@ export class Execution {
   readonly #store: ChainRows
   readonly #limits: JobLimits
 
-  /** `limits` hold for each job. */
+  /** `limits` apply to each job. */
   constructor(store: ChainRows, limits: JobLimits) {
     this.#store = store
     this.#limits = limits
@@ -74,8 +77,7 @@ export class Execution {
 
   /**
    * Executes a message. Rejects with FaultError where it cannot start (fees, funds, gas), the block or its state is
-   * not there, or a limit is reached; an execution that fails is an outcome. `shouldStop` is asked often and has
-   * to be cheap.
+   * not held, or a limit is reached; a failed execution is an outcome. `shouldStop` is called often and must be fast.
    */
   call(request: ExecutionRequest, shouldStop: () => boolean): Promise<CallOutcome> {
     return this.#withJob(request, shouldStop, (job) => {
@@ -88,7 +90,7 @@ export class Execution {
 
   /**
    * Least gas limit at which a message succeeds. Rejects as {@link call} does, and with ExecutionReverted,
-   * GasExceedsAllowance or ExecutionFailed where it fails with all the gas it may have.
+   * GasExceedsAllowance or ExecutionFailed where it fails with the most gas it may have.
    */
   estimate(request: ExecutionRequest, shouldStop: () => boolean): Promise<EstimateOutcome> {
     return this.#withJob(request, shouldStop, (job) => {
@@ -110,9 +112,9 @@ export class Execution {
     })
   }
 
-  /** The access list with which a message touches nothing else. Rejects as {@link call} does. */
+  /** The access list of everything that a message accesses. Rejects as {@link call} does. */
   accessList(request: ExecutionRequest, shouldStop: () => boolean): Promise<AccessListOutcome> {
-    // As in go-ethereum, precompiled contracts stay what and where they are.
+    // As in go-ethereum, overrides do not change precompiled contracts here.
     return this.#withJob({ ...request, keepsPrecompiles: true }, shouldStop, (job) => {
       const { context, balance, nonce } = job
       const message = withFees(request.message, context)
@@ -125,7 +127,7 @@ export class Execution {
         )
       }
       const given = message.accessList ?? []
-      // Signers are only looked for where the message can pay for them.
+      // Signers are only recovered where the message can pay for them.
       if (message.authorizationList !== undefined) start(given)
       const excluded = excludedAddresses(
         message,
@@ -160,9 +162,9 @@ export class Execution {
   }
 
   /**
-   * Does `work` once its turn has come, on the cheapest rows that hold the block's state: the latest ones at the
-   * head, history at other canonical blocks, else the tries, which stay what they are. Where the status
-   * of the block has changed meanwhile, rows of two states may have been mixed, and the work is done again.
+   * Does `work` after earlier jobs, on the fastest tables that have the block's state: the latest tables at the head,
+   * history at other canonical blocks, otherwise the tries, which never change. If the status of the block changed
+   * meanwhile, rows of two states may have been mixed, and the work is repeated.
    */
   #withJob<T>(request: JobRequest, shouldStop: () => boolean, work: (job: Job) => T): Promise<T> {
     const turn = this.#lastJob.then(() => {
@@ -206,7 +208,7 @@ export class Execution {
     }
   }
 
-  /** The state after a block. The last one is kept: to make it takes longer than to look at the kernel for it. */
+  /** The state after a block. The last one is cached. */
   #openState(status: BlockStatus, number: number, stateRoot: Hash32): StateView {
     const opened = this.#opened
     if (
@@ -238,7 +240,9 @@ export class Execution {
   }
 }
 
-/** Whether nothing runs: the recipient has no code, is no precompiled contract, and no authorization may change it. */
+/**
+ * Whether no code runs: the recipient has no code, is no precompiled contract, and no authorization may change that.
+ */
 function isPlainTransfer({ kernel }: Job, { to, authorizationList }: CallMessage): boolean {
   if (to === undefined || authorizationList !== undefined) return false
   const recipient = kernel.account(to)

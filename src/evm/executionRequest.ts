@@ -1,4 +1,4 @@
-/** A message to execute and what comes of it, as plain data: what a job carries and a run takes. */
+/** A message to execute and its outcome, as plain data, for jobs and runs. */
 import type { Fault } from '../primitives/faults.js'
 import type { KernelLog } from './kernel.js'
 
@@ -7,7 +7,7 @@ export interface BlockReference {
   readonly number: number
   /** 32 bytes. */
   readonly hash: Uint8Array
-  /** The message runs in the block to come, on the state of this one. */
+  /** Whether the message runs in the pending block, on the state of this one. */
   readonly isPending: boolean
 }
 
@@ -21,7 +21,7 @@ export interface AccessListEntry {
 /** EIP-7702. */
 export interface Authorization {
   readonly chainId: bigint
-  /** 20 bytes: whose code is to be used. */
+  /** 20 bytes: the account whose code is used. */
   readonly address: Uint8Array
   readonly nonce: bigint
   readonly yParity: number
@@ -29,14 +29,14 @@ export interface Authorization {
   readonly s: bigint
 }
 
-/** A transaction that nobody has signed. Absent fees make it free. */
+/** An unsigned transaction. Without fees it is free. */
 export interface CallMessage {
   /** 20 bytes; zeros where absent. */
   readonly from?: Uint8Array
   /** 20 bytes; absent for a creation. */
   readonly to?: Uint8Array
   readonly gas?: bigint
-  /** Wei per gas, as all fees; never together with the two that follow. */
+  /** Wei per gas, like all fees; never together with the next two. */
   readonly gasPrice?: bigint
   readonly maxFeePerGas?: bigint
   readonly maxPriorityFeePerGas?: bigint
@@ -44,7 +44,7 @@ export interface CallMessage {
   /** Wei. */
   readonly value: bigint
   readonly data: Uint8Array
-  /** Only names the address of a creation in an access list; the sender's own counts in execution. */
+  /** Only used for the address of a creation in an access list; execution uses the sender's own nonce. */
   readonly nonce?: bigint
   readonly accessList?: readonly AccessListEntry[]
   /** 32 bytes each. */
@@ -55,17 +55,17 @@ export interface CallMessage {
 /** Slot and value, 32 bytes each. */
 export type SlotOverride = readonly [slot: Uint8Array, value: Uint8Array]
 
-/** An account as it is to be before the message. At most one of `state` and `stateDiff`. */
+/** Overrides of an account before the message. At most one of `state` and `stateDiff`. */
 export interface AccountOverride {
   /** 20 bytes. */
   readonly address: Uint8Array
   readonly nonce?: bigint
   readonly balance?: bigint
   readonly code?: Uint8Array
-  /** In place of all its storage. */
+  /** Replaces all its storage. */
   readonly state?: readonly SlotOverride[]
   readonly stateDiff?: readonly SlotOverride[]
-  /** 20 bytes: where the precompiled contract of this address is to answer. */
+  /** 20 bytes: the address to which the precompiled contract at this address is moved. */
   readonly movePrecompileTo?: Uint8Array
 }
 
@@ -83,23 +83,26 @@ export interface BlockOverrides {
   readonly difficulty?: bigint
 }
 
-/** One message to execute at a block, as a job carries it. */
+/** Arguments of an execution job: a message and its block. */
 export interface ExecutionRequest {
   readonly block: BlockReference
   readonly message: CallMessage
-  /** Gas of a message that names none. */
+  /** Gas of a message without `gas`. */
   readonly gasDefault: bigint
-  /** Most gas, also where the message names more. */
+  /** Most gas, even if the message has more. */
   readonly gasMax: bigint
   readonly stateOverrides?: readonly AccountOverride[]
   readonly blockOverrides?: BlockOverrides
-  /** Added to an estimate, in hundredths of a percent, up to what the message may have; never to plain transfers. */
+  /**
+   * Added to an estimate, in hundredths of a percent, up to the most gas that the message may have; never to plain
+   * transfers.
+   */
   readonly marginBps?: number
 }
 
 export interface CallOutcome {
   readonly returnData: Uint8Array
-  /** As a receipt would say. */
+  /** Gas used as in a receipt. */
   readonly gasUsed: bigint
   readonly logs: readonly KernelLog[]
   /** Why it failed; undefined for success. */
@@ -108,12 +111,12 @@ export interface CallOutcome {
 
 export interface EstimateOutcome {
   readonly gas: bigint
-  /** Executions that it took. */
+  /** Number of executions. */
   readonly runs: number
 }
 
 export interface AccessListOutcome {
-  /** By address, keys in order. */
+  /** Sorted by address, and keys sorted. */
   readonly accessList: readonly AccessListEntry[]
   readonly gasUsed: bigint
   /** Why execution with this list fails; undefined for success. */

@@ -1,6 +1,7 @@
 /**
- * What somebody needs to execute a block who has nothing of its chain: trie nodes of the state after its parent, code,
- * and headers. Found by executing the block on tries and noting what is read, the new state root included.
+ * Witnesses: everything that is needed to execute a block without its chain, which is trie nodes of the state after
+ * its parent, code, and headers. Found by executing the block on the tries and recording all reads, including those
+ * for the new state root.
  */
 
 import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
@@ -19,7 +20,7 @@ import { InvalidBlockError } from './invalidBlock.js'
 import type { JobWatch } from './jobWatch.js'
 import { RecoveredKeys } from './recoveredKeys.js'
 
-/** Which block a witness is wanted of. */
+/** Arguments of a witness job. */
 export interface WitnessRequest {
   /** 32 bytes. */
   readonly hash: Uint8Array
@@ -31,10 +32,10 @@ interface NamedHeader {
   readonly hash: Hash32
 }
 
-/** JSON that a witness begins in: one of a block with some transactions on a small state. */
+/** Initial memory of the JSON: enough for a block with some transactions on a small state. */
 const jsonBytesExpected = 64 * 1024
 
-/** Makes witnesses of one store's blocks, one after the other. */
+/** Makes witnesses of blocks of one store, one after the other. */
 export class Witnesses {
   readonly #store: ChainRows
   readonly #schedule: ForkSchedule
@@ -54,10 +55,10 @@ export class Witnesses {
   }
 
   /**
-   * The witness of a block as JSON, as go-ethereum writes it: headers from the oldest that the block asks the hash of
-   * to its parent, code and nodes without repetition in ascending order, no keys. Throws FaultError for a block that is
-   * not there, has no parent or is not valid, and what `watch` throws; NotHeldError where the parent's state is not
-   * held. Recovery of senders takes half of the time, 0.25 ms each.
+   * The witness of a block as JSON in go-ethereum's form: headers from the oldest whose hash the block reads to its
+   * parent; code and nodes sorted, without duplicates; no keys. Throws FaultError for a block that is unknown, has no
+   * parent or is invalid, and what `watch` throws; NotHeldError where the parent's state is not held. Half of the
+   * time is for recovering senders, 0.25 ms each.
    */
   buildJson({ hash }: WitnessRequest, watch: JobWatch): Uint8Array {
     const headerRow = this.#store.readHeader(hash as Hash32)
@@ -78,7 +79,7 @@ export class Witnesses {
     const { number, timestamp, parentHash, stateRoot } = header
     const state: StateView = {
       ...trieState(reads, ancestors.parent.stateRoot),
-      // Storage that is given up as a whole takes none of its slots to say so.
+      // Removing all storage of an account needs none of its slots.
       slotsOf: () => [],
     }
     const parentTotal = bytesToBigInt(this.#store.readTotalDifficulty(parentHash) ?? new Uint8Array(0))
@@ -96,7 +97,7 @@ export class Witnesses {
   }
 }
 
-/** Headers before a block, back to the oldest that was asked for. */
+/** Headers before a block, back to the oldest that was read. */
 class Ancestors {
   /** The parent first. */
   readonly named: NamedHeader[] = []
@@ -132,9 +133,9 @@ class Ancestors {
   }
 }
 
-/** Reads of a store by hash, each noted. */
+/** Reads of a store by hash, each recorded. */
 class NotedReads implements Pick<ChainRows, 'readNode' | 'readCode'> {
-  /** By {@link mapKey} of their hashes. */
+  /** {@link mapKey} of the hash → node or code. */
   readonly nodes = new Map<string, Uint8Array>()
   readonly codes = new Map<string, Uint8Array>()
   readonly #store: ChainRows

@@ -1,6 +1,6 @@
 /**
- * How much gas a message may have: what it asks for, what a caller may ask for, what its sender can pay for. Owns what
- * is checked before a call and before an estimate, in go-ethereum's order and with its words around the reasons.
+ * How much gas a message may have: by its own request, the cap, and the funds of its sender. Owns the checks before a
+ * call and before an estimate, in go-ethereum's order and with its messages.
  */
 import { includesFork } from '../chain/forks.js'
 import { transactionGasMax } from '../chain/intrinsicGas.js'
@@ -26,10 +26,10 @@ export interface Start {
   readonly gasLimit: bigint
 }
 
-/** Less than the cheapest transaction is taken as no gas at all, as go-ethereum does when it estimates. */
+/** Gas below that of the cheapest transaction counts as none, as in go-ethereum's estimates. */
 const plausibleGasMin = 21_000n
 
-/** Gas that a call asks for, up to the cap. */
+/** Gas that a call requests, at most the cap. */
 export function askedGas({ message, gasDefault, gasMax }: ExecutionRequest): bigint {
   return min(message.gas ?? gasDefault, gasMax)
 }
@@ -44,8 +44,8 @@ export function startCall(request: ExecutionRequest, context: BlockContext, bala
 }
 
 /**
- * Checks a message with what it asks for up to the cap, else with the default as far as the sender's balance reaches.
- * Throws FaultError MessageRefused with nothing around the reason.
+ * Checks a message with the gas that it requests, at most the cap; without a request, with the default as far as the
+ * sender can pay. Throws FaultError MessageRefused with only the reason.
  */
 export function startWithAskedGas(request: ExecutionRequest, context: BlockContext, balance: bigint): Start {
   const priced = priceMessage(request.message, context)
@@ -57,8 +57,8 @@ export function startWithAskedGas(request: ExecutionRequest, context: BlockConte
 }
 
 /**
- * Checks a message whose gas is to be estimated, and says the most that it may come to. Throws FaultError
- * MessageRefused where it cannot start, and GasExceedsAllowance where only more gas would help.
+ * Checks a message before an estimate, and gives the upper limit of the estimate. Throws FaultError MessageRefused
+ * where it cannot start, and GasExceedsAllowance where only more gas would help.
  */
 export function startEstimate(request: ExecutionRequest, context: BlockContext, balance: bigint): Start {
   const { message, gasDefault, gasMax } = request

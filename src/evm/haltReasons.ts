@@ -1,20 +1,20 @@
 /**
- * Why the outermost frame failed, in the words of go-ethereum (core/vm/{interpreter,errors,gas_table}.go). Owns the
- * words, the names of instructions that a fork does not have, and which of several reasons go-ethereum names; whether
- * an instruction fails is the kernel's.
+ * Why the outermost frame failed, in go-ethereum's messages (core/vm/{interpreter,errors,gas_table}.go). Owns the
+ * messages, the names of instructions that a fork does not have, and the choice among several reasons; the kernel
+ * decides whether an instruction fails.
  */
 import { type ForkName, includesFork } from '../chain/forks.js'
 import { initcodeBytesMax } from '../chain/intrinsicGas.js'
 import type { FailedInstruction } from './kernelOutcome.js'
 
-/** The words for a stack that is too small or too full for an instruction. */
+/** The message for a stack that is too small or too full for an instruction. */
 export function stackReason({ stackWords, stackLeast, stackMost }: FailedInstruction): string {
   return stackWords < stackLeast
     ? `stack underflow (${stackWords} <=> ${stackLeast})`
     : `stack limit reached ${stackWords} (${stackMost})`
 }
 
-/** Instructions that some forks have, or that were planned: go-ethereum names them also where they are none. */
+/** Instructions of other forks, or that were only planned, which go-ethereum also names. */
 const names: ReadonlyMap<number, string> = new Map([
   ...['SHL', 'SHR', 'SAR', 'CLZ'].map((name, at) => [0x1b + at, name] as const),
   [0x3d, 'RETURNDATASIZE'],
@@ -39,7 +39,7 @@ const names: ReadonlyMap<number, string> = new Map([
   [0xfe, 'INVALID'],
 ])
 
-/** The words for an opcode that is no instruction of the fork. */
+/** The message for an opcode that is no instruction of the fork. */
 export function invalidOpcodeReason(opcode: number): string {
   return `invalid opcode: ${names.get(opcode) ?? `opcode 0x${opcode.toString(16)} not defined`}`
 }
@@ -63,7 +63,7 @@ const selfdestruct = 0xff
 const callOpcodes: readonly number[] = [call, 0xf2, 0xf4, 0xfa]
 const createOpcodes: readonly number[] = [0xf0, 0xf5]
 
-/** A size from which on go-ethereum cannot compute what memory costs. */
+/** Memory size from which on go-ethereum cannot compute the gas. */
 const memorySizeMax = 0x1f_ffff_ffe0n
 const uint64End = 2n ** 64n
 const sentryGas = 2_300n
@@ -84,7 +84,7 @@ export function payingFailure(failed: FailedInstruction, fork: ForkName): Paying
   if (size > uint64End - 32n) return { isOutOfGas: false, why: overflow }
   if (isBerlin && isCall && isCold && gasLeft < coldAccountGas - warmGas) return because(plain.why)
   if (size > memorySizeMax) return because(overflow)
-  // Since delegations all of a call's costs are counted before what it gives on.
+  // Since EIP-7702 all costs of a call are counted before the gas that it passes on.
   if (isCall && includesFork(fork, 'prague')) return because(plain.why)
   if (createOpcodes.includes(opcode) && includesFork(fork, 'shanghai') && at(2) > BigInt(initcodeBytesMax)) {
     return because(`max initcode size exceeded: code size ${at(2)} limit ${initcodeBytesMax}`)
@@ -104,7 +104,7 @@ export function payingFailure(failed: FailedInstruction, fork: ForkName): Paying
   return isColdHeir && gasLeft < coldAccountGas ? because(plain.why) : plain
 }
 
-/** Gas that go-ethereum takes before it computes what depends on operands. */
+/** Gas that go-ethereum charges before the gas that depends on operands. */
 function constantGas({ opcode, staticGas }: FailedInstruction, fork: ForkName): bigint {
   const isTangerine = includesFork(fork, 'tangerineWhistle')
   if (callOpcodes.includes(opcode)) return includesFork(fork, 'berlin') ? warmGas : isTangerine ? 700n : 40n
@@ -166,7 +166,7 @@ function max(a: bigint, b: bigint): bigint {
   return a > b ? a : b
 }
 
-/** The words for code of a creation that is too large (EIP-170). */
+/** The message for code of a creation that is too large (EIP-170). */
 export function codeSizeReason(bytes: number): string {
   return `max code size exceeded: code size ${bytes} limit ${codeBytesMax}`
 }

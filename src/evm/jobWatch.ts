@@ -1,23 +1,23 @@
 import { performance } from 'node:perf_hooks'
 import { FaultError } from '../primitives/faults.js'
 
-/** What one job may take. */
+/** Limits of one job. */
 export interface JobLimits {
-  /** From the start of the job to its end, over all its runs. */
+  /** Time from the start of the job to its end, all runs together. */
   readonly timeMsMax: number
-  /** What a run holds: memory of frames, logs, changes to the state, what it reads of the state. */
+  /** Memory of a run: frames, logs, changes to the state, and state that it reads. */
   readonly memoryBytesMax: number
 }
 
 /**
- * Steps of about 0.1 µs between two looks at the clock. A look costs 0.06 µs, so this adds 0.1 % and notices the end
- * of the time within a fraction of a millisecond.
+ * Steps of about 0.1 µs between two readings of the clock. Each takes 0.06 µs, so this adds 0.1 %, and the end of the
+ * time is noticed within a fraction of a millisecond.
  */
 const stepsPerLook = 512
 
 /** Stops a job that takes too long, by a thrown FaultError that no contract can catch. */
 export class JobWatch {
-  /** Until the next look. */
+  /** Steps until the next reading. */
   #steps = 0
   readonly #endsAt: number
   readonly #shouldStop: () => boolean
@@ -30,7 +30,7 @@ export class JobWatch {
     this.#endsAt = performance.now() + limits.timeMsMax
   }
 
-  /** Counts work of so many steps, and looks at the clock where it is time. */
+  /** Counts `steps` of work, and reads the clock when due. */
   take(steps: number): void {
     this.#steps -= steps
     if (this.#steps < 0) this.look()
@@ -42,7 +42,7 @@ export class JobWatch {
     if (performance.now() >= this.#endsAt || this.#shouldStop()) this.#timeOut()
   }
 
-  /** Refuses work that cannot be interrupted and would by itself take longer than the whole job may. */
+  /** Throws for work that cannot be interrupted and would by itself take longer than the time of the job. */
   refuseLongerThan(expectedMs: number): void {
     if (expectedMs > this.limits.timeMsMax) this.#timeOut()
   }

@@ -1,6 +1,6 @@
 /**
- * The EVM in WebAssembly (src/kernel) as the rest of this room uses it: an instance, its memory, and how values cross.
- * Owns no rule: what a transaction or a message is, and what it pays, is transaction.ts and messageRun.ts.
+ * An instance of the EVM in WebAssembly (src/kernel): its memory, and how values are passed. Owns no rules of
+ * transactions and messages, which are in transaction.ts and messageRun.ts.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -14,12 +14,12 @@ import { instantiateKernel, type KernelExports, type Offsets, readOffsets } from
 import { type FailedInstruction, failures, type GasNeed, type KernelFailure } from './kernelOutcome.js'
 import { type KernelTracer, traceImports } from './kernelTrace.js'
 
-/** What a block gives its transactions. Words as numbers. */
+/** Values of a block that instructions read. */
 export interface BlockWords {
   readonly coinbase: Uint8Array
   readonly timestamp: bigint
   readonly number: bigint
-  /** Difficulty, or since the Merge the randomness. */
+  /** Difficulty, or since the Merge the randomness (PREVRANDAO). */
   readonly random: bigint
   readonly gasLimit: bigint
   readonly chainId: bigint
@@ -33,14 +33,16 @@ export interface KernelLog {
   readonly data: Uint8Array
 }
 
-// Places as in src/kernel/layout.ts, context.ts and logs.ts.
+// Addresses as in src/kernel/layout.ts, context.ts and logs.ts.
 const contextWords = 0x1b00
 const opcodeTable = 0x2000
 const stacks = 0x80000
 const heapStart = stacks + 1_025 * 1_024 * 32
 const logAt = { account: 4, topicCount: 8, dataLength: 12, topics: 16 }
 const addressAt = 64
-/** Blocks of sizes that are not in use again may double what the heap takes of the 4 GB. */
+/**
+ * Most bytes of the kernel's heap. Free blocks of other sizes may double what it takes of the 4 GB of WebAssembly.
+ */
 const heapBytesMax = 3 * 2 ** 29
 /** StopReason.Memory of src/kernel/host.ts. */
 const outOfMemory = 1
@@ -52,10 +54,10 @@ export class Kernel {
   readonly #answers = new KernelAnswers()
   #memoryBytesMax = 2 ** 28
   #block: BlockWords | undefined
-  /** Of the places of rows, so that nobody can choose keys that share one. */
+  /** Seed of the hash tables, so that nobody can choose keys that collide. */
   readonly #seed = randomBytes(8).readBigUInt64LE()
 
-  /** A tracer is called for each step and frame, from a kernel that is slower for it. */
+  /** With a `tracer`, which is called for each step and frame, a slower kernel is used. */
   constructor(tracer?: KernelTracer) {
     this.#exports = instantiateKernel(this.#answers, tracer && traceImports(tracer, () => this.#memory))
     this.#at = readOffsets(this.#exports)
@@ -64,27 +66,27 @@ export class Kernel {
     this.clear()
   }
 
-  /** Forgets all state; handles hold no longer. */
+  /** Drops all state; handles become invalid. */
   clear(): void {
     this.#exports.clear(this.#seed)
   }
 
-  /** Whom to ask from now on. Another state wants {@link clear} too. */
+  /** Sets the host that answers reads. For another state also call {@link clear}. */
   attach(host: KernelHost): void {
     this.#answers.host = host
   }
 
-  /** Bytes of rows and code that are held, and of what a run holds. */
+  /** Bytes of cached rows and code, and of a run. */
   get heldBytes(): number {
     return this.#exports.heapBytes.value
   }
 
-  /** Bytes that were in use at the same time once: WebAssembly gives none back. */
+  /** Highest number of bytes in use so far, which WebAssembly never frees. */
   get grownBytes(): number {
     return this.#exports.memory.buffer.byteLength - heapStart
   }
 
-  /** Bytes that what follows may take beside what is held. */
+  /** Limits the memory of the following runs, besides what is held already. */
   limitMemory(bytesMax: number): void {
     this.#memoryBytesMax = bytesMax
     this.#exports.limitHeap(Math.min(this.heldBytes + bytesMax, heapBytesMax))
@@ -103,7 +105,7 @@ export class Kernel {
     for (const [index, value] of rest.entries()) this.#memory.putWord(contextWords + 96 + index * 32, value)
   }
 
-  /** Begins a transaction; what the one before it left is final. */
+  /** Begins a transaction; changes of the previous one are final. */
   begin(origin: Uint8Array, gasPrice: bigint, blobHashes: readonly Uint8Array[]): void {
     this.#exports.beginTransaction()
     this.#memory.putReversed(contextWords, origin)
@@ -118,12 +120,12 @@ export class Kernel {
     this.#exports.endAccounts()
   }
 
-  /** Takes back all that the transaction has changed. */
+  /** Undoes all changes of the transaction. */
   revert(): void {
     this.#exports.revertTransaction()
   }
 
-  /** A handle of an account. */
+  /** The handle of an account. */
   account(address: Uint8Array): number {
     this.#memory.put(exchange, address)
     return this.#enter(() => this.#exports.accountOf())
@@ -190,7 +192,7 @@ export class Kernel {
   }
 
   /**
-   * Runs a message to the end. `to` undefined: a creation by the nonce. Throws what an answer of the host threw, and
+   * Runs a message to the end. `to` undefined: a creation with the given nonce. Throws what the host threw, and
    * FaultError ExecutionOutOfMemory; the kernel is empty then.
    */
   run(
@@ -222,7 +224,7 @@ export class Kernel {
     return this.#memory.slice(this.#exports.returned.value, this.#exports.returnedLength.value)
   }
 
-  /** Of a run that succeeded. */
+  /** The gas need of a successful run. */
   get need(): GasNeed {
     const { neededGas, isLinear, bindsOutermost } = this.#exports
     return {
@@ -232,12 +234,12 @@ export class Kernel {
     }
   }
 
-  /** Before Homestead: the creation succeeded, but its contract stays without code for want of gas. */
+  /** Before Homestead: the creation succeeded, but its contract has no code because gas was missing. */
   get lacksCode(): boolean {
     return this.#exports.lacksCode.value !== 0
   }
 
-  /** Length of the code of a creation that failed for it. */
+  /** Length of the code that made a creation fail. */
   get refusedCodeBytes(): number {
     return this.#exports.refusedCodeBytes.value
   }
@@ -282,7 +284,7 @@ export class Kernel {
     return logs.reverse()
   }
 
-  /** Addresses and slots (address, key) that the transaction's instructions named, in no order. */
+  /** Addresses and slots (address, key) that instructions of the transaction accessed, unordered. */
   readSeen(): {
     readonly addresses: Uint8Array[]
     readonly slots: (readonly [address: Uint8Array, key: Uint8Array])[]
@@ -303,7 +305,7 @@ export class Kernel {
     }
   }
 
-  /** Every account that changed since this was asked last, as handles. */
+  /** Handles of the accounts that changed since the last call. */
   *takeChanged(): Generator<number> {
     for (let at = this.#exports.takeListed(); at !== 0; at = this.#memory.uint32(at + this.#at.nextListed)) {
       yield at
@@ -314,12 +316,12 @@ export class Kernel {
     return this.#memory.reversed(account + addressAt).subarray(12)
   }
 
-  /** Whether slots that the state below has of the account are gone. */
+  /** Whether the account's slots in the underlying state are removed. */
   isWiped(account: number): boolean {
     return this.#memory.uint32(account + this.#at.incarnation) !== 0
   }
 
-  /** Key and value of each slot of the account that was touched, 32 bytes each. */
+  /** Key and value of each accessed slot of the account, 32 bytes each. */
   *slotsOf(account: number): Generator<readonly [Uint8Array, Uint8Array]> {
     const memory = this.#memory
     const incarnation = memory.uint32(account + this.#at.incarnation)
@@ -331,7 +333,7 @@ export class Kernel {
     }
   }
 
-  /** Enters the kernel. A trap leaves behind what nobody can use, so everything is forgotten then. */
+  /** Runs `work` in the kernel. After a trap its state is invalid, so everything is dropped. */
   #enter<T>(work: () => T): T {
     try {
       return work()

@@ -1,4 +1,4 @@
-/** What the kernel asks while it runs (src/kernel/host.ts), and how the answers cross. */
+/** Answers the kernel's calls to its host (src/kernel/host.ts). */
 import { type Address, type Hash32, mapKey, toHash32 } from '../primitives/bytes.js'
 import { emptyTrieRoot } from '../primitives/keccak.js'
 import type { StateView } from '../state/stateView.js'
@@ -6,7 +6,7 @@ import type { JobWatch } from './jobWatch.js'
 import type { KernelMemory } from './kernelMemory.js'
 import type { KernelExports, KernelImports } from './kernelModule.js'
 
-/** A precompiled contract: what it returns and the gas it used; undefined where it fails. */
+/** A precompiled contract: its output and the gas used; undefined where it fails. */
 export type PrecompileRun = (
   data: Uint8Array,
   gas: bigint,
@@ -17,38 +17,40 @@ export interface PrecompileRuns {
   get(number: number): PrecompileRun | undefined
 }
 
-/** Precompiled contracts as a run finds them. */
+/** The precompiled contracts of a run. */
 export interface PrecompileSet {
   /** Numbers by address, by {@link mapKey}. */
   readonly numbers: ReadonlyMap<string, number>
-  /** Addresses that are warm from the start (EIP-2929), likewise: the fork's own, wherever they were moved. */
+  /**
+   * Addresses that are warm from the start (EIP-2929), by {@link mapKey}: the fork's own, even if they were moved.
+   */
   readonly warm: { has(address: string): boolean }
   readonly runs: PrecompileRuns
 }
 
-/** Who answers. What an answer throws ends the run and comes out of it. */
+/** Answers the kernel. An exception in an answer ends the run, which throws it. */
 export interface KernelHost {
   readonly state: StateView
   readonly ancestorHash: (number: number) => Hash32 | undefined
   readonly precompiles: PrecompileSet
-  /** Looked at every 200,000 gas, which take less than a millisecond as a rule, and every now and then by answers. */
+  /** Checked every 200,000 gas, usually less than a millisecond, and by answers. */
   readonly watch: JobWatch | undefined
 }
 
-/** Where both leave bytes for each other, as in src/kernel/layout.ts. */
+/** Address of the exchange, as in src/kernel/layout.ts. */
 export const exchange = 0x1800
 
-/** A read of the store takes some microseconds at the head and a tenth of a millisecond beside the chain. */
+/** Steps counted per read: some microseconds at the head, a tenth of a millisecond for non-canonical blocks. */
 const answerSteps = 32
 
 export class KernelAnswers implements KernelImports {
   host: KernelHost | undefined
-  /** What an answer threw, to be thrown once the kernel is left. */
+  /** The exception of an answer, thrown again outside the kernel. */
   thrown: { readonly error: unknown } | undefined
   #memory!: KernelMemory
   #exports!: KernelExports
 
-  /** Before anything runs. */
+  /** Call it before anything runs. */
   answerWith(exports: KernelExports, memory: KernelMemory): void {
     this.#exports = exports
     this.#memory = memory
@@ -99,7 +101,7 @@ export class KernelAnswers implements KernelImports {
 
   readonly readBlockHash = (number: bigint) =>
     this.#answer(({ ancestorHash, watch }) => {
-      // Beside the chain it is a walk from parent to parent.
+      // For a non-canonical block this is a walk from parent to parent.
       watch?.look()
       const hash = ancestorHash(Number(number))
       if (hash === undefined) return 0
@@ -117,7 +119,7 @@ export class KernelAnswers implements KernelImports {
       if (gasUsed <= gas && output.length > 0) {
         this.#memory.put(this.#exports.placeOutput(output.length), output)
       }
-      // A price may be beyond 64 bits.
+      // The gas may exceed 64 bits.
       return gasUsed <= gas ? gasUsed : gas + 1n
     })
 

@@ -1,4 +1,4 @@
-/** The kernel's linear memory as values: words (least significant byte first), numbers of the exchange, addresses. */
+/** The kernel's linear memory as values: words (little-endian), numbers of the exchange (big-endian), addresses. */
 
 const wordEnd64 = 2n ** 64n
 
@@ -13,7 +13,7 @@ export class KernelMemory {
     this.#view = new DataView(memory.buffer)
   }
 
-  /** Holds until the kernel has run: growing the memory makes another one. */
+  /** Valid until the kernel runs, because growing the memory replaces it. */
   get bytes(): Uint8Array {
     if (this.#bytes.length === 0) this.#refresh()
     return this.#bytes
@@ -48,7 +48,7 @@ export class KernelMemory {
       view.setBigUint64(at + limb * 8, BigInt.asUintN(64, value >> BigInt(limb * 64)), true)
   }
 
-  /** A word from its bytes, at most 32, the most significant first. */
+  /** Writes a word from at most 32 big-endian bytes. */
   putReversed(at: number, value: Uint8Array): void {
     const { bytes } = this
     const { length } = value
@@ -66,12 +66,12 @@ export class KernelMemory {
     return value
   }
 
-  /** The bytes of a word, the most significant first. */
+  /** The big-endian bytes of a word. */
   reversed(at: number): Uint8Array {
     return this.slice(at, 32).reverse()
   }
 
-  /** A number of 32 bytes, the most significant first, as in the exchange. */
+  /** Writes a number of 32 big-endian bytes, as in the exchange. */
   putNumber(at: number, value: bigint): void {
     const { view } = this
     if (value < wordEnd64) {

@@ -1,8 +1,8 @@
-/** The kernel's module: what it exports and imports, and where members of its records stand. */
+/** The kernel's module: its exports and imports, and the offsets of members of its records. */
 import { instantiate, type WasmGlobal, type WasmMemory } from '../primitives/webAssembly.js'
 import type { TraceImports } from './kernelTrace.js'
 
-/** What the kernel asks the host; see src/kernel/host.ts. */
+/** Imports of the kernel; see src/kernel/host.ts. */
 export interface KernelImports {
   readAccount(): number
   readSlot(): number
@@ -76,7 +76,7 @@ const members = [
   'slotIncarnation',
   'nextOfAccount',
 ] as const
-/** Where members of the kernel's records stand, as it says itself. */
+/** Offsets of members of the kernel's records, which it exports. */
 export type Offsets = Readonly<Record<(typeof members)[number], number>>
 
 export function readOffsets(exports: KernelExports): Offsets {
@@ -84,7 +84,7 @@ export function readOffsets(exports: KernelExports): Offsets {
   return Object.fromEntries(members.map((name) => [name, globals[`${name}Offset`]?.value])) as Offsets
 }
 
-/** An instance with memory of its own, which calls `trace` for each step and frame where that is given. */
+/** A new instance with its own memory; with `trace`, it calls that for each step and frame. */
 export function instantiateKernel(host: KernelImports, trace?: TraceImports): KernelExports {
   const name = trace === undefined ? 'kernel' : 'tracingKernel'
   return instantiate<KernelExports>(new URL(`../kernel/${name}.wasm`, import.meta.url), { host, trace })

@@ -1,4 +1,4 @@
-/** What the kernel says of a run that has ended. */
+/** The kernel's report of a finished run. */
 
 /** Why a message failed; numbers as `Failure` in src/kernel/frames.ts. */
 export const failures = [
@@ -24,7 +24,7 @@ export const failures = [
 ] as const
 export type KernelFailure = (typeof failures)[number]
 
-/** The instruction at which the outermost frame failed, as it stood before it. */
+/** The instruction at which the outermost frame failed, with the state before it. */
 export interface FailedInstruction {
   readonly opcode: number
   readonly stackWords: number
@@ -34,25 +34,25 @@ export interface FailedInstruction {
   /** The topmost words, at most seven, the top first. */
   readonly operands: readonly bigint[]
   readonly gas: bigint
-  /** Gas that it costs whatever its operands are, as the kernel's table has it. */
+  /** Gas that does not depend on operands, from the kernel's table. */
   readonly staticGas: number
-  /** Of a call or destruction: whether the account that it names was cold, and the bytes of memory. */
+  /** For a call or destruction: whether the account that it names was cold, and the bytes of memory. */
   readonly isCold: boolean
   readonly memoryBytes: number
 }
 
-/** What gas a run needed; see src/kernel/needs.ts. */
+/** Gas that a run needed; see src/kernel/needs.ts. */
 export interface GasNeed {
-  /** Gas for the outermost frame. */
+  /** Gas that the outermost frame needed. */
   readonly frameGas: bigint
   /**
-   * Nothing in the run depended on how much gas there was: no inner frame failed, and GAS was read for nothing but to
-   * be passed on whole. Then every limit from `frameGas` on repeats the run exactly.
+   * Whether nothing in the run depended on the amount of gas: no inner frame failed, and GAS was only read to be
+   * passed on to a call. Then every gas limit from `frameGas` on repeats the run exactly.
    */
   readonly isLinear: boolean
   /**
-   * With one unit less the outermost frame itself runs out. Otherwise it is an inner frame that fails, which its
-   * caller may survive.
+   * Whether with one unit less the outermost frame itself would run out of gas; otherwise an inner one would, which
+   * its caller may survive.
    */
   readonly bindsOutermost: boolean
 }

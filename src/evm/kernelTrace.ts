@@ -1,24 +1,24 @@
 /**
- * What the tracing kernel reports of a run, step by step and frame by frame: the seam on which traces can be built. The
- * kernel that serves has no such code. Steps and frames are views of the kernel's memory and hold for the call only.
+ * The tracing kernel's report of a run, by step and frame, from which traces can be built. The kernel that serves
+ * requests has no such code. Steps and frames are views of the kernel's memory, valid only during the call.
  */
 
 import type { KernelMemory } from './kernelMemory.js'
 
-/** Hears a run. */
+/** Callbacks of a traced run. */
 export interface KernelTracer {
-  /** Before each instruction, also before one that fails. Behind the end of code stands a STOP. */
+  /** Called before each instruction, even one that fails. After the end of code there is a STOP. */
   step(step: KernelStep): void
-  /** A call or creation begins, or SELFDESTRUCT sends what there is. */
+  /** Called when a call or creation begins, or SELFDESTRUCT sends its balance. */
   enter(frame: KernelFrame): void
-  /** What began last and has not ended yet ends; `failure` by its number in `failures` of kernelOutcome.ts. */
+  /** Called when the innermost of these ends; `failure` is an index of `failures` in kernelOutcome.ts. */
   exit(failure: number, gasLeft: bigint, output: Uint8Array): void
 }
 
 export interface KernelFrame {
-  /** As the opcode: CALL, CREATE, …, or SELFDESTRUCT. */
+  /** The opcode: CALL, CREATE, …, or SELFDESTRUCT. */
   readonly kind: number
-  /** 20 bytes, as `target`. */
+  /** 20 bytes, like `target`. */
   readonly caller: Uint8Array
   readonly target: Uint8Array
   readonly value: bigint
@@ -38,7 +38,7 @@ export class KernelStep {
     addressAt: number,
     readonly pc: number,
     readonly opcode: number,
-    /** Before the instruction costs anything. */
+    /** Gas before the cost of the instruction. */
     readonly gas: bigint,
     readonly refund: bigint,
     stackAt: number,
@@ -52,12 +52,12 @@ export class KernelStep {
     this.#memoryAt = memoryAt
   }
 
-  /** Whose storage is used, 20 bytes. */
+  /** The account whose storage is used, 20 bytes. */
   get address(): Uint8Array {
     return this.#linear.reversed(this.#addressAt).subarray(12)
   }
 
-  /** 0 is the top. */
+  /** A word of the stack; index 0 is the top. */
   stackWord(index: number): bigint {
     return this.#linear.wordAt(this.#stackAt + (this.stackWords - 1 - index) * 32)
   }
@@ -93,7 +93,7 @@ export interface TraceImports {
   exit(failure: number, gasLeft: bigint, output: number, outputLength: number): void
 }
 
-/** `linear`: the kernel's memory, which is not there yet while the kernel is made. */
+/** `linear` returns the kernel's memory, which does not exist yet when this is called. */
 export function traceImports(tracer: KernelTracer, linear: () => KernelMemory): TraceImports {
   return {
     step: (...step) => tracer.step(new KernelStep(linear(), ...step)),

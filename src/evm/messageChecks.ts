@@ -1,7 +1,6 @@
 /**
- * What a message has to fulfil before anything of it runs, in go-ethereum's order and wording
- * (core/state_transition.go), and the prices that follow from it. A message without fees is free: the base fee
- * counts as zero for it then, also for the BASEFEE instruction.
+ * Checks before a message runs, in go-ethereum's order and with its messages (core/state_transition.go), and the
+ * prices that follow. A message without fees is free: the base fee is zero for it, also for the BASEFEE instruction.
  */
 
 import { gasPerBlob } from '../chain/feeMarket.js'
@@ -21,13 +20,13 @@ import type { CallMessage } from './executionRequest.js'
 /** A message with everything that does not depend on its gas limit. */
 export interface PricedMessage {
   readonly message: CallMessage
-  /** 20 bytes; zeros where the caller named none. */
+  /** 20 bytes; zeros where the caller gave none. */
   readonly sender: Uint8Array
-  /** Wei per gas that the sender pays, as GASPRICE says. */
+  /** Wei per gas that the sender pays: the value of GASPRICE. */
   readonly gasPrice: bigint
   /** Wei per gas that the sender must be able to pay. */
   readonly feeCap: bigint
-  /** Wei for the blobs, at their price and at the sender's cap. */
+  /** Cost of the blobs in wei, at their price and at the sender's cap. */
   readonly blobCost: bigint
   readonly blobCostCap: bigint
   /** Gas used before the first instruction. */
@@ -44,8 +43,8 @@ const blobsPerTransactionMax = 6
 const versionedHashVersion = 1
 
 /**
- * Does `check` and puts what go-ethereum puts around the reason of a refusal, which depends on who asks: `words` makes
- * the whole text of it.
+ * Runs `check`; for a refusal `words` makes the whole message from the reason, as go-ethereum does depending on the
+ * method.
  */
 export function refusingWith<T>(words: (why: string) => string, check: () => T): T {
   try {
@@ -65,7 +64,7 @@ export function checkRecipient({ to, blobVersionedHashes, authorizationList }: C
   }
 }
 
-/** Wei per gas that the sender must be able to pay. A block without a base fee knows no other price than gasPrice. */
+/** Wei per gas that the sender must be able to pay. In a block without a base fee only `gasPrice` counts. */
 export function feeCapOf({ gasPrice, maxFeePerGas }: CallMessage, { baseFee }: BlockContext): bigint {
   return gasPrice ?? (baseFee === undefined ? undefined : maxFeePerGas) ?? 0n
 }
@@ -108,7 +107,7 @@ export function priceMessage(message: CallMessage, block: BlockContext): PricedM
   }
 }
 
-/** What free messages see of a block: kept, because most are free and ask for the block before. */
+/** Block contexts for free messages, cached because most messages are free. */
 const repriced = new WeakMap<BlockContext, BlockContext>()
 
 function withPrices(
@@ -129,7 +128,7 @@ export function startGas({ intrinsicGas, floorGas }: PricedMessage): bigint {
   return intrinsicGas > floorGas ? intrinsicGas : floorGas
 }
 
-/** Checks a gas limit against the sender's balance and the cost before execution. */
+/** Checks a gas limit against the sender's balance and the intrinsic gas. */
 export function checkGasLimit(priced: PricedMessage, gasLimit: bigint, balance: bigint): void {
   checkFunds(priced, gasLimit, balance)
   const { intrinsicGas } = priced
@@ -151,14 +150,14 @@ export function checkFunds(
   throw refused(`${insufficientFunds}: address ${toChecksumAddress(sender)} ${lack}`)
 }
 
-/** Checks that a gas limit covers what data costs at least (EIP-7623). */
+/** Checks that a gas limit covers the floor price of data (EIP-7623). */
 export function checkFloor({ floorGas }: PricedMessage, gasLimit: bigint): void {
   if (gasLimit < floorGas) {
     throw refused(`insufficient gas for floor data gas cost: have ${gasLimit}, want ${floorGas}`)
   }
 }
 
-/** How much gas the sender can pay for, at least none; undefined for any amount. */
+/** How much gas the sender can pay, at least 0; undefined for any amount. */
 export function affordableGas(
   { message, feeCap, blobCostCap }: PricedMessage,
   balance: bigint,
@@ -168,7 +167,7 @@ export function affordableGas(
   return left < 0n ? 0n : left / feeCap
 }
 
-/** As {@link affordableGas}, by the rules of an estimate: value and blobs have to leave something for gas. */
+/** As {@link affordableGas}, by the rules of an estimate: something must remain after value and blobs. */
 export function affordableForEstimate(
   message: CallMessage,
   block: BlockContext,
@@ -251,7 +250,7 @@ function unsupported(kind: string, sender: Uint8Array): FaultError {
   return refused(`transaction type not supported: ${kind} tx (sender ${toChecksumAddress(sender)})`)
 }
 
-/** `why` is go-ethereum's sentence, of which more may stand around it. */
+/** `why` is go-ethereum's message, to which callers may add. */
 export function refused(why: string): FaultError {
   return new FaultError({ kind: 'MessageRefused', why })
 }

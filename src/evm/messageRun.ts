@@ -1,7 +1,7 @@
 /**
- * One message run once: `run(message, kernel, gas limit) → outcome`, the primitive below calls, estimates and access
- * lists. Owns what happens around execution: paying, warm addresses, authorizations, refunds, the words for failures.
- * The kernel is afterwards as it was before, but for what it has learned of the state.
+ * Runs one message once: `run(message, kernel, gas limit) → outcome`, the basis of calls, estimates and access lists.
+ * Owns everything around execution: payment, warm addresses, authorizations, refunds, messages of failures.
+ * Afterwards the kernel's state is as before, with more of it cached.
  */
 import { includesFork } from '../chain/forks.js'
 import { bytesToBigInt } from '../primitives/bytes.js'
@@ -15,32 +15,32 @@ import type { GasNeed, KernelFailure } from './kernelOutcome.js'
 import type { PricedMessage } from './messageChecks.js'
 import { refusalReason } from './precompiles/precompiles.js'
 
-/** What a run takes beside the message. */
+/** Arguments of a run besides the message. */
 export interface RunInput {
   /** Holds the state before the message, and may hold more of it afterwards. */
   readonly kernel: Kernel
   readonly gasLimit: bigint
   readonly watch: JobWatch
   readonly authorizations: readonly SignedAuthorization[]
-  /** Takes note of what the run touches. */
+  /** Records the accesses of the run. */
   readonly accesses?: AccessRecorder
-  /** Whether logs are wanted; without, the outcome has none. */
+  /** Whether the outcome contains logs. */
   readonly keepsLogs?: boolean
 }
 
 /** Why an execution failed. */
 export type Failure =
   | { readonly kind: 'reverted' }
-  /** `why` in the words of go-ethereum, here and below. */
+  /** `why` is go-ethereum's message, here and below. */
   | { readonly kind: 'outOfGas'; readonly why: string }
   | { readonly kind: 'other'; readonly why: string }
 
 export interface RunOutcome {
   /** Undefined for success. */
   readonly failure: Failure | undefined
-  /** What the message returned or reverted with, or the code that it created. */
+  /** The output of the message or of its revert, or the code that it created. */
   readonly returnData: Uint8Array
-  /** As a receipt would say: after refunds, at least the floor. */
+  /** Gas used as in a receipt: after refunds, at least the floor. */
   readonly gasUsed: bigint
   readonly logs: readonly KernelLog[]
   /** Undefined for a failure. */
@@ -97,7 +97,7 @@ function runBegun(priced: PricedMessage, input: RunInput): RunOutcome {
   }
 }
 
-/** By context, which most messages share. */
+/** Cached by context, which most messages share. */
 const words = new WeakMap<BlockContext, BlockWords>()
 
 function wordsOf(context: BlockContext): BlockWords {
@@ -106,7 +106,7 @@ function wordsOf(context: BlockContext): BlockWords {
     found = {
       ...context,
       random: includesFork(context.fork, 'paris') ? bytesToBigInt(context.prevRandao) : context.difficulty,
-      // Overrides may choose a fork with the instruction for a block without the fee.
+      // Overrides may choose a fork with BASEFEE for a block without a base fee.
       baseFee: context.baseFee ?? 0n,
       blobBaseFee: context.blobBaseFee ?? 0n,
     }
@@ -144,7 +144,7 @@ function gasUsedOf({ floorGas, context }: PricedMessage, spent: bigint, refund: 
   return afterRefund < floorGas ? floorGas : afterRefund
 }
 
-/** Failures that have the same words whatever led to them. */
+/** Messages of failures that do not depend on the cause. */
 const failureTexts: Partial<Record<KernelFailure, string>> = {
   invalidJump: 'invalid jump destination',
   writeProtection: 'write protection',

@@ -1,15 +1,14 @@
 /**
- * Precompiled contract 5: `base ^ exponent % modulus` of any length (EIP-198, 2565, 7823, 7883). The library's takes
- * time that grows with the square of the exponent's length (8 s for 100 KB, at 267,000 gas) and cannot be stopped:
- * a block of such calls would take a quarter of an hour. This one reads the exponent byte by byte and counts steps
- * of the watch.
+ * Precompiled contract 5: `base ^ exponent % modulus` of any length (EIP-198, 2565, 7823, 7883). Libraries'
+ * implementations take time that grows with the square of the exponent's length (8 s for 100 KB, at 267,000 gas) and
+ * cannot be stopped. This one reads the exponent byte by byte and counts steps of the watch.
  */
 import { type ForkName, includesFork } from '../chain/forks.js'
 import { bytesToBigInt, padLeft, toMinimalBytes } from '../primitives/bytes.js'
 import type { JobWatch } from './jobWatch.js'
 import { refuse } from './precompiles/refusal.js'
 
-/** Its address. */
+/** Its number, which is its address. */
 export const modexpNumber = 5
 
 /** Longest operand since Osaka (EIP-7823). */
@@ -26,7 +25,10 @@ function readLengths(data: Uint8Array): Lengths {
   return { base: word(0), exponent: word(32), modulus: word(64) }
 }
 
-/** Must have been paid for, or memory of any size is asked for. Throws {@link InputRefusal} for operands too long. */
+/**
+ * Call it only after the gas was paid, because the data may request memory of any size. Throws {@link InputRefusal}
+ * for operands that are too long.
+ */
 export function modexpPower(data: Uint8Array, fork: ForkName, watch: JobWatch | undefined): Uint8Array {
   const { base, exponent, modulus } = readLengths(data)
   if (includesFork(fork, 'osaka') && max(base, max(exponent, modulus)) > operandBytesMax) {
@@ -40,7 +42,7 @@ export function modexpPower(data: Uint8Array, fork: ForkName, watch: JobWatch | 
   return padLeft(toMinimalBytes(power), Number(modulus))
 }
 
-/** By the first 32 bytes of the exponent, or all of it, and by how long the operands are. */
+/** Gas by the first 32 bytes of the exponent and the lengths of the operands. */
 export function modexpGas(data: Uint8Array, fork: ForkName): bigint {
   const { base, exponent, modulus } = readLengths(data)
   const length = max(base, modulus)
@@ -76,14 +78,14 @@ function powerOf(
 ): bigint {
   const start = Number(exponentAt)
   const end = start + Number(exponentLength)
-  // A multiplication of 32 bytes takes as long as three instructions, and longer ones grow with the square.
+  // A multiplication of 32 bytes takes as long as three steps; longer ones grow with the square.
   const words = modulus.toString(16).length / 64
   const stepsPerByte = Math.ceil(24 * Math.max(1, words * words * 0.1))
   let power = 1n % modulus
   for (let at = start; at < end; at++) {
     watch?.take(stepsPerByte)
     const byte = data[at] ?? 0
-    // Until the first bit that is set there is nothing to square.
+    // Before the first set bit there is nothing to square.
     if (byte === 0 && power === 1n) continue
     for (let bit = 7; bit >= 0; bit--) {
       power = (power * power) % modulus

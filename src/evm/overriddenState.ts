@@ -1,11 +1,11 @@
-/** The state below a message as its caller has changed it. */
+/** A state with a caller's overrides. */
 import { type Address, type Hash32, mapKey, trimLeft } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { type Account, emptyAccount } from '../state/account.js'
 import type { StateView } from '../state/stateView.js'
 import type { AccountOverride } from './executionRequest.js'
 
-/** A view with overrides on top, which count as the state before the call (`state` hides every other slot). */
+/** A view with overrides on top, as the state before the call (`state` hides all other slots). */
 export class OverriddenState implements StateView {
   readonly #accounts = new Map<string, Account>()
   readonly #slots = new Map<string, Uint8Array>()
@@ -60,7 +60,7 @@ export class OverriddenState implements StateView {
     }
     if (state !== undefined) {
       this.#replaced.add(key)
-      // Only whether there is storage at all is ever asked of it (EIP-7610).
+      // This root is only used to tell whether there is any storage (EIP-7610).
       changes.storageRoot = state.length === 0 ? emptyTrieRoot : keccak256(address)
     }
     if (before !== undefined || Object.keys(changes).length > 0 || stateDiff !== undefined) {

@@ -1,7 +1,7 @@
 /**
- * Messages that run nothing, because their recipient has no code, answered from a few reads without an engine and so
- * on whatever thread they are asked on. Owns which messages these are; rules, prices and faults are those of
- * {@link Execution}, through the same functions.
+ * Messages that run no code, because their recipient has none: answered from a few reads without a kernel, on the
+ * calling thread. Owns which messages these are; rules, prices and faults are those of {@link Execution}, by the same
+ * functions.
  */
 import type { ForkSchedule } from '../chain/forks.js'
 import type { Address } from '../primitives/bytes.js'
@@ -15,15 +15,15 @@ import { startCall, startEstimate } from './gasBounds.js'
 import { startGas } from './messageChecks.js'
 
 /**
- * Longest data of a message that is answered here. A transfer without data takes 8 µs and one with this much 18 µs at
- * most; to hand it over costs the edge alone 30 µs.
+ * Longest data of a message that is answered here. A transfer without data takes 8 µs, one with this much at most 18
+ * µs; passing it to the pool takes 30 µs of the edge alone.
  */
 const dataBytesMax = 4_096
 
-/** What such a message is answered from. */
+/** The data from which such a message is answered. */
 interface PlainTransfer {
   readonly resolved: ResolvedContext
-  /** Wei of the sender. */
+  /** Balance of the sender in wei. */
   readonly balance: bigint
 }
 
@@ -59,7 +59,7 @@ export class PlainTransfers {
       return undefined
     }
     const status = statusOf(this.#store, block)
-    // Beside the chain each account is a walk down the trie.
+    // For a non-canonical block each account is a walk down the trie.
     if (status === 'side') return undefined
     const resolved = this.#contexts.read(block)
     const state: StateView = openState[status](this.#store, block.number, resolved.stateRoot)

@@ -22,21 +22,21 @@ export function ownPrecompiles(fork: ForkName): Precompiles {
   return found
 }
 
-/** The contracts of a fork as the kernel takes them. A block has no watch. */
+/** The contracts of a fork for the kernel. Blocks are executed without a watch. */
 export function forkPrecompiles(fork: ForkName, watch: JobWatch | undefined): PrecompileSet {
   const numbers = ownPrecompiles(fork)
   return { numbers, warm: numbers, runs: precompileRuns(fork, watch) }
 }
 
 /**
- * Precompiled contracts as overrides leave them: one that is overridden becomes an ordinary account, one that is
- * moved answers elsewhere. Throws FaultError for a move of what is none, and for one onto an overridden account.
+ * The precompiled contracts after overrides: an overridden one becomes an ordinary account, a moved one answers at
+ * its new address. Throws FaultError for a move of another account, and a move to an overridden account.
  */
 export function movePrecompiles(own: Precompiles, overrides: readonly AccountOverride[]): Precompiles {
   if (overrides.length === 0) return own
   const moved = new Map(own)
   const overridden = new Set(overrides.map(({ address }) => mapKey(address)))
-  // In go-ethereum's order, so that the last of two moves to one place is the same.
+  // In go-ethereum's order, so that of two moves to one address the same one is the last.
   const inOrder = [...overrides].sort((a, b) => Buffer.compare(a.address, b.address))
   for (const { address, movePrecompileTo: target } of inOrder) {
     const from = mapKey(address)

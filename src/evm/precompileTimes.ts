@@ -1,7 +1,7 @@
 /**
- * How long precompiled contracts take whose gas says little about it, so that one which cannot end in time is not
- * begun. Figures were measured on one core at 2.x GHz, with the sizes beside them, and are rounded up. BLAKE2F needs
- * none: it is fast for its gas, and looks at the time between rounds.
+ * Estimated run times of precompiled contracts whose gas says little about their time, so that one that cannot end in
+ * time is not begun. The figures, with their sizes, were measured on one core and rounded up. BLAKE2F needs none: it
+ * is fast for its gas, and checks the time between rounds.
  */
 /** Time of one call by its data, in milliseconds; `gasMin`: with less gas the contract fails at once. */
 interface Estimate {
@@ -19,7 +19,7 @@ const estimates: ReadonlyMap<number, (data: Uint8Array) => Estimate> = new Map([
   [0x0f, (data) => perItem(data, 384, 13, 32_600)],
 ])
 
-/** What a call is expected to take; zero where it fails for want of gas, or is too short to matter. */
+/** Expected time of a call; zero where it lacks gas, or is short. */
 export function expectedPrecompileMs(address: number, data: Uint8Array, gas: bigint): number {
   const estimate = estimates.get(address)?.(data)
   return estimate === undefined || gas < BigInt(Math.floor(estimate.gasMin)) ? 0 : estimate.ms

@@ -8,9 +8,9 @@ const bloomBytes = 256
 
 export interface Receipt {
   readonly type: number
-  /** Since Byzantium whether the transaction succeeded, before it the state root after it. */
+  /** Whether the transaction succeeded; before Byzantium the state root after it. */
   readonly outcome: boolean | Uint8Array
-  /** Of the block up to and with this transaction. */
+  /** Cumulative gas used, up to and including this transaction. */
   readonly gasUsed: bigint
   readonly logs: readonly KernelLog[]
 }
@@ -22,9 +22,9 @@ export function encodeReceipt({ type, outcome, gasUsed, logs }: Receipt, bloom: 
   return type === 0 ? rlp : Buffer.concat([Uint8Array.of(type), rlp])
 }
 
-/** Blooms of one block, whose logs name the same addresses and topics again and again. */
+/** Blooms of one block. Caches the bits of addresses and topics, which are repeated in its logs. */
 export class Blooms {
-  /** Of the whole block. */
+  /** Bloom of the whole block. */
   readonly block = new Uint8Array(bloomBytes)
   readonly #bits = new Map<string, readonly number[]>()
 

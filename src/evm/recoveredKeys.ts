@@ -1,8 +1,8 @@
 /**
- * Public keys of a block's transactions and authorizations, recovered ahead of its execution and by whoever has time: recovery takes
- * longer than a plain transfer. Owns how they are found from the block's RLP alone, the bytes in which they cross
- * threads, and how the engine finds them. The rules for signatures stay the engine's: a key is only found by
- * everything that was signed and the whole signature, so what is wrong here is recovered again there.
+ * Public keys of a block's transactions and authorizations, recovered before its execution on another thread, because
+ * recovery takes longer than a plain transfer. Owns recovery from the block's RLP, the encoding between threads, and
+ * the look-up during execution. The rules for signatures are checked by execution: a key is looked up by the signed
+ * hash and the whole signature, so a wrong entry is never used.
  */
 import { bytesToBigInt, concatBytes, mapKey, padLeft, toMinimalBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
@@ -28,12 +28,12 @@ export class RecoveredKeys {
   #keys = new Map<string, Uint8Array>()
   readonly #recover: typeof recoverKey = recoverKey
 
-  /** `recover` is for signatures that are not held. */
+  /** `recover` is used for signatures that are not held. */
   constructor(recover: typeof recoverKey = recoverKey) {
     this.#recover = recover
   }
 
-  /** Takes what {@link recoverKeys} found of one block, in place of the block before. */
+  /** Replaces the keys by those that {@link recoverKeys} found for the next block. */
   hold(records: Uint8Array): void {
     this.#keys = new Map()
     for (let at = 0; at < records.length; at += recordBytes) {
@@ -53,8 +53,8 @@ export class RecoveredKeys {
 }
 
 /**
- * Recovers the keys of a block's transactions and authorizations, the block given as RLP, one after the other, 0.25 ms each, until all
- * are found or `shouldStop` says so. What is no transaction, or signed by nobody, is left out.
+ * Recovers the keys of the transactions and authorizations of a block (RLP), until all are found or `shouldStop`
+ * returns true. Invalid transactions and signatures are left out.
  */
 export function recoverKeys(block: Uint8Array, shouldStop: () => boolean): Uint8Array<ArrayBuffer> {
   const records: Uint8Array[] = []
@@ -90,7 +90,7 @@ function* signaturesOf(transaction: RlpItem): Generator<Signature> {
       yield { signedHash, parity: bytesToBigInt(parity), r, s }
     }
   } catch {
-    // Whether the transaction is one is told where it is executed.
+    // Invalid transactions are reported by execution.
   }
 }
 
@@ -100,12 +100,15 @@ const setCodeType = 4
 const authorizationMagic = Uint8Array.of(0x05)
 const authorizationsAt = 9
 
-/** What is signed of an authorization; integers without leading zeros. */
+/** The signed hash of an authorization; integers without leading zeros. */
 export function authorizationHash(chainId: Uint8Array, address: Uint8Array, nonce: Uint8Array): Uint8Array {
   return keccak256(concatBytes(authorizationMagic, encodeRlp([chainId, address, nonce])))
 }
 
-/** What was signed and with what: EIP-155 for untyped transactions, EIP-2718 and those after it for typed ones. */
+/**
+ * The signature of a transaction with its signed hash: EIP-155 for legacy transactions, EIP-2718 and later EIPs for
+ * typed ones.
+ */
 export function signatureOf(transaction: RlpItem): Signature | undefined {
   try {
     const isTyped = transaction instanceof Uint8Array

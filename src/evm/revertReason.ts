@@ -1,4 +1,4 @@
-/** Reasons that contracts give with a revert, in the words of go-ethereum. */
+/** Revert reasons of contracts, in go-ethereum's wording. */
 import { bytesToBigInt, bytesToHex } from '../primitives/bytes.js'
 
 /** `Error(string)` */
@@ -30,7 +30,7 @@ export function decodeRevertReason(data: Uint8Array): string | undefined {
   return panicReasons.get(code) ?? `unknown panic code: 0x${code.toString(16)}`
 }
 
-/** One string as an ABI-coded tuple: offset, length, bytes. Undefined where an offset or length leads outside. */
+/** Decodes one ABI-encoded string: offset, length, bytes. Undefined where the offset or length is out of range. */
 function decodeString(body: Uint8Array): string | undefined {
   const start = readOffset(body, 0)
   const length = start === undefined ? undefined : readOffset(body, start)

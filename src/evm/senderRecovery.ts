@@ -3,7 +3,7 @@ import { decodeRlpList } from '../primitives/rlp.js'
 import { RecoveredKeys } from './recoveredKeys.js'
 import { readSignedTransaction } from './signedTransaction.js'
 
-/** Recovers senders of transactions that are in a chain already, without executing anything. */
+/** Recovers senders of transactions of a chain without executing them. */
 export class SenderRecovery {
   readonly #keys = new RecoveredKeys()
   readonly #schedule: ForkSchedule
@@ -13,8 +13,8 @@ export class SenderRecovery {
   }
 
   /**
-   * Sender (20 bytes) of a transaction, given as in a transactions trie, in a block under the rules of `fork`.
-   * About 0.3 ms. Throws where the bytes are no transaction or its signature is none.
+   * Sender (20 bytes) of a transaction, encoded as in the transactions trie, in a block of `fork`. About 0.3 ms.
+   * Throws where the bytes are no transaction or the signature is invalid.
    */
   senderOf(transaction: Uint8Array, fork: ForkName): Uint8Array {
     const item = (transaction[0] as number) >= 0xc0 ? decodeRlpList(transaction) : transaction

@@ -1,6 +1,6 @@
 /**
- * Transactions as a block holds them, read strictly: what has leading zeros, a wrong length or a wrong number of fields
- * is none. Owns their fields and signatures; whether one may run is transaction.ts.
+ * Strict decoding of a block's transactions: leading zeros, wrong lengths and wrong numbers of fields are errors.
+ * Owns fields and signatures; transaction.ts decides whether a transaction may run.
  */
 import { type ForkName, includesFork } from '../chain/forks.js'
 import { bytesToBigInt, bytesToNumber, type Hash32 } from '../primitives/bytes.js'
@@ -10,13 +10,13 @@ import type { Authorization } from './executionRequest.js'
 import { type RecoveredKeys, signatureOf } from './recoveredKeys.js'
 import { InvalidTransactionError, type Transaction } from './transaction.js'
 
-/** A transaction with its sender known and the authorities of its authorizations not yet. */
+/** A transaction with its sender, but without the signers of its authorizations. */
 export interface SignedTransaction extends Omit<Transaction, 'authorizations'> {
   readonly hash: Hash32
   readonly authorizationList: readonly Authorization[]
 }
 
-/** Fields of each type, signature included. */
+/** Number of fields of each type, signature included. */
 const fieldCounts = [9, 11, 12, 14, 13] as const
 /** EIP-2: a greater `s` is malleable. */
 const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
@@ -123,7 +123,7 @@ function sized(item: RlpItem, bytes: number): Uint8Array {
   return item
 }
 
-/** Fields of a list, one after the other. */
+/** Reads the fields of a list one after the other. */
 class Fields {
   #next = 0
   readonly #items: readonly RlpItem[]

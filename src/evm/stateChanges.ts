@@ -1,4 +1,4 @@
-/** What execution changed, as a bundle needs it: rows, trie nodes and code, relative to the state below. */
+/** Changes made by execution, for a bundle: rows, trie nodes and code, relative to the underlying state. */
 import { type Address, equalBytes, type Hash32, mapKey, trimLeft } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { type Account, encodeAccount } from '../state/account.js'
@@ -6,7 +6,7 @@ import { type Change, type StateView, updateStorageRoot } from '../state/stateVi
 import { type TrieChange, updateTrie } from '../state/trie.js'
 import type { Kernel } from './kernel.js'
 
-/** In ascending key order; empty values for what ceased to exist. */
+/** Sorted by key; empty values for removed entries. */
 export interface StateChanges {
   readonly stateRoot: Hash32
   readonly accounts: readonly Change[]
@@ -17,7 +17,7 @@ export interface StateChanges {
 
 const noBytes = new Uint8Array(0)
 
-/** Changes of the accounts (handles) that `kernel` has changed relative to `below`. */
+/** Changes that `kernel` made to the accounts (handles) `changed`, relative to `below`. */
 export function buildChanges(kernel: Kernel, changed: Iterable<number>, below: StateView): StateChanges {
   const accounts: Change[] = []
   const slots: Change[] = []
@@ -68,9 +68,9 @@ function isSame(a: Account | undefined, b: Account | undefined): boolean {
 }
 
 interface OwnSlots {
-  /** Those whose value differs from the state below, zeros included. */
+  /** Slots whose value differs from the underlying state, zeros included. */
   readonly changed: readonly Change[]
-  /** Of an account that began anew: all that it has. */
+  /** For an account that was destroyed and created again: all its slots. */
   readonly written: readonly Change[]
   readonly isWiped: boolean
 }

@@ -1,6 +1,6 @@
 /**
- * Kernels between jobs: rows and code that jobs have read stay in them, a kernel for each state and fork, so that the
- * next job on that state asks the store for nothing it has had before. Owns how many there are and what they may hold.
+ * Kernels kept between jobs, one per state and fork. They cache rows and code, so that later jobs on the same state
+ * do not read them again. Owns the number of kernels and their memory limits.
  */
 import { LRUCache } from 'lru-cache'
 import type { ForkName } from '../chain/forks.js'
@@ -8,18 +8,21 @@ import { mapKey } from '../primitives/bytes.js'
 import { Kernel } from './kernel.js'
 import type { KernelHost } from './kernelHost.js'
 
-/** The head and a few blocks that somebody works on. */
+/** States kept: the head and a few other blocks in use. */
 const keptMax = 4
-/** Rows and code of one state: more than a block touches. An account is 160 bytes and a slot 128, with places 10 more. */
+/**
+ * Bytes of rows and code of one state: more than a block accesses. An account takes 160 bytes and a slot 128, plus 10
+ * for its place.
+ */
 const heldBytesMax = 8 * 2 ** 20
-/** Memory that an instance has taken from the system, which it never gives back; one beyond it is given up. */
+/** Memory above which an instance is replaced, because WebAssembly never frees any. */
 const grownBytesMax = 16 * 2 ** 20
 
 export class StateKernels {
   readonly #kept = new LRUCache<string, Kernel>({ max: keptMax })
   #apart: Kernel | undefined
 
-  /** A kernel that answers for `host`'s state with what was read of it before. Views of a root are of one store. */
+  /** A kernel for `host`'s state, with the rows read before. All states must be of one store. */
   over(host: KernelHost, fork: ForkName): Kernel {
     const key = mapKey(host.state.stateRoot) + fork
     const kernel = this.#kept.get(key) ?? new Kernel()
@@ -27,14 +30,14 @@ export class StateKernels {
     return prepared(kernel, host, fork)
   }
 
-  /** A kernel that knows nothing yet, for a state that only one job has. */
+  /** An empty kernel, for a state that only one job uses. */
   apartFor(host: KernelHost, fork: ForkName): Kernel {
     this.#apart ??= new Kernel()
     this.#apart.clear()
     return prepared(this.#apart, host, fork)
   }
 
-  /** After a job: gives back what it left beyond the bounds. */
+  /** Call it after a job: frees memory above the limits. */
   trim(): void {
     for (const [key, kernel] of [...this.#kept]) {
       if (kernel.grownBytes > grownBytesMax) this.#kept.delete(key)
@@ -43,7 +46,7 @@ export class StateKernels {
     if (this.#apart !== undefined && this.#apart.grownBytes > grownBytesMax) this.#apart = undefined
   }
 
-  /** Forgets all states: rows may be of a branch that was left while they were read. */
+  /** Drops all states, because rows may be of a branch that was abandoned during a read. */
   clear(): void {
     for (const kernel of this.#kept.values()) kernel.clear()
   }

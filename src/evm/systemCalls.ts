@@ -1,4 +1,4 @@
-/** What the protocol itself asks of contracts before and after a block's transactions. */
+/** System calls: the protocol's own calls of contracts before and after a block's transactions. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { type ForkName, includesFork } from '../chain/forks.js'
 import type { Header } from '../chain/header.js'
@@ -26,7 +26,7 @@ const requestContracts: readonly (readonly [type: number, address: Uint8Array])[
 const systemGas = 30_000_000n
 const nothing = new Uint8Array(0)
 
-/** Before the transactions. What fails there changes nothing. */
+/** System calls before the transactions. A failed one changes nothing. */
 export function beginBlock(kernel: Kernel, header: Header, fork: ForkName): void {
   const { parentBeaconBlockRoot } = header
   if (includesFork(fork, 'cancun') && parentBeaconBlockRoot !== undefined) {
@@ -36,8 +36,8 @@ export function beginBlock(kernel: Kernel, header: Header, fork: ForkName): void
 }
 
 /**
- * EIP-7685: the hash of the requests that a block makes, its logs given. A contract that is not there makes none, as on
- * chains of developers. Throws {@link InvalidBlockError} where one fails.
+ * EIP-7685: the hash of a block's requests, from its logs and the system calls after its transactions. An absent
+ * contract makes no requests, as on development chains. Throws {@link InvalidBlockError} where one fails.
  */
 export function requestsHashOf(kernel: Kernel, logs: readonly KernelLog[], deposits: Uint8Array): Hash32 {
   const lists: (readonly [type: number, requests: Uint8Array])[] = [[0, depositsOf(logs, deposits)]]
@@ -70,7 +70,7 @@ function callSystem(
 const depositTopic = hexToBytes('649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5')
 const depositLogBytes = 576
 const malformedDeposit = 'a deposit log has another layout than the deposit contract gives it'
-/** Where each part of a deposit stands behind its length, and how long it is (EIP-6110). */
+/** Offset and length of each part of a deposit in the log's data (EIP-6110). */
 const depositParts: readonly (readonly [offset: number, bytes: number])[] = [
   [160, 48],
   [256, 32],

@@ -1,6 +1,6 @@
 /**
- * One transaction on the kernel, by the rules of consensus: whether it is valid, what it pays, what comes back. Yellow
- * paper, section 6, with the proposals named at each rule.
+ * Runs one transaction on the kernel by the consensus rules: validity, payment, refunds. Yellow paper, section 6,
+ * with the EIPs named at each rule.
  */
 
 import { gasPerBlob } from '../chain/feeMarket.js'
@@ -30,7 +30,7 @@ export interface Transaction {
   readonly to: Uint8Array | undefined
   readonly nonce: bigint
   readonly gasLimit: bigint
-  /** Most wei per gas; of types 0 and 1 the gas price. */
+  /** Highest gas price in wei; for types 0 and 1 the gas price. */
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
   readonly value: bigint
@@ -38,7 +38,7 @@ export interface Transaction {
   readonly accessList: readonly AccessListEntry[]
   readonly maxFeePerBlobGas: bigint
   readonly blobVersionedHashes: readonly Uint8Array[]
-  /** How many there are, and those that are signed for this chain. */
+  /** Number of all authorizations, and those with a valid signature for this chain. */
   readonly authorizationCount: number
   readonly authorizations: readonly SignedAuthorization[]
 }
@@ -49,7 +49,7 @@ export interface TransactionOutcome {
   readonly logs: readonly KernelLog[]
 }
 
-/** A transaction that no block may hold. */
+/** A transaction that no block may contain. */
 export class InvalidTransactionError extends Error {
   override readonly name = 'InvalidTransactionError'
 }
@@ -59,7 +59,7 @@ const blobVersion = 1
 /** EIP-7594. */
 const blobsOfTransactionMax = 6
 
-/** Throws {@link InvalidTransactionError}; `gasAvailable` is what the block has left. */
+/** Runs a transaction. Throws {@link InvalidTransactionError}. `gasAvailable` is the remaining gas of the block. */
 export function runTransaction(
   kernel: Kernel,
   fork: ForkName,

@@ -1,7 +1,7 @@
 /**
- * Rules that a block has to keep before it is executed: its header against its parent, its body against its
- * header. The proof-of-work seal itself is not checked (mixHash and nonce are taken as given): a chain file is
- * the operator's choice, and the hash chain and every root still bind its content.
+ * Rules that are checked before a block is executed: its header against its parent, its body against its header. The
+ * proof-of-work seal (mixHash and nonce) is not checked: the operator chooses the chain file, and hashes and roots
+ * still bind its content.
  */
 import { gasPerBlob, nextBaseFee, nextDifficulty, nextExcessBlobGas } from '../chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
@@ -15,7 +15,7 @@ import { indexedRoot } from '../state/trie.js'
 export interface RuleContext {
   readonly schedule: ForkSchedule
   readonly fork: ForkName
-  /** Whether the block is made by proof of stake. */
+  /** Whether the block is a proof-of-stake block. */
   readonly isMerged: boolean
 }
 
@@ -25,7 +25,7 @@ const gasLimitBoundDivisor = 1024n
 const extraDataBytesMax = 32
 /** EIP-7934: 10 MiB less 2 MiB for the consensus layer. */
 const blockRlpBytesMax = 8 * 1024 * 1024
-/** EIP-779: these many blocks from the DAO fork on carry a mark. */
+/** EIP-779: number of blocks from the DAO fork on with a mark in their extra data. */
 const daoMarkedBlocks = 10
 const daoMark = Buffer.from('dao-hard-fork')
 
@@ -185,7 +185,7 @@ export function checkBody(header: Header, body: BodyItems, fork: ForkName, block
     must(blockBytes <= blockRlpBytesMax, 'block size', blockBytes, `at most ${blockRlpBytesMax} bytes`)
 }
 
-/** The header names one hash, the content has another. */
+/** Throws InvalidBlockError where the computed hash is not the header's. */
 function mustMatch(field: string, computed: Uint8Array, inHeader: Uint8Array): void {
   must(
     Buffer.compare(computed, inHeader) === 0,

@@ -11,21 +11,21 @@ export class ChainFileError extends Error {
 export interface FileBlock {
   /** The block's RLP, owned by the receiver. */
   readonly rlp: Uint8Array
-  /** Where it starts, in bytes of the (unpacked) file. */
+  /** Offset of its start in the (uncompressed) file. */
   readonly offset: number
 }
 
 /**
- * Largest block accepted. Execution clients stop at 10 MiB (EIP-7934), and older blocks stayed below that by
- * their gas limit; twice that separates a long block from garbage whose first bytes claim gigabytes.
+ * Largest block accepted. Blocks have at most 10 MiB (EIP-7934; older ones by their gas limit); twice that excludes
+ * invalid data whose first bytes claim gigabytes.
  */
 const blockBytesMax = 20 * 1024 * 1024
-/** Read unit: large enough that file reads vanish beside execution. */
+/** Bytes per read: large enough that reading takes negligible time. */
 const readBytes = 1024 * 1024
 
 /**
  * Blocks of a file of concatenated RLP blocks, plain or gzip (recognised by its first bytes), in order. `onRead` gets
- * the bytes of the file taken so far, packed. Throws {@link ChainFileError}.
+ * the bytes of the file read so far, compressed. Throws {@link ChainFileError}.
  */
 export async function* readChainFile(
   path: string,
@@ -35,7 +35,7 @@ export async function* readChainFile(
   let taken = 0
   const file = createReadStream(path, { highWaterMark: readBytes })
   if (packed) {
-    // What a block takes of a packed file cannot be told, so its progress is that of reading.
+    // The compressed size of a block is not known, so progress is that of reading.
     file.on('data', (chunk) => {
       taken += chunk.length
       onRead(taken)

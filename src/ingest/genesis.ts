@@ -1,4 +1,4 @@
-/** The first block of a network from a geth-format genesis: its state, its header and the chain it identifies. */
+/** Reads a geth-format genesis: the state and header of block 0, and the identity of the chain. */
 
 import { ForkSchedule, includesFork, parseGenesisConfig, toBigInteger, toInteger } from '../chain/forks.js'
 import { emptyRequestsHash, encodeHeader, type Header } from '../chain/header.js'
@@ -26,7 +26,7 @@ export interface Genesis {
   readonly bundle: Bundle
 }
 
-/** geth's difficulty for a proof-of-work genesis that names none. */
+/** geth's default for a proof-of-work genesis. */
 const difficultyDefault = 131_072n
 const gasLimitDefault = 4_712_388n
 const baseFeeDefault = 1_000_000_000n
@@ -74,7 +74,10 @@ export function parseGenesis(text: string): Genesis {
   }
 }
 
-/** geth writes integers of any size as bare numbers, of which JSON.parse would keep 53 bits; as strings they stay whole. */
+/**
+ * geth writes integers of any size as JSON numbers, of which JSON.parse would keep 53 bits; as strings they stay
+ * exact.
+ */
 function quoteLargeIntegers(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
     /^\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
@@ -85,7 +88,7 @@ function buildHeader(json: Json, schedule: ForkSchedule, stateRoot: Hash32): Hea
   const timestamp = toInteger(json.timestamp ?? 0, 'timestamp')
   const number = toInteger(json.number ?? 0, 'number')
   if (number !== 0) throw new RangeError('number: a genesis is block 0')
-  // Forks by time count at genesis whether or not the chain has merged yet, as in geth.
+  // Forks by time apply to genesis even if the chain has not merged, as in geth.
   const fork = schedule.forkAt(0, timestamp, true)
   const has = (name: Parameters<typeof includesFork>[1]) => includesFork(fork, name)
   const isLondon = schedule.londonBlock === 0
@@ -207,7 +210,7 @@ function limitedInteger(value: unknown, bits: number, path: string): bigint {
   return integer
 }
 
-/** Hex of at most `width` bytes, odd digits allowed, zeros before it up to `width`. */
+/** Decodes hex of at most `width` bytes, also with an odd number of digits, and pads it on the left. */
 function fixedBytes(value: unknown, width: number, path: string): Uint8Array {
   if (typeof value !== 'string') throw new RangeError(`${path}: expected hex, got ${JSON.stringify(value)}`)
   const digits = value.startsWith('0x') ? value.slice(2) : value

@@ -8,9 +8,9 @@ import type { IngestMessage, IngestProgress, IngestTask } from './messages.js'
 import { openTaskStore } from './taskStore.js'
 
 /**
- * Takes a genesis and chain files into a store, block by block, and reports on the way; ends early, after a whole
- * block, once `shouldStop` says so. Throws OperatorError for everything that the operator can mend: a bad block,
- * a damaged file, another chain's store, a full disk. All blocks before the fault stay.
+ * Imports a genesis and chain files into a store, block by block, and reports progress. Ends early, after a whole
+ * block, once `shouldStop` returns true. Throws OperatorError for a bad block, a damaged file, the store of another
+ * chain, or a full disk. All blocks before the fault stay.
  */
 export async function importFiles(
   task: IngestTask,

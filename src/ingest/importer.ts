@@ -1,6 +1,6 @@
 /**
- * From block to store: checks a block's rules, executes it, compares every root with its header, and keeps the
- * chain that is canonical. Owns fork choice; the store owns atomicity.
+ * Imports blocks: checks a block's rules, executes it, compares every root with its header, and updates the canonical
+ * chain. Owns fork choice; the store owns atomicity.
  */
 import type { ForkName, ForkSchedule } from '../chain/forks.js'
 import { decodeHeader, type Header, headerFromItems, headerHash } from '../chain/header.js'
@@ -39,13 +39,13 @@ export interface ImporterOptions {
   readonly executor?: Executor
 }
 
-/** Who executes blocks. */
+/** Executes blocks. */
 export interface Executor {
   execute(...input: Parameters<BlockExecutor['execute']>): ExecutedBlock | Promise<ExecutedBlock>
   recoverSenders(...input: Parameters<BlockExecutor['recoverSenders']>): Uint8Array
 }
 
-/** What became of a block. */
+/** Outcome of importing a block: stored before, canonical, or on another branch. */
 export type ImportOutcome = 'known' | 'canonical' | 'side'
 
 export interface ImportedBlock {
@@ -55,7 +55,7 @@ export interface ImportedBlock {
   readonly gasUsed: bigint
 }
 
-/** A block that breaks a rule, with the identity an operator can look up. */
+/** A block breaks a rule. The message contains its number and hash. */
 export class BadBlockError extends Error {
   override readonly name = 'BadBlockError'
   constructor(
@@ -67,7 +67,7 @@ export class BadBlockError extends Error {
   }
 }
 
-/** A block read from its RLP, with what its parent chain makes of it. */
+/** A decoded block with values that follow from its parent. */
 interface Candidate {
   readonly hash: Hash32
   readonly header: Header
@@ -80,7 +80,7 @@ interface Candidate {
 }
 
 export class ChainImporter {
-  /** Keys of the block that comes next, if somebody recovered them ahead. */
+  /** Public keys of the next block, if they were recovered ahead. */
   readonly keys = new RecoveredKeys()
   readonly #executor: Executor
   readonly #branchBlocksMax: number
@@ -97,23 +97,22 @@ export class ChainImporter {
   }
 
   /**
-   * Takes one block, RLP-coded. A known block is passed over, unless it was unwound and extends the head again.
-   * Throws {@link BadBlockError}; the store then stands as before the call. Gas used is that of blocks executed by
-   * this call.
+   * Imports one block (RLP). A known block is skipped, unless it was unwound and extends the head again. Throws
+   * {@link BadBlockError}; the store is then unchanged. The gas used is that of blocks executed by this call.
    */
   importBlock(rlp: Uint8Array): Promise<ImportedBlock> {
     return this.#take(rlp, (block) => equalBytes(block.header.parentHash, this.#head().hash))
   }
 
   /**
-   * Takes one block as a node does whose consensus client names it the new head: past the Merge it becomes the
-   * head, known or not, before it total difficulty decides. Throws like {@link importBlock}.
+   * Imports one block as if a consensus client had chosen it as the new head: after the Merge it becomes the head,
+   * known or not; before the Merge total difficulty decides. Throws as {@link importBlock} does.
    */
   playBlock(rlp: Uint8Array): Promise<ImportedBlock> {
     return this.#take(rlp, () => true)
   }
 
-  /** `takesAgain` tells whether a known block that is not canonical is up for choice like a new one. */
+  /** `takesAgain` decides whether a known block that is not canonical takes part in fork choice again. */
   async #take(rlp: Uint8Array, takesAgain: (block: ParsedBlock) => boolean): Promise<ImportedBlock> {
     const parsed = parseBlock(rlp)
     const { hash } = parsed
@@ -152,8 +151,8 @@ export class ChainImporter {
   }
 
   /**
-   * After the last block of a file: past the Merge, where no total difficulty decides, the canonical chain is the
-   * one that holds that block.
+   * Call it after the last block of a file: after the Merge, where total difficulty does not decide, the chain with
+   * that block becomes canonical.
    */
   async finish(): Promise<void> {
     if (this.#last === undefined) return
@@ -237,7 +236,7 @@ export class ChainImporter {
     )
   }
 
-  /** Whether the store holds this very block. Its hash speaks for its header alone, so the body is compared too. */
+  /** Whether the store has exactly this block. Its hash only covers the header, so the body is compared too. */
   #isKnown({ hash, header, bodyRlp, items }: ParsedBlock): boolean {
     if (!this.#store.hasHeader(hash)) return false
     const known = this.#store.readBody(hash)
@@ -284,8 +283,8 @@ export class ChainImporter {
   }
 
   /**
-   * A block that was kept aside, its rules checked again: the version that kept it may have known fewer, or other
-   * forks. Throws {@link BadBlockError}.
+   * A stored block of another branch. Its rules are checked again, because an earlier version of the program or
+   * another fork schedule may have stored it. Throws {@link BadBlockError}.
    */
   #storedBlock(hash: Hash32): Candidate {
     const headerRlp = this.#header(hash)
@@ -339,7 +338,7 @@ export interface BlockLink extends BlockName {
   readonly parentHash: Hash32
 }
 
-/** A block's link as its RLP alone tells it. Throws InvalidBlockError where it is no block. */
+/** The link of an RLP-encoded block. Throws InvalidBlockError where it is no block. */
 export function readBlockLink(rlp: Uint8Array): BlockLink {
   const { hash, header } = parseBlock(rlp)
   return { number: header.number, hash, parentHash: header.parentHash }
@@ -364,7 +363,7 @@ function parseBlock(rlp: Uint8Array): ParsedBlock {
   }
 }
 
-/** What a store keeps of a block whether or not it is executed. */
+/** The rows of a block that do not depend on execution. */
 function blockRows({ hash, header, headerRlp, bodyRlp, totalDifficulty }: Candidate) {
   return {
     number: header.number,
@@ -376,7 +375,7 @@ function blockRows({ hash, header, headerRlp, bodyRlp, totalDifficulty }: Candid
   }
 }
 
-/** Compares all that execution yields with what the header promises, and names every difference. */
+/** Compares the results of execution with the header. Throws an error that names every difference. */
 function compareWithHeader(header: Header, executed: ExecutedBlock): void {
   const differences: string[] = []
   const compare = (field: string, got: string, want: string) => {

@@ -7,7 +7,7 @@ import type { IngestCommand, IngestMessage, IngestProgress, IngestTask, ReplayTa
 
 const threadUrl = new URL('../../workers/ingest.js', import.meta.url)
 
-/** What a failure of the thread is on this side. */
+/** The error classes for failures of the thread. */
 const faultErrors = {
   defect: (message: string) => new Error(message),
   operator: (message: string) => new OperatorError(message),
@@ -16,26 +16,26 @@ const faultErrors = {
 
 /** A running ingest thread, the only writer of its store. */
 export interface IngestThread {
-  /** Settles once the store holds its genesis and readers can open it. Rejects like {@link finished}. */
+  /** Resolves once the store has its genesis and readers can open it. Rejects as {@link finished} does. */
   readonly opened: Promise<void>
   /**
-   * Settles once nothing is left that is taken in at full speed: with {@link finished}, or earlier where a replay
-   * begins to keep its pace. Rejects like it.
+   * Resolves once everything that is imported at full speed is imported: with {@link finished}, or earlier when a
+   * replay begins to play at intervals. Rejects as {@link finished} does.
    */
   readonly caughtUp: Promise<void>
   /**
-   * Settles when all is taken in, or after {@link stop}. Rejects with OperatorError for what the operator can
-   * mend (a lasting StoreError among them), with Error for a defect.
+   * Resolves when everything is imported, or after {@link stop}. Rejects with OperatorError for a cause that the
+   * operator can remove (also a lasting StoreError), with Error for a defect.
    */
   readonly finished: Promise<{ progress: IngestProgress; stopped: boolean }>
-  /** Asks the thread to end after the block in hand, or at once while it waits; {@link finished} settles then. */
+  /** Asks the thread to end after the current block, or at once while it waits; {@link finished} settles then. */
   stop(): void
 }
 
 /**
- * Starts a thread on `task`; `onHead` is called for each head of a replay that has caught up, `onUpgrade`
- * while the store is brought up to date. The thread is never
- * terminated: ending one that has writes pending in LMDB can take the process with it.
+ * Starts a thread on `task`; `onHead` is called for each head of a replay that has caught up, `onUpgrade` while the
+ * store is upgraded. The thread is never terminated, because that can abort the process while writes are pending in
+ * LMDB.
  */
 export function startIngest(
   task: IngestTask | ReplayTask,
@@ -47,7 +47,7 @@ export function startIngest(
   const opened = defer<void>()
   const caughtUp = defer<void>()
   const finished = defer<{ progress: IngestProgress; stopped: boolean }>()
-  // Whoever waits for one of them gets the failure; the others must not count as unhandled.
+  // Whoever waits for one of these promises handles a rejection; Node must not count the others as unhandled.
   opened.promise.catch(() => undefined)
   caughtUp.promise.catch(() => undefined)
   finished.promise.catch(() => undefined)

@@ -1,6 +1,6 @@
 /**
- * What every source of blocks shares: taking the blocks of a file at full speed, counting them, and naming the file
- * and the byte in every fault. Owns no order of blocks and no pace.
+ * Shared by all sources of blocks: importing the blocks of a file at full speed, counting them, and naming the file
+ * and the byte in every fault. Owns neither the order of blocks nor their timing.
  */
 import { setImmediate } from 'node:timers/promises'
 import { InvalidBlockError } from '../evm/invalidBlock.js'
@@ -11,22 +11,22 @@ import { BadBlockError, type ChainImporter, type ImportedBlock } from './importe
 import type { IngestMessage, IngestProgress } from './messages.js'
 
 /**
- * How long blocks share a transaction while they come at full speed: a flush takes 2 to 25 ms, often longer than the
- * execution of a block, and pages that many blocks change are written once. A process that dies does this work again.
- * Also the time between two progress messages, which report nothing that is not on disk.
+ * How long blocks share a transaction during a full-speed import: a flush takes 2 to 25 ms, often longer than
+ * executing a block, and pages that many blocks change are written once. After a crash this work is repeated. Also
+ * the time between two progress messages, which only report blocks on disk.
  */
 const commitMs = 1_000
-/** Rows that share one at most: changed pages wait in memory, up to 130 MB of them. */
+/** Most rows of one transaction; changed pages wait in memory, up to 130 MB. */
 const rowsPerCommit = 32_768
 /**
- * Longest time without a turn of the event loop. Execution runs on promises that never leave the loop's turn, so
- * without this a message to stop would not arrive before the file ends.
+ * Longest time without a turn of the event loop. Otherwise a message to stop would arrive only after the file,
+ * because execution awaits only promises that are already settled.
  */
 const turnMs = 20
 
-/** Takes blocks into a store, counts them, and reports on the way. */
+/** Imports blocks into a store, counts them, and reports progress. */
 export class Intake {
-  /** Bytes of the files taken so far. */
+  /** Bytes of the files read so far. */
   bytesRead = 0
   readonly #start = performance.now()
   readonly #counts = { canonical: 0, known: 0, side: 0 }
@@ -53,8 +53,8 @@ export class Intake {
   }
 
   /**
-   * Takes a block in, which is on disk only after {@link commit}, commits and reports now and then, and gives the
-   * event loop its turns. Where a block is bad, all blocks before are on disk.
+   * Imports a block, which is on disk only after {@link commit}; commits, reports and lets the event loop run at
+   * intervals. Before it throws for a bad block, all earlier blocks are on disk.
    */
   async import(rlp: Uint8Array): Promise<ImportedBlock> {
     this.#store.holdCommits()
@@ -78,12 +78,12 @@ export class Intake {
     return imported
   }
 
-  /** Settles once all that was taken in is on disk. */
+  /** Settles once all imported blocks are on disk. */
   commit(): Promise<void> {
     return this.#store.commitHeld()
   }
 
-  /** Takes a block in as the one that is to be the head, on disk when this settles, and reports nothing. */
+  /** Imports a block as the new head; it is on disk when this settles. Reports nothing. */
   async play(rlp: Uint8Array): Promise<ImportedBlock> {
     await this.commit()
     return this.#count(await this.importer.playBlock(rlp))
@@ -121,9 +121,8 @@ export async function sizeOfFile(file: string): Promise<number> {
 }
 
 /**
- * Hands `blocks`, which are those of a file, to `visit`, one after the other, until it says false; resolves to whether
- * it never did. Throws OperatorError, naming file and byte, for a file that is damaged and for the block that `visit`
- * finds bad.
+ * Calls `visit` with the blocks of a file, one after the other, until it returns false; resolves to whether it never
+ * did. Rejects with OperatorError, with file and byte, for a damaged file and for a block that `visit` finds bad.
  */
 export async function visitBlocks<B extends FileBlock>(
   file: string,
@@ -142,7 +141,7 @@ export async function visitBlocks<B extends FileBlock>(
   }
 }
 
-/** A bad block or file as a fault that the operator can mend; anything else as it is. */
+/** An OperatorError for a bad block or file; any other error unchanged. */
 export function asFileFault(error: unknown, file: string, offset: number): unknown {
   if (error instanceof ChainFileError) return new OperatorError(error.message)
   if (error instanceof BadBlockError || error instanceof InvalidBlockError) {

@@ -1,7 +1,7 @@
 /**
- * Reads blocks ahead of their execution and has the public keys of their transactions recovered meanwhile, on a
- * thread of its own. Who executes never waits for it, but takes what it has found and recovers the rest. Owns that
- * thread and how far ahead it works.
+ * Reads blocks ahead of their execution, and recovers the public keys of their transactions on another thread
+ * meanwhile. Execution never waits for it, but uses the keys found and recovers the rest. Owns that thread and how
+ * far ahead it works.
  */
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
@@ -14,35 +14,38 @@ import type { FileBlock } from './chainFile.js'
 const threadUrl = new URL('../../workers/recover.js', import.meta.url)
 
 /**
- * Most that is read ahead, so that memory does not grow with a slow execution: some blocks of a busy chain, 10 to
- * 200 KB each, of which one takes the thread up to 50 ms; at least one, however long.
+ * Most bytes read ahead, so that slow execution does not fill the memory: blocks of a busy chain have 10 to 200 KB
+ * and take the thread up to 50 ms each. At least one block is read, however long.
  */
 const bytesAheadMax = 4 * 1024 * 1024
 const blocksAheadMax = 64
-/** The thread takes as long to load as keys of some 3,000 transactions take to be recovered, 100 bytes each and more. */
+/**
+ * Bytes of blocks before the thread is started: loading it takes as long as recovering the keys of 3,000
+ * transactions.
+ */
 const bytesBeforeThread = 512 * 1024
 
 export interface BlockWithKeys extends FileBlock {
   /**
-   * Takes what the thread has found of the block, in {@link RecoveredKeys}' records: all of it if the thread had
-   * time, and what it has at once if not. Undefined where nobody looks. Rejects where the thread has failed.
+   * Resolves to the keys found so far, in the encoding of {@link RecoveredKeys}: all of them if the thread had time.
+   * Undefined where the thread does not work on this block. Rejects where the thread has failed.
    */
   readonly takeKeys: (() => Promise<Uint8Array>) | undefined
 }
 
-/** To the thread, many at a time, because a message takes up to 0.5 ms to send: a block, counted from 1. */
+/** A block for the thread, with its index from 1. Many are sent in one message, which takes up to 0.5 ms. */
 export interface RecoveryTask {
   readonly index: number
   readonly rlp: Uint8Array
 }
 
-/** What the thread says first; then only keys. */
+/** The thread's first message; all others are keys. */
 export type RecoveryReady = 'ready'
 
 /**
- * The same blocks in the same order, each with its keys on the way, unless the store has it already or the thread is
- * still loading. What `blocks` throws comes after the blocks before it. On one core, where nothing is gained, no
- * thread is started, nor before `bytesBefore` bytes of blocks were there to be executed.
+ * Yields the same blocks in the same order, each with its keys under way, unless the store has it already or the
+ * thread is still loading. If `blocks` throws, earlier blocks are yielded first. No thread is started on one core,
+ * where it would not help, nor before `bytesBefore` bytes of blocks.
  */
 export async function* withKeysAhead(
   blocks: AsyncGenerator<FileBlock>,
@@ -58,7 +61,7 @@ export async function* withKeysAhead(
   try {
     for (;;) {
       const blocksMax = recovery?.isReady === true ? blocksAheadMax : 1
-      // Only once half of it is used, so that many are sent at a time.
+      // Refilled only when half is used, so that many are sent at a time.
       const isLow = ahead.length <= blocksMax / 2 && bytesAhead <= bytesAheadMax / 2
       while (isLow && !isRead && bytesAhead < bytesAheadMax && ahead.length < blocksMax) {
         try {
@@ -89,7 +92,7 @@ export async function* withKeysAhead(
   }
 }
 
-/** Whether the block need not be executed; also true of what is no block. */
+/** Whether the block need not be executed; also true for an invalid block. */
 function isKnown(rlp: Uint8Array, store: ChainWriter): boolean {
   try {
     const { payload } = rlpSpanAt(rlp, 0)
@@ -99,16 +102,16 @@ function isKnown(rlp: Uint8Array, store: ChainWriter): boolean {
   }
 }
 
-/** The thread, started by its first block. It takes 100 ms to load; who waited for it would lose them. */
+/** The thread, started by its first block. Nobody waits for the 100 ms in which it loads. */
 class RecoveryThread {
   #worker: Worker | undefined
   #isReady = false
   #failure: Error | undefined
-  /** One for each block that it has not answered, in order. */
+  /** One per unanswered block, in order. */
   #waiting: Deferred<Uint8Array>[] = []
   #unsent: RecoveryTask[] = []
   #blocks = 0
-  /** Index of the block whose execution begins: of it and those before the thread looks for no more keys. */
+  /** Index of the block whose execution begins; for it and earlier ones the thread recovers no more keys. */
   readonly #wanted = new Int32Array(new SharedArrayBuffer(4))
 
   get isReady(): boolean {
@@ -116,15 +119,15 @@ class RecoveryThread {
   }
 
   /**
-   * Has a block recovered from the next {@link send} on, whose keys the caller takes by the function; undefined before
-   * the thread is ready.
+   * Adds a block to the next {@link send}; returns a function that takes its keys, or undefined before the thread is
+   * ready.
    */
   recover(rlp: Uint8Array): (() => Promise<Uint8Array>) | undefined {
     this.#worker ??= this.#start()
     if (!this.#isReady) return undefined
     const index = ++this.#blocks
     const keys = defer<Uint8Array>()
-    // A failure is reported at the block that needs them, if it is ever reached.
+    // A failure is reported when the block that needs the keys is reached.
     keys.promise.catch(() => undefined)
     if (this.#failure !== undefined) keys.reject(this.#failure)
     else {

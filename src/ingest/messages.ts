@@ -1,4 +1,4 @@
-/** What passes between the thread that ingests and the one that started it. */
+/** Messages between an ingest thread and the thread that started it. */
 
 /** The store that an ingest thread writes. */
 export interface IngestStore {
@@ -9,12 +9,12 @@ export interface IngestStore {
   readonly genesis: { readonly text: string; readonly path: string } | undefined
 }
 
-/** A thread's work as its `workerData`: to take in chain files, in order. */
+/** `workerData` of a thread that imports chain files, in order. */
 export interface IngestTask extends IngestStore {
   readonly files: readonly string[]
 }
 
-/** A thread's work as its `workerData`: to play a chain file at a given pace. */
+/** `workerData` of a thread that plays a chain file at intervals. */
 export interface ReplayTask extends IngestStore {
   readonly replay: ReplayPlan
 }
@@ -22,7 +22,7 @@ export interface ReplayTask extends IngestStore {
 export interface ReplayPlan {
   /** Chain file. */
   readonly file: string
-  /** Number of the last block that is taken in at full speed; at each start the blocks above it are played again. */
+  /** Number of the last block that is imported at full speed; at each start the blocks above it are played again. */
   readonly from: number
   /** Time between two blocks. */
   readonly intervalMs: number
@@ -32,7 +32,7 @@ export interface ReplayPlan {
 
 /**
  * One reorganisation of a replay: once block `after` of the file is the head, the blocks of another file are played,
- * which begin in place of the last `back` ones. Then the file goes on.
+ * which replace the last `back` blocks. Then the file continues.
  */
 export interface ReplayStep {
   readonly after: number
@@ -42,15 +42,15 @@ export interface ReplayStep {
 }
 
 export interface IngestProgress {
-  /** Number of the last block taken in. */
+  /** Number of the last imported block. */
   readonly number: number
-  /** Blocks executed, already known, and kept aside since the start. */
+  /** Blocks executed, already known, and stored without execution, since the start. */
   readonly executed: number
   readonly known: number
   readonly side: number
   /** Gas of the blocks executed. */
   readonly gas: number
-  /** Bytes of the files taken so far, and in all. */
+  /** Bytes of the files read so far, and in all. */
   readonly bytesRead: number
   readonly bytesTotal: number
   readonly elapsedMs: number
@@ -58,26 +58,29 @@ export interface IngestProgress {
 
 /** From the ingest thread. */
 export type IngestMessage =
-  /** A store that an earlier version made is brought up to date before it is opened: `done` of `what`, 0 to 1. */
+  /** A store of an earlier version is being upgraded: step `what`, progress `done` from 0 to 1. */
   | { readonly type: 'upgrading'; readonly what: string; readonly done: number }
-  /** The store is open and holds the genesis. */
+  /** The store is open and has the genesis. */
   | { readonly type: 'opened' }
   | { readonly type: 'progress'; readonly progress: IngestProgress }
   /**
-   * The store has a new head at which the network is up to date: sent when a replay begins to keep its pace, and at
-   * once with every head after that.
+   * The network is up to date at a new head: sent when a replay begins to play at intervals, and for every head after
+   * that.
    */
   | { readonly type: 'head' }
-  /** All is taken in, or `stop` was obeyed. */
+  /** Everything is imported, or the thread was stopped. */
   | { readonly type: 'finished'; readonly progress: IngestProgress; readonly stopped: boolean }
-  /** Nothing more will come. */
+  /** The last message. */
   | {
       readonly type: 'failed'
-      /** A fault of the program, one that the operator can mend, or a store that is broken for this process. */
+      /**
+       * `defect`: the program is at fault; `operator`: the operator can remove the cause; `store`: the store is
+       * broken for this process.
+       */
       readonly fault: 'defect' | 'operator' | 'store'
       readonly message: string
       readonly stack?: string
     }
 
-/** To the ingest thread: stop after the block in hand. */
+/** Message to the ingest thread: stop after the current block. */
 export type IngestCommand = { readonly type: 'stop' }

@@ -1,6 +1,6 @@
 /**
- * Plays a chain file at a given pace, with reorganisations by script: a chain whose head moves, for whoever wants to
- * see one move. Owns the order and the pace of blocks; what becomes of a block is the importer's decision.
+ * Plays a chain file, one block per interval, with scripted reorganisations. Owns the order and timing of blocks; the
+ * importer decides what happens to a block.
  */
 import { setImmediate } from 'node:timers/promises'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
@@ -15,9 +15,9 @@ import { Pace } from './pace.js'
 import { openTaskStore } from './taskStore.js'
 
 /**
- * Takes the blocks of a file up to `from` into a store at full speed, then one block each interval. Canonical blocks
- * above `from` are unwound first, so that every start plays the same. Ends after a whole block once `signal` says
- * so. Throws OperatorError for everything that the operator can mend; what the store held up to there stays.
+ * Imports the blocks of a file up to `from` at full speed, then one block per interval. Canonical blocks above `from`
+ * are unwound first, so that every start plays the same. Ends after a whole block once `signal` is aborted. Rejects
+ * with OperatorError for a cause that the operator can remove; earlier blocks stay.
  */
 export async function replayFile(
   task: ReplayTask,
@@ -30,7 +30,7 @@ export async function replayFile(
   const { store, schedule } = await openTaskStore(task, report)
   try {
     await unwindTo(task.replay.from, store, signal)
-    // Readers come in only now, so that nobody sees the head of the last time.
+    // Readers open the store only after the unwinding, so that nobody sees the head of the previous run.
     report({ type: 'opened' })
     const importer = new ChainImporter(store, schedule)
     const intake = new Intake(importer, store, bytesTotal, report)
@@ -42,7 +42,9 @@ export async function replayFile(
   }
 }
 
-/** Blocks above `from` must not be unwound where the file has no others to put in their place. */
+/**
+ * Throws OperatorError where the file has no block above `from`, so that nothing is unwound without a replacement.
+ */
 async function checkStart({ file, from }: ReplayPlan): Promise<void> {
   let first = 0
   await visitBlocks(file, readChainFile(file), async ({ rlp }) => {
@@ -59,12 +61,12 @@ async function checkStart({ file, from }: ReplayPlan): Promise<void> {
 async function unwindTo(number: number, store: ChainWriter, signal: AbortSignal): Promise<void> {
   while (headOf(store).number > number && !signal.aborted) {
     unwindHead(store)
-    // Lets a message to stop arrive.
+    // So that a message to stop can arrive.
     await setImmediate()
   }
 }
 
-/** One block is one transaction, however many are to go. */
+/** Unwinds one block per transaction. */
 function unwindHead(store: ChainWriter): void {
   store.apply(headOf(store).number - 1, [])
 }
@@ -79,7 +81,7 @@ class Replay {
   /** Set once block `from` is the head. */
   #pace: Pace | undefined
   #stepsDone = 0
-  /** The file's last block so far. */
+  /** The last block of the file so far. */
   #last: BlockLink | undefined
   readonly #plan: ReplayPlan
   readonly #store: ChainWriter
@@ -118,13 +120,13 @@ class Replay {
     if (step !== undefined) throw misfit(this.#stepsDone, 'after', `${end}, before block ${step.after}`)
   }
 
-  /** Takes a block up to `from` in at full speed. False where the replay is to end, as in the methods below. */
+  /** Imports a block up to `from` at full speed. False where the replay must end, as in the methods below. */
   async #fastForward(rlp: Uint8Array, block: BlockLink): Promise<boolean> {
     if (this.#signal.aborted) return false
     const { file, from } = this.#plan
     const head = headOf(this.#store)
     if (block.number > from) {
-      // The file begins above block `from`, or has another branch there.
+      // The file begins above block `from`, or has another block with that number.
       if (head.number !== from) throw new OperatorError(`source.from: ${file} has no block ${from}`)
       await this.#intake.commit()
       this.#keepPace()
@@ -134,13 +136,13 @@ class Replay {
       await this.#intake.import(rlp)
       return true
     }
-    // A branch of more difficulty, left by another script, gives way as far as it has to.
+    // A branch with more difficulty, left by another script, is unwound as far as necessary.
     while ((await this.#intake.play(rlp)).outcome === 'side') unwindHead(this.#store)
     this.#keepPace()
     return true
   }
 
-  /** From here on the head moves at its own pace. */
+  /** Begins to play blocks at intervals. */
   #keepPace(): void {
     this.#pace = new Pace(this.#plan.intervalMs, this.#signal)
     this.#report({ type: 'head' })
@@ -156,7 +158,7 @@ class Replay {
     return this.#reorganise(step, index, block)
   }
 
-  /** Waits for the next moment and plays a block. */
+  /** Waits for the next due time and plays a block. */
   async #play(rlp: Uint8Array): Promise<boolean> {
     if (!(await this.#pace?.wait())) return false
     const { outcome } = await this.#intake.play(rlp)
@@ -190,7 +192,10 @@ class Replay {
     return true
   }
 
-  /** The first competing block has to be on block `base` of the chain as it stands, and none of that chain itself. */
+  /**
+   * Throws OperatorError unless the first competing block has the canonical block `base` as parent and is not
+   * canonical itself.
+   */
   #checkBranch(block: BlockLink, base: number, { file }: ReplayStep, index: number): void {
     const { number, hash, parentHash } = block
     const baseHash = this.#store.readCanonicalHash(base) as Hash32
@@ -213,7 +218,7 @@ class Replay {
   }
 }
 
-/** Each file of competing blocks, as far as it can be checked without the chain: numbers and links. */
+/** Checks each file of competing blocks without the chain: numbers and links. */
 async function checkScript(script: readonly ReplayStep[]): Promise<void> {
   for (const [index, { after, back, file }] of script.entries()) {
     let last: BlockLink | undefined

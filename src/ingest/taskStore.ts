@@ -7,8 +7,9 @@ import { type Genesis, parseGenesis } from './genesis.js'
 import type { IngestMessage, IngestStore } from './messages.js'
 
 /**
- * Opens the store of a task for writing, made with the task's genesis where there is none, and the rules of its
- * chain. `report` is told of an upgrade of the store. Throws OperatorError for a genesis or a store that is not usable, and where they are of different chains.
+ * Opens the store of a task for writing, and makes it from the task's genesis where there is none. `report` is called
+ * during an upgrade of the store. Throws OperatorError for an unusable genesis or store, and where they are of
+ * different chains.
  */
 export async function openTaskStore(
   task: IngestStore,
@@ -50,8 +51,8 @@ function storedSchedule(store: ChainWriter): ForkSchedule {
 }
 
 /**
- * A genesis file may get new forks while its hash stays. They are taken over as long as no block of the store would
- * have been made by other rules. Throws OperatorError otherwise.
+ * A genesis file may get new forks without a change of its hash. They are adopted if they do not change the rules of
+ * any stored block; otherwise throws OperatorError.
  */
 function adoptRules(store: ChainWriter, { identity, schedule }: Genesis, path: string): void {
   const known = store.readIdentity()

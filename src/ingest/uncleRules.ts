@@ -5,10 +5,10 @@ import { decodeRlpList, encodeRlp, RlpError, type RlpItem, rlpList } from '../pr
 import type { ChainReader } from '../store/chainReader.js'
 
 const unclesMax = 2
-/** An uncle's parent is at most this many generations above the block (yellow paper 11.1). */
+/** An uncle's parent is at most this many generations before the block (yellow paper 11.1). */
 const generationsMax = 7
 
-/** Checks an uncle's header against its parent's; the importer supplies its rules for the parent's chain. */
+/** Checks an uncle's header against its parent's; supplied by the importer. */
 export type UncleHeaderCheck = (uncle: Header, parent: Header, parentHash: Hash32) => void
 
 /**
@@ -57,7 +57,7 @@ function readUncle(item: RlpItem, named: string): Header {
   }
 }
 
-/** The last ancestors by hash, and the hashes of uncles that they include. */
+/** Recent ancestors by hash, and the hashes of the uncles that they include. */
 function readFamily(
   header: Header,
   store: ChainReader,

@@ -1,6 +1,6 @@
 /**
- * Checks what a store holds against what its hashes promise: every canonical block, and the whole state at the
- * head and at random blocks. Reads only, so it may run beside a server; executes nothing.
+ * Checks a store against its own hashes: every canonical block, and the whole state at the head and at random blocks.
+ * Only reads, so it may run while a server runs; executes nothing.
  */
 import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../chain/header.js'
@@ -22,11 +22,11 @@ import type { BlockName } from '../store/chainRows.js'
 import { logKeysOf } from '../store/logKeys.js'
 
 export interface VerifyOptions {
-  /** Random blocks whose whole state is compared, beside the head. */
+  /** Number of random blocks whose whole state is compared, besides the head. */
   readonly blocks: number
-  /** Chooses the random blocks. */
+  /** Seed of the random choice. */
   readonly seed: number
-  /** Told what is being checked and how far that is, 0 to 1. */
+  /** Called with the current check and its progress, from 0 to 1. */
   readonly onProgress: (what: string, done: number) => void
 }
 
@@ -42,7 +42,7 @@ export interface VerifyReport {
   readonly faults: readonly string[]
 }
 
-/** Faults after which checking stops: a store with this many is damaged, and more would only scroll. */
+/** Number of faults after which the check stops; more would not help. */
 const faultsMax = 20
 
 class TooManyFaults extends Error {}
@@ -68,7 +68,7 @@ export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyR
   return { ...counts, trieNodes: check.nodes.size, stateBlocks, faults }
 }
 
-/** What the flat tables say of one state. */
+/** One state from the flat tables. */
 interface FlatState {
   readonly name: string
   readonly accounts: Iterable<readonly [Address, Uint8Array]>
@@ -82,7 +82,7 @@ class Verification {
   /** Hashes of the trie nodes whose content was checked. */
   readonly nodes = new Set<string>()
 
-  /** Keys of all blocks that the index of logs should have. */
+  /** Number of entries that the log index should have. */
   #logKeys = 0
   readonly #schedule: ForkSchedule
   readonly #senders: SenderRecovery
@@ -164,7 +164,7 @@ class Verification {
     return { hash, total }
   }
 
-  /** What each block replaced, which is what a reorganisation puts back, against the history below it. */
+  /** Checks the undo records of all blocks, which a reorganisation uses, against history. */
   replacedStates(onProgress: (done: number) => void): void {
     const found = { accounts: 0, slots: 0 }
     for (let number = 0; number <= this.#head.number; number++) {
@@ -189,7 +189,7 @@ class Verification {
       return
     }
     for (const kind of ['accounts', 'slots'] as const) {
-      // One that is there twice could stand in the place of another.
+      // A duplicate could hide a missing key.
       const keys = new Set(replaced[kind].map(([key]) => mapKey(key)))
       this.#expect(keys.size === replaced[kind].length, `block ${number}: its undo record names a key twice`)
       for (const [key, value] of replaced[kind]) {
@@ -204,7 +204,7 @@ class Verification {
     }
   }
 
-  /** The state after a canonical block: history against the tries below its state root. */
+  /** Checks the state after a canonical block: history against the tries of its state root. */
   stateAt(number: number): void {
     this.#compare(number, {
       name: `history at block ${number}`,
@@ -213,7 +213,7 @@ class Verification {
     })
   }
 
-  /** The latest tables against the tries below the head's state root. */
+  /** Checks the latest tables against the tries of the head's state root. */
   latestState(): void {
     this.#compare(this.#head.number, {
       name: 'latest state',
@@ -297,7 +297,7 @@ class Verification {
   #compareState(stateRoot: Hash32, flat: FlatState): void {
     let accounts = 0
     let slotLeaves = 0
-    /** Of the accounts with slots. */
+    /** Storage roots of the accounts with slots. */
     const storageRoots = new Map<string, Hash32>()
     for (const [address, row] of flat.accounts) {
       accounts++
@@ -323,14 +323,14 @@ class Verification {
     const leaves = this.#countLeaves(stateRoot)
     this.#expect(leaves === accounts, `${flat.name}: it has ${accounts} accounts, the state trie ${leaves}`)
     const slots = this.#compareSlots(storageRoots, flat)
-    // Each slot being in its trie, equal numbers mean equal sets.
+    // Since each slot is in its trie, equal counts mean equal sets.
     this.#expect(
       slots === slotLeaves,
       `${flat.name}: it has ${slots} slots, the storage tries of its accounts ${slotLeaves}`,
     )
   }
 
-  /** Returns how many slots there are. */
+  /** Checks all slots; returns their number. */
   #compareSlots(storageRoots: ReadonlyMap<string, Hash32>, flat: FlatState): number {
     let slots = 0
     for (const [key, value] of flat.slots) {
@@ -360,7 +360,7 @@ class Verification {
     return node
   }
 
-  /** Runs a check; whatever it cannot read is a fault of the store too. */
+  /** Runs a check; an error while reading is also a fault of the store. */
   #guard(what: string, check: () => void): void {
     try {
       check()

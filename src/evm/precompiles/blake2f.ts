@@ -18,7 +18,7 @@ let compression: Compression | undefined
 /** rounds (4 bytes) ‖ state (64) ‖ message (128) ‖ offset (16) ‖ whether it is the last block (1). */
 const inputBytes = 213
 
-/** Between two looks of the watch: some milliseconds. */
+/** Rounds between two checks of the watch: some milliseconds. */
 const roundsPerLook = 20_000
 
 export function blake2fRounds(data: Uint8Array): number {

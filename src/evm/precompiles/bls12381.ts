@@ -63,11 +63,11 @@ export function sumG2(data: Uint8Array, watch: JobWatch | undefined): Uint8Array
 export function pairBls(data: Uint8Array, watch: JobWatch | undefined): Uint8Array {
   const pairs: { g1: G1Point; g2: G2Point }[] = []
   for (const item of someItems(data, blsPairBytes, watch)) {
-    // Both points are decoded before their groups are looked at.
+    // Both points are decoded before their groups are checked.
     const [g1, g2] = [readG1(item.subarray(0, g1Bytes)), readG2(item.subarray(g1Bytes))]
     inGroup1(g1)
     inGroup2(g2)
-    // Infinity pairs with everything to one.
+    // The pairing of infinity with any point is one.
     if (!g1.is0() && !g2.is0()) pairs.push({ g1, g2 })
   }
   return flagWord(Fp12.eql(bls12_381.pairingBatch(pairs, true), Fp12.ONE))
@@ -88,7 +88,7 @@ function someItems(data: Uint8Array, itemBytes: number, watch: JobWatch | undefi
   return itemsOf(data, itemBytes, watch)
 }
 
-/** An element of the field: 64 bytes, of which the first 16 are zeros. */
+/** A field element: 64 bytes, of which the first 16 are zero. */
 function readField(bytes: Uint8Array): bigint {
   if (!isZero(bytes.subarray(0, 16))) refuse('invalid field element top bytes')
   const element = bytesToBigInt(bytes)
@@ -103,7 +103,7 @@ function readFields(bytes: Uint8Array): bigint[] {
 
 const offCurve = 'invalid point: not on curve'
 
-/** A point of the curve, x ‖ y, though it may be in no group of prime order. */
+/** A point of the curve, x ‖ y, which may be outside the subgroup of prime order. */
 function readG1(bytes: Uint8Array): G1Point {
   const [x, y] = readFields(bytes) as [bigint, bigint]
   if (isZero(bytes)) return G1.ZERO
@@ -111,7 +111,7 @@ function readG1(bytes: Uint8Array): G1Point {
   return G1.fromAffine({ x, y })
 }
 
-/** As {@link readG1}; of each coordinate the real part first. */
+/** As {@link readG1}; in each coordinate the real part comes first. */
 function readG2(bytes: Uint8Array): G2Point {
   const [x0, x1, y0, y1] = readFields(bytes) as [bigint, bigint, bigint, bigint]
   if (isZero(bytes)) return G2.ZERO

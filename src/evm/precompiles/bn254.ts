@@ -13,7 +13,7 @@ type G2Point = typeof G2.BASE
 
 const offCurve = 'point is not on curve'
 
-/** Both add and multiply take zeros for what the data lacks, and nothing for what it has too much. */
+/** Adds two points. Here and below missing data counts as zeros, and extra data is ignored. */
 export function addBn254(data: Uint8Array): Uint8Array {
   return writePoint(readPoint(cut(data, 0, 64)).add(readPoint(cut(data, 64, 64))))
 }
@@ -31,7 +31,7 @@ export function pairBn254(data: Uint8Array, watch: JobWatch | undefined): Uint8A
   const pairs: { g1: G1Point; g2: G2Point }[] = []
   for (const item of itemsOf(data, bn254PairBytes, watch)) {
     const pair = { g1: readPoint(item.subarray(0, 64)), g2: readTwist(item.subarray(64)) }
-    // Infinity pairs with everything to one.
+    // The pairing of infinity with any point is one.
     if (!pair.g1.is0() && !pair.g2.is0()) pairs.push(pair)
   }
   return flagWord(Fp12.eql(bn254.pairingBatch(pairs, true), Fp12.ONE))
@@ -53,7 +53,7 @@ function readPoint(bytes: Uint8Array): G1Point {
   return G1.fromAffine({ x, y })
 }
 
-/** 128 bytes, x ‖ y, of each the imaginary part first. */
+/** 128 bytes, x ‖ y; in each coordinate the imaginary part comes first. */
 function readTwist(bytes: Uint8Array): G2Point {
   if (isZero(bytes)) return G2.ZERO
   const parts = readNumbers(bytes, 32, 4)

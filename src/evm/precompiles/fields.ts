@@ -1,8 +1,8 @@
-/** What both pairing curves share: elements of a field as bytes, and points that may be on a curve. */
+/** Shared by both pairing curves: field elements as bytes, and the check whether a point is on the curve. */
 import { bytesToBigInt, padLeft, toMinimalBytes } from '../../primitives/bytes.js'
 import type { JobWatch } from '../jobWatch.js'
 
-/** What the checks need of the fields of noble. */
+/** The part of noble's field interface that is used here. */
 interface Field<T> {
   sqr(value: T): T
   mul(a: T, b: T): T
@@ -19,7 +19,7 @@ export function isZero(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0)
 }
 
-/** `count` numbers of `width` bytes from the beginning on. */
+/** The first `count` numbers of `width` bytes each. */
 export function readNumbers(data: Uint8Array, width: number, count: number): bigint[] {
   return Array.from({ length: count }, (_, index) =>
     bytesToBigInt(data.subarray(index * width, (index + 1) * width)),
@@ -33,7 +33,7 @@ export function writeNumbers(width: number, ...numbers: readonly bigint[]): Uint
   return bytes
 }
 
-/** The items of an input one by one, with a look at the clock before each: reading a point can take milliseconds. */
+/** The items of an input; checks the watch before each, because reading a point can take milliseconds. */
 export function* itemsOf(
   data: Uint8Array,
   itemBytes: number,
@@ -45,7 +45,7 @@ export function* itemsOf(
   }
 }
 
-/** A word that says yes or no. */
+/** A word that is 1 or 0. */
 export function flagWord(isTrue: boolean): Uint8Array {
   const word = new Uint8Array(32)
   if (isTrue) word[31] = 1

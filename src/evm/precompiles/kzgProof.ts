@@ -1,4 +1,4 @@
-/** Precompiled contract 10: whether a polynomial behind a commitment has a value at a point (EIP-4844). */
+/** Precompiled contract 10: verifies that a committed polynomial has a value at a point (EIP-4844). */
 import { hash } from 'node:crypto'
 import { bls12_381 } from '@noble/curves/bls12-381.js'
 import { bytesToBigInt, equalBytes, hexToBytes } from '../../primitives/bytes.js'
@@ -10,7 +10,7 @@ const G1 = bls12_381.G1.Point
 const G2 = bls12_381.G2.Point
 type G1Point = typeof G1.BASE
 
-/** The ceremony's secret times the base of the second group: `g2_monomial[1]` of the trusted setup. */
+/** The ceremony's secret times the generator of the second group: `g2_monomial[1]` of the trusted setup. */
 const secretHex =
   'b5bfd7dd8cdeb128843bc287230af38926187075cbfbefa81009a2ce615ac53d2914e5870cb452d2afaaab24f3499f72' +
   '185cbfee53492714734429b7b38608e23926c911cceceac9a36851477ba4c60b087041de621000edc98edada20c1def2'
@@ -33,7 +33,7 @@ export function verifyKzgProof(data: Uint8Array): Uint8Array {
   return writeNumbers(32, blobElements, Fr.ORDER)
 }
 
-/** e(commitment − y·G1, G2) = e(proof, secret − z·G2), with the latter's z moved over to the first group. */
+/** Checks e(commitment − y·G1, G2) = e(proof, secret − z·G2), with z moved to the first group. */
 function isProof(commitment: G1Point, z: bigint, y: bigint, proof: G1Point): boolean {
   secret ??= G2.fromBytes(hexToBytes(secretHex))
   const left = commitment.subtract(times(G1.BASE, y)).add(times(proof, z))

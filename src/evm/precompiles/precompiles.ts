@@ -1,10 +1,10 @@
 /**
- * The precompiled contracts of every fork, all of them synchronous: {@link precompileRuns} and {@link precompileNumbers}
- * are what a {@link KernelHost} answers from, {@link refusalReason} has the words for an input that was refused. Owns
- * which contract is there at which fork and what it costs; what each computes is in the files beside this one.
+ * The precompiled contracts of every fork, all synchronous: {@link precompileRuns} and {@link precompileNumbers} for
+ * a {@link KernelHost}, and {@link refusalReason} for the message of a refused input. Owns the fork and the gas of
+ * each contract; the computations are in the other files of this folder.
  *
- * Where the fork has no such contract its number has no row, and the address is an ordinary account. All gas is
- * known before the input is looked at.
+ * If a fork does not have a contract, its address is an ordinary account. All gas is computed before the input is
+ * read.
  */
 import { hash } from 'node:crypto'
 import { p256 } from '@noble/curves/nist.js'
@@ -28,7 +28,7 @@ import { g1Discounts, g2Discounts } from './sumDiscounts.js'
 interface Contract {
   readonly since: ForkName
   gas(data: Uint8Array, fork: ForkName): bigint
-  /** Throws {@link InputRefusal}. Looks at the watch where it takes long. */
+  /** Runs the contract. Throws {@link InputRefusal}. Checks the watch where it takes long. */
   run(data: Uint8Array, fork: ForkName, watch: JobWatch | undefined): Uint8Array
 }
 
@@ -121,8 +121,8 @@ export function precompileAddress(number: number): Uint8Array {
 }
 
 /**
- * The contracts of a fork by number. The watch, which a block has none of, ends one that takes longer than the job
- * may, as a FaultError ExecutionTimedOut; of what cannot be interrupted, before it begins.
+ * The contracts of a fork by number. The watch, which blocks do not have, ends a contract that takes longer than the
+ * job may with FaultError ExecutionTimedOut; one that cannot be interrupted, before it begins.
  */
 export function precompileRuns(fork: ForkName, watch: JobWatch | undefined): PrecompileRuns {
   return {
@@ -145,10 +145,10 @@ export function precompileRuns(fork: ForkName, watch: JobWatch | undefined): Pre
   }
 }
 
-/** Why a contract refused an input, in go-ethereum's words. Takes about as long as the contract itself. */
+/** Why a contract refused an input: go-ethereum's message. Takes about as long as the contract itself. */
 export function refusalReason(number: number, data: Uint8Array, watch: JobWatch): string {
   try {
-    // What is refused at a fork is refused at all that follow.
+    // An input refused at one fork is refused at all later ones.
     contracts.get(number)?.run(data, 'osaka', watch)
   } catch (error) {
     if (error instanceof InputRefusal) return error.message
@@ -165,7 +165,7 @@ function countItems(data: Uint8Array, itemBytes: number): bigint {
   return BigInt(Math.floor(data.length / itemBytes))
 }
 
-/** `discounts`: thousandths of the price by the number of terms, the last for all beyond. */
+/** `discounts` are thousandths of the price by number of terms; the last one also applies to more terms. */
 function perTerm(each: bigint, termBytes: number, discounts: readonly number[]): Contract['gas'] {
   return (data) => {
     const terms = countItems(data, termBytes)
@@ -174,7 +174,7 @@ function perTerm(each: bigint, termBytes: number, discounts: readonly number[]):
   }
 }
 
-/** hash ‖ v ‖ r ‖ s, 32 bytes each; the address as a word, or nothing. */
+/** Input: hash ‖ v ‖ r ‖ s, 32 bytes each. Output: the address as a word, or nothing. */
 function recover(data: Uint8Array): Uint8Array {
   const input = new Uint8Array(128)
   input.set(data.subarray(0, 128))
@@ -184,7 +184,7 @@ function recover(data: Uint8Array): Uint8Array {
   return key === undefined ? nothing : padLeft(keccak256(key).subarray(12), 32)
 }
 
-/** hash ‖ r ‖ s ‖ x ‖ y, 32 bytes each; one as a word, or nothing. */
+/** Input: hash ‖ r ‖ s ‖ x ‖ y, 32 bytes each. Output: 1 as a word, or nothing. */
 function verifyP256(data: Uint8Array): Uint8Array {
   if (data.length !== 160) return nothing
   const number = (at: number) => bytesToBigInt(data.subarray(at, at + 32))
@@ -194,7 +194,7 @@ function verifyP256(data: Uint8Array): Uint8Array {
   const key = new Uint8Array(65)
   key[0] = 4
   key.set(data.subarray(96), 1)
-  // The point at infinity, written as zeros, is on no curve and thus no key.
+  // Zeros, the encoding of infinity, are not on the curve and so no key.
   if (!p256.utils.isValidPublicKey(key, false)) return nothing
   const isValid = p256.verify(data.subarray(32, 96), data.subarray(0, 32), key, {
     lowS: false,

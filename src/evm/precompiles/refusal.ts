@@ -1,4 +1,4 @@
-/** An input that a precompiled contract refuses, in go-ethereum's words; all the gas of the call is gone. */
+/** A precompiled contract refuses its input, which uses all gas of the call. `message` is go-ethereum's. */
 export class InputRefusal extends Error {
   override readonly name = 'InputRefusal'
 }

@@ -1,4 +1,4 @@
-/** Thousandths of a product's price that each term of a sum costs, by how many there are from one on (EIP-2537). */
+/** Price of each term of a sum, in thousandths of a single product's, by the number of terms from 1 on (EIP-2537). */
 
 export const g1Discounts: readonly number[] = [
   1000, 949, 848, 797, 764, 750, 738, 728, 719, 712, 705, 698, 692, 687, 682, 677, 673, 669, 665, 661, 658,

@@ -1,9 +1,9 @@
 /**
- * The compression function of BLAKE2b (RFC 7693, section 3.2) with any number of rounds. AssemblyScript: `blake2f.ts`,
- * one folder up, has it compiled and is the only one to call it. Words are of 64 bits, the least significant byte first.
+ * The compression function of BLAKE2b (RFC 7693, section 3.2) with any number of rounds. Written in AssemblyScript;
+ * only `blake2f.ts`, one folder up, calls it. Words have 64 bits, little-endian.
  */
 
-/** h, 8 words: the state, and what becomes of it. */
+/** h, 8 words: the state before and after. */
 export const state: usize = memory.data(64)
 /** m, 16 words. */
 export const message: usize = memory.data(128)
@@ -17,7 +17,7 @@ const initial = memory.data<u64>([
   0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179,
 ])
 
-/** Which word of the message goes where: a row for each of ten rounds, after which they come again. */
+/** Message schedule: one row for each of ten rounds, repeated after that. */
 const schedule = memory.data<u8>([
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
   14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3,
@@ -58,7 +58,7 @@ function mix(a: usize, b: usize, c: usize, d: usize, row: usize, at: usize): voi
   putWord(d, vd)
 }
 
-/** Before the first round. */
+/** Call it before the first round. */
 export function begin(isFinal: bool): void {
   memory.copy(work, state, 64)
   memory.copy(work + 64, initial, 64)
@@ -67,7 +67,7 @@ export function begin(isFinal: bool): void {
   if (isFinal) putWord(14, ~word(14))
 }
 
-/** Rounds `from` to `to` - 1. */
+/** Runs the rounds `from` to `to` - 1. */
 export function rounds(from: u32, to: u32): void {
   for (let round = from; round < to; round++) {
     const row = schedule + (((round % 10) as usize) << 4)
@@ -82,7 +82,7 @@ export function rounds(from: u32, to: u32): void {
   }
 }
 
-/** After the last round. */
+/** Call it after the last round. */
 export function finish(): void {
   for (let i: usize = 0; i < 8; i++) {
     const at = state + (i << 3)
