@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { packageRoot } from '../src/primitives/packageRoot.js'
-import { checkResult } from './openRpc.js'
+import { checkParams, checkResult } from './openRpc.js'
 import { inTime, once } from './until.js'
 
 /**
@@ -108,7 +108,10 @@ export async function startService(
     async call(method, params = []) {
       const { text } = await post('/', JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
       const answer = JSON.parse(text) as RpcAnswer
-      if (answer.error === undefined) checkResult(method, answer.result)
+      if (answer.error === undefined) {
+        checkParams(method, params)
+        checkResult(method, answer.result)
+      }
       return answer
     },
     async stop() {

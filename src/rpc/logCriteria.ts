@@ -1,12 +1,24 @@
 import type { LogCriteria } from '../chain/logFilter.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import { address, hash32, invalidArgument, typeName } from './params.js'
+import { listSchema, nullable, type Schema } from './schema.js'
 
 /** Addresses and topics of one filter, alternatives included. go-ethereum's limit. */
 const alternativesMax = 1_000
 
 /** Most topics of a log (LOG4). */
 const topicsMax = 4
+
+/** The members `address` and `topics` of a log filter, for documents. */
+export const logCriteriaSchemas: Readonly<Record<string, Schema>> = {
+  address: oneOrList(address.schema),
+  topics: nullable({ ...listSchema(oneOrList(hash32.schema)), maxItems: topicsMax }),
+}
+
+/** One value, a list of them in which null lets anything pass, or null. */
+function oneOrList(schema: Schema): Schema {
+  return nullable({ anyOf: [schema, listSchema(nullable(schema))] })
+}
 
 /**
  * The members `address` (one or a list) and `topics` (at each position null, a topic, or a list of them) of a log

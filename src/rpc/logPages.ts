@@ -5,9 +5,10 @@ import type { FoundLogs, LogBounds, LogSearch } from '../chain/logSearch.js'
 import { asBuffer, bytesToHex, equalBytes, toHash32, writeUint64 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { NotHeldError } from '../primitives/notHeld.js'
-import { type LogQuery, logQuery, toLogSearch } from './logQuery.js'
+import { type LogQuery, logFilterMembers, logQuery, toLogSearch } from './logQuery.js'
 import type { Json } from './method.js'
 import { fixedBytes, invalidArgument, required } from './params.js'
+import { nullable, textSchema } from './schema.js'
 
 /** How far a search has come, and where it ends. */
 interface Cursor {
@@ -27,15 +28,26 @@ export interface PageQuery extends LogQuery {
 const cursorBytes = 8 + 32 + 8
 
 /** The filter object of eth_getLogs with two more members: `limit`, and for all pages but the first `cursor`. */
-export const pageQuery = required((value, index): PageQuery => {
-  const query = logQuery.decode(value, index)
-  const { cursor, limit } = value as Readonly<Record<string, unknown>>
-  return {
-    ...query,
-    cursor: cursor === undefined || cursor === null ? undefined : decodeCursor(cursor, index),
-    limit: limit === undefined || limit === null ? undefined : decodeLimit(limit, index),
-  }
-})
+export const pageQuery = required(
+  (value, index): PageQuery => {
+    const query = logQuery.decode(value, index)
+    const { cursor, limit } = value as Readonly<Record<string, unknown>>
+    return {
+      ...query,
+      cursor: cursor === undefined || cursor === null ? undefined : decodeCursor(cursor, index),
+      limit: limit === undefined || limit === null ? undefined : decodeLimit(limit, index),
+    }
+  },
+  {
+    type: 'object',
+    title: 'log filter with pages',
+    properties: {
+      ...logFilterMembers,
+      limit: nullable({ type: 'integer', minimum: 1 }),
+      cursor: nullable(textSchema),
+    },
+  },
+)
 
 function decodeLimit(value: unknown, index: number): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) {

@@ -10,8 +10,9 @@ import type { NetworkJobs } from '../pool/jobs.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Caller } from './caller.js'
-import { decodeLogCriteria } from './logCriteria.js'
+import { decodeLogCriteria, logCriteriaSchemas } from './logCriteria.js'
 import { blockId, hash32, invalidArgument, required, typeName } from './params.js'
+import { nullable, type Schema } from './schema.js'
 import { inOneTurn, Turns } from './turns.js'
 
 /**
@@ -29,25 +30,37 @@ export interface LogQuery {
 const latest: BlockId = { kind: 'tag', tag: 'latest' }
 const numberOrTag = blockId()
 
+const bound = nullable({ type: 'string', anyOf: numberOrTag.schema.anyOf })
+/** Members of the filter object, any of which may be absent. */
+export const logFilterMembers: Readonly<Record<string, Schema>> = {
+  ...logCriteriaSchemas,
+  blockHash: nullable(hash32.schema),
+  fromBlock: bound,
+  toBlock: bound,
+}
+
 /** The filter object of go-ethereum: `address`, `topics`, and `blockHash` or `fromBlock` and `toBlock`. */
-export const logQuery = required((value, index): LogQuery => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalidArgument(index, `want a filter object, got ${typeName(value)}`)
-  }
-  const { blockHash, fromBlock, toBlock, address, topics } = value as Readonly<Record<string, unknown>>
-  const criteria = decodeLogCriteria(address, topics, index, () => {})
-  if (!isThere(blockHash)) {
-    const blocks = { first: decodeBound(fromBlock, index), last: decodeBound(toBlock, index) }
-    return { criteria, blocks }
-  }
-  if (isThere(fromBlock) || isThere(toBlock)) {
-    throw invalidArgument(
-      index,
-      'cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other',
-    )
-  }
-  return { criteria, blocks: hash32.decode(blockHash, index) }
-})
+export const logQuery = required(
+  (value, index): LogQuery => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw invalidArgument(index, `want a filter object, got ${typeName(value)}`)
+    }
+    const { blockHash, fromBlock, toBlock, address, topics } = value as Readonly<Record<string, unknown>>
+    const criteria = decodeLogCriteria(address, topics, index, () => {})
+    if (!isThere(blockHash)) {
+      const blocks = { first: decodeBound(fromBlock, index), last: decodeBound(toBlock, index) }
+      return { criteria, blocks }
+    }
+    if (isThere(fromBlock) || isThere(toBlock)) {
+      throw invalidArgument(
+        index,
+        'cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other',
+      )
+    }
+    return { criteria, blocks: hash32.decode(blockHash, index) }
+  },
+  { type: 'object', title: 'log filter', properties: logFilterMembers },
+)
 
 function isThere(value: unknown): boolean {
   return value !== undefined && value !== null

@@ -13,6 +13,7 @@ import { encodeMappingKeys, levelsMax, type WrittenKeys } from '../state/written
 import type { Caller } from './caller.js'
 import type { Param } from './method.js'
 import { invalidArgument, required, typeName } from './params.js'
+import { listSchema, textSchema } from './schema.js'
 
 /**
  * Most values in the keys of one call (a long text counts once per round of Keccak-256): 30 to 40 ms of work spread
@@ -33,23 +34,26 @@ const keysPerJob = 3_000
 const roundBytes = 136
 
 /** A list of keys. Each is decoded where its slot is computed. */
-export const mappingKeys: Param<WrittenKeys> = required((value, index) => {
-  if (!Array.isArray(value)) throw invalidArgument(index, `want an array of keys, got ${typeName(value)}`)
-  if (value.length > mappingValuesMax) {
-    throw invalidArgument(index, `want at most ${mappingValuesMax} keys, got ${value.length}`)
-  }
-  let values = 0
-  for (const key of value) {
-    values += countValues(key)
-    if (values > mappingValuesMax) {
-      throw invalidArgument(
-        index,
-        `want at most ${mappingValuesMax} values in all keys (${roundBytes} characters of a long one count as one)`,
-      )
+export const mappingKeys: Param<WrittenKeys> = required(
+  (value, index) => {
+    if (!Array.isArray(value)) throw invalidArgument(index, `want an array of keys, got ${typeName(value)}`)
+    if (value.length > mappingValuesMax) {
+      throw invalidArgument(index, `want at most ${mappingValuesMax} keys, got ${value.length}`)
     }
-  }
-  return value
-})
+    let values = 0
+    for (const key of value) {
+      values += countValues(key)
+      if (values > mappingValuesMax) {
+        throw invalidArgument(
+          index,
+          `want at most ${mappingValuesMax} values in all keys (${roundBytes} characters of a long one count as one)`,
+        )
+      }
+    }
+    return value
+  },
+  { type: 'array', title: 'mapping keys', maxItems: mappingValuesMax },
+)
 
 /** Number of values in keys, also for prices; long texts count more. */
 export function countKeyValues(keys: WrittenKeys): number {
@@ -66,17 +70,21 @@ function countValues(key: unknown): number {
 }
 
 /** The Solidity type of the keys: a name, or a list of names for nested mappings, outermost first. */
-export const keyTypes: Param<readonly KeyType[]> = required((value, index) => {
-  const names: readonly unknown[] = Array.isArray(value) ? value : [value]
-  if (names.length === 0) throw invalidArgument(index, 'want a key type or a list of them, got an empty list')
-  return names.map((name) => {
-    if (typeof name !== 'string') throw invalidArgument(index, `want a key type, got ${typeName(name)}`)
-    const type = parseKeyType(name)
-    if (type !== undefined) return type
-    const shown = JSON.stringify(excerpt(name, 40))
-    throw invalidArgument(index, `unknown key type ${shown}, want ${keyTypesExpected}`)
-  })
-})
+export const keyTypes: Param<readonly KeyType[]> = required(
+  (value, index) => {
+    const names: readonly unknown[] = Array.isArray(value) ? value : [value]
+    if (names.length === 0)
+      throw invalidArgument(index, 'want a key type or a list of them, got an empty list')
+    return names.map((name) => {
+      if (typeof name !== 'string') throw invalidArgument(index, `want a key type, got ${typeName(name)}`)
+      const type = parseKeyType(name)
+      if (type !== undefined) return type
+      const shown = JSON.stringify(excerpt(name, 40))
+      throw invalidArgument(index, `unknown key type ${shown}, want ${keyTypesExpected}`)
+    })
+  },
+  { anyOf: [textSchema, listSchema(textSchema)] },
+)
 
 /** Keys between two checks whether the caller still waits: a millisecond of work. */
 export const keysPerLook = 128

@@ -13,7 +13,10 @@ import type { Param } from './method.js'
 import { invalidArgument, required, typeName } from './params.js'
 
 /** A transaction as written; it is decoded later, with the network's limits. */
-export const writtenTransaction: Param<unknown> = required((value) => value)
+export const writtenTransaction: Param<unknown> = required((value) => value, {
+  type: 'object',
+  title: 'invoke transaction',
+})
 
 /** Decodes a transaction. Throws FaultError that names the invalid field; `index` is the argument's index. */
 export function decodeTransaction(value: unknown, limits: InvokeLimits, index: number): InvokeTransaction {

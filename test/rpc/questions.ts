@@ -1,6 +1,6 @@
 /** Asking many questions at once, and checking how wrong ones are refused. */
 import type { Test } from 'tap'
-import { checkResult } from '../openRpc.js'
+import { checkParams, checkResult } from '../openRpc.js'
 import type { RpcAnswer, Service } from '../service.js'
 
 export type Question = readonly [method: string, params: unknown]
@@ -23,7 +23,11 @@ export async function askAll(
     if (status !== 200) throw new Error(`a batch was answered with ${status}: ${text}`)
     for (const answer of JSON.parse(text) as RpcAnswer[]) {
       if (answer.id !== answers.length) throw new Error(`answer ${answers.length} has id ${answer.id}`)
-      if (answer.error === undefined) checkResult(questions[answers.length]?.[0] ?? '', answer.result)
+      const [method, params] = questions[answers.length] as Question
+      if (answer.error === undefined) {
+        checkParams(method, params)
+        checkResult(method, answer.result)
+      }
       answers.push(answer)
     }
   }
