@@ -104,7 +104,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (url.pathname === '/gateway/add_transaction') return take(response, body, 'gateway', 1)
   if (body.method.endsWith('_getTransactionStatus')) {
     const outcome = isKnown(body.params.transaction_hash)
-      ? { result: { finality_status: 'ACCEPTED_ON_L2' } }
+      ? { result: { finality_status: 'ACCEPTED_ON_L2', execution_status: 'SUCCEEDED' } }
       : { error: { code: 29, message: 'Transaction hash not found' } }
     if (sendRaw(response, said.shift())) return
     return send(response, 200, { jsonrpc: '2.0', id: body.id, ...outcome })

@@ -1,7 +1,9 @@
 /** What users of ethers do first, over HTTP and a WebSocket. */
 import { Contract, JsonRpcProvider, WebSocketProvider } from 'ethers'
 import t from 'tap'
+import { answersSince, countAnswers, noteAnswers } from '../ethersAnswers.js'
 import { startService } from '../service.js'
+import { until } from '../until.js'
 import { facts } from './everyday.js'
 import { playPayment } from './playedPayment.js'
 
@@ -44,16 +46,36 @@ for (const [name, connect] of [
     t.ok(logs.length > 100)
     t.equal(await provider.getTransaction(`0x${'12'.repeat(32)}`), null)
     t.equal((await provider.send('eth_accounts', [])).length, 0)
+    // Over HTTP what is asked at once goes out as a batch.
+    const [again, nonce, supply] = await Promise.all([
+      provider.getBalance(facts.bea),
+      provider.getTransactionCount(facts.ada),
+      token.totalSupply?.(),
+    ])
+    t.strictSame([nonce, supply], [facts.adaNonce, facts.totalSupply])
+    t.equal(again, await provider.getBalance(facts.bea))
   })
 }
 
-t.test('a payment that comes is waited for, and found', async (t) => {
+/**
+ * ethers looks for new blocks from the first look at the head after it asked for the receipt, and of several blocks
+ * between two looks it acts on the first alone. So each block comes once it has looked.
+ */
+t.test('a payment that comes is waited for', async (t) => {
   const { origin, hash, blockHash, play } = await playPayment(t)
-  const provider = new JsonRpcProvider(origin, undefined, { cacheTimeout: -1 })
+  const provider = new JsonRpcProvider(origin, undefined, { cacheTimeout: -1, pollingInterval: 20 })
   t.teardown(() => provider.destroy())
-  t.equal(await provider.getTransactionReceipt(hash), null)
-  await play(2)
-  const receipt = await provider.waitForTransaction(hash)
+  const answered = await noteAnswers(provider)
+  const waiting = provider.waitForTransaction(hash)
+  for (const receipts of [1, 2]) {
+    await until(
+      () =>
+        countAnswers(answered, 'eth_getTransactionReceipt') >= receipts &&
+        answersSince(answered, 'eth_getTransactionReceipt', 'eth_blockNumber') > 0,
+    )
+    await play(1)
+  }
+  const receipt = await waiting
   t.equal(receipt?.blockHash, blockHash)
   t.equal(receipt?.status, 1)
 })

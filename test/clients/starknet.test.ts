@@ -22,6 +22,9 @@ t.test('an account executes without being told its nonce', async (t) => {
     const { transaction_hash } = await account.execute(call, { resourceBounds, tip: 0n })
     t.match(await provider.getTransactionByHash(transaction_hash), { sender_address: address, nonce })
     t.match(await provider.channel.getTransactionReceipt(transaction_hash), { transaction_hash })
+    t.match(await provider.channel.waitForTransaction(transaction_hash, { retryInterval: 20 }), {
+      transaction_hash,
+    })
   }
 })
 

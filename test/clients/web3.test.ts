@@ -2,7 +2,9 @@
 import t from 'tap'
 import { Web3, WebSocketProvider } from 'web3'
 import { startService } from '../service.js'
+import { until } from '../until.js'
 import { facts } from './everyday.js'
+import { playPayment } from './playedPayment.js'
 
 const service = await startService()
 t.teardown(() => service.stop())
@@ -57,6 +59,30 @@ for (const [name, url] of [
       (await web3.eth.createAccessList({ from: facts.ada, to: facts.tide, data: facts.totalSupplyCall }))
         .gasUsed,
     )
+    const batch = new web3.BatchRequest()
+    const supply = { to: facts.tide, data: facts.totalSupplyCall }
+    const [chainId, total] = [
+      batch.add({ method: 'eth_chainId', params: [] }),
+      batch.add({ method: 'eth_call', params: [supply as never, 'latest'] }),
+    ]
+    await batch.execute()
+    t.equal(Number(await chainId), facts.chainId)
+    t.equal(BigInt(String(await total)), facts.totalSupply)
     if (web3.provider instanceof WebSocketProvider) web3.provider.disconnect(1000, 'done')
   })
 }
+
+t.test('a payment that comes is told of, and has a receipt', async (t) => {
+  const { origin, hash, blockHash, play } = await playPayment(t)
+  const web3 = new Web3(`${origin.replace('http', 'ws')}/ws`)
+  await t.rejects(web3.eth.getTransactionReceipt(hash), /Transaction not found/)
+  const heads = await web3.eth.subscribe('newHeads')
+  const told: unknown[] = []
+  heads.on('data', ({ hash }) => {
+    told.push(hash)
+  })
+  await play(2)
+  await until(() => told.includes(blockHash))
+  t.equal((await web3.eth.getTransactionReceipt(hash)).blockHash, blockHash)
+  if (web3.provider instanceof WebSocketProvider) web3.provider.disconnect(1000, 'done')
+})

@@ -1,12 +1,12 @@
 /**
  * Calls as clients of other languages put them on the wire, from lists of what their functions send: go-ethereum's
- * ethclient and gethclient, and web3.py.
+ * ethclient and gethclient, web3.py, and Hardhat's network with a url.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { checkResult } from '../openRpc.js'
+import { checkParams, checkResult } from '../openRpc.js'
 import { startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
 import { facts } from './everyday.js'
@@ -17,6 +17,8 @@ interface WireCall {
   readonly method: string
   /** Absent where the client leaves it out. Words that begin with `$` stand for members of `facts`. */
   readonly params?: readonly unknown[]
+  /** `socket` for what is sent over a WebSocket alone. */
+  readonly over?: 'socket'
   /** What comes back, where that is known; `null` for nothing. */
   readonly gives?: unknown
 }
@@ -46,20 +48,20 @@ function filled(value: unknown): unknown {
 const service = await startService()
 t.teardown(() => service.stop())
 
-for (const client of ['goEthclient', 'web3py']) {
+for (const client of ['goEthclient', 'hardhat', 'web3py']) {
   const path = join(packageRoot(), 'test/clients', `${client}.json`)
   const calls: readonly WireCall[] = JSON.parse(readFileSync(path, 'utf8'))
   t.test(`${client}: every call is answered, over HTTP and over a WebSocket`, async (t) => {
     const socket = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
     t.teardown(() => socket.socket.close())
-    for (const { of, method, params, gives } of calls) {
+    for (const { of, method, params, over, gives } of calls) {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: filled(params) })
-      const answers = [(await service.post('/', body)).text]
-      socket.send(body)
-      answers.push((await socket.next()) ?? '')
+      const answers = [(await socket.ask(body)) ?? '']
+      if (over === undefined) answers.push((await service.post('/', body)).text)
       for (const text of answers) {
         const { result, error } = JSON.parse(text)
         t.equal(error, undefined, `${of}: ${text.slice(0, 300)}`)
+        checkParams(method, filled(params))
         checkResult(method, result)
         if (gives !== undefined) t.strictSame(result, filled(gives), of)
         else t.not(result, null, of)

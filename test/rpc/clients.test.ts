@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Contract, type Log, WebSocketProvider } from 'ethers'
+import { Contract, JsonRpcProvider, type Log, WebSocketProvider } from 'ethers'
 import t, { type Test } from 'tap'
 import { createPublicClient, http, webSocket } from 'viem'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import type { MadeBlock } from '../chainMaker.js'
+import { answersSince, countAnswers, noteAnswers } from '../ethersAnswers.js'
 import {
   ledgerAbi,
   ledgerAddress,
@@ -49,18 +50,22 @@ function stepsOf({ heads, blocks, branches }: ReplayedChain): { made: MadeBlock;
   })
 }
 
-/** Payments to `payee` as a client is told of them, as lines. */
-function expectedPayments(chain: ReplayedChain, wanted: string | undefined): string[] {
-  return stepsOf(chain)
-    .flat()
-    .flatMap(({ made, removed }) => {
+/** Payments to `payee` as a client is told of them, as lines: those of each head after the first. */
+function expectedByHead(chain: ReplayedChain, wanted: string | undefined): string[][] {
+  return stepsOf(chain).map((steps) =>
+    steps.flatMap(({ made, removed }) => {
       const lines = paymentsIn(made).flatMap((payment, index) =>
         wanted === undefined || payment.payee === wanted
           ? [paymentLine(hashOf(made), index, removed, payment.payee, payment.value)]
           : [],
       )
       return removed ? lines.reverse() : lines
-    })
+    }),
+  )
+}
+
+function expectedPayments(chain: ReplayedChain, wanted: string | undefined): string[] {
+  return expectedByHead(chain, wanted).flat()
 }
 
 function paymentLine(block: string, index: number, removed: boolean, to: unknown, value: unknown): string {
@@ -250,4 +255,123 @@ t.test("ethers' WebSocketProvider is told of each head and log", async (t) => {
   t.equal((await provider.getNetwork()).chainId, 7357n)
   t.equal(await provider.getBlock(99), null)
   await provider.destroy()
+})
+
+/** Plays the chain; before each head but the first, `seen` has all that the heads before it brought. */
+async function playWatched(t: Test, steps: Steps, seen: readonly string[]): Promise<void> {
+  let count = 0
+  for (const lines of expectedByHead(chain, undefined)) {
+    await steps.next()
+    count += lines.length
+    await waitFor(`${count} logs`, () => seen.length >= count)
+  }
+  t.strictSame(seen, expectedPayments(chain, undefined))
+}
+
+async function startPolled(t: Test) {
+  const steps = await Steps.listen(t)
+  const service = await chain.start(steps.env())
+  t.teardown(() => service.stop())
+  await steps.reached()
+  return { steps, url: `${service.origin}/tides` }
+}
+
+for (const name of ['HTTP', 'a WebSocket']) {
+  t.test(`viem's watchers poll a filter over ${name}, and are told the same`, async (t) => {
+    const { steps, url } = await startPolled(t)
+    const open =
+      name === 'HTTP' ? http(url) : webSocket(`${url.replace('http', 'ws')}/ws`, { reconnect: false })
+    /** Methods of the calls that were answered. */
+    const answered: string[] = []
+    const transport: typeof open = (options) => {
+      const { request, ...rest } = open(options)
+      const noted: typeof request = async (call) => {
+        const result = await request(call)
+        answered.push((call as { readonly method: string }).method)
+        return result as never
+      }
+      return { ...rest, request: noted } as never
+    }
+    const client = createPublicClient({ transport, pollingInterval: 20 })
+    const onError = (error: Error) => t.fail(error.message)
+    const events: string[] = []
+    const unwatch = [
+      client.watchContractEvent({
+        address: ledgerAddress,
+        abi: ledgerAbi,
+        eventName: 'Paid',
+        poll: true,
+        onError,
+        onLogs: (logs) => {
+          for (const { blockHash, logIndex, removed, args } of logs) {
+            events.push(paymentLine(blockHash, logIndex, removed, args.payee, args.value))
+          }
+        },
+      }),
+    ]
+    const filter = await client.createBlockFilter()
+    await until(() => answered.includes('eth_getFilterChanges'))
+    await playWatched(t, steps, events)
+    t.ok(events.some((line) => line.startsWith('removed')))
+    // Asked once, of the blocks that are still there.
+    const blocks = await client.getFilterChanges({ filter })
+    const present = await Promise.all(
+      blocks.map(async (_, at) => (await client.getBlock({ blockNumber: BigInt(7 + at) })).hash),
+    )
+    t.strictSame(blocks, present)
+    t.equal(blocks.at(-1), hashOf(chain.heads.at(-1) as MadeBlock))
+    t.ok(await client.uninstallFilter({ filter }))
+    await t.rejects(client.getFilterChanges({ filter }), /filter not found/)
+    const past = await client.createEventFilter({ address: ledgerAddress, fromBlock: 1n })
+    t.equal(
+      (await client.getFilterLogs({ filter: past })).length,
+      (await client.getLogs({ address: ledgerAddress, fromBlock: 1n })).length,
+    )
+    for (const stop of unwatch) stop()
+    await until(() => answered.filter((method) => method === 'eth_uninstallFilter').length === 2)
+    const socket = await (
+      client.transport as { getRpcClient?(): Promise<{ close(): void }> }
+    ).getRpcClient?.()
+    socket?.close()
+  })
+}
+
+t.test("ethers' contracts listen by a filter over HTTP", async (t) => {
+  const { steps, url } = await startPolled(t)
+  const provider = new JsonRpcProvider(url, undefined, { cacheTimeout: -1, pollingInterval: 20 })
+  t.teardown(() => provider.destroy())
+  const contract = new Contract(
+    ledgerAddress,
+    ['event Paid(address indexed payer, address indexed payee, uint256 value)'],
+    provider,
+  )
+  const seen: string[] = []
+  const answered = await noteAnswers(provider)
+  // As long as somebody listens to blocks, ethers does not begin anew with each of them.
+  await provider.on('block', () => {})
+  await contract.on('Paid', (_payer, payee, value, { log }: { log: Log }) =>
+    seen.push(paymentLine(log.blockHash, log.index, log.removed, payee, value)),
+  )
+  /** It asked for changes so often, has looked at the head since, and so asks again with the next number. */
+  const isReady = (changes: number) =>
+    countAnswers(answered, 'eth_getFilterChanges') >= changes &&
+    answersSince(answered, 'eth_getFilterChanges', 'eth_blockNumber') >= 2
+  await until(() => isReady(1))
+  let last = chain.heads[0] as MadeBlock
+  for (const head of chain.heads.slice(1)) {
+    const looks = countAnswers(answered, 'eth_blockNumber')
+    const changes = countAnswers(answered, 'eth_getFilterChanges')
+    await steps.next()
+    // A head that is no higher than the last is no news to it.
+    const isNews = head.number > last.number
+    await until(() => countAnswers(answered, 'eth_blockNumber') >= looks + 2)
+    await until(() => isReady(changes + (isNews ? 1 : 0)))
+    last = head
+  }
+  const expected = expectedPayments(chain, undefined)
+  // Logs taken back are no events of a contract there.
+  t.strictSame(
+    seen,
+    expected.filter((line) => line.startsWith('added')),
+  )
 })

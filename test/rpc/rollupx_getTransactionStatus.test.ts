@@ -45,7 +45,23 @@ const networks = await startRollups(t, {
 t.test('accepted and rejected, as the sequencer says', async (t) => {
   const service = networks.waiting
   const accepted = await service.take(makeTransaction(1, 0))
-  t.strictSame(await service.status(accepted), { finality_status: 'RECEIVED', queue_status: 'ACCEPTED' })
+  t.strictSame(await service.status(accepted), {
+    finality_status: 'ACCEPTED_ON_L2',
+    execution_status: 'SUCCEEDED',
+    queue_status: 'ACCEPTED',
+  })
+  const wordless = [
+    { status: 503, body: 'later' },
+    {
+      status: 200,
+      body: '{"jsonrpc":"2.0","id":1,"error":{"code":29,"message":"Transaction hash not found"}}',
+    },
+    { status: 200, body: '{"jsonrpc":"2.0","id":1,"result":[]}' },
+  ]
+  for (const answer of wordless) {
+    await sequencer.order({ kind: 'say', next: [answer] })
+    t.strictSame(await service.status(accepted), { finality_status: 'RECEIVED', queue_status: 'ACCEPTED' })
+  }
   await sequencer.order({
     kind: 'react',
     next: [{ kind: 'error', code: 55, message: 'Account validation failed', data: 'bad signature' }],

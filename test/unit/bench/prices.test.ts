@@ -19,7 +19,7 @@ const unmeasured: Readonly<Record<string, string>> = {
   rollupx_getNonce: 'the time of another server',
   rollupx_getTransactionReceipt: 'the time of another server',
   rollupx_getTransactionByHash: 'as eth_getTransactionByBlockHashAndIndex, from the store of the node',
-  rollupx_getTransactionStatus: 'as eth_getStorageAt, from the store of the node',
+  rollupx_getTransactionStatus: 'the time of another server',
   rollupx_specVersion: 'as eth_chainId',
   rollupx_subscribeTransactionStatus: 'for WebSockets alone',
   rollupx_unsubscribe: 'for WebSockets alone',
