@@ -82,7 +82,6 @@ export async function serve(config: Config, io: Io): Promise<number> {
       shared: shared && { port: shared.port, totals: sharedTotals(shared.totals, config.edges, 0) },
     })
     const port = await edge.server.listen()
-    if (notice !== undefined) log.warn(notice)
     others =
       shared &&
       startOtherEdges(
@@ -103,7 +102,8 @@ export async function serve(config: Config, io: Io): Promise<number> {
     void embeddedCaughtUp(config, sources).then(() => {
       // A source also ends when the server stops, and then there is nobody to welcome.
       if (isStopping) return
-      for (const line of welcomeLines(config, { networks, rollups }, port, access.demo)) io.out(line)
+      const lines = welcomeLines(config, { networks, rollups }, port, access.demo, notice)
+      for (const line of lines) io.out(line)
     })
     const lost = others?.lost.catch((error: Error) => {
       log.error({ stack: error.stack }, 'an edge met a defect; stopping, to be started anew')

@@ -20,7 +20,7 @@ interface DemoSights {
   }[]
 }
 
-/** What `serve` prints once it listens: the networks, their addresses, and requests to copy. */
+/** What `serve` prints once it listens: the networks, their addresses, what `notice` says, and requests to copy. */
 export function welcomeLines(
   config: Config,
   {
@@ -29,6 +29,7 @@ export function welcomeLines(
   }: { readonly networks: readonly OpenNetwork[]; readonly rollups: readonly OpenRollup[] },
   port: number,
   demo: DemoAccess,
+  notice?: string,
 ): string[] {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   const origin = `http://${host}:${port}`
@@ -57,6 +58,7 @@ export function welcomeLines(
   }
   if (demo.kind === 'key' && demo.isNew)
     lines.push('Made the API key "demo" for you; it is in the addresses above and below.')
+  if (notice !== undefined) lines.push('', `Note: ${notice}.`)
   lines.push('', 'Try it:')
   for (const { network, method, params } of exampleCalls(config)) {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })

@@ -173,7 +173,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     const units = bodyUnits(bytes)
     const waitMs = caller.chargeReading(units)
     if (waitMs === 0 || bytes <= unpaidBytesMax) return undefined
-    const refusal = limitExceeded(caller, `this request costs ${units}`, waitMs)
+    const refusal = limitExceeded(caller, 'this request', units, waitMs)
     return singleAnswer('null', undefined, refusal, this.#blockNames.ofHead())
   }
 

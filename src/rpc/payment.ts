@@ -10,12 +10,19 @@ import { bytesPerUnit } from './price.js'
 /** Charges for a call: undefined where it is paid or there is no limit, otherwise the failure. */
 export function unpaid(caller: Caller, units: number): Failure | undefined {
   const waitMs = caller.charge(units)
-  return waitMs === 0 ? undefined : limitExceeded(caller, `this call costs ${units}`, waitMs)
+  return waitMs === 0 ? undefined : limitExceeded(caller, 'this call', units, waitMs)
 }
 
-export function limitExceeded({ identity }: Caller, cost: string, retryAfterMs: number): Failure {
+/** The refusal of what costs so many units and could be paid in so many milliseconds. */
+export function limitExceeded(
+  { identity }: Caller,
+  subject: string,
+  units: number,
+  retryAfterMs: number,
+): Failure {
   const limit = identity.allowance?.unitsPerSecond ?? 0
-  const what = `${cost} compute units, and ${limit} may be spent a second`
+  const left = Math.max(Math.floor(units - (retryAfterMs * limit) / 1_000), 0)
+  const what = `${subject} costs ${units} compute units, ${left} are left, and ${limit} come in a second`
   return Failure.of({ kind: 'LimitExceeded', what, limit, retryAfterMs })
 }
 

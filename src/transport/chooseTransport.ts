@@ -1,6 +1,6 @@
 /**
  * Chooses the HTTP and WebSocket library: uWebSockets.js where it can be loaded, because it takes half the CPU;
- * otherwise node:http and ws. Owns the line that the log gets about it.
+ * otherwise node:http and ws. Owns the sentence about it for whoever starts the program.
  */
 import { OperatorError } from '../primitives/faults.js'
 import { loadTransport } from './loadTransport.js'
@@ -8,7 +8,7 @@ import type { Transport } from './wire.js'
 
 export interface Choice {
   readonly transport: Transport
-  /** One line for the operator; undefined where there is nothing to tell. */
+  /** A sentence for the operator, without its full stop; undefined where there is nothing to tell. */
   readonly notice: string | undefined
 }
 

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
+import { chooseTransport } from '../../src/transport/chooseTransport.js'
 import {
   copyDemoStore,
   makeFolder,
@@ -123,6 +124,9 @@ t.test('the first start makes a key and prints requests that work; so does the s
   t.match(text, /^Tidegate listens on http:\/\/127\.0\.0\.1:\d+$/m)
   t.match(text, /^ {2}demo: chain id 8433, head 20\d, http:\/\/127\.0\.0\.1:\d+\/v3\/tg_/m)
   t.match(text, /Made the API key "demo" for you/)
+  const { notice } = await chooseTransport('auto')
+  if (notice !== undefined) t.ok(first.lines.includes(`Note: ${notice}.`), text)
+  t.ok(notice === undefined || !log().includes(notice), 'what is printed is not logged too')
   const socketUrl = /^ +(ws:\/\/127\.0\.0\.1:\d+\/ws\/v3\/tg_\S+)$/m.exec(text)?.[1] ?? ''
   const socket = await SocketClient.connect(socketUrl)
   t.match(await socket.ask('{"jsonrpc":"2.0","id":8,"method":"eth_chainId"}'), /"id":8,"result":"0x20f1"/)

@@ -95,7 +95,7 @@ t.test('reading a long request is paid for, and one that cannot be paid is not r
     id: null,
     error: {
       code: -32005,
-      message: 'limit exceeded: this request costs 32 compute units, and 10 may be spent a second',
+      message: 'limit exceeded: this request costs 32 compute units, 1 are left, and 10 come in a second',
       data: { limit: 10, retryAfterMs: 3_100 },
     },
   })
@@ -107,7 +107,7 @@ t.test('a debt delays the next call, the cheapest too, and says for how long', a
   t.match(await pay(call('test_work', '["0x12c"]')), '"result":true')
   t.same(JSON.parse(await pay(call('test_echo'))).error, {
     code: -32005,
-    message: 'limit exceeded: this call costs 1 compute units, and 10 may be spent a second',
+    message: 'limit exceeded: this call costs 1 compute units, 0 are left, and 10 come in a second',
     data: { limit: 10, retryAfterMs: 20_100 },
   })
   clock.ms += 20_100
@@ -174,7 +174,7 @@ t.test('a call that cannot be paid does not run, and says when it could be', asy
     id: 4,
     error: {
       code: -32005,
-      message: 'limit exceeded: this call costs 30 compute units, and 10 may be spent a second',
+      message: 'limit exceeded: this call costs 30 compute units, 10 are left, and 10 come in a second',
       data: { limit: 10, retryAfterMs: 2_000 },
     },
   })

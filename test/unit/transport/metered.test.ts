@@ -67,7 +67,7 @@ async function withMeteredServer(t: Test, options: Partial<HttpServerOptions> = 
 
 const exceeded = {
   code: -32005,
-  message: 'limit exceeded: this call costs 30 compute units, and 10 may be spent a second',
+  message: 'limit exceeded: this call costs 30 compute units, 10 are left, and 10 come in a second',
   data: { limit: 10, retryAfterMs: 2_000 },
 }
 
