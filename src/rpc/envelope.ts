@@ -252,8 +252,10 @@ function fastCall<Known>(
   const { bytes } = text
   if (end - start > fastBytesMax) return undefined
   const mayBeKnown = end - start <= knownBytesMax
+  let guessed = -1
   if (mayBeKnown && guessId(bytes, start, end, spans)) {
-    const known = lookup(bytes, questionStart(start), spans.idStart, spans.idEnd, end)
+    guessed = spans.idStart
+    const known = lookup(bytes, questionStart(start), guessed, spans.idEnd, end)
     if (known !== undefined) return { kind: 'known', id: idText(text, spans.idStart, spans.idEnd), known }
   }
   const scanEnd = scanCall(bytes, start, spans)
@@ -264,7 +266,8 @@ function fastCall<Known>(
   let question: Question | undefined
   if (mayBeKnown) {
     const from = questionStart(start)
-    const known = lookup(bytes, from, idStart, idEnd, end)
+    // A right guess of where the id begins is right about its end too.
+    const known = idStart === guessed ? undefined : lookup(bytes, from, idStart, idEnd, end)
     if (known !== undefined) return { kind: 'known', id, known }
     question = { text: text.slice(from, idStart) + text.slice(idEnd, end), idAt: idStart - from }
   }

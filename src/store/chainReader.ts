@@ -80,7 +80,7 @@ export class ChainReader implements ChainRows {
   }
 
   readHead(): BlockName | undefined {
-    return readBlockName(this.tables.meta.getBinary(metaKeys.head))
+    return readBlockName(this.tables.meta.getBrief(metaKeys.head))
   }
 
   readMarker(marker: Marker): BlockName | undefined {
@@ -153,7 +153,7 @@ export class ChainReader implements ChainRows {
 
   /** Value at the head without leading zeros; undefined for zero. */
   readSlot(address: Address, slot: Hash32): Uint8Array | undefined {
-    return read(this.tables.slots, slotKey(address, slot))
+    return this.tables.slots.getBrief(slotKey(address, slot))
   }
 
   /** Account after canonical block `number`; one reverse range read, however old the block. */
@@ -251,7 +251,7 @@ function checkSchema(meta: ReadTable | undefined, path: string): ChainIdentity |
 }
 
 function readBlockName(row: Uint8Array | undefined): BlockName | undefined {
-  return row && { number: readUint64(row, 0), hash: toHash32(row.subarray(8, 40)) }
+  return row && { number: readUint64(row, 0), hash: toHash32(row.slice(8, 40)) }
 }
 
 function read(table: ReadTable, key: Uint8Array): Uint8Array | undefined {

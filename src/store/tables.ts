@@ -4,7 +4,7 @@
  * {@link schemaVersion}.
  */
 import type { RootDatabase } from 'lmdb'
-import { type Address, concatBytes, type Hash32, writeUint64 } from '../primitives/bytes.js'
+import { type Address, type Hash32, writeUint64 } from '../primitives/bytes.js'
 import { openTable, type Table } from './environment.js'
 import type { ReadTable } from './readTable.js'
 
@@ -87,7 +87,10 @@ export function numberKey(number: number): Uint8Array {
 
 /** `address ‖ slot`, the key of a slot and the prefix of its history. */
 export function slotKey(address: Address, slot: Hash32): Uint8Array {
-  return concatBytes(address, slot)
+  const key = new Uint8Array(52)
+  key.set(address)
+  key.set(slot, 20)
+  return key
 }
 
 /** `prefix ‖ block number`: with an address or {@link slotKey} before it, the key of one change in history. */
