@@ -1,6 +1,6 @@
 /**
- * anvil holding the demo chain: its state file is written from what a Tidegate that serves the chain answers and from
- * the store beneath it. Owns that file's format and the comparison of answers.
+ * anvil with the demo chain: its state file is written from the answers of a Tidegate that serves the chain, and from
+ * its store. Owns that file's format and the comparison of answers.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -36,7 +36,7 @@ export function anvilPath(): string | undefined {
 /** anvil's own accounts and contracts would be part of the state, and of every proof. */
 const nothingElse = ['--accounts', '0', '--disable-default-create2-deployer']
 
-/** Starts anvil with the state of `network`, which the server at `url` serves. It says its port. */
+/** Starts anvil with the state of `network`, which the server at `url` serves. anvil prints its port. */
 export async function startAnvil(folder: string, network: BenchNetwork, url: string): Promise<ServerProcess> {
   const program = anvilPath()
   if (program === undefined) {
@@ -124,7 +124,7 @@ function toAnvilBlock(block: Json): Json {
   const members = headerFields.filter((name) => block[name] !== undefined).map((name) => [name, block[name]])
   const transactions = (block.transactions as Json[]).map((transaction) => {
     const { blockHash, blockNumber, transactionIndex, from, ...signed } = transaction
-    // Of a transaction with a fee cap, the gas price is what came out of it and no part of the transaction.
+    // With a fee cap, the gas price is computed and not part of the transaction.
     if (signed.maxFeePerGas !== undefined) delete signed.gasPrice
     return { transaction: signed, impersonated_sender: null }
   })
@@ -166,7 +166,7 @@ const differingMembers: ReadonlySet<string> = new Set([
   'blobGasPrice',
 ])
 
-/** Where two answers differ, as `path: mine, theirs`; undefined where they agree. */
+/** The first difference of two answers, as `path: mine, theirs`; undefined where they agree. */
 export function findDifference(mine: unknown, theirs: unknown, path = ''): string | undefined {
   if (isObject(mine) && isObject(theirs)) {
     for (const key of new Set([...Object.keys(mine), ...Object.keys(theirs)])) {

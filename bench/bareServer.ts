@@ -1,8 +1,7 @@
 /**
- * The yardstick: uWebSockets.js that takes a JSON-RPC body in and answers bytes fixed beforehand, with the header
- * that Tidegate sends. Of several answers it gives one after the other, so that their sizes come in the same shares
- * as from the server that gave them. Started as `node bareServer.js <JSON file with an array of answers>`; prints
- * its port.
+ * The bare server for comparison: uWebSockets.js that reads a JSON-RPC body and answers fixed bytes, with the header
+ * that Tidegate sends. Several answers are sent in rotation, so that their sizes have the same shares as from the
+ * server that gave them. Started as `node bareServer.js <JSON file with an array of answers>`; prints its port.
  */
 
 import uWS from 'uWebSockets.js'

@@ -1,6 +1,6 @@
 /**
  * The networks that benchmarks read: the demo chain and synthetic networks. Each is made once and kept outside the
- * repository, under a name that holds all it depends on, so that a change of any of these makes a new one.
+ * repository, under a name that contains everything it depends on, so that a change makes a new one.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -76,7 +76,7 @@ export async function importWith({ name, folder, genesisPath, chainPath }: Impor
   })
 }
 
-/** A synthetic network of this size. A million accounts take about four minutes to make and 1.6 GB. */
+/** A synthetic network of this size. A million accounts take four minutes to make and 1.6 GB. */
 export async function syntheticNetwork(name: string, size: SyntheticSize): Promise<BenchNetwork> {
   const kept = `synthetic${generatorVersion}-schema${schemaVersion}-${size.accounts}-${size.slots}`
   const what = `making a network of ${size.accounts} accounts and ${size.slots} slots`
@@ -92,7 +92,7 @@ export async function syntheticNetwork(name: string, size: SyntheticSize): Promi
   return { name, folder, genesisPath: join(folder, 'genesis.json') }
 }
 
-/** A chain of so many synthetic blocks. 50,000 take a minute to make and 390 MB. */
+/** A chain of `count` synthetic blocks. 50,000 take a minute to make and 390 MB. */
 export async function syntheticBlocks(name: string, count: number): Promise<BenchNetwork> {
   const kept = `blocks${blocksVersion}-schema${schemaVersion}-${count}`
   const folder = await makeOnce(kept, `making a chain of ${count} blocks`, async (folder) => {
@@ -102,7 +102,7 @@ export async function syntheticBlocks(name: string, count: number): Promise<Benc
   return { name, folder, genesisPath: join(folder, 'genesis.json') }
 }
 
-/** A chain of so many blocks with logs. 1,000,000 take five minutes to make and 3 GB. */
+/** A chain of `count` blocks with logs. 1,000,000 take five minutes to make and 3 GB. */
 export async function syntheticLogs(name: string, count: number): Promise<BenchNetwork> {
   const kept = `logs${logsVersion}-schema${schemaVersion}-${count}`
   const folder = await makeOnce(kept, `making a chain of ${count} blocks with logs`, async (folder) => {
@@ -113,15 +113,15 @@ export async function syntheticLogs(name: string, count: number): Promise<BenchN
 }
 
 /**
- * Reads a network's store once, so that the system has it in its cache as far as there is room: what is measured is
- * the server, not the disk.
+ * Reads a network's store once, so that the operating system has it in its file cache, and the server is measured,
+ * not the disk.
  */
 export async function readThrough({ folder }: BenchNetwork): Promise<void> {
   const pieces = createReadStream(join(folder, 'chain.mdb'), { highWaterMark: 2 ** 22 })
   await once(pieces.resume(), 'end')
 }
 
-/** The folder of that name in the cache, filled by `make` if it is not there; half-made ones never count. */
+/** The folder with this name in the cache, made by `make` if it is missing; unfinished ones are never used. */
 export async function makeOnce(
   name: string,
   what: string,

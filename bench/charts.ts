@@ -1,13 +1,13 @@
 /**
- * The charts of a report, as SVG that needs nothing else. Owns what is drawn and its colours, light and dark; a page or
- * a picture puts titles above and sizes around.
+ * The charts of a report as self-contained SVG. Owns the drawing and its colours, light and dark; pages and pictures
+ * add titles and sizes.
  */
 import { type Finding, isFailed, type Outcome, type Ratio } from './outcome.js'
 import { ratioText } from './terminalReport.js'
 
 export interface Chart {
   readonly title: string
-  /** In units of which {@link chartWidth} make the width. */
+  /** In units of which the chart is {@link chartWidth} wide. */
   readonly height: number
   /** Elements of SVG from 0, 0 on. */
   readonly content: string
@@ -27,7 +27,7 @@ svg { font: 12px system-ui, sans-serif; fill: var(--ink); }
 
 export const chartWidth = 960
 
-/** Those for which the findings have numbers. */
+/** The charts for which the findings have numbers. */
 export function chartsOf(findings: readonly Finding[]): Chart[] {
   const outcomes = findings.filter((finding): finding is Outcome => !isFailed(finding))
   return [bareChart(outcomes), anvilChart(outcomes), latencyChart(outcomes)].filter(
@@ -45,7 +45,7 @@ interface Scale {
   readonly ticks: readonly number[]
 }
 
-/** From 0 to 1, or further where a value is, in steps of a quarter. */
+/** From 0 to at least 1, in steps of a quarter. */
 function linearScale(values: readonly number[]): Scale {
   const steps = Math.max(4, Math.ceil(Math.max(...values) * 4))
   const span = chartWidth - labelWidth - right
@@ -97,7 +97,7 @@ function ratioRows(rival: string, outcomes: readonly Outcome[]): RatioRow[] {
   })
 }
 
-/** A bar a scenario, from one value of the scale to that of its ratio. */
+/** A bar per scenario, from `origin` to its ratio. */
 function ratioBars(rows: readonly RatioRow[], scale: Scale, origin: number): string {
   const bars = rows.map(({ label, ratio }, at) => {
     const y = at * rowHeight
@@ -110,11 +110,11 @@ function ratioBars(rows: readonly RatioRow[], scale: Scale, origin: number): str
     )
   })
   const even = scale.at(1)
-  // Below the bars, whose numbers keep it off.
+  // Drawn below the bars, so that it does not cross their numbers.
   return `<line class="even" x1="${even}" x2="${even}" y1="0" y2="${rows.length * rowHeight}"/>${bars.join('')}`
 }
 
-/** Of the speed that nothing but sockets would have: there is little above it, so the bars begin at nothing. */
+/** Ratios to the bare server; few exceed 1, so the bars begin at 0. */
 function bareChart(outcomes: readonly Outcome[]): Chart | undefined {
   const rows = ratioRows('bare', outcomes)
   if (rows.length === 0) return undefined
@@ -124,7 +124,7 @@ function bareChart(outcomes: readonly Outcome[]): Chart | undefined {
   return frame(title, rows.length, scale, percent, ratioBars(rows, scale, 0))
 }
 
-/** From even to how many times better or worse. */
+/** Ratios to anvil, as bars from 1. */
 function anvilChart(outcomes: readonly Outcome[]): Chart | undefined {
   const rows = ratioRows('anvil', outcomes)
   if (rows.length === 0) return undefined

@@ -1,4 +1,4 @@
-/** What questions about the demo chain need to know of it. */
+/** Facts about the demo chain that requests need. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AbiValue, encodeCall } from '../data/devnet/abi.js'

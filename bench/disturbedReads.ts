@@ -1,7 +1,7 @@
 /**
- * Cached reads at a fixed rate while the server does something else as well: proofs and estimates on its pool, or an
- * import. What counts is the p99 beside that of the same reads on an idle server. To tell what the pool does from
- * what any busy machine does, reads are also measured beside processes that only turn.
+ * Cached reads at a fixed rate while the server also does something else: proofs and estimates on its pool, or an
+ * import. Their p99 is compared with that of the same reads on an idle server, and beside processes in empty loops,
+ * to separate the effect of the pool from that of any busy machine.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,12 +25,12 @@ import type { SpecialScenario } from './specialScenario.js'
 import { latenciesOf, median } from './statistics.js'
 import { startTidegate } from './tidegateServer.js'
 
-/** Far below what the server can answer, so that an idle one has no queues. */
+/** Far below the server's highest rate, so that an idle server has no queues. */
 const readsPerSecond = 2_000
 const connections = 32
-/** What keeps the pool busy: each asks again at once. */
+/** Connections that keep the pool busy; each sends the next request at once. */
 const heavyConnections = 16
-/** The queue of the pool is full long before. */
+/** Long enough for the pool's queue to fill. */
 const loadedBeforeSeconds = 0.2
 /** The default of `limits.poolNiceness`. */
 const niceness = 10
@@ -45,7 +45,7 @@ export function readAtRate(server: ServerProcess, seconds: number): Promise<Load
   )
 }
 
-/** Reads on the disturbed server beside reads on the same one under other conditions, by their names. */
+/** Reads on the disturbed server compared with reads under other conditions, by name. */
 export function latencyComparison(
   server: ServerProcess,
   disturbedRounds: readonly LoadResult[],
@@ -106,8 +106,8 @@ export const readsUnderProofs: SpecialScenario = {
 }
 
 /**
- * Beside as many processes in empty loops as the pool has threads, on the server's cores and of their niceness: what
- * any busy machine does to latencies, which is not the pool's doing.
+ * Reads beside as many processes in empty loops as the pool has threads, on the server's cores and with their
+ * niceness: the effect of any busy machine on latencies.
  */
 async function besideSpinners(server: ServerProcess, seconds: number): Promise<LoadResult> {
   const turn = `require("node:os").setPriority(${niceness});process.send("turning");for(;;);`
@@ -124,7 +124,10 @@ async function besideSpinners(server: ServerProcess, seconds: number): Promise<L
   }
 }
 
-/** In one process with the reads: another one on the loader's core would take it for milliseconds at a time. */
+/**
+ * The load comes from the process of the reads, because another process on the loader's core would delay it by
+ * milliseconds.
+ */
 function underPoolLoad(server: ServerProcess, seconds: number): Promise<LoadResult> {
   return withHeavyLoad(server, async (open, next) => {
     const load = saturate(open, loadedBeforeSeconds + seconds, next)
@@ -135,7 +138,7 @@ function underPoolLoad(server: ServerProcess, seconds: number): Promise<LoadResu
   })
 }
 
-/** Opens what keeps the pool busy, for `load`. */
+/** Keeps the pool busy during `load`. */
 function withHeavyLoad<T>(
   server: ServerProcess,
   load: (connections: readonly HttpConnection[], next: NextBody) => Promise<T>,
@@ -146,7 +149,7 @@ function withHeavyLoad<T>(
   )
 }
 
-/** Every other question a proof with 3 keys never asked before, or an estimate of a token transfer. */
+/** Alternating requests: a new proof with 3 keys, and an estimate of a token transfer. */
 function* heavyQuestions(): Generator<string, never> {
   const [token, from, to] = [addressOf('Tide'), addressOf('bea'), addressOf('cal')]
   for (let serial = Date.now() * 100; ; serial += 6) {

@@ -1,13 +1,13 @@
 /**
- * What several edges bring on the cores there are: the same load on one server with one edge and one with `--edges`,
- * in turns, both on all cores, which the loader has to share with them.
+ * The effect of several edges: the same load on a server with one edge and on one with `--edges`, in turns, both on
+ * all cores, which the loader shares.
  *
  *   npm run -s build && node dist/bench/edges.js [--edges 2] [--connections 64] [--seconds 3] [--rounds 3]
  *
- * Nothing is remembered between requests. One slot costs the loader about as much as the server, so where both fill
- * the machine its rate says how the cores are split; a batch of 100 slots is nearly all the server's work and shows
- * what the edges do. A proof goes to the pool, from all edges but the first by way of the main thread: as much work
- * as there are pool threads, whatever the edges. CPU time per request tells what sharing itself costs, whatever the loader takes.
+ * Caches are off. One slot takes about as much of the loader as of the server, so on a full machine its rate shows
+ * how the cores are divided; a batch of 100 slots is nearly all the server's work and shows the effect of edges. A
+ * proof goes to the pool, from all edges but the first through the main thread; the pool's threads limit it, not the
+ * edges. CPU time per request shows the cost of sharing.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -73,7 +73,7 @@ async function startOnAllCores(folder: string, demo: BenchNetwork, edges: number
   return server
 }
 
-/** Each round on new connections, so that one uneven spread over the edges is not all there is. */
+/** Each round uses new connections, because one round may spread unevenly over the edges. */
 async function measure(server: ServerProcess, body: string): Promise<Measure> {
   const connections = Number(options.connections)
   return withConnections(targetOf(server.said), connections, async (open) => {

@@ -1,6 +1,6 @@
 /**
- * Execution of messages on the demo chain: microseconds of a token transfer as a call and as an estimate, beside
- * the library's own `runTx`; runs per estimate; what the stop check costs.
+ * Execution of messages on the demo chain: microseconds of a token transfer as a call and as an estimate, compared
+ * with `runTx` of @ethereumjs; runs per estimate; the cost of the check whether to stop.
  *
  *   npm run build && node dist/test/prepare.js && node dist/bench/estimateGas.js [--rounds 7] [--calls 300]
  */
@@ -115,7 +115,7 @@ async function stopCheck(): Promise<readonly [watched: number, unwatched: number
   const { look } = JobWatch.prototype
   const watched: number[] = []
   const unwatched: number[] = []
-  // The two take turns, so that the machine's moods meet both.
+  // The two alternate, so that both have the same conditions.
   for (let round = 0; round < 3; round++) {
     watched.push(await measure(run, 20))
     JobWatch.prototype.look = () => {}

@@ -1,8 +1,8 @@
 /**
- * New heads pushed to many WebSockets. A replay source makes a block every half second; every socket has subscribed to
- * them. Delivery counts from the first socket that has a head to each socket that gets it, since the moment of its
- * making is not seen from outside; the loader's own work on the messages before it is part of that. CPU is that of the
- * server's main thread, which sends; blocks are executed on another.
+ * New heads sent to many subscribed WebSockets, one block every half second from a replay source. The delay of a
+ * message is counted from the first socket that received the head, because the loader cannot see when the block was
+ * made; it includes the loader's own work on earlier messages. CPU time is that of the server's main thread, which
+ * sends; blocks are executed on another thread.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,9 +18,9 @@ import { latenciesOf } from './statistics.js'
 import { startTidegate } from './tidegateServer.js'
 
 const intervalMs = 500
-/** Where the replay begins: far enough from the head for the longest run to see new blocks all the time. */
+/** First block of the replay: far enough from the last one for the longest run. */
 const replayFrom = 60
-/** Heads that are waited for, in a short run and in a whole one. */
+/** Heads to wait for, in a quick run and in a whole one. */
 const headsQuick = 10
 const headsWhole = 40
 

@@ -7,29 +7,29 @@ import { performance } from 'node:perf_hooks'
 import { WebSocket } from 'ws'
 
 export interface FanOutResult {
-  /** Of each message, ms since the first socket had the same head. */
+  /** For each message, ms since the first socket received the same head. */
   readonly arrivals: readonly number[]
-  /** Messages of those heads that did not come. */
+  /** Number of messages that did not arrive. */
   readonly missed: number
   readonly seconds: number
-  /** CPU time that this process took for each message: deliveries wait for it, one after the other. */
+  /** CPU time of this process per message, which delays the messages after it. */
   readonly cpuMicros: number
 }
 
 const [url = '', sockets = '1', heads = '1'] = process.argv.slice(2)
 const socketCount = Number(sockets)
 const headCount = Number(heads)
-/** Handshakes under way at a time, below what a listen queue holds. */
+/** Handshakes under way at the same time, fewer than a listen queue holds. */
 const opening = 100
-/** After the last head's first message, how long the others may take. */
+/** Time for all messages after the first message of the last head. */
 const graceMs = 10_000
 const openMsMax = 10_000
 
-/** A head's hash in a notification; of the parent's, the name ends otherwise. */
+/** Marks a head's hash in a notification; the parent's has another name. */
 const hashMark = Buffer.from('"hash":"')
 const hashLength = 66
 
-/** When each head came to the first socket. */
+/** Head → time at which the first socket received it. */
 const seen = new Map<string, number>()
 const arrivals: number[] = []
 let isCounting = false

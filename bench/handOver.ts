@@ -1,11 +1,11 @@
 /**
- * What it costs to hand work to a thread and its result back, by the size of the result and the way it crosses: as
- * msgpack in transferred memory, as a structured clone, as text, and through the whole pool. Idle: one job after
- * the other. Busy: as many at a time as there are threads, each computing 0.2 ms before it answers.
+ * The cost of passing work to a thread and its result back, by size and form of the result: as msgpack in transferred
+ * memory, as a structured clone, as text, and through the whole pool. Idle: one job after the other. Busy: as many at
+ * the same time as there are threads, each computing 0.2 ms first.
  *
  *   node dist/bench/handOver.js
  *
- * CPU of the edge is read from /proc, so this runs on Linux alone.
+ * The edge's CPU time is read from /proc, so this needs Linux.
  *
  * The second table compares mapping slots computed on the edge with slots computed by the pool, the third hashes of
  * invoke transactions, by the felts of their calldata.
@@ -32,7 +32,7 @@ import { openTestPool } from '../test/poolJobs.js'
 import type { HandOverTask } from './handOverThread.js'
 
 interface Cost {
-  /** From the call to the result. */
+  /** Time from the call to the result. */
   readonly wholeMicros: number
   /** CPU of the edge's thread, which cannot answer anything else meanwhile. */
   readonly edgeMicros: number
@@ -41,7 +41,7 @@ interface Cost {
 const threads = 2
 const rounds = 7
 
-/** Microseconds for which the edge's thread has had a core: Linux counts them per thread. */
+/** CPU time of the edge's thread in microseconds, which Linux counts per thread. */
 function edgeCpuMicros(): number {
   return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ')[0]) / 1000
 }
@@ -59,7 +59,7 @@ async function measureOnce(jobs: number, width: number, job: () => Promise<unkno
   return { wholeMicros: (wholeMs * 1000) / jobs, edgeMicros: (edgeCpuMicros() - before) / jobs }
 }
 
-/** The least disturbed of some rounds, after one that warms up. */
+/** The fastest of some rounds, after a warm-up round. */
 async function measure(jobs: number, width: number, job: () => Promise<unknown>): Promise<Cost> {
   await measureOnce(jobs, width, job)
   const costs: Cost[] = []

@@ -1,4 +1,4 @@
-/** The far end of `handOver.ts`: makes a result of some size and hands it back in one of three ways. */
+/** The thread of `handOver.ts`: makes a result of some size and returns it in one of three forms. */
 import { performance } from 'node:perf_hooks'
 import { Piscina } from 'piscina'
 import { encodeResult } from '../src/pool/messages.js'

@@ -1,4 +1,4 @@
-/** The report as one HTML page that needs nothing else: charts in SVG, every number in a table below them. */
+/** The report as one self-contained HTML page: charts in SVG, and below them a table with every number. */
 import { type Chart, chartStyle, chartsOf, chartWidth, escapeText } from './charts.js'
 import { type Finding, isFailed, latencyTimes, type Report, type Side } from './outcome.js'
 import { count, detailLines, ratioText, timesText } from './terminalReport.js'
@@ -87,7 +87,7 @@ function table(findings: readonly Finding[]): string {
   return `<div class="scroll"><table><thead><tr>${head}</tr></thead><tbody>\n${rows.join('\n')}\n</tbody></table></div>`
 }
 
-/** `own`: of a rival, the side that is compared with it. */
+/** For a rival, `own` is the side that it is compared with. */
 function sideRow(label: string, side: Side, own: Side | undefined, ratio: string): string {
   const { rate, rateSpread, latencies, latencyRate, cpuMicros, busy, residentBytes, anonymousBytes } = side
   const shown = (value: number | undefined, digits: number, factor = 1) =>

@@ -1,16 +1,16 @@
 /**
- * Load over HTTP on kept-alive connections, one question at a time on each. Owns sending, finding the end of an
- * answer and timing. Of answers it looks at status and length alone, so that one core of loader can saturate one
- * core of server; what they say is compared before a run.
+ * Load over HTTP on kept-alive connections, one request at a time on each. Owns sending, finding the end of an
+ * answer, and timing. It only checks status and length of answers, so that one core of loader can saturate one core
+ * of server; contents are compared before a run.
  *
- * A socket reads into one buffer of its own and its callback runs without a stream's machinery: 80,000 answers a
- * second where autocannon reaches 40,000 on the same core.
+ * Each socket reads into its own buffer with a callback instead of a stream: 80,000 answers per second on one core,
+ * where autocannon reaches 40,000.
  */
 import { connect, isIP, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { connect as connectTls } from 'node:tls'
 
-/** Where questions go. */
+/** The endpoint under load. */
 export interface Target {
   readonly host: string
   readonly port: number
@@ -19,28 +19,25 @@ export interface Target {
   readonly isTls: boolean
 }
 
-/**
- * Makes the body of the next question: ASCII, as JSON-RPC's hex is, since its length in bytes is taken from its
- * characters.
- */
+/** Makes the body of the next request. It must be ASCII, because its length is counted in characters. */
 export type NextBody = () => string
 
 export interface LoadResult {
   readonly answers: number
   readonly seconds: number
-  /** Each answer's, in ms. */
+  /** Latency of each answer, in ms. */
   readonly latencies: readonly number[]
-  /** At a fixed rate, how long after it was due each question was sent, in ms; latencies contain it. */
+  /** At a fixed rate, the delay in ms between the due time of each request and its sending; part of its latency. */
   readonly lateness?: readonly number[]
 }
 
-/** Bytes that one read takes in; larger answers come in several. */
+/** Bytes per read; larger answers need several. */
 const readBytes = 65_536
 const headEnd = Buffer.from('\r\n\r\n')
 const chunksEnd = Buffer.from('0\r\n\r\n')
 const noBytes: Buffer = Buffer.alloc(0)
 
-/** Throws RangeError for what is no http or https URL. */
+/** Parses a URL. Throws RangeError where it is not http or https. */
 export function targetOf(url: string): Target {
   const { hostname, port, pathname, search, protocol } = new URL(url)
   if (protocol !== 'http:' && protocol !== 'https:') throw new RangeError(`${url}: expected an http URL`)
@@ -51,16 +48,16 @@ export function targetOf(url: string): Target {
 
 /** One connection. Any answer but 200 and any end of the connection is an error of the run. */
 export class HttpConnection {
-  /** Beginning of an answer whose head is not whole yet; of a chunked body, its last bytes so far. */
+  /** Beginning of an answer whose head is incomplete; for a chunked body its last bytes so far. */
   #head: Buffer = noBytes
   #isChunked = false
-  /** Bytes of the answer still to come; undefined before its head is whole. */
+  /** Remaining bytes of the answer; undefined before its head is complete. */
   #rest: number | undefined
   #onAnswer: (() => void) | undefined
   #isClosed = false
   readonly #headStart: string
 
-  /** Whether it can be asked no more. */
+  /** Whether the connection is closed. */
   get isClosed(): boolean {
     return this.#isClosed
   }
@@ -140,7 +137,7 @@ export class HttpConnection {
 
   #takeBody(length: number, buffer: Buffer): void {
     if (this.#isChunked) {
-      // One question at a time: the end of an answer is the end of what has arrived.
+      // One request at a time, so the end of an answer is the end of the received data.
       const tail = Buffer.concat([
         this.#head,
         buffer.subarray(Math.max(0, length - chunksEnd.length), length),
@@ -179,7 +176,7 @@ export async function withConnections<T>(
   }
 }
 
-/** Asks again as soon as an answer is there, on every connection, for `seconds`. */
+/** Sends requests on every connection for `seconds`, each as soon as the previous answer has arrived. */
 export async function saturate(
   connections: readonly HttpConnection[],
   seconds: number,
@@ -206,18 +203,18 @@ export async function saturate(
   return { answers: latencies.length, seconds: (performance.now() - startedAtMs) / 1000, latencies }
 }
 
-/** Length of a piece of a warm-up, and how many of them without a gain of some percent end it. */
+/** Length of a part of a warm-up, and the number of parts without a gain that end it. */
 const pieceSeconds = 0.5
 const flatPieces = 3
 const rateGainMin = 1.03
-/** Pages are mapped ever more slowly, as ever fewer are left. Below one in so many answers they no longer matter. */
+/** Page faults become rarer and rarer; below one in 50 answers they do not matter. */
 const faultsGainMin = 1.1
 const faultsMatterMin = 1 / 50
 
 /**
- * Saturates until the rate no longer rises, and the page faults of an answer no longer fall, for at most `secondsMax`.
- * Compilers that work while code runs take from one second, for code that is asked often, to half a minute; so does
- * mapping a large store, 16 pages a fault, into a server that has just begun.
+ * Saturates until the rate stops rising and the page faults per answer stop falling, for at most `secondsMax`.
+ * Compilation during execution takes from a second to half a minute; so does mapping a large store, 16 pages per
+ * fault, into a new server.
  */
 export async function warmUp(
   connections: readonly HttpConnection[],
@@ -240,8 +237,8 @@ export async function warmUp(
 }
 
 /**
- * Asks `rate` times a second for `seconds`, whatever the answers do. Each latency counts from the moment at which
- * its question was due, so that a stall counts for all that would have come in it (no coordinated omission).
+ * Sends `rate` requests per second for `seconds`, regardless of answers. Each latency is counted from the due time of
+ * its request, so that a stall counts for all requests due in it (no coordinated omission).
  */
 export async function askAtRate(
   connections: readonly HttpConnection[],
@@ -252,7 +249,7 @@ export async function askAtRate(
   const total = Math.max(1, Math.floor(rate * seconds))
   const latencies: number[] = []
   const lateness: number[] = []
-  // In turn, so that none is idle for so long that the server closes it.
+  // In rotation, so that the server closes none for being idle.
   const free = [...connections]
   const startedAtMs = performance.now()
   let due = 0
@@ -269,9 +266,9 @@ export async function askAtRate(
         free.push(connection)
       })
     }
-    // Timers are a millisecond coarse; the loader has a core of its own to wait on.
+    // Busy waiting, because timers have a resolution of 1 ms; the loader has a core of its own.
     await new Promise(setImmediate)
-    // Whoever opened the connections knows why, and has given up.
+    // {@link withConnections} has rejected already.
     if (connections.some(({ isClosed }) => isClosed)) break
   }
   return { answers: total, seconds: (performance.now() - startedAtMs) / 1000, latencies, lateness }

@@ -1,6 +1,7 @@
 /**
- * Measures one scenario over HTTP: the server and its rivals in turns, round after round, first saturated by the
- * suite's own loader, then at a fixed rate by autocannon. Medians over the rounds are what counts, and of ratios the median of those within each round.
+ * Measures one scenario over HTTP: the server and its rivals in turns, in several rounds, first saturated by the
+ * suite's own loader, then at a fixed rate by autocannon. The result is the median of the rounds; for ratios the
+ * median of the rounds' ratios.
  */
 
 import { writeFileSync } from 'node:fs'
@@ -27,21 +28,21 @@ import { latenciesOf, median, type Percentile, spread } from './statistics.js'
 export interface RunSettings {
   readonly rounds: number
   readonly seconds: number
-  /** Rounds at a fixed rate, which take two seconds and more each. */
+  /** Rounds at a fixed rate, two or more seconds each. */
   readonly latencyRounds: number
-  /** Whole. */
+  /** An integer. */
   readonly latencySeconds: number
-  /** Names of the servers in these rounds; all that take part where undefined. */
+  /** Names of the servers in these rounds; undefined: all. */
   readonly timed?: readonly string[] | undefined
-  /** At most; a warm-up ends when nothing gets better any more. */
+  /** Longest warm-up; it ends earlier when nothing improves. */
   readonly warmUpSecondsMax: number
   readonly connections: number
   readonly loader: 'own' | 'autocannon'
-  /** Of the scenario `neighbours`, by name; all where empty. */
+  /** Attacks of the scenario `neighbours`, by name; empty: all. */
   readonly attacks: readonly string[]
 }
 
-/** A server that takes part. Without a process nothing is known of its CPU time. */
+/** A server under measurement. Without a process its CPU time is unknown. */
 export interface Contestant {
   readonly name: string
   readonly url: string
@@ -49,28 +50,31 @@ export interface Contestant {
 }
 
 /**
- * Latencies are taken at this share of the slower server's highest rate, far from queues, and at no more questions a
- * second: autocannon has a core to itself at 30,000, and is to wait for the server, not the server for it.
+ * Latencies are measured at this share of the slower server's highest rate, where there are no queues, and at most at
+ * this rate, which autocannon sends easily.
  */
 const latencyLoad = 0.25
 const latencyRateMax = 500
-/** Five lie above the p99 of so many. What takes so long that they would take longer has no p99. */
+/** Answers needed for a p99, five of which are above it. Scenarios too slow for that have no p99. */
 const answersForP99 = 500
 const latencySecondsMax = 5
-/** What is compiled beforehand has only its memory to get ready. */
+/** Warm-up of a server that is compiled in advance. */
 const compiledWarmUpSeconds = 1
-/** Different answers that the bare server repeats where questions vary. */
+/** Number of different answers that the bare server sends where requests vary. */
 const sampledAnswers = 64
 
 /** Servers beside the measured one, where they take part. */
 export interface Rivals {
   readonly isBareLeftOut?: boolean
   readonly anvil?: Contestant | undefined
-  /** The measured server again, as the scenario's `beside` asks it. */
+  /** The measured server under the scenario `beside`. */
   readonly beside?: Contestant | undefined
 }
 
-/** Throws where an answer is an error or null, where anvil's answer differs, or where a connection fails. */
+/**
+ * Measures a scenario. Rejects where an answer is an error or null, where anvil's answer differs, or where a
+ * connection fails.
+ */
 export async function measureHttp(
   scenario: Scenario,
   own: Contestant,
@@ -122,7 +126,7 @@ export async function measureHttp(
   }
 }
 
-/** Each in turn, another first in each round. */
+/** Runs each in turn, with another one first in each round. */
 async function inTurns(
   tracks: readonly Track[],
   rounds: number,
@@ -133,7 +137,7 @@ async function inTurns(
   }
 }
 
-/** One server on its way through the rounds of a scenario. */
+/** The rounds of one server in a scenario. */
 class Track {
   readonly #target: Target
   readonly #next: NextBody
@@ -181,14 +185,14 @@ class Track {
     this.#busy.push(cpuSeconds && cpuSeconds / result.seconds)
   }
 
-  /** `highest`: answers a second that every server compared with this one reaches. */
+  /** `highest` is the rate in answers per second that all compared servers reach. */
   async askAtRate(highest: number): Promise<void> {
     const rate = Math.max(1, Math.min(latencyRateMax, Math.floor(latencyLoad * highest)))
     const { latencyRounds, latencySeconds } = this.#settings
-    // Where few are asked a second, long enough for all rounds together to tell a p99.
+    // At low rates, long enough for all rounds together to give a p99.
     const secondsNeeded = Math.ceil(answersForP99 / (rate * latencyRounds))
     const seconds = Math.max(latencySeconds, Math.min(secondsNeeded, latencySecondsMax))
-    // One more of each connection's first question, which does not count.
+    // One more for the first request of each connection, which does not count.
     const count = this.#variety === 'one' ? 1 : rate * (seconds + 1)
     const bodies = Array.from({ length: count }, this.#next)
     this.#latencies.push(await askByAutocannon({ url: this.contestant.url, bodies, rate, seconds }))
@@ -241,7 +245,7 @@ async function compareAnswers(
   }
 }
 
-/** Starts the server that answers these texts and nothing else. It says its port. */
+/** Starts the bare server with these answers. It prints its port. */
 export function startBare(folder: string, answers: readonly string[]): Promise<ServerProcess> {
   const answersPath = join(folder, 'answers.json')
   writeFileSync(answersPath, JSON.stringify(answers))
@@ -249,7 +253,7 @@ export function startBare(folder: string, answers: readonly string[]): Promise<S
   return startServer([process.execPath, program, answersPath], /^(\d+)$/)
 }
 
-/** Asks `url` again as soon as an answer is there, by the loader of the settings. */
+/** Saturates `url` with the loader of the settings. */
 export function saturateUrl(
   url: string,
   { connections, loader }: RunSettings,
@@ -260,7 +264,7 @@ export function saturateUrl(
   return withConnections(targetOf(url), connections, (open) => saturate(open, seconds, next))
 }
 
-/** The load of the widely used tool, for comparison; it reaches about half the rate. Its latencies are whole ms. */
+/** Saturates with autocannon, for comparison; it reaches about half the rate. Its latencies are whole ms. */
 async function saturateWithAutocannon(
   url: string,
   connections: number,

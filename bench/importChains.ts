@@ -23,11 +23,11 @@ const importChainBlocks = { transfers: 1_000, tokens: 1_000, mixed: 600 } as con
 export type ImportChainKind = keyof typeof importChainBlocks
 
 const transactionsPerBlock = 20
-/** That send and receive. */
+/** Accounts that send and receive. */
 const accounts = 500
 const setupPerBlock = 50
 
-/** A chain as the import takes it, and what the import makes of it. */
+/** A chain file, and the network imported from it. */
 export interface ImportChain extends BenchNetwork {
   readonly chainPath: string
 }
@@ -50,7 +50,7 @@ export async function importChain(kind: ImportChainKind): Promise<ImportChain> {
   return { name: kind, folder: join(store, 'networks', kind), genesisPath, chainPath }
 }
 
-/** Hands the blocks of a chain to `take`, one after the other, as RLP; returns its genesis. Takes minutes. */
+/** Calls `take` with the blocks of a chain, one after the other, as RLP; returns its genesis. Takes minutes. */
 async function makeImportChain(kind: ImportChainKind, take: (rlp: Uint8Array) => void): Promise<string> {
   const keys = keysUpTo(accounts)
   const addresses = keys.map((key) => createAddressFromPrivateKey(key))

@@ -38,7 +38,7 @@ function importScenario(
   }
 }
 
-/** Loaded where it is wanted, with the compiler and the library that it needs. */
+/** Loaded only when needed, because it needs a compiler and @ethereumjs. */
 async function madeChain(kind: ImportChainKind): Promise<ImportChain> {
   return (await import('./importChains.js')).importChain(kind)
 }
@@ -72,7 +72,7 @@ export const readsWhileImporting: SpecialScenario = {
         return health.networks.incoming?.syncing === true
       }
       const busy: LoadResult[] = []
-      // A round that the import did not outlast is not one of reads beside it.
+      // Repeats a round if the import ended before it.
       for (;;) {
         const reads = await readAtRate(server, settings.seconds)
         if (!(await isImporting())) break

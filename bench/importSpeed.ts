@@ -1,13 +1,13 @@
 /**
- * How fast a chain is taken in, beside what the EVM alone needs for the same blocks: both in this process, in turns.
- * Prints one line of JSON: gas a second of each, by round.
+ * The speed of an import compared with that of the EVM alone on the same blocks: both in this process, in turns.
+ * Prints one line of JSON: gas per second of each, by round.
  *
  *   npm run build && node dist/bench/importSpeed.js STORE GENESIS CHAIN [ROUNDS]
  *
- * STORE is the chain.mdb that came of importing CHAIN on GENESIS. "The EVM alone" runs the transactions, by @ethereumjs, and
- * nothing else: blocks are parsed and senders known before, all state that they read is in memory, no trie is built,
- * no root compared, nothing written. The import begins with the bytes of the chain file and ends with the last flush;
- * it may use all cores, as it does for whoever imports.
+ * STORE is the chain.mdb that came of importing CHAIN on GENESIS. "The EVM alone" runs the transactions, by
+ * @ethereumjs, and nothing else: blocks are parsed and senders known before, all state that they read is in memory,
+ * no trie is built, no root compared, nothing written. The import begins with the bytes of the chain file and ends
+ * with the last flush; it may use all cores, as it does for whoever imports.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -35,7 +35,7 @@ interface Run {
   readonly gas: bigint
 }
 
-/** A state whose root nobody computes. */
+/** A state without computing its root. */
 class RootlessState extends JournaledState {
   override async getStateRoot(): Promise<Uint8Array> {
     return emptyTrieRoot
@@ -117,7 +117,7 @@ const importRates: number[] = []
 const evmRates: number[] = []
 const rate = ({ seconds, gas }: Run): number => Number(gas) / seconds
 const blocks = await readBlocks(store, schedule)
-// Once unmeasured: it compiles what both use and reads the states.
+// One unmeasured run, which compiles the code and reads the states.
 await executeOnce(store, blocks)
 for (let round = 0; round < Number(rounds); round++) {
   importRates.push(rate(await importOnce()))

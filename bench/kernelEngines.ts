@@ -22,7 +22,7 @@ const block = {
   blobBaseFee: 1n,
 }
 
-/** Runs the message and takes back what it did; the gas that it used. */
+/** Runs the message and undoes its changes; returns the gas used. */
 export type RunOnce = () => bigint
 
 export function onKernel(state: StateView, { to, data, gas, code }: Workload): RunOnce {
@@ -48,7 +48,7 @@ export function onKernel(state: StateView, { to, data, gas, code }: Workload): R
   }
 }
 
-/** What a run reads of a state. */
+/** The state that a run reads. */
 interface Touched {
   readonly accounts: Map<string, Address>
   readonly slots: (readonly [Address, Hash32])[]
@@ -75,7 +75,7 @@ function touchedBy(state: StateView, workload: Workload): Touched {
   return { accounts, slots }
 }
 
-/** As {@link onKernel}; all that it reads is in memory. */
+/** As {@link onKernel}, by @ethereumjs with all state in memory. */
 export async function onLibrary(state: StateView, workload: Workload): Promise<() => Promise<bigint>> {
   const { to, data, gas, code } = workload
   const stateManager = new SimpleStateManager()

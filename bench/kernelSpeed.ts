@@ -1,4 +1,6 @@
-/** How fast the EVM in WebAssembly is, in this process: workloads beside @ethereumjs, single opcodes, its start. */
+/**
+ * Speed of the EVM in WebAssembly, in this process: workloads compared with @ethereumjs, single opcodes, its start.
+ */
 import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { concatBytes } from '../src/primitives/bytes.js'
@@ -17,19 +19,19 @@ export interface Speed {
 
 export interface KernelFigures {
   readonly speeds: readonly Speed[]
-  /** ns of one, by name. */
+  /** Nanoseconds of each opcode, by name. */
   readonly opcodes: readonly (readonly [name: string, ns: number])[]
-  /** Of a new thread: until the module is compiled, and what the token transfers with {@link startNumbers} take. */
+  /** In a new thread: time to compile the module, and times of the token transfers number {@link startNumbers}. */
   readonly compileMs: number
   readonly firstMicros: readonly number[]
 }
 
 const rounds = 5
 
-/** Which of a thread's first messages are told of. */
+/** Numbers of a thread's first messages that are reported. */
 export const startNumbers = [1, 2, 10, 100, 1_000, 5_000] as const
 
-/** Of each round the mean time of one run, µs, the shortest first. */
+/** Mean time of a run in each round, in µs, shortest first. */
 function timesOf(run: RunOnce, roundMs: number): number[] {
   for (const end = performance.now() + roundMs; performance.now() < end; ) run()
   const times: number[] = []
@@ -69,12 +71,12 @@ export async function measureKernel(storePath: string, roundMs: number): Promise
   return { speeds, opcodes: measureOpcodes(roundMs / 4), ...(await measureStart(storePath)) }
 }
 
-/** How often an opcode stands in the code that is measured. */
+/** Repetitions of an opcode in the measured code. */
 const repeats = 400
 
 /**
- * ns of each: code that repeats pushes of its operands, the opcode and POPs of its results, less the same without it.
- * Of the best round, because differences of single nanoseconds are looked for.
+ * Nanoseconds of each opcode: code that repeats pushes of its operands, the opcode and POPs of its results, minus the
+ * same code without the opcode. From the best round, because the differences are single nanoseconds.
  */
 function measureOpcodes(roundMs: number): [string, number][] {
   const time = (...parts: readonly Uint8Array[]) =>

@@ -1,4 +1,4 @@
-/** A thread that has not run the kernel before: how long it takes to compile it, and for its first messages. */
+/** A new thread: the time to compile the kernel and to run its first messages. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { Kernel } from '../src/evm/kernel.js'
 import { onKernel } from './kernelEngines.js'

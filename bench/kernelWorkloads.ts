@@ -1,4 +1,4 @@
-/** What the EVM's speed is measured with: messages to the demo chain's contracts, loops of one kind, single opcodes. */
+/** Workloads for the EVM's speed: messages to the demo chain's contracts, loops of one kind, single opcodes. */
 
 import { concatBytes, hexToBytes } from '../src/primitives/bytes.js'
 import { assemble } from '../test/unit/evm/assembly.js'
@@ -9,11 +9,11 @@ export interface Workload {
   readonly to: Uint8Array
   readonly data: Uint8Array
   readonly gas: bigint
-  /** Code that stands at `to`; undefined for a contract of the demo chain. */
+  /** Code at `to`; undefined for a contract of the demo chain. */
   readonly code?: Uint8Array
 }
 
-/** Where code is put. */
+/** Address of that code. */
 export const codeAddress = hexToBytes('c0de00000000000000000000000000000000c0de')
 export const caller = hexToBytes(addressOf('bea'))
 
@@ -29,7 +29,7 @@ const loopRounds = 20_000
 
 const bytes = (...list: readonly number[]) => Uint8Array.from(list)
 
-/** Code that repeats `body` until it has no gas; what stands before it is done once. It has a byte of input. */
+/** Code that runs `before` once and repeats `body` until it is out of gas. Its input is one byte. */
 function endless(name: string, body: Uint8Array, before: Uint8Array = new Uint8Array(0)): Workload {
   const code = concatBytes(before, bytes(0x5b), body, assemble(before.length, 'JUMP'))
   return { name, code, to: codeAddress, data: bytes(1), gas: 10_000_000n }
@@ -56,7 +56,7 @@ export const workloads: readonly Workload[] = [
   endless('MULMOD', many(20, 0x82, 0x82, 0x82, 0x09, 0x50), concatBytes(narrow, wide, wide)),
   endless('hashes of 64 bytes', many(20, 0x60, 64, 0x5f, 0x20, 0x5f, 0x52)),
   endless('warm slots', many(20, 0x60, 3, 0x54, 0x60, 4, 0x55)),
-  // Of itself, which ends where it has no input.
+  // Calls itself; the inner call ends because it has no input.
   endless(
     'calls',
     many(10, 0x5f, 0x5f, 0x5f, 0x5f, 0x30, 0x61, 0x20, 0, 0xfa, 0x50),
@@ -64,7 +64,7 @@ export const workloads: readonly Workload[] = [
   ),
 ]
 
-/** An opcode with the words it takes and leaves. */
+/** An opcode with the number of words that it pops and pushes. */
 export interface OpcodeWork {
   readonly name: string
   readonly opcode: number
@@ -79,7 +79,7 @@ const row = (opcode: number, name: string, taken: number, left: number): OpcodeW
   left,
 })
 
-/** Every opcode that can be repeated; operands are small, so that memory is there and slots are warm. */
+/** Every opcode that can be repeated. Operands are small, so that memory is allocated and slots are warm. */
 export const opcodeWorks: readonly OpcodeWork[] = [
   ...['ADD', 'MUL', 'SUB', 'DIV', 'SDIV', 'MOD', 'SMOD'].map((name, at) => row(0x01 + at, name, 2, 1)),
   ...['ADDMOD', 'MULMOD'].map((name, at) => row(0x08 + at, name, 3, 1)),

@@ -1,12 +1,12 @@
 /**
- * Load at a fixed rate by autocannon, in a process of its own. Told a {@link LatencyJob} by its parent, says the
- * latencies in ms, or in words what failed, and ends.
+ * Load at a fixed rate by autocannon, in a process of its own. Gets a {@link LatencyJob} from its parent, sends the
+ * latencies in ms, or an error message, and ends.
  *
- * autocannon alone paces by the second: a connection sends its share of each second at once, one question after the
- * other's answer. So many connections ask once a second each, and begin one group after the other, which spreads them
- * over the second. No question then waits for the answer to another, and a stall meets all that are due in it: there is
- * no coordinated omission. autocannon's own correction of it assumes an interval of 1 ms whatever the rate, and its
- * histogram holds whole ms, so latencies are taken from its events.
+ * autocannon alone sends all requests of a connection for a second one after the other at its beginning. So here many
+ * connections send one request per second each, and begin in groups that are spread over the second. No request then
+ * waits for another's answer, and a stall counts for all requests due in it (no coordinated omission). autocannon's
+ * own correction assumes an interval of 1 ms at any rate, and its histogram has whole ms, so latencies are taken from
+ * its events.
  */
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
@@ -14,19 +14,22 @@ import autocannon from 'autocannon'
 
 export interface LatencyJob {
   readonly url: string
-  /** Asked one after the other, and again from the first. */
+  /** Sent in rotation. */
   readonly bodies: readonly string[]
-  /** Questions a second; connections too. */
+  /** Requests per second; also the number of connections. */
   readonly rate: number
-  /** Whole. */
+  /** An integer. */
   readonly seconds: number
 }
 
-/** Each takes 4 MB for autocannon's histograms; with a hundred, 500 questions a second come by five. */
+/**
+ * Most groups. Each takes 4 MB for autocannon's histograms; with a hundred, 500 requests per second come five at a
+ * time.
+ */
 const groupsMax = 100
-/** How long the last answers may take. One that takes longer counts with this. */
+/** Time for the last answers; a longer one counts as this. */
 const lastAnswerMs = 800
-/** autocannon looks at the clock so often, and by default a thousand times a second in each group. */
+/** Interval of autocannon's clock; by default each group would read it a thousand times per second. */
 const clockMs = 50
 
 type Heard = Map<autocannon.Client, number[]>
@@ -40,7 +43,7 @@ async function load({ url, bodies, rate, seconds }: LatencyJob): Promise<number[
   const runs: Promise<Heard | string>[] = []
   for (let group = 0; group < groups; group++) {
     await setTimeout(Math.max(0, startedAtMs + (group * 1000) / groups - performance.now()))
-    // What division leaves over goes to the first groups.
+    // The first groups get the remainder of the division.
     const connections = Math.floor(rate / groups) + (group < rate % groups ? 1 : 0)
     runs.push(runGroup(url, connections, seconds, nextBody))
   }
@@ -55,7 +58,9 @@ async function load({ url, bodies, rate, seconds }: LatencyJob): Promise<number[
   return latencies
 }
 
-/** Connections that begin together and ask once a second each. Resolves to what they heard, or what failed. */
+/**
+ * Connections that begin together and send one request per second each. Resolves to their latencies, or the error.
+ */
 function runGroup(
   url: string,
   connections: number,
@@ -99,7 +104,7 @@ function failureOf({ errors, non2xx }: autocannon.Result): string | undefined {
   return `${errors} connections failed, ${non2xx} answers were not 200`
 }
 
-// A run that is ended, by whatever, leaves no load behind.
+// Ends with its parent, so that no load remains.
 process.on('disconnect', () => process.exit(1))
 const [job] = (await once(process, 'message')) as [LatencyJob]
 const said = await load(job).catch((error: Error) => `${job.url}: ${error.message}`)

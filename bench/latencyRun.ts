@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { LatencyJob } from './latencyLoader.js'
 import { endWithThisProcess, messageOf } from './serverProcess.js'
 
-/** Beside the job's own time: starting, and a machine that is busy with others. */
+/** Time besides the job's own: for starting, on a busy machine. */
 const spareMs = 60_000
 
 /** Latencies in ms, of `rate` × `seconds` questions. Rejects where a connection or an answer failed. */

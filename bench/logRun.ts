@@ -1,4 +1,7 @@
-/** Searches for logs: few in a very long chain, beside anvil in a shorter one, and many beside what writing them takes. */
+/**
+ * Log searches: few logs in a very long chain, compared with anvil on a shorter one, and many logs, compared with
+ * only rendering them.
+ */
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { readBlockFacts } from '../src/chain/header.js'
@@ -21,14 +24,14 @@ import { median, spread } from './statistics.js'
 import { logsPerSender, senderTopics, spreadLogs, spreadToken, tokenAddress } from './syntheticLogs.js'
 import { startTidegate, withoutCaches } from './tidegateServer.js'
 
-/** Blocks that anvil holds. */
+/** Number of blocks in anvil. */
 const rivalBlocks = 10_000
-/** Rounds that do not count: a store of 3 GB is mapped, and the search compiled. */
+/** Rounds that do not count, in which a store of 3 GB is mapped and the search compiled. */
 const warmUpRounds = 3
-/** What a search for ten logs may take. */
+/** Target for a search for ten logs. */
 const msMax = 10
 
-/** The ten transfers of some account, as a client asks for them. */
+/** A request for the ten transfers of an account. */
 function question(blocks: number, n: number): string {
   const topics = senderTopics(blocks, n * 7_919)
   return rpc('eth_getLogs', [{ address: tokenAddress, topics, fromBlock: '0x1', toBlock: 'latest' }])
@@ -55,7 +58,7 @@ export const fewLogs: SpecialScenario = {
         const difference = findDifference(mine, theirs)
         if (difference !== undefined) throw new Error(`anvil differs: ${difference}`)
       }
-      // One connection that asks again at once, so that a rate is the time of an answer.
+      // One connection that sends the next request at once, so that the rate gives the time of an answer.
       let n = 0
       const rateOf = async (url: string, blocks: number): Promise<number> => {
         const { answers, seconds } = await withConnections(targetOf(url), 1, (open) =>
@@ -97,7 +100,7 @@ function sideOf(rates: readonly number[]): Side {
   return { rate: median(rates) ?? 0, rateSpread: spread(rates), rounds: rates.map((rate) => ({ rate })) }
 }
 
-/** A log whose place is known. */
+/** A log at a known place. */
 interface Found {
   readonly number: number
   readonly hash: Hash32
@@ -169,7 +172,7 @@ function findAll(store: ChainReader, last: number, filter: LogFilter): Found[] {
   return found
 }
 
-/** Reads the rows of logs whose place is known, and writes them. Returns the length of the text. */
+/** Reads and renders logs at known places. Returns the length of the text. */
 function renderAll(store: ChainReader, known: readonly Found[]): number {
   const json = new JsonBytes(16 * 1024)
   json.text('[')

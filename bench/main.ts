@@ -1,6 +1,6 @@
 /**
  * `npm run bench` and `npm run bench:check`: chooses the scenarios, starts what they need, measures one after the
- * other and writes the reports. Exits 1 where a scenario failed or, in a check, where a target is not reached.
+ * other and writes the reports. Exits with 1 where a scenario failed or, in a check, a target is missed.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { arch, cpus, platform, tmpdir, totalmem } from 'node:os'
@@ -34,12 +34,15 @@ import { parseTargets, rivalsIn, type Target, verdictOf } from './targets.js'
 import { detailLines, findingLine, footLines, headLine } from './terminalReport.js'
 import { startTidegate, withoutCaches } from './tidegateServer.js'
 
-/** A store of 10,000,000 slots is mapped, and the engine compiled, in 40 s; a noisy machine may never settle. */
+/**
+ * Longest warm-up. A store of 10,000,000 slots is mapped, and code compiled, in 40 s; a busy machine may never become
+ * steady.
+ */
 const warmUpSecondsMax = 60
-/** Of a check, whose networks are a tenth of that. */
+/** The same in a check, whose networks are a tenth as large. */
 const checkWarmUpSecondsMax = 15
 
-/** The networks of one run, each made or found at its first use. */
+/** The networks of one run, each made or found when first used. */
 class Networks {
   readonly #known = new Map<string, Promise<BenchNetwork>>()
   readonly #options: BenchOptions
@@ -84,7 +87,7 @@ async function main(options: BenchOptions): Promise<number> {
   return report.findings.some(isFailed) ? 1 : 0
 }
 
-/** Which scenarios are asked for, by name. A check takes those with targets. */
+/** Whether a scenario is chosen, by name. A check runs those with targets. */
 function chosenNames(options: BenchOptions, targets: readonly Target[]): (name: string) => boolean {
   const targeted = new Set(targets.map(({ scenario }) => scenario))
   return (name) =>
@@ -151,13 +154,13 @@ function warmUpSecondsOf({ isCheck, isQuick, seconds }: BenchOptions): number {
   return isQuick ? seconds : warmUpSecondsMax
 }
 
-/** The networks that scenarios ask, but for the demo chain. */
+/** The networks of the scenarios, without the demo chain. */
 function networksOf(scenarios: readonly Scenario[]): string[] {
   const names = scenarios.flatMap(({ network, beside }) => [network, ...(beside ? [beside.network] : [])])
   return [...new Set(names)].filter((name) => name !== 'demo')
 }
 
-/** Of every thread one profile, written when the server ends. */
+/** Flags for one CPU profile per thread, written when the server ends. */
 function profileFlags(folder: string | undefined): readonly string[] {
   return folder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(folder)}`]
 }
@@ -216,7 +219,7 @@ async function measureAllHttp(
   }
 }
 
-/** What `measure` finds; a failure becomes a finding too, so that one scenario does not take the others with it. */
+/** The finding of `measure`; a failure becomes a finding too, so that the other scenarios still run. */
 async function attempt(
   { name, title }: { readonly name: string; readonly title: string },
   measure: () => Promise<Outcome>,
@@ -228,7 +231,7 @@ async function attempt(
   }
 }
 
-/** Answers a second of the loader against a server that answers a slot's bytes and does nothing else. */
+/** Highest rate of the loader, in answers per second, against a bare server with a slot's bytes. */
 async function measureCeiling(folder: string, settings: RunSettings): Promise<number> {
   const bare = await startBare(folder, [
     JSON.stringify({ jsonrpc: '2.0', id: 1, result: `0x${'0'.repeat(64)}` }),

@@ -1,6 +1,6 @@
 /**
- * How much memory the server takes under the production profile, with every budget at its default, and what it is made
- * of. Runs until the caches have what this profile gives them; the highest resident memory is what has a target.
+ * Memory of the server under the production profile with default limits, and its parts. Runs until the caches are as
+ * full as this profile makes them; the target is for the highest resident memory.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const secondsQuick = 15
 const reportName = 'memory.json'
 const reportMsMax = 10_000
 
-/** Members of Node.js' diagnostic report that are looked at, in bytes. */
+/** The members of Node's diagnostic report that are used, in bytes. */
 interface HeapReport {
   readonly javascriptHeap: { readonly totalCommittedMemory: number; readonly externalMemory: number }
   readonly workers?: readonly HeapReport[]

@@ -1,8 +1,8 @@
 /**
- * Whether one caller can make a server slow or wrong for others: five victims with a key each ask for cached reads and
- * new proofs, first alone, then beside one attack after the other, then beside all of them. The server has every limit
- * at its default. What counts is the p99 of the reads in the worst phase beside the same while idle, and that no
- * question of a victim fails.
+ * Tests whether one client can make a server slow or wrong for others: five victims with a key each request cached
+ * reads and new proofs, first alone, then beside one attack after the other, then beside all of them. The server has
+ * default limits. The result is the p99 of the reads in the worst phase compared with the idle one, and the number of
+ * failed requests of victims.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -17,15 +17,15 @@ import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { startTidegate, type TidegateProcess } from './tidegateServer.js'
 
 const victimCount = 5
-/** At least: an execution may take 5 s, and its caller is to be told so within the attack. */
+/** Shortest phase: an execution may take 5 s, and its caller must get the error within the attack. */
 const phaseSecondsMin = 6
 const memorySampleMs = 50
-/** A read that takes no longer than this, or than the longest while idle, is one of a calm server. */
+/** A server is calm if reads take no longer than this, or than the longest one while idle. */
 const calmMs = 50
-/** Victims ask for so long to see whether the server is calm, and for so long at most. */
+/** Length of each check whether the server is calm, and of all checks together. */
 const lookSeconds = 0.2
 const recoverySecondsMax = 60
-/** For an attacker to start, and to report after its end, on a core that others use. */
+/** Time for an attacker to start, and to report after its end, on a shared core. */
 const attackerMsMax = 60_000
 
 export const neighbours: SpecialScenario = {
@@ -80,7 +80,7 @@ class Stage {
     )
   }
 
-  /** The victims beside these attacks. */
+  /** Runs a phase: the victims beside these attacks. */
   async play(title: string, together: readonly Attack[]): Promise<Phase> {
     if (this.#current.hasEnded()) await this.open()
     const server = this.#current
@@ -110,7 +110,7 @@ class Stage {
     }
   }
 
-  /** Of the last server, now. */
+  /** Memory of the current server. */
   memory(): Memory {
     return this.#current.memory()
   }
@@ -134,7 +134,7 @@ class Stage {
     return attacker
   }
 
-  /** Seconds until a look at the server shows it calm; undefined where that takes too long, or it has ended. */
+  /** Seconds until the server is calm; undefined where that takes too long, or it has ended. */
   async #recover(): Promise<number | undefined> {
     const sinceMs = performance.now()
     const calm = Math.max(calmMs, this.#idleLongestMs)
@@ -151,7 +151,7 @@ class Stage {
   }
 }
 
-/** Throws RangeError for a name that no attack has. */
+/** The attacks with these names. Throws RangeError for an unknown name. */
 function chosenAttacks(names: readonly string[]): readonly Attack[] {
   const unknown = names.find((name) => !attacks.some((attack) => attack.name === name))
   if (unknown !== undefined) {
@@ -161,7 +161,7 @@ function chosenAttacks(names: readonly string[]): readonly Attack[] {
   return names.length === 0 ? attacks : attacks.filter(({ name }) => names.includes(name))
 }
 
-/** Has an attacker begin; resolves to what it was told. */
+/** Lets an attacker begin; resolves to the counts of its answers and errors. */
 async function attack(attacker: ChildProcess, seconds: number): Promise<Told> {
   attacker.send(seconds * 1_000)
   return (await messageOf(attacker, 'an attacker', seconds * 1_000 + attackerMsMax)) as Told

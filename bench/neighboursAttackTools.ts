@@ -1,6 +1,6 @@
 /**
- * What attacks are made of: questions asked again and again, connections written to as bytes, WebSockets. Owns
- * counting what the attacker is told. Nothing is cleaned up: an attacker's process ends with its attack.
+ * Tools for attacks: repeated requests, connections for raw bytes, WebSockets. Owns counting answers and errors.
+ * Nothing is cleaned up, because an attacker's process ends with its attack.
  */
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
@@ -9,10 +9,10 @@ import { setTimeout } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { answerKind, failureKind, lookedAtBytes, Tally } from './neighboursTally.js'
 
-/** After a connection that failed, before the next. */
+/** Wait after a failed connection. */
 const retryMs = 20
 
-/** A WebSocket, and the connection under it for what no client would send. */
+/** A WebSocket, and its TCP connection for invalid bytes. */
 export interface RawSocket {
   readonly socket: WebSocket
   readonly connection: Socket
@@ -34,12 +34,12 @@ export class AttackTools {
     return this.#url.pathname
   }
 
-  /** Another number each time, and in each run others: for questions that must be new. */
+  /** A number that was never used before, in any run, for requests that must be new. */
   serial(): number {
     return this.#serial++
   }
 
-  /** Does `work` again and again, `lanes` times at once. A failure is counted. */
+  /** Repeats `work`, `lanes` at the same time. Failures are counted. */
   repeat(lanes: number, work: () => Promise<void>): void {
     const lane = async () => {
       while (!this.isOver) {
@@ -54,7 +54,7 @@ export class AttackTools {
     for (let started = 0; started < lanes; started++) void lane()
   }
 
-  /** Asks on so many kept-alive connections, on each again as soon as an answer is there. */
+  /** Sends requests on kept-alive connections, on each the next one as soon as an answer has arrived. */
   ask(connections: number, next: () => string | Uint8Array): void {
     const agent = new Agent({ keepAlive: true, maxSockets: connections })
     this.repeat(connections, async () => this.tally.add(await this.#post(agent, next())))
@@ -68,7 +68,7 @@ export class AttackTools {
       noDelay: true,
     })
     await once(connection, 'connect')
-    // Whoever writes to it learns of its end there.
+    // Errors are reported to the writer.
     connection.on('error', () => {})
     return connection
   }
@@ -82,7 +82,7 @@ export class AttackTools {
     })
   }
 
-  /** Opens a WebSocket with the attacker's key. What it is told, and how it ends, is counted. */
+  /** Opens a WebSocket with the attacker's key. Its messages and its end are counted. */
   async openSocket(): Promise<RawSocket> {
     const url = new URL(this.#url)
     url.protocol = 'ws:'
@@ -117,7 +117,7 @@ export class AttackTools {
   }
 }
 
-/** Resolves once the system has taken all bytes in. Rejects where the connection ends first. */
+/** Resolves once the operating system has accepted all bytes. Rejects where the connection ends first. */
 export function write(connection: Socket, bytes: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     connection.write(bytes, (error) => (error ? reject(error) : resolve()))

@@ -1,6 +1,4 @@
-/**
- * What attackers do, each until its process ends. Every question that could be remembered is another one each time.
- */
+/** The attacks; each runs until its process ends. Requests that could be cached differ each time. */
 import type { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { frame } from '../test/socketClient.js'
@@ -20,9 +18,9 @@ import { batch, rpc } from './rpc.js'
 export interface Attack {
   readonly name: string
   readonly title: string
-  /** Run on its own only, since another attack is the same and more. */
+  /** Runs only alone, because another attack includes it. */
   readonly isAlone?: boolean
-  /** Starts all it does, and returns. */
+  /** Starts the attack and returns. */
   drive(tools: AttackTools): void
 }
 
@@ -34,7 +32,7 @@ const full = blockTag(fullBlock.number)
 const [textFrame, pingFrame] = [0x1, 0x9]
 const mebibyte = 2 ** 20
 
-/** Each in turn. */
+/** Returns the items in rotation. */
 function inTurn<T>(items: readonly T[]): () => T {
   let at = 0
   return () => items[at++ % items.length] as T
@@ -76,7 +74,7 @@ async function sendAlone(tools: AttackTools, bytes: string | Uint8Array): Promis
   connection.destroy()
 }
 
-/** Writes the same bytes on so many WebSockets, and again once as many answers have come as they hold frames. */
+/** Writes the same bytes on `count` WebSockets, and again each time `answers` answers have arrived. */
 function floodSockets(tools: AttackTools, count: number, bytes: Uint8Array, answers: number): void {
   tools.repeat(count, async () => {
     const { socket, connection } = await tools.openSocket()
@@ -95,7 +93,7 @@ function floodSockets(tools: AttackTools, count: number, bytes: Uint8Array, answ
   })
 }
 
-/** Messages that nobody reads the answers of. */
+/** Sends messages and never reads the answers. */
 async function neverRead({ connection }: RawSocket, messages: readonly string[]): Promise<void> {
   connection.pause()
   for (const message of messages) await write(connection, frame(textFrame, Buffer.from(message)))

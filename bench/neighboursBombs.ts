@@ -1,15 +1,15 @@
 /**
- * Messages whose execution takes as much as their gas allows: time, memory, or one instruction that nothing can
- * interrupt. Owns the EVM code and the data; who sends them is the business of neighboursAttacks.ts.
+ * Messages whose execution takes as much as their gas allows: time, memory, or one instruction that cannot be
+ * interrupted. Owns the EVM code and the data; neighboursAttacks.ts sends them.
  */
 import { toQuantity } from '../src/primitives/bytes.js'
 import { addressOf } from './demoFacts.js'
 import { rpc } from './rpc.js'
 
-/** Where overridden code lies. */
+/** Address of the overridden code. */
 export const bombAddress = `0x${'b0'.repeat(20)}`
 
-/** EVM code by what it does. Without `gas` in its message it gets all that the server gives. */
+/** EVM code, by effect. Messages have no `gas`, so they get the most that the server allows. */
 export const code = {
   /** JUMPDEST PUSH1 0 JUMP */
   loop: '0x5b600056',
@@ -41,8 +41,8 @@ export function precompileLoop(address: number): string {
 export const executing = ['eth_call', 'eth_estimateGas', 'eth_createAccessList'] as const
 
 /**
- * The n-th question to execute overridden code. A balance that nobody looks at makes it another one each time, so
- * that no answer is remembered. `data` is hex without `0x`.
+ * The n-th request to execute overridden code. An unused balance makes each request different, so that no answer is
+ * cached. `data` is hex without `0x`.
  */
 export function bomb(n: number, byteCode: string, data = '', method: string = 'eth_call'): string {
   const message = { from: addressOf('bea'), to: bombAddress, data: `0x${data}` }
@@ -88,7 +88,7 @@ export interface PrecompileBomb {
   readonly address: number
   /** Hex without `0x`; `size` counts pairs, points or bytes, and rounds of BLAKE2b. */
   data(size: number): string
-  /** As large as the gas of a call, or a body of 5 MiB, lets it be. */
+  /** The largest size that the gas of a call, or a body of 5 MiB, allows. */
   readonly sizeMax: number
 }
 

@@ -1,4 +1,4 @@
-/** What victims heard in each phase of the scenario `neighbours`, what that comes to, and its table. */
+/** Results of the victims in each phase of the scenario `neighbours`: the outcome and the table. */
 import { type Heard, proofsPerSecond, readsPerSecond, type VictimsHeard } from './neighboursVictims.js'
 import type { Outcome, Phase, Served, Side, Told } from './outcome.js'
 import type { Memory } from './serverProcess.js'
@@ -24,8 +24,8 @@ export function phaseOf(
 }
 
 /**
- * The worst of the attacked phases, by the p99 of its reads, beside the first phase, which is the idle one. Questions
- * that failed count over all phases, and so does each end of the server. `memory` is the server's at the end.
+ * The outcome: the attacked phase with the worst p99 of reads compared with the first phase, the idle one. Failed
+ * requests and ends of the server are counted over all phases. `memory` is the server's at the end.
  */
 export function outcomeOf(
   phases: readonly Phase[],
@@ -109,7 +109,7 @@ function phaseLine({ title, reads, proofs, ...phase }: Phase, idleP99: number | 
   return title.padEnd(titleWidth) + cells.map((cell, at) => cell.padStart(columns[at]?.[1] ?? 0)).join('')
 }
 
-/** What was said beside numbers: why questions failed, the server's end, what the attackers were told. */
+/** Remarks on a phase: why requests failed, the server's end, answers and errors of the attackers. */
 function remarksOf({ reads, proofs, hasServerEnded, told }: Phase): string[] {
   const remarks = [
     ...(hasServerEnded ? ['the server ended'] : []),

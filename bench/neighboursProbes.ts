@@ -1,4 +1,4 @@
-/** Requests that are none, or that are made to be hard to read. Each is built when it is sent. */
+/** Malformed requests, and requests that are slow to read. Each is built when it is sent. */
 import { rpc } from './rpc.js'
 
 /** As long as a body may be, and as a message on a WebSocket may be on uWebSockets.js; a longer one ends its connection. */
@@ -11,7 +11,7 @@ function repeated(start: string, piece: string, end: string, bytes: number): str
   return start + piece.repeat(Math.floor((bytes - start.length - end.length) / piece.length)) + end
 }
 
-/** Texts of about so many bytes that take long, or much memory, to read. */
+/** Texts of about `bytes` bytes that take much time or memory to read. */
 export function hardTexts(bytes: number): readonly Build[] {
   return [
     () => '['.repeat(bytes),
@@ -31,7 +31,7 @@ export function hardTexts(bytes: number): readonly Build[] {
   ]
 }
 
-/** Short texts that are no calls, or calls of nothing. */
+/** Short texts that are no valid calls. */
 export const malformedTexts: readonly Build[] = [
   ...['', '{', '}', 'null', '[]', '{}', '0', '"x"', 'nul', '[1,2,3]', '[{}]', '[[]]', '\u0000', '{"id":1}'],
   ...['{"jsonrpc":"2.0"}', '{"jsonrpc":"1.0","id":1,"method":"eth_chainId"}', '{"__proto__":{}}'],
@@ -47,10 +47,10 @@ export const malformedTexts: readonly Build[] = [
   `[${Array.from({ length: 1_000 }, () => '{}').join(',')}]`,
 ].map((text) => () => text)
 
-/** Bytes that are no UTF-8. */
+/** Bytes that are not UTF-8. */
 export const notText: Build = () => Buffer.from([0x22, 0xc3, 0x28, 0xff, 0x22])
 
-/** HTTP that no client sends, to a path. */
+/** Malformed HTTP requests to a path. */
 export function malformedRequests(path: string): readonly Build[] {
   const post = (headers: string, body = '') => `POST ${path} HTTP/1.1\r\nhost: x\r\n${headers}\r\n${body}`
   const json = 'content-type: application/json\r\n'

@@ -1,13 +1,13 @@
-/** Counts of what a caller was told, in short texts. */
+/** Counts the answers and errors of a client, as short texts. */
 import type { Told } from './outcome.js'
 
-/** Of a body, so much is looked at. */
+/** Bytes of a body that are inspected. */
 export const lookedAtBytes = 2_048
 
 export class Tally {
   readonly #counts = new Map<string, number>()
 
-  /** How many of all kinds. */
+  /** Number of all answers and errors. */
   total = 0
 
   add(what: string, count = 1): void {
@@ -27,7 +27,7 @@ export function answerKind(start: string): string {
   return code === undefined ? 'result' : `error ${code}`
 }
 
-/** How a connection failed, in a word. */
+/** How a connection failed, as a short text. */
 export function failureKind(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? (error as Error).message
 }

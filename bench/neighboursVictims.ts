@@ -1,6 +1,6 @@
 /**
- * Well-behaved callers, each with a key and connections of its own: cached reads and new proofs, asked when they are
- * due whatever the answers do, and every answer checked. Owns what is asked and what counts as right.
+ * Well-behaved clients, each with its own key and connections: cached reads and new proofs, sent at fixed times
+ * regardless of answers. Every answer is checked. Owns the requests and their checks.
  */
 import { Agent, request } from 'node:http'
 import { performance } from 'node:perf_hooks'
@@ -11,26 +11,26 @@ import { answerKind, failureKind, lookedAtBytes, Tally } from './neighboursTally
 import type { Told } from './outcome.js'
 import { rpc } from './rpc.js'
 
-/** Of each victim, a second. */
+/** Per victim and second. */
 export const readsPerSecond = 50
 export const proofsPerSecond = 5
 
-/** Proofs of one victim that may be under way; its reads have one connection, as a client that waits has. */
+/** Proofs of one victim under way at the same time; its reads use one connection. */
 const proofConnections = 5
-/** More than the server may take for a request. */
+/** More than the server's time limit of a request. */
 const answerMsMax = 35_000
 
 const tide = addressOf('Tide')
 const { address, slot } = slots[0] as (typeof slots)[number]
 const readBody = rpc('eth_getStorageAt', [address, slot, 'latest'])
 
-/** All questions of one kind, of all victims. */
+/** All requests of one kind, of all victims. */
 export interface Heard {
-  /** Of every question, from when it was due to the end of its answer or its failure, ms. */
+  /** For every request, ms from its due time to the end of its answer or its failure. */
   readonly latencies: readonly number[]
-  /** How long after it was due each question was sent, ms. */
+  /** Delay of each request's sending after its due time, ms. */
   readonly lateness: readonly number[]
-  /** Of the questions without a right answer, what came instead. */
+  /** Wrong answers and errors, counted. */
   readonly failures: Told
 }
 
@@ -53,7 +53,7 @@ interface Question {
 
 export class Victims {
   readonly #victims: readonly Victim[]
-  /** Proofs are of what no run has asked before. */
+  /** Makes proofs that no run has requested before. */
   #serial = Date.now() * 1_000
   #read: Question | undefined
 
@@ -67,7 +67,9 @@ export class Victims {
     }))
   }
 
-  /** Learns the slot's value by a proof. Throws where the server does not prove it, or reads another one. */
+  /**
+   * Learns the slot's value from a verified proof. Rejects where the proof is wrong, or a read gives another value.
+   */
   async learn(): Promise<void> {
     const { url, proofs } = this.#victims[0] as Victim
     const answer = await ask(url, proofs, rpc('eth_getProof', [address, [slot], 'latest']))
@@ -82,7 +84,7 @@ export class Victims {
     this.#read.check(await ask(url, proofs, readBody))
   }
 
-  /** All victims ask for so long; resolves once everything is answered or given up. */
+  /** Runs all victims for `seconds`; resolves once everything is answered or timed out. */
   async ask(seconds: number): Promise<VictimsHeard> {
     const read = this.#read
     if (read === undefined) throw new Error('the right answer is not known')
@@ -106,7 +108,7 @@ export class Victims {
     }
   }
 
-  /** The victims' questions are due in turn, at even distances. */
+  /** The victims' requests are due in rotation, at equal intervals. */
   async #askAtRate(
     kind: 'reads' | 'proofs',
     rate: number,
@@ -130,13 +132,13 @@ export class Victims {
     const exchanges: Promise<void>[] = []
     for (let n = 0; n < total; n++) {
       const dueAtMs = startedAtMs + (n * seconds * 1_000) / total
-      // The core is shared with attackers, so it is not waited on in a loop; a timer may be a millisecond late.
+      // No busy waiting, because the core is shared with attackers; a timer may be 1 ms late.
       const waitMs = dueAtMs - performance.now()
       if (waitMs > 0) await setTimeout(waitMs)
       exchanges.push(exchange(this.#victims[n % this.#victims.length] as Victim, dueAtMs))
     }
     await Promise.all(exchanges)
-    // Not before all are there: what a proof takes to check would make questions late.
+    // Checked only at the end, because checking a proof would delay requests.
     for (const [{ check }, answer] of answers) {
       try {
         check(answer)
@@ -147,7 +149,7 @@ export class Victims {
     return { latencies, lateness, failures: failures.counts() }
   }
 
-  /** In turn two slots that were never asked for beside one that is known, and an account that is not there. */
+  /** Alternates between a proof of two new slots and the known one, and of an account that does not exist. */
   #newProof(): Question {
     const serial = this.#serial++
     const [account, keys] =

@@ -6,7 +6,7 @@ export interface BenchOptions {
   readonly isCheck: boolean
   readonly isQuick: boolean
   readonly withAnvil: boolean
-  /** Endpoint measured instead of a Tidegate of our own. */
+  /** Endpoint to measure instead of starting a server. */
   readonly url: string | undefined
   /** Parts of scenario names; empty for all. */
   readonly only: readonly string[]
@@ -27,9 +27,9 @@ export interface BenchOptions {
   readonly profileFolder: string | undefined
   /** Folder of the reports. */
   readonly out: string | undefined
-  /** A report that goes into bench/README.md instead of a run. */
+  /** A report to write into bench/README.md, without a run. */
   readonly publish: string | undefined
-  /** A report that is compared with the targets instead of a run. */
+  /** A report to compare with the targets, without a run. */
   readonly report: string | undefined
 }
 
@@ -67,7 +67,7 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
 Networks are made once and kept in TIDEGATE_BENCH_CACHE, or else in tidegate-bench under the user's cache folder.
 `
 
-/** Settings that a whole run, a quick one and a check differ in. Many short rounds tell more than few long ones. */
+/** Settings of a whole run, a quick one and a check. Many short rounds are more reliable than few long ones. */
 const modes = {
   whole: {
     rounds: 7,

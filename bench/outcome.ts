@@ -1,9 +1,9 @@
-/** What a run finds out, as it stands in the JSON report. */
+/** Results of a run, as in the JSON report. */
 import type { KernelFigures } from './kernelSpeed.js'
 import type { Memory } from './serverProcess.js'
 import { type Latencies, median, type Percentile } from './statistics.js'
 
-/** What one server did in one round under saturation; members as in {@link Side}. */
+/** Results of one server in one round under saturation; members as in {@link Side}. */
 export interface Round {
   readonly rate: number
   readonly cpuMicros?: number | undefined
@@ -11,9 +11,9 @@ export interface Round {
 
 /** One server under one scenario: medians over the rounds. */
 export interface Side extends Memory {
-  /** In their order; those of two servers that stand at the same place were taken one right after the other. */
+  /** In order; rounds of two servers with the same index were measured one right after the other. */
   readonly rounds?: readonly Round[]
-  /** Answers a second under saturation; of work that is no requests, units of {@link Outcome.unit} a second. */
+  /** Answers per second under saturation; for other work, units of {@link Outcome.unit} per second. */
   readonly rate: number
   /** Distance between the extremes of the rounds' rates, as a share of the median. */
   readonly rateSpread: number
@@ -21,11 +21,11 @@ export interface Side extends Memory {
   readonly cpuMicros?: number | undefined
   /** Share of one core that the server took under saturation. */
   readonly busy?: number | undefined
-  /** Under a fixed rate; a stall counts for every question that was due in it. */
+  /** At a fixed rate; a stall counts for every request due in it. */
   readonly latencies?: Latencies | undefined
-  /** Of the single rounds at that rate; where two servers have some they took turns. */
+  /** Of each round at that rate; servers alternate. */
   readonly latencyRounds?: readonly Latencies[]
-  /** That rate, a second. */
+  /** That rate, per second. */
   readonly latencyRate?: number | undefined
 }
 
@@ -38,10 +38,10 @@ export interface Ratio {
   readonly by: 'rate' | 'cpu' | 'p99'
 }
 
-/** How often what was told: a status, an error code, how a connection ended. */
+/** Counts by status, error code, or end of a connection. */
 export type Told = Readonly<Record<string, number>>
 
-/** One kind of question in one phase. */
+/** One kind of request in one phase. */
 export interface Served {
   readonly asked: number
   readonly latencies: Latencies
@@ -49,7 +49,7 @@ export interface Served {
   /** The 99th percentile of how long after they were due questions were sent, ms. */
   readonly sentAfterDueMs: number | undefined
   readonly failed: number
-  /** Why. */
+  /** Reasons of the failures, counted. */
   readonly failures: Told
 }
 
@@ -61,13 +61,15 @@ export interface Phase {
   /** Of the server while the phase lasted. */
   readonly peakResidentBytes: number | undefined
   readonly hasServerEnded: boolean
-  /** From the end of the attack until victims were served as if alone; undefined where that took too long. */
+  /**
+   * Time from the end of the attack until the victims were served as if alone; undefined where that took too long.
+   */
   readonly recoverySeconds: number | undefined
-  /** What the attackers were told, of all of them. */
+  /** Answers and errors of all attackers. */
   readonly told: Told
 }
 
-/** A kind of call, what it was charged and what it took. */
+/** A kind of call, its charge and its CPU time. */
 export interface PricedCall {
   readonly name: string
   readonly answers: number
@@ -88,11 +90,11 @@ export interface Outcome {
   readonly rivals: Readonly<Record<string, Side>>
   readonly ratios: Readonly<Record<string, Ratio>>
   readonly note?: string | undefined
-  /** Where every question has to come to a right answer: how many did not. */
+  /** Number of requests without a right answer, where every answer is checked. */
   readonly failures?: number
   /** Parts of the scenario, in their order. */
   readonly phases?: readonly Phase[]
-  /** Calls beside their prices. */
+  /** Calls with their prices. */
   readonly calls?: readonly PricedCall[]
   /** Of the scenario `kernel`. */
   readonly kernel?: KernelFigures
@@ -111,18 +113,18 @@ export interface Report {
   readonly startedAt: string
   readonly machine: Readonly<Record<string, string | number>>
   readonly settings: Readonly<Record<string, string | number>>
-  /** Answers a second that the loader reaches against a server that does nothing. */
+  /** Highest rate of the loader, in answers per second, against a bare server. */
   readonly loaderCeiling: number
   readonly findings: readonly Finding[]
 }
 
-/** A server that took more of its core than this was saturated; one that took less waited for the loader. */
+/** A server that used more of its core than this was saturated; otherwise the loader was the limit. */
 export const saturatedMin = 0.9
 
 /**
- * Where both servers were saturated, their rates say which is faster. Where the loader was the limit, rates say
- * nothing and CPU time per answer decides; without knowledge of it, rates have to do. Sides that took turns are
- * compared round by round, and the median counts: what a busy machine does for a second it does to both.
+ * If both servers were saturated, the ratio is of rates. If the loader was the limit, it is of CPU time per answer,
+ * or of rates where that is unknown. Sides measured in turns are compared round by round, and the median counts,
+ * because a busy machine affects both.
  */
 export function compareSides(own: Side, rival: Side): Ratio {
   const isSaturated = (own.busy ?? 0) >= saturatedMin && (rival.busy ?? 0) >= saturatedMin
@@ -137,8 +139,8 @@ export function compareSides(own: Side, rival: Side): Ratio {
 }
 
 /**
- * How many times a rival's percentile the measured server's is, once `freeMs` are taken from its own: the median of
- * the rounds, or of all answers where a round is too short to tell. Undefined where neither tells.
+ * The measured server's percentile, minus `freeMs`, divided by the rival's: the median of the rounds, or of all
+ * answers where a round is too short. Undefined where both are too short.
  */
 export function latencyTimes(
   own: Side,

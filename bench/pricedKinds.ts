@@ -1,4 +1,4 @@
-/** The calls whose prices are compared: what users ask, and what a caller would ask to get the most for a unit. */
+/** The calls whose prices are compared: usual calls, and calls chosen to get the most for a unit. */
 import {
   addressOf,
   blockTag,
@@ -18,9 +18,9 @@ import { scatter } from './scatter.js'
 
 export interface PricedKind {
   readonly name: string
-  /** Body of the n-th question, one call. */
+  /** Body of the n-th request, one call. */
   question(n: number): string
-  /** It takes seconds. */
+  /** Whether it takes seconds. */
   readonly isLong?: boolean
 }
 
@@ -72,7 +72,7 @@ const ofBlockHashes = [
   ...['eth_getHeaderByHash', 'eth_getBlockTransactionCountByHash', 'eth_getUncleCountByBlockHash'],
 ]
 
-/** The first is what a unit is: a read that is answered from memory. */
+/** The first one defines the unit: a read that is answered from memory. */
 export const pricedKinds: readonly PricedKind[] = [
   asked('eth_blockNumber', () => []),
   ...withoutParameters.map((name) => asked(name, () => [])),

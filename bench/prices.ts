@@ -1,7 +1,7 @@
 /**
- * What a caller gets for its units: CPU time of the server for each kind of call, over all threads, beside what the
- * call was charged. The charge is seen from outside: a key's bucket is spent to its end after the load, and what was
- * in it no more was charged. Nothing is remembered between calls, as prices suppose.
+ * Compares the server's CPU time for each kind of call, over all threads, with its charge. The charge is measured
+ * from outside: after the load the rest of the key's bucket is spent, and the difference was charged. Caches are off,
+ * as prices assume.
  */
 import { bodyUnits } from '../src/rpc/price.js'
 import { saturate, targetOf, withConnections } from './httpLoader.js'
@@ -12,12 +12,12 @@ import { batch } from './rpc.js'
 import type { SpecialScenario } from './specialScenario.js'
 import { startTidegate, type TidegateProcess, withoutCaches } from './tidegateServer.js'
 
-/** Limits of the server: a bucket that no kind empties within its time, at the lowest rate; and nothing remembered. */
+/** Limits of the server: a bucket that no kind of call empties in its time, at the lowest rate, and no caches. */
 export const priceLimits = { ...withoutCaches, keyUnitsPerSecond: 1, keyUnitsBurst: 1_000_000 } as const
 
 /** A call that is charged, and refused for its arguments before it does any work. */
 const refused = ['eth_getProof', [`0x${'0'.repeat(40)}`, ['none']]] as const
-/** Charged calls that take next to no work, a thousand of them: coarse ones, and for the rest what is no call. */
+/** A thousand charged calls that take almost no work: first expensive ones, then invalid ones for the rest. */
 const spending = [
   { body: batch(Array.from({ length: 1_000 }, () => refused)), units: 21 },
   { body: `[${'{},'.repeat(999)}{}]`, units: 1 },
@@ -25,7 +25,10 @@ const spending = [
 const spendingCalls = 1_000
 const limitExceeded = /"error":\{"code":-32005,/g
 
-/** Enough for two threads, and few enough that none is refused as busy; of calls that take seconds, one a thread. */
+/**
+ * Connections: enough for two threads, and few enough that none is refused as busy; for calls that take seconds, one
+ * per thread.
+ */
 const [connectionsUsual, connectionsOfLong] = [8, 2]
 
 export const prices: SpecialScenario = {
@@ -48,7 +51,7 @@ export const prices: SpecialScenario = {
   },
 }
 
-/** What a kind of call is charged and takes, asked with a key of its own of a server with {@link priceLimits}. */
+/** Charge and CPU time of a kind of call, with its own key, on a server with {@link priceLimits}. */
 export async function measurePrice(
   server: TidegateProcess,
   url: string,
@@ -59,7 +62,7 @@ export async function measurePrice(
   const next = () => question(n++)
   const connections = isLong === true ? connectionsOfLong : connectionsUsual
   const ask = () => withConnections(targetOf(url), connections, (open) => saturate(open, seconds, next))
-  // A full bucket would not fill, and the time would tell nothing.
+  // Begin below a full bucket, which would not refill measurably.
   const first = await spend(url, spending[0])
   const sinceMs = performance.now()
   const warmUp = await ask()
@@ -73,7 +76,7 @@ export async function measurePrice(
   return { name, answers, units: charged / (answers + warmUp.answers), cpuMicros }
 }
 
-/** Spends what a key has left, and tells how much that was. */
+/** Spends the rest of a key's units; resolves to their number. */
 async function spendAll(url: string): Promise<number> {
   let total = 0
   for (const means of spending) {
@@ -86,7 +89,7 @@ async function spendAll(url: string): Promise<number> {
   return total
 }
 
-/** Spends on one batch what there is for it, which is read where that can be paid. */
+/** Spends units on one batch, which is only read if that can be paid. */
 async function spend(
   url: string,
   { body, units }: (typeof spending)[number],
@@ -94,7 +97,7 @@ async function spend(
   const headers = { 'content-type': 'application/json' }
   const response = await fetch(url, { method: 'POST', headers, body })
   const answer = await response.text()
-  // Too little is left to have it read.
+  // Too little is left to read it.
   if (response.status === 429) return { spent: 0, isPaid: false }
   if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${answer.slice(0, 200)}`)
   const unpaid = answer.match(limitExceeded)?.length ?? 0

@@ -1,7 +1,7 @@
-/** What a unit buys, call by call: the outcome of the scenario `prices`, and its table. */
+/** CPU time per unit of each kind of call: the outcome of the scenario `prices`, and its table. */
 import type { Outcome, PricedCall } from './outcome.js'
 
-/** The first call is the one that a unit stands for. */
+/** The first call is the one that defines the unit. */
 export function pricesOutcome(calls: readonly PricedCall[]): Omit<Outcome, 'name' | 'title'> {
   const [first, ...others] = calls as readonly [PricedCall, ...PricedCall[]]
   const most = others.reduce((a, b) => ((microsOfUnit(b) ?? 0) > (microsOfUnit(a) ?? 0) ? b : a))

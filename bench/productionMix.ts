@@ -1,17 +1,17 @@
 /**
  * The mixed production profile: wallets, explorers and indexers on one endpoint. The weights are an assumption, not a
- * recording: most calls read the head, balances and slots, one in seven fetches a block or receipts, and the expensive
- * ones, proofs and estimates, are one in twenty. Whoever knows a mix better puts it here.
+ * recording: most calls read the head, balances and slots, one in seven fetches a block or receipts, and the
+ * expensive ones, proofs and estimates, are one in twenty. Replace them if you know a better mix.
  */
 import { addressOf, blockTag, calldata, headNumber, slots, word } from './demoFacts.js'
 import { rpc } from './rpc.js'
 import { scatter } from './scatter.js'
 
 interface Share {
-  /** Of {@link weightsTotal} questions. */
+  /** Share of {@link weightsTotal} requests. */
   readonly weight: number
   readonly what: string
-  /** `choice` is a number that looks random. */
+  /** `choice` is a pseudo-random number. */
   question(choice: number): string
 }
 
@@ -77,9 +77,9 @@ export const productionMix: readonly Share[] = [
 
 export const weightsTotal = productionMix.reduce((sum, { weight }) => sum + weight, 0)
 
-/** The n-th question; over any {@link weightsTotal} consecutive n the shares come in exactly their weights. */
+/** The n-th request; any {@link weightsTotal} consecutive ones have exactly these weights. */
 export function productionQuestion(n: number): string {
-  // 37 has no divisor in common with 100, so the kinds are spread instead of standing in blocks.
+  // 37 and 100 are coprime, so the kinds are spread evenly.
   let at = (n * 37) % weightsTotal
   for (const { weight, question } of productionMix) {
     if (at < weight) return question(scatter(n))

@@ -1,8 +1,6 @@
-/** Choices that look random and are the same in every run. */
+/** Pseudo-random choices that are the same in every run. */
 
-/**
- * Spreads consecutive numbers over 32 bits, each to a number of its own (the finalizer of MurmurHash3).
- */
+/** Maps consecutive numbers to distinct 32-bit numbers (the finalizer of MurmurHash3). */
 export function scatter(index: number): number {
   let mixed = (index + 1) | 0
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
@@ -11,9 +9,8 @@ export function scatter(index: number): number {
 }
 
 /**
- * A walk through 0 to `count - 1`: the n-th stop, for n from 0 on. It comes by every number before any a second time,
- * and as far from its last stops as may be (strides of the golden ratio), so that what remembers some thousand of them
- * remembers none that comes.
+ * A walk through 0 to `count - 1`: returns the n-th stop, for n from 0 on. It visits every number before any is
+ * repeated, in strides of the golden ratio, so that a cache of some thousand entries never has the next one.
  */
 export function walk(count: number): (n: number) => number {
   let stride = Math.max(1, Math.round(count * (Math.sqrt(5) - 1) * 0.5))

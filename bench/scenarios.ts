@@ -1,6 +1,6 @@
 /**
- * What is asked over HTTP. Each scenario makes its n-th question from n alone, so that every server and every run is
- * asked the same, and questions that must not repeat do not.
+ * The scenarios over HTTP. Each makes its n-th request from n alone, so that every server and every run gets the same
+ * requests, and those that must not repeat do not.
  */
 import { bytesToHex, toQuantity } from '../src/primitives/bytes.js'
 import {
@@ -28,18 +28,18 @@ export interface Scenario {
   readonly name: string
   readonly title: string
   readonly network: NetworkName
-  /** Body of the n-th question. */
+  /** Body of the n-th request. */
   question(n: number): string
-  /** Different questions; 1 where every n gives the same. */
+  /** Whether requests differ; `one` where every n gives the same. */
   readonly variety: 'one' | 'many'
-  /** Asked of a server that remembers no answer. */
+  /** Whether the server runs without caches. */
   readonly isUncached?: boolean
   /**
-   * `same`: anvil is asked the same and has to answer the same. A function: what anvil is asked instead, because it
-   * does not hold that much state. `none`: anvil has nothing to answer this with.
+   * `same`: anvil gets the same requests and must give the same answers. A function: other requests for anvil,
+   * because it does not have that much state. `none`: anvil cannot answer this.
    */
   readonly anvil: 'same' | 'none' | ((n: number) => string)
-  /** Asked of the same server, in turns with it, to be compared with. */
+  /** A scenario on the same server to compare with, measured in turns. */
   readonly beside?: Scenario
 }
 
@@ -49,7 +49,7 @@ export interface Sizes {
   readonly largeSlots: number
 }
 
-/** How many slots the vault of a network has. */
+/** Number of slots of a network's vault. */
 export function slotsOf(network: NetworkName, sizes: Sizes): number {
   return {
     demo: 0,
@@ -61,10 +61,10 @@ export function slotsOf(network: NetworkName, sizes: Sizes): number {
   }[network]
 }
 
-/** Blocks of the network `blocks`: ten times as many as the server keeps the rows of in its 16 MiB. */
+/** Blocks of the network `blocks`: ten times as many as the server caches in 16 MiB. */
 export const randomBlocks = 50_000
 
-/** Keys of one question of the scenario `mapping-slots`. */
+/** Keys of one request of the scenario `mapping-slots`. */
 const mappingKeys = 1_000
 /** Rounds of the loop whose gas is estimated: 1.64 million gas. */
 const loopRounds = 20_000
@@ -96,7 +96,7 @@ function randomSlots(
 ): Scenario {
   const count = slotsOf(network, sizes)
   const question = (n: number) => rpc('eth_getStorageAt', [vault, vaultSlotHex(scatter(n) % count), 'latest'])
-  // Without caches, or the small network would be answered from what was asked before.
+  // Without caches, which could hold all answers about the small network.
   return many(network, title, question, { network, isUncached: true, anvil: 'none', ...more })
 }
 
@@ -108,7 +108,7 @@ function call(request: { readonly from?: string; readonly to: string; readonly d
   return rpc('eth_call', [request, 'latest'])
 }
 
-/** Bytes after the arguments are not looked at; they keep one question from being another's repetition. */
+/** Contracts ignore bytes after the arguments; they make each request different. */
 function unlike(data: string, n: number): string {
   return data + word(n).slice(2)
 }
@@ -123,7 +123,7 @@ function randomTransaction(n: number): string {
   return rpc('eth_getTransactionByBlockNumberAndIndex', [blockTag(number), toQuantity(index)])
 }
 
-/** Three slots of the token, each question others. */
+/** A proof of three slots of the token, different ones for each n. */
 function tokenProof(n: number): string {
   return rpc('eth_getProof', [tide, [word(3 * n), word(3 * n + 1), word(3 * n + 2)], 'latest'])
 }
@@ -160,7 +160,7 @@ function mixedBatch(): string {
   )
 }
 
-/** Whether an endpoint that holds the demo chain, and is configured as it likes, can be asked this. */
+/** Whether this scenario works with any endpoint that has the demo chain. */
 export function isOfAnyEndpoint({ network, isUncached }: Scenario): boolean {
   return network === 'demo' && isUncached !== true
 }
@@ -216,7 +216,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
     many('call-balance', 'call, token balance', (n) =>
       call({ to: tide, data: unlike(calldata('balanceOf(address)', [bea]), n) }),
     ),
-    // What a swap would bring, as exchanges without a method for it are asked.
+    // The result of a swap, by a call, as for exchanges without a quote method.
     many('call-quote', 'call, exchange quote', (n) => {
       const data = calldata('swap(bool,uint256,uint256)', [true, swapAmount + BigInt(n), 0])
       return call({ from: bea, to: addressOf('Exchange'), data })

@@ -1,6 +1,6 @@
 /**
- * Servers under measurement, each in a process of its own. Owns pinning to cores and what the operating system says
- * of a process: CPU time and memory.
+ * Servers under measurement, each in its own process. Owns pinning to cores, and reading CPU time and memory of a
+ * process.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,28 +9,31 @@ import { availableParallelism } from 'node:os'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Memory of a process. What maps a store is the system's file cache, shared and given back when others need it. */
+/**
+ * Memory of a process. Mapped stores are part of the operating system's file cache, which is freed when memory is
+ * needed.
+ */
 export interface Memory {
   readonly residentBytes?: number
-  /** Of these, the process' own: no file stands behind them. */
+  /** The part of these without a file behind it. */
   readonly anonymousBytes?: number
-  /** The most resident bytes that it ever had. */
+  /** Highest resident bytes so far. */
   readonly peakResidentBytes?: number
 }
 
 export interface ServerProcess {
   readonly pid: number
-  /** First capture of `ready` in what it printed. */
+  /** First capture of `ready` in its output. */
   readonly said: string
   /** Seconds of CPU, user and system, taken so far; undefined where the system does not tell. */
   cpuSeconds(): number | undefined
-  /** The same of its main thread alone. */
+  /** The same for its main thread only. */
   mainThreadSeconds(): number | undefined
-  /** Pages that it has had mapped so far; undefined where the system does not tell. */
+  /** Page faults so far; undefined where the system does not tell. */
   pageFaults(): number | undefined
   /** Its memory now; nothing where the system does not tell. */
   memory(): Memory
-  /** Whether it has ended, by whatever. */
+  /** Whether it has ended. */
   hasEnded(): boolean
   stop(): Promise<void>
 }
@@ -50,12 +53,12 @@ const hasTaskset = (() => {
   }
 })()
 
-/** Servers go to the first core and the loader to the last, so that neither takes the other's time. */
+/** Servers run on the first core and the loader on the last, so that they do not compete. */
 export const isPinned = hasTaskset && cores > 1
 const serverCore = '0'
 const loaderCore = String(cores - 1)
 
-/** Keeps this process, the loader, on its core. Threads and processes that it starts later stay there too. */
+/** Pins this process, the loader, to its core, with all threads and processes that it starts later. */
 export function pinLoader(): void {
   if (isPinned)
     execFileSync('taskset', ['-a', '-p', '-c', loaderCore, String(process.pid)], { stdio: 'ignore' })
@@ -66,10 +69,10 @@ export function onServerCore(command: readonly string[]): readonly string[] {
   return isPinned ? ['taskset', '-c', serverCore, ...command] : command
 }
 
-/** On so many cores and more a server's pool can have cores of its own, beside those of its edge and of the loader. */
+/** Number of cores from which on a server's pool can have its own, besides those of its edge and the loader. */
 export const freeCoresMin = 4
 
-/** Cores that {@link onFreeCores} gives. */
+/** Number of cores that {@link onFreeCores} uses. */
 export const freeCores = isPinned && cores >= freeCoresMin ? cores - 1 : 1
 
 /** A command line that runs `command` on every core but the loader's, or, where these are few, on the servers' core. */
@@ -77,7 +80,7 @@ export function onFreeCores(command: readonly string[]): readonly string[] {
   return freeCores > 1 ? ['taskset', '-c', `0-${freeCores - 1}`, ...command] : onServerCore(command)
 }
 
-/** A command line that runs `command` on any core, though the loader, which starts it, keeps to one. */
+/** A command line that runs `command` on any core, although the loader, which starts it, is pinned. */
 export function onAllCores(command: readonly string[]): readonly string[] {
   return isPinned ? ['taskset', '-c', `0-${cores - 1}`, ...command] : command
 }
@@ -94,7 +97,7 @@ for (const [signal, code] of [
   process.once(signal, () => process.exit(code))
 }
 
-/** Has whatever ends this process end `child` too, which would run for ever. Returns it. */
+/** Ends `child` when this process ends, for any reason. Returns it. */
 export function endWithThisProcess<C extends ChildProcess>(child: C): C {
   running.add(child)
   child.once('exit', () => running.delete(child))
@@ -104,7 +107,9 @@ export function endWithThisProcess<C extends ChildProcess>(child: C): C {
 /** Far longer than any of them takes. */
 const readyMsMax = 120_000
 
-/** The next message of a child. Rejects, calling it `name`, where it ends first or is silent for so long. */
+/**
+ * The next message of a child. Rejects, with `name` in the error, where it ends first or sends none within `msMax`.
+ */
 export async function messageOf(child: ChildProcess, name: string, msMax: number): Promise<unknown> {
   const over = new AbortController()
   const { signal } = over
@@ -156,7 +161,7 @@ export function startServer(
         pid,
         said,
         cpuSeconds: () => cpuSeconds(`/proc/${pid}/stat`),
-        // A process' first thread has its number.
+        // The main thread's id is the process id.
         mainThreadSeconds: () => cpuSeconds(`/proc/${pid}/task/${pid}/stat`),
         pageFaults: () => pageFaults(`/proc/${pid}/stat`),
         memory: () => memoryOf(pid),
@@ -178,7 +183,7 @@ async function stop(child: ChildProcess): Promise<void> {
   await ended
 }
 
-/** Seconds of CPU that a process or thread has taken, by its `stat` file; undefined without `/proc`. */
+/** CPU time in seconds of a process or thread, from its `stat` file; undefined without `/proc`. */
 function cpuSeconds(path: string): number | undefined {
   const fields = statFields(path)
   return fields && (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
@@ -190,7 +195,7 @@ function pageFaults(path: string): number | undefined {
   return fields && Number(fields[7]) + Number(fields[9])
 }
 
-/** What follows the name of the program, which may hold anything. */
+/** The fields after the program's name, which may contain any character. */
 function statFields(path: string): readonly string[] | undefined {
   try {
     const stat = readFileSync(path, 'utf8')

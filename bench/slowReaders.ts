@@ -1,16 +1,17 @@
 /**
  * Heads for thousands of clients, and what happens to them and to the server when some stop reading. The program
- * plays a chain made for it; one loader process holds all clients (`ws`) and counts who got which head, and when.
+ * plays a chain made for it; one loader process has all clients (`ws`) and records which head arrived when.
  *
  *   npm run -s build && node dist/bench/slowReaders.js [--clients 5000] [--stopped 500] [--heads 16] [--interval 500]
  *
- * First a quiet run: all read. Then, for each policy, so many of the clients as `--stopped` says subscribe to logs as
- * well and stop reading, while blocks of 540 KB of logs fill the system's buffers (4 MB a connection) and then their
- * queues; after `--heads` such blocks they read on. The same blocks come in the quiet run, where nobody asks for logs.
+ * First a quiet run in which all clients read. Then, for each policy, `--stopped` of the clients also subscribe to
+ * logs and stop reading, while blocks with 540 KB of logs fill the operating system's buffers (4 MB per connection)
+ * and then their queues; after `--heads` such blocks they read on. The quiet run has the same blocks without
+ * subscriptions to logs.
  *
- * Delays run from the first receiver of a head to each other one, as the loader sees it, which decodes each message
- * on a single thread. CPU is that of the whole server process, taking the blocks in included. Every process needs a
- * file for each client: `ulimit -n 20000` in the shell before where 5,000 are too many.
+ * Delays are from the first receiver of a head to each other one, in the loader, which decodes each message on a
+ * single thread. CPU time is that of the whole server process, execution of blocks included. Every process needs a
+ * file descriptor per client: run `ulimit -n 20000` first if the limit is lower.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,7 +46,7 @@ const heads = Number(options.heads)
 const intervalMs = Number(options.interval)
 if (heads < loudBlocksMin) throw new Error(`--heads has to be ${loudBlocksMin} or more, or no policy acts`)
 
-/** Time for all clients to connect, for those of one phase, and for those who read on to have read all. */
+/** Time for all clients to connect, between two phases, and for stopped clients to read everything. */
 const [openingMs, gapMs, readingMs] = [10_000, 2_000, 7_000]
 const blocksIn = (ms: number) => Math.ceil(ms / intervalMs)
 
@@ -61,7 +62,7 @@ for (const policy of policies) {
 const length = last + blocksIn(gapMs)
 const loudRanges = [quietBlocks, ...loudOf.values()]
 
-/** When each head came to how many of the readers: milliseconds since the loader's start, in order. */
+/** Head → times at which readers received it, in ms since the loader's start, in order. */
 const arrivals = new Map<number, number[]>()
 let newest = 0
 
@@ -179,12 +180,12 @@ function onHead(number: number): void {
   newest = Math.max(newest, number)
 }
 
-/** Waits until the head after `number` comes: whoever can have `number` soon has it by then. */
+/** Waits for the head after `number`, so that all readers have had time to receive `number`. */
 async function headAfter(number: number): Promise<void> {
   while (newest <= number) await setTimeout(10)
 }
 
-/** What the system's own TCP buffers hold, of all processes. */
+/** Bytes in the operating system's TCP buffers, of all processes. */
 function tcpBytes(): number {
   const pages = /TCP:.* mem (\d+)/.exec(readFileSync('/proc/net/sockstat', 'latin1'))?.[1]
   return Number(pages) * 4096

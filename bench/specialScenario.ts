@@ -1,4 +1,4 @@
-/** What a scenario that is more than questions over HTTP gets to work with. */
+/** The context of a scenario that is more than requests over HTTP. */
 import type { BenchNetwork } from './benchData.js'
 import type { RunSettings } from './httpRun.js'
 import type { Outcome } from './outcome.js'
@@ -11,7 +11,7 @@ export interface RunContext {
   readonly isQuick: boolean
   /** Blocks of the chain that logs are searched in. */
   readonly logBlocks: number
-  /** What the command line says of servers. */
+  /** Options of the command line for servers. */
   readonly server: TidegateOptions
   network(name: string): Promise<BenchNetwork>
 }

@@ -1,4 +1,4 @@
-/** All scenarios that are more than questions over HTTP, in the order in which they run. */
+/** All scenarios that are more than requests over HTTP, in the order in which they run. */
 import { readsUnderProofs } from './disturbedReads.js'
 import { newHeads } from './fanOut.js'
 import { importScenarios, readsWhileImporting } from './importRun.js'

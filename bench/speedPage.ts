@@ -1,6 +1,6 @@
 /**
- * Figures of bench/README.md out of a report: a table between two marks, and the charts as pictures beside it.
- * Nothing of either is written by hand.
+ * Writes the figures of bench/README.md from a report: a table between two marks, and the charts as pictures. Neither
+ * is written by hand.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

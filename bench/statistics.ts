@@ -1,4 +1,4 @@
-/** Percentiles of one run and what several runs of the same say together. */
+/** Percentiles of one run, and medians and spreads of several runs. */
 
 /** Latencies of one run, in milliseconds; undefined where the run was too short to tell. */
 export interface Latencies {
@@ -11,7 +11,9 @@ export interface Latencies {
 export const percentiles = { p50: 0.5, p975: 0.975, p99: 0.99, p999: 0.999 } as const
 export type Percentile = keyof typeof percentiles
 
-/** A percentile is told only where at least this many values lie above it; of fewer it is one value's chance. */
+/**
+ * A percentile is only given where at least this many values are above it; with fewer it depends on single values.
+ */
 const valuesAboveMin = 5
 
 /**

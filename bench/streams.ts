@@ -1,10 +1,10 @@
 /**
- * What a head and its logs cost the event loop when thousands listen, sockets excluded: time from the head event to
- * the last event handed over, per event.
+ * Time that a head and its logs take of the event loop with thousands of subscribers, without sockets: from the head
+ * event to the last event sent, per event.
  *
  *   npm run -s build && node dist/bench/streams.js [--subscribers 5000] [--heads 200]
  *
- * Subscribers have a socket each that takes everything and throws it away.
+ * Each subscriber has a socket that accepts and drops everything.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -89,7 +89,7 @@ async function measure({ name, filterOf, logs }: Scenario): Promise<void> {
     const cpu = process.cpuUsage()
     const start = performance.now()
     forks.chain.refreshHead()
-    // A head that is not told in one turn is told in those that follow; two idle ones end it.
+    // Sending may take several turns of the event loop; it is over after two idle ones.
     for (let seen = -1; seen !== events; ) {
       seen = events
       await nextTurn()

@@ -1,6 +1,6 @@
 /**
- * Submission of invoke transactions to a rollup network that has no sequencer: each answer is a promise that the
- * transaction is on disk. Every question is another transaction.
+ * Submission of invoke transactions to a rollup network without a sequencer: each is on disk before its answer. Every
+ * request is a different transaction.
  */
 import { measureHttp } from './httpRun.js'
 import { rpc } from './rpc.js'
@@ -17,7 +17,7 @@ const submission: Scenario = {
   anvil: 'none',
 }
 
-/** The queue must not fill within a run. `idempotent`, because the run asks its first questions once more. */
+/** The queue must not fill within a run. `idempotent`, because the run repeats its first requests. */
 const rollup = {
   name: 'rollup',
   kind: 'rollup',
@@ -43,7 +43,10 @@ export const submissions: SpecialScenario = {
   },
 }
 
-/** Of one sender each, so that none replaces another. Three felts of calldata and two of signature, as wallets send. */
+/**
+ * Each with its own sender, so that none replaces another. Three felts of calldata and two of signature, as from
+ * wallets.
+ */
 function transaction(n: number): object {
   const felt = (value: number) => `0x${value.toString(16)}`
   return {
