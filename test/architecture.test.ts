@@ -77,12 +77,12 @@ t.test('each rule catches a file that breaks it', async (t) => {
     [
       'src/chain/a.ts',
       "await import('../state/trie.js')",
-      'src/chain/a.ts: chain imports state, allowed: primitives, store',
+      'src/chain/a.ts: chain imports state, allowed: primitives, store, ssz',
     ],
     [
       'src/chain/a.ts',
       "import '../state/trie.js'",
-      'src/chain/a.ts: chain imports state, allowed: primitives, store',
+      'src/chain/a.ts: chain imports state, allowed: primitives, store, ssz',
     ],
     ['src/chain/a.ts', "// import '../state/trie.js'\n/* import '../rpc/a.js' */", undefined],
     ['src/chain/a.ts', "const url = 'http://x' // '\nimport x from '../primitives/bytes.js'", undefined],

@@ -7,12 +7,13 @@ import { encodeHeader, type Header } from '../src/chain/header.js'
 import { Blooms, encodeReceipt } from '../src/evm/receipts.js'
 import { type ArchivedBlock, EraWriter } from '../src/ingest/era/eraWriter.js'
 import { frame } from '../src/ingest/era/snappyFrames.js'
-import { hexToBytes, toHash32, toMinimalBytes } from '../src/primitives/bytes.js'
+import { bytesToBigInt, hexToBytes, toHash32, toMinimalBytes } from '../src/primitives/bytes.js'
 import { emptyTrieRoot, emptyUnclesHash, keccak256 } from '../src/primitives/keccak.js'
 import { packageRoot } from '../src/primitives/packageRoot.js'
 import { encodeRlp } from '../src/primitives/rlp.js'
 import { uint256Bytes } from '../src/ssz/epochTree.js'
 import { indexedRoot } from '../src/state/trie.js'
+import type { ChainReader } from '../src/store/chainReader.js'
 
 /** 8,192 blocks of Sepolia, which lie beside the package where it is developed. */
 export const sepoliaArchive = join(packageRoot(), '../shared/data/sepolia-00021-b8814b14.era1')
@@ -44,7 +45,7 @@ const difficulty = 1_000n
 const logged = { address: new Uint8Array(20).fill(0x10), topics: [new Uint8Array(32).fill(7)] }
 const zeroHash = toHash32(new Uint8Array(32))
 
-/** `count` blocks from number `first` on; the sixth of each ten has a transaction with a log, the eighth an uncle. */
+/** `count` blocks from number `first` on. Of the first 20 of each 512 two have a transaction with a log, two an uncle. */
 export function makeBlocks(count: number, first = 0, parent: MadeBlock | undefined = undefined): MadeBlock[] {
   const blocks: MadeBlock[] = []
   let last = parent
@@ -56,9 +57,10 @@ export function makeBlocks(count: number, first = 0, parent: MadeBlock | undefin
 }
 
 function makeBlock(number: number, parent: MadeBlock | undefined): MadeBlock {
-  const transactions = number % 10 === 5 ? [makeTransaction(number)] : []
+  const isFull = number % 512 < 20
+  const transactions = isFull && number % 10 === 5 ? [makeTransaction(number)] : []
   const base = makeHeader(number, parent)
-  const uncles = number % 10 === 7 ? [hexListOf({ ...base, extraData: Uint8Array.of(1) })] : []
+  const uncles = isFull && number % 10 === 7 ? [hexListOf({ ...base, extraData: Uint8Array.of(1) })] : []
   const outcome = { type: 0, outcome: true, gasUsed: 21_000n, logs: [{ ...logged, data: new Uint8Array(3) }] }
   const blooms = new Blooms()
   const receipts = transactions.map(() => encodeReceipt(outcome, blooms.bloomOf(outcome.logs)))
@@ -135,8 +137,31 @@ function makeTransaction(nonce: number): Uint8Array[] {
     .raw() as Uint8Array[]
 }
 
+/** All canonical blocks of a store. */
+export function storedBlocks(store: ChainReader): (ArchivedBlock & { readonly number: number })[] {
+  const head = store.readHead()?.number ?? -1
+  return Array.from({ length: head + 1 }, (_, number) => {
+    const hash = store.readCanonicalHash(number)
+    const block = hash && store.readBlock(hash)
+    const body = hash && store.readBody(hash)
+    const receipts = hash && store.readReceipts(hash)
+    if (!hash || !block || !body || !receipts) throw new Error(`block ${number} is not whole`)
+    return {
+      number,
+      hash: toHash32(Uint8Array.from(hash)),
+      header: Uint8Array.from(block.header),
+      body: Uint8Array.from(body),
+      receipts: Uint8Array.from(receipts),
+      totalDifficulty: bytesToBigInt(block.totalDifficulty),
+    }
+  })
+}
+
 /** Writes an era1 archive and returns its accumulator. */
-export function writeArchive(path: string, blocks: readonly MadeBlock[]): Uint8Array {
+export function writeArchive(
+  path: string,
+  blocks: readonly (ArchivedBlock & { readonly number: number })[],
+): Uint8Array {
   const writer = new EraWriter(path, blocks[0]?.number ?? 0)
   try {
     for (const block of blocks) writer.add(block)

@@ -15,7 +15,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   store: [],
   ssz: [],
   metrics: [],
-  chain: ['store'],
+  chain: ['store', 'ssz'],
   state: ['store'],
   evm: ['chain', 'state', 'types:store'],
   ingest: ['evm', 'state', 'chain', 'store', 'ssz'],

@@ -3,8 +3,15 @@
  * `ingest`.
  */
 import { parentPort, workerData } from 'node:worker_threads'
+import { importArchives } from '../src/ingest/era/importArchives.js'
 import { importFiles } from '../src/ingest/importFiles.js'
-import type { IngestCommand, IngestMessage, IngestTask, ReplayTask } from '../src/ingest/messages.js'
+import type {
+  ArchiveTask,
+  IngestCommand,
+  IngestMessage,
+  IngestTask,
+  ReplayTask,
+} from '../src/ingest/messages.js'
 import { replayFile } from '../src/ingest/replayFile.js'
 import { OperatorError } from '../src/primitives/faults.js'
 import { StoreError } from '../src/store/environment.js'
@@ -20,8 +27,9 @@ const report = (message: IngestMessage): void => port.postMessage(message)
 
 let isBroken = false
 try {
-  const task = workerData as IngestTask | ReplayTask
+  const task = workerData as IngestTask | ReplayTask | ArchiveTask
   if ('replay' in task) await replayFile(task, report, stop.signal)
+  else if ('archives' in task) await importArchives(task, report, () => stop.signal.aborted)
   else await importFiles(task, report, () => stop.signal.aborted)
 } catch (error) {
   isBroken = error instanceof StoreError && error.isLasting

@@ -1,4 +1,5 @@
 /** Entry of pool threads for proofs. */
+import { type HeaderProofRequest, HeaderProver } from '../src/chain/headerProof.js'
 import { buildProofJson, type ProofRequest, UpperNodes } from '../src/state/proof.js'
 import type { ChainReader } from '../src/store/chainReader.js'
 import { type JobContext, jobHandler } from './jobThread.js'
@@ -19,3 +20,14 @@ export function proofJson(request: ProofRequest, { store }: JobContext): Uint8Ar
   return buildProofJson((hash) => store.readNode(hash), request, upperNodesOf(store))
 }
 export const prove = jobHandler(proofJson)
+
+const headerProvers = new WeakMap<ChainReader, HeaderProver>()
+
+export const headerProof = jobHandler((request: HeaderProofRequest, { store }) => {
+  let prover = headerProvers.get(store)
+  if (prover === undefined) {
+    prover = new HeaderProver(store)
+    headerProvers.set(store, prover)
+  }
+  return prover.prove(request)
+})

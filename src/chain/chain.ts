@@ -68,6 +68,8 @@ const askedAnswers = 2 ** 14
 export class Chain {
   readonly identity: ChainIdentity
   readonly schedule: ForkSchedule
+  /** Of the oldest block that is held. */
+  readonly firstNumber: number
   readonly #answers: AnswerCache
   /** Pending blocks, and heads as subscribers get them: asked for at once by many, and never again. */
   readonly #headAnswers = new AnswerCache(headAnswerBytes)
@@ -86,6 +88,7 @@ export class Chain {
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('a chain needs a store with a genesis')
     this.identity = identity
+    this.firstNumber = identity.history?.first ?? 0
     this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
     this.#answers = new AnswerCache(options.answerCacheBytes, new AskedBefore(askedAnswers))
     this.#rows = new BlockRowsReader(store)
@@ -137,7 +140,7 @@ export class Chain {
           case 'pending':
             return { number: head.number, hash: head.hash, isPending: true }
           case 'earliest':
-            return this.#blockByNumber(0, head)
+            return this.#blockByNumber(this.firstNumber, head)
           case 'finalized':
             return this.#marked('finalized', head) ?? this.#behind(head, this.#options.finalizedLag)
           case 'safe': {
@@ -273,6 +276,7 @@ export class Chain {
 
   /** Whether a block, canonical or not, was executed here. */
   hasReceipts(hash: Hash32): boolean {
+    if (this.identity.history?.hasReceipts === false) return false
     return this.#store.readReceipts(hash) !== undefined
   }
 
@@ -302,7 +306,7 @@ export class Chain {
   }
 
   #behind(head: Head, blocks: number): ResolvedBlock | undefined {
-    return this.#blockByNumber(Math.max(0, head.number - blocks), head)
+    return this.#blockByNumber(Math.max(this.firstNumber, head.number - blocks), head)
   }
 
   /**
@@ -312,6 +316,7 @@ export class Chain {
   #blockByNumber(number: number, head: Head): ResolvedBlock | undefined {
     // A block above the announced head does not exist for callers.
     if (number > head.number) return undefined
+    if (number < this.firstNumber) throw new FaultError({ kind: 'HistoryPruned' })
     let { hash, header } = head
     while (header.number > number) {
       const canonical = this.#store.readCanonicalHash(header.number)

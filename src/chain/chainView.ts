@@ -31,6 +31,11 @@ export class ChainView {
     return this.#chain.identity
   }
 
+  /** See {@link Chain.firstNumber}. */
+  get firstNumber(): number {
+    return this.#chain.firstNumber
+  }
+
   /** See {@link Chain.resolve}. */
   resolve(id: BlockId, argument: number): ResolvedBlock | undefined {
     const { head } = this

@@ -11,6 +11,7 @@ import {
   edgesMax,
   logLevels,
   resolveDataConfig,
+  resolveExportConfig,
   resolveImportConfig,
   resolveServeConfig,
   resolveVerifyConfig,
@@ -87,9 +88,10 @@ const serve = defineCommand({
 
 const importChain = defineCommand({
   name: 'import',
-  summary: 'execute the blocks of chain files and store them',
+  summary: 'execute the blocks of chain files, or check those of archives, and store them',
   description: [
     'Executes every block of the chain files in the order given, checks each against its header, and stores it. A block that does not fit ends the import with status 1, and those before it stay. Blocks that the store holds already are skipped, so an interrupted import continues where it stopped.',
+    'Of archives (.era1, .ere; a folder stands for those in it) blocks and receipts are stored, and no state: each block is checked against its header, each epoch of 8,192 against its accumulator. An archive that is damaged, or leaves a gap, ends the import with status 1, and the epochs before it stay; an interrupted import begins its last epoch again. The networks mainnet, sepolia, holesky and hoodi need no genesis.',
   ],
   flags: {
     ...common,
@@ -97,11 +99,16 @@ const importChain = defineCommand({
       'NAME',
       'network to import into; may be left out where the configuration has one chain only',
     ),
-    genesis: textFlag('FILE', "geth's genesis.json; needed for the first import unless configured"),
+    genesis: textFlag('FILE', "geth's genesis.json; needed for the first import unless configured or known"),
+    accumulators: textFlag(
+      'FILE',
+      'trusted accumulators of archives, one hex root a line; others are refused',
+    ),
   },
   positionals: {
     placeholder: 'CHAIN',
-    summary: 'chain files: RLP blocks one after another, plain or gzip',
+    summary:
+      'chain files (RLP blocks one after another, plain or gzip), or archives (.era1, .ere) and folders of them',
     min: 1,
     max: 10_000,
   },
@@ -111,11 +118,40 @@ const importChain = defineCommand({
       'make the store of a network and fill it',
     ],
     ['tidegate import --network mychain more.rlp.gz', 'add blocks to it'],
+    [
+      'tidegate import --network sepolia era1/',
+      'blocks and receipts of a public network, from a folder of archives',
+    ],
   ],
   run: async (flags, files, io) => {
     const resolved = resolveImportConfig(flags, files)
+    if (resolved.isHistory) return (await import('./importArchives.js')).importArchives(resolved, io)
     return (await import('./importChain.js')).importChain(resolved, io)
   },
+})
+
+const exportChain = defineCommand({
+  name: 'export',
+  summary: 'write the blocks of a store into archives and chain files',
+  description: [
+    'Writes an era1 archive for each whole epoch of 8,192 blocks before the Merge, byte for byte as go-ethereum does, and a chain file (RLP blocks one after another) for others. Changes nothing in the store, and may run beside a server.',
+  ],
+  flags: {
+    ...common,
+    network: textFlag('NAME', 'network to export; may be left out where there is only one'),
+    from: integerFlag('N', 'first block, which begins an epoch', {
+      min: 0,
+      max: Number.MAX_SAFE_INTEGER,
+      shownDefault: 'the oldest',
+    }),
+    to: integerFlag('N', 'last block', { min: 0, max: Number.MAX_SAFE_INTEGER, shownDefault: 'the newest' }),
+    out: textFlag('DIR', 'folder for the files', { isRequired: true }),
+  },
+  examples: [
+    ['tidegate export --network sepolia --from 172032 --to 180223 --out era1', 'the epoch 21 of Sepolia'],
+  ],
+  run: async (flags, _words, io) =>
+    (await import('./exportChain.js')).exportChain(resolveExportConfig(flags), io),
 })
 
 const keysCreate = defineCommand({
@@ -240,6 +276,7 @@ const help = defineCommand({
 const commands: readonly Command[] = [
   serve,
   importChain,
+  exportChain,
   keysCreate,
   keysList,
   keysRevoke,

@@ -98,6 +98,16 @@ export function summaryText(network: string, progress: IngestProgress, stopped: 
   return `${start}: ${network} is at block ${number}; blocks: ${parts.join(', ')} (${durationText(progress.elapsedMs)}, ${round(mgasPerSecond)} Mgas/s).`
 }
 
+/** The outcome of an import of archives as one sentence. */
+export function archiveSummary(network: string, progress: IngestProgress, stopped: boolean): string {
+  const { executed, known, number } = progress
+  const { blocksPerSecond } = rates(progress)
+  const parts = [`${executed} checked and stored`, ...(known > 0 ? [`${known} known already`] : [])]
+  const start = stopped ? 'Stopped after the last whole epoch; run the command again to continue' : 'Done'
+  const where = stopped ? '' : ` ${network} is at block ${number};`
+  return `${start}:${where} blocks: ${parts.join(', ')} (${durationText(progress.elapsedMs)}, ${round(blocksPerSecond)} blocks/s).`
+}
+
 function rates({ executed, known, side, gas, bytesRead, bytesTotal, elapsedMs }: IngestProgress) {
   const seconds = Math.max(elapsedMs, 1) / 1000
   const done = bytesTotal === 0 ? 0 : Math.min(1, bytesRead / bytesTotal)

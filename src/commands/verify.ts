@@ -7,8 +7,10 @@ import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { VerifyConfig } from '../config/config.js'
+import type { VerifiedEpoch } from '../ingest/era/verifyEpochs.js'
 import type { VerifyReport } from '../ingest/verifyChain.js'
 import { OperatorError } from '../primitives/faults.js'
+import { epochBlocks } from '../ssz/verifyHeaderProof.js'
 import type { Io } from './commandLine.js'
 import type { VerifyMessage, VerifyTask } from './verifyProcess.js'
 
@@ -74,13 +76,28 @@ function runCheck(task: VerifyTask): Promise<VerifyReport> {
   })
 }
 
+function epochLines({ first, last, accumulator, link, isTrusted }: VerifiedEpoch, index: number): string[] {
+  const root = accumulator === undefined ? 'no accumulator' : `accumulator ${accumulator}`
+  const trusted = isTrusted ? ', in a list of trusted ones when it was imported' : ''
+  const begins =
+    link === 'genesis'
+      ? `  block ${first} is the genesis, to which all others link`
+      : `  block ${first} links to no block before it: that these blocks are the network's is for accumulators to say`
+  return [
+    ...(index === 0 ? [begins] : []),
+    `  epoch ${first / epochBlocks}, blocks ${first} to ${last}: ${root}, made anew from the headers${trusted}`,
+  ]
+}
+
 function reportText(network: string, report: VerifyReport, seed: number): string {
-  const { blocks, transactions, stateBlocks, accounts, slots, trieNodes, faults } = report
+  const { blocks, transactions, epochs, stateBlocks, accounts, slots, trieNodes, faults } = report
   return [
     `Checked ${network}:`,
     `  ${blocks} blocks: hash, link to the parent, total difficulty; transactions, uncles, withdrawals and receipts against their roots`,
     `  ${transactions} transactions: hash and index entry`,
-    `  state at blocks ${stateBlocks.join(', ')} and the latest tables: ${accounts} accounts, ${slots} slots and their code against ${trieNodes} trie nodes (seed ${seed})`,
+    ...(epochs?.flatMap(epochLines) ?? [
+      `  state at blocks ${stateBlocks.join(', ')} and the latest tables: ${accounts} accounts, ${slots} slots and their code against ${trieNodes} trie nodes (seed ${seed})`,
+    ]),
     faults.length === 0
       ? 'No fault found.'
       : `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'} found.`,

@@ -13,9 +13,16 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { UsageError } from '../primitives/faults.js'
 import { nearest } from '../primitives/nearest.js'
-import { packageRoot } from '../primitives/packageRoot.js'
 import {
-  type ArchiveEntry,
+  demoNetwork,
+  demoNetworkName,
+  entryToNetwork,
+  type NetworkConfig,
+  storedNetwork,
+  storePath,
+} from './chainNetwork.js'
+import {
+  type ChainEntry,
   type ConfigFile,
   defaultConfigFile,
   keyRates,
@@ -27,23 +34,13 @@ import {
   readConfigFile,
   reservedNames,
 } from './file.js'
+import { archivesIn, isArchiveImport } from './importPaths.js'
 import { isLoopback } from './loopback.js'
 import { demoRollup, demoRollupName, entryToRollup, type RollupConfig } from './rollupNetwork.js'
-import type { SourceConfig } from './source.js'
 
+export { demoNetworkName, type NetworkConfig } from './chainNetwork.js'
 export { edgesMax, type Limits, type LogLevel, logLevels, transports } from './file.js'
 export type { RollupConfig } from './rollupNetwork.js'
-
-/** Name of the network that is served when nothing else is configured. */
-export const demoNetworkName = 'demo'
-
-/**
- * The last block of the demo network that is executed at full speed. Block 200, which has 200 transactions, is among
- * these; the 60 blocks after it give two minutes of new heads.
- */
-const demoReplayFrom = 204
-/** Long enough to read a head, short enough that nobody waits long for one. */
-const demoReplayIntervalMs = 2_000
 
 /** Default data folder, relative to the current folder. */
 export const dataDirDefault = 'data/live'
@@ -73,12 +70,20 @@ export interface ServeFlags extends DataFlags {
 export interface ImportFlags extends DataFlags {
   readonly network?: string | undefined
   readonly genesis?: string | undefined
+  readonly accumulators?: string | undefined
 }
 
 export interface VerifyFlags extends DataFlags {
   readonly network?: string | undefined
   readonly blocks?: number | undefined
   readonly seed?: number | undefined
+}
+
+export interface ExportFlags extends DataFlags {
+  readonly network?: string | undefined
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+  readonly out?: string | undefined
 }
 
 /** Files of the node store, all in DIR/node. */
@@ -94,29 +99,6 @@ export interface DataConfig {
   readonly node: NodePaths
   /** Address space reserved per store, in bytes. */
   readonly mapBytes: number
-}
-
-export interface NetworkConfig {
-  readonly name: string
-  readonly kind: 'archive'
-  /** Whether this is the embedded demo network, whose genesis and chain come with the program. */
-  readonly isEmbedded: boolean
-  readonly storePath: string
-  /** Compared with the chain id of the store; undefined: not compared. */
-  readonly chainId: number | undefined
-  readonly networkId: number | undefined
-  /** Undefined for a network found in the data folder alone, whose store holds its genesis block. */
-  readonly genesisPath: string | undefined
-  readonly source: SourceConfig | undefined
-  /** Absolute path of a file of storage layouts by address. */
-  readonly storageLayoutsPath: string | undefined
-  /** Lower case. */
-  readonly hosts: readonly string[]
-  readonly safe: boolean
-  readonly safeLag: number
-  readonly finalizedLag: number
-  /** Added to gas estimates, in hundredths of a percent. */
-  readonly estimateMarginBps: number
 }
 
 /** Settings of `serve`. */
@@ -141,8 +123,12 @@ export interface Config extends DataConfig {
 /** Settings of `import`. */
 export interface ImportConfig extends DataConfig {
   readonly network: NetworkConfig
-  /** Absolute, in the order given. */
+  /** Absolute, in the order given; of a folder its archives by name. */
   readonly chainPaths: readonly string[]
+  /** Whether they are archives of history. */
+  readonly isHistory: boolean
+  /** File of trusted accumulators. */
+  readonly accumulatorsPath: string | undefined
 }
 
 /** Settings of `verify`. */
@@ -152,6 +138,17 @@ export interface VerifyConfig extends DataConfig {
   readonly blocks: number
   /** Seed of the random choice of blocks; undefined: a new choice in each run. */
   readonly seed: number | undefined
+}
+
+/** Settings of `export`. */
+export interface ExportConfig {
+  readonly mapBytes: number
+  readonly network: NetworkConfig
+  /** Blocks; all that are there where undefined. */
+  readonly from: number | undefined
+  readonly to: number | undefined
+  /** Absolute. */
+  readonly folder: string
 }
 
 /** Settings of `serve`. Throws UsageError that names every fault of the file, or the flag that is wrong. */
@@ -179,44 +176,67 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     auth,
     cors: file.cors,
     defaultNetwork: flags.network ?? file.defaultNetwork ?? (served[0] as Served).name,
-    networks: served.filter((network) => network.kind === 'archive'),
+    networks: served.filter((network) => network.kind !== 'rollup'),
     rollups: served.filter((network) => network.kind === 'rollup'),
     limits: file.limits,
     keyRates: keyRates(file.limits),
   })
 }
 
-/** Settings of `import`. Throws UsageError where the network, its genesis or a chain file is not found. */
+/**
+ * Settings of `import`. Throws UsageError where the network, its genesis or a file is not found, and for chain files and
+ * archives in one call.
+ */
 export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly string[]): ImportConfig {
   const file = readFile(flags)
   const data = resolveData(file, flags)
-  const name = flags.network ?? onlyName(archiveNames(file) ?? [])
+  const name = flags.network ?? onlyName(chainNames(file) ?? [])
   const entry = findEntry(file, name)
-  const known = entry ? entryToNetwork(requireArchive(entry), data) : storedNetwork(name, data)
+  const known = entry ? entryToNetwork(requireChain(entry), data.dataDir) : storedNetwork(name, data.dataDir)
   const genesisPath = flags.genesis === undefined ? known.genesisPath : resolve(flags.genesis)
-  if (genesisPath === undefined && !existsSync(known.storePath)) {
+  const accumulatorsPath = flags.accumulators === undefined ? undefined : resolve(flags.accumulators)
+  const named = chainFiles.map((path) => resolve(path))
+  for (const path of [genesisPath, accumulatorsPath, ...named]) {
+    if (path !== undefined && !existsSync(path)) {
+      throw new UsageError(`there is no file ${path}; check its path`)
+    }
+  }
+  const chainPaths = named.flatMap(archivesIn)
+  const isHistory = isArchiveImport(chainPaths)
+  if (!isHistory && accumulatorsPath !== undefined) {
+    throw new UsageError('--accumulators is for archives (.era1, .ere); chain files are executed instead')
+  }
+  if (known.kind !== undefined && (known.kind === 'history') !== isHistory) {
+    throw new UsageError(
+      `network ${name} is of kind ${known.kind}, which takes ${isHistory ? 'chain files' : 'archives (.era1, .ere)'}; name those, or another network`,
+    )
+  }
+  if (!isHistory && genesisPath === undefined && !existsSync(known.storePath)) {
     throw new UsageError(
       `network ${name} has no store under ${data.dataDir} yet; name its genesis with --genesis FILE for the first import`,
     )
   }
-  const chainPaths = chainFiles.map((path) => resolve(path))
-  const needed = genesisPath === undefined ? chainPaths : [genesisPath, ...chainPaths]
-  for (const path of needed) {
-    if (!existsSync(path)) throw new UsageError(`there is no file ${path}; check its path`)
-  }
-  return deepFreeze({ ...data, network: { ...known, genesisPath }, chainPaths })
+  return deepFreeze({ ...data, network: { ...known, genesisPath }, chainPaths, isHistory, accumulatorsPath })
 }
 
 /** Settings of `verify`. Throws UsageError where there is no store to verify. */
 export function resolveVerifyConfig(flags: VerifyFlags): VerifyConfig {
   const file = readFile(flags)
   const data = resolveData(file, flags)
-  const names = archiveNames(file) ?? storedNames(data)
+  const names = chainNames(file) ?? storedNames(data)
   const name = flags.network ?? onlyName(names)
   const entry = findEntry(file, name)
-  const network = entry ? entryToNetwork(requireArchive(entry), data) : storedNetwork(name, data)
+  const network = entry
+    ? entryToNetwork(requireChain(entry), data.dataDir)
+    : storedNetwork(name, data.dataDir)
   requireStore(network, data)
   return deepFreeze({ ...data, network, blocks: flags.blocks ?? verifyBlocksDefault, seed: flags.seed })
+}
+
+/** Settings of `export`. Throws UsageError where there is no store to export from. */
+export function resolveExportConfig(flags: ExportFlags): ExportConfig {
+  const { mapBytes, network } = resolveVerifyConfig(flags)
+  return deepFreeze({ mapBytes, network, from: flags.from, to: flags.to, folder: resolve(flags.out ?? '') })
 }
 
 /** Settings of `keys`. */
@@ -242,16 +262,19 @@ type Served = NetworkConfig | RollupConfig
 
 function configuredNetworks(file: ConfigFile, data: DataConfig): Served[] {
   return (
-    file.networks?.map((entry) => entryToServed(entry, data)) ?? [demoNetwork(data), demoRollup(data.dataDir)]
+    file.networks?.map((entry) => entryToServed(entry, data)) ?? [
+      demoNetwork(data.dataDir),
+      demoRollup(data.dataDir),
+    ]
   )
 }
 
 function findServedNetwork(file: ConfigFile, data: DataConfig, name: string): Served {
   const entry = findEntry(file, name)
   if (entry) return entryToServed(entry, data)
-  if (name === demoNetworkName) return demoNetwork(data)
-  if (name === demoRollupName && !existsSync(storePath(data, name))) return demoRollup(data.dataDir)
-  const network = storedNetwork(name, data)
+  if (name === demoNetworkName) return demoNetwork(data.dataDir)
+  if (name === demoRollupName && !existsSync(storePath(data.dataDir, name))) return demoRollup(data.dataDir)
+  const network = storedNetwork(name, data.dataDir)
   requireStore(network, data)
   return network
 }
@@ -273,8 +296,8 @@ function findEntry(file: ConfigFile, name: string): NetworkEntry | undefined {
 }
 
 /** Names of the configured networks that have a chain; undefined where the file has no list of networks. */
-function archiveNames(file: ConfigFile): string[] | undefined {
-  return file.networks?.filter(({ kind }) => kind === 'archive').map(({ name }) => name)
+function chainNames(file: ConfigFile): string[] | undefined {
+  return file.networks?.filter(({ kind }) => kind !== 'rollup').map(({ name }) => name)
 }
 
 function onlyName(names: readonly string[]): string {
@@ -303,90 +326,18 @@ function storedNames(data: DataConfig): string[] {
   const folder = join(data.dataDir, 'networks')
   if (!existsSync(folder)) return []
   return readdirSync(folder)
-    .filter((name) => networkNamePattern.test(name) && existsSync(storePath(data, name)))
+    .filter((name) => networkNamePattern.test(name) && existsSync(storePath(data.dataDir, name)))
     .sort()
 }
 
-function storePath(data: DataConfig, name: string): string {
-  return join(data.dataDir, 'networks', name, 'chain.mdb')
-}
-
 function entryToServed(entry: NetworkEntry, data: DataConfig): Served {
-  return entry.kind === 'rollup' ? entryToRollup(entry, data.dataDir) : entryToNetwork(entry, data)
+  return entry.kind === 'rollup' ? entryToRollup(entry, data.dataDir) : entryToNetwork(entry, data.dataDir)
 }
 
 /** The entry, typed as a network with a chain. Throws UsageError for one without. */
-function requireArchive(entry: NetworkEntry): ArchiveEntry {
-  if (entry.kind === 'archive') return entry
+function requireChain(entry: NetworkEntry): ChainEntry {
+  if (entry.kind !== 'rollup') return entry
   throw new UsageError(`network ${entry.name} is of kind ${entry.kind} and has no chain; name another one`)
-}
-
-function entryToNetwork(entry: ArchiveEntry, data: DataConfig): NetworkConfig {
-  const {
-    name,
-    kind,
-    hosts,
-    safe,
-    safeLag,
-    finalizedLag,
-    chainId,
-    networkId,
-    genesis,
-    source,
-    storageLayouts,
-  } = entry
-  return {
-    name,
-    kind,
-    isEmbedded: false,
-    storePath: storePath(data, name),
-    chainId,
-    networkId,
-    genesisPath: genesis,
-    source,
-    storageLayoutsPath: storageLayouts,
-    hosts,
-    safe,
-    safeLag,
-    finalizedLag,
-    estimateMarginBps: entry.estimateGas.marginBps,
-  }
-}
-
-function storedNetwork(name: string, data: DataConfig): NetworkConfig {
-  return {
-    name,
-    kind: 'archive',
-    isEmbedded: false,
-    storePath: storePath(data, name),
-    chainId: undefined,
-    networkId: undefined,
-    genesisPath: undefined,
-    source: undefined,
-    storageLayoutsPath: undefined,
-    hosts: [],
-    safe: true,
-    safeLag: 0,
-    finalizedLag: 0,
-    estimateMarginBps: 0,
-  }
-}
-
-function demoNetwork(data: DataConfig): NetworkConfig {
-  const folder = join(packageRoot(), 'data/devnet')
-  return {
-    ...storedNetwork(demoNetworkName, data),
-    isEmbedded: true,
-    genesisPath: join(folder, 'genesis.json'),
-    source: {
-      type: 'replay',
-      file: join(folder, 'chain.rlp'),
-      from: demoReplayFrom,
-      intervalMs: demoReplayIntervalMs,
-      script: [],
-    },
-    storageLayoutsPath: join(folder, 'layouts.json'),
-  }
 }
 
 function deepFreeze<T extends object>(value: T): T {

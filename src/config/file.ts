@@ -92,12 +92,25 @@ const archiveShape = {
   }).prefault({}),
 }
 
+const historyShape = {
+  ...nameShape,
+  /** Blocks and receipts from archives (era1, ere); no state. */
+  kind: z.literal('history'),
+  chainId: archiveShape.chainId,
+  networkId: archiveShape.networkId,
+  /** Not needed on networks that are known by their name or chain id. */
+  genesis: archiveShape.genesis.optional(),
+  safe: archiveShape.safe,
+  safeLag: archiveShape.safeLag,
+  finalizedLag: archiveShape.finalizedLag,
+}
+
 const networkKinds = z.discriminatedUnion(
   'kind',
-  [object(archiveShape), object({ ...nameShape, ...rollupShape })],
+  [object(archiveShape), object(historyShape), object({ ...nameShape, ...rollupShape })],
   {
     error: ({ input }) =>
-      typeof input === 'object' ? 'expected "archive" or "rollup"' : 'expected an object',
+      typeof input === 'object' ? 'expected "archive", "history" or "rollup"' : 'expected an object',
   },
 )
 
@@ -148,7 +161,8 @@ export const fileSchema = object({
 /** A valid file with defaults filled in and absolute paths. */
 export type ConfigFile = z.output<typeof fileSchema>
 export type NetworkEntry = NonNullable<ConfigFile['networks']>[number]
-export type ArchiveEntry = Extract<NetworkEntry, { readonly kind: 'archive' }>
+/** Of a network with a chain. */
+export type ChainEntry = Extract<NetworkEntry, { readonly kind: 'archive' | 'history' }>
 export type RollupEntry = Extract<NetworkEntry, { readonly kind: 'rollup' }>
 export type Limits = ConfigFile['limits']
 
@@ -191,6 +205,9 @@ export function readConfigFile(path: string): ConfigFile {
 
 function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry {
   if (network.kind === 'rollup') return network
+  if (network.kind === 'history') {
+    return { ...network, ...(network.genesis !== undefined && { genesis: resolve(folder, network.genesis) }) }
+  }
   return {
     ...network,
     genesis: resolve(folder, network.genesis),

@@ -133,15 +133,21 @@ function syncProgress({ syncing, hasFailed }: SourceState, currentBlock: number)
 }
 
 /** Throws OperatorError where nothing was ever imported: LMDB crashes on an empty file that is opened for reading. */
-function requireChain({ name, storePath, genesisPath }: NetworkConfig): void {
+function requireChain({ name, kind, storePath, genesisPath }: NetworkConfig): void {
   if ((statSync(storePath, { throwIfNoEntry: false })?.size ?? 0) > 0) return
-  const genesis = genesisPath ?? 'FILE'
+  const what = kind === 'history' ? 'ARCHIVE' : `--genesis ${genesisPath ?? 'FILE'} CHAIN`
   throw new OperatorError(
-    `network ${name} has no chain in ${storePath} yet; make it with: tidegate import --network ${name} --genesis ${genesis} CHAIN`,
+    `network ${name} has no chain in ${storePath} yet; make it with: tidegate import --network ${name} ${what}`,
   )
 }
 
 function checkIdentity(config: NetworkConfig, { identity }: Chain): void {
+  const kind = identity.history === undefined ? 'archive' : 'history'
+  if (config.kind !== undefined && config.kind !== kind) {
+    throw new OperatorError(
+      `the store of network ${config.name} is of kind ${kind}, the configuration says ${config.kind}; correct one of them`,
+    )
+  }
   if (config.chainId !== undefined && identity.chainId !== String(config.chainId)) {
     throw new OperatorError(
       `the store of network ${config.name} has chain id ${identity.chainId}, the configuration says ${config.chainId}; correct one of them`,

@@ -3,7 +3,15 @@ import { defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import { StoreError } from '../store/environment.js'
 import type { OnUpgrade } from '../store/upgrade.js'
-import type { IngestCommand, IngestMessage, IngestProgress, IngestTask, ReplayTask } from './messages.js'
+import type {
+  ArchiveTask,
+  ImportedEpoch,
+  IngestCommand,
+  IngestMessage,
+  IngestProgress,
+  IngestTask,
+  ReplayTask,
+} from './messages.js'
 
 const threadUrl = new URL('../../workers/ingest.js', import.meta.url)
 
@@ -34,14 +42,15 @@ export interface IngestThread {
 
 /**
  * Starts a thread on `task`; `onHead` is called for each head of a replay that has caught up, `onUpgrade` while the
- * store is upgraded. The thread is never terminated, because that can abort the process while writes are pending in
- * LMDB.
+ * store is upgraded, `onEpoch` for each epoch of an archive that is stored. The thread is never terminated, because that
+ * can abort the process while writes are pending in LMDB.
  */
 export function startIngest(
-  task: IngestTask | ReplayTask,
+  task: IngestTask | ReplayTask | ArchiveTask,
   onProgress: (progress: IngestProgress) => void,
   onHead: () => void = () => undefined,
   onUpgrade: OnUpgrade = () => undefined,
+  onEpoch: (epoch: ImportedEpoch) => void = () => undefined,
 ): IngestThread {
   const worker = new Worker(threadUrl, { workerData: task })
   const opened = defer<void>()
@@ -68,6 +77,8 @@ export function startIngest(
       case 'head':
         onHead()
         return caughtUp.resolve()
+      case 'epoch':
+        return onEpoch(message)
       case 'finished':
         outcome = message
         return

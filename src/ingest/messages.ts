@@ -1,5 +1,7 @@
 /** Messages between an ingest thread and the thread that started it. */
 
+import type { ChainIdentity } from '../store/chainRows.js'
+
 /** The store that an ingest thread writes. */
 export interface IngestStore {
   readonly storePath: string
@@ -17,6 +19,19 @@ export interface IngestTask extends IngestStore {
 /** `workerData` of a thread that plays a chain file at intervals. */
 export interface ReplayTask extends IngestStore {
   readonly replay: ReplayPlan
+}
+
+/** A thread's work as its `workerData`: to take in archives of history, in order. */
+export interface ArchiveTask {
+  readonly storePath: string
+  readonly mapBytes: number
+  readonly identity: ChainIdentity
+  /** Paths of files. */
+  readonly archives: readonly string[]
+  /** Their bytes in all. */
+  readonly bytesTotal: number
+  /** Accumulators that are trusted, lower-case hex; all where undefined. */
+  readonly accumulators: readonly string[] | undefined
 }
 
 export interface ReplayPlan {
@@ -56,6 +71,18 @@ export interface IngestProgress {
   readonly elapsedMs: number
 }
 
+/** An epoch whose blocks are stored. */
+export interface ImportedEpoch {
+  readonly first: number
+  readonly last: number
+  /** Undefined for one after the Merge, which has none. */
+  readonly accumulator: Uint8Array | undefined
+  /** Whether the accumulator was in a list of trusted ones. */
+  readonly isTrusted: boolean
+  /** What its first block follows: genesis is its first block, the previous epoch is stored, or nothing is known of it. */
+  readonly link: 'genesis' | 'previous' | 'none'
+}
+
 /** From the ingest thread. */
 export type IngestMessage =
   /** A store of an earlier version is being upgraded: step `what`, progress `done` from 0 to 1. */
@@ -68,6 +95,8 @@ export type IngestMessage =
    * that.
    */
   | { readonly type: 'head' }
+  /** An epoch of an archive is stored. */
+  | ({ readonly type: 'epoch' } & ImportedEpoch)
   /** Everything is imported, or the thread was stopped. */
   | { readonly type: 'finished'; readonly progress: IngestProgress; readonly stopped: boolean }
   /** The last message. */

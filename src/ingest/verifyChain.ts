@@ -18,8 +18,11 @@ import { decodeRlpList, encodeRlp, rlpBytes, rlpList } from '../primitives/rlp.j
 import { decodeAccount } from '../state/account.js'
 import { indexedRoot, readTrie, trieLeaves } from '../state/trie.js'
 import type { ChainReader } from '../store/chainReader.js'
-import type { BlockName } from '../store/chainRows.js'
+import type { BlockName, HistoryExtent } from '../store/chainRows.js'
 import { logKeysOf } from '../store/logKeys.js'
+import { chooseBlocks } from './chooseBlocks.js'
+import { type VerifiedEpoch, verifyEpochs } from './era/verifyEpochs.js'
+import { FaultList, TooManyFaults } from './faultList.js'
 
 export interface VerifyOptions {
   /** Number of random blocks whose whole state is compared, besides the head. */
@@ -33,6 +36,8 @@ export interface VerifyOptions {
 export interface VerifyReport {
   readonly blocks: number
   readonly transactions: number
+  /** Of a store without state, which then has none of what follows but faults. */
+  readonly epochs: readonly VerifiedEpoch[] | undefined
   /** Numbers of the blocks whose state was compared; the head is the last. */
   readonly stateBlocks: readonly number[]
   readonly accounts: number
@@ -42,30 +47,30 @@ export interface VerifyReport {
   readonly faults: readonly string[]
 }
 
-/** Number of faults after which the check stops; more would not help. */
-const faultsMax = 20
-
-class TooManyFaults extends Error {}
-
 export function verifyChain(store: ChainReader, options: VerifyOptions): VerifyReport {
   const head = store.readHead()
   if (head === undefined) throw new Error('the store has no head')
   const check = new Verification(store, head)
-  const stateBlocks = [...chooseBlocks(head.number, options), head.number]
+  const { history } = check
+  const stateBlocks = history ? [] : [...chooseBlocks(head.number, options), head.number]
+  let epochs: VerifiedEpoch[] | undefined
   try {
     check.blocks((done) => options.onProgress('blocks', done))
+    if (history !== undefined) epochs = check.epochs((done) => options.onProgress('epochs', done))
     for (const [index, number] of stateBlocks.entries()) {
       options.onProgress(`state of block ${number}`, index / stateBlocks.length)
       check.stateAt(number)
     }
-    options.onProgress('latest state', 1)
-    check.latestState()
-    check.replacedStates((done) => options.onProgress('undo records', done))
+    if (history === undefined) {
+      options.onProgress('latest state', 1)
+      check.latestState()
+      check.replacedStates((done) => options.onProgress('undo records', done))
+    }
   } catch (error) {
     if (!(error instanceof TooManyFaults)) throw error
   }
   const { counts, faults } = check
-  return { ...counts, trieNodes: check.nodes.size, stateBlocks, faults }
+  return { ...counts, trieNodes: check.nodes.size, epochs, stateBlocks, faults }
 }
 
 /** One state from the flat tables. */
@@ -76,11 +81,12 @@ interface FlatState {
   readonly slots: Iterable<readonly [Uint8Array, Uint8Array]>
 }
 
-class Verification {
+class Verification extends FaultList {
   readonly counts = { blocks: 0, transactions: 0, accounts: 0, slots: 0 }
-  readonly faults: string[] = []
   /** Hashes of the trie nodes whose content was checked. */
   readonly nodes = new Set<string>()
+  /** Of a store without state. */
+  readonly history: HistoryExtent | undefined
 
   /** Number of entries that the log index should have. */
   #logKeys = 0
@@ -90,10 +96,12 @@ class Verification {
   readonly #head: BlockName
 
   constructor(store: ChainReader, head: BlockName) {
+    super()
     this.#store = store
     this.#head = head
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('a store with a head has an identity')
+    this.history = identity.history
     this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
     this.#senders = new SenderRecovery(this.#schedule)
   }
@@ -101,30 +109,51 @@ class Verification {
   /** Every canonical block: hash, link to its parent, body, receipts, senders, locations, logs in their index, total difficulty. */
   blocks(onProgress: (done: number) => void): void {
     let parent: { hash: Hash32; total: bigint } | undefined
-    for (let number = 0; number <= this.#head.number; number++) {
+    for (let number = this.history?.first ?? 0; number <= this.#head.number; number++) {
       if (number % 256 === 0) onProgress(number / (this.#head.number + 1))
       const before = parent
       parent = undefined
-      this.#guard(`block ${number}`, () => {
+      this.guard(`block ${number}`, () => {
         parent = this.#block(number, before)
       })
     }
-    this.#guard('index of logs', () => {
+    if (this.#hasReceipts) this.#checkLogIndex()
+    const last = this.#store.readCanonicalHash(this.#head.number)
+    this.expect(
+      last !== undefined && equalBytes(last, this.#head.hash),
+      `the head ${bytesToHex(this.#head.hash)} is not canonical block ${this.#head.number}`,
+    )
+    // An import of archives that was cut short leaves blocks there, and the next one takes them away.
+    this.expect(
+      this.history !== undefined || this.#store.readCanonicalHash(this.#head.number + 1) === undefined,
+      `block ${this.#head.number + 1} stands above the head`,
+    )
+  }
+
+  /** The epochs of a store without state. */
+  epochs(onProgress: (done: number) => void): VerifiedEpoch[] {
+    const found: VerifiedEpoch[] = []
+    this.guard('epochs', () => {
+      for (const epoch of verifyEpochs(this.#store, this.#head.number, (fault) => this.fault(fault))) {
+        found.push(epoch)
+        onProgress(epoch.last / (this.#head.number + 1))
+      }
+    })
+    return found
+  }
+
+  get #hasReceipts(): boolean {
+    return this.history?.hasReceipts !== false
+  }
+
+  #checkLogIndex(): void {
+    this.guard('index of logs', () => {
       const kept = this.#store.countLogIndex()
-      this.#expect(
+      this.expect(
         kept === this.#logKeys,
         `index of logs: it has ${kept} entries, the receipts ${this.#logKeys}`,
       )
     })
-    const last = this.#store.readCanonicalHash(this.#head.number)
-    this.#expect(
-      last !== undefined && equalBytes(last, this.#head.hash),
-      `the head ${bytesToHex(this.#head.hash)} is not canonical block ${this.#head.number}`,
-    )
-    this.#expect(
-      this.#store.readCanonicalHash(this.#head.number + 1) === undefined,
-      `block ${this.#head.number + 1} stands above the head`,
-    )
   }
 
   #block(
@@ -134,27 +163,27 @@ class Verification {
     const hash = this.#store.readCanonicalHash(number)
     const headerRlp = hash && this.#store.readHeader(hash)
     if (hash === undefined || headerRlp === undefined) {
-      this.#fault(`block ${number}: its header is missing`)
+      this.fault(`block ${number}: its header is missing`)
       return undefined
     }
     const header = decodeHeader(headerRlp)
-    this.#expect(
+    this.expect(
       equalBytes(headerHash(headerRlp), hash),
       `block ${number}: its header does not have the hash ${bytesToHex(hash)}`,
     )
-    this.#expect(header.number === number, `block ${number}: its header says ${header.number}`)
+    this.expect(header.number === number, `block ${number}: its header says ${header.number}`)
     const totalRow = this.#store.readTotalDifficulty(hash)
-    this.#expect(totalRow !== undefined, `block ${number}: its total difficulty is missing`)
+    this.expect(totalRow !== undefined, `block ${number}: its total difficulty is missing`)
     const total = bytesToBigInt(totalRow ?? new Uint8Array(0))
     const parentTotal = number === 0 ? 0n : parent?.total
     if (parent !== undefined) {
-      this.#expect(
+      this.expect(
         equalBytes(header.parentHash, parent.hash),
         `block ${number}: its parent is not block ${number - 1}`,
       )
     }
     if (parentTotal !== undefined) {
-      this.#expect(
+      this.expect(
         total === parentTotal + header.difficulty,
         `block ${number}: its total difficulty is ${total}, expected ${parentTotal + header.difficulty}`,
       )
@@ -169,12 +198,12 @@ class Verification {
     const found = { accounts: 0, slots: 0 }
     for (let number = 0; number <= this.#head.number; number++) {
       if (number % 256 === 0) onProgress(number / (this.#head.number + 1))
-      this.#guard(`undo record of block ${number}`, () => this.#replacedState(number, found))
+      this.guard(`undo record of block ${number}`, () => this.#replacedState(number, found))
     }
-    this.#guard('history', () => {
+    this.guard('history', () => {
       const rows = this.#store.countHistory()
       for (const kind of ['accounts', 'slots'] as const) {
-        this.#expect(
+        this.expect(
           rows[kind] === found[kind],
           `history: it has ${rows[kind]} changes of ${kind}, the undo records ${found[kind]}`,
         )
@@ -185,16 +214,16 @@ class Verification {
   #replacedState(number: number, found: { accounts: number; slots: number }): void {
     const replaced = this.#store.readReplacedState(number)
     if (replaced === undefined) {
-      this.#fault(`block ${number}: its undo record is missing`)
+      this.fault(`block ${number}: its undo record is missing`)
       return
     }
     for (const kind of ['accounts', 'slots'] as const) {
       // A duplicate could hide a missing key.
       const keys = new Set(replaced[kind].map(([key]) => mapKey(key)))
-      this.#expect(keys.size === replaced[kind].length, `block ${number}: its undo record names a key twice`)
+      this.expect(keys.size === replaced[kind].length, `block ${number}: its undo record names a key twice`)
       for (const [key, value] of replaced[kind]) {
         const before = number === 0 ? undefined : this.#store.readKeyAt(number - 1, key)
-        this.#expect(
+        this.expect(
           this.#store.readChangeIn(number, key) !== undefined &&
             equalBytes(before ?? new Uint8Array(0), value),
           `block ${number}: its undo record of ${bytesToHex(key)} differs from history`,
@@ -224,14 +253,14 @@ class Verification {
 
   #body(number: number, hash: Hash32, header: Header, parentTotal: bigint): void {
     const body = this.#store.readBody(hash)
-    const receipts = this.#store.readReceipts(hash)
+    const receipts = this.#hasReceipts ? this.#store.readReceipts(hash) : encodeRlp([])
     const stored = this.#store.readBlock(hash)
     if (body === undefined || receipts === undefined || stored === undefined) {
-      this.#fault(`block ${number}: its body or receipts are missing`)
+      this.fault(`block ${number}: its body or receipts are missing`)
       return
     }
     const { senders } = stored
-    this.#expect(stored.bodyBytes === body.length, `block ${number}: its body is not as long as its row says`)
+    this.expect(stored.bodyBytes === body.length, `block ${number}: its body is not as long as its row says`)
     const [transactionItems, uncles, withdrawals] = decodeRlpList(body)
     const transactions = rlpList(transactionItems).map((item) =>
       item instanceof Uint8Array ? item : encodeRlp(item),
@@ -239,8 +268,11 @@ class Verification {
     const roots: [string, Uint8Array, Uint8Array | undefined][] = [
       ['transactionsRoot', indexedRoot(transactions), header.transactionsRoot],
       ['sha3Uncles', keccak256(encodeRlp(rlpList(uncles))), header.unclesHash],
-      ['receiptsRoot', indexedRoot(decodeRlpList(receipts).map(rlpBytes)), header.receiptsRoot],
     ]
+    if (this.#hasReceipts) {
+      const root = indexedRoot(decodeRlpList(receipts).map(rlpBytes))
+      roots.push(['receiptsRoot', root, header.receiptsRoot])
+    }
     if (withdrawals !== undefined) {
       roots.push([
         'withdrawalsRoot',
@@ -249,19 +281,19 @@ class Verification {
       ])
     }
     for (const [field, got, want] of roots) {
-      this.#expect(
+      this.expect(
         want !== undefined && equalBytes(got, want),
         `block ${number}: ${field} of its content is ${bytesToHex(got)}, the header says ${want === undefined ? 'nothing' : bytesToHex(want)}`,
       )
     }
     for (const key of logKeysOf(receipts)) {
       this.#logKeys++
-      this.#expect(
+      this.expect(
         this.#store.readLogStretch(Buffer.from(key, 'latin1'), number)[0] === number,
         `block ${number}: a log of it is not in the index of logs`,
       )
     }
-    this.#expect(
+    this.expect(
       senders.length === transactions.length * 52,
       `block ${number}: its senders are not as many as its transactions`,
     )
@@ -269,14 +301,14 @@ class Verification {
     const fork = this.#schedule.forkAt(number, header.timestamp, isMerged)
     for (const [index, transaction] of transactions.entries()) {
       const sender = senders.subarray(index * 52, index * 52 + 20)
-      this.#expect(
+      this.expect(
         equalBytes(sender, this.#senders.senderOf(transaction, fork)),
         `block ${number}: transaction ${index} was not signed by ${bytesToHex(sender)}`,
       )
       const transactionHash = keccak256(transaction)
       const location = this.#store.readLocation(transactionHash)
       const kept = senders.subarray(index * 52 + 20, index * 52 + 52)
-      this.#expect(
+      this.expect(
         equalBytes(kept, transactionHash) &&
           location?.index === index &&
           equalBytes(location.blockHash, hash),
@@ -287,7 +319,7 @@ class Verification {
   }
 
   #compare(number: number, flat: FlatState): void {
-    this.#guard(flat.name, () => {
+    this.guard(flat.name, () => {
       const hash = this.#store.readCanonicalHash(number)
       const header = hash && this.#store.readHeader(hash)
       if (header !== undefined) this.#compareState(decodeHeader(header).stateRoot, flat)
@@ -303,7 +335,7 @@ class Verification {
       accounts++
       const inTrie = readTrie(stateRoot, keccak256(address), this.#readNode)
       if (inTrie === undefined || !equalBytes(inTrie, row)) {
-        this.#fault(`${flat.name}: account ${bytesToHex(address)} differs from the state trie`)
+        this.fault(`${flat.name}: account ${bytesToHex(address)} differs from the state trie`)
         continue
       }
       const { storageRoot, codeHash } = decodeAccount(row)
@@ -313,7 +345,7 @@ class Verification {
       }
       if (!equalBytes(codeHash, emptyCodeHash)) {
         const code = this.#store.readCode(codeHash)
-        this.#expect(
+        this.expect(
           code !== undefined && equalBytes(keccak256(code), codeHash),
           `${flat.name}: the code of ${bytesToHex(address)} is missing or damaged`,
         )
@@ -321,10 +353,10 @@ class Verification {
     }
     this.counts.accounts += accounts
     const leaves = this.#countLeaves(stateRoot)
-    this.#expect(leaves === accounts, `${flat.name}: it has ${accounts} accounts, the state trie ${leaves}`)
+    this.expect(leaves === accounts, `${flat.name}: it has ${accounts} accounts, the state trie ${leaves}`)
     const slots = this.#compareSlots(storageRoots, flat)
     // Since each slot is in its trie, equal counts mean equal sets.
-    this.#expect(
+    this.expect(
       slots === slotLeaves,
       `${flat.name}: it has ${slots} slots, the storage tries of its accounts ${slotLeaves}`,
     )
@@ -339,7 +371,7 @@ class Verification {
       const slot = key.subarray(20)
       const root = storageRoots.get(address)
       const inTrie = root && readTrie(root, keccak256(slot), this.#readNode)
-      this.#expect(
+      this.expect(
         inTrie !== undefined && equalBytes(inTrie, encodeRlp(value)),
         `${flat.name}: slot ${bytesToHex(slot)} of ${address} differs from its storage trie`,
       )
@@ -359,38 +391,4 @@ class Verification {
     if (node !== undefined) this.nodes.add(mapKey(hash))
     return node
   }
-
-  /** Runs a check; an error while reading is also a fault of the store. */
-  #guard(what: string, check: () => void): void {
-    try {
-      check()
-    } catch (error) {
-      if (error instanceof TooManyFaults || !(error instanceof Error)) throw error
-      this.#fault(`${what}: ${error.message}`)
-    }
-  }
-
-  #expect(holds: boolean, otherwise: string): void {
-    if (!holds) this.#fault(otherwise)
-  }
-
-  #fault(sentence: string): void {
-    this.faults.push(sentence)
-    if (this.faults.length >= faultsMax) throw new TooManyFaults()
-  }
-}
-
-/** Distinct random numbers below the head, in ascending order (mulberry32). */
-function chooseBlocks(headNumber: number, { blocks, seed }: VerifyOptions): number[] {
-  let state = seed >>> 0
-  const random = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), state | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-  const chosen = new Set<number>()
-  const wanted = Math.min(blocks, headNumber)
-  while (chosen.size < wanted) chosen.add(Math.floor(random() * headNumber))
-  return [...chosen].sort((a, b) => a - b)
 }

@@ -89,6 +89,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       executeCall: job('execute', 'answer', 'answer'),
       slotsCall: job('slots', 'answer', 'answer'),
       prove: { ...job('proof', 'prove', 'prove'), isShort: isShortProof },
+      headerProof: job('proof', 'prove', 'headerProof'),
       call: job('execute', 'execute', 'call'),
       estimate: job('execute', 'execute', 'estimate'),
       accessList: job('execute', 'execute', 'accessList'),

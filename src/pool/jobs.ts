@@ -7,6 +7,7 @@
  * arrays, Maps and plain objects of these.
  */
 import type { ChainOptions } from '../chain/chain.js'
+import type { HeaderProofRequest } from '../chain/headerProof.js'
 import type { FoundLogs, LogBounds, LogSearch } from '../chain/logSearch.js'
 import type {
   AccessListOutcome,
@@ -63,6 +64,12 @@ export interface Jobs {
   readonly slotsCall: WholeCallJob<'slots'>
   /** The rendered JSON of an `eth_getProof` result. */
   readonly prove: { readonly class: 'proof'; readonly args: ProofRequest; readonly result: Uint8Array }
+  /** The rendered JSON of a `tidegate_getHeaderProof` result. */
+  readonly headerProof: {
+    readonly class: 'proof'
+    readonly args: HeaderProofRequest
+    readonly result: Uint8Array
+  }
   readonly call: { readonly class: 'execute'; readonly args: ExecutionRequest; readonly result: CallOutcome }
   readonly estimate: {
     readonly class: 'execute'

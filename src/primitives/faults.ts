@@ -72,6 +72,11 @@ export type Fault =
       readonly data: unknown
     }
   | { readonly kind: 'HistoryPruned' }
+  /** Asked of a network that holds blocks and receipts alone, or not even receipts. */
+  | { readonly kind: 'NoState' }
+  | { readonly kind: 'NoReceipts' }
+  /** A block of no epoch whose accumulator was checked. */
+  | { readonly kind: 'NoAccumulator'; readonly number: number }
   /** `reason` is decoded from `data`, the raw revert data, where possible. */
   | { readonly kind: 'ExecutionReverted'; readonly reason: string | undefined; readonly data: Uint8Array }
   | { readonly kind: 'GasExceedsAllowance'; readonly allowance: bigint }

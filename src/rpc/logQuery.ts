@@ -87,6 +87,7 @@ export function toLogSearch(chain: ChainView, { criteria, blocks }: LogQuery, ar
   const { number, hash } = chain.head
   if (first > last) throw new FaultError({ kind: 'InvalidBlockRange' })
   if (last > number) throw new FaultError({ kind: 'BlockRangeInFuture' })
+  if (first < chain.firstNumber) throw new FaultError({ kind: 'HistoryPruned' })
   return { criteria, head: { number, hash }, first, last }
 }
 

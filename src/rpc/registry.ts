@@ -61,6 +61,7 @@ import { net_peerCount } from './methods/net_peerCount.js'
 import { net_version } from './methods/net_version.js'
 import { rpc_discover } from './methods/rpc_discover.js'
 import { rpc_modules } from './methods/rpc_modules.js'
+import { tidegate_getHeaderProof } from './methods/tidegate_getHeaderProof.js'
 import { tidegate_getLogs } from './methods/tidegate_getLogs.js'
 import { tidegate_getMappingSlot } from './methods/tidegate_getMappingSlot.js'
 import { tidegate_getStorageByKeys } from './methods/tidegate_getStorageByKeys.js'
@@ -133,6 +134,7 @@ export const methods = {
   net_version,
   rpc_discover,
   rpc_modules,
+  tidegate_getHeaderProof,
   tidegate_getLogs,
   tidegate_getMappingSlot,
   tidegate_getStorageByKeys,

@@ -161,6 +161,15 @@ export function faultToWireError(fault: Fault): WireError {
     }
     case 'HistoryPruned':
       return { code: 4444, message: 'pruned history unavailable' }
+    case 'NoState':
+      return { code: -32000, message: 'this network holds no state' }
+    case 'NoReceipts':
+      return { code: -32000, message: 'this network holds no receipts' }
+    case 'NoAccumulator':
+      return {
+        code: -32000,
+        message: `block ${toQuantity(fault.number)} is in no epoch that was checked against an accumulator`,
+      }
     case 'ExecutionReverted':
       return {
         code: 3,

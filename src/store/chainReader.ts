@@ -7,10 +7,10 @@ import { unpack } from 'msgpackr'
 import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ReplacedState } from './bundle.js'
-import type { BlockName, ChainIdentity, ChainRows, Marker, TransactionLocation } from './chainRows.js'
+import type { BlockName, ChainIdentity, ChainRows, Epoch, Marker, TransactionLocation } from './chainRows.js'
 import { closeEnvironment, openEnvironment, openTable } from './environment.js'
 import { countLogIndex, readLogStretch } from './logIndex.js'
-import { guardTables, type ReadGuard, type ReadTable } from './readTable.js'
+import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
 import { StoredBlock } from './storedBlock.js'
 import {
   historyKey,
@@ -55,9 +55,12 @@ export class ChainReader implements ChainRows {
     try {
       const tables = openChainTables(environment)
       if (tables === undefined) checkSchema(openTable(environment, 'meta'), options.path)
-      const guarded = tables && guard ? guardTables(tables, guard) : tables
+      const { history } = (tables && checkSchema(tables.meta, options.path)) ?? {}
+      const held = tables && history ? withoutUnheld(tables, history.hasReceipts) : tables
+      const guarded = held && guard ? guardTables(held, guard) : held
       const reader = guarded && new ChainReader(options.path, environment, guarded, guard)
-      if (reader?.readIdentity() !== undefined) return reader
+      // A store of archives has an identity before it has the first of them whole.
+      if (reader?.readIdentity() !== undefined && reader.readHead() !== undefined) return reader
       throw new OperatorError(`the store ${options.path} holds no chain; run "tidegate import" into it first`)
     } catch (error) {
       void environment.close()
@@ -85,6 +88,12 @@ export class ChainReader implements ChainRows {
 
   readMarker(marker: Marker): BlockName | undefined {
     return readBlockName(this.tables.meta.getBinary(metaKeys[marker]))
+  }
+
+  /** What was imported of an epoch; undefined where nothing was, or not as a whole. */
+  readEpoch(epoch: number): Epoch | undefined {
+    const row = this.tables.meta.getBinary(metaKeys.epoch(epoch))
+    return row && (unpack(row) as Epoch)
   }
 
   readCanonicalHash(number: number): Hash32 | undefined {

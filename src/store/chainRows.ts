@@ -8,6 +8,25 @@ export interface ChainIdentity {
   readonly genesisHash: string
   /** The `config` member of the geth-format genesis, as JSON text: forks, blob schedule, deposit contract. */
   readonly config: string
+  /** Of a chain of which blocks and receipts are held and no state. */
+  readonly history?: HistoryExtent
+}
+
+/** What a store without state holds of its chain. */
+export interface HistoryExtent {
+  /** Number of its first block, which begins an epoch. */
+  readonly first: number
+  readonly hasReceipts: boolean
+}
+
+/** Blocks that came in one archive and were compared with its accumulator. */
+export interface Epoch {
+  /** Blocks in it, from the first of the epoch on. */
+  readonly count: number
+  /** Root of their header records; undefined for blocks after the Merge, which have none. */
+  readonly accumulator: Hash32 | undefined
+  /** Whether the accumulator was in the list of trusted ones. */
+  readonly isTrusted: boolean
 }
 
 /** A canonical block. */

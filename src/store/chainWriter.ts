@@ -38,6 +38,8 @@ export interface ChainWriterOptions extends ChainStoreOptions {
   readonly onUpgrade?: OnUpgrade
 }
 
+const abandoned = new Error('what was held is given up')
+
 export class ChainWriter extends ChainReader {
   declare protected readonly tables: ChainTables
   #lock: WriterLock | undefined
@@ -56,7 +58,7 @@ export class ChainWriter extends ChainReader {
       environment = openEnvironment({ ...options, readOnly: false })
       const tables = openChainTables(environment)
       if (tables === undefined) throw new Error('a writer could not make its tables')
-      const writer = new ChainWriter(options.path, environment, tables)
+      const writer = new this(options.path, environment, tables)
       writer.#lock = lock
       upgradeStore({ environment, path: options.path, tables }, onUpgrade)
       writer.readIdentity()
@@ -90,7 +92,7 @@ export class ChainWriter extends ChainReader {
           'use another data folder or the genesis it was made with',
       )
     }
-    this.#commit(() => {
+    this.commit(() => {
       this.tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, schema: schemaVersion }))
       this.#writeCanonical(genesis)
     })
@@ -100,7 +102,7 @@ export class ChainWriter extends ChainReader {
   writeConfig(config: string): void {
     const identity = this.readIdentity()
     if (identity === undefined) throw new Error('a store without genesis has no rules')
-    this.#commit(() => {
+    this.commit(() => {
       this.tables.meta.putSync(metaKeys.identity, packr.pack({ ...identity, config, schema: schemaVersion }))
     })
   }
@@ -110,7 +112,7 @@ export class ChainWriter extends ChainReader {
    * all in one transaction. The first bundle's parent must be the canonical block `forkNumber`.
    */
   apply(forkNumber: number, bundles: readonly Bundle[]): void {
-    this.#commit(() => {
+    this.commit(() => {
       const head = this.readHead()
       if (head === undefined) throw new Error('a store without genesis takes no blocks')
       if (forkNumber < 0 || forkNumber > head.number) {
@@ -129,14 +131,14 @@ export class ChainWriter extends ChainReader {
 
   /** Sets the safe or finalized block. */
   writeMarker(marker: Marker, { number, hash }: BlockName): void {
-    this.#commit(() => this.tables.meta.putSync(metaKeys[marker], concatBytes(numberKey(number), hash)))
+    this.commit(() => this.tables.meta.putSync(metaKeys[marker], concatBytes(numberKey(number), hash)))
   }
 
   /** Stores a block of a branch that is not canonical. */
   writeSideBlock(block: SideBlock): void {
     const { hash, body } = block
     if (this.tables.numbers.doesExist(hash)) return
-    this.#commit(() => {
+    this.commit(() => {
       this.tables.bodies.putSync(hash, body)
       this.tables.sideBlocks.putSync(hash, storedBlockRow(hash, block))
     })
@@ -175,7 +177,20 @@ export class ChainWriter extends ChainReader {
     }
   }
 
-  #commit(write: () => void): void {
+  /** Leaves the store as it was before {@link holdCommits}. */
+  protected async abandonHeld(): Promise<void> {
+    const held = this.#held
+    if (held === undefined) return
+    this.#held = undefined
+    held.end.reject(abandoned)
+    try {
+      await held.done
+    } catch (error) {
+      if (error !== abandoned) throw error
+    }
+  }
+
+  protected commit(write: () => void): void {
     if (this.#held === undefined) return commitSync(this.environment, this.path, write)
     // No nested transaction, which would copy each page once more; instead a failed write ends the whole transaction.
     try {
@@ -197,15 +212,7 @@ export class ChainWriter extends ChainReader {
   #writeCanonical(bundle: Bundle): void {
     const { number, hash } = bundle
     const tables = this.tables
-    tables.bodies.putSync(hash, bundle.body)
-    tables.blocks.putSync(numberKey(number), storedBlockRow(hash, bundle))
-    tables.numbers.putSync(hash, numberKey(number))
-    tables.sideBlocks.removeSync(hash)
-    tables.receipts.putSync(hash, bundle.receipts)
-    for (const [index, transactionHash] of transactionHashes(bundle.senders)) {
-      tables.locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
-    }
-    addToLogIndex(tables.logs, bundle.receipts, number)
+    this.writeHistory(bundle)
     for (const [key, value] of bundle.nodes) tables.nodes.putSync(key, value)
     for (const [key, value] of bundle.code) tables.code.putSync(key, value)
     const replaced: ReplacedState = {
@@ -216,6 +223,22 @@ export class ChainWriter extends ChainReader {
     tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number), hash))
     this.#heldRows += 8 + bundle.senders.length / 52 + bundle.nodes.length
     this.#heldRows += 2 * (bundle.accounts.length + bundle.slots.length)
+  }
+
+  /** Everything of a canonical block but its state. It is the newest one, or stands above the head until that moves. */
+  protected writeHistory(block: Omit<SideBlock, 'parentHash'> & { receipts: Uint8Array | undefined }): void {
+    const { number, hash, receipts } = block
+    const tables = this.tables
+    tables.bodies.putSync(hash, block.body)
+    tables.blocks.putSync(numberKey(number), storedBlockRow(hash, block))
+    tables.numbers.putSync(hash, numberKey(number))
+    tables.sideBlocks.removeSync(hash)
+    for (const [index, transactionHash] of transactionHashes(block.senders)) {
+      tables.locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
+    }
+    if (receipts === undefined) return
+    tables.receipts.putSync(hash, receipts)
+    addToLogIndex(tables.logs, receipts, number)
   }
 
   #replace(
@@ -271,7 +294,8 @@ export class ChainWriter extends ChainReader {
   }
 }
 
-function* transactionHashes(senders: Uint8Array): Generator<readonly [number, Hash32]> {
+/** The index and hash of each transaction. */
+export function* transactionHashes(senders: Uint8Array): Generator<readonly [number, Hash32]> {
   for (let at = 0; at < senders.length; at += senderBytes) {
     yield [at / senderBytes, senders.subarray(at + 20, at + senderBytes) as Hash32]
   }

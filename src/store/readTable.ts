@@ -1,3 +1,5 @@
+import { FaultError } from '../primitives/faults.js'
+
 interface Entry {
   readonly key: Uint8Array
   readonly value: Uint8Array
@@ -27,6 +29,39 @@ export type ReadGuard = <T>(read: () => T) => T
 export function guardTables<T extends Readonly<Record<string, ReadTable>>>(tables: T, guard: ReadGuard): T {
   const guarded = Object.entries(tables).map(([name, table]) => [name, guardTable(table, guard)])
   return Object.fromEntries(guarded) as T
+}
+
+/**
+ * The tables of a store without state, where reading state is a fault of whoever asks, and so are receipts and the index
+ * of their logs where it has none: a table that is empty for want of data must not answer that there is nothing.
+ */
+export function withoutUnheld<T extends Readonly<Record<string, ReadTable>>>(
+  tables: T,
+  hasReceipts: boolean,
+): T {
+  const refused = hasReceipts ? stateTables : [...stateTables, 'receipts', 'logs']
+  const entries = Object.entries(tables).map(([name, table]) => {
+    if (!refused.includes(name)) return [name, table]
+    return [name, refusingTable(stateTables.includes(name) ? 'NoState' : 'NoReceipts')]
+  })
+  return Object.fromEntries(entries) as T
+}
+
+const stateTables: readonly string[] = [
+  'nodes',
+  'code',
+  'accounts',
+  'slots',
+  'accountHistory',
+  'slotHistory',
+  'changes',
+]
+
+function refusingTable(kind: 'NoState' | 'NoReceipts'): ReadTable {
+  const refuse = (): never => {
+    throw new FaultError({ kind })
+  }
+  return { getBinary: refuse, getBrief: refuse, doesExist: refuse, getRange: refuse, getCount: refuse }
 }
 
 function guardTable(table: ReadTable, guard: ReadGuard): ReadTable {

@@ -4,7 +4,7 @@
  * {@link schemaVersion}.
  */
 import type { RootDatabase } from 'lmdb'
-import { type Address, type Hash32, writeUint64 } from '../primitives/bytes.js'
+import { type Address, concatBytes, type Hash32, writeUint64 } from '../primitives/bytes.js'
 import { openTable, type Table } from './environment.js'
 import type { ReadTable } from './readTable.js'
 
@@ -66,6 +66,8 @@ export const metaKeys = {
   finalized: Buffer.from('finalized'),
   /** number (8 bytes) of the block up to which the log index is made; only in a store that is being upgraded. */
   logsIndexed: Buffer.from('logsIndexed'),
+  /** msgpack {@link Epoch}: a whole epoch of blocks that came from an archive. */
+  epoch: (epoch: number) => concatBytes(Buffer.from('epoch'), numberKey(epoch)),
 } as const
 
 /** Opens all tables; undefined for a reader where no writer has made them yet. */

@@ -187,7 +187,9 @@ export class NetworkStreams {
   }
 
   get #lowest(): number {
-    return Math.max(0, this.#chain.head.number - this.#limits.replayBlocksMax)
+    const { firstNumber, head } = this.#chain
+    // Whoever resumes has to have seen the block before, and before genesis there is nothing to see.
+    return Math.max(firstNumber === 0 ? 0 : firstNumber + 1, head.number - this.#limits.replayBlocksMax)
   }
 
   #outOfRange(why: string): FaultError {

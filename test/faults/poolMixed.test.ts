@@ -23,7 +23,7 @@ const jobsAtOnce = 1_000
 const limits = { timeMsMax: 60_000, memoryBytesMax: 2 ** 28 }
 
 /** Of the jobs that an archive network has. */
-type ChainJobName = Exclude<JobName, 'invokeHash'>
+type ChainJobName = Exclude<JobName, 'invokeHash' | 'headerProof'>
 
 type Question = {
   readonly [N in ChainJobName]: { readonly name: N; readonly args: Jobs[N]['args'] }

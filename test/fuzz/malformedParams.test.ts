@@ -120,6 +120,7 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   eth_syncing: [[]],
   eth_unsubscribe: [['0x1']],
   net_version: [[]],
+  tidegate_getHeaderProof: [[block?.hash]],
   tidegate_getLogs: [
     [{ address: tide, fromBlock: '0x1', limit: 5 }],
     [{ topics: [[]], limit: 3, cursor: `0x${'00'.repeat(7)}05${block?.hash.slice(2)}${'00'.repeat(7)}f0` }],

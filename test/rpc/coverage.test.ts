@@ -83,6 +83,7 @@ const testOf: { readonly [M in MethodName | RollupMethodName]: string } = {
   rollupx_specVersion: 'rollupx_specVersion.test.ts',
   rollupx_subscribeTransactionStatus: 'rollupx_subscribeTransactionStatus.test.ts',
   rollupx_unsubscribe: 'rollupx_unsubscribe.test.ts',
+  tidegate_getHeaderProof: 'tidegate_getHeaderProof.test.ts',
   tidegate_getLogs: 'tidegate_getLogs.test.ts',
   tidegate_getMappingSlot: 'tidegate_getMappingSlot.test.ts',
   tidegate_getStorageByKeys: 'tidegate_getStorageByKeys.test.ts',

@@ -108,6 +108,7 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   eth_syncing: undefined,
   eth_unsubscribe: undefined,
   net_version: undefined,
+  tidegate_getHeaderProof: undefined,
   tidegate_getLogs: (block) => [{ fromBlock: block, toBlock: block, limit: 5 }],
   tidegate_getMappingSlot: undefined,
   tidegate_getStorageByKeys: (block) => [tide, '0x3', [bea], block],

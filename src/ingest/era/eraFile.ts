@@ -51,6 +51,8 @@ export class EraFile {
   readonly count: number
   /** The root that it claims for its epoch; undefined where it claims none, as after the Merge. */
   readonly accumulator: Hash32 | undefined
+  /** Where its record stands in the file, if there is one. */
+  readonly accumulatorOffset: number
   readonly #index: BlockIndex
 
   constructor(path: string) {
@@ -61,7 +63,8 @@ export class EraFile {
       this.#index = readIndex(this.file)
       this.first = this.#index.first
       this.count = this.#index.count
-      this.accumulator = readAccumulator(this.file, this.#index.offset)
+      this.accumulatorOffset = this.#index.offset - recordHeaderBytes - 32
+      this.accumulator = readAccumulator(this.file, this.accumulatorOffset)
     } catch (error) {
       this.file.close()
       throw error
@@ -252,8 +255,7 @@ function readComponentIndex(
 }
 
 /** The accumulator stands right before the index. */
-function readAccumulator(file: E2storeFile, indexOffset: number): Hash32 | undefined {
-  const offset = indexOffset - recordHeaderBytes - 32
+function readAccumulator(file: E2storeFile, offset: number): Hash32 | undefined {
   if (offset < recordHeaderBytes) return undefined
   const { type, data } = { type: file.read(offset, 2).readUInt16LE(0), data: file.read(offset + 2, 4) }
   if (type !== recordTypes.accumulator || data.readUInt32LE(0) !== 32) return undefined

@@ -6,7 +6,7 @@ import { booleanSchema, hashSchema, objectSchema, quantitySchema } from '../sche
 const kinds = ['state', 'tx', 'logs', 'receipts', 'blocks', 'stateproofs']
 const heldSchema = objectSchema('Held', { disabled: booleanSchema, oldestBlock: quantitySchema })
 
-/** What this node holds of its chain, and from which block on: an archive has everything since genesis. */
+/** What this node holds of its chain, and from which block on: an archive has everything since genesis, a history no state. */
 export const eth_capabilities = defineMethod({
   name: 'eth_capabilities',
   summary: 'What this node holds, and from which block on',
@@ -19,8 +19,15 @@ export const eth_capabilities = defineMethod({
     head: objectSchema('HeadName', { number: quantitySchema, hash: hashSchema }),
     ...Object.fromEntries(kinds.map((kind) => [kind, heldSchema])),
   }),
-  run({ head }: Network) {
-    const everything = kinds.map((kind) => [kind, { disabled: false, oldestBlock: '0x0' }])
+  run({ head, chain }: Network) {
+    const { history } = chain.identity
+    const oldestBlock = toQuantity(chain.firstNumber)
+    const isHeld = (kind: string): boolean =>
+      history === undefined ||
+      kind === 'blocks' ||
+      kind === 'tx' ||
+      (history.hasReceipts && (kind === 'receipts' || kind === 'logs'))
+    const everything = kinds.map((kind) => [kind, { disabled: !isHeld(kind), oldestBlock }])
     const { number, hash } = head
     return JSON.stringify({
       head: { number: toQuantity(number), hash: bytesToHex(hash) },

@@ -38,8 +38,9 @@ export const eth_config = defineMethod({
   result: objectSchema('ForkConfig', { current: forkSchema, next: forkSchema, last: forkSchema }),
   run({ chain, head }: Network) {
     const { config, genesisHash } = chain.identity
-    const genesis = stateBlock(chain, { kind: 'number', number: 0 }, 0)
-    const genesisTime = chain.readHeader(genesis.hash)?.timestamp ?? 0
+    // Forks by time come after a genesis that is not held, so any time before them does.
+    const genesis = chain.firstNumber === 0 ? stateBlock(chain, { kind: 'number', number: 0 }, 0) : undefined
+    const genesisTime = (genesis && chain.readHeader(genesis.hash)?.timestamp) ?? 0
     return forkConfigJson(
       { schedule: chain.schedule, config, genesisHash, genesisTime },
       head.header.timestamp,

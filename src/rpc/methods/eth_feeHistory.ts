@@ -74,7 +74,7 @@ export const eth_feeHistory = defineMethod({
     if (count === 0) return '{"oldestBlock":"0x0","gasUsedRatio":null}'
     checkPercentiles(percentiles)
     const last = lastNumber(chain, newest)
-    const first = Math.max(last + 1 - Math.min(count, blocksMax), 0)
+    const first = Math.max(last + 1 - Math.min(count, blocksMax), chain.firstNumber)
     return doSteps(history(chain, { first, last, percentiles }, new Turns(turnMsMax, caller, 0)))
   },
 })

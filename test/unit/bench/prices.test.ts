@@ -11,6 +11,7 @@ const unmeasured: Readonly<Record<string, string>> = {
   eth_uninstallFilter: 'of a filter that stands',
   eth_subscribe: 'for WebSockets alone; its events are free',
   eth_unsubscribe: 'for WebSockets alone',
+  tidegate_getHeaderProof: 'of blocks from archives, which the demo chain is not; the scenario era times it',
   rollupx_addInvokeTransaction:
     'a flush to disk each; what hashing takes of a thread is measured at run time',
   rollupx_blockNumber: 'the time of another server',

@@ -4,7 +4,17 @@ import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { runHere } from '../../program.js'
 
-const commands = ['serve', 'import', 'keys create', 'keys list', 'keys revoke', 'verify', 'slot', 'help']
+const commands = [
+  'serve',
+  'import',
+  'export',
+  'keys create',
+  'keys list',
+  'keys revoke',
+  'verify',
+  'slot',
+  'help',
+]
 
 t.test('help lists every command, also as --help and -h', async (t) => {
   const { status, out, err } = await runHere(['help'])

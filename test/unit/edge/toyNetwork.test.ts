@@ -1,11 +1,13 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { HeaderProver } from '../../../src/chain/headerProof.js'
 import { searchLogs } from '../../../src/chain/logSearch.js'
 import { ChainViews } from '../../../src/edge/chainViews.js'
 import { readStorageLayouts } from '../../../src/edge/storageLayouts.js'
 import { Execution } from '../../../src/evm/execution.js'
 import { Witnesses } from '../../../src/evm/executionWitness.js'
 import { JobWatch } from '../../../src/evm/jobWatch.js'
+import { importArchives } from '../../../src/ingest/era/importArchives.js'
 import type { JobName, Jobs, NetworkJobs } from '../../../src/pool/jobs.js'
 import { decodeReply, encodeResult, encodeThrown } from '../../../src/pool/messages.js'
 import { FaultError } from '../../../src/primitives/faults.js'
@@ -15,10 +17,13 @@ import type { Network } from '../../../src/rpc/network.js'
 import { PolledFilters } from '../../../src/rpc/polledFilters.js'
 import { type MethodName, methods } from '../../../src/rpc/registry.js'
 import type { DefectLog } from '../../../src/rpc/wireErrors.js'
+import { verifyHeaderProof } from '../../../src/ssz/verifyHeaderProof.js'
 import { computeMappingSlots } from '../../../src/state/mappingSlots.js'
 import { buildProofJson } from '../../../src/state/proof.js'
 import { RowStateReader } from '../../../src/state/stateReader.js'
+import { ChainReader } from '../../../src/store/chainReader.js'
 import type { ChainRows } from '../../../src/store/chainRows.js'
+import { storedBlocks, writeArchive } from '../../eraArchives.js'
 import { blockAt, devnetDir, sights, unknownHash } from '../../rpc/demoChain.js'
 import { wideDispatchLimits, wideFilterLimits } from '../../serverLimits.js'
 import { demoStore, goOn, limits } from '../evm/demoExecution.js'
@@ -113,6 +118,7 @@ const questions: { readonly [M in MethodName]: readonly (readonly unknown[])[] |
     ...sights.contracts.map(({ address }) => [{ address, fromBlock: '0x1', toBlock: '0x100' }]),
     ...blocks.map((number) => [{ blockHash: blockAt(number).hash }]),
   ],
+  tidegate_getHeaderProof: blockHashes,
   tidegate_getLogs: [[{ fromBlock: '0x1', limit: 20 }], [{ fromBlock: '0xc0', toBlock: '0xd0' }]],
   eth_getUncleByBlockNumberAndIndex: [
     ['0xe', '0x0'],
@@ -149,6 +155,24 @@ const questions: { readonly [M in MethodName]: readonly (readonly unknown[])[] |
   ],
 }
 
+/** Those that read state. */
+const stateMethods: readonly string[] = [
+  'eth_getAccount',
+  'eth_getBalance',
+  'eth_getCode',
+  'eth_getStorageAt',
+  'eth_getStorageValues',
+  'eth_getTransactionBySenderAndNonce',
+  'eth_getTransactionCount',
+  'eth_getProof',
+  'eth_call',
+  'eth_estimateGas',
+  'eth_createAccessList',
+  'debug_executionWitness',
+  'tidegate_getStorageByKeys',
+  'tidegate_readVariable',
+]
+
 function quantity(number: number): string {
   return `0x${number.toString(16)}`
 }
@@ -158,6 +182,7 @@ function jobsOver(rows: ChainRows): NetworkJobs {
   const execution = new Execution(rows, limits)
   const works: { readonly [N in JobName]?: (args: never) => unknown } = {
     prove: (args) => buildProofJson((hash) => rows.readNode(hash), args),
+    headerProof: (args) => new HeaderProver(rows as ChainReader).prove(args),
     call: (args) => execution.call(args, goOn),
     estimate: (args) => execution.estimate(args, goOn),
     accessList: (args) => execution.accessList(args, goOn),
@@ -233,29 +258,44 @@ t.test('what nobody can get is the fault that the network says, and all else is 
     if (wanted.kind === 'state' || wanted.kind === 'code') throw new FaultError({ kind: 'HistoryPruned' })
     return rows.supply(wanted)
   })
-  const readState: readonly string[] = [
-    'eth_getAccount',
-    'eth_getBalance',
-    'eth_getCode',
-    'eth_getStorageAt',
-    'eth_getStorageValues',
-    'eth_getTransactionBySenderAndNonce',
-    'eth_getTransactionCount',
-    'eth_getProof',
-    'eth_call',
-    'eth_estimateGas',
-    'eth_createAccessList',
-    'debug_executionWitness',
-    'tidegate_getStorageByKeys',
-    'tidegate_readVariable',
-  ]
   for (const [method, asked] of Object.entries(questions)) {
     for (const params of asked ?? []) {
       const answer = await ask(endpoint, method, params)
-      if (readState.includes(method)) t.match(answer, '"code":4444')
+      if (stateMethods.includes(method)) t.match(answer, '"code":4444')
       else t.equal(answer, await ask(archive, method, params))
     }
   }
+})
+
+t.test('a history of the same chain answers everything but state', async (t) => {
+  const folder = t.testdir()
+  const identity = demoStore.readIdentity()
+  if (identity === undefined) throw new Error('a store without identity')
+  const path = join(folder, 'demo.era1')
+  writeArchive(path, storedBlocks(demoStore))
+  const task = { storePath: join(folder, 'chain.mdb'), mapBytes: 2 ** 30, identity, archives: [path] }
+  await importArchives({ ...task, bytesTotal: 0, accumulators: undefined }, () => {}, goOn)
+  const store = ChainReader.open({ path: task.storePath })
+  t.teardown(() => store.close())
+  const [archive, history] = [endpointOver(demoStore), endpointOver(store)]
+  const differing = ['eth_capabilities', 'tidegate_getHeaderProof']
+  for (const [method, asked] of Object.entries(questions)) {
+    for (const params of asked ?? []) {
+      const answer = await ask(history, method, params)
+      const expected = await ask(archive, method, params)
+      const isOfState = stateMethods.includes(method) && !/"code":-|"result":null/.test(expected)
+      if (isOfState) t.match(answer, '"this network holds no state"', `${method} ${JSON.stringify(params)}`)
+      else if (!stateMethods.includes(method) && !differing.includes(method)) {
+        if (answer !== expected) t.equal(answer, expected, `${method} ${JSON.stringify(params)}`)
+        else t.pass()
+      }
+    }
+  }
+  const proof = JSON.parse(await ask(history, 'tidegate_getHeaderProof', [blockAt(60).hash])).result
+  t.equal(verifyHeaderProof(proof, proof.accumulator).blockNumber, 60)
+  t.match(await ask(archive, 'tidegate_getHeaderProof', [blockAt(60).hash]), 'block 0x3c is in no epoch')
+  const capabilities = JSON.parse(await ask(history, 'eth_capabilities', [])).result
+  t.match(capabilities, { state: { disabled: true }, receipts: { disabled: false, oldestBlock: '0x0' } })
 })
 
 t.test('a pin of a whole request is got as well', async (t) => {

@@ -128,6 +128,13 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32000,
     'historical state 0xab is not available',
   ],
+  NoState: [{ kind: 'NoState' }, -32000, 'this network holds no state'],
+  NoReceipts: [{ kind: 'NoReceipts' }, -32000, 'this network holds no receipts'],
+  NoAccumulator: [
+    { kind: 'NoAccumulator', number: 8_200 },
+    -32000,
+    'block 0x2008 is in no epoch that was checked against an accumulator',
+  ],
   HistoryPruned: [{ kind: 'HistoryPruned' }, 4444, 'pruned history unavailable'],
   ExecutionReverted: [
     { kind: 'ExecutionReverted', reason: 'no', data: Uint8Array.of(1, 2) },

@@ -1,0 +1,130 @@
+/**
+ * Public networks by the names that people and archives call them: chain id, genesis hash and forks, as go-ethereum's
+ * params/config.go and core/genesis.go have them. For chains of which no genesis file is at hand; their state at genesis
+ * is not here.
+ */
+import type { ChainIdentity } from '../store/chainRows.js'
+
+interface KnownNetwork {
+  readonly genesisHash: string
+  /** The `config` member of a geth-format genesis. */
+  readonly config: { readonly chainId: number } & Readonly<Record<string, unknown>>
+}
+
+/** From genesis on, on networks that are younger than these forks. */
+const forksUpToLondon = {
+  homesteadBlock: 0,
+  eip150Block: 0,
+  eip155Block: 0,
+  eip158Block: 0,
+  byzantiumBlock: 0,
+  constantinopleBlock: 0,
+  petersburgBlock: 0,
+  istanbulBlock: 0,
+  berlinBlock: 0,
+  londonBlock: 0,
+} as const
+
+const blobSchedule = {
+  cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 },
+  prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716 },
+  bpo1: { target: 10, max: 15, baseFeeUpdateFraction: 8_346_193 },
+  bpo2: { target: 14, max: 21, baseFeeUpdateFraction: 11_684_671 },
+} as const
+
+const knownNetworks: Readonly<Record<string, KnownNetwork>> = {
+  mainnet: {
+    genesisHash: '0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3',
+    config: {
+      chainId: 1,
+      homesteadBlock: 1_150_000,
+      daoForkBlock: 1_920_000,
+      daoForkSupport: true,
+      eip150Block: 2_463_000,
+      eip155Block: 2_675_000,
+      eip158Block: 2_675_000,
+      byzantiumBlock: 4_370_000,
+      constantinopleBlock: 7_280_000,
+      petersburgBlock: 7_280_000,
+      istanbulBlock: 9_069_000,
+      muirGlacierBlock: 9_200_000,
+      berlinBlock: 12_244_000,
+      londonBlock: 12_965_000,
+      arrowGlacierBlock: 13_773_000,
+      grayGlacierBlock: 15_050_000,
+      terminalTotalDifficulty: '58750000000000000000000',
+      shanghaiTime: 1_681_338_455,
+      cancunTime: 1_710_338_135,
+      pragueTime: 1_746_612_311,
+      osakaTime: 1_764_798_551,
+      bpo1Time: 1_765_290_071,
+      bpo2Time: 1_767_747_671,
+      depositContractAddress: '0x00000000219ab540356cbb839cbe05303d7705fa',
+      blobSchedule,
+    },
+  },
+  sepolia: {
+    genesisHash: '0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9',
+    config: {
+      chainId: 11_155_111,
+      ...forksUpToLondon,
+      muirGlacierBlock: 0,
+      terminalTotalDifficulty: '17000000000000000',
+      mergeNetsplitBlock: 1_735_371,
+      shanghaiTime: 1_677_557_088,
+      cancunTime: 1_706_655_072,
+      pragueTime: 1_741_159_776,
+      osakaTime: 1_760_427_360,
+      bpo1Time: 1_761_017_184,
+      bpo2Time: 1_761_607_008,
+      depositContractAddress: '0x7f02c3e3c98b133055b8b348b2ac625669ed295d',
+      blobSchedule,
+    },
+  },
+  holesky: {
+    genesisHash: '0xb5f7f912443c940f21fd611f12828d75b534364ed9e95ca4e307729a4661bde4',
+    config: {
+      chainId: 17_000,
+      ...forksUpToLondon,
+      terminalTotalDifficulty: 0,
+      shanghaiTime: 1_696_000_704,
+      cancunTime: 1_707_305_664,
+      pragueTime: 1_740_434_112,
+      osakaTime: 1_759_308_480,
+      bpo1Time: 1_759_800_000,
+      bpo2Time: 1_760_389_824,
+      depositContractAddress: '0x4242424242424242424242424242424242424242',
+      blobSchedule,
+    },
+  },
+  hoodi: {
+    genesisHash: '0xbbe312868b376a3001692a646dd2d7d1e4406380dfd86b98aa8a34d1561c971b',
+    config: {
+      chainId: 560_048,
+      ...forksUpToLondon,
+      terminalTotalDifficulty: 0,
+      shanghaiTime: 0,
+      cancunTime: 0,
+      pragueTime: 1_742_999_832,
+      osakaTime: 1_761_677_592,
+      bpo1Time: 1_762_365_720,
+      bpo2Time: 1_762_955_544,
+      depositContractAddress: '0x00000000219ab540356cbb839cbe05303d7705fa',
+      blobSchedule,
+    },
+  },
+}
+
+/** Names of the networks that are known here. */
+export const knownNetworkNames: readonly string[] = Object.keys(knownNetworks)
+
+/** The identity of a public network, by its chain id or, without one, by its name; undefined for others. */
+export function knownIdentity(name: string, chainId: number | undefined): ChainIdentity | undefined {
+  const found = Object.entries(knownNetworks).find(([known, { config }]) =>
+    chainId === undefined ? known === name : config.chainId === chainId,
+  )
+  if (found === undefined) return undefined
+  const [, { genesisHash, config }] = found
+  const id = String(config.chainId)
+  return { chainId: id, networkId: id, genesisHash, config: JSON.stringify(config) }
+}

@@ -1,0 +1,108 @@
+import { join } from 'node:path'
+import { packageRoot } from '../primitives/packageRoot.js'
+import type { ChainEntry } from './file.js'
+import type { SourceConfig } from './source.js'
+
+/** Name of the network that is served when nothing else is configured. */
+export const demoNetworkName = 'demo'
+
+/**
+ * The last block of the demo network that is executed at full speed. Block 200, which has 200 transactions, is among
+ * these; the 60 blocks after it give two minutes of new heads.
+ */
+const demoReplayFrom = 204
+/** Long enough to read a head, short enough that nobody waits long for one. */
+const demoReplayIntervalMs = 2_000
+
+/** A network with a chain. */
+export interface NetworkConfig {
+  readonly name: string
+  /** With all state, or blocks and receipts alone; undefined without an entry: as its store is. */
+  readonly kind: 'archive' | 'history' | undefined
+  /** Whether this is the embedded demo network, whose genesis and chain come with the program. */
+  readonly isEmbedded: boolean
+  readonly storePath: string
+  /** Compared with the chain id of the store; undefined: not compared. */
+  readonly chainId: number | undefined
+  readonly networkId: number | undefined
+  /** Undefined for a network found in the data folder alone, whose store holds its genesis block. */
+  readonly genesisPath: string | undefined
+  readonly source: SourceConfig | undefined
+  /** Absolute path of a file of storage layouts by address. */
+  readonly storageLayoutsPath: string | undefined
+  /** Lower case. */
+  readonly hosts: readonly string[]
+  readonly safe: boolean
+  readonly safeLag: number
+  readonly finalizedLag: number
+  /** Added to gas estimates, in hundredths of a percent. */
+  readonly estimateMarginBps: number
+}
+
+/** The store of a network. */
+export function storePath(dataDir: string, name: string): string {
+  return join(dataDir, 'networks', name, 'chain.mdb')
+}
+
+/** An entry of the configuration that has a chain. */
+export function entryToNetwork(entry: ChainEntry, dataDir: string): NetworkConfig {
+  const { name, kind, hosts, safe, safeLag, finalizedLag, chainId, networkId, genesis } = entry
+  const execution =
+    entry.kind === 'history'
+      ? {}
+      : {
+          source: entry.source,
+          storageLayoutsPath: entry.storageLayouts,
+          estimateMarginBps: entry.estimateGas.marginBps,
+        }
+  return {
+    ...storedNetwork(name, dataDir),
+    kind,
+    chainId,
+    networkId,
+    genesisPath: genesis,
+    hosts,
+    safe,
+    safeLag,
+    finalizedLag,
+    ...execution,
+  }
+}
+
+/** A network of which there is a store, or is to be one, and no entry. */
+export function storedNetwork(name: string, dataDir: string): NetworkConfig {
+  return {
+    name,
+    kind: undefined,
+    isEmbedded: false,
+    storePath: storePath(dataDir, name),
+    chainId: undefined,
+    networkId: undefined,
+    genesisPath: undefined,
+    source: undefined,
+    storageLayoutsPath: undefined,
+    hosts: [],
+    safe: true,
+    safeLag: 0,
+    finalizedLag: 0,
+    estimateMarginBps: 0,
+  }
+}
+
+export function demoNetwork(dataDir: string): NetworkConfig {
+  const folder = join(packageRoot(), 'data/devnet')
+  return {
+    ...storedNetwork(demoNetworkName, dataDir),
+    kind: 'archive',
+    isEmbedded: true,
+    genesisPath: join(folder, 'genesis.json'),
+    source: {
+      type: 'replay',
+      file: join(folder, 'chain.rlp'),
+      from: demoReplayFrom,
+      intervalMs: demoReplayIntervalMs,
+      script: [],
+    },
+    storageLayoutsPath: join(folder, 'layouts.json'),
+  }
+}

@@ -1,0 +1,262 @@
+/**
+ * From archives of history to a store of blocks and receipts: each block's parts against its header, the blocks of an
+ * epoch against its accumulator, each archive against the one before. An epoch counts once all of it is right: the head
+ * moves from epoch to epoch, and an import that was cut short begins the epoch again in which it was.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
+import { bytesToHex, equalBytes, toMinimalBytes } from '../../primitives/bytes.js'
+import { OperatorError } from '../../primitives/faults.js'
+import { EpochTree } from '../../ssz/epochTree.js'
+import { epochBlocks } from '../../ssz/verifyHeaderProof.js'
+import type { ChainIdentity, Epoch } from '../../store/chainRows.js'
+import { HistoryWriter } from '../../store/historyWriter.js'
+import type { ArchiveTask, IngestMessage, IngestProgress } from '../messages.js'
+import { BlockChecks, type CheckedBlock, type PreviousBlock } from './blockChecks.js'
+import { EraFileError } from './e2store.js'
+import { EraFile } from './eraFile.js'
+
+/**
+ * Bytes of blocks that share a transaction, so that memory does not grow with an epoch: a full one of the main network
+ * has up to 1 GB.
+ */
+const commitBytes = 32 * 2 ** 20
+/** Longest time without a turn of the event loop, in which a message to stop arrives. */
+const turnMs = 20
+/** Time between two progress messages. */
+const reportMs = 200
+
+/**
+ * Takes archives into a store, in order, and reports on the way; ends early once `shouldStop` says so, at the end of
+ * the last whole epoch. Throws OperatorError for everything that the operator can mend. All epochs before the fault
+ * stay.
+ */
+export async function importArchives(
+  task: ArchiveTask,
+  report: (message: IngestMessage) => void,
+  shouldStop: () => boolean,
+): Promise<void> {
+  const onUpgrade = (what: string, done: number) => report({ type: 'upgrading', what, done })
+  const store = HistoryWriter.open({ path: task.storePath, mapBytes: task.mapBytes, onUpgrade })
+  try {
+    const intake = new ArchiveIntake(store, task, report, shouldStop)
+    let stopped = false
+    for (const path of task.archives) {
+      const archive = openArchive(path)
+      try {
+        stopped = !(await intake.take(archive))
+      } catch (error) {
+        await store.drop()
+        throw error instanceof EraFileError ? new OperatorError(error.message) : error
+      } finally {
+        archive.close()
+      }
+      if (stopped) break
+    }
+    if (stopped) await store.drop()
+    report({ type: 'finished', progress: intake.progress(), stopped })
+  } finally {
+    await store.close()
+  }
+}
+
+function openArchive(path: string): EraFile {
+  try {
+    return new EraFile(path)
+  } catch (error) {
+    throw error instanceof EraFileError ? new OperatorError(error.message) : error
+  }
+}
+
+class ArchiveIntake {
+  readonly #store: HistoryWriter
+  readonly #task: ArchiveTask
+  readonly #report: (message: IngestMessage) => void
+  readonly #shouldStop: () => boolean
+  readonly #trusted: ReadonlySet<string> | undefined
+  readonly #startMs = performance.now()
+  #turnedMs = this.#startMs
+  #reportedMs = this.#startMs
+  #counts = { stored: 0, known: 0 }
+  #gas = 0n
+  #number = 0
+  #bytesBefore = 0
+  #bytesRead = 0
+  #bytesTotal: number
+  #isOpened = false
+
+  constructor(
+    store: HistoryWriter,
+    task: ArchiveTask,
+    report: (message: IngestMessage) => void,
+    shouldStop: () => boolean,
+  ) {
+    this.#store = store
+    this.#task = task
+    this.#report = report
+    this.#shouldStop = shouldStop
+    this.#trusted = task.accumulators && new Set(task.accumulators)
+    this.#bytesTotal = task.bytesTotal
+  }
+
+  progress(): IngestProgress {
+    return {
+      number: this.#number,
+      executed: this.#counts.stored,
+      known: this.#counts.known,
+      side: 0,
+      gas: Number(this.#gas),
+      bytesRead: this.#bytesRead,
+      bytesTotal: this.#bytesTotal,
+      elapsedMs: performance.now() - this.#startMs,
+    }
+  }
+
+  /** Takes an archive in; false where it was stopped amid it. */
+  async take(archive: EraFile): Promise<boolean> {
+    const { first, count, file } = archive
+    if (first % epochBlocks !== 0) {
+      throw new OperatorError(
+        `${file.path}: it begins with block ${first}, and no epoch does; epochs begin with multiples of ${epochBlocks}`,
+      )
+    }
+    const known = this.#store.readEpoch(first / epochBlocks)
+    if (known !== undefined && known.count >= count) this.#passOver(archive, known)
+    else if (!(await this.#takeEpoch(archive, this.#begin(archive)))) return false
+    this.#bytesBefore += file.bytes
+    this.#bytesRead = this.#bytesBefore
+    return true
+  }
+
+  /** What is stored already is known by its accumulator. */
+  #passOver({ accumulator, file, first, count }: EraFile, known: Epoch): void {
+    const same =
+      accumulator === undefined || known.accumulator === undefined
+        ? accumulator === known.accumulator
+        : equalBytes(accumulator, known.accumulator)
+    if (!same || known.count !== count) {
+      throw new OperatorError(
+        `${file.path}: the store has another epoch of blocks ${first} to ${first + count - 1}; one of the two is of another chain`,
+      )
+    }
+    this.#counts.known += count
+    this.#number = first + count - 1
+  }
+
+  /** Makes the store ready for an archive; returns the block that it has to follow. */
+  #begin(archive: EraFile): PreviousBlock | undefined {
+    const { first, hasReceipts, file } = archive
+    const identity: ChainIdentity = { ...this.#task.identity, history: { first, hasReceipts } }
+    const head = this.#store.begin(identity)
+    if (!this.#isOpened && head !== undefined) this.#open()
+    const { history } = this.#store.readIdentity() as ChainIdentity
+    if (history?.hasReceipts !== hasReceipts) {
+      const [mine, its] = hasReceipts ? ['has', 'has none'] : ['has no', 'has them']
+      throw new OperatorError(
+        `${file.path}: it ${mine} receipts, the store ${its}; import it into another network`,
+      )
+    }
+    if (head === undefined) return undefined
+    if (first !== head.number + 1) {
+      throw new OperatorError(
+        first > head.number
+          ? `${file.path}: it begins with block ${first}, and blocks ${head.number + 1} to ${first - 1} are missing; import them first`
+          : `${file.path}: it begins with block ${first}, before the store's first, ${history?.first}, or amid its last epoch; import it into an empty folder`,
+      )
+    }
+    return head
+  }
+
+  async #takeEpoch(archive: EraFile, before: PreviousBlock | undefined): Promise<boolean> {
+    const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(this.#task.identity.config)))
+    const checks = new BlockChecks(archive, schedule)
+    const { first, count, file } = archive
+    const records: PreviousBlock[] = []
+    let previous = before
+    let heldBytes = 0
+    for (const block of archive.blocks()) {
+      const number = first + records.length
+      const checked: CheckedBlock = checks.check(block, number, previous)
+      if (number === 0) this.#checkGenesis(archive, checked)
+      heldBytes += this.#store.add({
+        number,
+        hash: checked.hash,
+        header: block.header,
+        body: block.body,
+        senders: checked.senders,
+        receipts: block.receipts,
+        totalDifficulty: toMinimalBytes(checked.totalDifficulty),
+      })
+      if (heldBytes >= commitBytes) {
+        await this.#store.commitHeld()
+        heldBytes = 0
+      }
+      this.#gas += checked.header.gasUsed
+      previous = { number, hash: checked.hash, totalDifficulty: checked.totalDifficulty }
+      records.push(previous)
+      this.#number = number
+      this.#bytesRead = this.#bytesBefore + Math.floor((file.bytes * records.length) / count)
+      if (await this.#turn()) return false
+    }
+    await this.#seal(archive, records, before)
+    return true
+  }
+
+  /** Gives the event loop its turns, and reports; true where it is time to stop. */
+  async #turn(): Promise<boolean> {
+    const now = performance.now()
+    if (now - this.#turnedMs < turnMs) return false
+    if (now - this.#reportedMs >= reportMs) {
+      this.#reportedMs = now
+      this.#report({ type: 'progress', progress: this.progress() })
+    }
+    await setImmediate()
+    this.#turnedMs = performance.now()
+    return this.#shouldStop()
+  }
+
+  #checkGenesis({ file }: EraFile, { hash }: CheckedBlock): void {
+    const { genesisHash } = this.#task.identity
+    if (bytesToHex(hash) === genesisHash) return
+    throw new OperatorError(
+      `${file.path}: its block 0 is ${bytesToHex(hash)}, this network's genesis is ${genesisHash}`,
+    )
+  }
+
+  /** Compares an epoch with its accumulator and makes its last block the head. */
+  async #seal(
+    archive: EraFile,
+    records: readonly PreviousBlock[],
+    before: PreviousBlock | undefined,
+  ): Promise<void> {
+    const { first, count, accumulator, file } = archive
+    const last = records.at(-1) as PreviousBlock
+    const root = accumulator && new EpochTree(records).root
+    if (accumulator !== undefined && root !== undefined && !equalBytes(root, accumulator)) {
+      throw file.fault(
+        'accumulator',
+        archive.accumulatorOffset,
+        `is ${bytesToHex(accumulator)}, the blocks give ${bytesToHex(root)}`,
+      )
+    }
+    const isTrusted = root !== undefined && this.#trusted?.has(bytesToHex(root)) === true
+    if (this.#trusted !== undefined && root !== undefined && !isTrusted) {
+      throw file.fault(
+        'accumulator',
+        archive.accumulatorOffset,
+        `is ${bytesToHex(root)}, which is not in the list of trusted ones`,
+      )
+    }
+    const epoch: Epoch = { count, accumulator: root, isTrusted }
+    await this.#store.seal(first / epochBlocks, epoch, last)
+    this.#counts.stored += count
+    if (!this.#isOpened) this.#open()
+    const link = first === 0 ? 'genesis' : before === undefined ? 'none' : 'previous'
+    this.#report({ type: 'epoch', first, last: last.number, accumulator: root, isTrusted, link })
+  }
+
+  #open(): void {
+    this.#isOpened = true
+    this.#report({ type: 'opened' })
+  }
+}
