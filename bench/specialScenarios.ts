@@ -1,5 +1,6 @@
 /** All scenarios that are more than requests over HTTP, in the order in which they run. */
 import { readsUnderProofs } from './disturbedReads.js'
+import { era } from './eraRun.js'
 import { newHeads } from './fanOut.js'
 import { importScenarios, readsWhileImporting } from './importRun.js'
 import { kernel } from './kernel.js'
@@ -14,6 +15,7 @@ export const specialScenarios: readonly SpecialScenario[] = [
   readsUnderProofs,
   readsWhileImporting,
   ...importScenarios,
+  era,
   memory,
   newHeads(1_000),
   newHeads(5_000),

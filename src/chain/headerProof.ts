@@ -4,24 +4,23 @@ import { FaultError } from '../primitives/faults.js'
 import { EpochTree, type HeaderRecord } from '../ssz/epochTree.js'
 import { branchLength, epochBlocks } from '../ssz/verifyHeaderProof.js'
 import type { ChainRows, Epoch } from '../store/chainRows.js'
+import type { StoredBlock } from '../store/storedBlock.js'
 
 /** Rows of a chain of which some came in archives. */
 export interface ArchivedRows extends ChainRows {
   readEpoch(epoch: number): Epoch | undefined
+  blocksFrom(first: number, count: number): Iterable<StoredBlock>
 }
 
-/** What the accumulator of an epoch says, from the rows. Costs a read a block. */
-export function readHeaderRecords(rows: ChainRows, first: number, count: number): HeaderRecord[] {
-  return Array.from({ length: count }, (_, index) => {
-    const hash = rows.readCanonicalHash(first + index)
-    const block = hash && rows.readBlock(hash, first + index)
-    if (block === undefined) throw new Error(`block ${first + index} of an epoch is missing`)
-    // Rows share memory with others, of which a tree would keep all.
-    return {
-      hash: toHash32(Uint8Array.from(block.hash)),
-      totalDifficulty: bytesToBigInt(block.totalDifficulty),
-    }
-  })
+/** What the accumulator of an epoch says, from the rows. */
+export function readHeaderRecords(rows: ArchivedRows, first: number, count: number): HeaderRecord[] {
+  const records: HeaderRecord[] = []
+  for (const { hash, totalDifficulty } of rows.blocksFrom(first, count)) {
+    // Views of a row would keep all of it.
+    records.push({ hash: toHash32(hash.slice()), totalDifficulty: bytesToBigInt(totalDifficulty) })
+  }
+  if (records.length !== count) throw new Error(`an epoch has ${records.length} of ${count} blocks`)
+  return records
 }
 
 /** A block whose header is to be proved. */

@@ -12,7 +12,7 @@ import {
   subtreeFillToContents,
 } from '@chainsafe/persistent-merkle-tree'
 import { hasher } from '@chainsafe/persistent-merkle-tree/hasher/as-sha256'
-import { concatBytes, type Hash32, padLeft, toHash32, toMinimalBytes } from '../primitives/bytes.js'
+import { concatBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { branchLength, epochBlocks } from './verifyHeaderProof.js'
 
 /**
@@ -69,5 +69,9 @@ export class EpochTree {
 
 /** `uint256` in SSZ: 32 bytes, the lowest first. */
 export function uint256Bytes(value: bigint): Uint8Array<ArrayBuffer> {
-  return padLeft(toMinimalBytes(value), 32).reverse()
+  const bytes = new Uint8Array(32)
+  const view = new DataView(bytes.buffer)
+  let rest = value
+  for (let at = 0; rest > 0n; at += 8, rest >>= 64n) view.setBigUint64(at, BigInt.asUintN(64, rest), true)
+  return bytes
 }

@@ -109,6 +109,15 @@ export class ChainReader implements ChainRows {
     return side && new StoredBlock(side)
   }
 
+  /**
+   * `count` canonical blocks without their bodies from number `first` on, in order; fewer where there are no more. A walk
+   * over rows that stand together, at a third of what the same reads cost one by one.
+   */
+  *blocksFrom(first: number, count: number): Generator<StoredBlock> {
+    const range = { start: numberKey(first), end: numberKey(first + count) }
+    for (const { value } of this.tables.blocks.getRange(range)) yield new StoredBlock(value)
+  }
+
   readHeader(hash: Hash32): Uint8Array | undefined {
     return this.readBlock(hash)?.header
   }
