@@ -38,6 +38,12 @@ export interface TestJobs {
     readonly args: { readonly ms: number }
     readonly result: Uint8Array
   }
+  /** Asks so often whether to stop, after `ms`, and tells how often it was begun under its name. Counts as short. */
+  readonly dash: {
+    readonly class: 'turns'
+    readonly args: { readonly name: string; readonly looks: number; readonly ms?: number }
+    readonly result: number
+  }
   /** Computes for `ms` and never asks whether to stop. */
   readonly stubborn: {
     readonly class: 'execute'
@@ -99,6 +105,7 @@ export function openTestPool(
       spin: job('execute', 'spin'),
       execute: job('turns', 'execute'),
       executeBody: job('turns', 'executeBody'),
+      dash: { ...job('turns', 'dash'), isShort: () => true },
       stubborn: job('execute', 'stubborn'),
       linger: { ...job('proof', 'stubborn'), isShort: () => true },
       readHead: job('proof', 'readHead'),

@@ -1,9 +1,8 @@
 import { getPriority } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { threadId } from 'node:worker_threads'
-import type { JobMessage } from '../src/pool/messages.js'
 import { FaultError } from '../src/primitives/faults.js'
-import { type JobContext, jobHandler } from '../workers/jobThread.js'
+import { type JobContext, type JobHandler, jobHandler } from '../workers/jobThread.js'
 import type { TestJobs } from './poolJobs.js'
 
 type Work<N extends keyof TestJobs> = (
@@ -28,9 +27,10 @@ const fillJob = handle<'fill'>(({ bytes, value, ms = 0 }) => {
   if (ms > 0) compute(ms)
   return new Uint8Array(bytes).fill(value)
 })
-export async function fill(message: JobMessage): Promise<Uint8Array<ArrayBuffer>> {
-  handedOver = await fillJob(message)
-  return handedOver
+export const fill: JobHandler = async (message) => {
+  const reply = await fillJob(message)
+  handedOver = reply === 'long' ? undefined : reply
+  return reply
 }
 export const leftBehind = handle<'leftBehind'>(() => handedOver?.byteLength ?? Number.NaN)
 
@@ -57,6 +57,17 @@ export const execute = handle<'execute'>(({ ms }, context) => {
 export const executeBody = handle<'executeBody'>(({ ms }, context) => {
   executeFor(ms, context)
   return context.body
+})
+
+const begun = new Map<string, number>()
+export const dash = handle<'dash'>(({ name, looks, ms = 0 }, { shouldStop }) => {
+  const times = (begun.get(name) ?? 0) + 1
+  begun.set(name, times)
+  compute(ms)
+  for (let look = 0; look < looks; look++) {
+    if (shouldStop()) throw new FaultError({ kind: 'ExecutionTimedOut', limitSeconds: 30 })
+  }
+  return times
 })
 
 export const stubborn = handle<'stubborn'>(({ ms }) => compute(ms))

@@ -45,23 +45,35 @@ const stores = new Map<string, ChainReader>()
 // Linux has priorities per thread. Elsewhere this would change the priority of the whole process.
 if (process.platform === 'linux' && niceness !== 0) setPriority(niceness)
 
-/** Does a job and resolves to its reply as msgpack, in memory that may be transferred. Never rejects. */
-export type JobHandler = (message: JobMessage) => Promise<Uint8Array<ArrayBuffer>>
+/**
+ * Does a job and resolves to its reply as msgpack, in memory that may be transferred; `long` for one on trial that is
+ * longer than that may be. Never rejects.
+ */
+export type JobHandler = (message: JobMessage) => Promise<Uint8Array<ArrayBuffer> | 'long'>
+
+/**
+ * Looks at {@link JobContext.shouldStop} after which a trial is over. An execution looks each 200,000 gas: a token
+ * transfer or a swap twice at most, a loop of two million gas as often as this, in 2 to 4 ms. Counted, because a clock
+ * goes on while others have the core.
+ */
+const trialLooksMax = 10
 
 const nothing = new Uint8Array(0)
 
 /** Wraps a job's work as the handler that `session.ts` calls. */
 export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Promise<R>): JobHandler {
   return async (message) => {
-    const { network, cell, serial, runMsMax } = message
+    const { network, cell, serial, runMsMax, isTrial } = message
     const endsAtMs = performance.now() + runMsMax
+    let looksLeft = isTrial ? trialLooksMax : Number.POSITIVE_INFINITY
+    const isTrialOver = () => looksLeft < 0
     const context: JobContext = {
       get store() {
         return openStore(network)
       },
       settings,
       body: message.body ?? nothing,
-      shouldStop: () => jobCell.isStopped || performance.now() >= endsAtMs,
+      shouldStop: () => --looksLeft < 0 || jobCell.isStopped || performance.now() >= endsAtMs,
     }
     jobCell.begin(cell, serial)
     try {
@@ -70,7 +82,7 @@ export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Pro
       const args = decodeArgs(message.args) as A
       return encodeResult(await runUnlocked(() => work(args, context)))
     } catch (thrown) {
-      return encodeThrown(thrown)
+      return isTrialOver() && !jobCell.isStopped ? 'long' : encodeThrown(thrown)
     } finally {
       // A snapshot kept after its job would show the next job an old head, and would keep the writer from reusing
       // freed pages while the thread waits.

@@ -10,6 +10,7 @@ import {
   encodeThrown,
   type JobMessage,
   type JobReplies,
+  type PutOff,
   type SessionTask,
   type ThreadData,
   type ThreadReady,
@@ -25,6 +26,9 @@ const jobsPerTurn = 64
 
 /** Below this the elapsed time of a job counts as its CPU time, because reading that takes 3 µs and lags behind. */
 const exactMsMin = 2
+
+/** Once jobs on trial have taken so long, those of them that are left have to wait again: their callers wait for nobody longer. */
+const trialsMsMax = 5
 
 const { works, preload, cells } = Piscina.workerData as ThreadData
 const jobCell = new JobCell(cells)
@@ -54,17 +58,24 @@ export async function runSession({ port, posted }: SessionTask): Promise<never> 
 /** Does jobs; resolves to their replies and the buffers to transfer with them. */
 async function doJobs(jobs: readonly JobMessage[]): Promise<[JobReplies, ArrayBuffer[]]> {
   const bodies: (Uint8Array<ArrayBuffer> | undefined)[] = []
-  const replies: Uint8Array<ArrayBuffer>[] = []
+  const replies: (Uint8Array<ArrayBuffer> | PutOff)[] = []
   const ranMs: number[] = []
   const cpuMs: number[] = []
   let cpuBeforeMs = readThreadCpuMs()
+  const beganAtMs = performance.now()
   for (const message of jobs) {
+    if (message.isTrial && performance.now() - beganAtMs > trialsMsMax) {
+      replies.push('unbegun')
+      bodies.push(message.body as Uint8Array<ArrayBuffer> | undefined)
+      ranMs.push(0)
+      cpuMs.push(0)
+      continue
+    }
     const handler = handlers.get(message.name) ?? (await loadHandler(message.name))
     const startedAtMs = performance.now()
     replies.push(await handler(message).catch(encodeThrown))
-    bodies.push(
-      jobCell.isStoppedFor(message) ? (message.body as Uint8Array<ArrayBuffer> | undefined) : undefined,
-    )
+    const mayComeAgain = replies.at(-1) === 'long' || jobCell.isStoppedFor(message)
+    bodies.push(mayComeAgain ? (message.body as Uint8Array<ArrayBuffer> | undefined) : undefined)
     const took = performance.now() - startedAtMs
     ranMs.push(took)
     if (took < exactMsMin || cpuBeforeMs === undefined) {
@@ -76,7 +87,7 @@ async function doJobs(jobs: readonly JobMessage[]): Promise<[JobReplies, ArrayBu
       cpuBeforeMs = cpuAfterMs
     }
   }
-  const moved = [...replies, ...bodies].flatMap((bytes) => bytes?.buffer ?? [])
+  const moved = [...replies, ...bodies].flatMap((bytes) => (typeof bytes === 'object' ? bytes.buffer : []))
   return [{ replies, ranMs, cpuMs, bodies }, moved]
 }
 

@@ -193,12 +193,12 @@ export class FairQueue<C extends string, T extends Queued<C>> {
   }
 
   /**
-   * As {@link giveBack}, for an item that is not done: it waits again, as a long one. Returns what {@link add}
-   * returns.
+   * As {@link giveBack}, for an item that is not done: it waits again, from now on as a long one if `isLong`. Returns
+   * what {@link add} returns.
    */
-  putBack(item: T, ranMs: number): readonly T[] {
+  putBack(item: T, ranMs: number, isLong: boolean): readonly T[] {
     this.giveBack(item, ranMs)
-    item.isLong = true
+    item.isLong ||= isLong
     return this.add(item)
   }
 

@@ -3,7 +3,7 @@ import { type Fault, FaultError } from '../primitives/faults.js'
 import type { Queued } from './fairQueue.js'
 import type { JobOwner } from './jobs.js'
 import type { JobThread } from './jobThread.js'
-import { decodeReply } from './messages.js'
+import { decodeReply, type PutOff } from './messages.js'
 
 /** The members of a job that are fixed at its arrival. */
 interface JobStart<C extends string> {
@@ -39,7 +39,7 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
   readonly args: Uint8Array<ArrayBuffer>
   /** Transferred to the thread, and back if the job must begin again. */
   body: Uint8Array | undefined
-  readonly isShort: boolean
+  isShort: boolean
   readonly owner: JobOwner | undefined
   readonly arrivedAtMs = performance.now()
   readonly outcome: Deferred<unknown> = defer<unknown>()
@@ -75,6 +75,13 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
     return this.args.length + (this.body?.buffer.byteLength ?? 0)
   }
 
+  /** Starts a run on a thread. */
+  begin(thread: JobThread, { cell, serial }: Pick<Run, 'cell' | 'serial'>, startedAtMs: number): Run {
+    const run = { thread, cell, serial, startedAtMs, stopFault: undefined }
+    this.run = { ...run, isOverTurn: false, isInterrupted: false }
+    return this.run
+  }
+
   /** Clears its timers. */
   rest(): void {
     clearTimeout(this.timer)
@@ -86,8 +93,12 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
    * Settles the promise with a thread's reply. Returns whether that was a result; undefined where it was settled
    * before.
    */
-  settle(reply: Uint8Array): boolean | undefined {
+  settle(reply: Uint8Array | PutOff): boolean | undefined {
     if (this.isSettled) return undefined
+    if (typeof reply === 'string') {
+      this.fail(new FaultError(this.run?.stopFault ?? { kind: 'RequestTimedOut' }))
+      return false
+    }
     this.isSettled = true
     try {
       this.outcome.resolve(decodeReply(reply))
@@ -109,10 +120,14 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
     return true
   }
 
-  /** Whether a reply only means that the job was interrupted. */
-  wasInterrupted(reply: Uint8Array): boolean {
-    if (this.isSettled || this.run === undefined) return false
-    if (!this.run.isInterrupted || this.run.stopFault !== undefined) return false
+  /** Whether a reply only means that the job was put off or interrupted, so that it waits again. */
+  hasToWait(reply: Uint8Array | PutOff): boolean {
+    if (this.isSettled || this.run === undefined || this.run.stopFault !== undefined) return false
+    if (typeof reply === 'string') {
+      if (reply === 'long') this.isShort = false
+      return true
+    }
+    if (!this.run.isInterrupted) return false
     try {
       decodeReply(reply)
       return false

@@ -46,10 +46,16 @@ export interface SessionTask {
   readonly posted: Int32Array
 }
 
+/**
+ * Why a job on trial is not done and waits again: it takes longer than a trial may, or the jobs before it took the
+ * time.
+ */
+export type PutOff = 'long' | 'unbegun'
+
 /** Replies to the jobs posted last, in their order. */
 export interface JobReplies {
-  /** msgpack. */
-  readonly replies: readonly Uint8Array[]
+  /** msgpack, or why there is none. */
+  readonly replies: readonly (Uint8Array | PutOff)[]
   /** Run time of each on the thread, in ms. */
   readonly ranMs: readonly number[]
   /** CPU time of each, in ms. */
@@ -73,6 +79,8 @@ export interface JobMessage {
   readonly serial: number
   /** Time from its start after which it must stop. */
   readonly runMsMax: number
+  /** It was posted with others because it may be short, and is put off if it is not. */
+  readonly isTrial: boolean
 }
 
 /** Records distinguish a Map from an object; each message defines its own. */

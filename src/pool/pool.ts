@@ -16,6 +16,11 @@
  * among long jobs, whose turns double each time: a job begins again only a few times, and loses at most as much time
  * as it needs in the end. Other jobs wait for one turn at most, whatever is executed.
  *
+ * Groups. Short jobs are posted in groups, because posting a job takes longer than most of them. Of work without turns
+ * they are known by their arguments. An execution in a group is *on trial*: if it needs more than about two million
+ * gas, it is stopped and begins again alone; what the group has not begun after 5 ms waits again (workers/). So a long
+ * job loses a few milliseconds once, and other jobs wait less for a group than for a turn.
+ *
  * Piscina starts, replaces and ends the threads and limits their heaps. Jobs do not use its queue, which knows
  * neither keys nor turns, but a port of each thread, which takes half the CPU of the edge (docs/libraries.md).
  */
@@ -28,7 +33,7 @@ import { Job, type Run } from './job.js'
 import { JobCells } from './jobCells.js'
 import type { JobInput, JobOwner, JobTable } from './jobs.js'
 import type { JobThread } from './jobThread.js'
-import { encodeArgs, type JobMessage, type JobReplies, type Work } from './messages.js'
+import { encodeArgs, type JobMessage, type JobReplies, type PutOff, type Work } from './messages.js'
 import type {
   ClassLimits,
   ClassOf,
@@ -219,7 +224,7 @@ export class Pool<J extends JobTable<J>> {
    */
   #gather(first: Job<ClassOf<J>>): Job<ClassOf<J>>[] {
     const jobs = [first]
-    if (!first.isShort) return jobs
+    if (!first.isShort || first.isLong) return jobs
     const permits = this.#permits.get(first.class) as number
     const share = Math.min(groupMax, Math.ceil((1 + this.#queue.waiting(first.class)) / permits))
     while (jobs.length < share) {
@@ -233,30 +238,22 @@ export class Pool<J extends JobTable<J>> {
   #start(jobs: readonly Job<ClassOf<J>>[], thread: JobThread): void {
     this.#running.set(thread, jobs)
     const startedAtMs = performance.now()
-    thread.post(jobs.map((job) => this.#startOne(job, thread, startedAtMs)))
+    thread.post(jobs.map((job) => this.#startOne(job, thread, startedAtMs, jobs.length > 1)))
   }
 
-  #startOne(job: Job<ClassOf<J>>, thread: JobThread, startedAtMs: number): JobMessage {
-    const { runMsMax, deadlineMsMax, timedOut } = this.#options.classes[job.class]
-    const { cell, serial } = this.#cells.take()
-    const run: Run = {
-      thread,
-      cell,
-      serial,
-      startedAtMs,
-      stopFault: undefined,
-      isOverTurn: false,
-      isInterrupted: false,
-    }
-    job.run = run
+  #startOne(job: Job<ClassOf<J>>, thread: JobThread, startedAtMs: number, isInGroup: boolean): JobMessage {
+    const { runMsMax, deadlineMsMax, timedOut, turnMs } = this.#options.classes[job.class]
+    const run = job.begin(thread, this.#cells.take(), startedAtMs)
     const leftMs = job.arrivedAtMs + deadlineMsMax - startedAtMs
     if (runMsMax < leftMs) {
       clearTimeout(job.timer)
       job.timer = setTimeout(() => this.#stop(job, run, timedOut), runMsMax)
     }
-    this.#beginTurn(job, run)
+    const isTrial = isInGroup && turnMs !== undefined
+    if (!isTrial) this.#beginTurn(job, run)
     const { name, network, args, body } = job
-    return { name, network, args, body, cell, serial, runMsMax: Math.min(runMsMax, leftMs) }
+    const { cell, serial } = run
+    return { name, network, args, body, cell, serial, runMsMax: Math.min(runMsMax, leftMs), isTrial }
   }
 
   #beginTurn(job: Job<ClassOf<J>>, run: Run): void {
@@ -290,13 +287,13 @@ export class Pool<J extends JobTable<J>> {
   #take(thread: JobThread, { replies, ranMs, cpuMs, bodies }: JobReplies): void {
     const jobs = this.#running.get(thread)
     if (jobs === undefined) throw new Error('a thread without a job replied')
-    const again = jobs.filter((job, at) => job.wasInterrupted(replies[at] as Uint8Array))
+    const again = jobs.filter((job, at) => job.hasToWait(replies[at] as Uint8Array | PutOff))
     for (const [at, job] of jobs.entries()) job.body = bodies[at]
     this.#leaveThread(jobs, thread, ranMs, again)
     for (const [at, job] of jobs.entries()) {
       if (again.includes(job)) continue
       if (!job.isSettled) job.owner?.ran(cpuMs[at] as number)
-      this.#settle(job, replies[at] as Uint8Array, ranMs[at] as number)
+      this.#settle(job, replies[at] as Uint8Array | PutOff, ranMs[at] as number)
     }
   }
 
@@ -327,9 +324,10 @@ export class Pool<J extends JobTable<J>> {
       if (job.run !== undefined) this.#cells.release(job.run.cell)
       if (!again.includes(job)) this.#queue.giveBack(job, ranMs[at] as number)
       else {
-        this.#interrupted++
+        const isInterrupted = job.run?.isInterrupted === true
+        if (isInterrupted) this.#interrupted++
         job.run = undefined
-        this.#wait(job, this.#queue.putBack(job, ranMs[at] as number))
+        this.#wait(job, this.#queue.putBack(job, ranMs[at] as number, isInterrupted))
       }
     }
     this.#running.delete(thread)
@@ -339,7 +337,7 @@ export class Pool<J extends JobTable<J>> {
     if (this.#running.size === 0) this.#drained?.resolve()
   }
 
-  #settle(job: Job<ClassOf<J>>, reply: Uint8Array, ranMs: number): void {
+  #settle(job: Job<ClassOf<J>>, reply: Uint8Array | PutOff, ranMs: number): void {
     this.#waits.ran(job.class, ranMs)
     const isResult = job.settle(reply)
     if (isResult === undefined) return

@@ -26,7 +26,7 @@ export interface JobDefinition<C extends string> {
   readonly handler: string
   /**
    * Whether a job with these arguments takes a fraction of a millisecond, so that several may be posted together.
-   * Where absent, no job does.
+   * For work with turns a guess is enough (pool.ts). Where absent, no job does.
    */
   readonly isShort?: (args: never) => boolean
 }

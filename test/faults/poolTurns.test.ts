@@ -168,3 +168,35 @@ t.test('a body is moved to its job, and is there when that begins anew', async (
   await loop
   t.same(Buffer.from(await new Asker(opened, 'next').run('executeBody', { ms: 0 })), Buffer.alloc(0))
 })
+
+t.test('jobs that may be short are handed over together, and one that is not is done alone', async (t) => {
+  const opened = await open(t, { threads: 1 })
+  const asker = new Asker(opened, 'asker')
+  const first = asker.run('dash', { name: 'first', looks: 1_000_000 })
+  const shorts = ['a', 'b', 'c'].map((name) => asker.run('dash', { name, looks: 3 }))
+  const long = asker.run('dash', { name: 'long', looks: 1_000 })
+  const later = ['d', 'e', 'f', 'g', 'h'].map((name) => asker.run('dash', { name, looks: 3 }))
+  t.equal(await first, 1, 'it was alone from the beginning')
+  t.same(await Promise.all([...shorts, ...later]), Array(8).fill(1))
+  t.equal(await long, 2, 'on trial, and then alone')
+  t.match(opened.pool.counts, { waiting: 0, running: 0, finished: 10, failed: 0, interrupted: 0 })
+  t.equal(asker.runs, 10)
+})
+
+t.test('nobody waits for many jobs on trial, and who leaves meanwhile has not begun', async (t) => {
+  const opened = await open(t, { threads: 1 })
+  const asker = new Asker(opened, 'asker')
+  const gone = new Asker(opened, 'asker')
+  const first = asker.run('dash', { name: 'first', looks: 1, ms: 20 })
+  const slow = Array.from({ length: 4 }, (_, at) =>
+    asker.run('dash', { name: `slow${at}`, looks: 1, ms: 20 }),
+  )
+  const left = faultOf(gone.run('dash', { name: 'left', looks: 1 }))
+  await first
+  t.equal(opened.pool.counts.running, 5, 'all in one group')
+  gone.leave()
+  t.same(await left, { kind: 'RequestTimedOut' })
+  t.same(await Promise.all(slow), [1, 1, 1, 1], 'each was begun once')
+  t.equal(await asker.run('dash', { name: 'left', looks: 1 }), 1, 'who left was not')
+  t.match(opened.pool.counts, { waiting: 0, running: 0, threadsLost: 0 })
+})

@@ -165,7 +165,7 @@ t.test('long items have fewer places, and one key has half of them', async (t) =
   t.ok(queue.tryMakeLong(second))
   t.notOk(queue.tryMakeLong(third), 'two of three are the half, rounded up')
   clock.ms += 50
-  t.strictSame(queue.putBack(third, 50), [])
+  t.strictSame(queue.putBack(third, 50, true), [])
   queue.release('a')
   add('a4 of x')
   t.equal(queue.take()?.label, 'a4 of x', 'the others of its key go on')
@@ -207,7 +207,7 @@ t.test('a long item gives its place up to long ones alone', async (t) => {
   const [first, second] = [queue.take(), queue.take()] as [Item, Item]
   clock.ms += 20
   t.ok(queue.tryMakeLong(first))
-  queue.putBack(second, 20)
+  queue.putBack(second, 20, true)
   queue.release('a')
   t.notOk(queue.isOutranked(first), '20 ms of y, 20 of x')
   t.equal(queue.take(), undefined, 'all long places are taken')

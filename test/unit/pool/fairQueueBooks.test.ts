@@ -130,7 +130,7 @@ t.test('the next item is always one of the key with the least time, by naive boo
             const ranMs = clock.ms - sinceMs
             books.used.push({ item: back, ms: Math.max(ranMs - 0.01, 0), atMs: clock.ms })
             if (each.again) {
-              queue.putBack(back, ranMs)
+              queue.putBack(back, ranMs, true)
               books.waiting.push(back)
             } else {
               queue.giveBack(back, ranMs)
