@@ -14,6 +14,7 @@ export interface SignedAuthorization {
 }
 
 const delegationPrefix = Uint8Array.of(0xef, 0x01, 0x00)
+const delegationBytes = 23
 const refundOfExisting = 12_500n
 const nonceMax = 2n ** 64n - 1n
 /** EIP-2: a greater `s` is malleable. */
@@ -73,12 +74,13 @@ export function applyAuthorizations(
 
 /** Marks the account to which the recipient delegates as warm. */
 export function warmDelegate(kernel: Kernel, to: number): void {
-  if (!kernel.hasCode(to)) return
+  // Other code is longer as a rule, and not worth to be copied.
+  if (!kernel.hasCode(to) || kernel.codeLengthOf(to) !== delegationBytes) return
   const code = kernel.codeOf(to)
   if (isDelegation(code)) kernel.warm(kernel.account(code.subarray(3)))
 }
 
 /** Whether code is a delegation indicator. */
 export function isDelegation(code: Uint8Array): boolean {
-  return code.length === 23 && delegationPrefix.every((byte, index) => code[index] === byte)
+  return code.length === delegationBytes && delegationPrefix.every((byte, index) => code[index] === byte)
 }

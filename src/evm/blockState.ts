@@ -8,7 +8,7 @@ import type { BlockReference } from './executionRequest.js'
 export type BlockStatus = 'head' | 'canonical' | 'side'
 
 /** Opens the state after a block on the fastest tables that have it. */
-export const openState: Readonly<
+const openState: Readonly<
   Record<BlockStatus, (store: ChainRows, number: number, stateRoot: Hash32) => StateView>
 > = {
   head: (store, _, stateRoot) => headState(store, stateRoot),
@@ -21,4 +21,23 @@ export function statusOf(store: ChainRows, { number, hash }: BlockReference): Bl
   if (head !== undefined && equalBytes(head.hash, hash)) return 'head'
   const canonical = store.readCanonicalHash(number)
   return canonical !== undefined && equalBytes(canonical, hash) ? 'canonical' : 'side'
+}
+
+/** States after blocks of one store. The last one is cached, because to make a view takes longer than to read an account. */
+export class BlockStates {
+  readonly #store: ChainRows
+  #opened: { readonly status: BlockStatus; readonly number: number; readonly view: StateView } | undefined
+
+  constructor(store: ChainRows) {
+    this.#store = store
+  }
+
+  open(status: BlockStatus, number: number, stateRoot: Hash32): StateView {
+    const opened = this.#opened
+    const isSame = opened?.status === status && opened.number === number
+    if (isSame && equalBytes(opened.view.stateRoot, stateRoot)) return opened.view
+    const view = openState[status](this.#store, number, stateRoot)
+    this.#opened = { status, number, view }
+    return view
+  }
 }

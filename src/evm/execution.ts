@@ -4,14 +4,13 @@
  * and kernel; the run itself is messageRun.ts.
  */
 import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
-import { equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import type { StateView } from '../state/stateView.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { excludedAddresses, listAccesses } from './accessLists.js'
 import { recoverAuthorities, type SignedAuthorization } from './authorizations.js'
 import { type BlockContext, BlockContexts } from './blockContext.js'
-import { type BlockStatus, openState, statusOf } from './blockState.js'
+import { BlockStates, type BlockStatus, statusOf } from './blockState.js'
 import { transactionHash, withFees } from './callTransaction.js'
 import { estimateGas } from './estimateGas.js'
 import type {
@@ -61,12 +60,13 @@ export class Execution {
   readonly #contexts: BlockContexts
   readonly #kernels = new StateKernels()
   #lastJob: Promise<unknown> = Promise.resolve()
-  #opened: { readonly status: BlockStatus; readonly number: number; readonly view: StateView } | undefined
+  readonly #states: BlockStates
   readonly #store: ChainRows
   readonly #limits: JobLimits
 
   /** `limits` apply to each job. */
   constructor(store: ChainRows, limits: JobLimits) {
+    this.#states = new BlockStates(store)
     this.#store = store
     this.#limits = limits
     const identity = store.readIdentity()
@@ -189,7 +189,7 @@ export class Execution {
   #prepare(request: JobRequest, watch: JobWatch, status: BlockStatus): Job {
     const { message, block } = request
     const { context, stateRoot } = this.#contexts.read(block, request.blockOverrides)
-    const stored = this.#openState(status, block.number, stateRoot)
+    const stored = this.#states.open(status, block.number, stateRoot)
     const kernel = this.#kernelFor(request, watch, context, stored)
     kernel.limitMemory(this.#limits.memoryBytesMax)
     const sender = kernel.account(message.from ?? new Uint8Array(20))
@@ -206,21 +206,6 @@ export class Execution {
       balance: kernel.balanceOf(sender),
       nonce: kernel.nonceOf(sender),
     }
-  }
-
-  /** The state after a block. The last one is cached. */
-  #openState(status: BlockStatus, number: number, stateRoot: Hash32): StateView {
-    const opened = this.#opened
-    if (
-      opened?.status === status &&
-      opened.number === number &&
-      equalBytes(opened.view.stateRoot, stateRoot)
-    ) {
-      return opened.view
-    }
-    const view = openState[status](this.#store, number, stateRoot)
-    this.#opened = { status, number, view }
-    return view
   }
 
   #kernelFor(

@@ -151,6 +151,12 @@ export class Kernel {
     return toHash32(this.#memory.slice(account + this.#at.codeHash, 32))
   }
 
+  /** Bytes of an account's code. */
+  codeLengthOf(account: number): number {
+    this.#enter(() => this.#exports.codeBytesOf(account))
+    return this.#exports.codeLengthOf(account)
+  }
+
   codeOf(account: number): Uint8Array {
     const at = this.#enter(() => this.#exports.codeBytesOf(account))
     return this.#memory.slice(at, this.#exports.codeLengthOf(account))

@@ -6,10 +6,9 @@
 import type { ForkSchedule } from '../chain/forks.js'
 import type { Address } from '../primitives/bytes.js'
 import { hasCode } from '../state/account.js'
-import type { StateView } from '../state/stateView.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { BlockContexts, type ResolvedContext } from './blockContext.js'
-import { openState, statusOf } from './blockState.js'
+import { BlockStates, statusOf } from './blockState.js'
 import type { ExecutionRequest } from './executionRequest.js'
 import { startCall, startEstimate } from './gasBounds.js'
 import { startGas } from './messageChecks.js'
@@ -30,9 +29,11 @@ interface PlainTransfer {
 export class PlainTransfers {
   readonly #contexts: BlockContexts
   readonly #store: ChainRows
+  readonly #states: BlockStates
 
   constructor(store: ChainRows, schedule: ForkSchedule) {
     this.#store = store
+    this.#states = new BlockStates(store)
     this.#contexts = new BlockContexts(store, schedule)
   }
 
@@ -62,7 +63,7 @@ export class PlainTransfers {
     // For a non-canonical block each account is a walk down the trie.
     if (status === 'side') return undefined
     const resolved = this.#contexts.read(block)
-    const state: StateView = openState[status](this.#store, block.number, resolved.stateRoot)
+    const state = this.#states.open(status, block.number, resolved.stateRoot)
     if (hasCode(state.account(to as Address))) return undefined
     return { resolved, balance: state.account((from ?? zeroAddress) as Address)?.balance ?? 0n }
   }

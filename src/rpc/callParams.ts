@@ -18,6 +18,9 @@ import { address, bytes, hash32, invalidArgument, quantity, required } from './p
 import { listSchema, type Schema, textSchema } from './schema.js'
 
 type Decoder<T> = (value: unknown, index: number) => T
+/** Of some members of an object. */
+type Decoders<T> = { readonly [K in keyof T]?: Decoder<Exclude<T[K], undefined>> }
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** A decoded call object; `chainId` is undefined where the caller gives none. */
 export interface CallObject {
@@ -59,27 +62,33 @@ const callSchema: Schema = {
   },
 }
 
+const noBytes = new Uint8Array(0)
+
+/** Members of a call object before its data and after it, in the order in which they are looked at. */
+const firstMembers: Decoders<CallMessage> = {
+  from: address.decode,
+  to: address.decode,
+  gas: quantity64,
+  gasPrice: quantity256,
+  maxFeePerGas: quantity256,
+  maxPriorityFeePerGas: quantity256,
+  maxFeePerBlobGas: quantity256,
+  value: quantity256,
+}
+const lastMembers: Decoders<CallMessage> = {
+  nonce: quantity64,
+  accessList: (value, index) => accessList(value, index),
+  blobVersionedHashes: listOf(hash32.decode, 'a list of hashes', blobHashesMax),
+  authorizationList: listOf(authorization, 'a list of authorizations', authorizationsMax),
+}
+
 /** A call object. Its `type` is ignored, because it follows from the other members. */
 export const callObject: Param<CallObject> = required((value, index) => {
   const members = new Members(value, index, 'a call object')
-  const message: CallMessage = {
-    ...members.read('from', address.decode),
-    ...members.read('to', address.decode),
-    ...members.read('gas', quantity64),
-    ...members.read('gasPrice', quantity256),
-    ...members.read('maxFeePerGas', quantity256),
-    ...members.read('maxPriorityFeePerGas', quantity256),
-    ...members.read('maxFeePerBlobGas', quantity256),
-    value: members.get('value', quantity256) ?? 0n,
-    data: members.get('input', hexBytes) ?? members.get('data', hexBytes) ?? new Uint8Array(0),
-    ...members.read('nonce', quantity64),
-    ...members.read('accessList', accessList),
-    ...members.read('blobVersionedHashes', listOf(hash32.decode, 'a list of hashes', blobHashesMax)),
-    ...members.read(
-      'authorizationList',
-      listOf(authorization, 'a list of authorizations', authorizationsMax),
-    ),
-  }
+  const message: Writable<CallMessage> = { value: 0n, data: noBytes }
+  members.put<CallMessage>(message, firstMembers)
+  message.data = members.get('input', hexBytes) ?? members.get('data', hexBytes) ?? noBytes
+  members.put<CallMessage>(message, lastMembers)
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = message
   if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
     throw refused('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
@@ -102,6 +111,17 @@ export const stateOverrides: Param<readonly AccountOverride[]> = required(
   { type: 'object', title: 'state overrides, by address' },
 )
 
+const overriddenMembers: Decoders<BlockOverrides> = {
+  number: quantity256,
+  time: quantity64,
+  gasLimit: quantity64,
+  feeRecipient: address.decode,
+  prevRandao: hash32.decode,
+  baseFeePerGas: quantity256,
+  blobBaseFee: quantity256,
+  difficulty: quantity256,
+}
+
 /** Block overrides: members of the block that a message sees. */
 export const blockOverrides: Param<BlockOverrides> = required(
   (value, index) => {
@@ -109,23 +129,16 @@ export const blockOverrides: Param<BlockOverrides> = required(
     for (const name of ['beaconRoot', 'withdrawals']) {
       if (members.has(name)) throw refused(`block override "${name}" is not supported for this RPC method`)
     }
-    return {
-      ...members.read('number', quantity256),
-      ...members.read('time', quantity64),
-      ...members.read('gasLimit', quantity64),
-      ...members.read('feeRecipient', address.decode),
-      ...members.read('prevRandao', hash32.decode),
-      ...members.read('baseFeePerGas', quantity256),
-      ...members.read('blobBaseFee', quantity256),
-      ...members.read('difficulty', quantity256),
-    }
+    const overrides: Writable<BlockOverrides> = {}
+    members.put<BlockOverrides>(overrides, overriddenMembers)
+    return overrides
   },
   { type: 'object', title: 'block overrides' },
 )
 
 /** Members of a JSON object; null counts as absent. */
 class Members {
-  readonly #members: ReadonlyMap<string, unknown>
+  readonly #members: Readonly<Record<string, unknown>>
   readonly #index: number
   /** go-ethereum's name of the type, for types with required members. */
   readonly #typeName: string
@@ -133,11 +146,11 @@ class Members {
   constructor(value: unknown, index: number, what: string, typeName = '') {
     this.#typeName = typeName
     this.#index = index
-    this.#members = new Map(Object.entries(objectOf(value, index, what)))
+    this.#members = objectOf(value, index, what)
   }
 
   has(name: string): boolean {
-    const value = this.#members.get(name)
+    const value = this.#members[name]
     return value !== undefined && value !== null
   }
 
@@ -145,16 +158,18 @@ class Members {
   get<T>(name: string, decode: Decoder<T>): T | undefined {
     if (!this.has(name)) return undefined
     try {
-      return decode(this.#members.get(name), this.#index)
+      return decode(this.#members[name], this.#index)
     } catch (error) {
       throw atMember(error, name)
     }
   }
 
-  /** An object with only this member; empty where it is absent. */
-  read<N extends string, T>(name: N, decode: Decoder<T>): { readonly [K in N]?: T } {
-    const value = this.get(name, decode)
-    return value === undefined ? {} : ({ [name]: value } as { readonly [K in N]: T })
+  /** Writes those of the members that are there into `target`. To join an object of each costs several times as much. */
+  put<T extends object>(target: Partial<Writable<T>>, decoders: Decoders<T>): void {
+    for (const name in decoders) {
+      const value = this.get(name, decoders[name] as Decoder<T[typeof name]>)
+      if (value !== undefined) target[name] = value
+    }
   }
 
   /** A required member. */
@@ -271,14 +286,14 @@ function accountOverride(
 ): AccountOverride {
   const members = new Members(value, index, 'an account override')
   const slots: Decoder<readonly SlotOverride[]> = (value, index) => slotOverrides(value, index, budget)
-  const override: AccountOverride = {
-    address: at,
-    ...members.read('nonce', quantity64),
-    ...members.read('balance', quantity256),
-    ...members.read('code', (value, index) => overriddenCode(value, index, budget)),
-    ...members.read('state', slots),
-    ...members.read('stateDiff', slots),
-  }
+  const override: Writable<AccountOverride> = { address: at }
+  members.put<AccountOverride>(override, {
+    nonce: quantity64,
+    balance: quantity256,
+    code: (value, index) => overriddenCode(value, index, budget),
+    state: slots,
+    stateDiff: slots,
+  })
   if (override.state !== undefined && override.stateDiff !== undefined) {
     throw refused(`account ${toChecksumAddress(at)} has both 'state' and 'stateDiff'`)
   }
