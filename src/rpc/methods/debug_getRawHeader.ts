@@ -11,7 +11,7 @@ export const debug_getRawHeader = defineMethod({
   params: [blockId({ acceptsHash: true })],
   paramNames: ['block'],
   cost: 'inline',
-  price: 5,
+  price: 2,
   memo: 'never',
   result: bytesSchema,
   run: ({ chain }: Network, [id]) => rawBlockPart(chain, id, (hash) => chain.readRawHeader(hash)),

@@ -11,7 +11,7 @@ export const eth_getBlockTransactionCountByHash = defineMethod({
   params: [hash32],
   paramNames: ['blockHash'],
   cost: 'inline',
-  price: 5,
+  price: 2,
   memo: 'head',
   result: nullable(quantitySchema),
   run({ chain }: Network, [hash]) {

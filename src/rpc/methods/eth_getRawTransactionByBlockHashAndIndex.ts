@@ -11,7 +11,7 @@ export const eth_getRawTransactionByBlockHashAndIndex = defineMethod({
   params: [hash32, position],
   paramNames: ['blockHash', 'index'],
   cost: 'inline',
-  price: 5,
+  price: 2,
   memo: 'never',
   result: bytesSchema,
   run: ({ chain }: Network, [blockHash, index]) => rawTransactionOf(chain, { blockHash, index }),

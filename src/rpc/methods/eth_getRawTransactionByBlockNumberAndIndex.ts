@@ -11,7 +11,7 @@ export const eth_getRawTransactionByBlockNumberAndIndex = defineMethod({
   params: [blockId(), position],
   paramNames: ['block', 'index'],
   cost: 'inline',
-  price: 5,
+  price: 2,
   memo: 'never',
   result: bytesSchema,
   run({ chain }: Network, [id, index]) {

@@ -14,7 +14,7 @@ export const eth_getTransactionBySenderAndNonce = defineMethod({
   params: [address, position],
   paramNames: ['sender', 'nonce'],
   cost: 'inline',
-  price: 50,
+  price: 20,
   memo: 'head',
   result: nullable(transactionSchema),
   run({ chain, state }: Network, [sender, nonce]) {

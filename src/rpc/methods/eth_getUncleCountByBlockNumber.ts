@@ -11,7 +11,7 @@ export const eth_getUncleCountByBlockNumber = defineMethod({
   params: [blockId()],
   paramNames: ['block'],
   cost: 'inline',
-  price: 5,
+  price: 2,
   memo: 'head',
   result: nullable(quantitySchema),
   run({ chain }: Network, [id]) {

@@ -8,7 +8,7 @@ export const rpc_discover = defineMethod({
   params: [],
   paramNames: [],
   cost: 'inline',
-  price: 100,
+  price: 10,
   memo: 'head',
   result: { type: 'object', title: 'OpenRPC document', required: ['openrpc', 'info', 'methods'] },
   run: ({ openRpc }: Network) => openRpc,
