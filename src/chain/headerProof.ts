@@ -29,7 +29,7 @@ export interface HeaderProofRequest {
   readonly hash: Hash32
 }
 
-/** Trees that a thread keeps, of some 4 MB each: whoever asks for proofs of an epoch asks for many. */
+/** Trees that a thread keeps, of some 6 MB each: whoever asks for proofs of an epoch asks for many. */
 const treesMax = 4
 
 /** Proves headers in the accumulators of their epochs. Keeps the trees of the last epochs. */

@@ -30,7 +30,7 @@ export interface HeaderRecord {
   readonly totalDifficulty: bigint
 }
 
-/** The tree of an epoch. Takes some 4 MB of memory when its root was asked for. */
+/** The tree of an epoch. Takes some 6 MB of memory when its root was asked for. */
 export class EpochTree {
   readonly #root: BranchNode
 
