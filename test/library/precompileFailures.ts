@@ -5,7 +5,7 @@
 import { EVMError, type ExecResult } from '@ethereumjs/evm'
 import type { ForkName } from '../../src/chain/forks.js'
 import type { JobWatch } from '../../src/evm/jobWatch.js'
-import { modexpGas, modexpNumber, modexpPower } from '../../src/evm/modexp.js'
+import { modexpGas, modexpPower } from '../../src/evm/precompiles/modexp.js'
 import { refusalReason } from '../../src/evm/precompiles/precompiles.js'
 import { InputRefusal } from '../../src/evm/precompiles/refusal.js'
 
@@ -47,6 +47,6 @@ export function modexp(
     return { executionGasUsed: gasUsed, returnValue: modexpPower(data, fork, watch) }
   } catch (error) {
     if (!(error instanceof InputRefusal)) throw error
-    return burnt(gasLimit, new PrecompileError(modexpNumber, data))
+    return burnt(gasLimit, new PrecompileError(5, data))
   }
 }

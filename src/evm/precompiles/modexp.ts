@@ -3,13 +3,10 @@
  * implementations take time that grows with the square of the exponent's length (8 s for 100 KB, at 267,000 gas) and
  * cannot be stopped. This one reads the exponent byte by byte and counts steps of the watch.
  */
-import { type ForkName, includesFork } from '../chain/forks.js'
-import { bytesToBigInt, padLeft, toMinimalBytes } from '../primitives/bytes.js'
-import type { JobWatch } from './jobWatch.js'
-import { refuse } from './precompiles/refusal.js'
-
-/** Its number, which is its address. */
-export const modexpNumber = 5
+import { type ForkName, includesFork } from '../../chain/forks.js'
+import { bytesToBigInt, padLeft, toMinimalBytes } from '../../primitives/bytes.js'
+import type { JobWatch } from '../jobWatch.js'
+import { refuse } from './refusal.js'
 
 /** Longest operand since Osaka (EIP-7823). */
 const operandBytesMax = 1_024n
