@@ -1,8 +1,7 @@
 /**
- * SSZ as Ethereum uses it for the history of execution before the Merge: the accumulator of an epoch, which is the
- * root of `List[HeaderRecord, 8192]` over the hash and total difficulty of each block, and proofs of headers in it
- * (Portal Network, legacy history). Owns trees and proofs; knows no store and no file. Which accumulator is to be
- * believed is the reader's business.
+ * SSZ trees for the history before the Merge: the accumulator of an epoch, which is the root of `List[HeaderRecord,
+ * 8192]` over the hash and total difficulty of each block, and proofs of headers in it (Portal Network, legacy
+ * history). Owns trees and proofs; does not decide which accumulators are trusted.
  */
 import {
   BranchNode,
@@ -16,21 +15,21 @@ import { concatBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { branchLength, epochBlocks } from './verifyHeaderProof.js'
 
 /**
- * For all trees of the process. The root of an epoch takes 9.5 ms with it and 41 ms with @noble/hashes. hashtree, which
- * takes 4 ms, is machine code that not every platform has.
+ * Set for all trees of the process. The root of an epoch takes 9.5 ms with it, 41 ms with @noble/hashes. hashtree
+ * takes 4 ms, but needs a binary for each platform.
  */
 setHasher(hasher)
 
 const listDepth = Math.log2(epochBlocks)
 
-/** What an accumulator says of a block. */
+/** A block's entry in an accumulator. */
 export interface HeaderRecord {
   readonly hash: Hash32
-  /** Up to and including the block, below 2^256. */
+  /** Total difficulty up to and including the block, below 2^256. */
   readonly totalDifficulty: bigint
 }
 
-/** The tree of an epoch. Takes some 6 MB of memory when its root was asked for. */
+/** The tree of an epoch. Takes 6 MB of memory once its root was computed. */
 export class EpochTree {
   readonly #root: BranchNode
 
@@ -50,8 +49,8 @@ export class EpochTree {
   }
 
   /**
-   * The {@link branchLength} hashes, 32 bytes each, that lead from the hash of block `index` of the epoch to
-   * {@link root}, from the leaf upwards: `BlockProofHistoricalHashesAccumulator` of the Portal Network.
+   * The Merkle branch of the hash of block `index` of the epoch: {@link branchLength} hashes, 32 bytes each, from the
+   * leaf up to {@link root}. `BlockProofHistoricalHashesAccumulator` of the Portal Network.
    */
   branchOf(index: number): Uint8Array {
     if (!(index >= 0 && index < this.records.length)) throw new RangeError(`the epoch has no block ${index}`)
@@ -67,7 +66,7 @@ export class EpochTree {
   }
 }
 
-/** `uint256` in SSZ: 32 bytes, the lowest first. */
+/** `uint256` in SSZ: 32 bytes, little-endian. */
 export function uint256Bytes(value: bigint): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(32)
   const view = new DataView(bytes.buffer)

@@ -1,6 +1,6 @@
 /**
- * Checks what `tidegate_getHeaderProof` answers. For programs that ask a Tidegate and do not trust it: needs neither
- * store nor server, and its hashes are @noble/hashes' alone.
+ * Verifies answers of `tidegate_getHeaderProof`, for clients that do not trust the server. Needs neither store nor
+ * server, and uses only @noble/hashes.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
@@ -14,7 +14,7 @@ import {
 } from '../primitives/bytes.js'
 import { decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 
-/** As `tidegate_getHeaderProof` answers; what else it says is not looked at. */
+/** An answer of `tidegate_getHeaderProof`; other members are ignored. */
 export interface HeaderProof {
   /** RLP, hex. */
   readonly header: string
@@ -22,27 +22,30 @@ export interface HeaderProof {
   readonly branch: readonly string[]
 }
 
-/** What is sure of a header whose proof is right. */
+/** The verified facts of a header. */
 export interface ProvedHeader {
   readonly blockHash: string
   readonly blockNumber: number
-  /** Of the chain up to and including the block. */
+  /** Total difficulty of the chain up to and including the block. */
   readonly totalDifficulty: bigint
 }
 
 /** Blocks of a full epoch. */
 export const epochBlocks = 8_192
-/** Hashes of a proof: the total difficulty beside the block's hash, 13 levels of the list, and the list's length. */
+/**
+ * Hashes of a proof: the total difficulty (sibling of the block's hash), 13 levels of the list, and the list's
+ * length.
+ */
 export const branchLength = 15
 const numberIndex = 8
 
 /**
- * Checks that a header is part of the epoch with this accumulator (32 bytes, hex), which has to come from somebody who
- * is trusted, such as the list that ends with the Merge. Throws RangeError that says what is wrong.
+ * Verifies that a header is part of the epoch with this accumulator (32 bytes, hex), which must come from a trusted
+ * source, such as the published list of epochs up to the Merge. Throws RangeError with the fault.
  *
  * @example
- * const proof = await request('tidegate_getHeaderProof', [blockHash])
- * const { blockNumber } = verifyHeaderProof(proof, trustedAccumulators[proof.epoch])
+ * const proof = await request('tidegate_getHeaderProof', [blockHash]) const { blockNumber } =
+ * verifyHeaderProof(proof, trustedAccumulators[proof.epoch])
  */
 export function verifyHeaderProof({ header, branch }: HeaderProof, accumulator: string): ProvedHeader {
   if (branch.length !== branchLength) {

@@ -1,7 +1,7 @@
 /**
- * What makes the blocks of an archive a chain: each header's hash, number, link and sum of difficulties, and the roots
- * that it has of its body and receipts. Executes nothing; that the blocks are the network's own is for accumulators
- * (epochImport.ts) and links to say.
+ * Checks that the blocks of an archive form a chain: each header's hash, number, parent and total difficulty, and the
+ * roots of its body and receipts. Executes nothing. Accumulators (epochImport.ts) and links show that the blocks
+ * belong to the network.
  */
 import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
@@ -23,15 +23,15 @@ import {
 import { indexedRoot } from '../../state/trie.js'
 import type { BlockRecord, EraBlock, EraFile } from './eraFile.js'
 
-/** A block that the next one has to follow. */
+/** The parent of the next block. */
 export interface PreviousBlock {
   readonly number: number
   readonly hash: Hash32
-  /** Up to and including the block. */
+  /** Total difficulty up to and including the block. */
   readonly totalDifficulty: bigint
 }
 
-/** A block whose parts belong together. */
+/** A block whose parts match each other. */
 export interface CheckedBlock extends PreviousBlock {
   readonly header: Header
   /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
@@ -54,7 +54,7 @@ export class BlockChecks {
     this.#schedule = schedule
   }
 
-  /** `previous` is undefined where nothing is known of the block before. */
+  /** Checks one block. `previous` is undefined where the previous block is not known. */
   check(block: EraBlock, number: number, previous: PreviousBlock | undefined): CheckedBlock {
     const header = this.#read('header', block, () => decodeHeader(block.header))
     const hash = headerHash(block.header)

@@ -1,8 +1,8 @@
-/** e2store files: records of a type, a length and data, one after the other (nimbus-eth2, docs/e2store.md). */
+/** e2store files: a sequence of records, each with type, length and data (nimbus-eth2, docs/e2store.md). */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { SnappyError, unframe } from './snappyFrames.js'
 
-/** Types of records, as a little-endian number, by the names that people read. */
+/** Name → type of a record, as a little-endian number. */
 export const recordTypes = {
   version: 0x3265,
   header: 0x03,
@@ -21,7 +21,7 @@ export type RecordName = keyof typeof recordTypes
 
 const recordNames = new Map(Object.entries(recordTypes).map(([name, type]) => [type as number, name]))
 
-/** A file that is not what it should be. `message` names the file, the record, its byte and what is wrong. */
+/** An invalid file. `message` names the file, the record, its offset and the fault. */
 export class EraFileError extends Error {
   override readonly name = 'EraFileError'
 }
@@ -29,18 +29,18 @@ export class EraFileError extends Error {
 /** Type (2 bytes), length of the data (4), two zero bytes. */
 export const recordHeaderBytes = 8
 
-/** Read unit: large enough that file reads vanish beside the work on what is read. */
+/** Bytes per read: large enough that reading takes negligible time. */
 const windowBytes = 1024 * 1024
 
 /**
- * Longest record that is read, so that a damaged length takes no memory without end: receipts have at most 128 MiB in
- * the Portal Network's reckoning, and no block of any network came near it.
+ * Longest record, so that a damaged length cannot exhaust the memory: the Portal Network's limit for receipts, far
+ * above those of any block.
  */
 const recordBytesMax = 128 * 1024 * 1024
 
 export interface E2storeRecord {
   readonly type: number
-  /** Where its header stands in the file. */
+  /** Offset of its header in the file. */
   readonly offset: number
   /** Owned by the receiver. */
   readonly data: Buffer
@@ -64,7 +64,7 @@ export class E2storeFile {
     closeSync(this.#fd)
   }
 
-  /** Bytes of the file. Throws where it ends before. */
+  /** Bytes of the file. Throws where it ends earlier. */
   read(offset: number, length: number): Buffer {
     const bytes = Buffer.allocUnsafe(length)
     let done = 0
@@ -76,7 +76,7 @@ export class E2storeFile {
     return bytes
   }
 
-  /** The fault of a record. */
+  /** The error for a record. */
   fault(type: number | RecordName, offset: number, why: string): EraFileError {
     return new EraFileError(`${this.path}: the ${recordName(type)} record at byte ${offset} ${why}`)
   }
@@ -86,16 +86,16 @@ export function recordName(type: number | RecordName): string {
   return typeof type === 'string' ? type : (recordNames.get(type) ?? `unknown (0x${type.toString(16)})`)
 }
 
-/** Reads records one after the other, through a window of its own. */
+/** Reads records one after the other, with its own buffer. */
 export class RecordCursor {
   readonly #file: E2storeFile
   #window: Buffer = Buffer.alloc(0)
-  /** Where the window stands in the file. */
+  /** Offset of the buffer in the file. */
   #start: number
 
   constructor(
     file: E2storeFile,
-    /** Where the next record begins. */
+    /** Offset of the next record. */
     public offset: number,
   ) {
     this.#file = file
@@ -106,7 +106,7 @@ export class RecordCursor {
     return this.offset >= this.#file.bytes
   }
 
-  /** The next record, of whatever type. */
+  /** The next record, of any type. */
   next(): E2storeRecord {
     const { offset } = this
     const file = this.#file
@@ -133,14 +133,14 @@ export class RecordCursor {
     return { type, offset, data: this.#bytes(offset + recordHeaderBytes, length) }
   }
 
-  /** The next record, which has to be of this type. */
+  /** The next record, which must have this type. */
   expect(name: RecordName): E2storeRecord {
     const record = this.next()
     if (record.type === recordTypes[name]) return record
     throw this.#file.fault(record.type, record.offset, `stands where a ${name} record was expected`)
   }
 
-  /** The content of the next record, which has to be of this type and in snappy frames. */
+  /** The content of the next record, which must have this type and be in snappy frames. */
   unframe(name: RecordName): Uint8Array {
     const { offset, data } = this.expect(name)
     try {
@@ -152,7 +152,7 @@ export class RecordCursor {
     }
   }
 
-  /** A window is never written to again, so that views of it stay what they are. */
+  /** A buffer is never overwritten, so that views of it stay valid. */
   #bytes(offset: number, length: number): Buffer {
     const at = offset - this.#start
     if (at >= 0 && at + length <= this.#window.length) return this.#window.subarray(at, at + length)

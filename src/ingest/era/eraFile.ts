@@ -1,13 +1,13 @@
 /**
- * Archives of blocks with their receipts, up to 8,192 a file: era1 (the history before the Merge) and ere, which
- * follows it, as go-ethereum's internal/era writes and reads them. Owns the two formats; what is in the blocks is
- * checked by blockChecks.ts.
+ * Archives of up to 8,192 blocks with their receipts: era1 (before the Merge) and its successor ere, as in
+ * go-ethereum's internal/era. Owns the two formats; blockChecks.ts checks the blocks.
  *
  *   era1 := version | (header | body | receipts | total difficulty)* | other* | accumulator | block index
  *   ere  := version | header* | body* | slim receipts* | total difficulty* | proof* | other* | accumulator? |
  *           component index
  *
- * An ere file may lack receipts, total difficulties and proofs, as its profile says. One block is in memory at a time.
+ * An ere file may lack receipts, total difficulties and proofs, as its profile says. One block is in memory at a
+ * time.
  */
 import { bytesToBigInt, type Hash32, toHash32 } from '../../primitives/bytes.js'
 import { RlpError } from '../../primitives/rlp.js'
@@ -23,7 +23,7 @@ import {
 } from './e2store.js'
 import { inlineToRow, slimToRow } from './receiptForms.js'
 
-/** A block as an archive holds it; nothing of it is checked yet. */
+/** A block of an archive, unchecked. */
 export interface EraBlock {
   /** RLP. */
   readonly header: Uint8Array
@@ -32,14 +32,14 @@ export interface EraBlock {
   /** RLP list of byte strings, each a receipt in consensus encoding. */
   readonly receipts: Uint8Array | undefined
   readonly totalDifficulty: bigint | undefined
-  /** Where the records stand in the file. */
+  /** Offsets of its records in the file. */
   readonly offsets: { readonly [R in BlockRecord]: number }
 }
 
 /** Records of which each block has one. */
 export type BlockRecord = 'header' | 'body' | 'receipts' | 'total difficulty'
 
-/** The record that an archive of either format has for receipts. */
+/** The receipts record of either format. */
 const receiptRecords = ['receipts', 'slim receipts'] as const
 
 /** An archive, open for reading; all faults are {@link EraFileError}s. */
@@ -49,7 +49,7 @@ export class EraFile {
   readonly first: number
   /** Blocks in it, 1 to 8,192. */
   readonly count: number
-  /** The root that it claims for its epoch; undefined where it claims none, as after the Merge. */
+  /** The root that it states for its epoch; undefined where it states none, as after the Merge. */
   readonly accumulator: Hash32 | undefined
   /** Where its record stands in the file, if there is one. */
   readonly accumulatorOffset: number
@@ -79,7 +79,7 @@ export class EraFile {
     this.file.close()
   }
 
-  /** The fault of a block's record. */
+  /** The error for a block's record. */
   fault(record: BlockRecord, { offsets }: EraBlock, why: string): EraFileError {
     const name = record === 'receipts' && this.#index.isByComponent ? 'slim receipts' : record
     return this.file.fault(name, offsets[record], why)
@@ -98,7 +98,7 @@ export class EraFile {
     }
   }
 
-  /** Moves to a block: in an era1 file each follows the last, and the index has to say so. */
+  /** Moves to a block. In an era1 file blocks follow each other, and the index must agree. */
   #seek(cursors: ReadonlyMap<RecordName, RecordCursor>, block: number): void {
     const { records, isByComponent, offset } = this.#index
     for (const [component, name] of records.entries()) {
@@ -123,7 +123,7 @@ export class EraFile {
       offsets[as] = cursor.offset
       return cursor.unframe(name)
     }
-    // In the order in which an era1 file has them.
+    // In the order of an era1 file.
     const header = unframe('header', 'header') as Uint8Array
     const body = unframe('body', 'body') as Uint8Array
     const inline = unframe('receipts', 'receipts')
@@ -155,15 +155,15 @@ export class EraFile {
   }
 }
 
-/** Where the records of each block stand. */
+/** Positions of the records of each block. */
 interface BlockIndex {
-  /** Of the index' own record, from which it counts. */
+  /** Offset of the index record, to which its offsets are relative. */
   readonly offset: number
   readonly first: number
   readonly count: number
-  /** What each block has, in the index' order. */
+  /** The records of each block, in the order of the index. */
   readonly records: readonly RecordName[]
-  /** Whether the index names each of them, or only where the first stands that the others follow. */
+  /** Whether the index has an offset for each of them, or only for the first. */
   readonly isByComponent: boolean
   relativeOffset(block: number, component: number): number
 }
@@ -175,7 +175,7 @@ const ereRecords: ReadonlySet<number> = new Set(
   ),
 )
 
-/** A number of the index: 8 bytes, the lowest first. */
+/** A number of the index: 8 bytes, little-endian. */
 const wordBytes = 8
 
 function readIndex(file: E2storeFile): BlockIndex {
@@ -202,7 +202,7 @@ function noIndex(file: E2storeFile, why: string): EraFileError {
   return new EraFileError(`${file.path}: no era archive, or cut short: ${why}`)
 }
 
-/** A record of this type that begins at `offset` and ends with the file. */
+/** The record of this type from `offset` to the end of the file. */
 function recordAt(file: E2storeFile, offset: number, name: RecordName) {
   if (offset < recordHeaderBytes) return undefined
   const header = file.read(offset, recordHeaderBytes)
@@ -254,7 +254,7 @@ function readComponentIndex(
   return { offset, first, count, records, isByComponent: true, relativeOffset }
 }
 
-/** The accumulator stands right before the index. */
+/** Reads the accumulator, which is right before the index. */
 function readAccumulator(file: E2storeFile, offset: number): Hash32 | undefined {
   if (offset < recordHeaderBytes) return undefined
   const { type, data } = { type: file.read(offset, 2).readUInt16LE(0), data: file.read(offset + 2, 4) }

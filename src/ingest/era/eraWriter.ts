@@ -5,7 +5,7 @@ import { recordHeaderBytes, recordTypes } from './e2store.js'
 import { rowToInline } from './receiptForms.js'
 import { frame } from './snappyFrames.js'
 
-/** A block to be archived. */
+/** A block to archive. */
 export interface ArchivedBlock extends HeaderRecord {
   /** RLP. */
   readonly header: Uint8Array
@@ -15,10 +15,10 @@ export interface ArchivedBlock extends HeaderRecord {
   readonly receipts: Uint8Array
 }
 
-/** Bytes gathered before they are written, so that few writes are made. */
+/** Bytes buffered before a write. */
 const bufferBytes = 1024 * 1024
 
-/** Writes an era1 archive, byte for byte as go-ethereum does. */
+/** Writes an era1 archive, byte for byte like go-ethereum. */
 export class EraWriter {
   readonly #fd: number
   readonly #first: number
@@ -28,7 +28,7 @@ export class EraWriter {
   #pendingBytes = 0
   #bytes = 0
 
-  /** `first` is the number of the first block. Throws what opening and writing a file throws. */
+  /** `first` is the number of the first block. Throws errors of opening and writing the file. */
   constructor(path: string, first: number) {
     this.#fd = openSync(path, 'wx')
     this.#first = first
@@ -45,7 +45,7 @@ export class EraWriter {
     this.#write('total difficulty', uint256Bytes(totalDifficulty))
   }
 
-  /** Ends the archive and returns its accumulator. */
+  /** Completes the archive and returns its accumulator. */
   finish(): Hash32 {
     const { root } = new EpochTree(this.#records)
     this.#write('accumulator', root)

@@ -1,6 +1,6 @@
 /**
- * The forms that a block's receipts have: a row of the store (RLP list of byte strings, each a receipt in consensus
- * encoding), era1's (legacy receipts stand in the list as they are, EIP-2718), and ere's, which has no blooms.
+ * Converts between the encodings of a block's receipts: a row of the store (RLP list of byte strings, each a receipt
+ * in consensus encoding), era1's (legacy receipts are lists, EIP-2718), and ere's, which has no blooms.
  */
 import { Blooms, encodeReceipt } from '../../evm/receipts.js'
 import { bytesToBigInt, bytesToNumber } from '../../primitives/bytes.js'
@@ -41,7 +41,9 @@ export function rowToInline(row: Uint8Array): Uint8Array {
   )
 }
 
-/** ere's form as a row: type, outcome, gas and logs of each receipt (eth/69); blooms are made anew. Throws RlpError. */
+/**
+ * ere's form as a row: type, outcome, gas and logs of each receipt (eth/69); blooms are computed. Throws RlpError.
+ */
 export function slimToRow(slim: Uint8Array): Uint8Array {
   const blooms = new Blooms()
   return encodeRlp(

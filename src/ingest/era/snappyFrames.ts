@@ -1,13 +1,12 @@
 /**
- * Snappy's framing format: a stream identifier, then chunks of up to 64 KiB, each with a checksum of its content. Blocks
- * are compressed by `snappy`, the Rust port of the reference: it makes byte for byte what go-ethereum wrote, which an
- * export needs. `snappyjs`, which is JavaScript, makes other bytes of 8,874 of the 24,576 records of one era1 archive of
- * Sepolia; it reads them in 0.17 s instead of 0.24 s, and writes them in 0.41 s instead of 0.23 s.
+ * Snappy's framing format: a stream identifier, then chunks of up to 64 KiB, each with a checksum of its content.
+ * Compressed by `snappy`, the Rust port of the reference, which writes byte for byte what go-ethereum writes, as an
+ * export must. `snappyjs` writes other bytes for 8,874 of the 24,576 records of an era1 archive of Sepolia.
  */
 import { compressSync, uncompressSync } from 'snappy'
 import { crc32c } from './crc32c.js'
 
-/** Bytes that are no snappy frames. `offset` counts from their first. */
+/** Invalid snappy frames. `offset` is within the framed bytes. */
 export class SnappyError extends Error {
   override readonly name = 'SnappyError'
   constructor(
@@ -21,11 +20,11 @@ export class SnappyError extends Error {
 const identifier = Buffer.from('ff060000734e61507059', 'hex')
 const compressedChunk = 0
 const plainChunk = 1
-/** From here on chunks may be passed over. */
+/** Chunk types from here on may be skipped. */
 const skippableFrom = 0x80
 const chunkHeaderBytes = 4
 const checksumBytes = 4
-/** What a chunk may hold (framing format, section 2). */
+/** Most content of a chunk (framing format, section 2). */
 const chunkContentMax = 65_536
 
 /** The content of a stream, owned by the receiver or a view of `framed`. Throws {@link SnappyError}. */
@@ -61,7 +60,7 @@ function readChunk(framed: Buffer, at: number, end: number): Uint8Array {
 }
 
 function uncompress(body: Buffer, at: number): Uint8Array {
-  // Whoever uncompresses takes the memory that the first bytes, a number in groups of 7 bits, announce.
+  // Checked first, because the decoder allocates the length that the first bytes give (a varint).
   let length = 0
   for (let i = 0; i < 5; i++) {
     const byte = body[i] ?? 0
@@ -76,7 +75,10 @@ function uncompress(body: Buffer, at: number): Uint8Array {
   }
 }
 
-/** The stream that go-ethereum writes for `content`: a chunk stays plain where compression saves less than an eighth. */
+/**
+ * The stream that go-ethereum writes for `content`: a chunk is stored uncompressed where compression saves less than
+ * an eighth.
+ */
 export function frame(content: Uint8Array): Buffer {
   const parts: Uint8Array[] = [identifier]
   for (let at = 0; at < content.length; at += chunkContentMax) {
@@ -93,7 +95,7 @@ export function frame(content: Uint8Array): Buffer {
   return Buffer.concat(parts)
 }
 
-/** Rotated and shifted, as checksums over data with checksums in it are (framing format, section 3). */
+/** The masked CRC-32C of the framing format, section 3. */
 function maskedChecksum(content: Uint8Array): number {
   const crc = crc32c(content)
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0
