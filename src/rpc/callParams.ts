@@ -15,7 +15,7 @@ import { toChecksumAddress } from '../primitives/checksumAddress.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Param } from './method.js'
 import { address, bytes, hash32, invalidArgument, quantity, required } from './params.js'
-import { listSchema, type Schema, textSchema } from './schema.js'
+import { listSchema, nullable, type Schema, textSchema } from './schema.js'
 
 type Decoder<T> = (value: unknown, index: number) => T
 /** Of some members of an object. */
@@ -49,8 +49,9 @@ const authorizationsMax = 1_000
 
 const quantity64 = orZero(quantity().decode)
 const quantity256 = orZero(quantity({ bits: 256 }).decode)
+/** Members that may be null, as if they were absent. */
 const each = (schema: Schema, ...names: readonly string[]) =>
-  Object.fromEntries(names.map((name) => [name, schema]))
+  Object.fromEntries(names.map((name) => [name, nullable(schema)]))
 const callSchema: Schema = {
   type: 'object',
   title: 'call object',
