@@ -7,7 +7,7 @@ import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import { rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../primitives/rlp.js'
-import type { BlockName, ChainRows } from '../store/chainRows.js'
+import type { BlockName, ChainIdentity, ChainRows } from '../store/chainRows.js'
 import { receiptLogsAt } from '../store/logKeys.js'
 import type { StoredBlock } from '../store/storedBlock.js'
 import { decodeHeader, readBlockFacts } from './header.js'
@@ -43,6 +43,11 @@ export interface FoundLogs {
 
 /** Initial memory for the text: enough for most answers. */
 const jsonBytesExpected = 16 * 1024
+
+/** Throws FaultError for a chain of which no receipts are held, and so no logs. */
+export function requireLogs({ history }: ChainIdentity): void {
+  if (history?.hasReceipts === false) throw new FaultError({ kind: 'NoReceipts' })
+}
 
 /**
  * Searches; returns undefined as soon as `shouldStop`, called before each read, returns true. Throws NotHeldError

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto'
 import type { ChainCursor } from '../chain/chainSteps.js'
 import { LogFilter } from '../chain/logFilter.js'
 import { removedLogJson } from '../chain/logJson.js'
-import type { FoundLogs } from '../chain/logSearch.js'
+import { type FoundLogs, requireLogs } from '../chain/logSearch.js'
 import { bytesToHex, type Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import type { ChainRequest } from '../streams/networkStreams.js'
@@ -64,7 +64,9 @@ export class PolledFilters implements FilterService {
 
   create(request: FilterRequest, { keyId }: Caller): string {
     this.#sweep()
-    const { number, hash } = this.#current().head
+    const { chain, head } = this.#current()
+    const { number, hash } = head
+    if (request.kind === 'logs') requireLogs(chain.identity)
     const within = request.kind === 'logs' ? withinOf(request.query) : undefined
     const keys = request.kind === 'logs' ? countCriteria(request.query.criteria) : 0
     const bytes = polledFilterBytes + keys * polledFilterKeyBytes

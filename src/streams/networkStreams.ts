@@ -11,6 +11,7 @@ import type { BlockId } from '../chain/blockId.js'
 import type { Chain } from '../chain/chain.js'
 import { beforeGenesis, type ChainCursor, type ChainStep } from '../chain/chainSteps.js'
 import type { LogFilter } from '../chain/logFilter.js'
+import { requireLogs } from '../chain/logSearch.js'
 import { type SyncProgress, syncProgressJson } from '../chain/syncProgress.js'
 import { bytesToHex, equalBytes, type Hash32, toQuantity } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
@@ -106,10 +107,11 @@ export class NetworkStreams {
   }
 
   /**
-   * Subscribes to heads or logs. Throws FaultError for too many subscriptions, too much memory for them, or a block
-   * from which nothing can be replayed.
+   * Subscribes to heads or logs. Throws FaultError for too many subscriptions, too much memory for them, a block from
+   * which nothing can be replayed, or logs where no receipts are held.
    */
   subscribe(subscriber: Subscriber, request: ChainRequest): OpenedStream {
+    if (request.filter !== undefined) requireLogs(this.#chain.identity)
     const cursor = request.from === undefined ? this.#cursor : this.#cursorAt(request.from, request)
     const events = { onIdle: () => this.#onIdle(follower), onEnd: () => this.#forget(follower) }
     const bytes = bytesOfSubscription(request.filter?.size ?? 0)
