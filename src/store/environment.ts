@@ -43,8 +43,8 @@ export function openEnvironment({
   readOnly,
   mapBytes = mapBytesDefault,
 }: EnvironmentOptions): RootDatabase {
-  assertLmdbFile(path)
   try {
+    assertLmdbFile(path, mapBytes)
     if (!readOnly) {
       mkdirSync(dirname(path), { recursive: true })
       assertRoom(path)

@@ -39,9 +39,10 @@ const walkPath = fileURLToPath(new URL('./walkStore.js', import.meta.url))
 /**
  * Throws OperatorError unless `path` is absent, empty (LMDB then makes a store), or an LMDB file of the length in its
  * meta page. A file may be shorter if its last pages are free. To find out, another process reads everything, since
- * it may crash; that takes as long as reading the file.
+ * it may crash; that takes as long as reading the file. `mapBytes` is the address space that the store may take.
+ * Throws Error where that process needs a lock file and there is no room for it.
  */
-export function assertLmdbFile(path: string): void {
+export function assertLmdbFile(path: string, mapBytes: number): void {
   const found = inspect(path)
   if (found === 'whole') return
   if (found === 'foreign') {
@@ -49,11 +50,16 @@ export function assertLmdbFile(path: string): void {
       `${path} is not a store of Tidegate, or is damaged; check --data, or move that file away`,
     )
   }
-  if (found === 'cut' || spawnSync(process.execPath, [walkPath, path], { stdio: 'ignore' }).status !== 0) {
+  if (found === 'cut' || !canBeWalked(path, mapBytes)) {
     throw new OperatorError(
       `the store ${path} is damaged: its end is missing; restore a copy, or move that file away and make it anew`,
     )
   }
+}
+
+function canBeWalked(path: string, mapBytes: number): boolean {
+  makeLockFile(path)
+  return spawnSync(process.execPath, [walkPath, path, String(mapBytes)], { stdio: 'ignore' }).status === 0
 }
 
 /** `short`: perhaps only free pages are missing. `cut`: a page in use is missing. */
@@ -77,7 +83,8 @@ function inspect(path: string): 'whole' | 'foreign' | 'short' | 'cut' {
     const second = readMeta(file, pageBytes)
     const isSecond = second.readBigUInt64LE(transactionOffset) > first.readBigUInt64LE(transactionOffset)
     const meta = isSecond ? second : first
-    const pages = BigInt(Math.floor(size / pageBytes))
+    // The length as it is after its pages were named, as another process may be writing.
+    const pages = BigInt(Math.floor(fstatSync(file).size / pageBytes))
     const roots = rootOffsets.map((offset) => meta.readBigUInt64LE(offset))
     if (roots.some((root) => root !== noPage && root >= pages)) return 'cut'
     return meta.readBigUInt64LE(lastPageOffset) < pages ? 'whole' : 'short'

@@ -4,18 +4,19 @@
  */
 import { open } from 'lmdb'
 
-const [path] = process.argv.slice(2)
-if (path === undefined) throw new Error('this takes the path of a store')
-const binary = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const
-const environment = open({ path, noSubdir: true, readOnly: true, maxDbs: 32, ...binary })
-let bytes = 0
-for (const name of environment.getKeys()) {
-  const table = environment.openDB<Uint8Array, Uint8Array>({
-    name: Buffer.from(name as Uint8Array)
-      .toString('utf8')
-      .replace(/\0$/, ''),
-    ...binary,
-  })
-  for (const { value } of table.getRange()) bytes += value.length
+const [path, mapBytes] = process.argv.slice(2)
+if (path === undefined || mapBytes === undefined) {
+  throw new Error('this takes the path of a store and the bytes of its map')
 }
+const binary = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const
+const mapSize = Number(mapBytes)
+const environment = open({ path, noSubdir: true, readOnly: true, maxDbs: 32, mapSize, ...binary })
+// To open a table ends the transaction of this thread, and a walk under way would go on in freed memory. So all names
+// are read before the first table is opened, and all tables are opened before the first is walked.
+const names = [...environment.getKeys()].map((key) => Buffer.from(key as Uint8Array).toString('utf8'))
+const tables = names.map((name) =>
+  environment.openDB<Uint8Array, Uint8Array>({ name: name.replace(/\0$/, ''), ...binary }),
+)
+let bytes = 0
+for (const table of tables) for (const { value } of table.getRange()) bytes += value.length
 process.exit(Number.isFinite(bytes) ? 0 : 1)

@@ -1,5 +1,5 @@
 /** Files that LMDB would end the process on, or with a signal: each is a sentence instead. */
-import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
@@ -41,47 +41,6 @@ t.test('a store whose last page is needed is refused without it', async (t) => {
   const message = /store\.mdb is damaged: its end is missing/
   t.throws(() => openEnvironment({ path, readOnly: true, mapBytes }), { name: 'OperatorError', message })
   t.throws(() => openEnvironment({ path, readOnly: false, mapBytes }), { name: 'OperatorError', message })
-})
-
-/** Writes a store whose last pages are free, more or less of them by chance, and takes them away. */
-async function writeCutStore(path: string): Promise<void> {
-  let environment = openEnvironment({ path, readOnly: false, mapBytes })
-  let table = openTable(environment, 'rows')
-  table?.putSync(Uint8Array.of(1), new Uint8Array(100_000).fill(1))
-  table?.putSync(Uint8Array.of(2), new Uint8Array(100_000).fill(2))
-  table?.removeSync(Uint8Array.of(2))
-  // Without readers that might still want them.
-  await environment.close()
-  environment = openEnvironment({ path, readOnly: false, mapBytes })
-  table = openTable(environment, 'rows')
-  // What is written next takes some of the pages that the second row left.
-  for (let round = 0; round < 10; round++) table?.putSync(Uint8Array.of(3), Uint8Array.of(round))
-  await environment.close()
-  const file = readFileSync(path)
-  const end = file.lastIndexOf(new Uint8Array(pageBytes).fill(2))
-  if (end < 100_000 || end >= file.length - pageBytes)
-    throw new Error(`${end} of ${file.length} bytes are kept`)
-  writeFileSync(path, file.subarray(0, end - (end % pageBytes)))
-}
-
-t.test('a store that lacks nothing but free pages at its end is opened', async (t) => {
-  const folder = makeFolder(t)
-  for (let tries = 0; ; tries++) {
-    const path = join(folder, `store-${tries}.mdb`)
-    await writeCutStore(path)
-    let again: ReturnType<typeof openEnvironment>
-    try {
-      again = openEnvironment({ path, readOnly: true, mapBytes })
-    } catch (error) {
-      // A page in use may lie among them.
-      t.match(error, /its end is missing/)
-      if (tries === 50) throw error
-      continue
-    }
-    t.equal(openTable(again, 'rows')?.get(Uint8Array.of(1))?.length, 100_000)
-    t.strictSame(openTable(again, 'rows')?.get(Uint8Array.of(3)), Buffer.of(9))
-    return await again.close()
-  }
 })
 
 t.test('no store is made on a full disk, and none is written there', { skip: withoutSmallDisk }, (t) =>
