@@ -13,9 +13,11 @@ import type { IngestMessage, IngestProgress } from './messages.js'
 /**
  * How long blocks share a transaction during a full-speed import: a flush takes 2 to 25 ms, often longer than
  * executing a block, and pages that many blocks change are written once. After a crash this work is repeated. Also
- * the time between two progress messages, which only report blocks on disk.
+ * the time between two progress messages, which only report blocks on disk. The first transaction is short, so that
+ * somebody who waits sees blocks soon; each one after it is twice as long as the one before, up to the longest.
  */
-const commitMs = 1_000
+const firstCommitMs = 50
+const commitMsMax = 1_000
 /** Most rows of one transaction; changed pages wait in memory, up to 130 MB. */
 const rowsPerCommit = 32_768
 /**
@@ -32,6 +34,7 @@ export class Intake {
   readonly #counts = { canonical: 0, known: 0, side: 0 }
   #gas = 0n
   #committed = this.#start
+  #commitMs = firstCommitMs
   #turned = this.#start
 
   #number: number
@@ -66,9 +69,10 @@ export class Intake {
       throw error
     }
     const now = performance.now()
-    if (now - this.#committed >= commitMs || this.#store.heldRows >= rowsPerCommit) {
+    if (now - this.#committed >= this.#commitMs || this.#store.heldRows >= rowsPerCommit) {
       await this.commit()
       this.#committed = performance.now()
+      this.#commitMs = Math.min(2 * this.#commitMs, commitMsMax)
       this.#report({ type: 'progress', progress: this.progress() })
     }
     if (now - this.#turned >= turnMs) {

@@ -8,7 +8,7 @@ import { type Address, digitsToBytes, type Hash32, toAddress, toHash32 } from '.
 import { excerpt } from '../primitives/excerpt.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Param } from './method.js'
-import { booleanSchema, listSchema, type Schema, textSchema } from './schema.js'
+import { booleanSchema, listSchema, nullable, type Schema, textSchema } from './schema.js'
 
 /** A required parameter; without a schema, any JSON value. */
 export function required<T>(decode: (value: unknown, index: number) => T, schema: Schema = {}): Param<T> {
@@ -267,7 +267,11 @@ function writtenBlock(acceptsHash: boolean, acceptsDecimal: boolean): Schema {
         : []),
       {
         type: 'object',
-        properties: { blockNumber: name, blockHash: writtenHash, requireCanonical: booleanSchema },
+        properties: {
+          blockNumber: nullable(name),
+          blockHash: nullable(writtenHash),
+          requireCanonical: nullable(booleanSchema),
+        },
       },
     ],
   }

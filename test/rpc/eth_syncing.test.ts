@@ -6,18 +6,15 @@ import { type Service, startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
 import { Steps } from '../steppedReplay.js'
 import { waitFor } from '../until.js'
-import { blockAt, blockBytes, genesisPath } from './demoChain.js'
+import { blockBytes, genesisPath, headBlock } from './demoChain.js'
 import { checkRefusals } from './questions.js'
 
 const method = 'eth_syncing'
 const asked = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] })
 
-/** Where the source ends: some seconds of execution. */
-const sourceHead = blockAt(60)
-
-/** A network that takes a part of the demo chain in while it is served. */
+/** A network that imports the demo chain while it is served. */
 async function startSyncing(folder: string): Promise<Service> {
-  writeInto(folder, 'chain.rlp', Buffer.concat(blockBytes.slice(0, sourceHead.number)))
+  writeInto(folder, 'chain.rlp', Buffer.concat(blockBytes))
   const config = writeInto(folder, 'tidegate.json', {
     dataDir: 'data',
     networks: [{ name: 'tides', genesis: genesisPath, source: { type: 'file', path: 'chain.rlp' } }],
@@ -63,7 +60,7 @@ t.test('a network shows how far its source is, until that is done, also after a 
       const number = Number(result.currentBlock)
       if ((await numberOf()) < number) t.fail(`block ${number} is told before it can be read`)
     }
-    return result === false && (await numberOf()) === sourceHead.number
+    return result === false && (await numberOf()) === headBlock.number
   })
   t.ok(seen.length > 0)
   t.ok(health.some(({ syncing }) => syncing))
@@ -79,8 +76,8 @@ t.test('a network shows how far its source is, until that is done, also after a 
     if (current < last) t.fail(`back from ${last} to ${current}`)
     last = current
   }
-  t.strictSame(await healthOf(service), { head: sourceHead.number, syncing: false })
-  t.equal((await service.call('eth_getBlockByNumber', ['latest', false])).result.hash, sourceHead.hash)
+  t.strictSame(await healthOf(service), { head: headBlock.number, syncing: false })
+  t.equal((await service.call('eth_getBlockByNumber', ['latest', false])).result.hash, headBlock.hash)
 })
 
 t.test('a network whose source failed says so, and is not in sync, also after a restart', async (t) => {
