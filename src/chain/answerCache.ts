@@ -27,26 +27,18 @@ export class AnswerCache {
   }
 
   /**
-   * The answer under `key`; rendered if it is not in the cache. `render` gets whether the cache will keep it. Owned by
-   * the cache: never write to it.
+   * The answer under `key`; rendered if it is not in the cache. Owned by the cache: never write to it.
    */
-  getOrRender(key: string, render: (isKept: boolean) => string | Uint8Array): Uint8Array
-  getOrRender(
-    key: string,
-    render: (isKept: boolean) => string | Uint8Array | undefined,
-  ): Uint8Array | undefined
-  getOrRender(
-    key: string,
-    render: (isKept: boolean) => string | Uint8Array | undefined,
-  ): Uint8Array | undefined {
+  getOrRender(key: string, render: () => string | Uint8Array): Uint8Array
+  getOrRender(key: string, render: () => string | Uint8Array | undefined): Uint8Array | undefined
+  getOrRender(key: string, render: () => string | Uint8Array | undefined): Uint8Array | undefined {
     const held = this.read(key)
     if (held !== undefined) return held
-    const isKept = this.#isKept(key)
-    const rendered = render(isKept)
+    const rendered = render()
     if (rendered === undefined) return undefined
     // Rendered JSON is ASCII, which latin1 copies without checking each character.
     const answer = typeof rendered === 'string' ? Buffer.from(rendered, 'latin1') : rendered
-    if (isKept) this.#answers?.set(key, answer)
+    this.keep(key, answer)
     return answer
   }
 
@@ -60,10 +52,6 @@ export class AnswerCache {
    * takes over its memory.
    */
   keep(key: string, answer: Uint8Array): void {
-    if (this.#isKept(key)) this.#answers?.set(key, answer)
-  }
-
-  #isKept(key: string): boolean {
-    return this.#answers !== undefined && this.#asked?.ask(key) !== false
+    if (this.#asked?.ask(key) !== false) this.#answers?.set(key, answer)
   }
 }

@@ -171,8 +171,7 @@ export class BlockRowsReader {
   read(hash: Hash32, number?: number): BlockRows | undefined {
     const last = this.#last
     if (last !== undefined && equalBytes(last.hash, hash)) return last
-    const key = mapKey(hash)
-    const rows = this.#kept.get(key) ?? this.#readRows(hash, number, this.#asked.ask(key))
+    const rows = this.#kept.get(mapKey(hash)) ?? this.#readRows(hash, number, this.#asked.askAbout(hash, 0))
     if (rows !== undefined) this.#last = rows
     return rows
   }

@@ -2,7 +2,6 @@
  * One network's blocks. Owns the resolution of block ids, the head, and the rendered JSON of blocks, transactions,
  * uncles and receipts. Only reads the store. Does not own state.
  */
-import { AskedBefore } from '../primitives/askedBefore.js'
 import { bytesToBigInt, equalBytes, type Hash32, mapKey, toMinimalBytes } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
@@ -11,6 +10,7 @@ import { NotHeldError } from '../primitives/notHeld.js'
 import type { RlpSpan } from '../primitives/rlp.js'
 import type { ChainIdentity, ChainRows, Marker, TransactionLocation } from '../store/chainRows.js'
 import { AnswerCache } from './answerCache.js'
+import { BlockAnswers } from './blockAnswers.js'
 import type { BlockId } from './blockId.js'
 import { writeBlock, writeHeader, writePendingBlock, writeUncle } from './blockJson.js'
 import { type ExecutedBlock, writeReceiptAt, writeReceipts } from './blockReceipts.js'
@@ -59,18 +59,12 @@ const jsonBytesExpected = 64 * 1024
 /** Some hundred of them. */
 const headAnswerBytes = 256 * 1024
 
-/**
- * Answers that are kept when they are asked for a second time, among so many. To keep each block of which the header
- * and ten hashes are asked for once costs 27 µs, most of it the garbage collector's, where to write it costs 10.
- */
-const askedAnswers = 2 ** 14
-
 export class Chain {
   readonly identity: ChainIdentity
   readonly schedule: ForkSchedule
   /** Of the oldest block that is held. */
   readonly firstNumber: number
-  readonly #answers: AnswerCache
+  readonly #answers: BlockAnswers
   /** Pending blocks, and heads as subscribers get them: asked for at once by many, and never again. */
   readonly #headAnswers = new AnswerCache(headAnswerBytes)
   readonly #rows: BlockRowsReader
@@ -90,7 +84,7 @@ export class Chain {
     this.identity = identity
     this.firstNumber = identity.history?.first ?? 0
     this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
-    this.#answers = new AnswerCache(options.answerCacheBytes, new AskedBefore(askedAnswers))
+    this.#answers = new BlockAnswers(options.answerCacheBytes)
     this.#rows = new BlockRowsReader(store)
     this.#current = this.#readHead(0)
   }
@@ -159,7 +153,7 @@ export class Chain {
    * a read; the same holds for the methods below.
    */
   blockJson(hash: Hash32, isFull: boolean, number?: number): Uint8Array | undefined {
-    return this.#answers.getOrRender((isFull ? 'f' : 'b') + mapKey(hash), (isKept) =>
+    return this.#answers.getOrRender(hash, isFull ? 'full block' : 'block', (isKept) =>
       this.#renderBlock(hash, isFull, number, isKept),
     )
   }
@@ -183,7 +177,7 @@ export class Chain {
 
   /** The receipts of a known, executed block. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
-    return this.#answers.getOrRender(`r${mapKey(hash)}`, (isKept) => {
+    return this.#answers.getOrRender(hash, 'receipts', (isKept) => {
       const executed = this.readExecuted(hash)
       return executed && this.#render((json) => writeReceipts(json, executed), !isKept)
     })

@@ -34,8 +34,13 @@ export interface ChainReaderOptions extends ChainStoreOptions {
   readonly guard?: ReadGuard
 }
 
+/** Rows of blocks that are shorter are read whole where only their hash is asked for: the block is often next. */
+const wholeRowMax = 8 * 1024
+
 export class ChainReader implements ChainRows {
   readonly #guard: ReadGuard = (read) => read()
+  /** The block whose hash was asked for last; rows of one hash are always the same. */
+  #last: StoredBlock | undefined
 
   protected constructor(
     readonly path: string,
@@ -97,10 +102,18 @@ export class ChainReader implements ChainRows {
   }
 
   readCanonicalHash(number: number): Hash32 | undefined {
-    return this.tables.blocks.getBrief(numberKey(number), 32) as Hash32 | undefined
+    const row = this.tables.blocks.getBrief(numberKey(number), wholeRowMax)
+    this.#last = row && row.length < wholeRowMax ? new StoredBlock(row) : undefined
+    return row?.slice(0, 32) as Hash32 | undefined
   }
 
-  readBlock(hash: Hash32, number = this.#numberOf(hash)): StoredBlock | undefined {
+  readBlock(hash: Hash32, number?: number): StoredBlock | undefined {
+    const last = this.#last
+    this.#last = undefined
+    return last?.is(hash) ? last : this.#readBlock(hash, number ?? this.#numberOf(hash))
+  }
+
+  #readBlock(hash: Hash32, number: number | undefined): StoredBlock | undefined {
     const { blocks, sideBlocks } = this.tables
     const canonical = number === undefined ? undefined : blocks.getBrief(numberKey(number))
     const block = canonical && new StoredBlock(canonical)

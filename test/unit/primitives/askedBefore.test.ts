@@ -22,10 +22,22 @@ t.test('questions that differ in one character seldom pass for each other', asyn
   t.equal(mistaken, 0)
 })
 
-t.test('of a few places the later question takes one', async (t) => {
-  const asked = new AskedBefore(1)
+t.test('of a few places the last two questions have one each', async (t) => {
+  const asked = new AskedBefore(2)
   t.equal(asked.ask('a'), false)
   t.equal(asked.ask('b'), false)
-  t.equal(asked.ask('a'), false, 'b took its place')
   t.equal(asked.ask('a'), true)
+  t.equal(asked.ask('c'), false)
+  t.equal(asked.ask('b'), true)
+  t.equal(asked.ask('a'), false, 'c took its place')
+  t.equal(asked.ask('a'), true)
+})
+
+t.test('hashes and what is asked about them are told apart', async (t) => {
+  const asked = new AskedBefore()
+  const hash = Uint8Array.from({ length: 32 }, (_, at) => 255 - at)
+  for (const what of [0, 1, 2]) t.equal(asked.askAbout(hash, what), false)
+  for (const what of [0, 1, 2]) t.equal(asked.askAbout(hash, what), true)
+  t.equal(asked.askAbout(new Uint8Array(32), 0), false, 'zeros too are new at first')
+  t.equal(asked.askAbout(new Uint8Array(32), 0), true)
 })

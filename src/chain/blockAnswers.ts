@@ -1,0 +1,38 @@
+import { AskedBefore } from '../primitives/askedBefore.js'
+import { type Hash32, mapKey } from '../primitives/bytes.js'
+import { AnswerCache } from './answerCache.js'
+
+/**
+ * Answers that are kept when they are asked for a second time, among so many. To keep each block of which the header
+ * and ten hashes are asked for once costs 27 µs, most of it the garbage collector's, where to write it costs 10.
+ */
+const askedAnswers = 2 ** 14
+
+/** What an answer shows of a block, each with a number of its own. */
+const kinds = { block: 1, 'full block': 2, receipts: 3 } as const
+
+/** Rendered answers about blocks, kept when they are requested a second time. */
+export class BlockAnswers {
+  readonly #answers: AnswerCache
+  readonly #asked = new AskedBefore(askedAnswers)
+
+  /** `bytesMax` limits the bytes of answers. */
+  constructor(bytesMax: number) {
+    this.#answers = new AnswerCache(bytesMax)
+  }
+
+  /** An answer; `render` gets whether it will be kept. Owned by the cache: never write to it. */
+  getOrRender(
+    hash: Hash32,
+    kind: keyof typeof kinds,
+    render: (isKept: boolean) => Uint8Array | undefined,
+  ): Uint8Array | undefined {
+    const key = kinds[kind] + mapKey(hash)
+    const held = this.#answers.read(key)
+    if (held !== undefined) return held
+    const isKept = this.#asked.askAbout(hash, kinds[kind])
+    const answer = render(isKept)
+    if (isKept && answer !== undefined) this.#answers.keep(key, answer)
+    return answer
+  }
+}
