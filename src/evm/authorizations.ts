@@ -21,8 +21,8 @@ const nonceMax = 2n ** 64n - 1n
 const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
 /**
- * Authorizations for this chain with valid signatures, in order; others are skipped, as in a block. About 0.3 ms
- * each, counted by the watch, unless `keys` has the key.
+ * Authorizations for this chain with valid signatures, in order; others are skipped, as in a block. Keys that `keys`
+ * does not have are recovered (ecrecover.ts), which the watch counts.
  */
 export function recoverAuthorities(
   list: readonly Authorization[],

@@ -13,7 +13,7 @@ export class SenderRecovery {
   }
 
   /**
-   * Sender (20 bytes) of a transaction, encoded as in the transactions trie, in a block of `fork`. About 0.3 ms.
+   * Sender (20 bytes) of a transaction, encoded as in the transactions trie, in a block of `fork`. Recovers its key (ecrecover.ts).
    * Throws where the bytes are no transaction or the signature is invalid.
    */
   senderOf(transaction: Uint8Array, fork: ForkName): Uint8Array {

@@ -23,7 +23,7 @@ const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
 /**
  * Reads one item of a block's transactions: a list (legacy), or bytes that begin with the type (EIP-2718). Recovering
- * the sender takes 0.25 ms unless `keys` holds its key. Throws {@link InvalidTransactionError}.
+ * the sender takes most of the time, unless `keys` holds its key. Throws {@link InvalidTransactionError}.
  */
 export function readSignedTransaction(
   item: RlpItem,

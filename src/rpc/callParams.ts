@@ -43,7 +43,7 @@ const accessListItemsMax = 10_000
 /** Blobs of a message, far more than a block may have. */
 const blobHashesMax = 1_000
 /**
- * Authorizations of a message: since Osaka a transaction has gas for at most 671; recovering a signer takes 0.25 ms.
+ * Authorizations of a message: since Osaka a transaction has gas for at most 671; recovering a signer takes up to 0.3 ms.
  */
 const authorizationsMax = 1_000
 

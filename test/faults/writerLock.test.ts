@@ -99,10 +99,10 @@ t.test(
     t.equal(first.said, 'got')
     t.match((await startHolder(t, path, container)).said, /is being written by process 1;/)
     t.throws(() => lockForWriting(path), { message: /is being written by process 1;/ })
+    // The program between goes first; its child follows at once, and with it the pipe that both hold.
+    const closed = once(first.child, 'close')
     first.child.kill('SIGKILL')
-    await once(first.child, 'exit')
-    // The program between is gone; its child follows at once, and with it the pipe that both hold.
-    await once(first.child, 'close')
+    await closed
     t.equal((await startHolder(t, path, container)).said, 'got')
   },
 )
