@@ -20,6 +20,7 @@ import { indexedRoot, readTrie, trieLeaves } from '../state/trie.js'
 import type { ChainReader } from '../store/chainReader.js'
 import type { BlockName, HistoryExtent } from '../store/chainRows.js'
 import { logKeysOf } from '../store/logKeys.js'
+import { storedBlockRow } from '../store/storedBlock.js'
 import { chooseBlocks } from './chooseBlocks.js'
 import { type VerifiedEpoch, verifyEpochs } from './era/verifyEpochs.js'
 import { FaultList, TooManyFaults } from './faultList.js'
@@ -259,8 +260,9 @@ class Verification extends FaultList {
       this.fault(`block ${number}: its body or receipts are missing`)
       return
     }
-    const { senders } = stored
-    this.expect(stored.bodyBytes === body.length, `block ${number}: its body is not as long as its row says`)
+    const { header: headerRlp, senders, totalDifficulty } = stored
+    const row = storedBlockRow(hash, { header: headerRlp, body, senders, totalDifficulty })
+    this.expect(equalBytes(row, stored.bytes), `block ${number}: its parts are not as long as its row says`)
     const [transactionItems, uncles, withdrawals] = decodeRlpList(body)
     const transactions = rlpList(transactionItems).map((item) =>
       item instanceof Uint8Array ? item : encodeRlp(item),

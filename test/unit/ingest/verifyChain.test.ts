@@ -118,6 +118,26 @@ for (const [name, store] of [
     t.strictSame(verify(store).faults, [])
   })
 
+  t.test(`${name}: wrong lengths in the rows of blocks are found`, async (t) => {
+    const { blocks } = tablesOf(store)
+    const unnoticed: string[] = []
+    for (const [keyHex, valueHex] of some(Object.entries(dumpStore(store).blocks))) {
+      const key = Buffer.from(keyHex, 'hex')
+      const value = Buffer.from(valueHex, 'hex')
+      // Of the body, the header and the total difficulty, after the hash.
+      for (let bit = 32 * 8; bit < 41 * 8; bit++) {
+        const damaged = Buffer.from(value)
+        damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7))
+        blocks.putSync(key, damaged)
+        store.refresh()
+        if (verify(store).faults.length === 0) unnoticed.push(`bit ${bit} of ${keyHex}`)
+      }
+      blocks.putSync(key, value)
+    }
+    store.refresh()
+    t.strictSame(unnoticed, [])
+  })
+
   t.test(`${name}: a flipped bit is found in whatever row it is`, async (t) => {
     const dump = dumpStore(store)
     const runs = propertyRuns(rowsMax)
