@@ -11,8 +11,8 @@ import { epochBlocks } from '../ssz/verifyHeaderProof.js'
 import { ChainReader } from '../store/chainReader.js'
 import type { ChainIdentity } from '../store/chainRows.js'
 import type { Io } from './commandLine.js'
-import { archiveSummary, createProgressView, progressLine } from './importProgress.js'
-import { onInterrupt } from './interrupt.js'
+import { followImport } from './followImport.js'
+import { archiveSummary, createProgressView } from './importProgress.js'
 
 /** Imports; resolves to the exit status: 1 where it was interrupted before the archives ended. */
 export async function importArchives(config: ImportConfig, io: Io): Promise<number> {
@@ -31,19 +31,7 @@ export async function importArchives(config: ImportConfig, io: Io): Promise<numb
     io.out(epochText(epoch, accumulatorsPath !== undefined))
   }
   const thread = startIngest(task, (progress) => view.update(progress), undefined, view.upgrading, onEpoch)
-  const release = onInterrupt(() => thread.stop())
-  try {
-    const { progress, stopped } = await thread.finished
-    view.clear()
-    if (!process.stderr.isTTY) io.out(progressLine(network.name, progress))
-    io.out(archiveSummary(network.name, progress, stopped))
-    return stopped ? 1 : 0
-  } catch (error) {
-    view.clear()
-    throw error
-  } finally {
-    release()
-  }
+  return followImport(thread, network.name, { view, io, summary: archiveSummary })
 }
 
 /** Of the genesis that was named, of the store, or of a public network. */

@@ -4,8 +4,8 @@ import type { ImportConfig } from '../config/config.js'
 import { startIngest } from '../ingest/ingestThread.js'
 import { UsageError } from '../primitives/faults.js'
 import type { Io } from './commandLine.js'
-import { createProgressView, progressLine, summaryText } from './importProgress.js'
-import { onInterrupt } from './interrupt.js'
+import { followImport } from './followImport.js'
+import { createProgressView, summaryText } from './importProgress.js'
 
 /** Imports chain files; resolves to the exit status: 1 where it was interrupted before the files ended. */
 export async function importChain(config: ImportConfig, io: Io): Promise<number> {
@@ -24,17 +24,5 @@ export async function importChain(config: ImportConfig, io: Io): Promise<number>
     undefined,
     view.upgrading,
   )
-  const release = onInterrupt(() => thread.stop())
-  try {
-    const { progress, stopped } = await thread.finished
-    view.clear()
-    if (!process.stderr.isTTY) io.out(progressLine(network.name, progress))
-    io.out(summaryText(network.name, progress, stopped))
-    return stopped ? 1 : 0
-  } catch (error) {
-    view.clear()
-    throw error
-  } finally {
-    release()
-  }
+  return followImport(thread, network.name, { view, io, summary: summaryText })
 }
