@@ -15,6 +15,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   store: [],
   ssz: [],
   metrics: [],
+  upstream: [],
   chain: ['store', 'ssz'],
   state: ['store'],
   evm: ['chain', 'state', 'types:store'],

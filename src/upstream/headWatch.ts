@@ -1,0 +1,135 @@
+import { NoSocketError, SocketLine } from './socketLine.js'
+import type { Upstream } from './upstream.js'
+
+/** What a node says its newest block is. Unproved. */
+export interface HeadClaim {
+  readonly number: number
+  /** Lower-case hex, as is {@link parentHash}. */
+  readonly hash: string
+  readonly parentHash: string
+}
+
+/** Time between two polls beside a subscription, which may fall silent without an error. */
+const pollMsBesideSocket = 4_000
+/** Time between two attempts to subscribe; a socket that was lost is first tried again after a poll. */
+const socketMs = 30_000
+
+export interface HeadWatchOptions {
+  /** Time between two polls of a node without a WebSocket. */
+  readonly pollMs: number
+  readonly onHead: (claim: HeadClaim) => void
+}
+
+/**
+ * Learns a node's head: by `eth_subscribe` where it has a WebSocket, by polling otherwise, and seldom also beside a
+ * subscription.
+ */
+export class HeadWatch {
+  readonly #upstream: Upstream
+  readonly #options: HeadWatchOptions
+  #socket: SocketLine | undefined
+  #isSubscribed = false
+  #isClosed = false
+  #timer: NodeJS.Timeout | undefined
+  #nextTryAt = 0
+
+  constructor(upstream: Upstream, options: HeadWatchOptions) {
+    this.#upstream = upstream
+    this.#options = options
+    void this.#turn()
+  }
+
+  /** Polls now. Resolves when the poll is done, with an answer or without. */
+  async poll(): Promise<void> {
+    const { timeoutMs } = this.#upstream.options
+    try {
+      const deadline = performance.now() + timeoutMs
+      this.#take(await this.#upstream.ask('eth_getBlockByNumber', ['latest', false], deadline))
+    } catch {
+      // The node's standing has it; the next poll asks again.
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    this.#socket?.close()
+  }
+
+  async #turn(): Promise<void> {
+    await this.poll()
+    if (this.#isClosed) return
+    if (!this.#isSubscribed && this.#upstream.isAnswering === true && performance.now() >= this.#nextTryAt) {
+      this.#nextTryAt = performance.now() + socketMs
+      await this.#subscribe()
+      if (this.#isClosed) return
+    }
+    const ms = this.#isSubscribed ? pollMsBesideSocket : this.#options.pollMs
+    this.#timer = setTimeout(() => void this.#turn(), ms)
+  }
+
+  async #subscribe(): Promise<void> {
+    for (const url of socketUrls(this.#upstream)) {
+      const { headers = {}, answerBytesMax, timeoutMs } = this.#upstream.options
+      const socket = new SocketLine({
+        url,
+        headers,
+        answerBytesMax,
+        onNotification: (params) => this.#take((params as { readonly result?: unknown } | undefined)?.result),
+        onLost: () => this.#lose(),
+      })
+      try {
+        await socket.open()
+        const call = { id: 1, method: 'eth_subscribe', params: ['newHeads'] }
+        const answer = await socket.exchange([call], AbortSignal.timeout(timeoutMs))
+        if (typeof (answer as { readonly result?: unknown }).result !== 'string') throw new NoSocketError()
+        if (this.#isClosed) return socket.close()
+        this.#socket = socket
+        this.#isSubscribed = true
+        // A block may have come between the last poll and the subscription.
+        return await this.poll()
+      } catch (error) {
+        socket.close()
+        if (!(error instanceof NoSocketError)) return
+      }
+    }
+  }
+
+  #lose(): void {
+    this.#isSubscribed = false
+    this.#nextTryAt = 0
+    clearTimeout(this.#timer)
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#turn(), this.#options.pollMs)
+  }
+
+  #take(block: unknown): void {
+    if (this.#isClosed) return
+    const claim = readClaim(block)
+    if (claim !== undefined) this.#options.onHead(claim)
+  }
+}
+
+/** Addresses at which a node may have a WebSocket. geth's and hosted nodes' are known to nobody but their operator. */
+function socketUrls({ options: { url, socketUrl } }: Upstream): URL[] {
+  if (socketUrl !== undefined) return [new URL(socketUrl)]
+  if (!url.startsWith('http')) return [new URL(url)]
+  const same = new URL(url)
+  same.protocol = same.protocol === 'https:' ? 'wss:' : 'ws:'
+  // anvil and reth serve both at one address, Tidegate its sockets at `/ws`.
+  const below = new URL(same)
+  below.pathname = `${same.pathname.replace(/\/$/, '')}/ws`
+  return [same, below]
+}
+
+/** Undefined where it is no header. */
+function readClaim(block: unknown): HeadClaim | undefined {
+  const { number, hash, parentHash } = (block ?? {}) as Record<string, unknown>
+  if (!isHex(number) || !isHex(hash) || !isHex(parentHash)) return undefined
+  const value = Number(number)
+  if (!Number.isSafeInteger(value) || hash.length !== 66 || parentHash.length !== 66) return undefined
+  return { number: value, hash: hash.toLowerCase(), parentHash: parentHash.toLowerCase() }
+}
+
+function isHex(value: unknown): value is string {
+  return typeof value === 'string' && /^0x[0-9a-fA-F]+$/.test(value)
+}

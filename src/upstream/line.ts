@@ -1,0 +1,65 @@
+/** One question to a node. */
+export interface Call {
+  readonly id: number
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+/** A way to a node: HTTP or a WebSocket. */
+export interface Line {
+  /**
+   * Sends calls, as a JSON-RPC batch where there is more than one, and resolves to the parsed answer. Rejects with
+   * {@link UpstreamFailure} where none came that can be read, also once `signal` is aborted.
+   */
+  exchange(calls: readonly Call[], signal: AbortSignal): Promise<unknown>
+  close(): void
+}
+
+/**
+ * - `unreachable`: no connection, or it was lost.
+ * - `late`: no answer in time.
+ * - `abandoned`: nobody waits any longer, though there was less time than the node may take.
+ * - `busy`: the node or its front asks for fewer questions (HTTP status 429, JSON-RPC code -32005), or its budget here
+ *   is spent.
+ * - `unreadable`: an answer that is not JSON-RPC: another HTTP status, HTML, half a body.
+ * - `tooLong`: an answer of more bytes than are accepted.
+ * - `resting`: not asked, because it failed several times in a row.
+ * - `quarantined`: not asked, because it lied.
+ * - `otherChain`: not asked, because it has another chain id or genesis.
+ */
+export type FailureKind =
+  | 'unreachable'
+  | 'late'
+  | 'abandoned'
+  | 'busy'
+  | 'unreadable'
+  | 'tooLong'
+  | 'resting'
+  | 'quarantined'
+  | 'otherChain'
+
+/** A node gave no answer that can be used. The message never contains its URL. */
+export class UpstreamFailure extends Error {
+  override readonly name = 'UpstreamFailure'
+  constructor(
+    readonly kind: FailureKind,
+    message: string,
+    /** The wait that the node asks for. */
+    readonly retryAfterMs?: number,
+  ) {
+    super(message)
+  }
+}
+
+/** JSON text of calls: an array where there is more than one. */
+export function renderCalls(calls: readonly Call[]): string {
+  const texts = calls.map(({ id, method, params }) => JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+  return calls.length === 1 ? (texts[0] as string) : `[${texts.join()}]`
+}
+
+/** What went wrong with a connection, without addresses: a code such as ECONNREFUSED, or the message. */
+export function causeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  const { code, message } = cause as NodeJS.ErrnoException
+  return code ?? message ?? 'unknown error'
+}

@@ -1,0 +1,375 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OperatorError } from '../primitives/faults.js'
+import { type HeadClaim, HeadWatch } from './headWatch.js'
+import { UpstreamFailure } from './line.js'
+import { Upstream, type UpstreamOptions } from './upstream.js'
+
+/** Wait before nodes that all failed are asked again, at first; doubled each time up to the longest, with jitter. */
+const retryMs = 50
+const retryMsMax = 2_000
+/** Shortest wait before a second node is asked the same: below it, two answers cost more than one late one. */
+const hedgeMsMin = 10
+/** Wait before a second node is asked where latencies are not known yet. */
+const hedgeMsDefault = 250
+/** How long a node of another chain is left alone; then somebody may have corrected it. */
+const otherChainMs = 5_000
+
+/** Methods that may be asked twice. A transaction's hash makes sending it again harmless. */
+const repeatable =
+  /^(eth_(get|call$|estimateGas$|createAccessList$|blockNumber$|chainId$|feeHistory$|gasPrice$|maxPriorityFeePerGas$|blobBaseFee$|baseFee$|syncing$|config$|sendRawTransaction$)|net_|web3_|debug_(get|trace|executionWitness)|trace_|rpc_)/
+/** Questions about what changes while an answer is under way; each asker is to get an answer of its own time. */
+const answersInTime = /^eth_(getFilter|newFilter|newBlockFilter|uninstallFilter)/
+
+/** Which chain nodes must have. */
+export interface ChainName {
+  readonly chainId: bigint
+  /** Lower-case hex. */
+  readonly genesisHash: string
+}
+
+export interface UpstreamsOptions {
+  readonly chain: ChainName
+  /** Time between two polls for the head of a node without a WebSocket. */
+  readonly pollMs: number
+  /** How many nodes must have a head before it is followed; 1 where absent. */
+  readonly quorum?: number
+  /** Called with sentences for the operator. They contain names of nodes, never URLs. */
+  readonly log: (text: string) => void
+}
+
+export interface AskOptions {
+  /** In the time of `performance.now()`. */
+  readonly deadline: number
+  /** Nodes that are not to be asked, for instance because their answer was wrong. */
+  readonly not?: readonly Upstream[]
+}
+
+/** An answer and who gave it. Unproved. */
+export interface Asked {
+  readonly result: unknown
+  readonly upstream: Upstream
+}
+
+/** No node answered in time. The message names each and why. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError'
+}
+
+/** What a node's `/health` entry says. */
+export interface UpstreamState {
+  readonly name: string
+  readonly isAnswering: boolean
+  readonly isQuarantined: boolean
+  /** Number of the head it claims; undefined before the first answer. */
+  readonly head: number | undefined
+  readonly lies: readonly string[]
+}
+
+interface Watched {
+  readonly upstream: Upstream
+  readonly watch: HeadWatch
+  claim: HeadClaim | undefined
+  /** The value of {@link Upstream.outages} when its chain was last found right. */
+  vettedAt: number | undefined
+  vetting: Promise<string | undefined> | undefined
+  refusedUntil: number
+}
+
+export type HeadListener = (claim: HeadClaim, upstream: Upstream) => void
+
+/**
+ * Several nodes of one chain, asked as one: whoever answers best is asked first, others when it fails or is slow, all
+ * again until the deadline. Identical questions under way are one.
+ */
+export class Upstreams {
+  readonly #nodes: readonly Watched[]
+  readonly #options: UpstreamsOptions
+  /** Questions under way, by method and parameters. */
+  readonly #flights = new Map<string, Promise<Asked>>()
+  readonly #listeners = new Set<HeadListener>()
+  #head: { readonly claim: HeadClaim; readonly upstream: Upstream } | undefined
+
+  constructor(nodes: readonly UpstreamOptions[], options: UpstreamsOptions) {
+    this.#options = options
+    this.#nodes = namesOf(nodes).map(([node, name]) => this.#watch(new Upstream(node, name, options.log)))
+  }
+
+  /** The followed head as its node claims it: the highest that `quorum` nodes have. Unproved. */
+  get head(): { readonly claim: HeadClaim; readonly upstream: Upstream } | undefined {
+    return this.#head
+  }
+
+  /** Nodes that answer, best first. */
+  get answering(): readonly Upstream[] {
+    return this.#ranked([]).filter(({ isAnswering }) => isAnswering !== false)
+  }
+
+  states(): UpstreamState[] {
+    return this.#nodes.map(({ upstream, claim }) => ({
+      name: upstream.name,
+      isAnswering: upstream.isAnswering === true,
+      isQuarantined: upstream.isQuarantined,
+      head: claim?.number,
+      lies: upstream.standing.lies,
+    }))
+  }
+
+  /**
+   * Compares the chain of every node that answers within `ms`. Throws OperatorError that names a node of another
+   * chain. Resolves to whether any answered.
+   */
+  async check(ms: number): Promise<boolean> {
+    const deadline = performance.now() + ms
+    const verdicts = await Promise.all(this.#nodes.map((node) => this.#verdict(node, deadline)))
+    const wrong = verdicts.find((verdict) => verdict !== undefined && verdict !== '')
+    if (wrong !== undefined) throw new OperatorError(wrong)
+    return verdicts.includes('')
+  }
+
+  /**
+   * Asks a node, and others where it fails or is slow. Rejects with {@link NodeError}, the first that a node answers,
+   * or with {@link NoAnswerError}.
+   */
+  async ask(method: string, params: readonly unknown[], { deadline, not = [] }: AskOptions): Promise<Asked> {
+    if (!repeatable.test(method) || answersInTime.test(method)) {
+      return this.#search(method, params, deadline, not, 1)
+    }
+    const key = `${method} ${JSON.stringify(params)} ${not.map(({ name }) => name).join()}`
+    for (;;) {
+      const flight = this.#flights.get(key)
+      if (flight === undefined) break
+      try {
+        return await within(flight, deadline)
+      } catch (error) {
+        // Whoever asked first may have had less time.
+        if (!(error instanceof NoAnswerError) || performance.now() >= deadline) throw error
+      }
+    }
+    const flight = this.#search(method, params, deadline, not, Infinity).finally(() =>
+      this.#flights.delete(key),
+    )
+    this.#flights.set(key, flight)
+    return flight
+  }
+
+  /** Calls `listener` whenever the followed head changes, also backwards; returns a function that stops this. */
+  onHead(listener: HeadListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Asks every node for its head now; resolves when all have answered or failed. */
+  async poll(): Promise<void> {
+    await Promise.all(this.#nodes.map(({ watch }) => watch.poll()))
+  }
+
+  close(): void {
+    for (const { upstream, watch } of this.#nodes) {
+      watch.close()
+      upstream.close()
+    }
+  }
+
+  #watch(upstream: Upstream): Watched {
+    const onHead = async (claim: HeadClaim) => {
+      if ((await this.#verdict(node, performance.now() + upstream.options.timeoutMs)) !== '') return
+      node.claim = claim
+      this.#choose()
+    }
+    const watch = new HeadWatch(upstream, {
+      pollMs: this.#options.pollMs,
+      onHead: (claim) => void onHead(claim),
+    })
+    const node: Watched = {
+      upstream,
+      watch,
+      claim: undefined,
+      vettedAt: undefined,
+      vetting: undefined,
+      refusedUntil: 0,
+    }
+    return node
+  }
+
+  /** Chooses the followed head from the claims of nodes that answer. */
+  #choose(): void {
+    const claims = this.#nodes.flatMap(({ upstream, claim }) =>
+      claim === undefined || upstream.isQuarantined || upstream.isAnswering === false
+        ? []
+        : [{ upstream, claim }],
+    )
+    claims.sort((a, b) => b.claim.number - a.claim.number)
+    const chosen = claims[(this.#options.quorum ?? 1) - 1]
+    if (chosen === undefined || chosen.claim.hash === this.#head?.claim.hash) return
+    this.#head = chosen
+    for (const listener of this.#listeners) listener(chosen.claim, chosen.upstream)
+  }
+
+  /** Nodes that may be asked, best first. */
+  #ranked(not: readonly Upstream[]): Upstream[] {
+    const highest = Math.max(0, ...this.#nodes.map(({ claim }) => claim?.number ?? 0))
+    return this.#nodes
+      .filter(({ upstream, refusedUntil }) => {
+        return !not.includes(upstream) && !upstream.isQuarantined && performance.now() >= refusedUntil
+      })
+      .map(({ upstream, claim }) => ({
+        upstream,
+        cost: upstream.standing.cost(claim === undefined ? 0 : highest - claim.number),
+      }))
+      .sort((a, b) => a.cost - b.cost)
+      .map(({ upstream }) => upstream)
+  }
+
+  async #search(
+    method: string,
+    params: readonly unknown[],
+    deadline: number,
+    not: readonly Upstream[],
+    roundsMax: number,
+  ): Promise<Asked> {
+    const failures = new Map<string, string>()
+    for (let round = 1; ; round++) {
+      const ranked = this.#ranked(not)
+      const ready = ranked.filter((upstream) => upstream.waitMs() === 0)
+      const asked = await this.#race(ready.slice(0, roundsMax), method, params, deadline, failures)
+      if (asked !== undefined) return asked
+      const pauses = ranked.map((upstream) => upstream.waitMs())
+      const backOffMs = Math.min(retryMs * 2 ** (round - 1), retryMsMax) * (0.5 + Math.random())
+      const waitMs = Math.max(backOffMs, Math.min(...pauses, retryMsMax))
+      if (round >= roundsMax || performance.now() + waitMs >= deadline) {
+        throw new NoAnswerError(this.#explain(method, not, failures))
+      }
+      await sleep(waitMs)
+    }
+  }
+
+  /**
+   * Asks the first node; the second when that is slow, and each further one when all before it failed. Resolves to
+   * the first answer, or to undefined where there was none; `failures` then has the reasons.
+   */
+  #race(
+    upstreams: readonly Upstream[],
+    method: string,
+    params: readonly unknown[],
+    deadline: number,
+    failures: Map<string, string>,
+  ): Promise<Asked | undefined> {
+    return new Promise((resolve, reject) => {
+      let next = 0
+      let running = 0
+      let hedge: NodeJS.Timeout | undefined
+      const finish = (settle: () => void) => {
+        clearTimeout(hedge)
+        next = upstreams.length
+        settle()
+      }
+      const startNext = () => {
+        clearTimeout(hedge)
+        const upstream = upstreams[next++]
+        if (upstream === undefined) {
+          if (running === 0) resolve(undefined)
+          return
+        }
+        running++
+        this.#askVetted(upstream, method, params, deadline).then(
+          (result) => finish(() => resolve({ result, upstream })),
+          (error) => {
+            running--
+            if (!(error instanceof UpstreamFailure)) return finish(() => reject(error))
+            failures.set(upstream.name, error.message)
+            startNext()
+          },
+        )
+        if (next === 1) hedge = setTimeout(startNext, hedgeMs(upstream))
+      }
+      startNext()
+    })
+  }
+
+  async #askVetted(upstream: Upstream, method: string, params: readonly unknown[], deadline: number) {
+    const node = this.#nodes.find((each) => each.upstream === upstream) as Watched
+    if (node.vettedAt !== upstream.outages) {
+      const verdict = await this.#verdict(node, deadline)
+      if (verdict === undefined) throw new UpstreamFailure('late', 'it did not say which chain it has')
+      if (verdict !== '') throw new UpstreamFailure('otherChain', verdict)
+    }
+    return upstream.ask(method, params, deadline)
+  }
+
+  /** What is wrong with a node's chain; empty where nothing is, undefined where it did not say. */
+  #verdict(node: Watched, deadline: number): Promise<string | undefined> {
+    if (node.vettedAt === node.upstream.outages) return Promise.resolve('')
+    node.vetting ??= this.#vet(node, deadline).finally(() => {
+      node.vetting = undefined
+    })
+    return node.vetting
+  }
+
+  async #vet(node: Watched, deadline: number): Promise<string | undefined> {
+    const { upstream } = node
+    const { chainId, genesisHash } = this.#options.chain
+    const answers = await Promise.all([
+      upstream.ask('eth_chainId', [], deadline),
+      upstream.ask('eth_getBlockByNumber', ['0x0', false], deadline),
+    ]).catch(() => undefined)
+    if (answers === undefined) return undefined
+    const [id, genesis] = answers
+    const { hash } = (genesis ?? {}) as { readonly hash?: unknown }
+    let wrong = ''
+    if (typeof id !== 'string' || !/^0x[0-9a-f]+$/i.test(id)) wrong = 'it says no chain id'
+    else if (BigInt(id) !== chainId) wrong = `its chain id is ${BigInt(id)}, this network's is ${chainId}`
+    else if (typeof hash !== 'string') wrong = 'it has no genesis block'
+    else if (hash.toLowerCase() !== genesisHash) {
+      wrong = `its genesis is ${hash}, this network's is ${genesisHash}`
+    }
+    if (wrong === '') {
+      node.vettedAt = upstream.outages
+      return ''
+    }
+    node.refusedUntil = performance.now() + otherChainMs
+    const verdict = `upstream ${upstream.name} is of another chain: ${wrong}`
+    this.#options.log(verdict)
+    return verdict
+  }
+
+  #explain(method: string, not: readonly Upstream[], failures: ReadonlyMap<string, string>): string {
+    const reasons = this.#nodes.map(({ upstream, refusedUntil }) => {
+      const { name, isQuarantined } = upstream
+      if (not.includes(upstream)) return `${name}: its answer was not right`
+      if (isQuarantined) return `${name}: quarantined, because it lied`
+      if (performance.now() < refusedUntil) return `${name}: of another chain`
+      return `${name}: ${failures.get(name) ?? 'it asked for a pause, or its budget is spent'}`
+    })
+    return `no upstream answered ${method} (${reasons.join('; ')})`
+  }
+}
+
+function hedgeMs({ standing }: Upstream): number {
+  return Math.max(standing.quantile(0.95) ?? hedgeMsDefault, hedgeMsMin)
+}
+
+/** Nodes with names that differ: host and port, with a number where two have the same. */
+function namesOf(nodes: readonly UpstreamOptions[]): [UpstreamOptions, string][] {
+  const counts = new Map<string, number>()
+  return nodes.map((node) => {
+    const { host } = new URL(node.url)
+    const count = (counts.get(host) ?? 0) + 1
+    counts.set(host, count)
+    return [node, count === 1 ? host : `${host} (${count})`]
+  })
+}
+
+/** Rejects with NoAnswerError at the deadline. */
+async function within<T>(promise: Promise<T>, deadline: number): Promise<T> {
+  const timer = new AbortController()
+  try {
+    return await Promise.race([
+      promise,
+      sleep(Math.max(deadline - performance.now(), 0), undefined, { signal: timer.signal }).then(() => {
+        throw new NoAnswerError('no answer in time')
+      }),
+    ])
+  } finally {
+    timer.abort()
+  }
+}

@@ -1,0 +1,52 @@
+import type { UpstreamOptions } from '../../../src/upstream/upstream.js'
+import type { ChainName } from '../../../src/upstream/upstreams.js'
+import { type NodeAnswer, type NodeCall, WeatherNode } from '../../weatherNode.js'
+
+export const toyChain: ChainName = { chainId: 7n, genesisHash: blockHash('a', 0) }
+
+/** A hash that names its branch and number. */
+export function blockHash(branch: string, number: number): string {
+  return `0x${branch.repeat(2)}${number.toString(16).padStart(62, '0')}`
+}
+
+/** A header of a toy branch whose genesis is that of branch a. */
+export function toyHeader(branch: string, number: number) {
+  const hash = number === 0 ? toyChain.genesisHash : blockHash(branch, number)
+  const parentHash = number <= 1 ? toyChain.genesisHash : blockHash(branch, number - 1)
+  return { number: `0x${number.toString(16)}`, hash, parentHash }
+}
+
+/** What a node of the toy chain answers, with head {@link ToyChain.head}. */
+export class ToyChain {
+  head = toyHeader('a', 1)
+  chainId = '0x7'
+  genesis = toyHeader('a', 0)
+
+  readonly answer = ({ method, params }: NodeCall): NodeAnswer => {
+    if (method === 'eth_chainId') return { result: this.chainId }
+    if (method === 'eth_getBlockByNumber') {
+      return { result: params[0] === 'latest' ? this.head : this.genesis }
+    }
+    if (method === 'eth_getCode') return { result: params[0] }
+    return { error: { code: -32601, message: `the method ${method} does not exist` } }
+  }
+}
+
+export async function openNode(
+  t: { teardown(close: () => unknown): void },
+  answer: (call: NodeCall) => NodeAnswer | Promise<NodeAnswer> = new ToyChain().answer,
+): Promise<WeatherNode> {
+  const node = new WeatherNode(answer)
+  await node.start()
+  t.teardown(() => node.stop())
+  return node
+}
+
+export function optionsOf(node: WeatherNode, more: Partial<UpstreamOptions> = {}): UpstreamOptions {
+  return { url: node.url, timeoutMs: 30_000, answerBytesMax: 2 ** 20, ...more }
+}
+
+/** A deadline that no test reaches. */
+export function soon(): number {
+  return performance.now() + 60_000
+}

@@ -1,0 +1,163 @@
+import t from 'tap'
+import { UpstreamFailure } from '../../../src/upstream/line.js'
+import { NodeError, Upstream } from '../../../src/upstream/upstream.js'
+import { fine, type Weather } from '../../weatherNode.js'
+import { openNode, optionsOf, soon } from './toyNodes.js'
+
+async function failureOf(answer: Promise<unknown>): Promise<UpstreamFailure> {
+  const error = await answer.then(
+    () => undefined,
+    (thrown) => thrown,
+  )
+  if (!(error instanceof UpstreamFailure)) throw new Error(`no failure but ${error}`)
+  return error
+}
+
+t.test('questions of one turn are one request, and each gets its answer', async (t) => {
+  const node = await openNode(t)
+  const upstream = new Upstream(optionsOf(node))
+  t.teardown(() => upstream.close())
+  const asked = ['0x1', '0x2', '0x3'].map((code) => upstream.ask('eth_getCode', [code], soon()))
+  t.strictSame(await Promise.all(asked), ['0x1', '0x2', '0x3'])
+  t.equal(node.requests.length, 1)
+})
+
+t.test('a node that takes no batches is asked one by one', async (t) => {
+  const node = await openNode(t)
+  node.weather = (calls) =>
+    calls.length === 1
+      ? fine
+      : { kind: 'status', status: 200, body: '{"id":null,"error":{"code":-32600,"message":"no batches"}}' }
+  const upstream = new Upstream(optionsOf(node))
+  t.teardown(() => upstream.close())
+  const ask = () => Promise.all(['0x1', '0x2'].map((code) => upstream.ask('eth_getCode', [code], soon())))
+  t.strictSame(await ask(), ['0x1', '0x2'])
+  t.strictSame(await ask(), ['0x1', '0x2'])
+  t.strictSame(
+    node.requests.map(({ length }) => length),
+    [2, 1, 1, 1, 1],
+  )
+})
+
+t.test('over a WebSocket the same', async (t) => {
+  const node = await openNode(t)
+  const upstream = new Upstream({ ...optionsOf(node), url: node.url.replace('http', 'ws') })
+  t.teardown(() => upstream.close())
+  t.equal(await upstream.ask('eth_getCode', ['0x5'], soon()), '0x5')
+  await t.rejects(upstream.ask('eth_none', [], soon()), NodeError)
+  await node.stop()
+  t.equal((await failureOf(upstream.ask('eth_getCode', ['0x5'], soon()))).kind, 'unreachable')
+  await node.start()
+  t.equal(await upstream.ask('eth_getCode', ['0x6'], soon()), '0x6')
+})
+
+t.test("a node's own error is passed on", async (t) => {
+  const upstream = new Upstream(optionsOf(await openNode(t)))
+  t.teardown(() => upstream.close())
+  const error: unknown = await upstream.ask('eth_none', [], soon()).catch((thrown) => thrown)
+  t.ok(error instanceof NodeError)
+  t.match(error, { code: -32601, message: 'the method eth_none does not exist', upstream })
+})
+
+t.test('every other answer is a failure of its kind', async (t) => {
+  const cases: readonly (readonly [Weather, UpstreamFailure['kind']])[] = [
+    [{ kind: 'status', status: 500, body: 'Internal Server Error' }, 'unreadable'],
+    [{ kind: 'status', status: 200, body: '<html>Welcome</html>' }, 'unreadable'],
+    [{ kind: 'status', status: 200, body: '"yes"' }, 'unreadable'],
+    [{ kind: 'status', status: 403, body: '{}' }, 'unreadable'],
+    [{ kind: 'status', status: 429 }, 'busy'],
+    [
+      { kind: 'status', status: 200, body: '{"id":1,"error":{"code":-32005,"message":"limit exceeded"}}' },
+      'busy',
+    ],
+    [{ kind: 'half' }, 'unreachable'],
+    [{ kind: 'drop' }, 'unreachable'],
+    [{ kind: 'drip' }, 'late'],
+    [{ kind: 'silent' }, 'late'],
+    [{ kind: 'status', status: 200, body: 'x'.repeat(2 ** 20 + 1) }, 'tooLong'],
+  ]
+  for (const [weather, kind] of cases) {
+    const node = await openNode(t)
+    node.weather = () => weather
+    const upstream = new Upstream(optionsOf(node, { timeoutMs: kind === 'late' ? 50 : 30_000 }))
+    t.teardown(() => upstream.close())
+    t.equal(
+      (await failureOf(upstream.ask('eth_getCode', ['0x1'], soon()))).kind,
+      kind,
+      JSON.stringify(weather).slice(0, 80),
+    )
+  }
+})
+
+t.test('an answer that is too long as a batch is fetched in halves', async (t) => {
+  const node = await openNode(t)
+  const upstream = new Upstream(optionsOf(node, { answerBytesMax: 5_000 }))
+  t.teardown(() => upstream.close())
+  const codes = Array.from({ length: 4 }, (_, index) => `0x${String(index).repeat(2_000)}`)
+  const asked = await Promise.all(codes.map((code) => upstream.ask('eth_getCode', [code], soon())))
+  t.strictSame(asked, codes)
+})
+
+t.test('after failures in a row the node is left alone, and asked again later', async (t) => {
+  const node = await openNode(t)
+  const notices: string[] = []
+  node.weather = () => ({ kind: 'status', status: 500 })
+  const upstream = new Upstream(optionsOf(node), 'toy', (text) => notices.push(text))
+  t.teardown(() => upstream.close())
+  while (!upstream.isResting) await failureOf(upstream.ask('eth_getCode', ['0x1'], soon()))
+  const { length } = node.requests
+  t.equal((await failureOf(upstream.ask('eth_getCode', ['0x1'], soon()))).kind, 'resting')
+  t.equal(node.requests.length, length, 'no request')
+  node.weather = () => fine
+  let answer: unknown
+  while (answer === undefined) {
+    answer = await upstream.ask('eth_getCode', ['0x1'], soon()).catch(() => undefined)
+  }
+  t.equal(answer, '0x1')
+  t.strictSame(notices, [
+    'toy does not answer (HTTP status 500, not JSON); trying again',
+    'toy answers again',
+  ])
+})
+
+t.test('Retry-After is a pause', async (t) => {
+  const node = await openNode(t)
+  node.weather = () => ({ kind: 'status', status: 429, headers: { 'retry-after': '100' } })
+  const upstream = new Upstream(optionsOf(node))
+  t.teardown(() => upstream.close())
+  t.equal((await failureOf(upstream.ask('eth_getCode', ['0x1'], soon()))).retryAfterMs, 100_000)
+  t.ok(upstream.waitMs() > 50_000)
+  t.equal((await failureOf(upstream.ask('eth_getCode', ['0x1'], soon()))).kind, 'busy')
+  t.equal(node.requests.length, 1)
+})
+
+t.test('no more questions than its budget', async (t) => {
+  const node = await openNode(t)
+  const upstream = new Upstream(optionsOf(node, { requestsPerSecond: 0.001 }))
+  t.teardown(() => upstream.close())
+  t.equal(await upstream.ask('eth_getCode', ['0x1'], soon()), '0x1')
+  t.equal((await failureOf(upstream.ask('eth_getCode', ['0x1'], soon()))).kind, 'busy')
+  t.equal(node.requests.length, 1)
+})
+
+t.test('the deadline of a question, though the node would have more time', async (t) => {
+  const node = await openNode(t)
+  node.weather = () => ({ kind: 'silent' })
+  const upstream = new Upstream(optionsOf(node))
+  t.teardown(() => upstream.close())
+  t.equal((await failureOf(upstream.ask('eth_getCode', ['0x1'], performance.now() + 20))).kind, 'late')
+  t.not(upstream.isAnswering, false, 'which says nothing against the node')
+})
+
+t.test('secrets of a URL are in no message', async (t) => {
+  const notices: string[] = []
+  const url = 'http://user:password@127.0.0.1:9/v3/SECRET?key=SECRET'
+  const upstream = new Upstream({ url, timeoutMs: 1_000, answerBytesMax: 100 }, undefined, (text) =>
+    notices.push(text),
+  )
+  t.teardown(() => upstream.close())
+  const failure = await failureOf(upstream.ask('eth_chainId', [], soon()))
+  const texts = [failure.message, failure.stack ?? '', upstream.name, ...notices]
+  t.ok(notices.length > 0)
+  for (const text of texts) t.notMatch(text, /SECRET|password/)
+})

@@ -1,0 +1,200 @@
+import t, { type Test } from 'tap'
+import { defer } from '../../../src/primitives/deferred.js'
+import { OperatorError } from '../../../src/primitives/faults.js'
+import { NodeError } from '../../../src/upstream/upstream.js'
+import { type HeadListener, NoAnswerError, Upstreams } from '../../../src/upstream/upstreams.js'
+import { fine, type WeatherNode } from '../../weatherNode.js'
+import { blockHash, openNode, optionsOf, soon, ToyChain, toyChain, toyHeader } from './toyNodes.js'
+
+interface Opened {
+  readonly upstreams: Upstreams
+  readonly lines: string[]
+}
+
+function open(
+  t: Test,
+  nodes: readonly WeatherNode[],
+  more: { readonly quorum?: number; readonly timeoutMs?: number } = {},
+): Opened {
+  const lines: string[] = []
+  const { timeoutMs = 30_000, ...options } = more
+  const upstreams = new Upstreams(
+    nodes.map((node) => optionsOf(node, { timeoutMs })),
+    { chain: toyChain, pollMs: 5, log: (text) => lines.push(text), ...options },
+  )
+  t.teardown(() => upstreams.close())
+  return { upstreams, lines }
+}
+
+/** Resolves once the followed head has this hash. */
+function headOf(upstreams: Upstreams, hash: string): Promise<void> {
+  return new Promise((resolve) => {
+    const listener: HeadListener = (claim) => {
+      if (claim.hash !== hash) return
+      unlisten()
+      resolve()
+    }
+    const unlisten = upstreams.onHead(listener)
+    const { head } = upstreams
+    if (head !== undefined) listener(head.claim, head.upstream)
+  })
+}
+
+t.test('identical questions under way are one', async (t) => {
+  const chain = new ToyChain()
+  const received = defer<void>()
+  const release = defer<void>()
+  const node = await openNode(t, async (call) => {
+    if (call.method !== 'eth_getCode') return chain.answer(call)
+    received.resolve()
+    await release.promise
+    return chain.answer(call)
+  })
+  const { upstreams } = open(t, [node])
+  await headOf(upstreams, blockHash('a', 1))
+  const asked = [1, 2, 3].map(() => upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() }))
+  await received.promise
+  asked.push(upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() }))
+  release.resolve()
+  for (const { result } of await Promise.all(asked)) t.equal(result, '0x1')
+  t.equal(node.calls.filter(({ method }) => method === 'eth_getCode').length, 1)
+})
+
+t.test('a question is asked again until the node is back', async (t) => {
+  const node = await openNode(t)
+  const { upstreams, lines } = open(t, [node])
+  await headOf(upstreams, blockHash('a', 1))
+  await node.stop()
+  const asked = upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() })
+  while (lines.length === 0) await upstreams.poll()
+  await node.start()
+  t.equal((await asked).result, '0x1')
+  t.match(lines[0], /^127\.0\.0\.1:\d+ does not answer/)
+})
+
+t.test('a question goes to another node where one fails, is slow or is excluded', async (t) => {
+  const nodes = [await openNode(t), await openNode(t)]
+  const { upstreams } = open(t, nodes)
+  await headOf(upstreams, blockHash('a', 1))
+  const ask = (not: Parameters<Upstreams['ask']>[2]['not'] = []) =>
+    upstreams.ask('eth_getCode', ['0x1'], { deadline: soon(), not })
+  const [first, second] = nodes as [WeatherNode, WeatherNode]
+  const { upstream } = await ask()
+  t.not((await ask([upstream])).upstream, upstream, 'excluded')
+  for (const kind of ['drop', 'silent'] as const) {
+    for (const [bad, good] of [
+      [first, second],
+      [second, first],
+    ] as const) {
+      bad.weather = (calls) => (calls.some(({ method }) => method === 'eth_getCode') ? { kind } : fine)
+      t.equal(`http://${(await ask()).upstream.name}`, good.url, kind)
+      bad.weather = () => fine
+    }
+  }
+})
+
+t.test('a question that may not be repeated is asked once', async (t) => {
+  const node = await openNode(t)
+  const { upstreams } = open(t, [node])
+  await headOf(upstreams, blockHash('a', 1))
+  node.weather = (calls) => (calls.some(({ method }) => method === 'evm_mine') ? { kind: 'drop' } : fine)
+  await t.rejects(upstreams.ask('evm_mine', [], { deadline: soon() }), NoAnswerError)
+  t.equal(node.requests.flat().filter(({ method }) => method === 'evm_mine').length, 1)
+})
+
+t.test("a node's error is the answer; with no answer every node is named", async (t) => {
+  const nodes = [await openNode(t), await openNode(t)]
+  const { upstreams } = open(t, nodes)
+  await headOf(upstreams, blockHash('a', 1))
+  await t.rejects(upstreams.ask('eth_getNothing', [], { deadline: soon() }), NodeError)
+  for (const node of nodes) node.weather = () => ({ kind: 'status', status: 500 })
+  const error = await upstreams
+    .ask('eth_getCode', ['0x1'], { deadline: performance.now() + 300 })
+    .catch((thrown: Error) => thrown)
+  t.ok(error instanceof NoAnswerError)
+  for (const { url } of nodes) t.match(String(error), url.slice('http://'.length))
+})
+
+t.test('a liar is named and not asked', async (t) => {
+  const node = await openNode(t)
+  const { upstreams, lines } = open(t, [node])
+  const { upstream } = await upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() })
+  upstream.accuse('code of another hash')
+  t.match(lines.join(), /^127\.0\.0\.1:\d+ lied: code of another hash; it is not asked for 60 minutes/)
+  await t.rejects(upstreams.ask('eth_getCode', ['0x1'], { deadline: performance.now() + 100 }), {
+    message: /quarantined/,
+  })
+  t.match(upstreams.states(), [{ isQuarantined: true, lies: ['code of another hash'] }])
+})
+
+t.test('a node of another chain is refused by name', async (t) => {
+  for (const [change, why] of [
+    [(chain: ToyChain) => Object.assign(chain, { chainId: '0x8' }), /its chain id is 8, this network's is 7/],
+    [
+      (chain: ToyChain) =>
+        Object.assign(chain, { genesis: { ...toyHeader('a', 0), hash: blockHash('b', 0) } }),
+      /its genesis is 0xbb/,
+    ],
+  ] as const) {
+    const chain = new ToyChain()
+    change(chain)
+    const other = await openNode(t, chain.answer)
+    const good = await openNode(t)
+    const { upstreams } = open(t, [good, other])
+    const error = await upstreams.check(60_000).catch((thrown: Error) => thrown)
+    t.ok(error instanceof OperatorError)
+    t.match(String(error), why)
+    t.match(String(error), other.url.slice('http://'.length))
+    t.equal(
+      `http://${(await upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() })).upstream.name}`,
+      good.url,
+    )
+  }
+})
+
+t.test('a node that comes back as another chain is refused', async (t) => {
+  const chain = new ToyChain()
+  const node = await openNode(t, chain.answer)
+  const { upstreams, lines } = open(t, [node])
+  t.equal(await upstreams.check(60_000), true)
+  await node.stop()
+  while (lines.length === 0) await upstreams.poll()
+  chain.chainId = '0x8'
+  chain.head = toyHeader('b', 9)
+  await node.start()
+  while (!lines.some((line) => line.includes('another chain'))) await upstreams.poll()
+  t.equal(upstreams.head?.claim.hash, blockHash('a', 1))
+})
+
+for (const hasSockets of [true, false]) {
+  t.test(`heads ${hasSockets ? 'by subscription' : 'by polling'}, also after a restart`, async (t) => {
+    const chain = new ToyChain()
+    const node = await openNode(t, chain.answer)
+    node.hasSockets = hasSockets
+    const { upstreams } = open(t, [node])
+    await headOf(upstreams, blockHash('a', 1))
+    while (hasSockets && node.subscribers === 0) await upstreams.poll()
+    chain.head = toyHeader('a', 2)
+    node.tell(chain.head)
+    await headOf(upstreams, blockHash('a', 2))
+    await node.stop()
+    chain.head = toyHeader('a', 3)
+    await node.start()
+    await headOf(upstreams, blockHash('a', 3))
+    t.match(upstreams.states(), [{ head: 3, isAnswering: true }])
+  })
+}
+
+t.test('the followed head is the highest that a quorum has', async (t) => {
+  const chains = [new ToyChain(), new ToyChain(), new ToyChain()]
+  const nodes = await Promise.all(chains.map((chain) => openNode(t, chain.answer)))
+  for (const node of nodes) node.hasSockets = false
+  const { upstreams } = open(t, nodes, { quorum: 2 })
+  await headOf(upstreams, blockHash('a', 1))
+  const [first, second] = chains as [ToyChain, ToyChain]
+  first.head = toyHeader('a', 5)
+  while (upstreams.states()[0]?.head !== 5) await upstreams.poll()
+  t.equal(upstreams.head?.claim.number, 1)
+  second.head = toyHeader('a', 3)
+  await headOf(upstreams, blockHash('a', 3))
+})
