@@ -1,8 +1,8 @@
 /**
  * Compiles AssemblyScript: `src/ROOM/assembly/NAME.ts` to `dist/src/ROOM/NAME.wasm`, beside the JavaScript that loads
- * it, and the room `src/kernel` to `dist/src/kernel/kernel.wasm` and, with its trace code, `tracingKernel.wasm`. The
- * last step of `npm run build`, after tsc; a module that is newer than its sources and this file is not compiled
- * again.
+ * it, and the room `src/kernel` to `dist/src/kernel/kernel.wasm`, with its trace code to `tracingKernel.wasm`, and its
+ * Keccak alone to `hasher.wasm`. The last step of `npm run build`, after tsc; a module that is newer than its sources
+ * and this file is not compiled again.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
@@ -29,8 +29,11 @@ interface Module {
   readonly flags: readonly string[]
 }
 
-/** The kernel's fixed memory map (src/kernel/layout.ts) needs 34 MB; data that the compiler places is below it. */
-const kernelFlags = ['--enable', 'simd', '--initialMemory', '560', '--memoryBase', '64']
+/** Data that the compiler places is below the kernel's fixed memory map (src/kernel/layout.ts). */
+const mapFlags = ['--memoryBase', '64']
+/** That map needs 34 MB. */
+const kernelFlags = ['--enable', 'simd', '--initialMemory', '560', ...mapFlags]
+const hasherFlags = ['--initialMemory', '2', ...mapFlags]
 
 function findModules(): Module[] {
   const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
@@ -43,18 +46,18 @@ function findModules(): Module[] {
       const folder = join(root, 'dist', relative(root, dirname(dirname(entry))))
       return { entry, sources: [entry], target: join(folder, `${basename(entry, '.ts')}.wasm`), flags: [] }
     })
-  const entry = join(root, 'src/kernel/index.ts')
   const kernels = [
-    ['kernel', 'TRACING=0'],
-    ['tracingKernel', 'TRACING=1'],
+    ['kernel', 'index', [...kernelFlags, '--use', 'TRACING=0']],
+    ['tracingKernel', 'index', [...kernelFlags, '--use', 'TRACING=1']],
+    ['hasher', 'hasher', hasherFlags],
   ] as const
   return [
     ...modules,
-    ...kernels.map(([name, choice]) => ({
-      entry,
+    ...kernels.map(([name, entry, flags]) => ({
+      entry: join(root, `src/kernel/${entry}.ts`),
       sources: kernel,
       target: join(root, `dist/src/kernel/${name}.wasm`),
-      flags: [...kernelFlags, '--use', choice],
+      flags,
     })),
   ]
 }

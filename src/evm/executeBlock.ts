@@ -9,7 +9,7 @@ import { bytesToBigInt, type Hash32, hexToBytes } from '../primitives/bytes.js'
 import { RlpError, type RlpItem, rlpList } from '../primitives/rlp.js'
 import { RememberedState } from '../state/rememberedState.js'
 import type { StateView } from '../state/stateView.js'
-import { indexedRoot } from '../state/trie.js'
+import { indexedRoot, type RecentTries } from '../state/trie.js'
 import { recoverAuthorities } from './authorizations.js'
 import { applyDaoFork, payRewards, payWithdrawals } from './blockPayments.js'
 import { InvalidBlockError } from './invalidBlock.js'
@@ -59,11 +59,13 @@ export class BlockExecutor {
   #kernel = new Kernel()
   readonly #schedule: ForkSchedule
   readonly #keys: RecoveredKeys
+  readonly #recent: RecentTries | undefined
 
-  /** `keys` has public keys that need not be recovered again. */
-  constructor(schedule: ForkSchedule, keys: RecoveredKeys) {
+  /** `keys` has public keys that need not be recovered again, `recent` nodes that need not be read. */
+  constructor(schedule: ForkSchedule, keys: RecoveredKeys, recent?: RecentTries) {
     this.#schedule = schedule
     this.#keys = keys
+    this.#recent = recent
   }
 
   /**
@@ -109,7 +111,7 @@ export class BlockExecutor {
       : undefined
     executed.changed.push(...kernel.takeChanged())
     return {
-      changes: buildChanges(kernel, new Set(executed.changed), state),
+      changes: buildChanges(kernel, new Set(executed.changed), state, this.#recent),
       gasUsed: executed.gasUsed,
       logsBloom: executed.bloom,
       receipts: executed.receipts,
@@ -186,7 +188,7 @@ export class BlockExecutor {
       let outcome: boolean | Uint8Array = failure === 'none'
       if (!includesFork(fork, 'byzantium')) {
         changed.push(...kernel.takeChanged())
-        outcome = buildChanges(kernel, new Set(changed), state).stateRoot
+        outcome = buildChanges(kernel, new Set(changed), state, this.#recent).stateRoot
       }
       const { type } = transaction
       const { logs } = used

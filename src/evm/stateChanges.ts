@@ -3,7 +3,7 @@ import { type Address, equalBytes, type Hash32, mapKey, trimLeft } from '../prim
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { type Account, encodeAccount } from '../state/account.js'
 import { type Change, type StateView, updateStorageRoot } from '../state/stateView.js'
-import { type TrieChange, updateTrie } from '../state/trie.js'
+import { type RecentTries, type TrieChange, updateTrie } from '../state/trie.js'
 import type { Kernel } from './kernel.js'
 
 /** Sorted by key; empty values for removed entries. */
@@ -17,8 +17,16 @@ export interface StateChanges {
 
 const noBytes = new Uint8Array(0)
 
-/** Changes that `kernel` made to the accounts (handles) `changed`, relative to `below`. */
-export function buildChanges(kernel: Kernel, changed: Iterable<number>, below: StateView): StateChanges {
+/**
+ * Changes that `kernel` made to the accounts (handles) `changed`, relative to `below`. Nodes of `recent` are not read
+ * from there.
+ */
+export function buildChanges(
+  kernel: Kernel,
+  changed: Iterable<number>,
+  below: StateView,
+  recent: RecentTries | undefined,
+): StateChanges {
   const accounts: Change[] = []
   const slots: Change[] = []
   const nodes = new Map<string, Change>()
@@ -37,8 +45,8 @@ export function buildChanges(kernel: Kernel, changed: Iterable<number>, below: S
     if (kernel.exists(handle)) {
       const codeHash = kernel.codeHashOf(handle)
       const storageRoot = own.isWiped
-        ? updateStorageRoot(emptyTrieRoot, own.written, readNode, emit)
-        : updateStorageRoot(before?.storageRoot ?? emptyTrieRoot, own.changed, readNode, emit)
+        ? updateStorageRoot(emptyTrieRoot, own.written, readNode, emit, recent)
+        : updateStorageRoot(before?.storageRoot ?? emptyTrieRoot, own.changed, readNode, emit, recent)
       after = { nonce: kernel.nonceOf(handle), balance: kernel.balanceOf(handle), storageRoot, codeHash }
       const isNew = before === undefined || !equalBytes(before.codeHash, codeHash)
       if (isNew && kernel.hasCode(handle)) code.set(mapKey(codeHash), [codeHash, kernel.codeOf(handle)])
@@ -49,7 +57,7 @@ export function buildChanges(kernel: Kernel, changed: Iterable<number>, below: S
     accountChanges.push([keccak256(address), row])
   }
   return {
-    stateRoot: updateTrie(below.stateRoot, accountChanges, readNode, emit),
+    stateRoot: updateTrie(below.stateRoot, accountChanges, readNode, emit, recent),
     accounts: sorted(accounts),
     slots: sorted(slots),
     nodes: sorted([...nodes.values()]),

@@ -19,8 +19,8 @@ import {
   rlpListSpans,
   rlpSpanAt,
 } from '../primitives/rlp.js'
-import { RecentNodes } from '../state/recentNodes.js'
 import { BranchState, headState, historicalState, type StateView } from '../state/stateView.js'
+import { RecentTries } from '../state/trie.js'
 import type { Bundle } from '../store/bundle.js'
 import type { BlockName } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
@@ -84,7 +84,6 @@ export class ChainImporter {
   readonly keys = new RecoveredKeys()
   readonly #executor: Executor
   readonly #branchBlocksMax: number
-  readonly #nodes = new RecentNodes()
   #last: BlockName | undefined
   readonly #store: ChainWriter
   readonly #schedule: ForkSchedule
@@ -92,7 +91,7 @@ export class ChainImporter {
   constructor(store: ChainWriter, schedule: ForkSchedule, options: ImporterOptions = {}) {
     this.#store = store
     this.#schedule = schedule
-    this.#executor = options.executor ?? new BlockExecutor(schedule, this.keys)
+    this.#executor = options.executor ?? new BlockExecutor(schedule, this.keys, new RecentTries())
     this.#branchBlocksMax = options.branchBlocksMax ?? branchBlocksMaxDefault
   }
 
@@ -138,7 +137,7 @@ export class ChainImporter {
     if (equalBytes(header.parentHash, head.hash)) {
       const state = headState(this.#store, decodeHeader(this.#header(head.hash)).stateRoot)
       this.#store.apply(head.number, [
-        await this.#execute(block, this.#nodes.over(state), (n) => this.#store.readCanonicalHash(n)),
+        await this.#execute(block, state, (n) => this.#store.readCanonicalHash(n)),
       ])
       return { outcome: 'canonical', gasUsed: header.gasUsed }
     }
@@ -270,7 +269,6 @@ export class ChainImporter {
     const executed = await this.#executor.execute(block.items, block.fork, state, ancestorHash)
     compareWithHeader(header, executed)
     const { accounts, slots, nodes, code } = executed.changes
-    this.#nodes.add(nodes)
     return {
       ...blockRows(block),
       senders: executed.senders,

@@ -5,7 +5,7 @@
 import { keccakCache, keccakState } from './layout'
 
 /** Bytes absorbed per permutation: 1,600 bits less twice 256. */
-const rate: usize = 136
+export const rate: usize = 136
 
 @lazy
 const roundConstants = memory.data<u64>([
@@ -141,24 +141,41 @@ function absorb(from: usize, bytes: usize): void {
   }
 }
 
-/** Writes the hash of `length` bytes at `from` to `out`, 32 bytes in their usual order. */
-export function keccak256(from: usize, length: usize, out: usize): void {
+/** Begins a hash. */
+export function startHash(): void {
   memory.fill(keccakState, 0, 200)
+}
+
+/** Adds the first whole blocks of `length` bytes at `from` to the hash; returns the number of bytes left. */
+export function absorbBlocks(from: usize, length: usize): usize {
   while (length >= rate) {
     absorb(from, rate)
     permute()
     from += rate
     length -= rate
   }
-  const whole = length & ~7
+  return length
+}
+
+/** Writes the hash of what was added and the last `length` bytes, at `from`, to `out`, in their usual order. */
+export function finishHash(from: usize, length: usize, out: usize): void {
+  const left = absorbBlocks(from, length)
+  from += length - left
+  const whole = left & ~7
   absorb(from, whole)
-  for (let i = whole; i < length; i++) {
+  for (let i = whole; i < left; i++) {
     store<u8>(keccakState + i, load<u8>(keccakState + i) ^ load<u8>(from + i))
   }
-  store<u8>(keccakState + length, load<u8>(keccakState + length) ^ 1)
+  store<u8>(keccakState + left, load<u8>(keccakState + left) ^ 1)
   store<u8>(keccakState + rate - 1, load<u8>(keccakState + rate - 1) ^ 0x80)
   permute()
   memory.copy(out, keccakState, 32)
+}
+
+/** Writes the hash of `length` bytes at `from` to `out`, 32 bytes in their usual order. */
+export function keccak256(from: usize, length: usize, out: usize): void {
+  startHash()
+  finishHash(from, length, out)
 }
 
 /** Entries of the cache, each 96 bytes: input and hash. */

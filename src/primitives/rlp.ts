@@ -163,10 +163,12 @@ export function rlpPayloadLength(length: number): number {
 }
 
 function encodedLength(item: RlpItem): number {
-  if (item instanceof Uint8Array) {
-    return item.length === 1 && (item[0] as number) < 0x80 ? 1 : rlpLength(item.length)
-  }
-  return rlpLength(listPayloadLength(item))
+  return item instanceof Uint8Array ? rlpBytesLength(item) : rlpLength(listPayloadLength(item))
+}
+
+/** Encoded length of a byte string. */
+export function rlpBytesLength(bytes: Uint8Array): number {
+  return bytes.length === 1 && (bytes[0] as number) < 0x80 ? 1 : rlpLength(bytes.length)
 }
 
 function listPayloadLength(items: readonly RlpItem[]): number {
@@ -175,7 +177,12 @@ function listPayloadLength(items: readonly RlpItem[]): number {
   return length
 }
 
-function writeHeader(target: Uint8Array, offset: number, base: number, length: number): number {
+/** First byte of the shortest header of a byte string and of a list. */
+const stringBase = 0x80
+export const listBase = 0xc0
+
+/** Writes the header of an item whose payload has `length` bytes; returns the offset after it. */
+export function writeRlpHeader(target: Uint8Array, offset: number, base: number, length: number): number {
   if (length <= 55) {
     target[offset] = base + length
     return offset + 1
@@ -191,18 +198,21 @@ function writeHeader(target: Uint8Array, offset: number, base: number, length: n
 }
 
 function writeItem(target: Uint8Array, offset: number, item: RlpItem): number {
-  if (item instanceof Uint8Array) {
-    if (item.length === 1 && (item[0] as number) < 0x80) {
-      target[offset] = item[0] as number
-      return offset + 1
-    }
-    const start = writeHeader(target, offset, 0x80, item.length)
-    target.set(item, start)
-    return start + item.length
-  }
-  let next = writeHeader(target, offset, 0xc0, listPayloadLength(item))
+  if (item instanceof Uint8Array) return writeRlpBytes(target, offset, item)
+  let next = writeRlpHeader(target, offset, listBase, listPayloadLength(item))
   for (const child of item) next = writeItem(target, next, child)
   return next
+}
+
+/** Writes an encoded byte string; returns the offset after it. */
+export function writeRlpBytes(target: Uint8Array, offset: number, bytes: Uint8Array): number {
+  if (bytes.length === 1 && (bytes[0] as number) < 0x80) {
+    target[offset] = bytes[0] as number
+    return offset + 1
+  }
+  const start = writeRlpHeader(target, offset, stringBase, bytes.length)
+  target.set(bytes, start)
+  return start + bytes.length
 }
 
 /** Encodes an item. */
@@ -217,7 +227,7 @@ export function encodeRlpListOfEncoded(items: readonly Uint8Array[]): Uint8Array
   let payload = 0
   for (const item of items) payload += item.length
   const target = new Uint8Array(rlpLength(payload))
-  let offset = writeHeader(target, 0, 0xc0, payload)
+  let offset = writeRlpHeader(target, 0, listBase, payload)
   for (const item of items) {
     target.set(item, offset)
     offset += item.length

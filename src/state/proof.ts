@@ -7,7 +7,7 @@ import { ascii, JsonBytes } from '../primitives/jsonBytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
-import { MissingNodeError, type NodeReader } from './trie.js'
+import { MissingNodeError, type NodeReader } from './trieNode.js'
 
 /** A storage key to prove. */
 export interface ProofKey {

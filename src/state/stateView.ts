@@ -9,7 +9,8 @@ import { encodeRlp } from '../primitives/rlp.js'
 import type { Bundle, Change } from '../store/bundle.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
-import { type TrieChange, updateTrie } from './trie.js'
+import { type RecentTries, type TrieChange, updateTrie } from './trie.js'
+import type { NodeReader, NodeSink } from './trieNode.js'
 
 /** Key → value after a block; empty where it was removed. */
 export type { Change } from '../store/bundle.js'
@@ -118,14 +119,15 @@ export class BranchState implements StateView {
 export function updateStorageRoot(
   storageRoot: Hash32,
   changes: Iterable<Change>,
-  readNode: (hash: Uint8Array) => Uint8Array | undefined,
-  emit: (hash: Hash32, rlp: Uint8Array) => void,
+  readNode: NodeReader,
+  emit: NodeSink,
+  recent?: RecentTries,
 ): Hash32 {
   const hashed: TrieChange[] = []
   for (const [slot, value] of changes) {
     hashed.push([keccak256(slot), value.length === 0 ? undefined : encodeRlp(value)])
   }
-  return updateTrie(storageRoot, hashed, readNode, emit)
+  return updateTrie(storageRoot, hashed, readNode, emit, recent)
 }
 
 function contentOf(store: ChainRows): Pick<StateView, 'code' | 'node'> {

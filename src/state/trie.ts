@@ -1,39 +1,30 @@
 /**
  * Merkle Patricia tries (yellow paper, appendix D): reading a key, applying many changes at once, and the root of a
- * new trie. Owns node structure and hashing; the caller stores nodes.
+ * new trie. Owns what changes do to a trie; trieNode.ts owns nodes, the caller stores them.
  *
  * An update visits each node on the path to a change once, for all changes below it, and hashes each new node once.
  * No key of a trie may be a prefix of another. That holds for hashed keys and for the RLP-encoded indexes of
- * transaction and receipt tries, so branches never have a value.
+ * transaction and receipt tries.
  */
-import { equalBytes, type Hash32, toMinimalBytes } from '../primitives/bytes.js'
+import { equalBytes, type Hash32, mapKey, toMinimalBytes } from '../primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
-import { decodeRlp, encodeRlp, type RlpItem, rlpBytes } from '../primitives/rlp.js'
+import { encodeRlp } from '../primitives/rlp.js'
+import {
+  Branch,
+  type Child,
+  Extension,
+  encodeRoot,
+  Leaf,
+  loadNode,
+  type NodeReader,
+  type NodeSink,
+  referenceTo,
+  type TrieNode,
+  toNibbles,
+} from './trieNode.js'
 
-/** Reads a node's RLP by its hash; undefined where it is not held. */
-export type NodeReader = (hash: Uint8Array) => Uint8Array | undefined
-/** Called with each new node that is referred to by hash. */
-export type NodeSink = (hash: Hash32, rlp: Uint8Array) => void
 /** A key with its RLP-encoded value, or undefined to remove the key. */
 export type TrieChange = readonly [key: Uint8Array, value: Uint8Array | undefined]
-
-/** A node of a trie is not held: the store is damaged, or the state is not kept. */
-export class MissingNodeError extends Error {
-  override readonly name = 'MissingNodeError'
-  constructor(readonly hash: Uint8Array) {
-    super(`trie node ${Buffer.from(hash).toString('hex')} is missing`)
-  }
-}
-
-/** A child within its parent: a 32-byte hash, or the node itself where its RLP is shorter. Empty for none. */
-type Reference = RlpItem
-
-type Node =
-  | { readonly kind: 'leaf'; readonly path: Uint8Array; readonly value: Uint8Array }
-  | { readonly kind: 'extension'; readonly path: Uint8Array; readonly child: Child }
-  | { readonly kind: 'branch'; readonly children: readonly Child[] }
-/** A reference that did not change, or a node that this update made. */
-type Child = { readonly reference: Reference } | { readonly node: Node } | undefined
 
 /** A change, its key as nibbles. */
 interface Entry {
@@ -41,58 +32,89 @@ interface Entry {
   readonly value: Uint8Array | undefined
 }
 
-const noBytes = new Uint8Array(0)
+/** Nodes of which {@link RecentTries} forgets all: they take at most 40 MB. */
+const recentNodesMax = 32_768
+
+/**
+ * Tries that the last updates made, by their roots, with the nodes that were read or made for them: the next update
+ * begins with many of the same. Where they become too many, all are forgotten.
+ */
+export class RecentTries {
+  readonly #roots = new Map<string, TrieNode>()
+  #nodes = 0
+
+  find(root: Hash32): TrieNode | undefined {
+    return this.#roots.get(mapKey(root))
+  }
+
+  /** `nodes` is the number of nodes that were read or made since the last call. */
+  keep(root: Hash32, node: TrieNode, nodes: number): void {
+    this.#nodes += nodes
+    if (this.#nodes > recentNodesMax) {
+      this.#roots.clear()
+      this.#nodes = nodes
+    }
+    this.#roots.set(mapKey(root), node)
+  }
+}
 
 /**
  * Applies `changes` (any order, each key once) to the trie with `root` and returns the new root. Passes new nodes to
- * `emit`. Throws {@link MissingNodeError}.
+ * `emit`; nodes of `recent` are not read. Throws {@link MissingNodeError}.
  */
 export function updateTrie(
   root: Hash32,
   changes: readonly TrieChange[],
   readNode: NodeReader,
-  emit: NodeSink,
+  emit: NodeSink | undefined,
+  recent?: RecentTries,
 ): Hash32 {
   if (changes.length === 0) return root
+  let nodes = 0
+  const read: NodeReader = (hash) => {
+    nodes++
+    return readNode(hash)
+  }
+  const take: NodeSink = (hash, rlp) => {
+    nodes++
+    emit?.(hash, rlp)
+  }
   const entries = changes.map(([key, value]) => ({ path: toNibbles(key), value }))
-  entries.sort((a, b) => Buffer.compare(a.path, b.path))
-  const child: Child = equalBytes(root, emptyTrieRoot) ? undefined : { reference: root }
-  const node = applyChanges(child, entries, 0, readNode)
+  entries.sort((a, b) => comparePaths(a.path, b.path))
+  const isEmpty = equalBytes(root, emptyTrieRoot)
+  const before = isEmpty ? undefined : (recent?.find(root) ?? referenceTo(root))
+  const node = applyChanges(before, entries, 0, read)
   if (node === undefined) return emptyTrieRoot
-  const rlp = encodeRlp(encodeNode(node, emit))
-  const hash = keccak256(rlp)
-  emit(hash, rlp)
-  return hash
+  const after = encodeRoot(node, emit && take)
+  recent?.keep(after, node, nodes)
+  return after
 }
 
 /** Root of the trie of `values` under the RLP of their indexes, as in transaction and receipt roots. */
 export function indexedRoot(values: readonly Uint8Array[]): Hash32 {
   const changes = values.map((value, index) => [encodeRlp(toMinimalBytes(index)), value] as const)
-  return updateTrie(emptyTrieRoot, changes, () => undefined, ignoreNode)
+  return updateTrie(emptyTrieRoot, changes, () => undefined, undefined)
 }
-
-const ignoreNode: NodeSink = () => undefined
 
 /** The RLP-encoded value under `key`; undefined where there is none. Throws {@link MissingNodeError}. */
 export function readTrie(root: Hash32, key: Uint8Array, readNode: NodeReader): Uint8Array | undefined {
   if (equalBytes(root, emptyTrieRoot)) return undefined
   const path = toNibbles(key)
   let depth = 0
-  let reference: Reference = root
+  let child: Child = referenceTo(root)
   for (;;) {
-    const node = loadNode(reference, readNode)
-    if (node.kind === 'branch') {
-      const child: Child = node.children[path[depth] as number]
-      if (child === undefined) return undefined
-      reference = (child as { reference: Reference }).reference
+    if (child === undefined) return undefined
+    const node: TrieNode = loadChild(child, readNode)
+    if (node instanceof Branch) {
+      child = node.children[path[depth] as number]
       depth++
       continue
     }
-    const rest = path.subarray(depth, depth + node.path.length)
-    if (!equalBytes(rest, node.path)) return undefined
-    if (node.kind === 'leaf') return depth + node.path.length === path.length ? node.value : undefined
-    reference = (node.child as { reference: Reference }).reference
-    depth += node.path.length
+    const { length } = node.path
+    if (commonLength(path, depth, node.path) < length) return undefined
+    if (node instanceof Leaf) return depth + length === path.length ? node.value : undefined
+    child = node.child
+    depth += length
   }
 }
 
@@ -105,7 +127,7 @@ export function* trieLeaves(
   readNode: NodeReader,
 ): Generator<readonly [key: Uint8Array, value: Uint8Array]> {
   if (equalBytes(root, emptyTrieRoot)) return
-  yield* leavesBelow(root, noBytes, (hash) => {
+  yield* leavesBelow(referenceTo(root), new Uint8Array(0), (hash) => {
     const rlp = readNode(hash)
     if (rlp !== undefined && !equalBytes(keccak256(rlp), hash)) {
       throw new RangeError(
@@ -117,25 +139,24 @@ export function* trieLeaves(
 }
 
 function* leavesBelow(
-  reference: Reference,
+  child: TrieNode | Uint8Array,
   prefix: Uint8Array,
   readNode: NodeReader,
 ): Generator<readonly [Uint8Array, Uint8Array]> {
-  const node = loadNode(reference, readNode)
-  if (node.kind === 'leaf') {
+  const node = loadChild(child, readNode)
+  if (node instanceof Leaf) {
     yield [fromNibbles(joinPaths(prefix, node.path)), node.value]
-  } else if (node.kind === 'extension') {
-    yield* leavesBelow(
-      (node.child as { reference: Reference }).reference,
-      joinPaths(prefix, node.path),
-      readNode,
-    )
+  } else if (node instanceof Extension) {
+    yield* leavesBelow(node.child, joinPaths(prefix, node.path), readNode)
   } else {
-    for (const [nibble, child] of node.children.entries()) {
-      if (child === undefined) continue
-      yield* leavesBelow((child as { reference: Reference }).reference, joinPaths(prefix, [nibble]), readNode)
+    for (const [nibble, below] of node.children.entries()) {
+      if (below !== undefined) yield* leavesBelow(below, joinPaths(prefix, [nibble]), readNode)
     }
   }
+}
+
+function loadChild(child: TrieNode | Uint8Array, readNode: NodeReader): TrieNode {
+  return child instanceof Uint8Array ? loadNode(child, readNode) : child
 }
 
 /** The node that replaces `child` after the sorted `entries` are applied; undefined for none. */
@@ -144,40 +165,36 @@ function applyChanges(
   entries: readonly Entry[],
   depth: number,
   readNode: NodeReader,
-): Node | undefined {
+): TrieNode | undefined {
   if (child === undefined) return buildNode(entries.filter(isInsert), depth)
-  const node = 'node' in child ? child.node : loadNode(child.reference, readNode)
-  switch (node.kind) {
-    case 'leaf':
-      return applyToLeaf(node, entries, depth)
-    case 'extension':
-      return applyToExtension(node, entries, depth, readNode)
-    case 'branch':
-      return applyToBranch(node, entries, depth, readNode)
-  }
+  const node = loadChild(child, readNode)
+  if (node instanceof Branch) return applyToBranch(node.children, entries, depth, readNode)
+  return node instanceof Leaf
+    ? applyToLeaf(node, entries, depth)
+    : applyToExtension(node, entries, depth, readNode)
 }
 
-function applyToLeaf(
-  leaf: Node & { kind: 'leaf' },
-  entries: readonly Entry[],
-  depth: number,
-): Node | undefined {
-  const first = entries[0] as Entry
-  const path = joinPaths(first.path.subarray(0, depth), leaf.path)
+function applyToLeaf(leaf: Leaf, entries: readonly Entry[], depth: number): TrieNode | undefined {
+  const isOwn = (entry: Entry) => commonLength(entry.path, depth, leaf.path) === leaf.path.length
+  const [first] = entries
+  if (entries.length === 1 && first?.value !== undefined && isOwn(first)) {
+    return new Leaf(leaf.path, first.value)
+  }
   const kept = entries.filter(isInsert)
-  if (!entries.some((entry) => equalBytes(entry.path, path))) {
+  if (!entries.some(isOwn)) {
+    const path = joinPaths((entries[0] as Entry).path.subarray(0, depth), leaf.path)
     kept.push({ path, value: leaf.value })
-    kept.sort((a, b) => Buffer.compare(a.path, b.path))
+    kept.sort((a, b) => comparePaths(a.path, b.path))
   }
   return buildNode(kept, depth)
 }
 
 function applyToExtension(
-  extension: Node & { kind: 'extension' },
+  extension: Extension,
   entries: readonly Entry[],
   depth: number,
   readNode: NodeReader,
-): Node | undefined {
+): TrieNode | undefined {
   const { path } = extension
   // Removing a key that is not below this extension changes nothing.
   const relevant = entries.filter(
@@ -193,138 +210,73 @@ function applyToExtension(
   const children: Child[] = new Array<Child>(16).fill(undefined)
   const rest = path.subarray(shared + 1)
   children[path[shared] as number] =
-    rest.length === 0 ? extension.child : { node: { kind: 'extension', path: rest, child: extension.child } }
-  const branch = applyToBranch({ kind: 'branch', children }, relevant, depth + shared, readNode)
+    rest.length === 0 ? extension.child : new Extension(rest, extension.child)
+  const branch = applyToBranch(children, relevant, depth + shared, readNode)
   return branch && joinNode(path.subarray(0, shared), branch)
 }
 
 function applyToBranch(
-  branch: Node & { kind: 'branch' },
+  before: readonly Child[],
   entries: readonly Entry[],
   depth: number,
   readNode: NodeReader,
-): Node | undefined {
-  const children = branch.children.slice()
+): TrieNode | undefined {
+  const children = before.slice()
   for (let start = 0; start < entries.length; ) {
+    const end = endOfNibble(entries, start, depth)
     const nibble = nibbleAt(entries[start] as Entry, depth)
-    let end = start + 1
-    while (end < entries.length && nibbleAt(entries[end] as Entry, depth) === nibble) end++
-    const below = applyChanges(children[nibble], entries.slice(start, end), depth + 1, readNode)
-    children[nibble] = below && { node: below }
+    children[nibble] = applyChanges(children[nibble], entries.slice(start, end), depth + 1, readNode)
     start = end
   }
   const first = children.findIndex((child) => child !== undefined)
   if (first === -1) return undefined
   if (children.findIndex((child, nibble) => nibble > first && child !== undefined) !== -1) {
-    return { kind: 'branch', children }
+    return new Branch(children)
   }
   // A branch with one child left is replaced by a longer path.
   const only = children[first] as Exclude<Child, undefined>
-  return joinNode(Uint8Array.of(first), 'node' in only ? only.node : loadNode(only.reference, readNode))
+  return joinNode(Uint8Array.of(first), loadChild(only, readNode))
 }
 
 /** A new subtrie of sorted entries, all of them insertions. */
-function buildNode(entries: readonly Entry[], depth: number): Node | undefined {
+function buildNode(entries: readonly Entry[], depth: number): TrieNode | undefined {
   const first = entries[0]
   if (first === undefined) return undefined
-  if (entries.length === 1)
-    return { kind: 'leaf', path: first.path.subarray(depth), value: first.value as Uint8Array }
+  if (entries.length === 1) return new Leaf(first.path.subarray(depth), first.value as Uint8Array)
   const last = entries[entries.length - 1] as Entry
   const shared = commonLength(last.path, depth, first.path.subarray(depth))
   const children: Child[] = new Array<Child>(16).fill(undefined)
   for (let start = 0; start < entries.length; ) {
+    const end = endOfNibble(entries, start, depth + shared)
     const nibble = nibbleAt(entries[start] as Entry, depth + shared)
-    let end = start + 1
-    while (end < entries.length && nibbleAt(entries[end] as Entry, depth + shared) === nibble) end++
-    const below = buildNode(entries.slice(start, end), depth + shared + 1)
-    children[nibble] = below && { node: below }
+    children[nibble] = buildNode(entries.slice(start, end), depth + shared + 1)
     start = end
   }
-  return joinNode(first.path.subarray(depth, depth + shared), { kind: 'branch', children })
+  return joinNode(first.path.subarray(depth, depth + shared), new Branch(children))
 }
 
-function joinNode(prefix: Uint8Array, node: Node): Node {
+/** End of the entries that have the same nibble at `depth` as the one at `start`. */
+function endOfNibble(entries: readonly Entry[], start: number, depth: number): number {
+  const nibble = nibbleAt(entries[start] as Entry, depth)
+  let end = start + 1
+  while (end < entries.length && nibbleAt(entries[end] as Entry, depth) === nibble) end++
+  return end
+}
+
+function joinNode(prefix: Uint8Array, node: TrieNode): TrieNode {
   if (prefix.length === 0) return node
-  if (node.kind === 'branch') return { kind: 'extension', path: prefix, child: { node } }
-  return { ...node, path: joinPaths(prefix, node.path) }
+  if (node instanceof Branch) return new Extension(prefix, node)
+  const path = joinPaths(prefix, node.path)
+  return node instanceof Leaf ? new Leaf(path, node.value) : new Extension(path, node.child)
 }
 
-function loadNode(reference: Reference, readNode: NodeReader): Node {
-  let item: RlpItem = reference
-  if (reference instanceof Uint8Array) {
-    const rlp = readNode(reference)
-    if (rlp === undefined) throw new MissingNodeError(reference)
-    item = decodeRlp(rlp)
+function comparePaths(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length)
+  for (let at = 0; at < length; at++) {
+    const difference = (a[at] as number) - (b[at] as number)
+    if (difference !== 0) return difference
   }
-  return parseNode(item)
-}
-
-/** Converts a decoded item to a node. Throws RangeError where it is none. */
-function parseNode(item: RlpItem): Node {
-  if (!(item instanceof Uint8Array) && item.length === 17) {
-    const children: Child[] = []
-    for (let nibble = 0; nibble < 16; nibble++) {
-      const reference = item[nibble] as RlpItem
-      children.push(reference.length === 0 ? undefined : { reference })
-    }
-    return { kind: 'branch', children }
-  }
-  if (!(item instanceof Uint8Array) && item.length === 2) {
-    const coded = rlpBytes(item[0])
-    const flags = (coded[0] as number) >> 4
-    const nibbles = toNibbles(coded)
-    const path = nibbles.subarray(flags & 1 ? 1 : 2)
-    if (flags & 2) return { kind: 'leaf', path, value: rlpBytes(item[1]) }
-    return { kind: 'extension', path, child: { reference: item[1] as RlpItem } }
-  }
-  throw new RangeError('not a trie node')
-}
-
-function encodeNode(node: Node, emit: NodeSink): RlpItem {
-  switch (node.kind) {
-    case 'leaf':
-      return [encodePath(node.path, true), node.value]
-    case 'extension':
-      return [encodePath(node.path, false), encodeChild(node.child, emit)]
-    case 'branch': {
-      const items: RlpItem[] = node.children.map((child) => encodeChild(child, emit))
-      items.push(noBytes)
-      return items
-    }
-  }
-}
-
-function encodeChild(child: Child, emit: NodeSink): RlpItem {
-  if (child === undefined) return noBytes
-  if ('reference' in child) return child.reference
-  const item = encodeNode(child.node, emit)
-  const rlp = encodeRlp(item)
-  if (rlp.length < 32) return item
-  const hash = keccak256(rlp)
-  emit(hash, rlp)
-  return hash
-}
-
-/** Hex-prefix encoding (yellow paper, appendix C). */
-function encodePath(path: Uint8Array, isLeaf: boolean): Uint8Array {
-  const odd = path.length & 1
-  const coded = new Uint8Array((path.length >> 1) + 1)
-  coded[0] = ((isLeaf ? 2 : 0) + odd) << 4
-  if (odd) coded[0] |= path[0] as number
-  for (let i = odd, at = 1; i < path.length; i += 2, at++) {
-    coded[at] = ((path[i] as number) << 4) | (path[i + 1] as number)
-  }
-  return coded
-}
-
-function toNibbles(bytes: Uint8Array): Uint8Array {
-  const nibbles = new Uint8Array(bytes.length * 2)
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i] as number
-    nibbles[2 * i] = byte >> 4
-    nibbles[2 * i + 1] = byte & 15
-  }
-  return nibbles
+  return a.length - b.length
 }
 
 function fromNibbles(nibbles: Uint8Array): Uint8Array {

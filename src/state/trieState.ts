@@ -5,7 +5,8 @@ import { decodeRlp, rlpBytes } from '../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
 import type { StateView } from './stateView.js'
-import { MissingNodeError, readTrie } from './trie.js'
+import { readTrie } from './trie.js'
+import { MissingNodeError } from './trieNode.js'
 
 /**
  * A state read only from the tries, for blocks that are not canonical. Each read takes several nodes, where the flat

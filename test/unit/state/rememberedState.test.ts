@@ -2,9 +2,8 @@ import t from 'tap'
 import { toAddress, toHash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { emptyAccount } from '../../../src/state/account.js'
-import { RecentNodes } from '../../../src/state/recentNodes.js'
 import { RememberedState } from '../../../src/state/rememberedState.js'
-import { emptyState, type StateView } from '../../../src/state/stateView.js'
+import type { StateView } from '../../../src/state/stateView.js'
 
 const address = toAddress(new Uint8Array(20).fill(1))
 const other = toAddress(new Uint8Array(20).fill(2))
@@ -44,21 +43,4 @@ t.test('rows are read from below once, absent ones too', async (t) => {
   }
   t.strictSame(reads, ['account', 'account', 'slot', 'slot', 'code'])
   t.strictSame([...remembered.slotsOf(address)], [slot])
-})
-
-t.test('nodes that were added are not read from below, and all else is', async (t) => {
-  const { state, reads } = countedState()
-  const nodes = new RecentNodes()
-  const view = nodes.over(state)
-  t.equal(view.node(hash), undefined)
-  nodes.add([[hash, bytes]])
-  t.equal(view.node(hash), bytes)
-  t.equal(view.node(slot), undefined)
-  t.equal(view.stateRoot, hash)
-  t.equal(view.account(address), emptyAccount)
-  t.equal(view.slot(address, slot), bytes)
-  t.equal(view.code(hash), bytes)
-  t.strictSame([...view.slotsOf(address)], [slot])
-  t.strictSame(reads, ['node', 'node', 'account', 'slot', 'code', 'slotsOf'])
-  t.equal(nodes.over(emptyState).node(hash), bytes, 'whatever the state')
 })

@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bytesToHex, type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { emptyTrieRoot, keccak256 } from '../../../src/primitives/keccak.js'
-import { indexedRoot, MissingNodeError, readTrie, trieLeaves, updateTrie } from '../../../src/state/trie.js'
+import { indexedRoot, RecentTries, readTrie, trieLeaves, updateTrie } from '../../../src/state/trie.js'
+import { MissingNodeError } from '../../../src/state/trieNode.js'
 import { propertyRuns } from '../../property.js'
 
 /** Few distinct keys with long common prefixes, so that extensions split, merge and vanish often. */
@@ -27,11 +28,24 @@ t.test('after any sequence of updates the root equals that of an independent tri
     fc.asyncProperty(rounds, async (rounds) => {
       const nodes = new Map<string, Uint8Array>()
       const readNode = (hash: Uint8Array) => nodes.get(bytesToHex(hash))
+      const recent = new RecentTries()
       const reference = await createMPT({ useRootPersistence: false })
       let root: Hash32 = emptyTrieRoot
       const held = new Map<string, Uint8Array>()
       for (const changes of rounds) {
-        root = updateTrie(root, changes, readNode, (hash, rlp) => nodes.set(bytesToHex(hash), rlp))
+        const before = root
+        const emitted = new Map<string, Uint8Array>()
+        const emit = (hash: Hash32, rlp: Uint8Array) => emitted.set(bytesToHex(hash), rlp)
+        root = updateTrie(before, changes, readNode, emit)
+        const again = new Map<string, Uint8Array>()
+        const read = (hash: Uint8Array) => {
+          if (nodes.size > 0 && bytesToHex(hash) === bytesToHex(before))
+            throw new Error('the root is read again')
+          return readNode(hash)
+        }
+        updateTrie(before, changes, read, (hash, rlp) => again.set(bytesToHex(hash), rlp), recent)
+        if ([...emitted].join() !== [...again].join()) return false
+        for (const [hash, rlp] of emitted) nodes.set(hash, rlp)
         for (const [k, v] of changes) {
           if (v === undefined) {
             await reference.del(k)

@@ -1,0 +1,227 @@
+/**
+ * Nodes of Merkle Patricia tries (yellow paper, appendices C and D) in memory: decoding them, encoding and hashing
+ * them. Owns their form; trie.ts changes tries.
+ *
+ * A child is a node, or where that was not read, a view of its reference in the parent. Nodes are never changed, except
+ * that children which are read take the place of their references, so tries may share nodes.
+ */
+import type { Hash32 } from '../primitives/bytes.js'
+import { hashInput, hashInputBytes, keccak256 } from '../primitives/keccak.js'
+import {
+  listBase,
+  rlpBytesLength,
+  rlpEndAt,
+  rlpLength,
+  rlpPayloadAt,
+  writeRlpBytes,
+  writeRlpHeader,
+} from '../primitives/rlp.js'
+
+/** Reads a node's RLP by its hash; undefined where it is not held. */
+export type NodeReader = (hash: Uint8Array) => Uint8Array | undefined
+/** Called with each new node that is referred to by hash. */
+export type NodeSink = (hash: Hash32, rlp: Uint8Array) => void
+
+export type TrieNode = Leaf | Extension | Branch
+/** How a parent's RLP refers to a child: the RLP of its hash (33 bytes), or its own RLP where that is shorter. */
+type Reference = Uint8Array
+export type Child = TrieNode | Reference | undefined
+
+/** A node of a trie is not held: the store is damaged, or the state is not kept. */
+export class MissingNodeError extends Error {
+  override readonly name = 'MissingNodeError'
+  constructor(readonly hash: Uint8Array) {
+    super(`trie node ${Buffer.from(hash).toString('hex')} is missing`)
+  }
+}
+
+export class Leaf {
+  /** Set once the node was encoded or read; so for every kind of node. */
+  reference: Reference | undefined = undefined
+  readonly path: Uint8Array
+  readonly value: Uint8Array
+
+  /** `path` is the rest of the key, a nibble per byte; so for every kind of node. */
+  constructor(path: Uint8Array, value: Uint8Array) {
+    this.path = path
+    this.value = value
+  }
+}
+
+export class Extension {
+  reference: Reference | undefined = undefined
+  readonly path: Uint8Array
+  child: TrieNode | Reference
+
+  constructor(path: Uint8Array, child: TrieNode | Reference) {
+    this.path = path
+    this.child = child
+  }
+}
+
+/** Keys of a trie are never prefixes of each other, so that branches have no value. */
+export class Branch {
+  reference: Reference | undefined = undefined
+  /** 16. */
+  readonly children: Child[]
+
+  constructor(children: Child[]) {
+    this.children = children
+  }
+}
+
+const hashBytes = 32
+/** Prefix of a hash in RLP. */
+const hashPrefix = 0x80 + hashBytes
+const empty = 0x80
+const emptyBytes = new Uint8Array(0)
+
+/** The node that `reference` stands for. Throws {@link MissingNodeError}, and RangeError where it is none. */
+export function loadNode(reference: Reference, readNode: NodeReader): TrieNode {
+  let rlp: Uint8Array | undefined = reference
+  if (reference[0] === hashPrefix) {
+    const hash = reference.subarray(1)
+    rlp = readNode(hash)
+    if (rlp === undefined) throw new MissingNodeError(hash)
+  }
+  const node = parseNode(rlp)
+  node.reference = reference
+  return node
+}
+
+/** The reference to the node with this hash. */
+export function referenceTo(hash: Uint8Array): Reference {
+  const reference = new Uint8Array(1 + hashBytes)
+  reference[0] = hashPrefix
+  reference.set(hash, 1)
+  return reference
+}
+
+function parseNode(rlp: Uint8Array): TrieNode {
+  const ends: number[] = []
+  const end = rlp.length > 0 ? rlpEndAt(rlp, 0) : 0
+  const start = end > 0 ? rlpPayloadAt(rlp, 0) : 0
+  for (let at = start; at < end && ends.length <= 17; at = ends[ends.length - 1] as number) {
+    ends.push(rlpEndAt(rlp, at))
+  }
+  const isNode = (ends.length === 2 || ends.length === 17) && end === rlp.length && ends.at(-1) === end
+  if (!isNode || (rlp[0] as number) < listBase) throw new RangeError('not a trie node')
+  if (ends.length === 17) return parseBranch(rlp, start, ends)
+  const [pathEnd = 0] = ends
+  const coded = rlp.subarray(rlpPayloadAt(rlp, start), pathEnd)
+  const flags = (coded[0] as number) >> 4
+  const path = toNibbles(coded).subarray(flags & 1 ? 1 : 2)
+  if (flags & 2) return new Leaf(path, rlp.subarray(rlpPayloadAt(rlp, pathEnd), end))
+  return new Extension(path, rlp.subarray(pathEnd, end))
+}
+
+function parseBranch(rlp: Uint8Array, start: number, ends: readonly number[]): Branch {
+  const children: Child[] = []
+  let from = start
+  for (let nibble = 0; nibble < 16; nibble++) {
+    const end = ends[nibble] as number
+    children.push(rlp[from] === empty ? undefined : rlp.subarray(from, end))
+    from = end
+  }
+  return new Branch(children)
+}
+
+/** The reference to a node; passes all new nodes that it stands for to `emit`. */
+export function encodeNode(node: TrieNode, emit: NodeSink | undefined): Reference {
+  if (node.reference !== undefined) return node.reference
+  const { target, length } = writeNode(node, emit)
+  if (length < hashBytes) node.reference = target.slice(0, length)
+  else node.reference = referenceTo(hashNode(target, length, emit))
+  return node.reference
+}
+
+/** The hash of a node that is the root of a trie, however short it is; otherwise as {@link encodeNode}. */
+export function encodeRoot(node: TrieNode, emit: NodeSink | undefined): Hash32 {
+  const known = node.reference
+  if (known?.[0] === hashPrefix) return known.slice(1) as Hash32
+  const { target, length } = writeNode(node, emit)
+  const hash = hashNode(target, length, emit)
+  node.reference = referenceTo(hash)
+  return hash
+}
+
+function hashNode(target: Uint8Array, length: number, emit: NodeSink | undefined): Hash32 {
+  // Copied first, because what takes the node may hash too.
+  const rlp = emit && target.slice(0, length)
+  const hash = target === hashInputBytes ? hashInput(length) : keccak256(target)
+  if (rlp !== undefined) emit?.(hash, rlp)
+  return hash
+}
+
+/** Writes the RLP of a node to the hasher's memory, or where that is too small, elsewhere. */
+function writeNode(node: TrieNode, emit: NodeSink | undefined): { target: Uint8Array; length: number } {
+  if (node instanceof Branch) return writeBranch(node, emit)
+  const path = encodePath(node.path, node instanceof Leaf)
+  const reference = node instanceof Leaf ? emptyBytes : encodeChild(node.child, emit)
+  const last = node instanceof Leaf ? rlpBytesLength(node.value) : reference.length
+  const payload = rlpBytesLength(path) + last
+  const target = targetFor(rlpLength(payload))
+  let at = writeRlpBytes(target, writeRlpHeader(target, 0, listBase, payload), path)
+  if (node instanceof Leaf) at = writeRlpBytes(target, at, node.value)
+  else {
+    target.set(reference, at)
+    at += reference.length
+  }
+  return { target, length: at }
+}
+
+function writeBranch(
+  { children }: Branch,
+  emit: NodeSink | undefined,
+): { target: Uint8Array; length: number } {
+  // All children first, because each is written where this node will be.
+  let payload = 1
+  for (let nibble = 0; nibble < 16; nibble++) {
+    const child = children[nibble]
+    payload += child === undefined ? 1 : encodeChild(child, emit).length
+  }
+  const target = targetFor(rlpLength(payload))
+  let at = writeRlpHeader(target, 0, listBase, payload)
+  for (let nibble = 0; nibble < 16; nibble++) {
+    const child = children[nibble]
+    if (child === undefined) target[at++] = empty
+    else {
+      const reference = encodeChild(child, emit)
+      target.set(reference, at)
+      at += reference.length
+    }
+  }
+  target[at++] = empty
+  return { target, length: at }
+}
+
+function targetFor(length: number): Uint8Array {
+  return length <= hashInputBytes.length ? hashInputBytes : new Uint8Array(length)
+}
+
+function encodeChild(child: TrieNode | Reference, emit: NodeSink | undefined): Reference {
+  return child instanceof Uint8Array ? child : encodeNode(child, emit)
+}
+
+/** Hex-prefix encoding (yellow paper, appendix C). */
+function encodePath(path: Uint8Array, isLeaf: boolean): Uint8Array {
+  const odd = path.length & 1
+  const coded = new Uint8Array((path.length >> 1) + 1)
+  coded[0] = ((isLeaf ? 2 : 0) + odd) << 4
+  if (odd) coded[0] |= path[0] as number
+  for (let i = odd, at = 1; i < path.length; i += 2, at++) {
+    coded[at] = ((path[i] as number) << 4) | (path[i + 1] as number)
+  }
+  return coded
+}
+
+/** Two nibbles per byte, each in a byte of its own. */
+export function toNibbles(bytes: Uint8Array): Uint8Array {
+  const nibbles = new Uint8Array(bytes.length * 2)
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] as number
+    nibbles[2 * i] = byte >> 4
+    nibbles[2 * i + 1] = byte & 15
+  }
+  return nibbles
+}
