@@ -12,15 +12,16 @@ import type { Bundle, Change, ReplacedState } from './bundle.js'
 import { ChainReader, type ChainStoreOptions } from './chainReader.js'
 import type { BlockName, ChainIdentity, Marker } from './chainRows.js'
 import { assertRoom, commitSync, openEnvironment, toStoreError } from './environment.js'
+import { LatestTable } from './latestTable.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
 import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
 import {
-  type ChainTables,
   historyKey,
   metaKeys,
   numberKey,
   openChainTables,
   schemaVersion,
+  type WriteTables,
 } from './tables.js'
 import { type OnUpgrade, upgradeStore } from './upgrade.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
@@ -41,7 +42,10 @@ export interface ChainWriterOptions extends ChainStoreOptions {
 const abandoned = new Error('what was held is given up')
 
 export class ChainWriter extends ChainReader {
-  declare protected readonly tables: ChainTables
+  declare protected readonly tables: WriteTables & {
+    readonly accounts: LatestTable
+    readonly slots: LatestTable
+  }
   #lock: WriterLock | undefined
   #held: { readonly end: Deferred<void>; readonly done: Promise<void> } | undefined
   #heldRows = 0
@@ -58,7 +62,8 @@ export class ChainWriter extends ChainReader {
       environment = openEnvironment({ ...options, readOnly: false })
       const tables = openChainTables(environment)
       if (tables === undefined) throw new Error('a writer could not make its tables')
-      const writer = new this(options.path, environment, tables)
+      const latest = { accounts: new LatestTable(tables.accounts), slots: new LatestTable(tables.slots) }
+      const writer = new this(options.path, environment, { ...tables, ...latest })
       writer.#lock = lock
       upgradeStore({ environment, path: options.path, tables }, onUpgrade)
       writer.readIdentity()
@@ -169,10 +174,16 @@ export class ChainWriter extends ChainReader {
     const held = this.#held
     if (held === undefined) return
     this.#held = undefined
-    held.end.resolve()
+    try {
+      this.#flushLatest()
+      held.end.resolve()
+    } catch (error) {
+      held.end.reject(error as Error)
+    }
     try {
       await held.done
     } catch (error) {
+      this.#forgetLatest()
       throw toStoreError(error, this.environment, this.path) ?? error
     }
   }
@@ -187,19 +198,36 @@ export class ChainWriter extends ChainReader {
       await held.done
     } catch (error) {
       if (error !== abandoned) throw error
+    } finally {
+      this.#forgetLatest()
     }
   }
 
   protected commit(write: () => void): void {
-    if (this.#held === undefined) return commitSync(this.environment, this.path, write)
-    // No nested transaction, which would copy each page once more; instead a failed write ends the whole transaction.
     try {
-      write()
+      if (this.#held !== undefined) return write()
+      commitSync(this.environment, this.path, () => {
+        write()
+        this.#flushLatest()
+      })
     } catch (error) {
+      this.#forgetLatest()
+      if (this.#held === undefined) throw error
+      // No nested transaction, which would copy each page once more; instead a failed write ends the whole transaction.
       const failure = toStoreError(error, this.environment, this.path) ?? error
       this.#held.end.reject(failure as Error)
       throw failure
     }
+  }
+
+  #flushLatest(): void {
+    this.tables.accounts.flush()
+    this.tables.slots.flush()
+  }
+
+  #forgetLatest(): void {
+    this.tables.accounts.forget()
+    this.tables.slots.forget()
   }
 
   /** The receipts of a canonical block. */

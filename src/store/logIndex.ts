@@ -10,13 +10,7 @@
  */
 import { writeUint64 } from '../primitives/bytes.js'
 import { logKeyBytes, logKeysOf } from './logKeys.js'
-import type { ReadTable } from './readTable.js'
-
-/** The table `logs`, for writing. */
-interface LogTable extends ReadTable {
-  putSync(key: Uint8Array, value: Uint8Array): unknown
-  removeSync(key: Uint8Array): unknown
-}
+import type { ReadTable, WriteTable } from './readTable.js'
 
 /**
  * Bytes above which a row gets no further block. Longer rows would cost more copying, shorter ones more reads; see
@@ -30,16 +24,16 @@ const numberBytesMax = 8
 const scratch = Buffer.alloc(stretchBytesMax + 3 * numberBytesMax)
 
 /** Adds block `number`, the newest one, to the rows of its keys. */
-export function addToLogIndex(table: LogTable, receipts: Uint8Array, number: number): void {
+export function addToLogIndex(table: WriteTable, receipts: Uint8Array, number: number): void {
   for (const text of logKeysOf(receipts)) addBlock(table, Buffer.from(text, 'latin1'), number)
 }
 
 /** Removes block `number`, the newest one. Throws where it is not in the index. */
-export function cutFromLogIndex(table: LogTable, receipts: Uint8Array, number: number): void {
+export function cutFromLogIndex(table: WriteTable, receipts: Uint8Array, number: number): void {
   for (const text of logKeysOf(receipts)) cutBlock(table, Buffer.from(text, 'latin1'), number)
 }
 
-function addBlock(table: LogTable, key: Uint8Array, number: number): void {
+function addBlock(table: WriteTable, key: Uint8Array, number: number): void {
   const newest = table.getBinary(key)
   if (newest === undefined) return putStretch(table, key, number)
   const last = readNumber(newest, 0)
@@ -54,11 +48,11 @@ function addBlock(table: LogTable, key: Uint8Array, number: number): void {
   table.putSync(key, scratch.subarray(0, end))
 }
 
-function putStretch(table: LogTable, key: Uint8Array, number: number): void {
+function putStretch(table: WriteTable, key: Uint8Array, number: number): void {
   table.putSync(key, scratch.subarray(0, writeNumber(scratch, 0, number)))
 }
 
-function cutBlock(table: LogTable, key: Uint8Array, number: number): void {
+function cutBlock(table: WriteTable, key: Uint8Array, number: number): void {
   const newest = table.getBinary(key)
   if (newest === undefined || readNumber(newest, 0) !== number) {
     throw new Error(`block ${number} cannot be taken out of the index of logs: it is not its last one`)

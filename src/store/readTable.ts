@@ -1,11 +1,11 @@
 import { FaultError } from '../primitives/faults.js'
 
-interface Entry {
+export interface Entry {
   readonly key: Uint8Array
   readonly value: Uint8Array
 }
 
-interface Range {
+export interface Range {
   readonly start?: Uint8Array
   readonly end?: Uint8Array
   readonly reverse?: boolean
@@ -20,6 +20,12 @@ export interface ReadTable {
   doesExist(key: Uint8Array): boolean
   getRange(range?: Range): Iterable<Entry>
   getCount(): number
+}
+
+/** The part that the one writer uses, too, within a transaction. */
+export interface WriteTable extends ReadTable {
+  putSync(key: Uint8Array, value: Uint8Array): unknown
+  removeSync(key: Uint8Array): unknown
 }
 
 /** Runs a read at once and returns what it returns. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { toHash32 } from '../../../src/primitives/bytes.js'
+import { concatBytes, toAddress, toHash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import type { Bundle } from '../../../src/store/bundle.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
@@ -63,6 +63,76 @@ t.test('a write that fails ends all that is held, and the store goes on from bef
   writer.apply(0, [bundle(1)])
   await writer.commitHeld()
   t.equal(headSeenBy(reader), 1)
+  await reader.close()
+  await writer.close()
+})
+
+const address = toAddress(new Uint8Array(20).fill(7))
+const other = toAddress(new Uint8Array(20).fill(8))
+const slot = toHash32(new Uint8Array(32).fill(9))
+
+/** Sets the account and its slot to `value`; zero removes both. */
+function changing(number: number, value: number): Bundle {
+  const row = value === 0 ? empty : Uint8Array.of(value)
+  return { ...bundle(number), accounts: [[address, row]], slots: [[concatBytes(address, slot), row]] }
+}
+
+const headStateOf = (store: ChainReader) => {
+  store.refresh()
+  return {
+    account: store.readAccount(address)?.[0],
+    slot: store.readSlot(address, slot)?.[0],
+    accounts: [...store.accounts()].map(([, [value]]) => value),
+    slots: [...store.slotsOf(address)].map(([, [value]]) => value),
+    others: [...store.slotsOf(other)],
+  }
+}
+const stateWith = (value: number) => ({
+  account: value,
+  slot: value,
+  accounts: [value],
+  slots: [value],
+  others: [],
+})
+const noState = { account: undefined, slot: undefined, accounts: [], slots: [], others: [] }
+
+t.test(
+  'rows of the head that change in every held block are read as they are, and stored at last',
+  async (t) => {
+    const { writer, reader } = openStore(t)
+    writer.holdCommits()
+    for (let number = 1; number < 5; number++) writer.apply(number - 1, [changing(number, number)])
+    t.strictSame(headStateOf(writer), stateWith(4))
+    t.strictSame(headStateOf(reader), noState)
+    writer.apply(3, [])
+    t.strictSame(headStateOf(writer), stateWith(3), 'an unwound block gives back what it replaced')
+    await writer.commitHeld()
+    t.strictSame(headStateOf(reader), stateWith(3))
+    t.equal(reader.readAccountAt(address, 2)?.[0], 2)
+    writer.holdCommits()
+    writer.apply(3, [changing(4, 0)])
+    t.strictSame(headStateOf(writer), noState)
+    await writer.commitHeld()
+    t.strictSame(headStateOf(reader), noState)
+    writer.apply(4, [changing(5, 9)])
+    t.strictSame(headStateOf(reader), stateWith(9), 'without being held, too')
+    await reader.close()
+    await writer.close()
+  },
+)
+
+t.test('rows of the head are as before after a write that fails, held or not', async (t) => {
+  const { writer, reader } = openStore(t)
+  writer.apply(0, [changing(1, 1)])
+  t.throws(() => writer.apply(1, [changing(2, 2), changing(9, 9)]), { message: /does not extend/ })
+  t.strictSame(headStateOf(writer), stateWith(1))
+  writer.holdCommits()
+  writer.apply(1, [changing(2, 2)])
+  t.throws(() => writer.apply(2, [changing(3, 3), changing(9, 9)]), { message: /does not extend/ })
+  await t.rejects(writer.commitHeld(), { message: /does not extend/ })
+  t.strictSame(headStateOf(writer), stateWith(1))
+  writer.apply(1, [changing(2, 5)])
+  t.strictSame(headStateOf(reader), stateWith(5))
   await reader.close()
   await writer.close()
 })
