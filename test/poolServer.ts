@@ -13,12 +13,13 @@ interface TestNetwork extends RpcNetwork {
   readonly pool: Pool<TestJobs>
 }
 
-/** A method that runs one of the test jobs with its only parameter. */
-function jobMethod(name: keyof TestJobs) {
+/** A method that runs one of the test jobs with its only parameter, which `decode` sees. */
+function jobMethod(name: keyof TestJobs, decode: (value: unknown) => unknown) {
   return defineMethod({
     name,
-    params: [{ required: false, fallback: null, schema: {}, decode: (value: unknown) => value }],
+    params: [{ required: false, fallback: null, schema: {}, decode }],
     cost: 'job',
+    ...(name === 'spin' && { jobClass: 'execute' }),
     price: 1,
     memo: 'never',
     run: ({ pool }: TestNetwork, [args], caller) =>
@@ -33,6 +34,8 @@ export interface PoolServer {
   readonly pool: Pool<TestJobs>
   readonly port: number
   readonly defects: Defect[]
+  /** Parameters decoded so far. */
+  readonly decoded: unknown[]
 }
 
 export async function servePool(
@@ -43,15 +46,26 @@ export async function servePool(
   const { pool } = openTestPool(poolOptions)
   await pool.start()
   const defects: Defect[] = []
+  const decoded: unknown[] = []
   const logDefect = (defect: Defect) => defects.push(defect)
   const names = ['echo', 'spin', 'work', 'exit', 'throwError', 'throwFault', 'whoAmI'] as const
   const dispatcher = createDispatcher<TestNetwork>({
-    methods: names.map(jobMethod),
+    methods: names.map((name) =>
+      jobMethod(name, (value) => {
+        decoded.push(value)
+        return value
+      }),
+    ),
     limits: { ...wideDispatchLimits, requestMsMax },
     log: logDefect,
   })
   const head = { number: 0, hash: toHash32(new Uint8Array(32)), generation: 0 }
-  const current: TestNetwork = { name: 'test', head, pool }
+  const current: TestNetwork = {
+    name: 'test',
+    head,
+    pool,
+    refusal: (jobClass, { keyId }) => (jobClass === 'execute' ? pool.refusal(jobClass, keyId) : undefined),
+  }
   const server = createHttpServer({
     transport: transportOf(t),
     host: '127.0.0.1',
@@ -73,5 +87,5 @@ export async function servePool(
     await server.close()
     await pool.close(0)
   })
-  return { pool, port, defects }
+  return { pool, port, defects, decoded }
 }

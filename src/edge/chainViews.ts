@@ -62,6 +62,7 @@ export class ChainViews implements NetworkViews<Network> {
       state,
       streams: this.streams,
       jobs,
+      refusal: (jobClass, caller) => jobs.refusal?.(jobClass, caller),
       transfers: new PlainTransfers(rows, this.chain.schedule),
       proofs: new AnswerCache(options.proofCacheBytes, new AskedBefore()),
       execution,

@@ -1,10 +1,4 @@
-/** Limits of one class of work. */
-export interface ClassShare {
-  /** Items that may wait. */
-  readonly waitingMax: number
-  /** Items that may run at the same time. */
-  readonly permits: number
-}
+import { type ClassShare, type ClassState, firstOf, type Key, type Lane, sizeOf } from './lanes.js'
 
 export interface FairQueueLimits {
   /** Bytes that may wait, all classes together. */
@@ -21,35 +15,6 @@ export interface Queued<C extends string> {
   readonly bytes: number
   /** False at first; see {@link FairQueue.tryMakeLong} and {@link FairQueue.putBack}. */
   isLong: boolean
-}
-
-interface ClassState extends ClassShare {
-  waiting: number
-  out: number
-}
-
-/** The items of one key in one class, and the time that they have used. */
-interface Lane<C extends string, T> {
-  readonly class: ClassState
-  readonly key: Key<C, T>
-  /** In order of arrival. Sets, because cancelled items are removed from the middle. */
-  readonly waiting: Set<T>
-  readonly waitingLong: Set<T>
-  /** Run time of finished items, in milliseconds weighted as at the queue's epoch. */
-  usedMs: number
-  out: number
-  /** Sum of the start times of running items. */
-  outSinceMs: number
-}
-
-interface Key<C extends string, T> {
-  readonly id: string
-  /** The lanes used so far, a few at most. */
-  readonly lanes: Lane<C, T>[]
-  waiting: number
-  waitingBytes: number
-  out: number
-  longOut: number
 }
 
 /**
@@ -112,6 +77,21 @@ export class FairQueue<C extends string, T extends Queued<C>> {
   /** Number of keys remembered. */
   get keys(): number {
     return this.#keys.size
+  }
+
+  /**
+   * Whether an item of this class and key would be dropped at once: the class is full, and no other key has more in
+   * it.
+   */
+  isFullFor(name: C, keyId: string): boolean {
+    const state = this.#class(name)
+    if (state.waiting < state.waitingMax) return false
+    const own = this.#keys.get(keyId)?.lanes.find((lane) => lane.class === state)
+    const size = own === undefined ? 0 : sizeOf(own)
+    for (const { lanes } of this.#waitingKeys) {
+      for (const lane of lanes) if (lane.class === state && sizeOf(lane) > size + 1) return false
+    }
+    return true
   }
 
   /**
@@ -388,12 +368,4 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     if (state === undefined) throw new RangeError(`there is no class ${name}`)
     return state
   }
-}
-
-function sizeOf({ waiting, waitingLong }: Lane<string, unknown>): number {
-  return waiting.size + waitingLong.size
-}
-
-function firstOf<T>(items: ReadonlySet<T>): T | undefined {
-  return items.values().next().value
 }

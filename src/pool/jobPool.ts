@@ -126,5 +126,8 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
 
 /** The jobs of one network, run by the pool. */
 export function jobsOfNetwork(pool: Pool<Jobs>, network: string): NetworkJobs {
-  return { run: (name, args, owner, body) => pool.run(name, { network, args }, owner, body) }
+  return {
+    run: (name, args, owner, body) => pool.run(name, { network, args }, owner, body),
+    refusal: (className, owner) => pool.refusal(className, owner.keyId),
+  }
 }

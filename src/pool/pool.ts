@@ -28,11 +28,12 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
-import { type ClassShare, FairQueue } from './fairQueue.js'
+import { FairQueue } from './fairQueue.js'
 import { Job, type Run } from './job.js'
 import { JobCells } from './jobCells.js'
 import type { JobInput, JobOwner, JobTable } from './jobs.js'
 import type { JobThread } from './jobThread.js'
+import type { ClassShare } from './lanes.js'
 import { encodeArgs, type JobMessage, type JobReplies, type PutOff, type Work } from './messages.js'
 import type {
   ClassLimits,
@@ -127,6 +128,16 @@ export class Pool<J extends JobTable<J>> {
   }
 
   /**
+   * The fault of a job of this class and key that {@link run} would refuse whatever its arguments are, so that nothing
+   * need be done to make them; undefined where it may wait. A refusal is counted.
+   */
+  refusal(className: ClassOf<J>, keyId: string): Fault | undefined {
+    if (this.#closed === undefined && !this.#queue.isFullFor(className, keyId)) return undefined
+    this.#refused++
+    return this.#busy(className)
+  }
+
+  /**
    * Runs a job and resolves to its result, whose bytes belong to the caller. If its owner leaves, a job is removed
    * from the queue or told to stop. `body` is transferred to the thread; the pool takes over its memory.
    *
@@ -142,25 +153,15 @@ export class Pool<J extends JobTable<J>> {
   ): Promise<J[N]['result']> {
     const { class: className, isShort }: JobDefinition<ClassOf<J>> = this.#options.jobs[name]
     if (owner?.isGone) return Promise.reject(new FaultError({ kind: 'RequestTimedOut' }))
-    const { network } = input
-    const args = encodeArgs(input.args)
-    const start = {
-      name,
-      class: className,
-      network,
-      args,
-      body,
-      isShort: isShort?.(input.args as never) ?? false,
-      owner,
-    }
+    const refused = this.refusal(className, owner?.keyId ?? '')
+    if (refused !== undefined) return Promise.reject(new FaultError(refused))
+    const kind = { name, class: className, isShort: isShort?.(input.args as never) ?? false }
+    const start = { ...kind, network: input.network, args: encodeArgs(input.args), body, owner }
     const job: Job<ClassOf<J>> = new Job(start, () => this.#cancel(job))
-    if (this.#closed !== undefined) this.#refuse(job)
-    else {
-      this.#wait(job, this.#queue.add(job))
-      void this.start()
-      this.#startNext()
-      this.#shareOut()
-    }
+    this.#wait(job, this.#queue.add(job))
+    void this.start()
+    this.#startNext()
+    this.#shareOut()
     return job.outcome.promise
   }
 
@@ -169,7 +170,7 @@ export class Pool<J extends JobTable<J>> {
     const leftMs = job.arrivedAtMs + this.#options.classes[job.class].deadlineMsMax - performance.now()
     job.owner?.onGone(job.cancel)
     job.timer = setTimeout(() => this.#expire(job), Math.max(leftMs, 0))
-    for (const each of dropped) this.#refuse(each)
+    for (const each of dropped) this.#drop(each)
   }
 
   /**
@@ -204,11 +205,12 @@ export class Pool<J extends JobTable<J>> {
     }
   }
 
-  #refuse(job: Job<ClassOf<J>>): void {
-    const waiting = this.#queue.waiting(job.class)
-    const permits = this.#permits.get(job.class) as number
-    const retryAfterMs = this.#waits.retryAfterMs(job.class, waiting, permits)
-    if (job.fail(new FaultError({ kind: 'ServerBusy', retryAfterMs }))) this.#refused++
+  #drop(job: Job<ClassOf<J>>): void {
+    if (job.fail(new FaultError(this.#busy(job.class)))) this.#refused++
+  }
+
+  #busy(className: ClassOf<J>): Fault {
+    return this.#waits.busy(className, this.#queue.waiting(className), this.#permits.get(className) as number)
   }
 
   #startNext(): void {

@@ -1,3 +1,5 @@
+import type { Fault } from '../primitives/faults.js'
+
 /** Least and greatest `retryAfterMs`, whatever the estimate; the greatest is the time limit of a request. */
 export const retryMsMin = 100
 const retryMsMax = 30_000
@@ -15,9 +17,10 @@ export class WaitEstimate<C extends string> {
     this.#meanRunMs.set(className, mean + (ms - mean) * meanWeight)
   }
 
-  /** When to try again, in ms, with `waiting` jobs and `permits` permits of a class. */
-  retryAfterMs(className: C, waiting: number, permits: number): number {
+  /** The fault of a job for which there is no room, with `waiting` jobs and `permits` permits of its class. */
+  busy(className: C, waiting: number, permits: number): Fault {
     const estimateMs = ((waiting + 1) * (this.#meanRunMs.get(className) ?? 0)) / permits
-    return Math.round(Math.min(Math.max(estimateMs, retryMsMin), retryMsMax))
+    const retryAfterMs = Math.round(Math.min(Math.max(estimateMs, retryMsMin), retryMsMax))
+    return { kind: 'ServerBusy', retryAfterMs }
   }
 }

@@ -15,7 +15,7 @@ import { parseFault } from './bodyScan.js'
 import { Caller } from './caller.js'
 import { Deadline } from './deadline.js'
 import { type Lookup, type Question, RequestReader, readUsualCall, usualBytesMax } from './envelope.js'
-import { handOver, staysText } from './handOver.js'
+import { handOver, refuseUnread, staysText } from './handOver.js'
 import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
 import { Failure, isNull, type Outcome, repeatedAnswer, singleAnswer } from './outcome.js'
 import { countBytes, limitExceeded, repeat, unpaid } from './payment.js'
@@ -131,10 +131,12 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const basis = new RequestBasis(this.#views, at)
       // Stored answers are those of the head, not of a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : knowsNothing
-      const { turnMsMax } = this.#limits
-      const mayWait = body.length > shortBytesMax && isTurnOver(turnMsMax)
+      const mayWait = body.length > shortBytesMax && isTurnOver(this.#limits.turnMsMax)
       const usual = mayWait ? undefined : readUsualCall(body, lookup)
-      if (usual !== undefined && !this.#isJob(usual)) return this.#single(usual, basis, caller, undefined)
+      const job = usual && this.#jobOf(usual)
+      if (usual !== undefined && job === undefined) return this.#single(usual, basis, caller, undefined)
+      const refused = job && refuseUnread(job, this.#views.current, caller)
+      if (refused !== undefined) return this.#finish(usual as Member, basis, caller, refused)
       const steps =
         usual === undefined
           ? this.#answer(body, basis, caller, lookup, isGiven)
@@ -146,8 +148,9 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
-  #isJob(call: Member): boolean {
-    return call.kind === 'call' && this.#methods.get(call.method)?.cost === 'job'
+  #jobOf(call: Member): Method<N> | undefined {
+    const method = call.kind === 'call' ? this.#methods.get(call.method) : undefined
+    return method?.cost === 'job' ? method : undefined
   }
 
   /** Begins a call whose work is done by the pool. Passing it on takes long enough to count for the turn. */
@@ -296,6 +299,8 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const meant = nearest(call.method, this.#methods.keys(), misspellingsMax)
       return Failure.of({ kind: 'MethodNotFound', method: call.method, meant })
     }
+    const refused = refuseUnread(method, this.#views.current, caller)
+    if (refused !== undefined) return refused
     // Where data may have to be fetched first, every call may wait.
     if (method.cost === 'inline' && this.#views.supply === undefined) {
       return this.#run(method, call, basis, caller, turns)

@@ -1,14 +1,27 @@
-/** Passes long calls to a pool thread that answers them completely (wholeCall.ts), and charges for them. */
+/**
+ * Calls for the pool: refuses those of full queues, passes long ones to a thread that answers them completely
+ * (wholeCall.ts), and charges for them.
+ */
 import { FaultError } from '../primitives/faults.js'
 import type { Caller } from './caller.js'
 import type { Json, Method, RpcNetwork } from './method.js'
-import type { Failure } from './outcome.js'
+import { Failure } from './outcome.js'
 import { unpaid } from './payment.js'
 import { unitsMin } from './price.js'
 
 /** Whether long calls of a method stay text. */
 export function staysText(method: Method<never> | undefined, network: RpcNetwork): boolean {
   return method?.jobClass !== undefined && network.answerWhole !== undefined
+}
+
+/** The failure of any call of a method whose queue in the pool the caller fills; undefined where it may run. */
+export function refuseUnread(
+  { jobClass }: Method<never>,
+  network: RpcNetwork,
+  caller: Caller,
+): Failure | undefined {
+  const fault = jobClass && network.refusal?.(jobClass, caller)
+  return fault && (unpaid(caller, unitsMin) ?? Failure.of(fault))
 }
 
 /**

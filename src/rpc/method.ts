@@ -5,7 +5,7 @@
  */
 import type { WholeAnswer, WholeCallClass } from '../pool/jobs.js'
 import type { Hash32 } from '../primitives/bytes.js'
-import { FaultError } from '../primitives/faults.js'
+import { type Fault, FaultError } from '../primitives/faults.js'
 import type { Wanted } from '../primitives/notHeld.js'
 import type { Caller } from './caller.js'
 import type { Price } from './price.js'
@@ -34,6 +34,11 @@ export interface RpcNetwork {
    * as jobs do. Absent where there is no such pool, or it may lack data.
    */
   readonly answerWhole?: ((call: LongCall, caller: Caller) => Promise<WholeAnswer>) | undefined
+  /**
+   * The fault of every call of a method with this {@link MethodDefinition.jobClass}, while as many jobs of this caller
+   * wait as may; undefined where it may run.
+   */
+  readonly refusal?: ((jobClass: WholeCallClass, caller: Caller) => Fault | undefined) | undefined
 }
 
 /** A call that stayed text. */
@@ -93,7 +98,8 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
   readonly cost: 'inline' | 'job'
   /**
    * The pool's class of work for a pool thread that parses, runs and renders a whole call (wholeCall.ts), as for long
-   * calls, which would delay the edge. Absent where all calls need the edge.
+   * calls, which would delay the edge. While the caller fills its queue, calls are refused undecoded. Absent where all
+   * calls need the edge.
    */
   readonly jobClass?: WholeCallClass
   /** Price of a call in compute units; see price.ts. */

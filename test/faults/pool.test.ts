@@ -66,6 +66,29 @@ t.test('a full queue refuses at once, with a hint that follows the work that wai
   await ended(...taken)
 })
 
+t.test('arguments of a job that a full queue refuses are not encoded', async (t) => {
+  const opened = await open(t, { threads: 1, classes: { proof: { waitingMax: 2 } } })
+  const blocker = new Caller()
+  const other = new Caller(undefined, { key: { id: 'other' } })
+  const spinning = run(opened, 'spin', { ms: 60_000 }, blocker)
+  let encoded = 0
+  const args = {
+    get counted() {
+      return ++encoded
+    },
+  }
+  const waiting = [run(opened, 'echo', args), run(opened, 'echo', args)]
+  t.equal(encoded, 2)
+  t.match(await faultOf(run(opened, 'echo', args)), { kind: 'ServerBusy' })
+  t.equal(encoded, 2)
+  const others = run(opened, 'echo', args, other)
+  t.equal(encoded, 3, 'a key with less there takes a place')
+  t.match(await faultOf(waiting[1] as Promise<unknown>), { kind: 'ServerBusy' })
+  blocker.leave()
+  await ended(spinning, waiting[0] as Promise<unknown>, others)
+  t.match(opened.pool.counts, { refused: 2, waiting: 0 })
+})
+
 t.test('arguments that wait are bounded in bytes', async (t) => {
   const opened = await open(t, { threads: 1, waitingBytesMax: 100_000 })
   const owner = new Caller()

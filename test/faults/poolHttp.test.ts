@@ -116,6 +116,30 @@ t.test('a full queue is 503 with a hint for one call, and an error among others 
   t.match(answer, [{ id: 1 }, { id: 2, result: 'x' }])
 })
 
+t.test('of calls that a full queue refuses nothing is decoded', async (t) => {
+  const running = await servePool(t, { threads: 1, classes: { execute: { waitingMax: 1 } } })
+  const { pool, decoded } = running
+  const blockers = [
+    await send(running, call('spin', { ms: 60_000 })),
+    await send(running, call('spin', { ms: 60_001 })),
+  ]
+  await until(() => pool.counts.running === 1 && pool.counts.waiting === 1)
+  t.equal(decoded.length, 2)
+  const busy = { error: { code: -32005, message: 'server busy' } }
+  t.match(await post(running, call('spin', { ms: 1 })), { status: 503, answer: busy })
+  t.match(await post(running, [call('spin', { ms: 1 }, 1), call('spin', { ms: 1 }, 2)]), {
+    status: 200,
+    answer: [busy, busy],
+  })
+  t.match(await post(running, call('spin', { text: 'x'.repeat(100_000) })), { status: 503, answer: busy })
+  t.equal(decoded.length, 2)
+  t.match(pool.counts, { refused: 4, waiting: 1 }, 'each is counted')
+  for (const blocker of blockers) blocker.destroy()
+  await until(() => pool.counts.waiting === 0)
+  t.match(await post(running, call('spin', { ms: 1 })), { status: 200, answer: { result: true } })
+  t.equal(decoded.length, 3)
+})
+
 t.test(
   'a thread that dies is an internal error with an id from the log, and the service goes on',
   async (t) => {

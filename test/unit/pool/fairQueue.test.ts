@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import t from 'tap'
+import { propertyRuns } from '../../property.js'
 import { type Item, item, open, serveAll, upTo } from './queueRig.js'
 
 t.test('one class of one key is served in the order of arrival', async (t) => {
@@ -216,4 +218,27 @@ t.test('a long item gives its place up to long ones alone', async (t) => {
   t.ok(queue.isOutranked(first), '20 ms of y, 1020 of x')
   queue.remove(second)
   t.notOk(queue.isOutranked(first), 'what is not long has another place')
+})
+
+t.test('a class is full for a key exactly where its next item would be dropped at once', async (t) => {
+  let [dropped, kept] = [0, 0]
+  const label = fc
+    .tuple(fc.constantFrom('a', 'b'), fc.constantFrom('x', 'y', 'z'))
+    .map(([name, key]) => `${name} of ${key}`)
+  fc.assert(
+    fc.property(fc.array(label, { maxLength: 40 }), fc.integer({ min: 1, max: 6 }), (labels, waitingMax) => {
+      const { queue } = open({ waitingMax })
+      for (const [at, label] of labels.entries()) {
+        const added = item(label)
+        const isFull = queue.isFullFor(added.class, added.keyId)
+        const isDropped = queue.add(added).includes(added)
+        if (isDropped) dropped++
+        else kept++
+        if (isFull !== isDropped) throw new Error(`item ${at}, ${label}: ${isFull}`)
+        if (at % 5 === 4) queue.take()
+      }
+    }),
+    propertyRuns(300),
+  )
+  t.ok(dropped > 0 && kept > 0, `${dropped} dropped, ${kept} kept`)
 })

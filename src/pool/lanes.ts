@@ -1,0 +1,46 @@
+/** What waits and runs in a FairQueue (fairQueue.ts): by class, by key, and by both, a lane. */
+
+/** Limits of one class of work. */
+export interface ClassShare {
+  /** Items that may wait. */
+  readonly waitingMax: number
+  /** Items that may run at the same time. */
+  readonly permits: number
+}
+
+export interface ClassState extends ClassShare {
+  waiting: number
+  out: number
+}
+
+/** The items of one key in one class, and the time that they have used. */
+export interface Lane<C extends string, T> {
+  readonly class: ClassState
+  readonly key: Key<C, T>
+  /** In order of arrival. Sets, because cancelled items are removed from the middle. */
+  readonly waiting: Set<T>
+  readonly waitingLong: Set<T>
+  /** Run time of finished items, in milliseconds weighted as at the queue's epoch. */
+  usedMs: number
+  out: number
+  /** Sum of the start times of running items. */
+  outSinceMs: number
+}
+
+export interface Key<C extends string, T> {
+  readonly id: string
+  /** The lanes used so far, a few at most. */
+  readonly lanes: Lane<C, T>[]
+  waiting: number
+  waitingBytes: number
+  out: number
+  longOut: number
+}
+
+export function sizeOf({ waiting, waitingLong }: Lane<string, unknown>): number {
+  return waiting.size + waitingLong.size
+}
+
+export function firstOf<T>(items: ReadonlySet<T>): T | undefined {
+  return items.values().next().value
+}
