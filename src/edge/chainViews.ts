@@ -6,6 +6,7 @@ import { AnswerCache } from '../chain/answerCache.js'
 import { Chain, type ChainOptions, type Head } from '../chain/chain.js'
 import { ChainView } from '../chain/chainView.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
+import { CallTrials } from '../evm/callTrials.js'
 import { PlainTransfers } from '../evm/plainTransfers.js'
 import { AskedBefore } from '../primitives/askedBefore.js'
 import type { Hash32 } from '../primitives/bytes.js'
@@ -64,6 +65,7 @@ export class ChainViews implements NetworkViews<Network> {
       jobs,
       refusal: (jobClass, caller) => jobs.refusal?.(jobClass, caller),
       transfers: new PlainTransfers(rows, this.chain.schedule),
+      trials: options.supply === undefined ? new CallTrials(rows, this.chain.schedule) : undefined,
       proofs: new AnswerCache(options.proofCacheBytes, new AskedBefore()),
       execution,
       logBounds,

@@ -22,14 +22,14 @@ import type {
   EstimateOutcome,
   ExecutionRequest,
 } from './executionRequest.js'
-import { askedGas, type Start, startCall, startEstimate, startWithAskedGas } from './gasBounds.js'
+import { askedGas, type Start, startEstimate, startWithAskedGas } from './gasBounds.js'
 import { type JobLimits, JobWatch } from './jobWatch.js'
 import type { Kernel } from './kernel.js'
+import { type CallPlace, runCall, toFault } from './messageCall.js'
 import { checkRecipient, type PricedMessage, refusingWith, startGas } from './messageChecks.js'
 import { type RunInput, type RunOutcome, runMessage } from './messageRun.js'
 import { OverriddenState } from './overriddenState.js'
 import { forkPrecompiles, movePrecompiles, ownPrecompiles } from './precompileMoves.js'
-import { decodeRevertReason } from './revertReason.js'
 import { StateKernels } from './stateKernels.js'
 
 interface JobRequest extends ExecutionRequest {
@@ -38,27 +38,20 @@ interface JobRequest extends ExecutionRequest {
 }
 
 /** A job, with the data that its runs share. */
-interface Job {
+interface Job extends CallPlace {
   readonly request: ExecutionRequest
-  readonly context: BlockContext
-  /** Holds the state. */
-  readonly kernel: Kernel
-  /**
-   * Recovers the signers of the message's authorizations, once. Only for a message that may start, whose gas limits
-   * the work.
-   */
-  readonly authorities: () => readonly SignedAuthorization[]
-  readonly watch: JobWatch
-  /** Balance of the sender in wei, and its nonce. */
-  readonly balance: bigint
+  /** Nonce of the sender. */
   readonly nonce: bigint
 }
+
+/** States kept in memory: the head's and those of a few other blocks in use. */
+const keptStatesMax = 4
 
 /** Executes messages on the states of one network's store, one job after the other. */
 export class Execution {
   readonly #schedule: ForkSchedule
   readonly #contexts: BlockContexts
-  readonly #kernels = new StateKernels()
+  readonly #kernels = new StateKernels(keptStatesMax)
   #lastJob: Promise<unknown> = Promise.resolve()
   readonly #states: BlockStates
   readonly #store: ChainRows
@@ -80,12 +73,7 @@ export class Execution {
    * not held, or a limit is reached; a failed execution is an outcome. `shouldStop` is called often and must be fast.
    */
   call(request: ExecutionRequest, shouldStop: () => boolean): Promise<CallOutcome> {
-    return this.#withJob(request, shouldStop, (job) => {
-      const { priced, gasLimit } = startCall(request, job.context, job.balance)
-      const outcome = this.#run(job, priced, gasLimit, { keepsLogs: true })
-      const { returnData, gasUsed, logs } = outcome
-      return { returnData, gasUsed, logs, failure: toFault(outcome) }
-    })
+    return this.#withJob(request, shouldStop, (job) => runCall(request, job))
   }
 
   /**
@@ -156,7 +144,7 @@ export class Execution {
     { kernel, watch, authorities }: Job,
     priced: PricedMessage,
     gasLimit: bigint,
-    recorded: Pick<RunInput, 'accesses' | 'keepsLogs'> = {},
+    recorded: Pick<RunInput, 'accesses'> = {},
   ): RunOutcome {
     return runMessage(priced, { kernel, gasLimit, watch, authorizations: authorities(), ...recorded })
   }
@@ -232,18 +220,6 @@ function isPlainTransfer({ kernel }: Job, { to, authorizationList }: CallMessage
   if (to === undefined || authorizationList !== undefined) return false
   const recipient = kernel.account(to)
   return kernel.precompileOf(recipient) === 0 && !kernel.hasCode(recipient)
-}
-
-function toFault({ failure, returnData }: RunOutcome): Fault | undefined {
-  switch (failure?.kind) {
-    case undefined:
-      return undefined
-    case 'reverted':
-      return { kind: 'ExecutionReverted', reason: decodeRevertReason(returnData), data: returnData }
-    case 'outOfGas':
-    case 'other':
-      return { kind: 'ExecutionFailed', why: failure.why }
-  }
 }
 
 type Settled<T> = { readonly value: T } | { readonly error: unknown }

@@ -93,6 +93,8 @@ export interface ExecutionRequest {
   readonly gasMax: bigint
   readonly stateOverrides?: readonly AccountOverride[]
   readonly blockOverrides?: BlockOverrides
+  /** Whether the outcome of a call contains its logs. */
+  readonly keepsLogs?: boolean
   /**
    * Added to an estimate, in hundredths of a percent, up to the most gas that the message may have; never to plain
    * transfers.
@@ -104,6 +106,7 @@ export interface CallOutcome {
   readonly returnData: Uint8Array
   /** Gas used as in a receipt. */
   readonly gasUsed: bigint
+  /** Empty unless the request keeps them. */
   readonly logs: readonly KernelLog[]
   /** Why it failed; undefined for success. */
   readonly failure: Fault | undefined

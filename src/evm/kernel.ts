@@ -92,6 +92,11 @@ export class Kernel {
     this.#exports.limitHeap(Math.min(this.heldBytes + bytesMax, heapBytesMax))
   }
 
+  /** Gas after which a run asks whether it may continue, instead of 200,000: at least some hundreds of instructions. */
+  setLookEvery(gas: number): void {
+    this.#exports.setLookEvery(BigInt(gas))
+  }
+
   setFork(fork: ForkName): void {
     this.#exports.setFork(forkNames.indexOf(fork))
   }

@@ -33,7 +33,7 @@ export interface KernelHost {
   readonly state: StateView
   readonly ancestorHash: (number: number) => Hash32 | undefined
   readonly precompiles: PrecompileSet
-  /** Checked every 200,000 gas, usually less than a millisecond, and by answers. */
+  /** Checked every 200,000 gas ({@link Kernel.setLookEvery}), before work on many bytes, and by answers. */
   readonly watch: JobWatch | undefined
 }
 
@@ -42,6 +42,9 @@ export const exchange = 0x1800
 
 /** Steps counted per read: some microseconds at the head, a tenth of a millisecond for non-canonical blocks. */
 const answerSteps = 32
+
+/** Bytes of code that are copied, and searched for jump destinations, in a step. */
+const codeBytesPerStep = 64
 
 export class KernelAnswers implements KernelImports {
   host: KernelHost | undefined
@@ -56,11 +59,7 @@ export class KernelAnswers implements KernelImports {
     this.#memory = memory
   }
 
-  readonly mayGoOn = () =>
-    this.#answer(({ watch }) => {
-      watch?.look()
-      return 1
-    })
+  readonly mayGoOn = (steps: number) => this.#answer(() => 1, steps)
 
   readonly readAccount = () =>
     this.#answer(({ state, precompiles }) => {
@@ -90,10 +89,11 @@ export class KernelAnswers implements KernelImports {
     })
 
   readonly readCode = () =>
-    this.#answer(({ state }) => {
+    this.#answer(({ state, watch }) => {
       const hash = toHash32(this.#memory.slice(exchange, 32))
       const code = state.code(hash)
       if (code === undefined) throw new Error(`code ${Buffer.from(hash).toString('hex')} is missing`)
+      watch?.take(code.length / codeBytesPerStep)
       const at = this.#exports.placeCode(code.length)
       this.#memory.put(at, code)
       return at
@@ -123,10 +123,10 @@ export class KernelAnswers implements KernelImports {
       return gasUsed <= gas ? gasUsed : gas + 1n
     })
 
-  #answer<T>(find: (host: KernelHost) => T): T {
+  #answer<T>(find: (host: KernelHost) => T, steps = answerSteps): T {
     try {
       if (this.host === undefined) throw new Error('a kernel needs a host')
-      this.host.watch?.take(answerSteps)
+      this.host.watch?.take(steps)
       return find(this.host)
     } catch (error) {
       this.thrown ??= { error }

@@ -9,7 +9,7 @@ export interface KernelImports {
   readCode(): number
   readBlockHash(number: bigint): number
   runPrecompile(id: number, input: number, length: number, gas: bigint): bigint
-  mayGoOn(): number
+  mayGoOn(steps: number): number
 }
 
 export interface KernelExports {
@@ -34,6 +34,7 @@ export interface KernelExports {
   readonly heapBytes: WasmGlobal
   clear(seed: bigint): void
   setFork(fork: number): void
+  setLookEvery(gas: bigint): void
   limitHeap(bytes: number): void
   beginTransaction(): void
   endAccounts(): void

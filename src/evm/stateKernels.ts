@@ -2,14 +2,11 @@
  * Kernels kept between jobs, one per state and fork. They cache rows and code, so that later jobs on the same state
  * do not read them again. Owns the number of kernels and their memory limits.
  */
-import { LRUCache } from 'lru-cache'
 import type { ForkName } from '../chain/forks.js'
-import { mapKey } from '../primitives/bytes.js'
+import { type Hash32, mapKey } from '../primitives/bytes.js'
 import { Kernel } from './kernel.js'
 import type { KernelHost } from './kernelHost.js'
 
-/** States kept: the head and a few other blocks in use. */
-const keptMax = 4
 /**
  * Bytes of rows and code of one state: more than a block accesses. An account takes 160 bytes and a slot 128, plus 10
  * for its place.
@@ -19,15 +16,38 @@ const heldBytesMax = 8 * 2 ** 20
 const grownBytesMax = 16 * 2 ** 20
 
 export class StateKernels {
-  readonly #kept = new LRUCache<string, Kernel>({ max: keptMax })
+  /** State and fork → its kernel, the one used last at the end. */
+  readonly #kept = new Map<string, Kernel>()
+  readonly #keptMax: number
   #apart: Kernel | undefined
+
+  /** Keeps the kernels of `keptMax` states. */
+  constructor(keptMax: number) {
+    this.#keptMax = keptMax
+  }
+
+  /** Whether the rows that were read of a state are still there. */
+  has(stateRoot: Hash32, fork: ForkName): boolean {
+    return this.#kept.has(mapKey(stateRoot) + fork)
+  }
 
   /** A kernel for `host`'s state, with the rows read before. All states must be of one store. */
   over(host: KernelHost, fork: ForkName): Kernel {
     const key = mapKey(host.state.stateRoot) + fork
-    const kernel = this.#kept.get(key) ?? new Kernel()
+    const kernel = this.#kept.get(key) ?? this.#take()
+    this.#kept.delete(key)
     this.#kept.set(key, kernel)
     return prepared(kernel, host, fork)
+  }
+
+  /** An empty kernel, in place of the one whose use is longest ago: a new instance is 40 MB of address space. */
+  #take(): Kernel {
+    const [oldest] = this.#kept
+    if (oldest === undefined || this.#kept.size < this.#keptMax) return new Kernel()
+    const [key, kernel] = oldest
+    this.#kept.delete(key)
+    kernel.clear()
+    return kernel
   }
 
   /** An empty kernel, for a state that only one job uses. */

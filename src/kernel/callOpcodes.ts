@@ -3,6 +3,7 @@ import { accessedFirst, accessGas } from './access'
 import { Account, isEmpty } from './accounts'
 import { Begun, beginCall, beginCreation, creationAddress, delegateOf, gasBack, saltedAddress } from './calls'
 import { expandWords, Failure, fail, Frame, Kind, payWords, returned, returnedLength } from './frames'
+import { lookBefore } from './host'
 import { addBalance, destroy, refund, setBalance, setRefund, subtractBalance, transaction, warm } from './journal'
 import { scratchWords } from './layout'
 import { askAll, noteCall } from './needs'
@@ -126,6 +127,9 @@ function isNewAccount(target: Account, sendsValue: bool): bool {
   return target.exists == 0
 }
 
+/** Bytes of initcode that are hashed and searched for jump destinations in a step. */
+const initcodePerStep: u64 = 32
+
 /** CREATE and CREATE2; otherwise as {@link call}. */
 export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
   hasEntered = false
@@ -147,6 +151,7 @@ export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i6
   const initcode = frame.memory + (bytes == 0 ? 0 : (load<u64>(offset) as usize))
   const creator = frame.account
   const address = scratchWords + 7 * WORD
+  lookBefore(bytes, initcodePerStep)
   if (isSalted) saltedAddress(creator, sp - 4 * WORD, initcode, bytes, address)
   else creationAddress(creator, creator.nonce, address)
   frame.sp = isSalted ? sp - 4 * WORD : length

@@ -4,6 +4,7 @@
  */
 import { Account } from './accounts'
 import { blockBytes, releaseBlock, takeBlock } from './heap'
+import { lookBefore } from './host'
 import { frameBytes, frames } from './layout'
 import { Log } from './logs'
 import { Part } from './needs'
@@ -194,7 +195,11 @@ export function expandWords(frame: Frame, offset: usize, length: usize, gas: i64
   return expand(frame, load<u64>(offset), load<u64>(length), gas)
 }
 
+/** Bytes of new memory that are provided in a step, page faults of the system included. */
+const providedPerStep: u64 = 256
+
 function provide(frame: Frame, bytes: u32): void {
+  lookBefore(bytes - frame.memoryBytes, providedPerStep)
   if (bytes > frame.memoryRoom) {
     const block = takeBlock(bytes)
     if (frame.memoryRoom != 0) {

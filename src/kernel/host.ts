@@ -53,6 +53,18 @@ export declare function readBlockHash(number: u64): bool
 @external('host', 'runPrecompile')
 export declare function runPrecompile(id: u32, input: usize, length: usize, gas: i64): i64
 
-/** Called at intervals: whether the run may continue. */
+/**
+ * Called at intervals, and before work on many bytes: whether the run may continue. `steps` is the time since the last
+ * interval, or of that work, in steps of about 0.1 µs.
+ */
 @external('host', 'mayGoOn')
-export declare function mayGoOn(): bool
+export declare function mayGoOn(steps: u32): bool
+
+/** Bytes of an instruction's work above which the host is asked first, which takes 0.1 µs. */
+const muchBytes: u64 = 4096
+
+/** Asks the host before work on `bytes`, of which a step does `bytesPerStep`; stops the run if it may not continue. */
+@inline
+export function lookBefore(bytes: u64, bytesPerStep: u64): void {
+  if (bytes > muchBytes && !mayGoOn((bytes / bytesPerStep) as u32)) stop(StopReason.Host)
+}

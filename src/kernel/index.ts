@@ -6,6 +6,7 @@
 import { memoryBytesBefore } from './access'
 import { Account, balanceOffset, codeHashOffset, codeOf, findAccount, findSlot, forgetAccounts, keyOffset, listSeen, seenBytesMax, Slot, takeListed, valueOffset } from './accounts'
 import { Begun, beginCall, beginCreation, creationAddress, gasBack, lacksCode, refusedCodeBytes, why } from './calls'
+import { setLookEvery } from './clock'
 import { Code, forgetCodes, keepCode, placeCode } from './code'
 import { setBlobHashes } from './context'
 import { clearReturned, forgetReturned, Kind, placeReturned, returned, returnedLength } from './frames'
@@ -39,7 +40,7 @@ import { setSeed } from './table'
 import { forgetTransients, startTransients } from './transient'
 import { readAddress, reverseWord, WORD } from './word'
 
-export { endAccounts, limitHeap, placeCode, setBlobHashes, setFork, takeListed, placeReturned as placeOutput }
+export { endAccounts, limitHeap, placeCode, setBlobHashes, setFork, setLookEvery, takeListed, placeReturned as placeOutput }
 export { bindsOutermost, isLinear, neededGas }
 export { failedCold, failedGas, failedOpcode, failedStackWords, lacksCode, memoryBytesBefore, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, why }
 

@@ -8,6 +8,7 @@
 import { wasCold } from './access'
 import { call, createContract, finishCall, finishCreation, hasEntered, selfdestruct } from './callOpcodes'
 import { endFrame, gasBack, why } from './calls'
+import { askHost, divisionGas, floorFor, frameLookGas, hashGas, hashLengthGas, lookEvery, moduloGas, powerGas } from './clock'
 import * as context from './context'
 import { addModulo, divide, multiplyModulo, remainder, signedDivide, signedRemainder } from './division'
 import * as environment from './environment'
@@ -23,7 +24,7 @@ import {
   payWords,
   returnedLength,
 } from './frames'
-import { mayGoOn, StopReason, stop } from './host'
+import { lookBefore } from './host'
 import { keccak64, keccak256 } from './keccak'
 import { opcodeTable, scratchWords } from './layout'
 import { noteGasRead } from './needs'
@@ -33,11 +34,6 @@ import { isTracing } from './flags'
 import { traceStep } from './trace'
 import * as word from './word'
 import { clamped, clearWord, copyWord, isSmall, isZero, putSmall, reverseWord, WORD } from './word'
-
-/** Gas between two calls of the host: 100 µs of cheap instructions. */
-const lookEvery: i64 = 200_000
-/** Gas counted towards that for beginning or ending a frame. */
-const frameLookGas: i64 = 100
 
 /** Remaining gas of the outermost frame after its end. */
 export let gasLeft: i64 = 0
@@ -60,9 +56,9 @@ export function run(): void {
   let sp = frame.sp
   let stack = frame.stack
   let gas = frame.gas
-  let sinceLook: i64 = 0
-  let gasAtStart = gas
-  let floor = floorBelow(gas, 0)
+  // Gas at which to ask the host; may be negative.
+  let lookAt = gas - lookEvery
+  let floor = floorFor(lookAt)
   // Whether the host was told of the current instruction already.
   let isTold = false
   for (;;) {
@@ -167,9 +163,8 @@ export function run(): void {
       if (!isRefused) {
         isTold = isTracing
         gas = gasBefore
-        sinceLook = 0
-        gasAtStart = gas
-        floor = floorBelow(gas, 0)
+        lookAt = gas - lookEvery
+        floor = floorFor(lookAt)
         continue
       }
     }
@@ -180,16 +175,26 @@ export function run(): void {
       switch (opcode) {
         case 0x00: frame = leave(frame, Failure.None, 0, 0, gas); break
         case 0x02: word.multiply(a, b, b); sp = a; pc++; continue
-        case 0x04: divide(a, b, b); sp = a; pc++; continue
-        case 0x05: signedDivide(a, b, scratchWords, b); sp = a; pc++; continue
-        case 0x06: remainder(a, b, b); sp = a; pc++; continue
-        case 0x07: signedRemainder(a, b, scratchWords, b); sp = a; pc++; continue
-        case 0x08: addModulo(a, b, c, c); sp = b; pc++; continue
-        case 0x09: multiplyModulo(a, b, c, c); sp = b; pc++; continue
-        case 0x0a: gas = exponentiate(a, b, gas); sp = a; pc++; if (gas >= 0) continue; break
+        case 0x04: divide(a, b, b); sp = a; pc++; lookAt += divisionGas; floor = floorFor(lookAt); continue
+        case 0x05: signedDivide(a, b, scratchWords, b); sp = a; pc++; lookAt += divisionGas; floor = floorFor(lookAt); continue
+        case 0x06: remainder(a, b, b); sp = a; pc++; lookAt += divisionGas; floor = floorFor(lookAt); continue
+        case 0x07: signedRemainder(a, b, scratchWords, b); sp = a; pc++; lookAt += divisionGas; floor = floorFor(lookAt); continue
+        case 0x08: addModulo(a, b, c, c); sp = b; pc++; lookAt += moduloGas; floor = floorFor(lookAt); continue
+        case 0x09: multiplyModulo(a, b, c, c); sp = b; pc++; lookAt += moduloGas; floor = floorFor(lookAt); continue
+        case 0x0a: {
+          gas = exponentiate(a, b, gas); sp = a; pc++
+          if (gas < 0) break
+          const slow = (gasBefore - gas) * powerGas
+          lookAt += slow; floor = floorFor(lookAt); continue
+        }
         case 0x0b: if (clamped(a) < 31) word.extendSign(b, load<u32>(a), b); sp = a; pc++; continue
         case 0x1e: putSmall(a, (256 - word.bitLength(a)) as u64); pc++; continue
-        case 0x20: gas = hash(frame, a, b, gas); sp = a; pc++; if (gas >= 0) continue; break
+        case 0x20: {
+          gas = hash(frame, a, b, gas); sp = a; pc++
+          if (gas < 0) break
+          const slow = hashGas + (gasBefore - gas) * hashLengthGas
+          lookAt += slow; floor = floorFor(lookAt); continue
+        }
         case 0x31: gas = environment.balance(a, gas); pc++; if (gas >= 0) continue; break
         case 0x35: environment.callDataLoad(frame, a); pc++; continue
         case 0x37:
@@ -258,26 +263,20 @@ export function run(): void {
     sp = frame.sp
     stack = frame.stack
     gas = frame.gas
-    // Frames may be shorter than the interval, so their gas is added up.
-    sinceLook += gasAtStart - gasBefore + ((entry & 0xffff) as i64) + frameLookGas
-    if (sinceLook >= lookEvery) {
-      if (!mayGoOn()) stop(StopReason.Host)
-      sinceLook = 0
+    // Frames may be shorter than the interval, so what is left of it goes on in the next one.
+    let untilLook = gasBefore - ((entry & 0xffff) as i64) - frameLookGas - lookAt
+    if (untilLook <= 0) {
+      askHost()
+      untilLook = lookEvery
     }
-    gasAtStart = gas
-    floor = floorBelow(gas, sinceLook)
+    lookAt = gas - untilLook
+    floor = floorFor(lookAt)
   }
 }
 
 @inline
 function isCall(opcode: u32): bool {
   return opcode == 0xf1 || opcode == 0xf2 || opcode == 0xf4 || opcode == 0xfa
-}
-
-@inline
-function floorBelow(gas: i64, sinceLook: i64): i64 {
-  const floor = gas - (lookEvery - sinceLook)
-  return floor > 0 ? floor : 0
 }
 
 /** Whether an instruction cannot begin, for which it sets the reason; if it can, it was time to ask the host. */
@@ -288,7 +287,7 @@ function isRefusedBy(entry: u64, stackBytes: u32, gas: i64): bool {
   else if (stackBytes - taken > ((entry >> 32) as u32)) fail(Failure.StackOverflow)
   else if (gas < 0) fail(Failure.OutOfGas)
   else {
-    if (!mayGoOn()) stop(StopReason.Host)
+    askHost()
     return false
   }
   return true
@@ -336,12 +335,16 @@ function shiftRight(count: usize, value: usize, fill: u64): void {
   else word.fillWord(value, fill)
 }
 
+/** Bytes that Keccak hashes in a step. */
+const hashedPerStep: u64 = 32
+
 function hash(frame: Frame, offset: usize, length: usize, gas: i64): i64 {
   gas = payWords(length, hashWordGas, gas)
   if (gas < 0) return gas
   gas = expandWords(frame, offset, length, gas)
   if (gas < 0) return gas
   const bytes = load<u32>(length)
+  lookBefore(bytes, hashedPerStep)
   const from: usize = bytes == 0 ? 0 : frame.memory + load<u32>(offset)
   if (bytes == 64) keccak64(from, scratchWords)
   else keccak256(from, bytes, scratchWords)

@@ -3,6 +3,7 @@ import type { Head } from '../chain/chain.js'
 import type { ChainView } from '../chain/chainView.js'
 import type { LogBounds } from '../chain/logSearch.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
+import type { CallTrials } from '../evm/callTrials.js'
 import type { PlainTransfers } from '../evm/plainTransfers.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { StateReader } from '../state/stateReader.js'
@@ -28,6 +29,8 @@ export interface JobNetwork extends RpcNetwork {
   readonly jobs: NetworkJobs
   /** Executes messages that need no job. */
   readonly transfers: PlainTransfers
+  /** Executes short calls without a job. Absent on threads that do jobs, and where data may have to be fetched. */
+  readonly trials?: CallTrials | undefined
   /** Cache of proofs, by everything that they depend on. */
   readonly proofs: AnswerCache
   readonly execution: ExecutionSettings

@@ -60,6 +60,7 @@ async function compareCalls(t: Test, store: ChainReader, exceptions: Exceptions)
         message,
         gasDefault: gas,
         gasMax: gas,
+        keepsLogs: true,
         stateOverrides: states[index] as readonly AccountOverride[],
         blockOverrides: {
           number: BigInt(header.number),

@@ -1,3 +1,4 @@
+import type { CallOutcome } from '../../evm/executionRequest.js'
 import { bytesToHex } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { blockOverrides, callObject, stateOverrides } from '../callParams.js'
@@ -28,10 +29,14 @@ export const eth_call = defineMethod({
   result: bytesSchema,
   run(network: JobNetwork, [call, block, stateOverrides, blockOverrides], caller) {
     const request = executionRequest(network, { call, block, stateOverrides, blockOverrides })
+    const short = network.trials?.call(request, caller)
+    if (short !== undefined) return resultOf(short)
     if (network.transfers.call(request)) return '"0x"'
-    return network.jobs.run('call', request, caller).then(({ failure, returnData }) => {
-      if (failure !== undefined) throw new FaultError(failure)
-      return `"${bytesToHex(returnData)}"`
-    })
+    return network.jobs.run('call', request, caller).then(resultOf)
   },
 })
+
+function resultOf({ failure, returnData }: CallOutcome): string {
+  if (failure !== undefined) throw new FaultError(failure)
+  return `"${bytesToHex(returnData)}"`
+}

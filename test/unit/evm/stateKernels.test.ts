@@ -61,7 +61,7 @@ function run(kernel: Kernel, gas: bigint): string {
 t.test('a state is asked once for what it holds, whatever the run has changed', (t) => {
   // Reads slot 1, and sets slots 1 and 2.
   const code = assemble(1, 'SLOAD', 7, 1, 'SSTORE', 8, 2, 'SSTORE')
-  const kernels = new StateKernels()
+  const kernels = new StateKernels(4)
   const watch = new JobWatch(goOn, limits)
   const states = [1, 2, 3].map((root) => stateWith(code, root))
   for (const state of states) {
@@ -112,7 +112,7 @@ t.test('repeated estimates at one head read no account, slot or code', async (t)
 t.test('rows of one state take no more than their share', (t) => {
   // Reads slot after slot until its gas is gone.
   const code = assemble('JUMPDEST', 'GAS', 'SLOAD', 'POP', 0, 'JUMP')
-  const kernels = new StateKernels()
+  const kernels = new StateKernels(4)
   const watch = new JobWatch(goOn, limits)
   const state = stateWith(code, 1)
   const kernel = kernelOver(kernels, state, watch)
@@ -134,7 +134,7 @@ t.test('a run asks whether it may go on, however short its frames are', (t) => {
     assemble('JUMPDEST', 0, 'JUMP'),
   ]
   for (const [index, code] of loops.entries()) {
-    const kernel = kernelOver(new StateKernels(), stateWith(code, 1), watch)
+    const kernel = kernelOver(new StateKernels(4), stateWith(code, 1), watch)
     asked = 0
     t.equal(run(kernel, 20_000_000n), 'outOfGas')
     t.ok(asked >= 50, `loop ${index}: ${asked} times in 20,000,000 gas`)
@@ -145,7 +145,7 @@ t.test('a run asks whether it may go on, however short its frames are', (t) => {
 t.test('a kernel that was stopped runs the next message as if nothing had been', async (t) => {
   const code = assemble('JUMPDEST', 1, 'GAS', 'SSTORE', 0, 'JUMP')
   const state = stateWith(code, 1)
-  const kernels = new StateKernels()
+  const kernels = new StateKernels(4)
   let left = 5
   const watch = new JobWatch(() => left-- < 0, limits)
   const stopped = kernelOver(kernels, state, watch)
@@ -159,7 +159,7 @@ t.test('a kernel that was stopped runs the next message as if nothing had been',
       throw new Error('the store is gone')
     },
   }
-  t.throws(() => run(kernelOver(new StateKernels(), failing, new JobWatch(goOn, limits)), 10n ** 6n), {
+  t.throws(() => run(kernelOver(new StateKernels(4), failing, new JobWatch(goOn, limits)), 10n ** 6n), {
     message: 'the store is gone',
   })
 })

@@ -1,0 +1,35 @@
+/**
+ * When a run asks the host whether it may continue. The clock is gas, of which cheap instructions take a nanosecond;
+ * instructions that take longer count more.
+ */
+import { mayGoOn, StopReason, stop } from './host'
+
+/** Gas between two calls of the host. */
+export let lookEvery: i64 = 200_000
+export function setLookEvery(gas: i64): void {
+  lookEvery = gas
+}
+/** Gas of cheap instructions in a step of 0.1 µs. */
+const stepGas: i64 = 100
+/*
+ * What slow instructions count towards that besides their own gas, of which cheap instructions take a nanosecond: DIV
+ * and its relatives, ADDMOD and MULMOD, for each gas of EXP, and for KECCAK256 once and for each gas of its length.
+ */
+export const divisionGas: i64 = 60
+export const moduloGas: i64 = 120
+export const powerGas: i64 = 4
+export const hashGas: i64 = 300
+export const hashLengthGas: i64 = 8
+/** Gas counted towards that for beginning or ending a frame. */
+export const frameLookGas: i64 = 100
+
+/** Least gas at which instructions run without a question, if the host is asked at `lookAt`, which may be negative. */
+@inline
+export function floorFor(lookAt: i64): i64 {
+  return lookAt > 0 ? lookAt : 0
+}
+
+/** Asks the host; stops the run if it may not continue. */
+export function askHost(): void {
+  if (!mayGoOn((lookEvery / stepGas) as u32)) stop(StopReason.Host)
+}
