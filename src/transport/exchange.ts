@@ -75,6 +75,7 @@ export class Exchange extends Caller implements BodyReceiver {
   previous: Exchange | undefined
   next: Exchange | undefined
   readonly #reply: Reply
+  readonly #isEager: boolean
   #state: 'receiving' | 'waiting' | 'sending' | 'over' = 'receiving'
   /** Memory for a body in several parts, filled from the beginning; its length is counted in the pool. */
   #memory = noMemory
@@ -99,6 +100,7 @@ export class Exchange extends Caller implements BodyReceiver {
   ) {
     super(undefined, identity)
     this.#reply = reply
+    this.#isEager = pool.holdOffs.isEager(identity.key.id)
     pool.open++
     pool.receiving.add(this)
     reply.receive(this)
@@ -176,6 +178,7 @@ export class Exchange extends Caller implements BodyReceiver {
   #send(answer: Answer, isLast: boolean): void {
     if (this.#state === 'receiving') this.#stopReceiving()
     this.#state = 'sending'
+    if (answer.status === 503) this.pool.holdOffs.toldBusy(this.keyId, this.#isEager)
     try {
       this.#reply.send(answer, this.headers, isLast || this.pool.isClosing)
     } catch (error) {

@@ -53,7 +53,7 @@ export interface HttpServerOptions extends AdmissionOptions {
   /** Path → the JSON that GET answers. The functions must be fast and never throw or reject. */
   readonly pages: ReadonlyMap<string, () => AnswerBody | Promise<AnswerBody>>
   logRefused?(refused: RefusedRequest): void
-  /** Clock for pings and time limits of WebSockets, in milliseconds; never goes back. */
+  /** Clock for pings and time limits of WebSockets and for hold-offs, in milliseconds; never goes back. */
   readonly clockMs?: () => number
 }
 
@@ -79,7 +79,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const idleListeners: (() => void)[] = []
   let tick = 0
   const shares = new TurnShares()
-  const holdOffs = new HoldOffs()
+  const clockMs = options.clockMs ?? (() => performance.now())
+  const holdOffs = new HoldOffs(clockMs)
 
   const pool: ExchangePool = {
     bodyBytesMax: limits.bodyBytesMax,
@@ -207,7 +208,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     holdOffs,
     defect: (error) => void thrownToWireError(error, 'websocket', options.logDefect),
     logRefused: options.logRefused,
-    clockMs: options.clockMs ?? (() => performance.now()),
+    clockMs,
   })
   const { messageBytesMax, idleMsMax } = options.socketLimits
   const wire = options.transport.createWire(

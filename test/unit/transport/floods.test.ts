@@ -1,6 +1,7 @@
 /** Clients that send much at once, or never end what they send: what they may take of memory and of a turn of the loop. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { eagerMax } from '../../../src/transport/holdOffs.js'
 import { localTotals } from '../../../src/transport/totals.js'
 import { requestsOfKeyMax } from '../../../src/transport/turnShares.js'
 import { messageBytesDefault, socketsPerKeyFor } from '../../../src/transport/unfinishedMessages.js'
@@ -70,6 +71,49 @@ test('a body in pieces of a byte ends its connection before it takes long', asyn
   const refused = await post(`/v3/${goodKey}`, echo)
   t.equal(refused.status, 429, 'whoever floods is held off')
   t.equal(refused.headers.get('retry-after'), '1')
+})
+
+test('a key that repeats refused requests at once is held off', async (t) => {
+  const clock = { ms: 0 }
+  const { network, post } = await withServer(t, {}, { clockMs: () => clock.ms })
+  const busy = call('test_busy')
+  const statuses = async (count: number, key = goodKey) => {
+    const counts = new Map<number, number>()
+    for (let sent = 0; sent < count; sent++) {
+      const { status } = await post(`/v3/${key}`, busy)
+      counts.set(status, (counts.get(status) ?? 0) + 1)
+    }
+    return [...counts]
+  }
+  t.strictSame(await statuses(2 * eagerMax), [[503, 2 * eagerMax]], 'a burst')
+  clock.ms = 999
+  t.strictSame(await statuses(eagerMax), [[503, eagerMax]], 'as many as may')
+  const before = network.runs
+  t.equal((await post(`/v3/${goodKey}`, call('test_count'))).status, 200, 'what is served does not count')
+  t.equal(network.runs, before + 1)
+  t.strictSame(await statuses(1), [[503, 1]], 'one too many')
+  const refused = await post(`/v3/${goodKey}`, call('test_count'))
+  t.equal(refused.status, 429)
+  t.equal(refused.headers.get('retry-after'), '1')
+  t.match(await refused.json(), { error: { code: -32005, message: /did not wait after 503/ } })
+  t.equal(network.runs, before + 1, 'nothing runs')
+  t.strictSame(await statuses(1, otherKey), [[503, 1]], 'others are not held off')
+  t.equal(await (await post(`/v3/${otherKey}`, echo)).text(), echoed)
+})
+
+test('a key that waits for Retry-After is never held off', async (t) => {
+  const clock = { ms: 0 }
+  const { post } = await withServer(t, {}, { clockMs: () => clock.ms })
+  for (let round = 0; round < 4; round++) {
+    for (let sent = 0; sent < 2 * eagerMax; sent++) {
+      const { status, headers } = await post(`/v3/${goodKey}`, call('test_busy'))
+      if (status !== 503 || Number(headers.get('retry-after')) < 1) t.fail(`${status} in round ${round}`)
+      // A burst takes a while to arrive.
+      if (sent % 2 === 0 && sent < 400) clock.ms++
+    }
+    clock.ms += 1_000
+  }
+  t.equal(await (await post(`/v3/${goodKey}`, echo)).text(), echoed)
 })
 
 test('a key that sends thousands of requests at once leaves turns to others', async (t, { name }) => {
