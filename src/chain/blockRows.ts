@@ -145,8 +145,11 @@ const emptyBytes = 2_000
  */
 const askedBlocks = 4_096
 
-/** Longest body read into lmdb's shared memory, which would grow to the length of a longer one. */
-const briefBodyMax = 8 * 1024
+/**
+ * Longest row and longest body of a lent block. Most blocks have no longer ones; lmdb's own memory, through which they
+ * come, would grow to the length of a longer one.
+ */
+const lentBytesMax = 8 * 1024
 
 /** Reads blocks from the store and caches them. Keys are hashes, so entries never become wrong. */
 export class BlockRowsReader {
@@ -159,6 +162,10 @@ export class BlockRowsReader {
   readonly #asked = new AskedBefore(askedBlocks)
   /** The last block read, for further parts of the same answer and the next transaction. */
   #last: BlockRows | undefined
+  /** The last block lent, for the same; its row and body are in memory that the next one overwrites. */
+  #lent: BlockRows | undefined
+  readonly #lentRow = new Uint8Array(lentBytesMax)
+  readonly #lentBody = new Uint8Array(lentBytesMax)
 
   constructor(store: ChainRows) {
     this.#store = store
@@ -169,28 +176,68 @@ export class BlockRowsReader {
    * of it is held.
    */
   read(hash: Hash32, number?: number): BlockRows | undefined {
-    const last = this.#last
-    if (last !== undefined && equalBytes(last.hash, hash)) return last
-    const rows = this.#kept.get(mapKey(hash)) ?? this.#readRows(hash, number, this.#asked.askAbout(hash, 0))
-    if (rows !== undefined) this.#last = rows
-    return rows
-  }
-
-  #readRows(hash: Hash32, number: number | undefined, isKept: boolean): BlockRows | undefined {
+    const held = this.#held(hash) ?? (this.#asked.askAbout(hash, 0) ? this.#keep(hash, number) : undefined)
+    if (held !== undefined) return held
     const stored = this.#store.readBlock(hash, number)
     if (stored === undefined) return undefined
-    if (!isKept) {
-      const isBrief = stored.bodyBytes <= briefBodyMax
-      return new BlockRows(hash, stored, isBrief ? this.#readBriefBody : this.#readBody)
+    this.#last = new BlockRows(hash, stored, this.#readBody)
+    return this.#last
+  }
+
+  /**
+   * As {@link read}, for use at once: the next call may overwrite the block. It leaves no memory outside V8's heap to
+   * be freed. With 5 KB of that for each of the blocks that random reads ask for, V8 marks the whole heap every 2,600
+   * answers, which doubles what they cost.
+   */
+  lend(hash: Hash32, number?: number): BlockRows | undefined {
+    const lent = this.#lent
+    if (lent !== undefined && equalBytes(lent.hash, hash)) return lent
+    this.#lent = undefined
+    const held = this.#held(hash) ?? (this.#asked.askAbout(hash, 0) ? this.#keep(hash, number) : undefined)
+    if (held !== undefined) return held
+    const stored = this.#store.readBlock(hash, number, true)
+    if (stored === undefined) return undefined
+    const { bytes, bodyBytes } = stored
+    if (bytes.length > lentBytesMax) {
+      this.#last = new BlockRows(hash, copyOf(stored), this.#readBody)
+      return this.#last
     }
-    const own = new StoredBlock(stored.bytes.slice())
+    this.#lentRow.set(bytes)
+    const row = new StoredBlock(this.#lentRow.subarray(0, bytes.length))
+    this.#lent = new BlockRows(hash, row, bodyBytes > lentBytesMax ? this.#readBody : this.#lendBody)
+    return this.#lent
+  }
+
+  /** A block in memory of its own. */
+  #held(hash: Hash32): BlockRows | undefined {
+    const last = this.#last
+    if (last !== undefined && equalBytes(last.hash, hash)) return last
+    const kept = this.#kept.get(mapKey(hash))
+    if (kept !== undefined) this.#last = kept
+    return kept
+  }
+
+  #keep(hash: Hash32, number: number | undefined): BlockRows | undefined {
+    const stored = this.#store.readBlock(hash, number, true)
+    if (stored === undefined) return undefined
+    const own = copyOf(stored)
     const rows = new BlockRows(own.hash, own, this.#readBody)
     this.#kept.set(mapKey(hash), rows)
+    this.#last = rows
     return rows
   }
 
   readonly #readBody = (hash: Hash32): Uint8Array => bodyOf(hash, this.#store.readBody(hash))
-  readonly #readBriefBody = (hash: Hash32): Uint8Array => bodyOf(hash, this.#store.readBody(hash, true))
+
+  readonly #lendBody = (hash: Hash32): Uint8Array => {
+    const body = bodyOf(hash, this.#store.readBody(hash, true))
+    this.#lentBody.set(body)
+    return this.#lentBody.subarray(0, body.length)
+  }
+}
+
+function copyOf({ bytes }: StoredBlock): StoredBlock {
+  return new StoredBlock(bytes.slice())
 }
 
 function bodyOf(hash: Hash32, body: Uint8Array | undefined): Uint8Array {

@@ -168,7 +168,7 @@ export class Chain {
 
   /** One transaction object of a known block; undefined for an index beyond its last. */
   transactionJson(hash: Hash32, index: number, number?: number): Uint8Array | undefined {
-    const rows = this.#rows.read(hash, number)
+    const rows = this.#rows.lend(hash, number)
     const span = rows?.transactionAt(index)
     if (rows === undefined || span === undefined) return undefined
     const transaction = readTransaction(rows.body, span)
@@ -178,20 +178,23 @@ export class Chain {
   /** The receipts of a known, executed block. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
     return this.#answers.getOrRender(hash, 'receipts', (isKept) => {
-      const executed = this.readExecuted(hash)
+      const executed = this.#executed(hash, this.#rows.lend(hash))
       return executed && this.#render((json) => writeReceipts(json, executed), !isKept)
     })
   }
 
   /** The receipt of one transaction of an executed block. */
   receiptJson({ blockHash, index }: TransactionLocation): Uint8Array | undefined {
-    const executed = this.readExecuted(blockHash)
+    const executed = this.#executed(blockHash, this.#rows.lend(blockHash))
     return executed && this.#render((json) => writeReceiptAt(json, executed, index), true)
   }
 
   /** A block with the receipts of its execution; undefined where it is not known, or was never executed. */
   readExecuted(hash: Hash32): ExecutedBlock | undefined {
-    const rows = this.#rows.read(hash)
+    return this.#executed(hash, this.#rows.read(hash))
+  }
+
+  #executed(hash: Hash32, rows: BlockRows | undefined): ExecutedBlock | undefined {
     const receipts = rows && this.readReceipts(hash)
     return rows && receipts && { rows, receipts, blobGasPrice: blobGasPrice(rows.header, this.schedule) }
   }
@@ -201,8 +204,7 @@ export class Chain {
     const receipts = this.#store.readReceipts(hash)
     if (receipts !== undefined) return receipts
     const header = this.readHeader(hash)
-    const canonical = header && this.#store.readCanonicalHash(header.number)
-    if (canonical === undefined || !equalBytes(canonical, hash)) return undefined
+    if (header === undefined || !this.#store.isCanonical(header.number, hash)) return undefined
     throw new NotHeldError({ kind: 'receipts', hash })
   }
 
@@ -281,7 +283,7 @@ export class Chain {
 
   /** One uncle of a known block; undefined for an index beyond its last. */
   uncleJson(hash: Hash32, index: number): Uint8Array | undefined {
-    const rows = this.#rows.read(hash)
+    const rows = this.#rows.lend(hash)
     const span = rows?.uncles[index]
     if (rows === undefined || span === undefined) return undefined
     const headerRlp = rows.body.subarray(span.start, span.end)
@@ -313,8 +315,7 @@ export class Chain {
     if (number < this.firstNumber) throw new FaultError({ kind: 'HistoryPruned' })
     let { hash, header } = head
     while (header.number > number) {
-      const canonical = this.#store.readCanonicalHash(header.number)
-      if (canonical !== undefined && equalBytes(canonical, hash)) {
+      if (this.#store.isCanonical(header.number, hash)) {
         const found = this.#store.readCanonicalHash(number)
         // Every block below the head exists, so a missing one is not null but not held.
         if (found === undefined) throw new NotHeldError({ kind: 'canonical', number })
@@ -359,7 +360,7 @@ export class Chain {
     number: number | undefined,
     isKept: boolean,
   ): Uint8Array | undefined {
-    const rows = this.#rows.read(hash, number)
+    const rows = this.#rows.lend(hash, number)
     if (rows === undefined) return undefined
     const { headerRlp, senders, size, totalDifficulty, withdrawals } = rows
     const uncleHashes = rows.uncles.map(({ start, end }) => keccak256(rows.body.subarray(start, end)))

@@ -17,8 +17,7 @@ export function findTransaction(
   let { hash, header } = head
   // Blocks above the fork, which are not in the index.
   for (;;) {
-    const canonical = store.readCanonicalHash(header.number)
-    if (canonical !== undefined && equalBytes(canonical, hash)) break
+    if (store.isCanonical(header.number, hash)) break
     const index = indexInBlock(store, hash, transactionHash)
     if (index !== undefined) return { blockHash: hash, index }
     hash = header.parentHash

@@ -19,8 +19,7 @@ const openState: Readonly<
 export function statusOf(store: ChainRows, { number, hash }: BlockReference): BlockStatus {
   const head = store.readHead()
   if (head !== undefined && equalBytes(head.hash, hash)) return 'head'
-  const canonical = store.readCanonicalHash(number)
-  return canonical !== undefined && equalBytes(canonical, hash) ? 'canonical' : 'side'
+  return store.isCanonical(number, hash) ? 'canonical' : 'side'
 }
 
 /** States after blocks of one store. The last one is cached, because to make a view takes longer than to read an account. */

@@ -41,8 +41,7 @@ export class RowStateReader implements StateReader {
     const rows = this.#rows
     const head = rows.readHead()
     if (head !== undefined && equalBytes(head.hash, hash)) return rows.readSlot(address, slot)
-    const canonical = rows.readCanonicalHash(number)
-    if (canonical !== undefined && equalBytes(canonical, hash)) return rows.readSlotAt(address, slot, number)
+    if (rows.isCanonical(number, hash)) return rows.readSlotAt(address, slot, number)
     return trieState(rows, this.stateRootAfter(block)).slot(address, slot)
   }
 
@@ -51,11 +50,8 @@ export class RowStateReader implements StateReader {
     const rows = this.#rows
     const head = rows.readHead()
     const isHead = head !== undefined && equalBytes(head.hash, hash)
-    if (!isHead) {
-      const canonical = rows.readCanonicalHash(number)
-      if (canonical === undefined || !equalBytes(canonical, hash)) {
-        return trieState(rows, this.stateRootAfter(block)).account(address)
-      }
+    if (!isHead && !rows.isCanonical(number, hash)) {
+      return trieState(rows, this.stateRootAfter(block)).account(address)
     }
     const row = isHead ? rows.readAccount(address) : rows.readAccountAt(address, number)
     return row && decodeAccount(row)

@@ -4,6 +4,7 @@
  */
 import type { RootDatabase } from 'lmdb'
 import { unpack } from 'msgpackr'
+import { briefCopy } from '../primitives/briefCopy.js'
 import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ReplacedState } from './bundle.js'
@@ -34,13 +35,14 @@ export interface ChainReaderOptions extends ChainStoreOptions {
   readonly guard?: ReadGuard
 }
 
-/** Rows of blocks that are shorter are read whole where only their hash is asked for: the block is often next. */
-const wholeRowMax = 8 * 1024
+/** Rows of blocks up to this length are held where only their hash is asked for: the block is often next. */
+const heldRowMax = 8 * 1024
 
 export class ChainReader implements ChainRows {
   readonly #guard: ReadGuard = (read) => read()
-  /** The block whose hash was asked for last; rows of one hash are always the same. */
+  /** The block whose hash was asked for last, in {@link #lastMemory}; rows of one hash are always the same. */
   #last: StoredBlock | undefined
+  readonly #lastMemory = new Uint8Array(heldRowMax)
 
   protected constructor(
     readonly path: string,
@@ -102,23 +104,35 @@ export class ChainReader implements ChainRows {
   }
 
   readCanonicalHash(number: number): Hash32 | undefined {
-    const row = this.tables.blocks.getBrief(numberKey(number), wholeRowMax)
-    this.#last = row && row.length < wholeRowMax ? new StoredBlock(row) : undefined
-    return row?.slice(0, 32) as Hash32 | undefined
+    const row = this.tables.blocks.lend(numberKey(number))
+    this.#last = undefined
+    if (row === undefined) return undefined
+    if (row.length <= heldRowMax) {
+      this.#lastMemory.set(row)
+      this.#last = new StoredBlock(this.#lastMemory.subarray(0, row.length))
+    }
+    return row.slice(0, 32) as Hash32
   }
 
-  readBlock(hash: Hash32, number?: number): StoredBlock | undefined {
+  isCanonical(number: number, hash: Uint8Array): boolean {
+    const row = this.tables.blocks.lend(numberKey(number))
+    return row !== undefined && new StoredBlock(row).is(hash)
+  }
+
+  readBlock(hash: Hash32, number?: number, isLent = false): StoredBlock | undefined {
     const last = this.#last
     this.#last = undefined
-    return last?.is(hash) ? last : this.#readBlock(hash, number ?? this.#numberOf(hash))
+    if (!last?.is(hash)) return this.#readBlock(hash, number ?? this.#numberOf(hash), isLent)
+    return isLent ? last : new StoredBlock(briefCopy(last.bytes, last.bytes.length))
   }
 
-  #readBlock(hash: Hash32, number: number | undefined): StoredBlock | undefined {
+  #readBlock(hash: Hash32, number: number | undefined, isLent: boolean): StoredBlock | undefined {
     const { blocks, sideBlocks } = this.tables
-    const canonical = number === undefined ? undefined : blocks.getBrief(numberKey(number))
+    const read = (table: ReadTable, key: Uint8Array) => (isLent ? table.lend(key) : table.getBrief(key))
+    const canonical = number === undefined ? undefined : read(blocks, numberKey(number))
     const block = canonical && new StoredBlock(canonical)
     if (block?.is(hash)) return block
-    const side = sideBlocks.getBrief(hash)
+    const side = read(sideBlocks, hash)
     return side && new StoredBlock(side)
   }
 
@@ -139,8 +153,8 @@ export class ChainReader implements ChainRows {
     return this.tables.numbers.doesExist(hash) || this.tables.sideBlocks.doesExist(hash)
   }
 
-  readBody(hash: Hash32, isBrief = false): Uint8Array | undefined {
-    return isBrief ? this.tables.bodies.getBrief(hash) : this.tables.bodies.getBinary(hash)
+  readBody(hash: Hash32, isLent = false): Uint8Array | undefined {
+    return isLent ? this.tables.bodies.lend(hash) : this.tables.bodies.getBinary(hash)
   }
 
   readReceipts(hash: Hash32): Uint8Array | undefined {

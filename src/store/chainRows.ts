@@ -60,18 +60,19 @@ export interface ChainRows {
   /** Undefined where the source never marked one. */
   readMarker(marker: Marker): BlockName | undefined
   readCanonicalHash(number: number): Hash32 | undefined
+  /** Whether the canonical block of this number has this hash. */
+  isCanonical(number: number, hash: Uint8Array): boolean
   /** RLP. */
   readHeader(hash: Hash32): Uint8Array | undefined
   /**
    * A block without its body, canonical or not. Passing its `number`, if known, saves a read. Its bytes share memory
-   * with other rows: copy them to keep them.
+   * with other rows: copy them to keep them. `isLent`: the next read may overwrite them.
    */
-  readBlock(hash: Hash32, number?: number): StoredBlock | undefined
+  readBlock(hash: Hash32, number?: number, isLent?: boolean): StoredBlock | undefined
   /**
-   * RLP list: transactions, uncles and, since Shanghai, withdrawals. `isBrief`: its bytes may share memory as those of
-   * {@link readBlock} do.
+   * RLP list: transactions, uncles and, since Shanghai, withdrawals. `isLent`: the next read may overwrite its bytes.
    */
-  readBody(hash: Hash32, isBrief?: boolean): Uint8Array | undefined
+  readBody(hash: Hash32, isLent?: boolean): Uint8Array | undefined
   /** RLP list of receipts in consensus encoding. Undefined also for a block that was never executed. */
   readReceipts(hash: Hash32): Uint8Array | undefined
   /** Location of a transaction of the canonical chain. */

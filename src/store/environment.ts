@@ -7,7 +7,7 @@ import { assertLmdbFile, makeLockFile } from './lmdbFile.js'
 import type { ReadTable } from './readTable.js'
 
 /** A table: byte keys in ascending byte order → byte values. */
-export type Table = Database<Uint8Array, Uint8Array> & Pick<ReadTable, 'getBrief'>
+export type Table = Database<Uint8Array, Uint8Array> & Pick<ReadTable, 'getBrief' | 'lend'>
 
 /**
  * Address space reserved for one store, 1 TiB. It takes no memory until used, and a map that never grows is never
@@ -85,6 +85,11 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
       // `value` is in lmdb's own memory, valid until its next read.
       const value = table.getBinaryFast(key)
       return value && briefCopy(value, Math.min(value.length, bytesMax))
+    },
+    lend(key: Uint8Array) {
+      const value = table.getBinaryFast(key)
+      // lmdb sets `length` of one Buffer that it fills again and again; a view of its own has no other.
+      return value && new Uint8Array(value.buffer, value.byteOffset, value.length)
     },
   })
 }

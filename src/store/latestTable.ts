@@ -36,6 +36,10 @@ export class LatestTable implements WriteTable {
     return this.getBinary(key)?.subarray(0, bytesMax)
   }
 
+  lend(key: Uint8Array): Uint8Array | undefined {
+    return this.getBinary(key)
+  }
+
   doesExist(key: Uint8Array): boolean {
     return this.#read(key).value.length > 0
   }

@@ -17,6 +17,8 @@ export interface ReadTable {
   getBinary(key: Uint8Array): Uint8Array | undefined
   /** The same, or at most its first `bytesMax` bytes, as a {@link briefCopy}. */
   getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined
+  /** The same in memory that the next read of any table overwrites. */
+  lend(key: Uint8Array): Uint8Array | undefined
   doesExist(key: Uint8Array): boolean
   getRange(range?: Range): Iterable<Entry>
   getCount(): number
@@ -67,13 +69,21 @@ function refusingTable(kind: 'NoState' | 'NoReceipts'): ReadTable {
   const refuse = (): never => {
     throw new FaultError({ kind })
   }
-  return { getBinary: refuse, getBrief: refuse, doesExist: refuse, getRange: refuse, getCount: refuse }
+  return {
+    getBinary: refuse,
+    getBrief: refuse,
+    lend: refuse,
+    doesExist: refuse,
+    getRange: refuse,
+    getCount: refuse,
+  }
 }
 
 function guardTable(table: ReadTable, guard: ReadGuard): ReadTable {
   return {
     getBinary: (key) => guard(() => table.getBinary(key)),
     getBrief: (key, bytesMax) => guard(() => table.getBrief(key, bytesMax)),
+    lend: (key) => guard(() => table.lend(key)),
     doesExist: (key) => guard(() => table.doesExist(key)),
     getRange: (range) => guardWalk(table.getRange(range), guard),
     getCount: () => guard(() => table.getCount()),

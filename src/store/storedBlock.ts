@@ -32,7 +32,7 @@ export class StoredBlock {
   }
 
   /** Whether this is the block with this hash. */
-  is(hash: Hash32): boolean {
+  is(hash: Uint8Array): boolean {
     const { bytes } = this
     for (let i = 0; i < bodyLengthAt; i++) if (bytes[i] !== hash[i]) return false
     return true

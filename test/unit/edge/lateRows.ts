@@ -1,7 +1,7 @@
 /** Rows of a real store that arrive late: a network of a kind that the service does not have. */
 import { setImmediate } from 'node:timers/promises'
 import { decodeHeader } from '../../../src/chain/header.js'
-import { type Address, bytesToHex, type Hash32 } from '../../../src/primitives/bytes.js'
+import { type Address, bytesToHex, equalBytes, type Hash32 } from '../../../src/primitives/bytes.js'
 import { NotHeldError, type Wanted } from '../../../src/primitives/notHeld.js'
 import { buildProofJson } from '../../../src/state/proof.js'
 import type { ChainReader } from '../../../src/store/chainReader.js'
@@ -69,6 +69,11 @@ export class LateRows implements ChainRows {
   readCanonicalHash(number: number): Hash32 | undefined {
     if (number > this.#head.number) return undefined
     return this.#got({ kind: 'canonical', number }, () => this.#store.readCanonicalHash(number))
+  }
+
+  isCanonical(number: number, hash: Uint8Array): boolean {
+    const canonical = this.readCanonicalHash(number)
+    return canonical !== undefined && equalBytes(canonical, hash)
   }
 
   readHeader(hash: Hash32): Uint8Array | undefined {
