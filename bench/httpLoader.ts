@@ -17,6 +17,8 @@ export interface Target {
   /** Path with its slash, and query. */
   readonly path: string
   readonly isTls: boolean
+  /** Sent as `Accept-Encoding`. */
+  readonly acceptEncoding?: string | undefined
 }
 
 /** Makes the body of the next request. It must be ASCII, because its length is counted in characters. */
@@ -38,12 +40,12 @@ const chunksEnd = Buffer.from('0\r\n\r\n')
 const noBytes: Buffer = Buffer.alloc(0)
 
 /** Parses a URL. Throws RangeError where it is not http or https. */
-export function targetOf(url: string): Target {
+export function targetOf(url: string, acceptEncoding?: string): Target {
   const { hostname, port, pathname, search, protocol } = new URL(url)
   if (protocol !== 'http:' && protocol !== 'https:') throw new RangeError(`${url}: expected an http URL`)
   const isTls = protocol === 'https:'
   const host = hostname.replace(/^\[|\]$/g, '')
-  return { host, port: Number(port || (isTls ? 443 : 80)), path: pathname + search, isTls }
+  return { host, port: Number(port || (isTls ? 443 : 80)), path: pathname + search, isTls, acceptEncoding }
 }
 
 /** One connection. Any answer but 200 and any end of the connection is an error of the run. */
@@ -67,9 +69,11 @@ export class HttpConnection {
   private constructor(socket: Socket, target: Target, onError: (error: Error) => void) {
     this.#socket = socket
     this.#onError = onError
+    const accepted =
+      target.acceptEncoding === undefined ? '' : `accept-encoding: ${target.acceptEncoding}\r\n`
     this.#headStart =
       `POST ${target.path} HTTP/1.1\r\nhost: ${target.host}:${target.port}\r\n` +
-      'content-type: application/json\r\ncontent-length: '
+      `content-type: application/json\r\n${accepted}content-length: `
   }
 
   static open(target: Target, onError: (error: Error) => void): Promise<HttpConnection> {

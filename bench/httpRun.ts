@@ -87,17 +87,20 @@ export async function measureHttp(
   const bareProcess = await startBare(folder, answers)
   const bare = { name: 'bare', url: `http://127.0.0.1:${bareProcess.said}/`, process: bareProcess }
   try {
-    const { question, variety } = scenario
+    const { question, variety, acceptEncoding } = scenario
     const asked = isBareLeftOut ? [own] : [own, bare]
-    const tracks = asked.map((contestant) => new Track(question, variety, contestant, settings))
+    const tracks = asked.map(
+      (contestant) => new Track({ question, variety, acceptEncoding }, contestant, settings),
+    )
     if (anvil !== undefined && scenario.anvil !== 'none') {
       const theirs = scenario.anvil === 'same' ? question : scenario.anvil
-      tracks.push(new Track(theirs, variety, anvil, settings))
+      tracks.push(new Track({ question: theirs, variety }, anvil, settings))
     }
     if (beside !== undefined && scenario.beside !== undefined) {
-      tracks.push(new Track(scenario.beside.question, scenario.beside.variety, beside, settings))
+      tracks.push(new Track(scenario.beside, beside, settings))
     }
     for (const track of tracks) await track.warmUp()
+    if (acceptEncoding !== undefined) await requireCompressed(own.url, question(0), acceptEncoding)
     await inTurns(tracks, settings.rounds, (track) => track.saturate())
     const common = Math.min(...tracks.slice(0, asked.length).map(({ rate }) => rate))
     const timed = tracks.filter(({ contestant }) => settings.timed?.includes(contestant.name) ?? true)
@@ -137,6 +140,9 @@ async function inTurns(
   }
 }
 
+/** What a server is asked. */
+type Requests = Pick<Scenario, 'question' | 'variety'> & { readonly acceptEncoding?: string | undefined }
+
 /** The rounds of one server in a scenario. */
 class Track {
   readonly #target: Target
@@ -145,20 +151,19 @@ class Track {
   readonly #busy: (number | undefined)[] = []
   readonly #latencies: (readonly number[])[] = []
   #latencyRate: number | undefined
-  readonly #variety: Scenario['variety']
+  readonly #requests: Requests
   readonly #settings: RunSettings
 
   constructor(
-    question: Scenario['question'],
-    variety: Scenario['variety'],
+    requests: Requests,
     readonly contestant: Contestant,
     settings: RunSettings,
   ) {
-    this.#variety = variety
+    this.#requests = requests
     this.#settings = settings
-    this.#target = targetOf(contestant.url)
+    this.#target = targetOf(contestant.url, requests.acceptEncoding)
     let n = 0
-    this.#next = () => question(n++)
+    this.#next = () => requests.question(n++)
   }
 
   /** Median answers a second under saturation. */
@@ -176,8 +181,9 @@ class Track {
 
   async saturate(): Promise<void> {
     const { url, process } = this.contestant
+    const { acceptEncoding } = this.#requests
     const before = process?.cpuSeconds()
-    const result = await saturateUrl(url, this.#settings, this.#settings.seconds, this.#next)
+    const result = await saturateUrl(url, this.#settings, this.#settings.seconds, this.#next, acceptEncoding)
     const after = process?.cpuSeconds()
     const rate = result.answers / result.seconds
     const cpuSeconds = before === undefined || after === undefined ? undefined : after - before
@@ -189,13 +195,16 @@ class Track {
   async askAtRate(highest: number): Promise<void> {
     const rate = Math.max(1, Math.min(latencyRateMax, Math.floor(latencyLoad * highest)))
     const { latencyRounds, latencySeconds } = this.#settings
+    const { acceptEncoding } = this.#requests
     // At low rates, long enough for all rounds together to give a p99.
     const secondsNeeded = Math.ceil(answersForP99 / (rate * latencyRounds))
     const seconds = Math.max(latencySeconds, Math.min(secondsNeeded, latencySecondsMax))
     // One more for the first request of each connection, which does not count.
-    const count = this.#variety === 'one' ? 1 : rate * (seconds + 1)
+    const count = this.#requests.variety === 'one' ? 1 : rate * (seconds + 1)
     const bodies = Array.from({ length: count }, this.#next)
-    this.#latencies.push(await askByAutocannon({ url: this.contestant.url, bodies, rate, seconds }))
+    this.#latencies.push(
+      await askByAutocannon({ url: this.contestant.url, bodies, rate, seconds, acceptEncoding }),
+    )
     this.#latencyRate = rate
   }
 
@@ -221,6 +230,13 @@ class Track {
       latencyRate: this.#latencyRate,
     }
   }
+}
+
+/** Throws where the answer is not compressed. */
+async function requireCompressed(url: string, body: string, acceptEncoding: string): Promise<void> {
+  const headers = { 'content-type': 'application/json', 'accept-encoding': acceptEncoding }
+  const { headers: answered } = await fetch(url, { method: 'POST', headers, body })
+  if (!answered.has('content-encoding')) throw new Error(`${url} does not compress its answer`)
 }
 
 async function sampleAnswers(scenario: Scenario, own: Contestant): Promise<string[]> {
@@ -259,9 +275,10 @@ export function saturateUrl(
   { connections, loader }: RunSettings,
   seconds: number,
   next: NextBody,
+  acceptEncoding?: string,
 ): Promise<LoadResult> {
   if (loader === 'autocannon') return saturateWithAutocannon(url, connections, seconds, next)
-  return withConnections(targetOf(url), connections, (open) => saturate(open, seconds, next))
+  return withConnections(targetOf(url, acceptEncoding), connections, (open) => saturate(open, seconds, next))
 }
 
 /** Saturates with autocannon, for comparison; it reaches about half the rate. Its latencies are whole ms. */

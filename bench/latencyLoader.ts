@@ -20,6 +20,8 @@ export interface LatencyJob {
   readonly rate: number
   /** An integer. */
   readonly seconds: number
+  /** Sent as `Accept-Encoding`. */
+  readonly acceptEncoding?: string | undefined
 }
 
 /**
@@ -35,17 +37,21 @@ const clockMs = 50
 type Heard = Map<autocannon.Client, number[]>
 
 /** Latencies of `seconds` answers on each connection; first ones, which contain connecting, do not count. */
-async function load({ url, bodies, rate, seconds }: LatencyJob): Promise<number[]> {
+async function load({ url, bodies, rate, seconds, acceptEncoding }: LatencyJob): Promise<number[]> {
   const groups = Math.min(groupsMax, rate)
   const startedAtMs = performance.now()
   let asked = 0
+  const headers = {
+    'content-type': 'application/json',
+    ...(acceptEncoding !== undefined && { 'accept-encoding': acceptEncoding }),
+  }
   const nextBody = () => bodies[asked++ % bodies.length] as string
   const runs: Promise<Heard | string>[] = []
   for (let group = 0; group < groups; group++) {
     await setTimeout(Math.max(0, startedAtMs + (group * 1000) / groups - performance.now()))
     // The first groups get the remainder of the division.
     const connections = Math.floor(rate / groups) + (group < rate % groups ? 1 : 0)
-    runs.push(runGroup(url, connections, seconds, nextBody))
+    runs.push(runGroup(url, headers, connections, seconds, nextBody))
   }
   const latencies: number[] = []
   for (const run of runs) {
@@ -63,6 +69,7 @@ async function load({ url, bodies, rate, seconds }: LatencyJob): Promise<number[
  */
 function runGroup(
   url: string,
+  headers: Record<string, string>,
   connections: number,
   seconds: number,
   nextBody: () => string,
@@ -72,7 +79,7 @@ function runGroup(
     const options: autocannon.Options = {
       url,
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers,
       requests: [{ setupRequest: (request) => ({ ...request, body: nextBody() }) }],
       connections,
       overallRate: connections,

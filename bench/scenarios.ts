@@ -32,6 +32,8 @@ export interface Scenario {
   question(n: number): string
   /** Whether requests differ; `one` where every n gives the same. */
   readonly variety: 'one' | 'many'
+  /** Sent as `Accept-Encoding`; the answers must then be compressed. */
+  readonly acceptEncoding?: string
   /** Whether the server runs without caches. */
   readonly isUncached?: boolean
   /**
@@ -172,6 +174,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
   const fullBody = rpc('eth_getBlockByNumber', [full, true])
   const receiptsBody = rpc('eth_getBlockReceipts', [full])
   const count = (value: number) => value.toLocaleString('en')
+  const blockFull = one('block-full', 'block, 200 full transactions', fullBody)
   const fewSlots = randomSlots('slots-1k', 'random slots of 1,000', sizes)
   return [
     one(
@@ -183,7 +186,12 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
     randomSlots('slots-100k', 'random slots of 100,000', sizes, { beside: fewSlots }),
     randomSlots('slots-large', `random slots of ${count(sizes.largeSlots)}`, sizes, { beside: fewSlots }),
     one('block', 'block by hash, no transactions', rpc('eth_getBlockByHash', [smallBlock.hash, false])),
-    one('block-full', 'block, 200 full transactions', fullBody),
+    blockFull,
+    one('block-full-gzip', 'that block, compressed', fullBody, {
+      acceptEncoding: 'gzip, deflate, br',
+      anvil: 'none',
+      beside: blockFull,
+    }),
     one('receipts', 'receipts of that block', receiptsBody),
     one('block-full-uncached', 'that block, from the store', fullBody, { isUncached: true }),
     one('receipts-uncached', 'its receipts, from the store', receiptsBody, { isUncached: true }),

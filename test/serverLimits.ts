@@ -10,6 +10,7 @@ export const wideHttpLimits: HttpLimits = {
   bufferedBytesMax: 256 * 2 ** 20,
   bodyMsMax: 30_000,
   closeMsMax: 30_000,
+  compressedBytesMax: 2 ** 20,
 }
 
 export const wideDispatchLimits: DispatchLimits = {

@@ -112,6 +112,8 @@ export interface Config extends DataConfig {
   readonly logLevel: LogLevel
   readonly auth: boolean
   readonly cors: { readonly origins: readonly string[] }
+  /** Whether answers are compressed for clients that accept it. */
+  readonly compression: boolean
   /** Name of one of {@link networks} or {@link rollups}. */
   readonly defaultNetwork: string
   readonly networks: readonly NetworkConfig[]
@@ -175,6 +177,7 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     logLevel: flags.logLevel ?? file.logLevel,
     auth,
     cors: file.cors,
+    compression: file.compression,
     defaultNetwork: flags.network ?? file.defaultNetwork ?? (served[0] as Served).name,
     networks: served.filter((network) => network.kind !== 'rollup'),
     rollups: served.filter((network) => network.kind === 'rollup'),

@@ -146,6 +146,8 @@ export const fileSchema = object({
         .toLowerCase(),
     ).default(['*']),
   }).prefault({}),
+  /** Whether answers are compressed for clients that accept it. Copies take a fifth of `limits.answerCacheBytes`. */
+  compression: flag().default(true),
   logLevel: z.enum(logLevels, { error: `expected one of ${logLevels.join(', ')}` }).default('info'),
   /** The network of URLs that name none; where absent, the first one. */
   defaultNetwork: text('the name of a network').optional(),

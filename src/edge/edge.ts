@@ -75,6 +75,7 @@ export interface Edge {
  */
 export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const { config } = options
+  const answerCacheBytes = config.limits.answerCacheBytes - copyBytesOf(config)
   const openRpc = Buffer.from(renderOpenRpc(options.clientVersion))
   const networks: OpenNetwork[] = []
   const logDefect = defectLog(options.log)
@@ -86,7 +87,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
       networks.push(
         openNetwork(network, {
           mapBytes: config.mapBytes,
-          answerCacheBytes: share(config.limits.answerCacheBytes, config.edges * config.networks.length),
+          answerCacheBytes: share(answerCacheBytes, config.edges * config.networks.length),
           proofCacheBytes: share(config.limits.proofCacheBytes, config.edges * config.networks.length),
           logBounds: { logsMax: config.limits.logsMax, bytesMax: config.limits.logBytesMax },
           filters: (current) =>
@@ -120,6 +121,11 @@ function defectLog(log: Logger): DefectLog {
     const stack = redactKeys(error instanceof Error ? (error.stack ?? '') : String(error))
     log.error({ id, where, key: keyId, stack }, 'internal error')
   }
+}
+
+/** What compressed copies take of the memory for answers: a block is four times as long as its gzip. */
+function copyBytesOf({ compression, limits }: Config): number {
+  return compression ? share(limits.answerCacheBytes, 5) : 0
 }
 
 /** One part of `bytes` that are divided into equal `parts`. */
@@ -161,6 +167,7 @@ function createServer(
       bufferedBytesMax: limits.bufferedBodyBytesMax,
       bodyMsMax: limits.bodyMsMax,
       closeMsMax: limits.requestMsMax + lastAnswersMsMax,
+      compressedBytesMax: share(copyBytesOf(config), config.edges),
     },
     socketLimits: {
       messageBytesMax,

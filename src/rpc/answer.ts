@@ -1,3 +1,6 @@
+import type { Fault } from '../primitives/faults.js'
+import type { Json } from './method.js'
+
 /** Text (sent as UTF-8), or pieces that are sent one after another. Empty where there were only notifications. */
 export type AnswerBody = string | readonly (string | Uint8Array)[]
 
@@ -14,4 +17,9 @@ export interface Answer {
    * network without blocks.
    */
   readonly block?: string | undefined
+  /** The result of a single call, and why there is none; neither for a defect, nor for any other request. */
+  readonly result?: Json | undefined
+  readonly fault?: Fault | undefined
+  /** Whether the last piece of the body is kept, and is the same object in each answer with this result. */
+  readonly isKept?: boolean | undefined
 }

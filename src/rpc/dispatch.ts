@@ -258,7 +258,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       if (refusal === undefined) countBytes(caller, known.json)
       const block = this.#blockNames.of(basis.arrived)
       return refusal === undefined
-        ? repeatedAnswer(id, known.tail, block)
+        ? repeatedAnswer(id, known.json, known.tail, block)
         : singleAnswer(id, undefined, refusal, block)
     }
     const outcome = this.#start(call, basis, caller, turns)

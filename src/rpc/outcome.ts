@@ -50,8 +50,14 @@ export function resultInTail(tail: Uint8Array): Uint8Array {
 }
 
 /** As {@link singleAnswer}, for a result whose {@link resultTail} is stored. */
-export function repeatedAnswer(id: string, tail: Uint8Array, block: string | undefined): Answer {
-  return { status: 200, body: ['{"jsonrpc":"2.0","id":', id, tail], retryAfterMs: undefined, block }
+export function repeatedAnswer(
+  id: string,
+  result: Json,
+  tail: Uint8Array,
+  block: string | undefined,
+): Answer {
+  const body = ['{"jsonrpc":"2.0","id":', id, tail]
+  return { status: 200, body, retryAfterMs: undefined, block, result, isKept: true }
 }
 
 /**
@@ -67,9 +73,10 @@ export function singleAnswer(
   if (id === undefined) return { status: 200, body: '', retryAfterMs: undefined, block }
   const body = renderOutcome(id, at, outcome)
   if (outcome instanceof Failure && outcome.fault !== undefined) {
-    return { ...faultToHttpStatus(outcome.fault), body, block }
+    return { ...faultToHttpStatus(outcome.fault), body, block, fault: outcome.fault }
   }
-  return { status: 200, body, retryAfterMs: undefined, block }
+  const result = outcome instanceof Failure ? undefined : outcome
+  return { status: 200, body, retryAfterMs: undefined, block, result }
 }
 
 export function isNull(result: Json): boolean {

@@ -20,7 +20,7 @@ export interface CorsHeaders {
  * the page could not read through a server of its own.
  */
 export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
-  const exposed = ['access-control-expose-headers', 'tidegate-block, retry-after'] as const
+  const exposed = ['access-control-expose-headers', 'tidegate-block, retry-after, etag'] as const
   const anyOrigin: ExtraHeaders = [['access-control-allow-origin', '*'], exposed]
   const listed = new Set(origins === '*' ? [] : origins.map((origin) => origin.toLowerCase()))
   const isListed = (origin: string): boolean => listed.has(origin.toLowerCase())
@@ -37,7 +37,7 @@ export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
     answer,
     preflight: (origin) => [
       ...answer(origin),
-      ['access-control-allow-methods', 'POST, GET, OPTIONS'],
+      ['access-control-allow-methods', 'POST, GET, HEAD, OPTIONS'],
       ['access-control-allow-headers', '*'],
       // One day; browsers reduce it to their own limit (2 hours in Chromium).
       ['access-control-max-age', '86400'],

@@ -2,13 +2,16 @@
  * One HTTP request from its headers to its answer: reads the body within the limits, passes it to the endpoint and
  * sends the answer.
  */
-import type { Answer } from '../rpc/answer.js'
+import type { Answer, AnswerBody } from '../rpc/answer.js'
 import { Caller, type Identity } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/dispatch.js'
+import { chooseEncoding, type Encoding } from './acceptEncoding.js'
 import type { BodyTurns } from './bodyTurns.js'
+import { type CompressedCopies, compressedBytesMin } from './compressedCopies.js'
+import { gzipMember } from './gzipMember.js'
 import type { HoldOffs } from './holdOffs.js'
 import type { Total } from './totals.js'
-import type { BodyReceiver, ExtraHeaders, Reply } from './wire.js'
+import { type BodyReceiver, type ExtraHeaders, noHeaders, type Reply } from './wire.js'
 
 /** Shared by the exchanges of one server. */
 export interface ExchangePool {
@@ -26,6 +29,7 @@ export interface ExchangePool {
   onIdle(): void
   readonly holdOffs: HoldOffs
   readonly bodyTurns: BodyTurns
+  readonly copies: CompressedCopies
   /** The answer to a body that is too long; `bytes` is the announced length or what has arrived so far. */
   tooLong(bytes: number): Answer
   /** The answer to a body for which {@link bufferedBytesMax} leaves no room. */
@@ -71,6 +75,15 @@ const pieceBytesMin = 64
 
 const noMemory = Buffer.alloc(0)
 
+/**
+ * Of brotli's and zstd's streams, which also can be joined, not all clients read more than the first.
+ */
+const joinable: readonly Encoding[] = ['gzip']
+const gzipHeaders: ExtraHeaders = [
+  ['content-encoding', 'gzip'],
+  ['vary', 'accept-encoding'],
+]
+
 export class Exchange extends Caller implements BodyReceiver {
   previous: Exchange | undefined
   next: Exchange | undefined
@@ -97,6 +110,7 @@ export class Exchange extends Caller implements BodyReceiver {
     readonly at: string,
     /** Length that the body is said to have; NaN where it is not said. */
     readonly announcedBytes: number,
+    readonly acceptEncoding: string,
   ) {
     super(undefined, identity)
     this.#reply = reply
@@ -180,12 +194,32 @@ export class Exchange extends Caller implements BodyReceiver {
     this.#state = 'sending'
     if (answer.status === 503) this.pool.holdOffs.toldBusy(this.keyId, this.#isEager)
     try {
-      this.#reply.send(answer, this.headers, isLast || this.pool.isClosing)
+      const isEnd = isLast || this.pool.isClosing
+      const body = answer.isKept === true ? this.#gzip(answer) : undefined
+      if (body === undefined) this.#reply.send(answer, this.headers, isEnd)
+      else {
+        const headers = this.headers === noHeaders ? gzipHeaders : [...this.headers, ...gzipHeaders]
+        this.#reply.send({ ...answer, body }, headers, isEnd)
+      }
     } catch (error) {
       // Part of the answer may have been written, so the connection is closed.
       this.pool.defect(error)
       this.#reply.cut()
     }
+  }
+
+  /**
+   * An answer whose last piece is kept, as the client accepts it. Undefined where it is to go as it is; so it does
+   * while its compressed copy is being made, since a client that waits gains nothing by that.
+   */
+  #gzip({ body }: Answer): AnswerBody | undefined {
+    const kept = body.at(-1)
+    if (!(kept instanceof Uint8Array) || kept.length < compressedBytesMin) return undefined
+    const { acceptEncoding, pool } = this
+    if (acceptEncoding === '' || chooseEncoding(acceptEncoding, joinable) === undefined) return undefined
+    const copy = pool.copies.deflated(kept)
+    // Calls with long ids are not repeated (rpc/envelope.ts), so what comes before fits into a stored block.
+    return copy && gzipMember((body.slice(0, -1) as string[]).join(''), copy)
   }
 
   #stopReceiving(): void {

@@ -4,10 +4,12 @@
  * the HTTP library (wire.ts).
  */
 import type { Answer, AnswerBody } from '../rpc/answer.js'
+import { isResource, resourceCall } from '../rpc/resources.js'
 import { thrownToWireError } from '../rpc/wireErrors.js'
 import {
   Admission,
   type AdmissionOptions,
+  type Allowed,
   type Refusal,
   type RefusedRequest,
   refusal,
@@ -15,11 +17,20 @@ import {
   unknownNetwork,
 } from './admission.js'
 import { BodyTurns } from './bodyTurns.js'
+import { CompressedCopies } from './compressedCopies.js'
 import { type CorsOrigins, createCorsHeaders } from './cors.js'
 import { Exchange, type ExchangePool, ReceivingList } from './exchange.js'
 import { HoldOffs, heldOff } from './holdOffs.js'
-import { type PathTarget, parsePath, parseSocketPath, redactPath } from './paths.js'
+import {
+  type PathTarget,
+  parsePath,
+  parseResourcePath,
+  parseSocketPath,
+  type ResourcePath,
+  redactPath,
+} from './paths.js'
 import type { RequestHead } from './requestHead.js'
+import { notKept, ResourceExchange } from './resourceExchange.js'
 import type { SocketLimits } from './socketLimits.js'
 import { localTotals, type ServerTotals } from './totals.js'
 import { requestsOfKeyMax, TurnShares } from './turnShares.js'
@@ -35,6 +46,8 @@ export interface HttpLimits {
   readonly bodyMsMax: number
   /** How long {@link HttpServer.close} waits for answers under way. */
   readonly closeMsMax: number
+  /** Bytes of compressed copies of answers; 0: nothing is compressed. */
+  readonly compressedBytesMax: number
 }
 
 export interface HttpServerOptions extends AdmissionOptions {
@@ -91,6 +104,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     receiving: new ReceivingList(),
     holdOffs,
     bodyTurns: new BodyTurns(),
+    copies: new CompressedCopies(limits.compressedBytesMax),
     onIdle: () => {
       for (const listener of idleListeners.splice(0)) listener()
     },
@@ -128,6 +142,21 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     }
     const length = Number(head.contentLength)
     if (length > limits.bodyBytesMax) return { answer: pool.tooLong(length), why: 'body too long' }
+    const admitted = admit(head, reply, target)
+    if (admitted === undefined || 'why' in admitted) return admitted
+    if (!isJsonContentType(head.contentType)) return { answer: wrongContentType, why: 'content type' }
+    const extra = cors.answer(head.origin)
+    const { at, acceptEncoding } = head
+    new Exchange(reply, pool, endpoint, admitted, extra, tick, at, length || Number.NaN, acceptEncoding)
+    return undefined
+  }
+
+  /** Who asks, or why he is refused; undefined where that is settled here. */
+  function admit(
+    head: RequestHead,
+    reply: Reply,
+    target: PathTarget | undefined,
+  ): Allowed | Refusal | undefined {
     const admitted = admission.admitKey(target?.key, keyForm)
     if ('why' in admitted) return admitted
     const { id } = admitted.key
@@ -141,9 +170,20 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       reply.cut()
       return undefined
     }
-    if (!isJsonContentType(head.contentType)) return { answer: wrongContentType, why: 'content type' }
-    const extra = cors.answer(head.origin)
-    new Exchange(reply, pool, endpoint, admitted, extra, tick, head.at, length || Number.NaN)
+    return admitted
+  }
+
+  /** Answers a GET or HEAD of a resource, or returns why it is refused. */
+  function show(head: RequestHead, reply: Reply, { target, segments }: ResourcePath): Refusal | undefined {
+    const endpoint = admission.findEndpoint(target, head.host)
+    if (endpoint === undefined) return unknownNetwork
+    const admitted = admit(head, reply, target)
+    if (admitted === undefined || 'why' in admitted) return admitted
+    const body = resourceCall({ segments, query: head.query })
+    if (typeof body !== 'string') return { answer: refusalOfFault(400, body), why: 'name of a resource' }
+    const { acceptEncoding, ifNoneMatch } = head
+    const exchange = new ResourceExchange(reply, pool, admitted, cors.answer(head.origin))
+    void exchange.answer(endpoint, body, { acceptEncoding, ifNoneMatch })
     return undefined
   }
 
@@ -169,14 +209,17 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     void body.then(send)
   }
 
+  const isResourcePath = (path: string): boolean => isResource(parseResourcePath(path)?.segments ?? [])
+
   function onOther(head: RequestHead, reply: Reply): void {
     const { path } = head
     const isPage = options.pages.has(path)
     const isSocketPath = parseSocketPath(path) !== undefined
-    const isKnown = isPage || parsePath(path) !== undefined
+    const isResource = isResourcePath(path)
+    const isKnown = isPage || isResource || parsePath(path) !== undefined
     const answer = isSocketPath ? wrongTransport : isKnown ? wrongMethod : notFound
     const allow: ExtraHeaders =
-      answer !== wrongMethod ? [] : [['allow', isPage ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS']]
+      answer !== wrongMethod ? [] : [['allow', isPage || isResource ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS']]
     reject(head, reply, { answer, why: 'method' }, allow)
   }
 
@@ -188,12 +231,19 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     }
     if (method === 'POST') {
       const refused = take(head, reply)
-      if (refused !== undefined) options.pages.has(path) ? onOther(head, reply) : reject(head, reply, refused)
-      return
+      if (refused === undefined) return
+      return options.pages.has(path) || isResourcePath(path)
+        ? onOther(head, reply)
+        : reject(head, reply, refused)
     }
-    const page = method === 'GET' || method === 'HEAD' ? options.pages.get(path) : undefined
+    const isRead = method === 'GET' || method === 'HEAD'
+    const page = isRead ? options.pages.get(path) : undefined
+    const resource = isRead && page === undefined ? parseResourcePath(path) : undefined
     if (page !== undefined) sendPage(page, head, reply)
-    else if (method === 'OPTIONS') reply.send(noContent, cors.preflight(head.origin), pool.isClosing)
+    else if (resource !== undefined && isResource(resource.segments)) {
+      const refused = show(head, reply, resource)
+      if (refused !== undefined) reject(head, reply, refused, notKept)
+    } else if (method === 'OPTIONS') reply.send(noContent, cors.preflight(head.origin), pool.isClosing)
     else onOther(head, reply)
   }
 

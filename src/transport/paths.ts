@@ -43,6 +43,24 @@ function keyTarget(
   return { network, key: path.slice(start, end) }
 }
 
+/** A parsed path of a resource: `segments` are those after the key. */
+export interface ResourcePath {
+  readonly target: PathTarget
+  readonly segments: readonly string[]
+}
+
+const resourcePathPattern = /^(?:\/([^/]+))?\/v3\/([^/]+)\/(.+)$/
+
+/**
+ * Parses a path of a resource: `/v3/<key>/<…>`, `/<network>/v3/<key>/<…>`; undefined for any other. Segments are
+ * compared as {@link parsePath} compares them.
+ */
+export function parseResourcePath(path: string): ResourcePath | undefined {
+  const match = resourcePathPattern.exec(path)
+  if (match === null) return undefined
+  return { target: { network: match[1], key: match[2] }, segments: (match[3] as string).split('/') }
+}
+
 const socketPathPattern = /^(?:\/([^/]+))?\/ws(?:\/v3(?:\/([^/]+))?)?\/?$/
 
 /**
@@ -57,9 +75,11 @@ export function parseSocketPath(path: string): PathTarget | undefined {
 /** A path for the log. Nothing of a path of unknown shape is shown, since a key may be anywhere in it. */
 export function redactPath(path: string): string {
   const socketTarget = parseSocketPath(path)
-  const target = socketTarget ?? parsePath(path)
+  const resource = parseResourcePath(path)
+  const target = socketTarget ?? parsePath(path) ?? resource?.target
   if (target === undefined) return '(unknown path)'
   const network = target.network === undefined ? '' : '/(network)'
   const base = socketTarget === undefined ? network : `${network}/ws`
-  return target.key === undefined ? base || '/' : `${base}/${versionSegment}/(key)`
+  if (target.key === undefined) return base || '/'
+  return `${base}/${versionSegment}/(key)${resource === undefined ? '' : '/(resource)'}`
 }

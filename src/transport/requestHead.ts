@@ -11,11 +11,16 @@ export class RequestHead {
   method = ''
   /** Without the query. */
   path = ''
+  /** Without its question mark; only of GET and HEAD. */
+  query = ''
   host = ''
   contentLength = ''
   contentType = ''
   transferEncoding = ''
   origin = ''
+  /** All lines of this header, joined; so is the next. */
+  acceptEncoding = ''
+  ifNoneMatch = ''
   /** The block that the request is pinned to, as the client wrote it. */
   at = ''
   #isOld = false
@@ -27,15 +32,18 @@ export class RequestHead {
    * Begins with the next request; then pass its headers to {@link take}. `isOld` for HTTP/1.0, which has no Host
    * header.
    */
-  begin(method: string, path: string, isOld: boolean): void {
+  begin(method: string, path: string, isOld: boolean, query = ''): void {
     this.method = method
     this.path = path
+    this.query = query
     this.#isOld = isOld
     this.host = ''
     this.contentLength = ''
     this.contentType = ''
     this.transferEncoding = ''
     this.origin = ''
+    this.acceptEncoding = ''
+    this.ifNoneMatch = ''
     this.at = ''
     this.#hosts = 0
     this.#contentLengths = 0
@@ -73,12 +81,23 @@ export class RequestHead {
       case 12:
         if (name === 'content-type') this.contentType ||= value
         break
+      case 13:
+        if (name === 'if-none-match') this.ifNoneMatch = joined(this.ifNoneMatch, value)
+        break
       case 14:
         if (name === 'content-length' && this.#contentLengths++ === 0) this.contentLength = value
+        break
+      case 15:
+        if (name === 'accept-encoding') this.acceptEncoding = joined(this.acceptEncoding, value)
         break
       case 17:
         if (name === 'transfer-encoding' && this.#transferEncodings++ === 0) this.transferEncoding = value
         break
     }
   }
+}
+
+/** Two lines of a header whose value is a list. */
+function joined(before: string, value: string): string {
+  return before === '' ? value : `${before}, ${value}`
 }

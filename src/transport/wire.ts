@@ -79,8 +79,8 @@ export interface WireHandlers {
 export interface Reply {
   /** Reads the body; the answer may come later. */
   receive(receiver: BodyReceiver): void
-  /** Lets the answer come later without the body; nothing is read until then. */
-  wait(): void
+  /** Lets the answer come later without the body; nothing is read until then. `end` as for {@link receive}. */
+  wait(end?: Pick<BodyReceiver, 'over'>): void
   /** Stops reading the body, as far as the library can. */
   pause(): void
   resume(): void

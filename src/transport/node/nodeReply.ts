@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Answer } from '../../rpc/answer.js'
 import { lastingPieces } from '../answerBytes.js'
-import { statusReason } from '../statusReason.js'
+import { isBodiless, statusReason } from '../statusReason.js'
 import { type BodyReceiver, type ExtraHeaders, noHeaders, type Reply } from '../wire.js'
 import type { NodeConnection } from './nodeConnection.js'
 
@@ -12,7 +12,7 @@ export class NodeReply implements Reply {
   readonly #req: IncomingMessage
   readonly #res: ServerResponse
   readonly #connection: NodeConnection
-  #receiver: BodyReceiver | undefined
+  #receiver: Pick<BodyReceiver, 'over'> | undefined
   #sendingBytes = 0
   #isSending = false
   #isOver = false
@@ -43,7 +43,9 @@ export class NodeReply implements Reply {
     })
   }
 
-  wait(): void {}
+  wait(end?: Pick<BodyReceiver, 'over'>): void {
+    this.#receiver = end
+  }
 
   pause(): void {
     this.#req.pause()
@@ -66,7 +68,7 @@ export class NodeReply implements Reply {
       res.shouldKeepAlive = false
     }
     res.writeHead(answer.status, statusReason(answer.status), headerLines(answer, headers, bytes))
-    if (answer.status !== 204 && this.#req.method !== 'HEAD') {
+    if (!isBodiless(answer.status) && this.#req.method !== 'HEAD') {
       this.#sendingBytes = bytes
       this.#connection.addUnsent(bytes)
       for (let at = 0; at < pieces.length - 1; at++) res.write(pieces[at])
@@ -98,7 +100,8 @@ export class NodeReply implements Reply {
 /** Header names and values alternating, the form that node:http handles fastest. */
 export function headerLines(answer: Answer, headers: ExtraHeaders, bytes: number): string[] {
   const lines: string[] = []
-  if (answer.status !== 204) lines.push('content-type', 'application/json', 'content-length', String(bytes))
+  if (!isBodiless(answer.status))
+    lines.push('content-type', 'application/json', 'content-length', String(bytes))
   if (answer.block !== undefined) lines.push('tidegate-block', answer.block)
   for (const header of headers) lines.push(...header)
   if (answer.retryAfterMs !== undefined) {

@@ -144,7 +144,9 @@ class NodeWire implements Wire {
   #read(req: IncomingMessage): RequestHead {
     const { method = '', url = '', rawHeaders, httpVersionMinor } = req
     const query = url.indexOf('?')
-    this.#head.begin(method, query === -1 ? url : url.slice(0, query), httpVersionMinor === 0)
+    const isOld = httpVersionMinor === 0
+    if (query === -1) this.#head.begin(method, url, isOld)
+    else this.#head.begin(method, url.slice(0, query), isOld, url.slice(query + 1))
     for (let at = 0; at < rawHeaders.length; at += 2) {
       this.#head.take((rawHeaders[at] as string).toLowerCase(), rawHeaders[at + 1] as string)
     }

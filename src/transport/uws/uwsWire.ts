@@ -108,7 +108,7 @@ class UwsWire implements Wire {
 
   #read(req: HttpRequest, method: string): RequestHead {
     const head = this.#head
-    head.begin(method, req.getUrl(), false)
+    head.begin(method, req.getUrl(), false, method === 'POST' ? '' : (req.getQuery() ?? ''))
     req.forEach(head.take)
     return head
   }

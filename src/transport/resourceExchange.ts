@@ -1,0 +1,96 @@
+/**
+ * One GET or HEAD of a resource (rpc/resources.ts), from its name to its answer: the result alone, with the headers
+ * by which clients keep it and ask for it in fewer bytes.
+ */
+import type { Answer, AnswerBody } from '../rpc/answer.js'
+import { Caller, type Identity } from '../rpc/caller.js'
+import type { Endpoint } from '../rpc/dispatch.js'
+import { isNull } from '../rpc/outcome.js'
+import { resourceStatus } from '../rpc/resources.js'
+import { chooseEncoding } from './acceptEncoding.js'
+import { refusal } from './admission.js'
+import { compressedBytesMin } from './compressedCopies.js'
+import { isNamedIn } from './entityTag.js'
+import type { ExchangePool } from './exchange.js'
+import type { ExtraHeaders, Reply } from './wire.js'
+
+/** What a request says about the answer that it can use. */
+export interface Wanted {
+  readonly acceptEncoding: string
+  readonly ifNoneMatch: string
+}
+
+const absent = refusal(404, -32000, 'there is nothing of this name here')
+
+/** An error may be over tomorrow. */
+export const notKept: ExtraHeaders = [['cache-control', 'no-store']]
+
+/** A year, the longest that caches know. Private, because the address contains a key. */
+const keptForever = ['cache-control', 'private, max-age=31536000, immutable'] as const
+
+/** Also where the answer goes as it is, since that depends on what was accepted. */
+const vary = ['vary', 'accept-encoding'] as const
+
+export class ResourceExchange extends Caller {
+  readonly #reply: Reply
+  readonly #pool: ExchangePool
+  readonly #headers: ExtraHeaders
+
+  /** Takes over `reply`. Call it inside the handler of the request, and then {@link answer}. */
+  constructor(reply: Reply, pool: ExchangePool, identity: Identity, headers: ExtraHeaders) {
+    super(undefined, identity)
+    this.#reply = reply
+    this.#pool = pool
+    this.#headers = headers
+    pool.open++
+    reply.wait(this)
+  }
+
+  /** Answers with the result of the call in `body`. Never rejects. */
+  async answer(endpoint: Endpoint, body: string, wanted: Wanted): Promise<void> {
+    try {
+      const answer = await endpoint.handle(Buffer.from(body), this, undefined, true)
+      // Cancels jobs that a timed-out answer did not wait for.
+      this.leave()
+      await this.#send(answer, wanted)
+    } catch (error) {
+      this.#pool.defect(error)
+      this.#reply.cut()
+    }
+  }
+
+  over(): void {
+    this.leave()
+    if (--this.#pool.open === 0 && this.#pool.isClosing) this.#pool.onIdle()
+  }
+
+  async #send({ result, fault, body, retryAfterMs }: Answer, wanted: Wanted): Promise<void> {
+    if (result === undefined) {
+      return this.#reply.send(
+        { status: resourceStatus(fault), body, retryAfterMs },
+        [...notKept, ...this.#headers],
+        this.#pool.isClosing,
+      )
+    }
+    if (isNull(result)) {
+      return this.#reply.send(absent, [...notKept, ...this.#headers], this.#pool.isClosing)
+    }
+    const { copies } = this.#pool
+    const bytes = typeof result === 'string' ? Buffer.from(result) : result
+    const name = await copies.nameOf(bytes)
+    const encoding =
+      bytes.length < compressedBytesMin ? undefined : chooseEncoding(wanted.acceptEncoding, copies.offered)
+    const tag = `"${name}${encoding === undefined ? '' : `-${encoding}`}"`
+    if (isNamedIn(wanted.ifNoneMatch, tag)) return this.#sendResult(304, '', tag)
+    // The copy is waited for: what is kept for a year should come short, and it serves everybody after this client.
+    const copy = encoding && (await copies.compress(bytes, encoding))
+    if (copy === undefined) return this.#sendResult(200, [bytes], `"${name}"`)
+    this.#sendResult(200, copy, tag, encoding)
+  }
+
+  #sendResult(status: number, body: AnswerBody, tag: string, encoding?: string): void {
+    const headers: (readonly [string, string])[] = [['etag', tag], keptForever, vary, ...this.#headers]
+    if (encoding !== undefined) headers.push(['content-encoding', encoding])
+    this.#reply.send({ status, body, retryAfterMs: undefined }, headers, this.#pool.isClosing)
+  }
+}
