@@ -137,7 +137,7 @@ export interface NetworkJobs {
   ): Promise<Jobs[N]['result']>
   /**
    * The fault with which {@link run} would refuse any job of this class and owner; undefined where it may wait, and
-   * where only {@link run} can tell. Takes 1 µs, and a call that it refuses need not be read.
+   * where only {@link run} can tell. A call that it refuses need not be read.
    */
   refusal?(className: JobClass, owner: JobOwner): Fault | undefined
   /** Whether jobs run on this same thread, one after the other, so that splitting work gains nothing. */

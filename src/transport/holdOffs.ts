@@ -21,7 +21,7 @@ const burstMs = 250
 /**
  * Requests that a key may send within {@link busyMs}, but after {@link burstMs}, and that are answered 503 as well.
  * Clients of one key that do not know of each other send some; a client that repeats each refused request at once
- * sends thousands, and each refusal takes about 50 µs.
+ * sends thousands, each of which takes about 0.1 ms of the edge.
  */
 export const eagerMax = 256
 
