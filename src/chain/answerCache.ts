@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { AskedBefore } from '../primitives/askedBefore.js'
+import type { Doorkeeper } from '../primitives/doorkeeper.js'
 
 /** Largest share of the budget for one answer: a larger one would evict hundreds of others. */
 const shareMax = 1 / 4
@@ -11,19 +11,19 @@ const shareMax = 1 / 4
 export class AnswerCache {
   /** Undefined where the budget is zero. */
   readonly #answers: LRUCache<string, Uint8Array> | undefined
-  readonly #asked: AskedBefore | undefined
+  readonly #doorkeeper: Doorkeeper | undefined
 
   /**
-   * `bytesMax` limits the bytes of answers; keys and bookkeeping take about 200 bytes more per answer. With `asked`,
+   * `bytesMax` limits the bytes of answers; keys and bookkeeping take about 200 bytes more per answer. With `doorkeeper`,
    * an answer is kept only when its key is requested a second time, for answers that are seldom repeated.
    */
-  constructor(bytesMax: number, asked?: AskedBefore) {
+  constructor(bytesMax: number, doorkeeper?: Doorkeeper) {
     const maxEntrySize = Math.floor(bytesMax * shareMax)
     this.#answers =
       maxEntrySize === 0
         ? undefined
         : new LRUCache({ maxSize: bytesMax, maxEntrySize, sizeCalculation: ({ length }) => length })
-    this.#asked = asked
+    this.#doorkeeper = doorkeeper
   }
 
   /**
@@ -52,6 +52,6 @@ export class AnswerCache {
    * takes over its memory.
    */
   keep(key: string, answer: Uint8Array): void {
-    if (this.#asked?.ask(key) !== false) this.#answers?.set(key, answer)
+    if (this.#doorkeeper?.admits(key) !== false) this.#answers?.set(key, answer)
   }
 }

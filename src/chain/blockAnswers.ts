@@ -1,5 +1,5 @@
-import { AskedBefore } from '../primitives/askedBefore.js'
 import { type Hash32, mapKey } from '../primitives/bytes.js'
+import { Doorkeeper } from '../primitives/doorkeeper.js'
 import { AnswerCache } from './answerCache.js'
 
 /**
@@ -14,7 +14,7 @@ const kinds = { block: 1, 'full block': 2, receipts: 3 } as const
 /** Rendered answers about blocks, kept when they are requested a second time. */
 export class BlockAnswers {
   readonly #answers: AnswerCache
-  readonly #asked = new AskedBefore(askedAnswers)
+  readonly #doorkeeper = new Doorkeeper(askedAnswers)
 
   /** `bytesMax` limits the bytes of answers. */
   constructor(bytesMax: number) {
@@ -30,7 +30,7 @@ export class BlockAnswers {
     const key = kinds[kind] + mapKey(hash)
     const held = this.#answers.read(key)
     if (held !== undefined) return held
-    const isKept = this.#asked.askAbout(hash, kinds[kind])
+    const isKept = this.#doorkeeper.admitsHash(hash, kinds[kind])
     const answer = render(isKept)
     if (isKept && answer !== undefined) this.#answers.keep(key, answer)
     return answer

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { AskedBefore } from '../primitives/askedBefore.js'
 import { equalBytes, type Hash32, mapKey } from '../primitives/bytes.js'
+import { Doorkeeper } from '../primitives/doorkeeper.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../primitives/keccak.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import {
@@ -159,7 +159,7 @@ export class BlockRowsReader {
     maxSize: keptBytesMax,
     sizeCalculation: ({ bytesHeld }) => bytesHeld,
   })
-  readonly #asked = new AskedBefore(askedBlocks)
+  readonly #doorkeeper = new Doorkeeper(askedBlocks)
   /** The last block read, for further parts of the same answer and the next transaction. */
   #last: BlockRows | undefined
   /** The last block lent, for the same; its row and body are in memory that the next one overwrites. */
@@ -176,7 +176,8 @@ export class BlockRowsReader {
    * of it is held.
    */
   read(hash: Hash32, number?: number): BlockRows | undefined {
-    const held = this.#held(hash) ?? (this.#asked.askAbout(hash, 0) ? this.#keep(hash, number) : undefined)
+    const held =
+      this.#held(hash) ?? (this.#doorkeeper.admitsHash(hash, 0) ? this.#keep(hash, number) : undefined)
     if (held !== undefined) return held
     const stored = this.#store.readBlock(hash, number)
     if (stored === undefined) return undefined
@@ -193,7 +194,8 @@ export class BlockRowsReader {
     const lent = this.#lent
     if (lent !== undefined && equalBytes(lent.hash, hash)) return lent
     this.#lent = undefined
-    const held = this.#held(hash) ?? (this.#asked.askAbout(hash, 0) ? this.#keep(hash, number) : undefined)
+    const held =
+      this.#held(hash) ?? (this.#doorkeeper.admitsHash(hash, 0) ? this.#keep(hash, number) : undefined)
     if (held !== undefined) return held
     const stored = this.#store.readBlock(hash, number, true)
     if (stored === undefined) return undefined

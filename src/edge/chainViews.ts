@@ -8,8 +8,8 @@ import { ChainView } from '../chain/chainView.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
 import { CallTrials } from '../evm/callTrials.js'
 import { PlainTransfers } from '../evm/plainTransfers.js'
-import { AskedBefore } from '../primitives/askedBefore.js'
 import type { Hash32 } from '../primitives/bytes.js'
+import { Doorkeeper } from '../primitives/doorkeeper.js'
 import type { FilterService } from '../rpc/filterService.js'
 import type { NetworkViews } from '../rpc/method.js'
 import type { Network } from '../rpc/network.js'
@@ -66,7 +66,7 @@ export class ChainViews implements NetworkViews<Network> {
       refusal: (jobClass, caller) => jobs.refusal?.(jobClass, caller),
       transfers: new PlainTransfers(rows, this.chain.schedule),
       trials: options.supply === undefined ? new CallTrials(rows, this.chain.schedule) : undefined,
-      proofs: new AnswerCache(options.proofCacheBytes, new AskedBefore()),
+      proofs: new AnswerCache(options.proofCacheBytes, new Doorkeeper()),
       execution,
       logBounds,
       filters: options.filters(() => this.current),

@@ -8,7 +8,7 @@
  * the 160 bytes of a slot read; comparing byte by byte takes 0.5 µs, and so does making a string as key of a Map.
  */
 import { randomInt } from 'node:crypto'
-import { AskedBefore } from '../primitives/askedBefore.js'
+import { Doorkeeper } from '../primitives/doorkeeper.js'
 import { knownBytesMax, type Question } from './envelope.js'
 import type { Json } from './method.js'
 import { resultInTail, resultTail } from './outcome.js'
@@ -37,7 +37,7 @@ interface Entry extends Remembered {
 const entryOverheadBytes = 800
 
 export class AnswerMemo {
-  readonly #asked = new AskedBefore()
+  readonly #doorkeeper = new Doorkeeper()
   /** Hash of the call → entry. Of two calls with the same hash the second is not stored. */
   #young = new Map<number, Entry>()
   #old = new Map<number, Entry>()
@@ -92,7 +92,7 @@ export class AnswerMemo {
    * Stores the result of a call, if the call is repeated, the result is of the current head, and it is not too large.
    */
   write({ text, idAt }: Question, json: Json, price: number, headGeneration: number): void {
-    if (headGeneration !== this.#headGeneration || !this.#asked.ask(text)) return
+    if (headGeneration !== this.#headGeneration || !this.#doorkeeper.admits(text)) return
     if (json.length > this.#generationBytesMax / 4) return
     const bytes = Buffer.from(text, 'latin1')
     const restBytes = bytes.length - idAt

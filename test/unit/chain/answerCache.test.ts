@@ -1,6 +1,6 @@
 import t from 'tap'
 import { AnswerCache } from '../../../src/chain/answerCache.js'
-import { AskedBefore } from '../../../src/primitives/askedBefore.js'
+import { Doorkeeper } from '../../../src/primitives/doorkeeper.js'
 
 const bytes = (length: number) => new Uint8Array(length)
 
@@ -43,7 +43,7 @@ t.test('nothing rendered is nothing kept', async (t) => {
 })
 
 t.test('an answer of which few are asked for again is kept from its second time on', async (t) => {
-  const cache = new AnswerCache(40, new AskedBefore(64))
+  const cache = new AnswerCache(40, new Doorkeeper(64))
   let rendered = 0
   const render = () => {
     rendered++

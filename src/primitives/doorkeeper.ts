@@ -7,7 +7,7 @@
  * hash the second counts as repeated. So an answer may enter the cache one request too late or too early, which is
  * never wrong.
  */
-export class AskedBefore {
+export class Doorkeeper {
   readonly #hashes: Uint32Array
 
   /** `places` is the number of cells, a power of two and at least 2. */
@@ -16,20 +16,20 @@ export class AskedBefore {
   }
 
   /** Whether `question` came before; remembers it. */
-  ask(question: string): boolean {
-    return this.#askHash(hashText(question))
+  admits(question: string): boolean {
+    return this.#admits(hashText(question))
   }
 
   /**
-   * As {@link ask}, for a request that is named by a hash of 32 bytes and a small number; a tenth of the cost of
+   * As {@link admits}, for a request that is named by a hash of 32 bytes and a small number; a tenth of the cost of
    * making a text of these.
    */
-  askAbout(hash: Uint8Array, what: number): boolean {
+  admitsHash(hash: Uint8Array, what: number): boolean {
     const [a, b, c, d] = hash as unknown as [number, number, number, number]
-    return this.#askHash(notZero((a | (b << 8) | (c << 16) | (d << 24)) ^ what))
+    return this.#admits(notZero((a | (b << 8) | (c << 16) | (d << 24)) ^ what))
   }
 
-  #askHash(hash: number): boolean {
+  #admits(hash: number): boolean {
     const hashes = this.#hashes
     const newer = 2 * (hash & (hashes.length / 2 - 1))
     const older = newer + 1
