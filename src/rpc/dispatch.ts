@@ -15,8 +15,8 @@ import { parseFault } from './bodyScan.js'
 import { Caller } from './caller.js'
 import { Deadline } from './deadline.js'
 import { type Lookup, type Question, RequestReader, readUsualCall, usualBytesMax } from './envelope.js'
-import { handOver, refuseUnread, staysText } from './handOver.js'
 import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
+import { offload, refuseUnread, staysText } from './offload.js'
 import { Failure, isNull, type Outcome, repeatedAnswer, singleAnswer } from './outcome.js'
 import { countBytes, limitExceeded, repeat, unpaid } from './payment.js'
 import { bodyBytesPerUnit, bodyUnits, priceOf, unitsMin } from './price.js'
@@ -325,7 +325,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const network = basis.find(call.at)
       if (network instanceof Failure) return unpaid(caller, unitsMin) ?? network
       if (call.text !== undefined) {
-        const answered = handOver(method, call.text, network, caller)
+        const answered = offload(method, call.text, network, caller)
         return answered instanceof Failure ? answered : this.#awaited(answered, method, caller)
       }
       const args = decodeParams(method, call.params)

@@ -23,7 +23,7 @@ const mappingValuesMax = 10_000
 
 /**
  * Values up to which slots are computed on the calling thread: for 32 keys the work takes as much of its CPU as
- * passing them to the pool, 36 µs (bench/handOver.ts).
+ * passing them to the pool, 36 µs (bench/offload.ts).
  */
 const inlineValuesMax = 32
 

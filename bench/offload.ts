@@ -3,7 +3,7 @@
  * memory, as a structured clone, as text, and through the whole pool. Idle: one job after the other. Busy: as many at
  * the same time as there are threads, each computing 0.2 ms first.
  *
- *   node dist/bench/handOver.js
+ *   node dist/bench/offload.js
  *
  * The edge's CPU time is read from /proc, so this needs Linux.
  *
@@ -29,7 +29,7 @@ import { computeMappingSlots } from '../src/state/mappingSlots.js'
 import { encodeMappingKeys } from '../src/state/writtenKeys.js'
 import { makeTransaction } from '../test/invokeTransactions.js'
 import { openTestPool } from '../test/poolJobs.js'
-import type { HandOverTask } from './handOverThread.js'
+import type { OffloadTask } from './offloadThread.js'
 
 interface Cost {
   /** Time from the call to the result. */
@@ -83,7 +83,7 @@ await compareHashes()
 
 async function compareWays(): Promise<void> {
   const piscina = new Piscina({
-    filename: fileURLToPath(new URL('./handOverThread.js', import.meta.url)),
+    filename: fileURLToPath(new URL('./offloadThread.js', import.meta.url)),
     minThreads: threads,
     maxThreads: threads,
     recordTiming: false,
@@ -101,7 +101,7 @@ async function compareWays(): Promise<void> {
       ['idle', 1, 0],
       ['busy', threads, 0.2],
     ] as const) {
-      const task: HandOverTask = { bytes, workMs }
+      const task: OffloadTask = { bytes, workMs }
       const jobs = bytes > 100_000 ? 300 : 2_000
       const packed = await measure(jobs, width, async () =>
         decodeReply(await piscina.run(task, { name: 'packed' })),

@@ -28,7 +28,7 @@ export function refuseUnread(
  * Has a pool thread answer a call that stayed text. A price that depends on the arguments is charged once they are
  * known. Returns a failure where not even the lowest price can be paid. Rejects as the method's own `run` would.
  */
-export function handOver(
+export function offload(
   { name, jobClass, price }: Method<never>,
   text: Uint8Array,
   network: RpcNetwork,
