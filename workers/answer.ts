@@ -58,7 +58,7 @@ function jobsHere(context: JobContext): NetworkJobs {
     if (work === undefined) throw new Error(`no call has a job ${name} done on its thread`)
     return work(args as never, context)
   }
-  return { run: run as NetworkJobs['run'], areHere: true }
+  return { run: run as NetworkJobs['run'], runsInline: true }
 }
 
 export const answer = jobHandler((call: WholeCall, context) => {

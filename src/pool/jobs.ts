@@ -141,5 +141,5 @@ export interface NetworkJobs {
    */
   refusal?(className: JobClass, owner: JobOwner): Fault | undefined
   /** Whether jobs run on this same thread, one after the other, so that splitting work gains nothing. */
-  readonly areHere?: boolean
+  readonly runsInline?: boolean
 }

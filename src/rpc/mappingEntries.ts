@@ -116,7 +116,7 @@ export function mappingSlots(
   { slot, keys, types, argument }: MappingEntries,
   caller: Caller,
 ): Uint8Array | Promise<Uint8Array> {
-  if (jobs.areHere || countKeyValues(keys) <= inlineValuesMax) {
+  if (jobs.runsInline || countKeyValues(keys) <= inlineValuesMax) {
     const slots = new Uint8Array(keys.length * 32)
     for (const before of inLooks(keys, caller)) {
       const some = encodeMappingKeys(keys.slice(before, before + keysPerLook), { types, argument, before })
