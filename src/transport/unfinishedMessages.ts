@@ -13,13 +13,13 @@ const unseenBytesMax = 1024 * MiB
  * geth's limit where unfinished messages are counted; otherwise 1 MiB, which allows a key 1,024 WebSockets, and a
  * batch 1,000 calls of 1 KiB.
  */
-export function messageBytesDefault({ tellsUnfinished }: Transport): number {
-  return tellsUnfinished ? 32 * MiB : MiB
+export function messageBytesDefault({ reportsUnfinished }: Transport): number {
+  return reportsUnfinished ? 32 * MiB : MiB
 }
 
 /** WebSockets that a key may have without exceeding {@link unseenBytesMax}. */
-export function socketsPerKeyFor({ tellsUnfinished }: Transport, messageBytesMax: number): number {
-  return tellsUnfinished
+export function socketsPerKeyFor({ reportsUnfinished }: Transport, messageBytesMax: number): number {
+  return reportsUnfinished
     ? Number.POSITIVE_INFINITY
     : Math.max(Math.floor(unseenBytesMax / messageBytesMax), 1)
 }

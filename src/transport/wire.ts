@@ -28,7 +28,7 @@ export function cannotListen({ host, port }: Address): OperatorError {
 export interface Transport {
   readonly name: 'uws' | 'node'
   /** Whether the bytes of unfinished WebSocket messages are reported to {@link SocketHandler.onUnfinished}. */
-  readonly tellsUnfinished: boolean
+  readonly reportsUnfinished: boolean
   /**
    * The port on which several edges can then listen, by {@link Wire.listen} with `isShared`. Listens on it
    * exclusively for a moment, which finds a free port for 0. Rejects with OperatorError where another process listens

@@ -43,7 +43,7 @@ const stalledMsMax = 60_000
 
 export const nodeTransport: Transport = {
   name: 'node',
-  tellsUnfinished: true,
+  reportsUnfinished: true,
   async findSharedPort(address) {
     if (!canSharePorts()) {
       throw new OperatorError(

@@ -38,7 +38,7 @@ const deadSecondsMax = 960
 
 export const uwsTransport: Transport = {
   name: 'uws',
-  tellsUnfinished: false,
+  reportsUnfinished: false,
   async findSharedPort(address) {
     const app = uWS.App()
     try {

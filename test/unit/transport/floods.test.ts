@@ -276,7 +276,7 @@ test('long bodies that come at the same time are taken in in turns', async (t) =
 test('unfinished messages of all sockets share one bound where they can be counted', async (t, transport) => {
   const bufferedBytesMax = 8 * MiB
   const { port, connect } = await withSocketServer(t, { bufferedBytesMax })
-  if (!transport.tellsUnfinished) {
+  if (!transport.reportsUnfinished) {
     const bytes = messageBytesDefault(transport)
     t.ok(bytes * socketsPerKeyFor(transport, bytes) <= 2 ** 30, 'else the product of both is bounded')
     t.ok(bytes * 64 * socketsPerKeyFor(transport, bytes * 64) <= 2 ** 30)
