@@ -22,7 +22,7 @@ export class BodyTurns {
    */
   take(body: Waiter, bytes: number): boolean {
     this.#bytes += bytes
-    this.#line.callTurn()
+    this.#line.scheduleTurn()
     if (this.#bytes <= bytesMax) return true
     this.#line.add(body)
     return false

@@ -26,7 +26,7 @@ export class MessageTurns {
 
   /** Whether a socket may handle a message of `bytes` in this turn; counts it if so. */
   take(share: TurnShare, bytes: number): boolean {
-    this.#line.callTurn()
+    this.#line.scheduleTurn()
     if (share.turn !== this.#turn) {
       share.turn = this.#turn
       share.messages = 0

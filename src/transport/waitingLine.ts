@@ -20,8 +20,8 @@ export class WaitingLine {
     this.#onTurn = onTurn
   }
 
-  /** Makes another turn begin. */
-  callTurn(): void {
+  /** Has another turn begin soon. */
+  scheduleTurn(): void {
     if (this.#isTurnDue) return
     this.#isTurnDue = true
     // `setImmediate` runs after the sockets were polled, and one set from within runs after they were polled again.
@@ -31,7 +31,7 @@ export class WaitingLine {
   /** Calls the waiter's `onTurn` in a later turn. */
   add(waiter: Waiter): void {
     this.#waiting.add(waiter)
-    this.callTurn()
+    this.scheduleTurn()
   }
 
   forget(waiter: Waiter): void {
@@ -47,6 +47,6 @@ export class WaitingLine {
       this.#waiting.delete(waiter)
       waiter.onTurn()
     }
-    if (this.#waiting.size > 0) this.callTurn()
+    if (this.#waiting.size > 0) this.scheduleTurn()
   }
 }
