@@ -27,7 +27,7 @@ export interface KeyAllowance {
    * Takes `units` even where the bucket holds fewer, which leaves a debt. A debt is at most what flows in within
    * {@link debtSecondsMax}; the rest is forgiven.
    */
-  owe(units: number): void
+  debit(units: number): void
 }
 
 /**
@@ -109,7 +109,7 @@ export class Meter {
     return {
       unitsPerSecond: this.#unitsPerSecond,
       charge: (units) => this.#charge(home, mark, units),
-      owe: (units) => this.#owe(home, mark, units),
+      debit: (units) => this.#debit(home, mark, units),
     }
   }
 
@@ -131,7 +131,7 @@ export class Meter {
     }
   }
 
-  #owe(home: number, mark: number, units: number): void {
+  #debit(home: number, mark: number, units: number): void {
     const cells = this.#cells
     const now = this.#ticksAt(this.#clockMs()) | 0
     const spentMax = this.#burst + debtSecondsMax * this.#unitsPerSecond

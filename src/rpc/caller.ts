@@ -8,7 +8,7 @@ export interface Allowance {
   /** Takes `units` and returns 0, or takes nothing and returns the milliseconds until they will be available. */
   charge(units: number): number
   /** Takes `units` even where fewer are left; the debt delays the next charge. */
-  owe(units: number): void
+  debit(units: number): void
 }
 
 /** Identity of a caller: metering, the pool and logs tell callers apart by their key. */
@@ -70,7 +70,7 @@ export class Caller implements JobOwner {
     this.#owedUnits -= covered
     if (units === covered) return
     this.#paidUnits += units - covered
-    this.identity.allowance?.owe(units - covered)
+    this.identity.allowance?.debit(units - covered)
   }
 
   /** Counts CPU time of work for this request; time beyond what was charged is owed. */
@@ -88,7 +88,7 @@ export class Caller implements JobOwner {
     this.#paidUnits = Math.max(-owed, 0)
     if (owed <= 0) return
     this.#owedUnits += owed
-    this.identity.allowance?.owe(owed)
+    this.identity.allowance?.debit(owed)
   }
 
   /** Whether nobody waits any more: the client left, or its answer was sent. */

@@ -38,7 +38,7 @@ class TokenBucket {
   }
 
   /** Below empty, by at most what flows in a minute. */
-  owe(units: number, ms: number): void {
+  debit(units: number, ms: number): void {
     const left = this.unitsAt(ms) - BigInt(units)
     this.#units = left < -60n * this.#rate ? -60n * this.#rate : left
     this.#tick = (BigInt(ms) * this.#rate) / 1000n
@@ -57,7 +57,7 @@ t.test('keys spend as from token buckets of their own, over any time', async (t)
   const step = fc.record({
     key: fc.nat(11),
     percent: fc.nat(100),
-    owes: fc.nat(4).map((nth) => nth === 0),
+    debits: fc.nat(4).map((nth) => nth === 0),
     // In hundredths of what fills a bucket, or of what the clock's moments reach.
     wait: fc.oneof(
       { weight: 5, arbitrary: fc.constant(['full', 0] as const) },
@@ -77,15 +77,15 @@ t.test('keys spend as from token buckets of their own, over any time', async (t)
       const { meter, clock } = openMeter({ unitsPerSecond, unitsBurst }, startMs)
       const allowances = Array.from({ length: 12 }, (_, key) => meter.allowanceOf(neighbour(key)))
       const buckets = allowances.map(() => new TokenBucket(BigInt(unitsPerSecond), BigInt(unitsBurst)))
-      for (const { wait, key, percent, owes } of steps) {
+      for (const { wait, key, percent, debits } of steps) {
         const [what, hundredths] = wait
         const ticks = what === 'full' ? unitsBurst : 2 ** 31
         clock.ms += Math.round((ticks * hundredths * 10) / unitsPerSecond)
         const bucket = buckets[key] as TokenBucket
         const units = Math.max(1, Math.round((unitsBurst * percent) / 100))
-        if (owes) {
-          allowances[key]?.owe(units)
-          bucket.owe(units, clock.ms)
+        if (debits) {
+          allowances[key]?.debit(units)
+          bucket.debit(units, clock.ms)
           continue
         }
         const waits = allowances[key]?.charge(units) as number
@@ -120,13 +120,13 @@ t.test(
   async (t) => {
     const { meter, clock } = openMeter({ unitsPerSecond: 10, unitsBurst: 100 })
     const allowance = meter.allowanceOf(neighbour(0))
-    allowance.owe(120)
+    allowance.debit(120)
     t.equal(allowance.charge(5), 2_500)
     clock.ms += 2_499
     t.equal(allowance.charge(5), 1)
     clock.ms += 1
     t.equal(allowance.charge(5), 0)
-    allowance.owe(1_000_000)
+    allowance.debit(1_000_000)
     t.equal(allowance.charge(1), debtSecondsMax * 1_000 + 100)
     t.equal(meter.allowanceOf(neighbour(1)).charge(100), 0, 'another key owes nothing')
   },

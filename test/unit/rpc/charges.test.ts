@@ -238,7 +238,7 @@ t.test('a call that finds no room to wait in is not charged', async (t) => {
       charged.push(units)
       return 0
     },
-    owe: () => t.fail('nothing ran'),
+    debit: () => t.fail('nothing ran'),
   }
   t.match(
     bodyText(

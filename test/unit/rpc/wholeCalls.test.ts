@@ -183,10 +183,10 @@ t.test('a long call costs what a short one does', async (t) => {
           units += more
           return allowance.charge(more)
         }
-        const owe = (more: number) => {
+        const debit = (more: number) => {
           units += more
         }
-        const identity = { key: { id: '0123456789ab' }, allowance: { unitsPerSecond: 1, charge, owe } }
+        const identity = { key: { id: '0123456789ab' }, allowance: { unitsPerSecond: 1, charge, debit } }
         const caller = new Caller(undefined, identity)
         caller.ran = () => undefined
         await over.handle(Buffer.from(isWhite(rpc(method, [...params]))), caller)
@@ -205,10 +205,10 @@ t.test('what is owed for work counts towards a price that becomes known later', 
     [0.9, 40, 89],
   ] as const) {
     let units = 0
-    const owe = (more: number) => {
+    const debit = (more: number) => {
       units += more
     }
-    const allowance = { unitsPerSecond: 1, charge: () => 0, owe }
+    const allowance = { unitsPerSecond: 1, charge: () => 0, debit }
     const caller = new Caller(undefined, { key: { id: '0123456789ab' }, allowance })
     caller.charge(1)
     caller.ran(cpuMs)
