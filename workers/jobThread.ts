@@ -8,6 +8,7 @@ import { Piscina } from 'piscina'
 import { JobCell } from '../src/pool/jobCells.js'
 import {
   decodeArgs,
+  encodePiece,
   encodeResult,
   encodeThrown,
   type JobMessage,
@@ -80,7 +81,7 @@ export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Pro
       // While a thread was replaced, the job's caller may have left.
       if (jobCell.isStopped) throw new FaultError({ kind: 'RequestTimedOut' })
       const args = decodeArgs(message.args) as A
-      return encodeResult(await runUnlocked(() => work(args, context)))
+      return encodeResult(await runUnlocked(() => work(args, context)), encodePiece)
     } catch (thrown) {
       return isTrialOver() && !jobCell.isStopped ? 'long' : encodeThrown(thrown)
     } finally {

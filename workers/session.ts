@@ -10,10 +10,14 @@ import {
   encodeThrown,
   type JobMessage,
   type JobReplies,
+  type Parcel,
   type PutOff,
+  packReplies,
+  post,
   type SessionTask,
   type ThreadData,
   type ThreadReady,
+  unpackJobs,
 } from '../src/pool/messages.js'
 import type { JobHandler } from './jobThread.js'
 import { readThreadCpuMs } from './threadCpu.js'
@@ -45,8 +49,8 @@ export async function runSession({ port, posted }: SessionTask): Promise<never> 
     for (;;) {
       const received = receiveMessageOnPort(port)
       if (received === undefined) break
-      const jobs = received.message as readonly JobMessage[]
-      port.postMessage(...(await doJobs(jobs)))
+      const jobs = unpackJobs(received.message as Parcel)
+      post(port, packReplies(await doJobs(jobs)))
       done += jobs.length
       if (done < jobsPerTurn) continue
       done = 0
@@ -55,10 +59,9 @@ export async function runSession({ port, posted }: SessionTask): Promise<never> 
   }
 }
 
-/** Does jobs; resolves to their replies and the buffers to transfer with them. */
-async function doJobs(jobs: readonly JobMessage[]): Promise<[JobReplies, ArrayBuffer[]]> {
-  const bodies: (Uint8Array<ArrayBuffer> | undefined)[] = []
-  const replies: (Uint8Array<ArrayBuffer> | PutOff)[] = []
+async function doJobs(jobs: readonly JobMessage[]): Promise<JobReplies> {
+  const bodies: (Uint8Array | undefined)[] = []
+  const replies: (Uint8Array | PutOff)[] = []
   const ranMs: number[] = []
   const cpuMs: number[] = []
   let cpuBeforeMs = readThreadCpuMs()
@@ -66,7 +69,7 @@ async function doJobs(jobs: readonly JobMessage[]): Promise<[JobReplies, ArrayBu
   for (const message of jobs) {
     if (message.isTrial && performance.now() - beganAtMs > trialsMsMax) {
       replies.push('unbegun')
-      bodies.push(message.body as Uint8Array<ArrayBuffer> | undefined)
+      bodies.push(message.body)
       ranMs.push(0)
       cpuMs.push(0)
       continue
@@ -75,7 +78,7 @@ async function doJobs(jobs: readonly JobMessage[]): Promise<[JobReplies, ArrayBu
     const startedAtMs = performance.now()
     replies.push(await handler(message).catch(encodeThrown))
     const mayComeAgain = replies.at(-1) === 'long' || jobCell.isStoppedFor(message)
-    bodies.push(mayComeAgain ? (message.body as Uint8Array<ArrayBuffer> | undefined) : undefined)
+    bodies.push(mayComeAgain ? message.body : undefined)
     const took = performance.now() - startedAtMs
     ranMs.push(took)
     if (took < exactMsMin || cpuBeforeMs === undefined) {
@@ -87,8 +90,7 @@ async function doJobs(jobs: readonly JobMessage[]): Promise<[JobReplies, ArrayBu
       cpuBeforeMs = cpuAfterMs
     }
   }
-  const moved = [...replies, ...bodies].flatMap((bytes) => (typeof bytes === 'object' ? bytes.buffer : []))
-  return [{ replies, ranMs, cpuMs, bodies }, moved]
+  return { replies, ranMs, cpuMs, bodies }
 }
 
 /** The handler of a job, or one that replies with the reason why there is none. */

@@ -3,8 +3,9 @@
  * calling thread. Owns which messages these are; rules, prices and faults are those of {@link Execution}, by the same
  * functions.
  */
+import { LRUCache } from 'lru-cache'
 import type { ForkSchedule } from '../chain/forks.js'
-import type { Address } from '../primitives/bytes.js'
+import { type Address, equalBytes, mapKey } from '../primitives/bytes.js'
 import { hasCode } from '../state/account.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { BlockContexts, type ResolvedContext } from './blockContext.js'
@@ -19,6 +20,9 @@ import { startGas } from './messageChecks.js'
  */
 const dataBytesMax = 4_096
 
+/** Contracts that are remembered: the most popular ones of a busy hour. */
+const knownCodesMax = 1_000
+
 /** The data from which such a message is answered. */
 interface PlainTransfer {
   readonly resolved: ResolvedContext
@@ -30,6 +34,11 @@ export class PlainTransfers {
   readonly #contexts: BlockContexts
   readonly #store: ChainRows
   readonly #states: BlockStates
+  /**
+   * Address, by {@link mapKey} → hash of the block after which it was last found to have code. To read that takes as
+   * long as the rest of passing a call on.
+   */
+  readonly #withCode = new LRUCache<string, Uint8Array>({ max: knownCodesMax })
 
   constructor(store: ChainRows, schedule: ForkSchedule) {
     this.#store = store
@@ -59,12 +68,19 @@ export class PlainTransfers {
     if (authorizationList !== undefined || stateOverrides !== undefined || blockOverrides !== undefined) {
       return undefined
     }
+    const key = mapKey(to)
+    const known = this.#withCode.get(key)
+    if (known !== undefined && equalBytes(known, block.hash)) return undefined
     const status = statusOf(this.#store, block)
     // For a non-canonical block each account is a walk down the trie.
     if (status === 'side') return undefined
     const resolved = this.#contexts.read(block)
     const state = this.#states.open(status, block.number, resolved.stateRoot)
-    if (hasCode(state.account(to as Address))) return undefined
+    if (hasCode(state.account(to as Address))) {
+      // Copied, because the hash may be a view of the whole request.
+      this.#withCode.set(key, Uint8Array.from(block.hash))
+      return undefined
+    }
     return { resolved, balance: state.account((from ?? zeroAddress) as Address)?.balance ?? 0n }
   }
 }

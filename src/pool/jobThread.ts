@@ -1,14 +1,23 @@
 /**
  * A thread of the pool as the edge sees it. Owns how jobs and replies are passed.
  *
- * Arguments and replies are msgpack. Replies and bodies are transferred: cloning a large one would copy it once more
- * on the edge, and text would take four to five times as much of its CPU (docs/libraries.md).
+ * Arguments and replies are msgpack, those of a group in one piece. Long ones are transferred: cloning a large one
+ * would copy it once more on the edge, and text would take four to five times as much of its CPU (docs/libraries.md).
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
 import { defer } from '../primitives/deferred.js'
 import { HardStop } from './hardStop.js'
-import type { JobMessage, JobReplies, SessionTask, ThreadReady } from './messages.js'
+import {
+  type JobMessage,
+  type JobReplies,
+  type Parcel,
+  packJobs,
+  post,
+  type SessionTask,
+  type ThreadReady,
+  unpackReplies,
+} from './messages.js'
 
 /** Callbacks of a thread to the pool. */
 export interface JobThreadEvents {
@@ -35,8 +44,8 @@ export class JobThread {
   constructor(piscina: Piscina, events: JobThreadEvents) {
     const { port1, port2 } = new MessageChannel()
     this.#port = port1
-    port1.on('message', (message: JobReplies | ThreadReady) => {
-      if (message !== 'ready') return events.onReplies(this, message)
+    port1.on('message', (message: Parcel | ThreadReady) => {
+      if (message !== 'ready') return events.onReplies(this, unpackReplies(message))
       this.#isReady = true
       this.#loaded.resolve()
       events.onReady(this)
@@ -62,9 +71,7 @@ export class JobThread {
 
   /** Posts jobs and transfers their bodies. The previous jobs must be answered. */
   post(messages: readonly JobMessage[]): void {
-    const moved: ArrayBufferLike[] = []
-    for (const { body } of messages) if (body !== undefined) moved.push(body.buffer)
-    this.#port.postMessage(messages, moved as ArrayBuffer[])
+    post(this.#port, packJobs(messages))
     Atomics.add(this.#posted, 0, 1)
     Atomics.notify(this.#posted, 0, 1)
   }

@@ -52,7 +52,7 @@ export interface SessionTask {
  */
 export type PutOff = 'long' | 'unbegun'
 
-/** Replies to the jobs posted last, in their order. */
+/** Replies to the jobs posted last, in their order; as a {@link Parcel} on the way. */
 export interface JobReplies {
   /** msgpack, or why there is none. */
   readonly replies: readonly (Uint8Array | PutOff)[]
@@ -64,7 +64,7 @@ export interface JobReplies {
   readonly bodies: readonly (Uint8Array | undefined)[]
 }
 
-/** Sent once a thread's code is loaded. All its other messages are {@link JobReplies}. */
+/** Sent once a thread's code is loaded. All its other messages are parcels of {@link JobReplies}. */
 export type ThreadReady = 'ready'
 
 /** A job for a thread. */
@@ -81,6 +81,15 @@ export interface JobMessage {
   readonly runMsMax: number
   /** It was posted with others because it may be short, and is put off if it is not. */
   readonly isTrial: boolean
+}
+
+/**
+ * A message to or from a thread: many short pieces as one msgpack, because each object and each byte array that is
+ * cloned or moved takes longer than a short piece; long byte arrays are moved beside it, without a copy.
+ */
+export interface Parcel {
+  readonly packed: Uint8Array
+  readonly moved: readonly Uint8Array[]
 }
 
 /** Records distinguish a Map from an object; each message defines its own. */
@@ -103,13 +112,93 @@ export function encodeArgs(value: unknown): Uint8Array<ArrayBuffer> {
   return new Uint8Array(packr.pack(value))
 }
 
+/** Pieces from this length on are moved, and so have memory of their own. */
+const movedBytesMin = 4_096
+
+/**
+ * `value` as msgpack for a {@link Parcel}; shorter ones share memory, because to allocate and to collect it takes as
+ * long as the rest.
+ */
+export function encodePiece(value: unknown): Uint8Array<ArrayBuffer> {
+  const packed = packr.pack(value)
+  return packed.length < movedBytesMin ? Buffer.from(packed) : new Uint8Array(packed)
+}
+
+/** Posts a parcel, whose memory is then gone. */
+export function post(port: MessagePort, parcel: Parcel): void {
+  const { packed, moved } = parcel
+  port.postMessage(
+    parcel,
+    [packed, ...moved].map(({ buffer }) => buffer as ArrayBuffer),
+  )
+}
+
+type PackedJob = readonly [
+  name: string,
+  network: string | undefined,
+  args: Uint8Array,
+  hasBody: boolean,
+  cell: number,
+  serial: number,
+  runMsMax: number,
+  isTrial: boolean,
+]
+
+export function packJobs(jobs: readonly JobMessage[]): Parcel {
+  const moved: Uint8Array[] = []
+  const rows = jobs.map(({ name, network, args, body, cell, serial, runMsMax, isTrial }): PackedJob => {
+    if (body !== undefined) moved.push(body)
+    return [name, network, args, body !== undefined, cell, serial, runMsMax, isTrial]
+  })
+  return { packed: encodeArgs(rows), moved }
+}
+
+export function unpackJobs({ packed, moved }: Parcel): JobMessage[] {
+  let next = 0
+  return (packr.unpack(packed) as PackedJob[]).map(
+    ([name, network, args, hasBody, cell, serial, runMsMax, isTrial]) => {
+      const body = hasBody ? moved[next++] : undefined
+      return { name, network, args, body, cell, serial, runMsMax, isTrial }
+    },
+  )
+}
+
+/** Of each reply the msgpack if it is short, `null` if it is moved, or why there is none. */
+type PackedReplies = readonly [
+  replies: readonly (Uint8Array | PutOff | null)[],
+  ranMs: readonly number[],
+  cpuMs: readonly number[],
+  hasBody: readonly boolean[],
+]
+
+export function packReplies({ replies, ranMs, cpuMs, bodies }: JobReplies): Parcel {
+  const moved: Uint8Array[] = []
+  const short = replies.map((reply) => {
+    if (typeof reply === 'string' || reply.length < movedBytesMin) return reply
+    moved.push(reply)
+    return null
+  })
+  const hasBody = bodies.map((body) => {
+    if (body !== undefined) moved.push(body)
+    return body !== undefined
+  })
+  return { packed: encodeArgs([short, ranMs, cpuMs, hasBody] satisfies PackedReplies), moved }
+}
+
+export function unpackReplies({ packed, moved }: Parcel): JobReplies {
+  const [short, ranMs, cpuMs, hasBody] = packr.unpack(packed) as PackedReplies
+  let next = 0
+  const replies = short.map((reply) => reply ?? (moved[next++] as Uint8Array))
+  return { replies, ranMs, cpuMs, bodies: hasBody.map((has) => (has ? moved[next++] : undefined)) }
+}
+
 /** Byte arrays in the value are views of `bytes`. */
 export function decodeArgs(bytes: Uint8Array): unknown {
   return packr.unpack(bytes)
 }
 
-export function encodeResult(result: unknown): Uint8Array<ArrayBuffer> {
-  return encodeArgs(['result', result] satisfies Reply)
+export function encodeResult(result: unknown, encode = encodeArgs): Uint8Array<ArrayBuffer> {
+  return encode(['result', result] satisfies Reply)
 }
 
 /**

@@ -34,7 +34,7 @@ import { JobCells } from './jobCells.js'
 import type { JobInput, JobOwner, JobTable } from './jobs.js'
 import type { JobThread } from './jobThread.js'
 import type { ClassShare } from './lanes.js'
-import { encodeArgs, type JobMessage, type JobReplies, type PutOff, type Work } from './messages.js'
+import { encodePiece, type JobMessage, type JobReplies, type PutOff, type Work } from './messages.js'
 import type {
   ClassLimits,
   ClassOf,
@@ -156,7 +156,7 @@ export class Pool<J extends JobTable<J>> {
     const refused = this.refusal(className, owner?.keyId ?? '')
     if (refused !== undefined) return Promise.reject(new FaultError(refused))
     const kind = { name, class: className, isShort: isShort?.(input.args as never) ?? false }
-    const start = { ...kind, network: input.network, args: encodeArgs(input.args), body, owner }
+    const start = { ...kind, network: input.network, args: encodePiece(input.args), body, owner }
     const job: Job<ClassOf<J>> = new Job(start, () => this.#cancel(job))
     this.#wait(job, this.#queue.add(job))
     void this.start()

@@ -1,11 +1,20 @@
+import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads'
 import t from 'tap'
 import {
   decodeArgs,
   decodeReply,
   encodeArgs,
+  encodePiece,
   encodeResult,
   encodeThrown,
   JobDefect,
+  type JobMessage,
+  type JobReplies,
+  packJobs,
+  packReplies,
+  post,
+  unpackJobs,
+  unpackReplies,
 } from '../../../src/pool/messages.js'
 import { type Fault, FaultError } from '../../../src/primitives/faults.js'
 
@@ -69,4 +78,43 @@ t.test('a defect keeps its message and its stack', async (t) => {
     t.match(thrown, { message: error.message, stack: error.stack })
   }
   t.throws(() => decodeReply(encodeThrown('thrown text')), { message: 'thrown text' })
+})
+
+t.test('jobs and replies of a group cross in one piece, and what is long without a copy', (t) => {
+  const { port1, port2 } = new MessageChannel()
+  t.teardown(() => port1.close())
+  const crossed = <P extends Parameters<typeof post>[1]>(parcel: P): P => {
+    post(port1, parcel)
+    return receiveMessageOnPort(port2)?.message as P
+  }
+  const job = (cell: number, body?: Uint8Array): JobMessage => ({
+    name: 'call',
+    network: cell === 0 ? undefined : 'demo',
+    args: encodePiece({ value: 2n ** 70n + BigInt(cell) }),
+    body,
+    cell,
+    serial: 2 ** 31 - 1,
+    runMsMax: 0.5,
+    isTrial: cell > 0,
+  })
+  const plain = (list: readonly JobMessage[]) => list.map((one) => ({ ...one, args: decodeArgs(one.args) }))
+  const jobs = [job(0), job(1, Uint8Array.of(1)), job(2), job(3, new Uint8Array(9_000).fill(3))]
+  const sent = plain(jobs.map((one) => ({ ...one, body: one.body?.slice() })))
+  t.strictSame(plain(unpackJobs(crossed(packJobs(jobs)))), sent)
+  t.equal(jobs[3]?.body?.length, 0, 'a body is moved')
+
+  const long = encodeResult(new Uint8Array(9_000).fill(7), encodePiece)
+  const replies: JobReplies = {
+    replies: [encodeResult(1n, encodePiece), 'long', long, 'unbegun', encodeResult(2n, encodePiece)],
+    ranMs: [0.25, 1, 2, 0, 3],
+    cpuMs: [0.25, 1, 2, 0, 3],
+    bodies: [undefined, Uint8Array.of(5), undefined, undefined, undefined],
+  }
+  const got = unpackReplies(crossed(packReplies(replies)))
+  const results = got.replies.map((reply) => (typeof reply === 'string' ? reply : decodeReply(reply)))
+  t.strictSame(results, [1n, 'long', new Uint8Array(9_000).fill(7), 'unbegun', 2n])
+  t.strictSame([got.ranMs, got.cpuMs], [replies.ranMs, replies.cpuMs])
+  t.strictSame(got.bodies, [undefined, Uint8Array.of(5), undefined, undefined, undefined])
+  t.equal(long.length, 0, 'a long result is moved')
+  t.end()
 })
