@@ -19,7 +19,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   chain: ['store', 'ssz'],
   state: ['store'],
   evm: ['chain', 'state', 'types:store'],
-  ingest: ['evm', 'state', 'chain', 'store', 'ssz'],
+  ingest: ['upstream', 'evm', 'state', 'chain', 'store', 'ssz'],
   pool: ['types:chain', 'types:state', 'types:evm', 'types:rollup'],
   rollup: ['store', 'metrics'],
   access: ['store', 'metrics'],

@@ -4,9 +4,11 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { importArchives } from '../src/ingest/era/importArchives.js'
+import { type Fetch, runGateway } from '../src/ingest/gateway/runGateway.js'
 import { importFiles } from '../src/ingest/importFiles.js'
 import type {
   ArchiveTask,
+  GatewayTask,
   IngestCommand,
   IngestMessage,
   IngestTask,
@@ -20,16 +22,35 @@ const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
 
 const stop = new AbortController()
+let fetch: Fetch | undefined
 port.on('message', (command: IngestCommand) => {
   if (command.type === 'stop') stop.abort()
+  else fetch?.(command.serial, command.wanted)
 })
 const report = (message: IngestMessage): void => port.postMessage(message)
 
+/** A gateway imports nothing. */
+const noProgress = {
+  number: 0,
+  executed: 0,
+  known: 0,
+  side: 0,
+  gas: 0,
+  bytesRead: 0,
+  bytesTotal: 0,
+  elapsedMs: 0,
+}
+
 let isBroken = false
 try {
-  const task = workerData as IngestTask | ReplayTask | ArchiveTask
+  const task = workerData as IngestTask | ReplayTask | ArchiveTask | GatewayTask
   if ('replay' in task) await replayFile(task, report, stop.signal)
-  else if ('archives' in task) await importArchives(task, report, () => stop.signal.aborted)
+  else if ('upstreams' in task) {
+    await runGateway(task, report, stop.signal, (ready) => {
+      fetch = ready
+    })
+    report({ type: 'finished', progress: noProgress, stopped: true })
+  } else if ('archives' in task) await importArchives(task, report, () => stop.signal.aborted)
   else await importFiles(task, report, () => stop.signal.aborted)
 } catch (error) {
   isBroken = error instanceof StoreError && error.isLasting

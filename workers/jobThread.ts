@@ -15,7 +15,8 @@ import {
   type ThreadData,
 } from '../src/pool/messages.js'
 import { FaultError } from '../src/primitives/faults.js'
-import { ChainReader } from '../src/store/chainReader.js'
+import { openRows } from '../src/state/provedRows.js'
+import type { ChainReader } from '../src/store/chainReader.js'
 import type { ReadGuard } from '../src/store/readTable.js'
 
 /** What a job gets besides its arguments. */
@@ -111,7 +112,7 @@ function openStore(network: string | undefined): ChainReader {
   if (location === undefined) throw new Error(`the pool knows no network ${network}`)
   const { path, mapBytes } = location
   const guard: ReadGuard = (read) => jobCell.locked(read)
-  const store = jobCell.locked(() => ChainReader.open({ path, mapBytes, guard }))
+  const store = jobCell.locked(() => openRows({ path, mapBytes, guard }))
   stores.set(network, store)
   return store
 }

@@ -10,6 +10,7 @@ import { rlpEndAt, rlpPayloadAt, rlpSpanAt } from '../primitives/rlp.js'
 import type { BlockName, ChainIdentity, ChainRows } from '../store/chainRows.js'
 import { receiptLogsAt } from '../store/logKeys.js'
 import type { StoredBlock } from '../store/storedBlock.js'
+import { BloomBlocks } from './bloomBlocks.js'
 import { decodeHeader, readBlockFacts } from './header.js'
 import { LogBlocks } from './logBlocks.js'
 import { type LogCriteria, LogFilter } from './logFilter.js'
@@ -61,10 +62,15 @@ export function searchLogs(
 ): FoundLogs | undefined {
   const writer = new LogWriter(rows, new LogFilter(criteria))
   try {
-    for (const block of blocksToSearch(rows, writer.filter, { head, first, last }, shouldStop)) {
+    const blocks = blocksToSearch(rows, writer.filter, { head, first, last }, shouldStop)
+    for (const block of { [Symbol.iterator]: () => ({ next: () => blocks.next() }) }) {
       if (shouldStop()) return undefined
       const before = { count: writer.count, bytes: writer.bytes }
-      writer.writeBlock(block)
+      try {
+        writer.writeBlock(block)
+      } catch (thrown) {
+        throw withOthers(thrown, rows, blocks)
+      }
       const isTooMuch = writer.count > logsMax || writer.bytes > bytesMax
       if (isTooMuch && before.count > 0 && writer.count > before.count) {
         writer.takeBack(before)
@@ -80,6 +86,35 @@ export function searchLogs(
 
 const stopped = new Error('the search was stopped')
 
+/** Receipts that are fetched together: one batch, of some megabytes. */
+const receiptsAhead = 32
+
+/** An error for receipts that are not held, with those that the rest of the search lacks. */
+function withOthers(thrown: unknown, rows: ChainRows, rest: Iterator<BlockName>): unknown {
+  if (!(thrown instanceof NotHeldError) || thrown.wanted.kind !== 'receipts') return thrown
+  const others: Hash32[] = []
+  for (let looks = 0; looks < receiptsAhead; looks++) {
+    try {
+      const { value } = rest.next()
+      if (value === undefined) break
+      if (!holdsReceipts(rows, value.hash)) others.push(value.hash)
+    } catch {
+      // What lies further is asked for when it is its turn.
+      break
+    }
+  }
+  return new NotHeldError({ ...thrown.wanted, others })
+}
+
+function holdsReceipts(rows: ChainRows, hash: Hash32): boolean {
+  try {
+    return rows.readReceipts(hash) !== undefined
+  } catch (error) {
+    if (error instanceof NotHeldError) return false
+    throw error
+  }
+}
+
 type Range = Pick<LogSearch, 'head' | 'first' | 'last'>
 
 function* blocksToSearch(
@@ -91,9 +126,12 @@ function* blocksToSearch(
   const branch = branchAbove(rows, head)
   const canonicalLast = Math.min(last, head.number - branch.length)
   if (first <= canonicalLast) {
-    const blocks = new LogBlocks(rows, filter, first, () => {
+    const onRead = () => {
       if (shouldStop()) throw stopped
-    })
+    }
+    const blocks = rows.lacksLogIndex
+      ? new BloomBlocks(rows, filter, canonicalLast, onRead)
+      : new LogBlocks(rows, filter, first, onRead)
     for (let number = blocks.seek(first); number <= canonicalLast; number = blocks.seek(number + 1)) {
       const hash = rows.readCanonicalHash(number)
       if (hash === undefined) throw new NotHeldError({ kind: 'canonical', number })

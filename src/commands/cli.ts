@@ -9,6 +9,7 @@ import { redactKeys } from '../access/keyText.js'
 import {
   dataDirDefault,
   edgesMax,
+  isUpstreamUrl,
   logLevels,
   resolveDataConfig,
   resolveExportConfig,
@@ -27,6 +28,7 @@ import {
   defineCommand,
   type Io,
   integerFlag,
+  listFlag,
   switchFlag,
   textFlag,
 } from './commandLine.js'
@@ -59,6 +61,15 @@ const serve = defineCommand({
       'NAME',
       'serve this network alone; without a configuration demo, rollup, or one that was imported',
     ),
+    upstream: listFlag(
+      'URL',
+      'be a gateway to this node, which is asked and not believed; may stand several times, with --network',
+      { isValid: isUpstreamUrl, expected: 'a URL of http, https, ws or wss' },
+    ),
+    genesis: textFlag(
+      'FILE',
+      "geth's genesis.json of the upstream's chain; needed where it is not known, and the upstream does not tell its rules",
+    ),
     edges: integerFlag('N', 'threads that listen on the port, for more than one core; Linux alone', {
       min: 1,
       max: edgesMax,
@@ -78,6 +89,10 @@ const serve = defineCommand({
   examples: [
     ['tidegate serve', 'the demo network on http://127.0.0.1:8545'],
     ['tidegate serve --config tidegate.json', 'the networks of a configuration'],
+    [
+      'tidegate serve --network main --upstream https://rpc.example.org/KEY',
+      'a gateway that proves what the upstream answers, and keeps it',
+    ],
     ['tidegate serve --network sepolia --port 8600', 'a network that was imported, on another port'],
   ],
   run: async (flags, _files, io) => {

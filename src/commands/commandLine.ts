@@ -22,6 +22,8 @@ export interface Flag<V> {
   /** The default as the help text shows it. */
   readonly shownDefault: string | undefined
   readonly isRequired: boolean
+  /** Whether it may stand several times: its values are lists, which are joined. */
+  readonly isList?: boolean
   /** The typed value; undefined where `text` is not valid. */
   readonly parse: (text: string) => V | undefined
   /** What `parse` accepts, for the error message. */
@@ -71,6 +73,20 @@ export function choiceFlag<T extends string>(
     ...textFlag(placeholder, summary, notes),
     parse: (text) => choices.find((choice) => choice === text),
     expected: `one of ${choices.join(', ')}`,
+  }
+}
+
+/** A flag that may stand several times; its values are a list. */
+export function listFlag(
+  placeholder: string,
+  summary: string,
+  { isValid, expected, ...notes }: FlagNotes & { isValid(text: string): boolean; readonly expected: string },
+): Flag<readonly string[]> {
+  return {
+    ...textFlag(placeholder, summary, notes),
+    isList: true,
+    parse: (text) => (isValid(text) ? [text] : undefined),
+    expected,
   }
 }
 
@@ -187,11 +203,15 @@ function parseWords(command: Omit<CommandSpec<Flags>, 'run'>, words: readonly st
       const hint = near === undefined ? `see: tidegate ${command.name} --help` : `did you mean ${near}?`
       throw new UsageError(`unknown flag ${token.rawName} for ${command.name}; ${hint}`)
     }
-    if (known.name in values) throw new UsageError(`${token.rawName} stands twice; give it once`)
+    const before = values[known.name]
+    if (before !== undefined && !known.flag.isList) {
+      throw new UsageError(`${token.rawName} stands twice; give it once`)
+    }
     // A word that begins with a hyphen is the next flag, and the one before it lacks its value, unless "=" joins
     // them.
     const isNextFlag = !token.inlineValue && token.value !== undefined && /^-./.test(token.value)
-    values[known.name] = parseValue(token.rawName, known.flag, isNextFlag ? undefined : token.value)
+    const value = parseValue(token.rawName, known.flag, isNextFlag ? undefined : token.value)
+    values[known.name] = Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value
   }
   for (const [word, { name, flag }] of flagOfWord) {
     if (flag.isRequired && !(name in values)) {

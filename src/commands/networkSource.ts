@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
-import type { NetworkConfig } from '../config/config.js'
+import type { GatewayConfig, NetworkConfig } from '../config/config.js'
 import { type ChainFeed, RelayedFeed, type SourceProgress, upToDate } from '../edge/chainFeed.js'
 import { startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress } from '../ingest/messages.js'
+import type { Wanted } from '../primitives/notHeld.js'
 import type { OnUpgrade } from '../store/upgrade.js'
 
 /** The running source of one network: its ingest thread, and the news of it that every edge gets. */
@@ -17,22 +18,33 @@ export interface NetworkSource extends ChainFeed {
    * plays at intervals.
    */
   readonly caughtUp: Promise<void>
+  /** Of a gateway; see {@link IngestThread.fetch}. */
+  readonly fetch: ((wanted: Wanted) => Promise<boolean>) | undefined
   /** Stops the source after the block it is working on; resolves when it has stopped. */
   close(): Promise<void>
 }
 
+/** Longest time in which one thing is fetched from upstreams; a request's own limit may end it before. */
+const fetchMsMax = 20_000
+
 /** Starts a network's source; undefined where it has none. */
 export function startSource(
-  { name, source, genesisPath, storePath }: NetworkConfig,
+  { name, source, gateway, chainId, genesisPath, storePath }: NetworkConfig,
   mapBytes: number,
   onProgress: (progress: IngestProgress) => void,
   onUpgrade?: OnUpgrade,
+  onSaid?: (text: string) => void,
 ): NetworkSource | undefined {
-  if (source === undefined) return undefined
+  if (source === undefined && gateway === undefined) return undefined
   const genesis =
     genesisPath === undefined ? undefined : { text: readFileSync(genesisPath, 'utf8'), path: genesisPath }
   const store = { storePath, mapBytes, genesis }
-  const task = source.type === 'file' ? { ...store, files: [source.path] } : { ...store, replay: source }
+  const task =
+    source === undefined
+      ? { ...store, ...(gateway as GatewayConfig), network: name, chainId, fetchMsMax }
+      : source.type === 'file'
+        ? { ...store, files: [source.path] }
+        : { ...store, replay: source }
   const feed = new RelayedFeed()
   const onCurrent = () => {
     syncing = undefined
@@ -49,6 +61,8 @@ export function startSource(
     },
     onCurrent,
     onUpgrade,
+    undefined,
+    onSaid,
   )
   const caughtUp = ingest.caughtUp.then(onCurrent)
   const ingested = ingest.finished.then(onCurrent, (error) => {
@@ -62,6 +76,7 @@ export function startSource(
     name,
     listen: (listener) => feed.listen(listener),
     opened: ingest.opened,
+    fetch: gateway && ((wanted) => ingest.fetch(wanted)),
     caughtUp,
     ingested,
     async close() {

@@ -78,6 +78,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
       rollups,
       layouts,
       feedOf: (network) => sources.find(({ name }) => name === network),
+      fetchOf: (network) => sources.find(({ name }) => name === network)?.fetch,
       jobsOf: (network) => jobsOfNetwork(pool, network),
       shared: shared && { port: shared.port, totals: sharedTotals(shared.totals, config.edges, 0) },
     })
@@ -134,7 +135,13 @@ async function startSources(
   for (const network of config.networks) {
     const { name } = network
     const view = createProgressView(name, process.stderr, io.out)
-    const source = startSource(network, config.mapBytes, (progress) => view.update(progress), view.upgrading)
+    const source = startSource(
+      network,
+      config.mapBytes,
+      (progress) => view.update(progress),
+      view.upgrading,
+      (text) => log.warn({ network: name }, text),
+    )
     if (source === undefined) continue
     sources.push(source)
     await source.opened

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { packageRoot } from '../primitives/packageRoot.js'
 import type { ChainEntry } from './file.js'
+import type { GatewayConfig } from './gateway.js'
 import type { SourceConfig } from './source.js'
 
 /** Name of the network that is served when nothing else is configured. */
@@ -17,8 +18,8 @@ const demoReplayIntervalMs = 2_000
 /** A network with a chain. */
 export interface NetworkConfig {
   readonly name: string
-  /** With all state, or blocks and receipts alone; undefined without an entry: as its store is. */
-  readonly kind: 'archive' | 'history' | undefined
+  /** With all state, blocks and receipts alone, or what was asked of upstreams; undefined without an entry: as its store is. */
+  readonly kind: 'archive' | 'history' | 'gateway' | undefined
   /** Whether this is the embedded demo network, whose genesis and chain come with the program. */
   readonly isEmbedded: boolean
   readonly storePath: string
@@ -28,6 +29,8 @@ export interface NetworkConfig {
   /** Undefined for a network found in the data folder alone, whose store holds its genesis block. */
   readonly genesisPath: string | undefined
   readonly source: SourceConfig | undefined
+  /** Of a gateway. */
+  readonly gateway: GatewayConfig | undefined
   /** Absolute path of a file of storage layouts by address. */
   readonly storageLayoutsPath: string | undefined
   /** Lower case. */
@@ -51,7 +54,7 @@ export function entryToNetwork(entry: ChainEntry, dataDir: string): NetworkConfi
     entry.kind === 'history'
       ? {}
       : {
-          source: entry.source,
+          ...(entry.kind === 'gateway' ? { gateway: gatewayPartsOf(entry) } : { source: entry.source }),
           storageLayoutsPath: entry.storageLayouts,
           estimateMarginBps: entry.estimateGas.marginBps,
         }
@@ -80,6 +83,7 @@ export function storedNetwork(name: string, dataDir: string): NetworkConfig {
     networkId: undefined,
     genesisPath: undefined,
     source: undefined,
+    gateway: undefined,
     storageLayoutsPath: undefined,
     hosts: [],
     safe: true,
@@ -105,4 +109,13 @@ export function demoNetwork(dataDir: string): NetworkConfig {
     },
     storageLayoutsPath: join(folder, 'layouts.json'),
   }
+}
+
+/** A network that asks these upstreams and keeps what it has proved. */
+export function gatewayNetwork(name: string, dataDir: string, gateway: GatewayConfig): NetworkConfig {
+  return { ...storedNetwork(name, dataDir), kind: 'gateway', gateway }
+}
+
+function gatewayPartsOf({ upstreams, quorum, historyBlocks, pollMs }: GatewayConfig): GatewayConfig {
+  return { upstreams, quorum, historyBlocks, pollMs }
 }

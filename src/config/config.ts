@@ -17,6 +17,7 @@ import {
   demoNetwork,
   demoNetworkName,
   entryToNetwork,
+  gatewayNetwork,
   type NetworkConfig,
   storedNetwork,
   storePath,
@@ -34,12 +35,14 @@ import {
   readConfigFile,
   reservedNames,
 } from './file.js'
+import { gatewayOf } from './gateway.js'
 import { archivesIn, isArchiveImport } from './importPaths.js'
 import { isLoopback } from './loopback.js'
 import { demoRollup, demoRollupName, entryToRollup, type RollupConfig } from './rollupNetwork.js'
 
 export { demoNetworkName, type NetworkConfig } from './chainNetwork.js'
 export { edgesMax, type Limits, type LogLevel, logLevels, transports } from './file.js'
+export { type GatewayConfig, isUpstreamUrl } from './gateway.js'
 export type { RollupConfig } from './rollupNetwork.js'
 
 /** Default data folder, relative to the current folder. */
@@ -65,6 +68,9 @@ export interface ServeFlags extends DataFlags {
   readonly edges?: number | undefined
   readonly transport?: ConfigFile['transport'] | undefined
   readonly noAuth?: boolean | undefined
+  /** URLs: serve a gateway to these nodes. */
+  readonly upstream?: readonly string[] | undefined
+  readonly genesis?: string | undefined
 }
 
 export interface ImportFlags extends DataFlags {
@@ -157,10 +163,7 @@ export interface ExportConfig {
 export function resolveServeConfig(flags: ServeFlags): Config {
   const file = readFile(flags)
   const data = resolveData(file, flags)
-  const served =
-    flags.network === undefined
-      ? configuredNetworks(file, data)
-      : [findServedNetwork(file, data, flags.network)]
+  const served = servedNetworks(file, data, flags)
   const host = flags.host ?? file.host
   const auth = flags.noAuth ? false : file.auth
   if (!auth && !isLoopback(host)) {
@@ -262,6 +265,30 @@ function resolveData(file: ConfigFile, flags: DataFlags): DataConfig {
 }
 
 type Served = NetworkConfig | RollupConfig
+
+function servedNetworks(file: ConfigFile, data: DataConfig, flags: ServeFlags): Served[] {
+  const { network, upstream, genesis } = flags
+  if (upstream !== undefined) {
+    if (network === undefined)
+      throw new UsageError('--upstream needs a name for its network; add --network NAME')
+    const entry = findEntry(file, network)
+    if (entry !== undefined) {
+      throw new UsageError(
+        `network ${network} is in the configuration; name its upstreams there, or leave --upstream out`,
+      )
+    }
+    const known = gatewayNetwork(network, data.dataDir, gatewayOf(upstream))
+    return [{ ...known, genesisPath: genesis === undefined ? undefined : existing(genesis) }]
+  }
+  if (genesis !== undefined) throw new UsageError('--genesis is for a network with --upstream')
+  return network === undefined ? configuredNetworks(file, data) : [findServedNetwork(file, data, network)]
+}
+
+function existing(path: string): string {
+  const absolute = resolve(path)
+  if (existsSync(absolute)) return absolute
+  throw new UsageError(`there is no file ${absolute}; check its path`)
+}
 
 function configuredNetworks(file: ConfigFile, data: DataConfig): Served[] {
   return (

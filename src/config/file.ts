@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { UsageError } from '../primitives/faults.js'
 import { unitsMax } from '../rpc/price.js'
 import { mapBytesDefault } from '../store/environment.js'
+import { gatewaySchemaParts } from './gateway.js'
 import { issueToLines } from './issues.js'
 import { readJson } from './json.js'
 import {
@@ -105,12 +106,35 @@ const historyShape = {
   finalizedLag: archiveShape.finalizedLag,
 }
 
+const gatewayShape = {
+  ...nameShape,
+  /** Asks upstream nodes, proves their answers, and keeps what is proved. */
+  kind: z.literal('gateway'),
+  chainId: archiveShape.chainId,
+  networkId: archiveShape.networkId,
+  /** Not needed on networks that are known, or whose upstreams are believed to say the rules of the chain. */
+  genesis: archiveShape.genesis.optional(),
+  ...gatewaySchemaParts,
+  storageLayouts: archiveShape.storageLayouts,
+  safe: archiveShape.safe,
+  safeLag: archiveShape.safeLag,
+  finalizedLag: archiveShape.finalizedLag,
+  estimateGas: archiveShape.estimateGas,
+}
+
 const networkKinds = z.discriminatedUnion(
   'kind',
-  [object(archiveShape), object(historyShape), object({ ...nameShape, ...rollupShape })],
+  [
+    object(archiveShape),
+    object(historyShape),
+    object(gatewayShape),
+    object({ ...nameShape, ...rollupShape }),
+  ],
   {
     error: ({ input }) =>
-      typeof input === 'object' ? 'expected "archive", "history" or "rollup"' : 'expected an object',
+      typeof input === 'object'
+        ? 'expected "archive", "history", "gateway" or "rollup"'
+        : 'expected an object',
   },
 )
 
@@ -164,7 +188,7 @@ export const fileSchema = object({
 export type ConfigFile = z.output<typeof fileSchema>
 export type NetworkEntry = NonNullable<ConfigFile['networks']>[number]
 /** Of a network with a chain. */
-export type ChainEntry = Extract<NetworkEntry, { readonly kind: 'archive' | 'history' }>
+export type ChainEntry = Extract<NetworkEntry, { readonly kind: 'archive' | 'history' | 'gateway' }>
 export type RollupEntry = Extract<NetworkEntry, { readonly kind: 'rollup' }>
 export type Limits = ConfigFile['limits']
 
@@ -209,6 +233,15 @@ function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry 
   if (network.kind === 'rollup') return network
   if (network.kind === 'history') {
     return { ...network, ...(network.genesis !== undefined && { genesis: resolve(folder, network.genesis) }) }
+  }
+  if (network.kind === 'gateway') {
+    return {
+      ...network,
+      ...(network.genesis !== undefined && { genesis: resolve(folder, network.genesis) }),
+      ...(network.storageLayouts !== undefined && {
+        storageLayouts: resolve(folder, network.storageLayouts),
+      }),
+    }
   }
   return {
     ...network,

@@ -14,6 +14,7 @@ import { redactKeys } from '../access/keyText.js'
 import type { Meter } from '../access/meter.js'
 import type { Config } from '../config/config.js'
 import type { NetworkJobs } from '../pool/jobs.js'
+import type { Wanted } from '../primitives/notHeld.js'
 import type { AnswerBody } from '../rpc/answer.js'
 import { anonymousId } from '../rpc/caller.js'
 import { createDispatcher, type DispatchLimits } from '../rpc/dispatch.js'
@@ -55,6 +56,8 @@ export interface EdgeOptions {
   /** By network; see {@link readNetworkLayouts}. */
   readonly layouts: ReadonlyMap<string, Network['layouts']>
   readonly feedOf: (network: string) => ChainFeed | undefined
+  /** Of gateways: fetches what is not held; resolves to whether nobody knows it. */
+  readonly fetchOf: (network: string) => ((wanted: Wanted) => Promise<boolean>) | undefined
   readonly jobsOf: (network: string) => NetworkJobs
   /** The polled filters of a network, on an edge that does not hold them itself. */
   readonly filtersOf?: (network: string) => FilterService
@@ -105,6 +108,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
           gasCapBlocks: config.limits.executionGasBlocks,
           layouts: options.layouts.get(network.name) ?? new Map(),
           feed: options.feedOf(network.name),
+          fetch: network.gateway && options.fetchOf(network.name),
           reportDefect: (error) => void thrownToWireError(error, `head of ${network.name}`, logDefect),
         }),
       )

@@ -29,7 +29,7 @@ export interface EdgeData {
  *   filter  [network, name of the call, its argument] → its result; see RemoteFilters
  *   health  [rollup] → as `/health` shows it
  */
-export type CallName = 'job' | 'submit' | 'filter' | 'health'
+export type CallName = 'job' | 'submit' | 'filter' | 'health' | 'fetch'
 
 /** Messages from an edge's thread. */
 export type EdgeMessage =

@@ -9,10 +9,12 @@ import type { NetworkConfig } from '../config/config.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import { contained } from '../primitives/contained.js'
 import { OperatorError } from '../primitives/faults.js'
+import type { Wanted } from '../primitives/notHeld.js'
 import type { NetworkViews } from '../rpc/method.js'
 import type { Network } from '../rpc/network.js'
+import { openRows, ProvedRows } from '../state/provedRows.js'
 import { RowStateReader } from '../state/stateReader.js'
-import { ChainReader } from '../store/chainReader.js'
+import type { ChainReader } from '../store/chainReader.js'
 import type { ChainFeed, SourceState } from './chainFeed.js'
 import { ChainViews, type ChainViewsOptions } from './chainViews.js'
 
@@ -49,6 +51,8 @@ export interface OpenOptions {
   readonly layouts: Network['layouts']
   /** Undefined for a network without a source. */
   readonly feed: ChainFeed | undefined
+  /** Of a gateway; see {@link EdgeOptions.fetchOf}. */
+  readonly fetch?: ((wanted: Wanted) => Promise<boolean>) | undefined
   /** Called with errors that no caller waits for. */
   readonly reportDefect: (error: unknown) => void
 }
@@ -59,7 +63,8 @@ export interface OpenOptions {
  */
 export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNetwork {
   requireChain(config)
-  const store = ChainReader.open({ path: config.storePath, mapBytes: options.mapBytes })
+  const store = openRows({ path: config.storePath, mapBytes: options.mapBytes })
+  const { fetch } = options
   let syncing: SyncProgress | undefined
   let isReadable = true
   let hasFailed = false
@@ -75,6 +80,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     execution: { gasCapBlocks: options.gasCapBlocks, marginBps: config.estimateMarginBps },
     networkId: config.networkId,
     syncing: () => syncing,
+    supply: fetch && ((wanted) => supplyInto(store, wanted, fetch)),
   })
   const { chain, streams } = views
   checkIdentity(config, chain)
@@ -109,6 +115,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
       return isReadable
     },
     pinned: (hash) => views.pinned(hash),
+    supply: views.supply,
     async close() {
       clearInterval(poll)
       unlisten?.()
@@ -116,6 +123,17 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
       await store.close()
     },
   }
+}
+
+/** Has something fetched; it is held, or known to be absent, when this resolves. */
+async function supplyInto(
+  store: ChainReader,
+  wanted: Wanted,
+  fetch: (wanted: Wanted) => Promise<boolean>,
+): Promise<void> {
+  const isAbsent = await fetch(wanted)
+  store.refresh()
+  if (isAbsent && store instanceof ProvedRows) store.noteAbsent(wanted)
 }
 
 /**
@@ -135,6 +153,7 @@ function syncProgress({ syncing, hasFailed }: SourceState, currentBlock: number)
 /** Throws OperatorError where nothing was ever imported: LMDB crashes on an empty file that is opened for reading. */
 function requireChain({ name, kind, storePath, genesisPath }: NetworkConfig): void {
   if ((statSync(storePath, { throwIfNoEntry: false })?.size ?? 0) > 0) return
+  if (kind === 'gateway') throw new OperatorError(`network ${name} has never had an upstream`)
   const what = kind === 'history' ? 'ARCHIVE' : `--genesis ${genesisPath ?? 'FILE'} CHAIN`
   throw new OperatorError(
     `network ${name} has no chain in ${storePath} yet; make it with: tidegate import --network ${name} ${what}`,
@@ -142,7 +161,7 @@ function requireChain({ name, kind, storePath, genesisPath }: NetworkConfig): vo
 }
 
 function checkIdentity(config: NetworkConfig, { identity }: Chain): void {
-  const kind = identity.history === undefined ? 'archive' : 'history'
+  const kind = identity.gateway ? 'gateway' : identity.history === undefined ? 'archive' : 'history'
   if (config.kind !== undefined && config.kind !== kind) {
     throw new OperatorError(
       `the store of network ${config.name} is of kind ${kind}, the configuration says ${config.kind}; correct one of them`,

@@ -85,6 +85,7 @@ async function openRooms(
     rollups,
     layouts,
     feedOf: (network) => link.feedOf(network),
+    fetchOf: (network) => (wanted) => link.call('fetch', [network, wanted]) as Promise<boolean>,
     jobsOf: (network) => link.jobsOf(network),
     filtersOf: (network) => new RemoteFilters(network, link),
     shared: { port, totals: sharedTotals(totals, config.edges, index) },

@@ -1,10 +1,12 @@
 import { Worker } from 'node:worker_threads'
-import { defer } from '../primitives/deferred.js'
-import { OperatorError } from '../primitives/faults.js'
+import { type Deferred, defer } from '../primitives/deferred.js'
+import { FaultError, OperatorError } from '../primitives/faults.js'
+import type { Wanted } from '../primitives/notHeld.js'
 import { StoreError } from '../store/environment.js'
 import type { OnUpgrade } from '../store/upgrade.js'
 import type {
   ArchiveTask,
+  GatewayTask,
   ImportedEpoch,
   IngestCommand,
   IngestMessage,
@@ -36,6 +38,11 @@ export interface IngestThread {
    * operator can remove (also a lasting StoreError), with Error for a defect.
    */
   readonly finished: Promise<{ progress: IngestProgress; stopped: boolean }>
+  /**
+   * Has a gateway fetch something; resolves to whether nobody knows it. Rejects with FaultError where no upstream gives
+   * a right answer.
+   */
+  fetch(wanted: Wanted): Promise<boolean>
   /** Asks the thread to end after the current block, or at once while it waits; {@link finished} settles then. */
   stop(): void
 }
@@ -46,11 +53,12 @@ export interface IngestThread {
  * can abort the process while writes are pending in LMDB.
  */
 export function startIngest(
-  task: IngestTask | ReplayTask | ArchiveTask,
+  task: IngestTask | ReplayTask | ArchiveTask | GatewayTask,
   onProgress: (progress: IngestProgress) => void,
   onHead: () => void = () => undefined,
   onUpgrade: OnUpgrade = () => undefined,
   onEpoch: (epoch: ImportedEpoch) => void = () => undefined,
+  onSaid: (text: string) => void = () => undefined,
 ): IngestThread {
   const worker = new Worker(threadUrl, { workerData: task })
   const opened = defer<void>()
@@ -64,6 +72,13 @@ export function startIngest(
     opened.reject(error)
     caughtUp.reject(error)
     finished.reject(error)
+  }
+  const fetches = new Map<number, Deferred<boolean>>()
+  let serial = 0
+  const settle = (number: number) => {
+    const fetch = fetches.get(number)
+    fetches.delete(number)
+    return fetch
   }
   let outcome: { progress: IngestProgress; stopped: boolean } | undefined
   worker.on('message', (message: IngestMessage) => {
@@ -79,6 +94,12 @@ export function startIngest(
         return caughtUp.resolve()
       case 'epoch':
         return onEpoch(message)
+      case 'said':
+        return onSaid(message.text)
+      case 'fetched':
+        return settle(message.serial)?.resolve(message.isAbsent)
+      case 'notFetched':
+        return settle(message.serial)?.reject(new FaultError(message.fault))
       case 'finished':
         outcome = message
         return
@@ -93,16 +114,23 @@ export function startIngest(
   })
   worker.on('error', fail)
   worker.on('exit', (code) => {
+    for (const { reject } of fetches.values()) reject(new FaultError({ kind: 'RequestTimedOut' }))
     if (outcome !== undefined) {
       caughtUp.resolve()
       finished.resolve(outcome)
     } else fail(new Error(`the ingest thread ended with code ${code} before it was done`))
   })
-  const command: IngestCommand = { type: 'stop' }
+  const send = (command: IngestCommand) => worker.postMessage(command)
   return {
     opened: opened.promise,
     caughtUp: caughtUp.promise,
     finished: finished.promise,
-    stop: () => worker.postMessage(command),
+    fetch(wanted) {
+      const fetched = defer<boolean>()
+      fetches.set(++serial, fetched)
+      send({ type: 'fetch', serial, wanted })
+      return fetched.promise
+    },
+    stop: () => send({ type: 'stop' }),
   }
 }

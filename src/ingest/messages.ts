@@ -1,6 +1,9 @@
 /** Messages between an ingest thread and the thread that started it. */
 
+import type { Fault } from '../primitives/faults.js'
+import type { Wanted } from '../primitives/notHeld.js'
 import type { ChainIdentity } from '../store/chainRows.js'
+import type { UpstreamOptions } from '../upstream/upstream.js'
 
 /** The store that an ingest thread writes. */
 export interface IngestStore {
@@ -32,6 +35,22 @@ export interface ArchiveTask {
   readonly bytesTotal: number
   /** Accumulators that are trusted, lower-case hex; all where undefined. */
   readonly accumulators: readonly string[] | undefined
+}
+
+/** A thread's work as its `workerData`: to follow the heads of upstreams, and to fetch and prove what is asked for. */
+export interface GatewayTask extends IngestStore {
+  /** Name of the network, which may be a public one. */
+  readonly network: string
+  readonly chainId: number | undefined
+  readonly upstreams: readonly UpstreamOptions[]
+  /** Upstreams that must have a head, and that must agree on what cannot be proved. */
+  readonly quorum: number
+  /** Time between two polls of an upstream without a WebSocket. */
+  readonly pollMs: number
+  /** Blocks below the head whose numbers are proved by a chain of headers. */
+  readonly historyBlocks: number
+  /** Longest time for one thing that is fetched. */
+  readonly fetchMsMax: number
 }
 
 export interface ReplayPlan {
@@ -97,6 +116,11 @@ export type IngestMessage =
   | { readonly type: 'head' }
   /** An epoch of an archive is stored. */
   | ({ readonly type: 'epoch' } & ImportedEpoch)
+  /** What happened, as a sentence for the operator. */
+  | { readonly type: 'said'; readonly text: string }
+  /** Answer to a command to fetch: stored, or nobody knows it. */
+  | { readonly type: 'fetched'; readonly serial: number; readonly isAbsent: boolean }
+  | { readonly type: 'notFetched'; readonly serial: number; readonly fault: Fault }
   /** Everything is imported, or the thread was stopped. */
   | { readonly type: 'finished'; readonly progress: IngestProgress; readonly stopped: boolean }
   /** The last message. */
@@ -111,5 +135,9 @@ export type IngestMessage =
       readonly stack?: string
     }
 
-/** Message to the ingest thread: stop after the current block. */
-export type IngestCommand = { readonly type: 'stop' }
+/** Messages to the ingest thread. */
+export type IngestCommand =
+  /** Stop after the current block. */
+  | { readonly type: 'stop' }
+  /** Fetch, prove and store something; gateways only. */
+  | { readonly type: 'fetch'; readonly serial: number; readonly wanted: Wanted }

@@ -71,6 +71,8 @@ export type Fault =
       readonly message: string
       readonly data: unknown
     }
+  /** No upstream of a gateway gave an answer that is right. `why` is the whole text. */
+  | { readonly kind: 'UpstreamsFailed'; readonly why: string }
   | { readonly kind: 'HistoryPruned' }
   /** Asked of a network that holds blocks and receipts alone, or not even receipts. */
   | { readonly kind: 'NoState' }

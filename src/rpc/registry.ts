@@ -1,4 +1,5 @@
 import type { Method } from './method.js'
+import { debug_chainConfig } from './methods/debug_chainConfig.js'
 import { debug_executionWitness } from './methods/debug_executionWitness.js'
 import { debug_getBadBlocks } from './methods/debug_getBadBlocks.js'
 import { debug_getRawBlock } from './methods/debug_getRawBlock.js'
@@ -72,6 +73,7 @@ import type { Network } from './network.js'
 
 /** Every method of a chain, by its name on the wire. */
 export const methods = {
+  debug_chainConfig,
   debug_executionWitness,
   debug_getBadBlocks,
   debug_getRawBlock,

@@ -159,6 +159,8 @@ export function faultToWireError(fault: Fault): WireError {
       const { code, message, data } = fault
       return { code, message, ...(data !== undefined && { data }) }
     }
+    case 'UpstreamsFailed':
+      return { code: -32000, message: fault.why }
     case 'HistoryPruned':
       return { code: 4444, message: 'pruned history unavailable' }
     case 'NoState':

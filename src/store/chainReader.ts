@@ -55,17 +55,22 @@ export class ChainReader implements ChainRows {
 
   /**
    * Opens a store for reading, also while another process writes it. Throws OperatorError for a missing store, a
-   * store without a chain, a file of another kind, or another schema version.
+   * store without a chain, a file of another kind, or another schema version. `classOf` chooses how its rows are read.
    */
-  static open({ guard, ...options }: ChainReaderOptions): ChainReader {
+  static open(
+    { guard, ...options }: ChainReaderOptions,
+    classOf: (identity: ChainIdentity) => typeof ChainReader = () => ChainReader,
+  ): ChainReader {
     const environment = openEnvironment({ ...options, readOnly: true })
     try {
       const tables = openChainTables(environment)
       if (tables === undefined) checkSchema(openTable(environment, 'meta'), options.path)
-      const { history } = (tables && checkSchema(tables.meta, options.path)) ?? {}
+      const identity = tables && checkSchema(tables.meta, options.path)
+      const history = identity?.history
       const held = tables && history ? withoutUnheld(tables, history.hasReceipts) : tables
       const guarded = held && guard ? guardTables(held, guard) : held
-      const reader = guarded && new ChainReader(options.path, environment, guarded, guard)
+      const Reader = identity ? classOf(identity) : ChainReader
+      const reader = guarded && new Reader(options.path, environment, guarded, guard)
       // A store of archives has an identity before it has the first of them whole.
       if (reader?.readIdentity() !== undefined && reader.readHead() !== undefined) return reader
       throw new OperatorError(`the store ${options.path} holds no chain; run "tidegate import" into it first`)

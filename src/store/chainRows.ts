@@ -10,6 +10,8 @@ export interface ChainIdentity {
   readonly config: string
   /** Of a chain of which blocks and receipts are held and no state. */
   readonly history?: HistoryExtent
+  /** Of a chain of which only parts are held, each proved: everything else may be fetched. */
+  readonly gateway?: true
 }
 
 /** What a store without state holds of its chain. */
@@ -89,6 +91,8 @@ export interface ChainRows {
   readAccount(address: Address): Uint8Array | undefined
   /** Value at the head without leading zeros; undefined for zero. */
   readSlot(address: Address, slot: Hash32): Uint8Array | undefined
+  /** Whether there is no index of logs, so that blooms of headers say which blocks may have some. */
+  readonly lacksLogIndex?: boolean
   /**
    * Numbers of canonical blocks that have a log with this key (`logKeys.ts`), ascending, from `from` on: those of one
    * row of the index; empty where there are no more.

@@ -36,6 +36,8 @@ const packr = new Packr({ useRecords: false })
 const empty = new Uint8Array(0)
 
 export interface ChainWriterOptions extends ChainStoreOptions {
+  /** See {@link EnvironmentOptions}. */
+  readonly isCopy?: boolean
   readonly onUpgrade?: OnUpgrade
 }
 

@@ -30,11 +30,13 @@ export interface EnvironmentOptions {
   readonly readOnly: boolean
   /** Bytes of address space; default {@link mapBytesDefault}. */
   readonly mapBytes?: number
+  /** Whether commits are seen before they are on disk: for copies of what others keep. */
+  readonly isCopy?: boolean
 }
 
 /**
- * Opens an LMDB environment, creating its folder when writing. `overlappingSync` is off, because with it a commit
- * whose flush failed stays visible to readers. `eventTurnBatching` is off, because with it a failed commit rejects a
+ * Opens an LMDB environment, creating its folder when writing. `overlappingSync` is off where the store is no copy,
+ * because with it a commit whose flush failed stays visible to readers. `eventTurnBatching` is off, because with it a failed commit rejects a
  * promise that nobody can handle, which ends the process. Throws OperatorError where the file is missing, unreadable,
  * truncated or not LMDB's, and where the disk is full for a writer.
  */
@@ -42,6 +44,7 @@ export function openEnvironment({
   path,
   readOnly,
   mapBytes = mapBytesDefault,
+  isCopy = false,
 }: EnvironmentOptions): RootDatabase {
   try {
     assertLmdbFile(path, mapBytes)
@@ -57,7 +60,7 @@ export function openEnvironment({
       mapSize: mapBytes,
       maxReaders: readersMax,
       maxDbs: tablesMax,
-      overlappingSync: false,
+      overlappingSync: isCopy,
       eventTurnBatching: false,
       encoding: 'binary',
       keyEncoding: 'binary',

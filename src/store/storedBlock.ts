@@ -4,6 +4,9 @@ import type { Bundle } from './bundle.js'
 /** Bytes of `senders` for each transaction: its sender (20) and its hash (32). */
 export const senderBytes = 52
 
+/** Stands for the length of a body that is not held. */
+const unheldBody = 0xffff_ffff
+
 /** Offsets of the parts of fixed length, and of the rest. */
 const bodyLengthAt = 32
 const headerLengthAt = 36
@@ -38,6 +41,11 @@ export class StoredBlock {
     return true
   }
 
+  /** Whether the body is held, and with it the senders; only gateways keep headers alone. */
+  get hasBody(): boolean {
+    return this.bodyBytes !== unheldBody
+  }
+
   /** Length of its body, which is another row. */
   get bodyBytes(): number {
     return readUint32(this.bytes, bodyLengthAt)
@@ -59,22 +67,35 @@ export class StoredBlock {
   }
 }
 
-type Parts = Pick<Bundle, 'header' | 'body' | 'senders' | 'totalDifficulty'>
+type Parts = Pick<Bundle, 'header' | 'senders' | 'totalDifficulty'> & {
+  /** Undefined where it is not held. */
+  readonly body: Uint8Array | undefined
+}
 
 /** The row of a block; see {@link StoredBlock}. */
-export function storedBlockRow(
+export function storedBlockRow(hash: Uint8Array, { body, ...parts }: Parts): Uint8Array {
+  return rowOf(hash, { ...parts, bodyBytes: body?.length ?? unheldBody })
+}
+
+function rowOf(
   hash: Uint8Array,
-  { header, body, senders, totalDifficulty }: Parts,
+  { header, bodyBytes, senders, totalDifficulty }: Omit<Parts, 'body'> & Pick<StoredBlock, 'bodyBytes'>,
 ): Uint8Array {
   const totalAt = headerAt + header.length
   const sendersAt = totalAt + totalDifficulty.length
   const row = new Uint8Array(sendersAt + senders.length)
   row.set(hash)
-  writeUint32(row, body.length, bodyLengthAt)
+  writeUint32(row, bodyBytes, bodyLengthAt)
   writeUint32(row, header.length, headerLengthAt)
   row[totalLengthAt] = totalDifficulty.length
   row.set(header, headerAt)
   row.set(totalDifficulty, totalAt)
   row.set(senders, sendersAt)
   return row
+}
+
+/** The row of the same block with another total difficulty. */
+export function withTotalDifficulty(block: StoredBlock, totalDifficulty: Uint8Array): Uint8Array {
+  const { hash, header, senders, bodyBytes } = block
+  return rowOf(hash, { header, bodyBytes, senders, totalDifficulty })
 }

@@ -44,6 +44,7 @@ const balanceOfBea = { to: tide, data: hex(encodeCall('balanceOf(address)', [byt
  * takes none. A method that is missing here does not compile.
  */
 const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) | undefined } = {
+  debug_chainConfig: undefined,
   debug_executionWitness: (block) => [block],
   debug_getBadBlocks: undefined,
   debug_getRawBlock: (block) => [block],

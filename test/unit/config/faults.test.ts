@@ -60,7 +60,7 @@ t.test('every fault of a file is named with its path, in one run', async (t) => 
       '  networks[2].finalisedLag: unknown key; did you mean finalizedLag?',
       '  networks[3].chainId: expected an integer of at least 1, got 0',
       '  networks[4]: expected an object, got 7',
-      '  networks[5].kind: expected "archive", "history" or "rollup", got "ledger"',
+      '  networks[5].kind: expected "archive", "history", "gateway" or "rollup", got "ledger"',
       '  networks[6].chainId: expected up to 31 ASCII characters such as "SN_MAIN", or hex of up to 31 bytes, got "ü"',
       '  networks[6].prefix: expected a word of up to 32 letters and digits other than eth, net, web3 and tidegate, got "eth"',
       '  networks[6].upstream.url: expected an http or https URL, got "ftp://x"',

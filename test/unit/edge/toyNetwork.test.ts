@@ -15,7 +15,7 @@ import { createDispatcher, type Endpoint } from '../../../src/rpc/dispatch.js'
 import type { NetworkViews } from '../../../src/rpc/method.js'
 import type { Network } from '../../../src/rpc/network.js'
 import { PolledFilters } from '../../../src/rpc/polledFilters.js'
-import { type MethodName, methods } from '../../../src/rpc/registry.js'
+import { methods } from '../../../src/rpc/registry.js'
 import type { DefectLog } from '../../../src/rpc/wireErrors.js'
 import { verifyHeaderProof } from '../../../src/ssz/verifyHeaderProof.js'
 import { computeMappingSlots } from '../../../src/state/mappingSlots.js'
@@ -24,136 +24,11 @@ import { RowStateReader } from '../../../src/state/stateReader.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 import type { ChainRows } from '../../../src/store/chainRows.js'
 import { storedBlocks, writeArchive } from '../../eraArchives.js'
-import { blockAt, devnetDir, sights, unknownHash } from '../../rpc/demoChain.js'
+import { blockAt, devnetDir, sights } from '../../rpc/demoChain.js'
+import { readQuestions } from '../../rpc/readQuestions.js'
 import { wideDispatchLimits, wideFilterLimits } from '../../serverLimits.js'
 import { demoStore, goOn, limits } from '../evm/demoExecution.js'
 import { LateRows } from './lateRows.js'
-
-const blocks = [1, 14, 60, 148, 167, 200, 264]
-
-const blockNumbers = [...blocks.map(quantity), 'latest', 'earliest', 'pending', '0xffff'].map((id) => [id])
-const blockHashes = [...blocks.map((number) => blockAt(number).hash), unknownHash].map((hash) => [hash])
-const blockIds = [...blockNumbers, ...blockHashes.slice(0, -1).map(([blockHash]) => [{ blockHash }])]
-const transactionHashes = [...sights.transactions.map(({ hash }) => hash), unknownHash].map((hash) => [hash])
-const people = [...sights.accounts, ...sights.contracts]
-const accountStates = people.flatMap(({ address }) => [[address], [address, '0x64'], [address, 'earliest']])
-
-/** What is asked of each method that reads; undefined for those that do not read a chain's rows. */
-const questions: { readonly [M in MethodName]: readonly (readonly unknown[])[] | undefined } = {
-  // The whole block is executed again for each thing that it lacks.
-  debug_executionWitness: [1, 14, 60, 148].map((number) => [quantity(number)]),
-  debug_getBadBlocks: undefined,
-  debug_getRawBlock: blockIds,
-  debug_getRawHeader: blockIds,
-  debug_getRawReceipts: blockIds,
-  debug_getRawTransaction: transactionHashes,
-  eth_getAccount: accountStates,
-  eth_getBalance: accountStates,
-  eth_getBlockTransactionCountByHash: blockHashes,
-  eth_getBlockTransactionCountByNumber: blockNumbers,
-  eth_getCode: accountStates,
-  eth_getHeaderByHash: blockHashes,
-  eth_getHeaderByNumber: blockNumbers,
-  eth_getRawTransactionByBlockHashAndIndex: blockHashes.map(([hash]) => [hash, '0x0']),
-  eth_getRawTransactionByBlockNumberAndIndex: blockNumbers.map(([number]) => [number, '0x0']),
-  eth_getRawTransactionByHash: transactionHashes,
-  eth_getStorageValues: sights.slots.map(({ address, slot, block }) => [
-    { [address]: [slot] },
-    quantity(block),
-  ]),
-  eth_getTransactionByHash: transactionHashes,
-  eth_getTransactionBySenderAndNonce: people.map(({ address }) => [address, '0x1']),
-  eth_getTransactionCount: accountStates,
-  eth_getTransactionReceipt: transactionHashes,
-  eth_getUncleByBlockHashAndIndex: blockHashes.map(([hash]) => [hash, '0x0']),
-  eth_getUncleCountByBlockHash: blockHashes,
-  eth_getUncleCountByBlockNumber: blockNumbers,
-  eth_gasPrice: [[]],
-  eth_maxPriorityFeePerGas: [[]],
-  eth_baseFee: [[]],
-  eth_blobBaseFee: [[]],
-  eth_feeHistory: [
-    ['0x2', 'latest', []],
-    [3, '0xc8', [0, 50, 100]],
-    ['0x2', 'pending', [50]],
-  ],
-  eth_capabilities: [[]],
-  eth_config: [[]],
-  eth_accounts: undefined,
-  eth_mining: undefined,
-  eth_hashrate: undefined,
-  net_listening: undefined,
-  net_peerCount: undefined,
-  web3_sha3: undefined,
-  rpc_modules: undefined,
-  rpc_discover: [[]],
-  eth_blockNumber: [[]],
-  eth_chainId: [[]],
-  eth_syncing: [[]],
-  net_version: [[]],
-  web3_clientVersion: [[]],
-  eth_getFilterChanges: undefined,
-  eth_getFilterLogs: undefined,
-  eth_newBlockFilter: undefined,
-  eth_newFilter: undefined,
-  eth_newPendingTransactionFilter: undefined,
-  eth_uninstallFilter: undefined,
-  eth_subscribe: undefined,
-  eth_unsubscribe: undefined,
-  tidegate_getMappingSlot: undefined,
-  eth_getBlockByNumber: [
-    ...blocks.flatMap((number) => [
-      [quantity(number), true],
-      [quantity(number), false],
-    ]),
-    ...['latest', 'earliest', 'pending', 'finalized'].map((tag) => [tag, false]),
-    ['0xffff', true],
-  ],
-  eth_getBlockByHash: [...blocks.map((number) => [blockAt(number).hash, true]), [unknownHash, false]],
-  eth_getBlockReceipts: [...blocks.map(quantity), ...blocks.map((number) => blockAt(number).hash)].map(
-    (id) => [id],
-  ),
-  eth_getLogs: [
-    [{ fromBlock: 'earliest' }],
-    ...sights.contracts.map(({ address }) => [{ address, fromBlock: '0x1', toBlock: '0x100' }]),
-    ...blocks.map((number) => [{ blockHash: blockAt(number).hash }]),
-  ],
-  tidegate_getHeaderProof: blockHashes,
-  tidegate_getLogs: [[{ fromBlock: '0x1', limit: 20 }], [{ fromBlock: '0xc0', toBlock: '0xd0' }]],
-  eth_getUncleByBlockNumberAndIndex: [
-    ['0xe', '0x0'],
-    ['0xe', '0x1'],
-    ['0xe', '0x2'],
-    ['0xf', '0x0'],
-  ],
-  eth_getTransactionByBlockNumberAndIndex: blocks.flatMap((number) => [
-    [quantity(number), '0x0'],
-    [quantity(number), '0x7'],
-  ]),
-  eth_getTransactionByBlockHashAndIndex: blocks.map((number) => [blockAt(number).hash, '0x0']),
-  eth_getStorageAt: sights.slots.flatMap(({ address, slot, block }) => [
-    [address, slot, quantity(block)],
-    [address, slot, 'latest'],
-    [address, slot, { blockHash: blockAt(Math.max(block, 1)).hash }],
-  ]),
-  eth_getProof: sights.slots.flatMap(({ address, slot, block }) => [
-    [address, [slot, '0x1'], quantity(block)],
-    [address, [slot], 'latest'],
-  ]),
-  eth_call: sights.contracts.map(({ address }) => [{ to: address, data: '0x18160ddd' }, 'latest']),
-  eth_estimateGas: sights.accounts.map(({ address }) => [
-    { from: address, to: sights.contracts[0]?.address },
-  ]),
-  eth_createAccessList: sights.contracts.map(({ address }) => [
-    { to: address, data: '0x18160ddd' },
-    'latest',
-  ]),
-  tidegate_getStorageByKeys: [['0x6266702fd511eb9e96861e860620674219acb382', '0x3', ['0x1', '0x2'], '0xc8']],
-  tidegate_readVariable: [
-    ['0x64ebdf9e1dfb193e1a3504937e5fcd05545e452e', 'books[42]', '0x14'],
-    ['0x64ebdf9e1dfb193e1a3504937e5fcd05545e452e', 'books[42].title', 'latest'],
-  ],
-}
 
 /** Those that read state. */
 const stateMethods: readonly string[] = [
@@ -172,10 +47,6 @@ const stateMethods: readonly string[] = [
   'tidegate_getStorageByKeys',
   'tidegate_readVariable',
 ]
-
-function quantity(number: number): string {
-  return `0x${number.toString(16)}`
-}
 
 /** Jobs on this thread, as their replies come back from another one. */
 function jobsOver(rows: ChainRows): NetworkJobs {
@@ -237,7 +108,7 @@ t.test('a network whose data arrives late answers every read as an archive does'
   const archive = endpointOver(demoStore)
   const rows = new LateRows(demoStore)
   const late = endpointOver(rows, (wanted) => rows.supply(wanted))
-  for (const [method, asked] of Object.entries(questions)) {
+  for (const [method, asked] of Object.entries(readQuestions)) {
     for (const params of asked ?? []) {
       const expected = await ask(archive, method, params)
       const got = await ask(late, method, params)
@@ -258,7 +129,7 @@ t.test('what nobody can get is the fault that the network says, and all else is 
     if (wanted.kind === 'state' || wanted.kind === 'code') throw new FaultError({ kind: 'HistoryPruned' })
     return rows.supply(wanted)
   })
-  for (const [method, asked] of Object.entries(questions)) {
+  for (const [method, asked] of Object.entries(readQuestions)) {
     for (const params of asked ?? []) {
       const answer = await ask(endpoint, method, params)
       if (stateMethods.includes(method)) t.match(answer, '"code":4444')
@@ -279,7 +150,7 @@ t.test('a history of the same chain answers everything but state', async (t) => 
   t.teardown(() => store.close())
   const [archive, history] = [endpointOver(demoStore), endpointOver(store)]
   const differing = ['eth_capabilities', 'tidegate_getHeaderProof']
-  for (const [method, asked] of Object.entries(questions)) {
+  for (const [method, asked] of Object.entries(readQuestions)) {
     for (const params of asked ?? []) {
       const answer = await ask(history, method, params)
       const expected = await ask(archive, method, params)

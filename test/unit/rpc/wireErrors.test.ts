@@ -91,6 +91,11 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32000,
     'this network reads nothing from a sequencer; its operator can name a JSON-RPC endpoint in "upstream.readUrl" of the configuration',
   ],
+  UpstreamsFailed: [
+    { kind: 'UpstreamsFailed', why: 'no upstream gave block 7 (a: no answer in time)' },
+    -32000,
+    'no upstream gave block 7 (a: no answer in time)',
+  ],
   SequencerUnanswered: [
     { kind: 'SequencerUnanswered', why: 'ECONNREFUSED' },
     -32000,

@@ -1,0 +1,173 @@
+/**
+ * Blocks from their JSON, as nodes answer `eth_getBlockByHash` with full transactions: the inverse of `blockJson.ts`
+ * and `transactionJson.ts`. Nothing is believed: the hash of the RLP shows whether a member was missing or wrong.
+ */
+import { concatBytes, digitsToBytes, trimLeft } from '../primitives/bytes.js'
+import { excerpt } from '../primitives/excerpt.js'
+import { encodeRlp, encodeRlpListOfEncoded, type RlpItem } from '../primitives/rlp.js'
+import { appendedFields } from './header.js'
+
+/** What a node answered is no block. */
+export class BlockJsonError extends Error {
+  override readonly name = 'BlockJsonError'
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** How a member is written as RLP: an integer without leading zeros, or its bytes as they are. */
+type Form = 'quantity' | 'data'
+
+const headerFields: readonly (readonly [name: string, form: Form])[] = [
+  ['parentHash', 'data'],
+  ['sha3Uncles', 'data'],
+  ['miner', 'data'],
+  ['stateRoot', 'data'],
+  ['transactionsRoot', 'data'],
+  ['receiptsRoot', 'data'],
+  ['logsBloom', 'data'],
+  ['difficulty', 'quantity'],
+  ['number', 'quantity'],
+  ['gasLimit', 'quantity'],
+  ['gasUsed', 'quantity'],
+  ['timestamp', 'quantity'],
+  ['extraData', 'data'],
+  ['mixHash', 'data'],
+  ['nonce', 'data'],
+]
+
+const quantities: ReadonlySet<string> = new Set(['baseFeePerGas', 'blobGasUsed', 'excessBlobGas'])
+
+/** RLP of a block's header. Throws {@link BlockJsonError}. */
+export function headerRlpFromJson(json: unknown): Uint8Array {
+  const block = toRecord(json, 'block')
+  const items = headerFields.map(([name, form]) => read(block, name, form))
+  for (const name of appendedFields) {
+    if (block[name] === undefined || block[name] === null) break
+    items.push(read(block, name, quantities.has(name) ? 'quantity' : 'data'))
+  }
+  return encodeRlp(items)
+}
+
+/**
+ * RLP of a block with full transactions. `uncleHeaders` are the RLP of its uncles, in order. Throws
+ * {@link BlockJsonError}.
+ */
+export function blockRlpFromJson(json: unknown, uncleHeaders: readonly Uint8Array[]): Uint8Array {
+  const block = toRecord(json, 'block')
+  const transactions = toArray(block.transactions, 'transactions').map(transactionRlp)
+  const parts = [
+    headerRlpFromJson(json),
+    encodeRlpListOfEncoded(transactions),
+    encodeRlpListOfEncoded(uncleHeaders),
+  ]
+  if (block.withdrawals !== undefined && block.withdrawals !== null) {
+    parts.push(encodeRlp(toArray(block.withdrawals, 'withdrawals').map(withdrawalItem)))
+  }
+  return encodeRlpListOfEncoded(parts)
+}
+
+/** Hashes of a block's uncles, as its JSON lists them. Throws {@link BlockJsonError}. */
+export function uncleHashesOf(json: unknown): readonly unknown[] {
+  return toArray(toRecord(json, 'block').uncles ?? [], 'uncles')
+}
+
+const legacyFields = ['nonce', 'gasPrice', 'gas', 'to', 'value', 'input', 'v', 'r', 's']
+const feeMarketFields = [
+  'chainId',
+  'nonce',
+  'maxPriorityFeePerGas',
+  'maxFeePerGas',
+  'gas',
+  'to',
+  'value',
+  'input',
+]
+const signature = ['yParity', 'r', 's']
+
+/** Fields of each type (EIP-2718), in the order of its RLP. */
+const transactionFields: readonly (readonly string[])[] = [
+  legacyFields,
+  ['chainId', 'nonce', 'gasPrice', 'gas', 'to', 'value', 'input', 'accessList', ...signature],
+  [...feeMarketFields, 'accessList', ...signature],
+  [...feeMarketFields, 'accessList', 'maxFeePerBlobGas', 'blobVersionedHashes', ...signature],
+  [...feeMarketFields, 'accessList', 'authorizationList', ...signature],
+]
+
+/** An item of a body's list, in RLP: a list for legacy, else a byte string of type and list. */
+function transactionRlp(json: unknown): Uint8Array {
+  const transaction = toRecord(json, 'transaction')
+  const type = transaction.type === undefined ? 0 : Number(transaction.type)
+  const fields = transactionFields[type]
+  if (fields === undefined)
+    throw new BlockJsonError(`transaction type ${excerpt(String(transaction.type), 20)}`)
+  const list = encodeRlp(fields.map((name) => transactionItem(transaction, name)))
+  return type === 0 ? list : encodeRlp(concatBytes(Uint8Array.of(type), list))
+}
+
+function transactionItem(transaction: Json, name: string): RlpItem {
+  switch (name) {
+    case 'to':
+      return transaction.to === null || transaction.to === undefined
+        ? new Uint8Array(0)
+        : read(transaction, name, 'data')
+    case 'input':
+      return read(transaction, name, 'data')
+    case 'yParity':
+      // Some nodes write only v, which is the same for typed transactions.
+      return read(transaction, transaction.yParity === undefined ? 'v' : name, 'quantity')
+    case 'accessList':
+      return toArray(transaction.accessList, name).map((entry) => {
+        const { address, storageKeys } = toRecord(entry, name)
+        return [toBytes(address, name), toArray(storageKeys, name).map((key) => toBytes(key, name))]
+      })
+    case 'blobVersionedHashes':
+      return toArray(transaction.blobVersionedHashes, name).map((hash) => toBytes(hash, name))
+    case 'authorizationList':
+      return toArray(transaction.authorizationList, name).map((entry) => {
+        const authorization = toRecord(entry, name)
+        return [
+          read(authorization, 'chainId', 'quantity'),
+          read(authorization, 'address', 'data'),
+          read(authorization, 'nonce', 'quantity'),
+          ...signature.map((part) => read(authorization, part, 'quantity')),
+        ]
+      })
+    default:
+      return read(transaction, name, 'quantity')
+  }
+}
+
+function withdrawalItem(json: unknown): RlpItem {
+  const withdrawal = toRecord(json, 'withdrawal')
+  return [
+    read(withdrawal, 'index', 'quantity'),
+    read(withdrawal, 'validatorIndex', 'quantity'),
+    read(withdrawal, 'address', 'data'),
+    read(withdrawal, 'amount', 'quantity'),
+  ]
+}
+
+function read(json: Json, name: string, form: Form): Uint8Array {
+  const bytes = toBytes(json[name], name)
+  return form === 'data' ? bytes : trimLeft(bytes)
+}
+
+function toBytes(value: unknown, name: string): Uint8Array {
+  const digits = typeof value === 'string' && value.startsWith('0x') ? value.slice(2) : undefined
+  const bytes =
+    digits === undefined ? undefined : digitsToBytes(digits.length % 2 === 0 ? digits : `0${digits}`)
+  if (bytes === undefined) throw new BlockJsonError(`${name} is ${excerpt(String(value), 40)}`)
+  return bytes
+}
+
+function toRecord(value: unknown, what: string): Json {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new BlockJsonError(`${what} is no object`)
+  }
+  return value as Json
+}
+
+function toArray(value: unknown, name: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new BlockJsonError(`${name} is no list`)
+  return value
+}

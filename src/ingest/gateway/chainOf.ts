@@ -1,0 +1,65 @@
+/** Which chain a gateway's upstreams have, for a gateway that was told no genesis. */
+import { parseGenesisConfig } from '../../chain/forks.js'
+import { knownIdentity } from '../../chain/knownNetworks.js'
+import { OperatorError } from '../../primitives/faults.js'
+import type { ChainIdentity } from '../../store/chainRows.js'
+import { NodeError, type Upstream } from '../../upstream/upstream.js'
+
+/** Methods with which nodes tell the `config` member of their genesis, and where it is in the answer. */
+const configMethods: readonly (readonly [method: string, find: (answer: unknown) => unknown])[] = [
+  ['debug_chainConfig', (answer) => answer],
+  ['admin_nodeInfo', (answer) => memberOf(memberOf(memberOf(answer, 'protocols'), 'eth'), 'config')],
+]
+
+/**
+ * The chain of a node: a public network by its genesis hash, or what the node says its rules are. No hash covers the
+ * rules of a chain, so those are believed, which `onBelieved` is told. Rejects as {@link Upstream.ask} does, and with
+ * OperatorError where the node does not tell.
+ */
+export async function chainOf(
+  upstream: Upstream,
+  deadline: number,
+  onBelieved: () => void,
+): Promise<ChainIdentity> {
+  const [id, genesis] = await Promise.all([
+    upstream.ask('eth_chainId', [], deadline),
+    upstream.ask('eth_getBlockByNumber', ['0x0', false], deadline),
+  ])
+  const hash = memberOf(genesis, 'hash')
+  if (typeof hash !== 'string' || typeof id !== 'string') {
+    throw new OperatorError(`upstream ${upstream.name} does not say its chain id and genesis block`)
+  }
+  const genesisHash = hash.toLowerCase()
+  const chainId = BigInt(id).toString()
+  const known = knownIdentity('', Number(chainId))
+  if (known?.genesisHash === genesisHash) return known
+  for (const [method, find] of configMethods) {
+    const config = find(await askIfKnown(upstream, method, deadline))
+    if (config === undefined) continue
+    try {
+      parseGenesisConfig(config)
+    } catch (error) {
+      throw new OperatorError(
+        `upstream ${upstream.name} has rules that this version does not know: ${(error as Error).message}`,
+      )
+    }
+    onBelieved()
+    return { chainId, networkId: chainId, genesisHash, config: JSON.stringify(config) }
+  }
+  throw new OperatorError(
+    `upstream ${upstream.name} does not tell the rules of its chain (debug_chainConfig); name the chain's genesis.json with --genesis`,
+  )
+}
+
+async function askIfKnown(upstream: Upstream, method: string, deadline: number): Promise<unknown> {
+  try {
+    return await upstream.ask(method, [], deadline)
+  } catch (error) {
+    if (error instanceof NodeError) return undefined
+    throw error
+  }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+}

@@ -1,0 +1,231 @@
+/**
+ * Keeps a gateway's chain of headers: from the head that upstreams say, every header by its hash, parent by parent,
+ * down to the head before, and in the background further down. Owns what a number means. Does not own fetching
+ * (`partFetcher.ts`).
+ */
+import { decodeHeader } from '../../chain/header.js'
+import {
+  bytesToBigInt,
+  bytesToHex,
+  equalBytes,
+  type Hash32,
+  hexToBytes,
+  toHash32,
+  toMinimalBytes,
+} from '../../primitives/bytes.js'
+import type { CanonicalHeader, GatewayWriter } from '../../store/gatewayWriter.js'
+import type { HeadClaim } from '../../upstream/headWatch.js'
+import { type PartFetcher, type ProvedBlock, readCanonical } from './partFetcher.js'
+
+/** Blocks between two heads that are fetched whole, so that their subscribers are told of each without a wait. */
+const wholeMax = 64
+/** Headers of one transaction of the walk down, asked for together. */
+const walkBatch = 100
+/** Blocks whose total difficulty is written in one transaction. */
+const totalsBatch = 4_096
+
+export interface HeadKeeperOptions {
+  /** Blocks below the head whose headers are linked to it. */
+  readonly historyBlocks: number
+  /** Called once the store has a new head. */
+  readonly onHead: () => void
+  /** Called once headers are linked as far down as they shall be; total difficulties are known then, or never. */
+  readonly onLinked: () => void
+  /** Told of what went wrong, as sentences for the operator. */
+  readonly log: (text: string) => void
+}
+
+/** What is needed of a claim. */
+type ClaimedBlock = Pick<HeadClaim, 'number' | 'hash'>
+
+interface Fetched {
+  readonly canonical: CanonicalHeader
+  readonly block: ProvedBlock
+}
+
+export class HeadKeeper {
+  readonly #store: GatewayWriter
+  readonly #fetcher: PartFetcher
+  readonly #options: HeadKeeperOptions
+  #claimed: ClaimedBlock | undefined
+  #isMoving = false
+  #isWalking = false
+  #isClosed = false
+
+  constructor(store: GatewayWriter, fetcher: PartFetcher, options: HeadKeeperOptions) {
+    this.#store = store
+    this.#fetcher = fetcher
+    this.#options = options
+  }
+
+  /** Moves to a head that an upstream claims, once it is proved to link to the chain; the newest claim wins. */
+  follow(claim: ClaimedBlock): void {
+    this.#claimed = claim
+    if (!this.#isMoving) void this.#moveOn()
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  async #moveOn(): Promise<void> {
+    this.#isMoving = true
+    while (this.#claimed !== undefined && !this.#isClosed) {
+      const claim = this.#claimed
+      this.#claimed = undefined
+      try {
+        await this.#moveTo(claim)
+      } catch (error) {
+        this.#options.log(`head ${claim.number}: ${(error as Error).message}`)
+      }
+    }
+    this.#isMoving = false
+    if (!this.#isClosed) void this.#walkDown()
+  }
+
+  async #moveTo(claim: ClaimedBlock): Promise<void> {
+    for (;;) {
+      const head = this.#store.readHead()
+      const gap = claim.number - (head?.number ?? 0)
+      if (head === undefined || gap > this.#options.historyBlocks) return this.#begin(claim)
+      if (gap <= wholeMax) return this.#follow(claim)
+      // Step by step, so that memory does not grow with the time for which upstreams were away.
+      const next = await this.#fetcher.readHeaderAt(head.number + wholeMax)
+      if (next === undefined || this.#isClosed) return
+      await this.#follow({ number: next.number, hash: bytesToHex(next.hash) })
+    }
+  }
+
+  /** Makes a head that nothing links to what was held before. */
+  async #begin(claim: ClaimedBlock): Promise<void> {
+    const fetched = await this.#read(toHash32(hexToBytes(claim.hash)), claim.number)
+    await this.#keepWhole([fetched])
+    this.#advance(fetched.canonical.number - 1, [fetched], true)
+  }
+
+  /** Moves to a head whose ancestors lead to a canonical block, at most {@link wholeMax} below. */
+  async #follow(claim: ClaimedBlock): Promise<void> {
+    const branch: Fetched[] = []
+    let next = toHash32(hexToBytes(claim.hash))
+    let fork = this.#canonicalNumber(next)
+    if (fork !== undefined && fork === this.#store.readHead()?.number) return
+    while (fork === undefined) {
+      if (branch.length > 2 * wholeMax) {
+        throw new Error(
+          `its branch leaves the chain more than ${2 * wholeMax} blocks below; it is not followed`,
+        )
+      }
+      const fetched = await this.#read(next, claim.number - branch.length)
+      branch.unshift(fetched)
+      next = decodeHeader(fetched.block.header).parentHash
+      fork = this.#canonicalNumber(next)
+    }
+    await this.#keepWhole(branch)
+    this.#advance(fork, branch, false)
+  }
+
+  async #read(hash: Hash32, number: number): Promise<Fetched> {
+    const block = await this.#fetcher.readBlock(hash)
+    if (block === undefined) throw new Error(`no upstream has block ${bytesToHex(hash)}`)
+    return { canonical: readCanonical(block.header, number), block }
+  }
+
+  #canonicalNumber(hash: Hash32): number | undefined {
+    const header = this.#store.hasHeader(hash) ? this.#store.readHeader(hash) : undefined
+    if (header === undefined) return undefined
+    const { number } = decodeHeader(header)
+    return this.#store.isCanonical(number, hash) ? number : undefined
+  }
+
+  /** Stores blocks with their receipts before they become canonical, because subscribers are told of them then. */
+  async #keepWhole(branch: readonly Fetched[]): Promise<void> {
+    for (const { canonical, block } of branch) {
+      const { hash } = canonical
+      this.#store.putSideHeader(hash, block.header)
+      this.#store.putContent(hash, block)
+      if (this.#store.readReceipts(hash) !== undefined) continue
+      const receipts = await this.#fetcher.readReceipts(hash, decodeHeader(block.header))
+      if (receipts === undefined) throw new Error(`no upstream has the receipts of block ${canonical.number}`)
+      this.#store.putReceipts(hash, receipts)
+    }
+  }
+
+  #advance(forkNumber: number, branch: readonly Fetched[], isApart: boolean): void {
+    let total = this.#totalAt(forkNumber)
+    const headers = branch.map(({ canonical, block }) => {
+      const { difficulty, number } = decodeHeader(block.header)
+      total = number === 0 ? difficulty : total === undefined ? undefined : total + difficulty
+      return { ...canonical, totalDifficulty: total === undefined ? undefined : toMinimalBytes(total) }
+    })
+    this.#store.advance(forkNumber, headers, isApart)
+    this.#options.onHead()
+  }
+
+  #totalAt(number: number): bigint | undefined {
+    const total = number < 0 ? undefined : this.#store.readCanonicalRow(number)?.totalDifficulty
+    return total === undefined || total.length === 0 ? undefined : bytesToBigInt(total)
+  }
+
+  /** Links headers further down, as far as the configuration says. */
+  async #walkDown(): Promise<void> {
+    if (this.#isWalking) return
+    this.#isWalking = true
+    try {
+      while (!this.#isClosed && (await this.#walkBatch()));
+    } catch (error) {
+      this.#options.log(`headers below the head: ${(error as Error).message}`)
+    }
+    this.#isWalking = false
+  }
+
+  /** Whether there is more to do. */
+  async #walkBatch(): Promise<boolean> {
+    const head = this.#store.readHead()
+    const from = this.#store.readLinkedFrom()
+    if (head === undefined || from === undefined) return false
+    const lowest = Math.max(0, head.number - this.#options.historyBlocks)
+    if (from <= lowest) {
+      if (from === 0) this.#addTotals(head.number)
+      this.#options.onLinked()
+      return false
+    }
+    const numbers: number[] = []
+    for (let number = from - 1; number >= Math.max(lowest, from - walkBatch); number--) numbers.push(number)
+    const claimed = await Promise.all(numbers.map((number) => this.#fetcher.readHeaderAt(number)))
+    const linked: CanonicalHeader[] = []
+    let parentHash = this.#parentOf(from)
+    for (const [index, number] of numbers.entries()) {
+      const given = claimed[index]
+      const isRight = given !== undefined && equalBytes(given.hash, parentHash)
+      const header = isRight ? given : (await this.#read(parentHash, number)).canonical
+      linked.push(header)
+      parentHash = decodeHeader(header.header).parentHash
+    }
+    // The head may have moved below meanwhile.
+    if (this.#store.readLinkedFrom() === from) this.#store.extendDown(linked)
+    return true
+  }
+
+  #parentOf(number: number): Hash32 {
+    const row = this.#store.readCanonicalRow(number)
+    if (row === undefined) throw new Error(`block ${number} is not held`)
+    return decodeHeader(row.header).parentHash
+  }
+
+  /** With all headers down to genesis, total difficulties are sums. */
+  #addTotals(last: number): void {
+    if (this.#totalAt(last) !== undefined) return
+    let total = 0n
+    let batch: (readonly [number, Uint8Array])[] = []
+    for (let number = 0; number <= last; number++) {
+      const row = this.#store.readCanonicalRow(number)
+      if (row === undefined) break
+      total += decodeHeader(row.header).difficulty
+      batch.push([number, toMinimalBytes(total)])
+      if (batch.length === totalsBatch || number === last) {
+        this.#store.putTotals(batch)
+        batch = []
+      }
+    }
+  }
+}

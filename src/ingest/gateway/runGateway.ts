@@ -1,0 +1,119 @@
+/** The source of a gateway: its upstreams, its store, and what is fetched for callers. One per network. */
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
+import { knownIdentity } from '../../chain/knownNetworks.js'
+import { FaultError, OperatorError } from '../../primitives/faults.js'
+import type { Wanted } from '../../primitives/notHeld.js'
+import type { ChainIdentity } from '../../store/chainRows.js'
+import { GatewayWriter } from '../../store/gatewayWriter.js'
+import { Upstream } from '../../upstream/upstream.js'
+import { Upstreams } from '../../upstream/upstreams.js'
+import { parseGenesis } from '../genesis.js'
+import type { GatewayTask, IngestMessage } from '../messages.js'
+import { chainOf } from './chainOf.js'
+import { HeadKeeper } from './headKeeper.js'
+import { PartFetcher } from './partFetcher.js'
+
+/** Wait between two attempts to learn from upstreams which chain they have. */
+const identityRetryMs = 1_000
+
+/** Takes a command to fetch. */
+export type Fetch = (serial: number, wanted: Wanted) => void
+
+/**
+ * Runs until `stopped`. Gives `onReady` what takes commands once the store is open. Throws OperatorError for everything
+ * that the operator can mend.
+ */
+export async function runGateway(
+  task: GatewayTask,
+  report: (message: IngestMessage) => void,
+  stopped: AbortSignal,
+  onReady: (fetch: Fetch) => void,
+): Promise<void> {
+  const log = (text: string) => report({ type: 'said', text })
+  const store = GatewayWriter.open({ path: task.storePath, mapBytes: task.mapBytes })
+  const ends: (() => void)[] = []
+  try {
+    const identity = store.readIdentity() ?? (await learnIdentity(task, log, stopped))
+    if (identity === undefined) return
+    store.begin(identity)
+    const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    const chain = { chainId: BigInt(identity.chainId), genesisHash: identity.genesisHash }
+    const { quorum, pollMs, fetchMsMax, historyBlocks } = task
+    const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, log })
+    ends.push(() => upstreams.close())
+    const isReachable = await upstreams.check(fetchMsMax)
+    const fetcher = new PartFetcher(store, upstreams, { schedule, quorum, fetchMsMax, log })
+    let isOpened = false
+    const open = () => {
+      if (!isOpened) report({ type: 'opened' })
+      isOpened = true
+      report({ type: 'head' })
+    }
+    // Without an upstream, what is held is served as it is.
+    if (store.readHead() !== undefined && !isReachable) open()
+    const onHead = () => isOpened && report({ type: 'head' })
+    const keeper = new HeadKeeper(store, fetcher, { historyBlocks, onHead, onLinked: open, log })
+    ends.push(() => keeper.close())
+    onReady((serial, wanted) => {
+      fetcher.fetch(wanted).then(
+        (outcome) => report({ type: 'fetched', serial, isAbsent: outcome === 'absent' }),
+        (error) => {
+          if (!(error instanceof FaultError)) log(`a defect: ${(error as Error).stack}`)
+          const fault = error instanceof FaultError ? error.fault : undefined
+          report({
+            type: 'notFetched',
+            serial,
+            fault: fault ?? { kind: 'UpstreamsFailed', why: 'internal error' },
+          })
+        },
+      )
+    })
+    ends.push(upstreams.onHead((claim) => keeper.follow(claim)))
+    if (upstreams.head !== undefined) keeper.follow(upstreams.head.claim)
+    if (!stopped.aborted) await once(stopped, 'abort')
+  } finally {
+    for (const end of ends.reverse()) end()
+    await store.close()
+  }
+}
+
+/** The chain that the configuration names, or that upstreams have; undefined where the gateway is stopped before. */
+async function learnIdentity(
+  { genesis, network, chainId, upstreams, fetchMsMax }: GatewayTask,
+  log: (text: string) => void,
+  stopped: AbortSignal,
+): Promise<ChainIdentity | undefined> {
+  if (genesis !== undefined) {
+    try {
+      return parseGenesis(genesis.text).identity
+    } catch (error) {
+      throw new OperatorError(`${genesis.path}: ${(error as Error).message}`)
+    }
+  }
+  const known = knownIdentity(network, chainId)
+  if (known !== undefined) return known
+  let said = ''
+  while (!stopped.aborted) {
+    for (const options of upstreams) {
+      const upstream = new Upstream(options)
+      try {
+        return await chainOf(upstream, performance.now() + fetchMsMax, () =>
+          log(
+            `the rules of the chain are those that upstream ${upstream.name} says; a genesis file need not believe it`,
+          ),
+        )
+      } catch (error) {
+        if (error instanceof OperatorError) throw error
+        const text = `upstream ${upstream.name} does not say which chain it has: ${(error as Error).message}`
+        if (text !== said) log(text)
+        said = text
+      } finally {
+        upstream.close()
+      }
+    }
+    await sleep(identityRetryMs, undefined, { signal: stopped }).catch(() => undefined)
+  }
+  return undefined
+}

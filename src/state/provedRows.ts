@@ -1,0 +1,154 @@
+/**
+ * Rows of a gateway's store: what was fetched and proved, in the tables of an archive. Owns the difference between
+ * *absent* and *not held*. Nothing is written here.
+ */
+import type { Address, Hash32 } from '../primitives/bytes.js'
+import { bytesToHex, toHash32 } from '../primitives/bytes.js'
+import { keccak256 } from '../primitives/keccak.js'
+import { NotHeldError, type Wanted } from '../primitives/notHeld.js'
+import { decodeRlp, decodeRlpList, rlpBytes } from '../primitives/rlp.js'
+import { ChainReader, type ChainReaderOptions } from '../store/chainReader.js'
+import type { TransactionLocation } from '../store/chainRows.js'
+import type { StoredBlock } from '../store/storedBlock.js'
+import { decodeAccount } from './account.js'
+import { readTrie } from './trie.js'
+import { MissingNodeError } from './trieNode.js'
+
+/**
+ * Names of blocks and transactions that no upstream knew at this head. Some thousand questions a second are remembered
+ * until the next block; more are asked again.
+ */
+const absentMax = 16_384
+
+/** Opens a store as its kind of network reads it. Throws as {@link ChainReader.open} does. */
+export function openRows(options: ChainReaderOptions): ChainReader {
+  return ChainReader.open(options, ({ gateway }) => (gateway ? ProvedRows : ChainReader))
+}
+
+export class ProvedRows extends ChainReader {
+  readonly lacksLogIndex = true
+  readonly #absent = new Set<string>()
+  #absentAt: number | undefined
+
+  /** Remembers until the head changes that nobody knows a block, or a transaction. */
+  noteAbsent(wanted: Wanted): void {
+    const head = this.readHead()?.number
+    if (this.#absentAt !== head || this.#absent.size >= absentMax) this.#absent.clear()
+    this.#absentAt = head
+    this.#absent.add(nameOf(wanted))
+  }
+
+  override readCanonicalHash(number: number): Hash32 | undefined {
+    const hash = super.readCanonicalHash(number)
+    if (hash !== undefined || number > (this.readHead()?.number ?? 0)) return hash
+    throw new NotHeldError({ kind: 'canonical', number })
+  }
+
+  override readHeader(hash: Hash32): Uint8Array | undefined {
+    return (super.readBlock(hash) ?? this.#notHeld({ kind: 'header', hash }))?.header
+  }
+
+  override readBlock(hash: Hash32, number?: number): StoredBlock | undefined {
+    const block = super.readBlock(hash, number) ?? this.#notHeld({ kind: 'header', hash })
+    if (block !== undefined && !block.hasBody) throw new NotHeldError({ kind: 'body', hash })
+    return block
+  }
+
+  override readBody(hash: Hash32, isBrief?: boolean): Uint8Array {
+    const body = super.readBody(hash, isBrief)
+    if (body === undefined) throw new NotHeldError({ kind: 'body', hash })
+    return body
+  }
+
+  override readReceipts(hash: Hash32): Uint8Array | undefined {
+    const receipts = super.readReceipts(hash)
+    if (receipts !== undefined || this.readHeader(hash) === undefined) return receipts
+    throw new NotHeldError({ kind: 'receipts', hash })
+  }
+
+  /** Undefined also where the blocks below it are not held down to genesis. */
+  override readTotalDifficulty(hash: Hash32): Uint8Array | undefined {
+    const total = super.readBlock(hash)?.totalDifficulty
+    return total?.length === 0 ? undefined : total
+  }
+
+  override readLocation(hash: Hash32): TransactionLocation | undefined {
+    const location = super.readLocation(hash)
+    const isCanonical = location !== undefined && this.tables.numbers.doesExist(location.blockHash)
+    return isCanonical ? location : this.#notHeld({ kind: 'location', hash })
+  }
+
+  override readCode(hash: Hash32): Uint8Array {
+    const code = super.readCode(hash)
+    if (code === undefined) throw new NotHeldError({ kind: 'code', hash })
+    return code
+  }
+
+  override readAccount(address: Address): Uint8Array | undefined {
+    return this.readAccountAt(address, this.#headNumber())
+  }
+
+  override readSlot(address: Address, slot: Hash32): Uint8Array | undefined {
+    return this.readSlotAt(address, slot, this.#headNumber())
+  }
+
+  override readAccountAt(address: Address, number: number): Uint8Array | undefined {
+    const stateRoot = this.#stateRootAt(number)
+    return this.#walk({ kind: 'state', stateRoot, address, slots: [] }, stateRoot, address)
+  }
+
+  override readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {
+    const stateRoot = this.#stateRootAt(number)
+    const wanted: Wanted = { kind: 'state', stateRoot, address, slots: [slot] }
+    const account = this.#walk(wanted, stateRoot, address)
+    const value = account && this.#walk(wanted, decodeAccount(account).storageRoot, slot)
+    return value && rlpBytes(decodeRlp(value))
+  }
+
+  /** See {@link lacksLogIndex}. */
+  override readLogStretch(_key: Uint8Array, _from: number): never {
+    throw new Error('a gateway keeps no index of logs')
+  }
+
+  override slotsOf(_address: Address): never {
+    throw new Error('tries do not say which slots an account has')
+  }
+
+  override slotsOfAt(_address: Address, _number: number): never {
+    throw new Error('tries do not say which slots an account has')
+  }
+
+  #headNumber(): number {
+    const head = this.readHead()
+    if (head === undefined) throw new Error('a store without a head')
+    return head.number
+  }
+
+  #stateRootAt(number: number): Hash32 {
+    const hash = this.readCanonicalHash(number)
+    const header = hash && this.readHeader(hash)
+    if (header === undefined) throw new Error(`there is no block ${number}`)
+    // The state root is the fourth field of every header (yellow paper 4.4).
+    return toHash32(rlpBytes(decodeRlpList(header)[3]))
+  }
+
+  #walk(wanted: Wanted, root: Hash32, key: Uint8Array): Uint8Array | undefined {
+    try {
+      return readTrie(root, keccak256(key), (hash) => super.readNode(hash))
+    } catch (error) {
+      if (error instanceof MissingNodeError) throw new NotHeldError(wanted)
+      throw error
+    }
+  }
+
+  #notHeld(wanted: Wanted): undefined {
+    if (this.#absent.has(nameOf(wanted)) && this.#absentAt === this.readHead()?.number) return undefined
+    throw new NotHeldError(wanted)
+  }
+}
+
+function nameOf(wanted: Wanted): string {
+  return wanted.kind === 'header' || wanted.kind === 'location'
+    ? `${wanted.kind} ${bytesToHex(wanted.hash)}`
+    : wanted.kind
+}

@@ -1,0 +1,212 @@
+import { Packr } from 'msgpackr'
+import { concatBytes, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
+import { OperatorError } from '../primitives/faults.js'
+import type { Change } from './bundle.js'
+import type { BlockName, ChainIdentity, TransactionLocation } from './chainRows.js'
+import { ChainWriter, type ChainWriterOptions, transactionHashes } from './chainWriter.js'
+import { StoredBlock, storedBlockRow, withTotalDifficulty } from './storedBlock.js'
+import { metaKeys, numberKey, schemaVersion } from './tables.js'
+
+/** A header of the canonical chain. */
+export interface CanonicalHeader extends BlockName {
+  /** RLP. */
+  readonly header: Uint8Array
+  readonly stateRoot: Uint8Array
+  /** Shortest big-endian bytes; undefined where it is not known. */
+  readonly totalDifficulty: Uint8Array | undefined
+}
+
+/** The rest of a block whose header is held. */
+export interface BlockContent {
+  readonly body: Uint8Array
+  /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
+  readonly senders: Uint8Array
+}
+
+/** An account that has some code. */
+export interface CodeOwner {
+  readonly number: number
+  readonly address: Uint8Array
+}
+
+const packr = new Packr({ useRecords: false })
+const nothing = new Uint8Array(0)
+
+/**
+ * The writer of a gateway's store: parts of a chain in any order, as they were asked for and proved. A canonical block
+ * is a header at least; its body, receipts, and nodes of its state come later, or never.
+ */
+export class GatewayWriter extends ChainWriter {
+  /** As {@link ChainWriter.openForWriting}. */
+  static override open(options: ChainWriterOptions): GatewayWriter {
+    return GatewayWriter.openForWriting({ ...options, isCopy: true }) as GatewayWriter
+  }
+
+  /** Makes the store one of this chain. Throws OperatorError where it is of another chain, or another kind. */
+  begin(identity: ChainIdentity): void {
+    const known = this.readIdentity()
+    if (known !== undefined && known.gateway === undefined) {
+      throw new OperatorError(
+        `the store ${this.path} is no gateway's; give the gateway a data folder or a network name of its own`,
+      )
+    }
+    if (known !== undefined && known.genesisHash !== identity.genesisHash) {
+      throw new OperatorError(
+        `the store ${this.path} is of the chain with genesis ${known.genesisHash}, and the upstream's is ${identity.genesisHash}; use another data folder or another upstream`,
+      )
+    }
+    this.commit(() => {
+      const row = packr.pack({ ...identity, gateway: true, schema: schemaVersion })
+      this.tables.meta.putSync(metaKeys.identity, row)
+    })
+  }
+
+  /** Number down to which all headers below the head are held; undefined before there is a head. */
+  readLinkedFrom(): number | undefined {
+    const row = this.tables.meta.getBinary(metaKeys.linkedFrom)
+    return row && readUint64(row, 0)
+  }
+
+  /** A canonical header, and whether more than it is held. */
+  readCanonicalRow(number: number): StoredBlock | undefined {
+    const row = this.tables.blocks.getBinary(numberKey(number))
+    return row && new StoredBlock(row)
+  }
+
+  /**
+   * Makes `headers`, which link from `forkNumber` up, the newest canonical ones, after moving every block above
+   * `forkNumber` aside. With `isApart` nothing below the first of them links to it.
+   */
+  advance(forkNumber: number, headers: readonly CanonicalHeader[], isApart: boolean): void {
+    const { meta } = this.tables
+    const last = headers.at(-1)
+    this.commit(() => {
+      for (let number = this.readHead()?.number ?? -1; number > forkNumber; number--) this.#moveAside(number)
+      for (const header of headers) this.#putHeader(header)
+      if (last !== undefined) meta.putSync(metaKeys.head, concatBytes(numberKey(last.number), last.hash))
+      if (isApart && headers[0]) meta.putSync(metaKeys.linkedFrom, numberKey(headers[0].number))
+    })
+  }
+
+  /** Adds headers below the oldest linked one, newest first. */
+  extendDown(headers: readonly CanonicalHeader[]): void {
+    const oldest = headers.at(-1)
+    if (oldest === undefined) return
+    this.commit(() => {
+      for (const header of headers) this.#putHeader(header)
+      this.tables.meta.putSync(metaKeys.linkedFrom, numberKey(oldest.number))
+    })
+  }
+
+  /** Adds one header that no chain of headers links to the head. */
+  putApart(header: CanonicalHeader): void {
+    this.commit(() => this.#putHeader(header))
+  }
+
+  /** Sets the total difficulty of canonical blocks, by number. */
+  putTotals(totals: Iterable<readonly [number, Uint8Array]>): void {
+    this.commit(() => {
+      for (const [number, totalDifficulty] of totals) {
+        const row = this.readCanonicalRow(number)
+        if (row === undefined || row.totalDifficulty.length > 0) continue
+        this.tables.blocks.putSync(numberKey(number), withTotalDifficulty(row, totalDifficulty))
+      }
+    })
+  }
+
+  /** Stores a header that is not canonical, by its hash. */
+  putSideHeader(hash: Hash32, header: Uint8Array): void {
+    if (this.hasHeader(hash)) return
+    const row = storedBlockRow(hash, {
+      header,
+      body: undefined,
+      senders: nothing,
+      totalDifficulty: nothing,
+    })
+    this.commit(() => this.tables.sideBlocks.putSync(hash, row))
+  }
+
+  /** Stores the content of a block whose header is held. */
+  putContent(hash: Hash32, { body, senders }: BlockContent): void {
+    const row = this.readBlock(hash)
+    if (row === undefined) throw new Error('a body without its header')
+    const { header, totalDifficulty } = row
+    const whole = storedBlockRow(hash, { header, body, senders, totalDifficulty })
+    const { bodies, numbers, blocks, sideBlocks, locations } = this.tables
+    const number = numbers.getBinary(hash)
+    this.commit(() => {
+      bodies.putSync(hash, body)
+      if (number === undefined) sideBlocks.putSync(hash, whole)
+      else blocks.putSync(Uint8Array.from(number), whole)
+      if (number === undefined) return
+      for (const [index, transactionHash] of transactionHashes(senders)) {
+        locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
+      }
+    })
+  }
+
+  putReceipts(hash: Hash32, receipts: Uint8Array): void {
+    this.commit(() => this.tables.receipts.putSync(hash, receipts))
+  }
+
+  putLocation(transactionHash: Hash32, { blockHash, index }: TransactionLocation): void {
+    this.commit(() =>
+      this.tables.locations.putSync(transactionHash, concatBytes(blockHash, numberKey(index))),
+    )
+  }
+
+  /** Stores trie nodes, and where code that is not held can be asked for. */
+  putState(nodes: readonly Change[], codeHash: Uint8Array | undefined, owner: CodeOwner): void {
+    const { meta, nodes: table } = this.tables
+    this.commit(() => {
+      for (const [hash, rlp] of nodes) table.putSync(hash, rlp)
+      if (codeHash === undefined || this.readCode(toHash32(codeHash)) !== undefined) return
+      meta.putSync(metaKeys.codeOwner(codeHash), concatBytes(numberKey(owner.number), owner.address))
+    })
+  }
+
+  putCode(hash: Hash32, code: Uint8Array): void {
+    this.commit(() => this.tables.code.putSync(hash, code))
+  }
+
+  readCodeOwner(codeHash: Hash32): CodeOwner | undefined {
+    const row = this.tables.meta.getBinary(metaKeys.codeOwner(codeHash))
+    return row && { number: readUint64(row, 0), address: row.slice(8, 28) }
+  }
+
+  /** A canonical block with this state root. */
+  readBlockOfState(stateRoot: Hash32): number | undefined {
+    const row = this.tables.meta.getBinary(metaKeys.stateRoot(stateRoot))
+    return row && readUint64(row, 0)
+  }
+
+  #putHeader({ number, hash, header, stateRoot, totalDifficulty = nothing }: CanonicalHeader): void {
+    const { blocks, numbers, sideBlocks, locations, meta } = this.tables
+    meta.putSync(metaKeys.stateRoot(stateRoot), numberKey(number))
+    const known = blocks.getBinary(numberKey(number))
+    if (known !== undefined) {
+      if (new StoredBlock(known).is(hash)) return
+      this.#moveAside(number)
+    }
+    const side = sideBlocks.getBinary(hash)
+    const row = side ?? storedBlockRow(hash, { header, body: undefined, senders: nothing, totalDifficulty })
+    const own = new StoredBlock(Uint8Array.from(row))
+    blocks.putSync(numberKey(number), withTotalDifficulty(own, totalDifficulty))
+    numbers.putSync(hash, numberKey(number))
+    sideBlocks.removeSync(hash)
+    for (const [index, transactionHash] of transactionHashes(own.senders)) {
+      locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
+    }
+  }
+
+  #moveAside(number: number): void {
+    const { blocks, numbers, sideBlocks } = this.tables
+    const row = blocks.getBinary(numberKey(number))
+    if (row === undefined) return
+    const own = Uint8Array.from(row)
+    const { hash } = new StoredBlock(own)
+    sideBlocks.putSync(hash, own)
+    blocks.removeSync(numberKey(number))
+    numbers.removeSync(hash)
+  }
+}

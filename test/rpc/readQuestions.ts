@@ -1,0 +1,130 @@
+/** Questions to every method that reads the demo chain, for networks that are compared with its archive. */
+import type { MethodName } from '../../src/rpc/registry.js'
+import { blockAt, quantity, sights, unknownHash } from './demoChain.js'
+
+const blocks = [1, 14, 60, 148, 167, 200, 264]
+
+const blockNumbers = [...blocks.map(quantity), 'latest', 'earliest', 'pending', '0xffff'].map((id) => [id])
+const blockHashes = [...blocks.map((number) => blockAt(number).hash), unknownHash].map((hash) => [hash])
+const blockIds = [...blockNumbers, ...blockHashes.slice(0, -1).map(([blockHash]) => [{ blockHash }])]
+const transactionHashes = [...sights.transactions.map(({ hash }) => hash), unknownHash].map((hash) => [hash])
+const people = [...sights.accounts, ...sights.contracts]
+const accountStates = people.flatMap(({ address }) => [[address], [address, '0x64'], [address, 'earliest']])
+
+/** What is asked of each method that reads; undefined for those that do not read a chain's rows. */
+export const readQuestions: { readonly [M in MethodName]: readonly (readonly unknown[])[] | undefined } = {
+  // The whole block is executed again for each thing that it lacks.
+  debug_chainConfig: [[]],
+  debug_executionWitness: [1, 14, 60, 148].map((number) => [quantity(number)]),
+  debug_getBadBlocks: undefined,
+  debug_getRawBlock: blockIds,
+  debug_getRawHeader: blockIds,
+  debug_getRawReceipts: blockIds,
+  debug_getRawTransaction: transactionHashes,
+  eth_getAccount: accountStates,
+  eth_getBalance: accountStates,
+  eth_getBlockTransactionCountByHash: blockHashes,
+  eth_getBlockTransactionCountByNumber: blockNumbers,
+  eth_getCode: accountStates,
+  eth_getHeaderByHash: blockHashes,
+  eth_getHeaderByNumber: blockNumbers,
+  eth_getRawTransactionByBlockHashAndIndex: blockHashes.map(([hash]) => [hash, '0x0']),
+  eth_getRawTransactionByBlockNumberAndIndex: blockNumbers.map(([number]) => [number, '0x0']),
+  eth_getRawTransactionByHash: transactionHashes,
+  eth_getStorageValues: sights.slots.map(({ address, slot, block }) => [
+    { [address]: [slot] },
+    quantity(block),
+  ]),
+  eth_getTransactionByHash: transactionHashes,
+  eth_getTransactionBySenderAndNonce: people.map(({ address }) => [address, '0x1']),
+  eth_getTransactionCount: accountStates,
+  eth_getTransactionReceipt: transactionHashes,
+  eth_getUncleByBlockHashAndIndex: blockHashes.map(([hash]) => [hash, '0x0']),
+  eth_getUncleCountByBlockHash: blockHashes,
+  eth_getUncleCountByBlockNumber: blockNumbers,
+  eth_gasPrice: [[]],
+  eth_maxPriorityFeePerGas: [[]],
+  eth_baseFee: [[]],
+  eth_blobBaseFee: [[]],
+  eth_feeHistory: [
+    ['0x2', 'latest', []],
+    [3, '0xc8', [0, 50, 100]],
+    ['0x2', 'pending', [50]],
+  ],
+  eth_capabilities: [[]],
+  eth_config: [[]],
+  eth_accounts: undefined,
+  eth_mining: undefined,
+  eth_hashrate: undefined,
+  net_listening: undefined,
+  net_peerCount: undefined,
+  web3_sha3: undefined,
+  rpc_modules: undefined,
+  rpc_discover: [[]],
+  eth_blockNumber: [[]],
+  eth_chainId: [[]],
+  eth_syncing: [[]],
+  net_version: [[]],
+  web3_clientVersion: [[]],
+  eth_getFilterChanges: undefined,
+  eth_getFilterLogs: undefined,
+  eth_newBlockFilter: undefined,
+  eth_newFilter: undefined,
+  eth_newPendingTransactionFilter: undefined,
+  eth_uninstallFilter: undefined,
+  eth_subscribe: undefined,
+  eth_unsubscribe: undefined,
+  tidegate_getMappingSlot: undefined,
+  eth_getBlockByNumber: [
+    ...blocks.flatMap((number) => [
+      [quantity(number), true],
+      [quantity(number), false],
+    ]),
+    ...['latest', 'earliest', 'pending', 'finalized'].map((tag) => [tag, false]),
+    ['0xffff', true],
+  ],
+  eth_getBlockByHash: [...blocks.map((number) => [blockAt(number).hash, true]), [unknownHash, false]],
+  eth_getBlockReceipts: [...blocks.map(quantity), ...blocks.map((number) => blockAt(number).hash)].map(
+    (id) => [id],
+  ),
+  eth_getLogs: [
+    [{ fromBlock: 'earliest' }],
+    ...sights.contracts.map(({ address }) => [{ address, fromBlock: '0x1', toBlock: '0x100' }]),
+    ...blocks.map((number) => [{ blockHash: blockAt(number).hash }]),
+  ],
+  tidegate_getHeaderProof: blockHashes,
+  tidegate_getLogs: [[{ fromBlock: '0x1', limit: 20 }], [{ fromBlock: '0xc0', toBlock: '0xd0' }]],
+  eth_getUncleByBlockNumberAndIndex: [
+    ['0xe', '0x0'],
+    ['0xe', '0x1'],
+    ['0xe', '0x2'],
+    ['0xf', '0x0'],
+  ],
+  eth_getTransactionByBlockNumberAndIndex: blocks.flatMap((number) => [
+    [quantity(number), '0x0'],
+    [quantity(number), '0x7'],
+  ]),
+  eth_getTransactionByBlockHashAndIndex: blocks.map((number) => [blockAt(number).hash, '0x0']),
+  eth_getStorageAt: sights.slots.flatMap(({ address, slot, block }) => [
+    [address, slot, quantity(block)],
+    [address, slot, 'latest'],
+    [address, slot, { blockHash: blockAt(Math.max(block, 1)).hash }],
+  ]),
+  eth_getProof: sights.slots.flatMap(({ address, slot, block }) => [
+    [address, [slot, '0x1'], quantity(block)],
+    [address, [slot], 'latest'],
+  ]),
+  eth_call: sights.contracts.map(({ address }) => [{ to: address, data: '0x18160ddd' }, 'latest']),
+  eth_estimateGas: sights.accounts.map(({ address }) => [
+    { from: address, to: sights.contracts[0]?.address },
+  ]),
+  eth_createAccessList: sights.contracts.map(({ address }) => [
+    { to: address, data: '0x18160ddd' },
+    'latest',
+  ]),
+  tidegate_getStorageByKeys: [['0x6266702fd511eb9e96861e860620674219acb382', '0x3', ['0x1', '0x2'], '0xc8']],
+  tidegate_readVariable: [
+    ['0x64ebdf9e1dfb193e1a3504937e5fcd05545e452e', 'books[42]', '0x14'],
+    ['0x64ebdf9e1dfb193e1a3504937e5fcd05545e452e', 'books[42].title', 'latest'],
+  ],
+}
