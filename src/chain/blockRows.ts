@@ -140,10 +140,11 @@ const spanBytes = 64
 const emptyBytes = 2_000
 
 /**
- * Number of requested blocks that are remembered: only those requested again are kept. Keeping every block would take
- * 10 µs each, mostly for the garbage collector, which moves them twice.
+ * Number of requested blocks that are remembered: only those requested again are kept. To keep one takes 10 µs, mostly
+ * of the garbage collector, which moves it twice and must mark the whole heap to free it; to read it again takes 2. So
+ * it has to be requested several times before others take its place, of which there is room for some thousand.
  */
-const askedBlocks = 4_096
+const askedBlocks = 512
 
 /**
  * Longest row and longest body of a lent block. Most blocks have no longer ones; lmdb's own memory, through which they

@@ -2,21 +2,27 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import { transactionsPerBlock, writeSyntheticBlocks } from '../../../bench/syntheticBlocks.js'
 import { Chain, type ResolvedBlock } from '../../../src/chain/chain.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 
-const blockCount = 300
+const blockCount = 1_500
+/** Blocks of which answers are made to measure memory. */
+const readCount = 300
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-lent-'))
 const path = join(folder, 'chain.mdb')
 await writeSyntheticBlocks(path, blockCount)
 t.teardown(() => rmSync(folder, { recursive: true }))
 
+const options = { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 0 }
+
 function openChain(t: Test): Chain {
   const store = ChainReader.open({ path })
   t.teardown(() => store.close())
-  return new Chain(store, { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 0 })
+  return new Chain(store, options)
 }
 
 function resolve(chain: Chain, number: number): ResolvedBlock {
@@ -25,8 +31,12 @@ function resolve(chain: Chain, number: number): ResolvedBlock {
   return resolved
 }
 
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
 /** Bytes outside V8's heap that `read` of `count` blocks takes, by block; less where the collector ran meanwhile. */
 function bytesPerBlock(count: number, read: (number: number) => void): number {
+  collectGarbage()
   const before = process.memoryUsage().arrayBuffers
   for (let number = 1; number <= count; number++) read(number)
   return (process.memoryUsage().arrayBuffers - before) / count
@@ -35,18 +45,36 @@ function bytesPerBlock(count: number, read: (number: number) => void): number {
 t.test('a block read once for an answer leaves little more memory than that answer', async (t) => {
   const chain = openChain(t)
   let answerBytes = 0
-  const transactionBytes = bytesPerBlock(blockCount, (number) => {
+  const transactionBytes = bytesPerBlock(readCount, (number) => {
     const block = resolve(chain, number)
     answerBytes += chain.transactionJson(block.hash, number % transactionsPerBlock, block.number)?.length ?? 0
   })
-  t.ok(transactionBytes < (1.5 * answerBytes) / blockCount, `${transactionBytes} bytes a transaction`)
+  t.ok(transactionBytes < (1.5 * answerBytes) / readCount, `${transactionBytes} bytes a transaction`)
   const other = openChain(t)
   let blockBytes = 0
-  const blocksBytes = bytesPerBlock(blockCount, (number) => {
+  const blocksBytes = bytesPerBlock(readCount, (number) => {
     const block = resolve(other, number)
     blockBytes += other.blockJson(block.hash, false, block.number)?.length ?? 0
   })
-  t.ok(blocksBytes < (1.5 * blockBytes) / blockCount, `${blocksBytes} bytes a block`)
+  t.ok(blocksBytes < (1.5 * blockBytes) / readCount, `${blocksBytes} bytes a block`)
+})
+
+t.test('a block is kept if it is asked for again soon, and not after a thousand others', async (t) => {
+  const store = ChainReader.open({ path })
+  t.teardown(() => store.close())
+  let kept = 0
+  const { readBody } = store
+  store.readBody = (hash, isLent) => {
+    if (isLent !== true) kept++
+    return readBody.call(store, hash, isLent)
+  }
+  const chain = new Chain(store, options)
+  const ask = (number: number) => chain.transactionJson(resolve(chain, number).hash, 0)
+  for (let round = 0; round < 2; round++) for (let number = 1; number <= blockCount; number++) ask(number)
+  t.ok(kept < blockCount / 20, `${kept} of ${blockCount} are kept`)
+  kept = 0
+  for (const number of [1, 2, 1, 2, 1, 2]) ask(number)
+  t.equal(kept, 2)
 })
 
 t.test('answers of different blocks asked for in turn are those of a chain asked for one', async (t) => {
