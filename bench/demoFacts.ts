@@ -17,7 +17,7 @@ interface Block {
   readonly uncles: number
 }
 
-interface Sights {
+interface Examples {
   readonly accounts: readonly Named[]
   readonly contracts: readonly Named[]
   readonly slots: readonly { readonly address: string; readonly slot: string }[]
@@ -26,7 +26,7 @@ interface Sights {
   readonly head: { readonly number: number; readonly stateRoot: string }
 }
 
-const sights = JSON.parse(readFileSync(join(devnetFolder, 'sights.json'), 'utf8')) as Sights
+const examples = JSON.parse(readFileSync(join(devnetFolder, 'examples.json'), 'utf8')) as Examples
 
 function found<T>(what: string, value: T | undefined): T {
   if (value === undefined) throw new Error(`the demo chain has no ${what}`)
@@ -35,25 +35,25 @@ function found<T>(what: string, value: T | undefined): T {
 
 /** Address of an account or a contract of the demo chain. */
 export function addressOf(name: string): string {
-  const named = [...sights.accounts, ...sights.contracts].find((one) => one.name === name)
+  const named = [...examples.accounts, ...examples.contracts].find((one) => one.name === name)
   return found(name, named).address
 }
 
-export const slots = sights.slots
-export const transactionHashes = sights.transactions.map(({ hash }) => hash)
-export const headNumber = sights.head.number
-export const headStateRoot = sights.head.stateRoot
+export const slots = examples.slots
+export const transactionHashes = examples.transactions.map(({ hash }) => hash)
+export const headNumber = examples.head.number
+export const headStateRoot = examples.head.stateRoot
 export const fullBlock = found(
   'block of 200',
-  sights.blocks.find(({ transactions }) => transactions >= 200),
+  examples.blocks.find(({ transactions }) => transactions >= 200),
 )
 export const smallBlock = found(
   'block without transactions',
-  sights.blocks.find(({ transactions, number }) => transactions <= 1 && number > 0),
+  examples.blocks.find(({ transactions, number }) => transactions <= 1 && number > 0),
 )
 export const uncleBlock = found(
   'block with uncles',
-  sights.blocks.find(({ uncles }) => uncles > 0),
+  examples.blocks.find(({ uncles }) => uncles > 0),
 )
 
 /** 64 hex digits with `0x`. */

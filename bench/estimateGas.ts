@@ -33,13 +33,15 @@ const rounds = Number(options.rounds)
 const calls = Number(options.calls)
 const goOn = (): boolean => false
 
-interface Sights {
+interface Examples {
   readonly accounts: readonly { readonly name: string; readonly address: string }[]
   readonly contracts: readonly { readonly name: string; readonly address: string }[]
 }
-const sights = JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as Sights
+const examples = JSON.parse(
+  readFileSync(join(packageRoot(), 'data/devnet/examples.json'), 'utf8'),
+) as Examples
 const addressOf = (name: string): Uint8Array => {
-  const found = [...sights.accounts, ...sights.contracts].find((one) => one.name === name)
+  const found = [...examples.accounts, ...examples.contracts].find((one) => one.name === name)
   if (found === undefined) throw new Error(`the demo chain has no ${name}`)
   return hexToBytes(found.address)
 }

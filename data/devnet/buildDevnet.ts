@@ -1,15 +1,15 @@
-/** Builds the demo network in memory: compile, tell the story, collect the sights. */
+/** Builds the demo network in memory: compile, tell the story, collect the examples. */
 import { createAddressFromString } from '@ethereumjs/util'
 import { bytesToHex, type Hex, padLeft, toQuantity } from '../../src/primitives/bytes.js'
 import { type Account, miners, people, stranger } from './accounts.js'
 import { loadKzg } from './blobs.js'
 import { ChainBuilder, encodeChain } from './chainBuilder.js'
 import { compileContracts } from './contracts.js'
+import type { AccountExample, Examples, SlotExample } from './examples.js'
 import { blockTimestamp, chainId, forkBlocks } from './forks.js'
 import { buildGenesis, type Genesis, genesisAddresses } from './genesis.js'
 import { collectLayouts } from './layouts.js'
 import { renderReadme } from './readme.js'
-import type { AccountSight, Sights, SlotSight } from './sights.js'
 import { emptyAccount } from './story/earlyWork.js'
 import { tellEverything } from './story/everything.js'
 import { type SlotRequest, Story } from './story.js'
@@ -19,21 +19,21 @@ export interface Devnet {
   readonly genesis: Genesis
   readonly chain: Uint8Array
   readonly files: ReadonlyMap<
-    'genesis.json' | 'chain.rlp' | 'sights.json' | 'layouts.json' | 'README.md',
+    'genesis.json' | 'chain.rlp' | 'examples.json' | 'layouts.json' | 'README.md',
     Uint8Array
   >
-  readonly sights: Sights
+  readonly examples: Examples
 }
 
-async function readSlots(chain: ChainBuilder, story: Story): Promise<SlotSight[]> {
+async function readSlots(chain: ChainBuilder, story: Story): Promise<SlotExample[]> {
   const requests = [...story.slots].sort((a, b) => a.block - b.block)
-  const sights: SlotSight[] = []
-  for (const request of requests) sights.push(await readSlot(chain, story, request))
+  const examples: SlotExample[] = []
+  for (const request of requests) examples.push(await readSlot(chain, story, request))
   await chain.stateManager.setStateRoot(chain.head.header.stateRoot)
-  return sights
+  return examples
 }
 
-async function readSlot(chain: ChainBuilder, story: Story, request: SlotRequest): Promise<SlotSight> {
+async function readSlot(chain: ChainBuilder, story: Story, request: SlotRequest): Promise<SlotExample> {
   const { label, contract, slot, how, block, value } = request
   const header = chain.blocks[block]?.header
   if (header === undefined) throw new Error(`slot ${label} asks for block ${block}, which does not exist`)
@@ -52,13 +52,13 @@ async function readSlot(chain: ChainBuilder, story: Story, request: SlotRequest)
   return { label, contract, address, slot: bytesToHex(slot), how, block, value: found }
 }
 
-async function readAccounts(chain: ChainBuilder): Promise<AccountSight[]> {
-  const sights: AccountSight[] = []
+async function readAccounts(chain: ChainBuilder): Promise<AccountExample[]> {
+  const examples: AccountExample[] = []
   const show = async (name: string, address: Hex, note: string, key?: Uint8Array) => {
     const account = await chain.stateManager.getAccount(createAddressFromString(address))
     const privateKey = key === undefined ? {} : { privateKey: bytesToHex(key) }
     const balance = toQuantity(account?.balance ?? 0n)
-    sights.push({ name, address, note, ...privateKey, balance, nonce: Number(account?.nonce ?? 0n) })
+    examples.push({ name, address, note, ...privateKey, balance, nonce: Number(account?.nonce ?? 0n) })
   }
   const showOwned = (account: Account, note: string) =>
     show(account.name, account.hex, note, account.privateKey)
@@ -68,10 +68,10 @@ async function readAccounts(chain: ChainBuilder): Promise<AccountSight[]> {
   await showOwned(emptyAccount, 'empty in the trie from block 2, absent since EIP-161 reached it')
   await show('retired', genesisAddresses.retired, 'nonce 7 since genesis, no code')
   await show('oneWei', genesisAddresses.oneWei, 'one wei since genesis')
-  return sights
+  return examples
 }
 
-async function collectSights(chain: ChainBuilder, story: Story): Promise<Sights> {
+async function collectExamples(chain: ChainBuilder, story: Story): Promise<Examples> {
   const { head, blocks, totalDifficulties } = chain
   const total = toQuantity(totalDifficulties[totalDifficulties.length - 1] as bigint)
   return {
@@ -94,8 +94,8 @@ async function collectSights(chain: ChainBuilder, story: Story): Promise<Sights>
     accounts: await readAccounts(chain),
     contracts: [...story.contracts.values()],
     slots: await readSlots(chain, story),
-    blocks: story.blockSights,
-    transactions: story.transactionSights,
+    blocks: story.blockExamples,
+    transactions: story.transactionExamples,
   }
 }
 
@@ -113,15 +113,15 @@ export async function buildDevnet(contractsFolder: string): Promise<Devnet> {
   const chain = await ChainBuilder.create(buildGenesis(artifacts, 0n), kzg)
   const story = new Story(chain, artifacts)
   await tellEverything(story, kzg)
-  const sights = await collectSights(chain, story)
-  const genesis = buildGenesis(artifacts, BigInt(sights.terminalTotalDifficulty))
+  const examples = await collectExamples(chain, story)
+  const genesis = buildGenesis(artifacts, BigInt(examples.terminalTotalDifficulty))
   const chainBytes = encodeChain(chain.blocks)
   const files: Devnet['files'] = new Map([
     ['genesis.json', jsonBytes(genesis)],
     ['chain.rlp', chainBytes],
-    ['sights.json', jsonBytes(sights)],
-    ['layouts.json', jsonBytes(collectLayouts(sights.contracts, artifacts))],
-    ['README.md', new TextEncoder().encode(renderReadme(sights, chainBytes.length))],
+    ['examples.json', jsonBytes(examples)],
+    ['layouts.json', jsonBytes(collectLayouts(examples.contracts, artifacts))],
+    ['README.md', new TextEncoder().encode(renderReadme(examples, chainBytes.length))],
   ] as const)
-  return { genesis, chain: chainBytes, files, sights }
+  return { genesis, chain: chainBytes, files, examples }
 }

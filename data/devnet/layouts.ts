@@ -1,7 +1,7 @@
 /** `layouts.json`: where the contracts of the demo network keep their variables, as the compiler says. */
 import type { Hex } from '../../src/primitives/bytes.js'
 import type { Artifact } from './contracts.js'
-import type { ContractSight } from './sights.js'
+import type { ContractExample } from './examples.js'
 
 /** Contracts of the story whose name is not that of their source, and the one whose layout they have. */
 const artifactOf: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ interface Layout {
 
 /** Layouts by address, of contracts that have variables. */
 export function collectLayouts(
-  contracts: readonly ContractSight[],
+  contracts: readonly ContractExample[],
   artifacts: ReadonlyMap<string, Artifact>,
 ): Record<Hex, unknown> {
   const layouts: Record<Hex, unknown> = {}

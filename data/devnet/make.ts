@@ -24,10 +24,10 @@ function readIfThere(path: string): Uint8Array | undefined {
 }
 
 const startedAt = performance.now()
-const { genesis, chain, files, sights } = await buildDevnet(join(folder, 'contracts'))
+const { genesis, chain, files, examples } = await buildDevnet(join(folder, 'contracts'))
 await selfCheck(genesis, loadKzg(), chain)
 const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
-console.log(`${sights.head.number} blocks, head ${sights.head.hash}, built and checked in ${seconds} s`)
+console.log(`${examples.head.number} blocks, head ${examples.head.hash}, built and checked in ${seconds} s`)
 for (const [name, bytes] of files) {
   const path = join(folder, name)
   const before = readIfThere(path)

@@ -1,6 +1,6 @@
-/** Writes README.md of the demo network from its sights, so that it cannot tell anything else. */
+/** Writes README.md of the demo network from its examples, so that it cannot tell anything else. */
 import { seedPhrase } from './accounts.js'
-import type { Sights } from './sights.js'
+import type { Examples } from './examples.js'
 
 /** A table with its columns aligned, as the formatter of this repository wants it. */
 function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
@@ -26,16 +26,19 @@ function short(hex: string): string {
   return code(digits.length > 40 ? hex : `0x${digits === '' ? '0' : digits}`)
 }
 
-function introduction(sights: Sights, chainBytes: number): string {
+function introduction(examples: Examples, chainBytes: number): string {
   const files = table(
     ['file', 'what it is'],
     [
       [code('genesis.json'), "genesis in geth's format"],
       [
         code('chain.rlp'),
-        `blocks 1 to ${sights.head.number}, RLP, one after another, as ${code('geth import')} takes them`,
+        `blocks 1 to ${examples.head.number}, RLP, one after another, as ${code('geth import')} takes them`,
       ],
-      [code('sights.json'), `what is worth asking for, for programs; its type is in ${code('sights.ts')}`],
+      [
+        code('examples.json'),
+        `what is worth asking for, for programs; its type is in ${code('examples.ts')}`,
+      ],
       [code('layouts.json'), 'storage layouts of the contracts, for reading variables by name'],
       [code('contracts/'), 'the contracts, written for this network'],
       [code('story/'), 'what happens in which block'],
@@ -43,7 +46,7 @@ function introduction(sights: Sights, chainBytes: number): string {
   )
   return `# The demo network
 
-A chain of ${sights.head.number} blocks, ${sights.totalTransactions} transactions and ${(chainBytes / 1024).toFixed(0)} KiB that has one of everything: every fork from
+A chain of ${examples.head.number} blocks, ${examples.totalTransactions} transactions and ${(chainBytes / 1024).toFixed(0)} KiB that has one of everything: every fork from
 Frontier to BPO2, every type of transaction, uncles, withdrawals, blobs, failures of all kinds. It is made by
 the scripts in this folder, the same bytes on every run:
 
@@ -52,8 +55,8 @@ the scripts in this folder, the same bytes on every run:
 
 ${files}
 
-Chain id ${sights.chainId}, genesis ${code(sights.genesisHash)}, head ${code(sights.head.hash)},
-terminal total difficulty ${BigInt(sights.terminalTotalDifficulty)}.
+Chain id ${examples.chainId}, genesis ${code(examples.genesisHash)}, head ${code(examples.head.hash)},
+terminal total difficulty ${BigInt(examples.terminalTotalDifficulty)}.
 
 No work was proven: ${code('mixHash')} and ${code('nonce')} of the proof-of-work blocks are hashes of the block's number, so a client
 that verifies the seal refuses them. Difficulty, rewards, uncles, roots, fees and everything else follow the
@@ -65,22 +68,22 @@ This file is written by ${code('npm run devnet')}; change ${code('readme.ts')} i
 }
 
 /** The README's text. */
-export function renderReadme(sights: Sights, chainBytes: number): string {
+export function renderReadme(examples: Examples, chainBytes: number): string {
   const forks = table(
     ['fork', 'first block', 'its timestamp'],
-    sights.forks.map(({ name, block, timestamp }) => [name, block, timestamp]),
+    examples.forks.map(({ name, block, timestamp }) => [name, block, timestamp]),
   )
   const contracts = table(
     ['name', 'address', 'source', 'since block', ''],
-    sights.contracts.map((one) => [one.name, code(one.address), one.source, one.block, one.note]),
+    examples.contracts.map((one) => [one.name, code(one.address), one.source, one.block, one.note]),
   )
   const accounts = table(
     ['name', 'address', 'nonce', ''],
-    sights.accounts.map((one) => [one.name, code(one.address), one.nonce, one.note]),
+    examples.accounts.map((one) => [one.name, code(one.address), one.nonce, one.note]),
   )
   const slots = table(
     ['contract', 'what', 'slot', 'how it is computed', 'after block', 'value'],
-    sights.slots.map((one) => [
+    examples.slots.map((one) => [
       one.contract,
       one.label,
       short(one.slot),
@@ -91,7 +94,7 @@ export function renderReadme(sights: Sights, chainBytes: number): string {
   )
   const blocks = table(
     ['block', 'what', '', 'transactions', 'logs', 'uncles', 'withdrawals'],
-    sights.blocks.map((one) => [
+    examples.blocks.map((one) => [
       one.number,
       one.labels.join(', '),
       one.note,
@@ -103,7 +106,7 @@ export function renderReadme(sights: Sights, chainBytes: number): string {
   )
   const transactions = table(
     ['block', 'index', 'type', 'what', '', 'succeeded'],
-    sights.transactions.map((one) => [
+    examples.transactions.map((one) => [
       one.block,
       one.index,
       one.type,
@@ -112,7 +115,7 @@ export function renderReadme(sights: Sights, chainBytes: number): string {
       one.succeeded ? 'yes' : 'no',
     ]),
   )
-  return `${introduction(sights, chainBytes)}
+  return `${introduction(examples, chainBytes)}
 ## Forks
 
 ${forks}
@@ -124,7 +127,7 @@ ${contracts}
 ## Accounts
 
 A private key is Keccak-256 of "${seedPhrase}: name". They are public: never send anything of value
-to these addresses. Keys and balances stand in ${code('sights.json')}.
+to these addresses. Keys and balances stand in ${code('examples.json')}.
 
 ${accounts}
 

@@ -1,7 +1,7 @@
 /**
  * The pen that the story is written with: queue transactions, mine a block of them, remember what was remarkable.
  *
- * Owns nonces, contract names and the notes that become `sights.json`. Every transaction says whether it is to fail,
+ * Owns nonces, contract names and the notes that become `examples.json`. Every transaction says whether it is to fail,
  * and mining throws when it turns out otherwise, so the story cannot drift from what it tells.
  */
 import type { BlockHeader } from '@ethereumjs/block'
@@ -20,9 +20,9 @@ import { type AbiValue, encodeAbi, encodeCall } from './abi.js'
 import { type Account, miners, people, stranger } from './accounts.js'
 import type { ChainBuilder, MinedBlock } from './chainBuilder.js'
 import type { Artifact } from './contracts.js'
+import type { BlockExample, ContractExample, TransactionExample } from './examples.js'
 import { chainId, forkBlocks } from './forks.js'
 import { createGenerator } from './generator.js'
-import type { BlockSight, ContractSight, TransactionSight } from './sights.js'
 
 const gwei = 10n ** 9n
 
@@ -33,7 +33,7 @@ export interface Authorization {
   readonly nonce?: bigint
 }
 
-/** What a transaction does; everything has a default. `label` and `note` make it a sight. */
+/** What a transaction does; everything has a default. `label` and `note` make it an example. */
 export interface Sending {
   readonly to?: Hex
   readonly value?: bigint
@@ -73,10 +73,10 @@ export interface SlotRequest {
 
 export class Story {
   readonly chain: ChainBuilder
-  readonly contracts = new Map<string, ContractSight>()
+  readonly contracts = new Map<string, ContractExample>()
   readonly slots: SlotRequest[] = []
-  readonly blockSights: BlockSight[] = []
-  readonly transactionSights: TransactionSight[] = []
+  readonly blockExamples: BlockExample[] = []
+  readonly transactionExamples: TransactionExample[] = []
   totalGasUsed = 0n
   totalTransactions = 0
   /** Whoever leaves something to chance draws from here. */
@@ -117,9 +117,9 @@ export class Story {
 
   /** The address of a contract that the story has named. */
   at(contract: string): Hex {
-    const sight = this.contracts.get(contract)
-    if (sight === undefined) throw new Error(`the story has no contract ${contract} yet`)
-    return sight.address
+    const example = this.contracts.get(contract)
+    if (example === undefined) throw new Error(`the story has no contract ${contract} yet`)
+    return example.address
   }
 
   /** Gives a contract its name, from the block being written on. */
@@ -170,7 +170,7 @@ export class Story {
     this.slots.push({ block: this.number - 1, ...request })
   }
 
-  /** Mines what is queued. A block becomes a sight by its label, its note, or as the first of a fork. */
+  /** Mines what is queued. A block becomes an example by its label, its note, or as the first of a fork. */
   async mine(label = '', note = '', extras: BlockExtras = {}): Promise<MinedBlock> {
     const number = this.number
     const queue = this.#queue
@@ -216,7 +216,7 @@ export class Story {
       if (fault !== undefined && sending.fails !== true) throw new Error(`${what} failed: ${fault.error}`)
       if (fault === undefined && sending.fails === true) throw new Error(`${what} did not fail`)
       if (sending.label === undefined) continue
-      this.transactionSights.push({
+      this.transactionExamples.push({
         label: sending.label,
         note: sending.note ?? '',
         hash: bytesToHex(tx.hash()),
@@ -235,7 +235,7 @@ export class Story {
       .map(([name]) => `fork ${name}`)
     if (label !== '') labels.push(label)
     if (labels.length === 0 && note === '') return
-    this.blockSights.push({
+    this.blockExamples.push({
       number,
       hash: bytesToHex(block.hash()),
       timestamp: Number(block.header.timestamp),

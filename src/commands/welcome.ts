@@ -11,7 +11,7 @@ export type DemoAccess =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'key'; readonly text: string; readonly isNew: boolean }
 
-interface DemoSights {
+interface DemoExamples {
   readonly slots: readonly {
     readonly address: string
     readonly slot: string
@@ -83,7 +83,7 @@ function readCalls({ name: network, isEmbedded }: NetworkConfig): ExampleCall[] 
     { network, method: 'eth_blockNumber', params: [] },
     { network, method: 'eth_getBlockByNumber', params: ['latest', false] },
   ]
-  const slot = isEmbedded ? readSights().slots[0] : undefined
+  const slot = isEmbedded ? readExamples().slots[0] : undefined
   if (slot === undefined) return general
   return [...general, { network, method: 'eth_getStorageAt', params: [slot.address, slot.slot, 'latest'] }]
 }
@@ -108,6 +108,6 @@ function submissionCalls({ name: network, prefix, isEmbedded }: RollupConfig): E
   return [{ network, method: `${prefix}_addInvokeTransaction`, params: { invoke_transaction: transaction } }]
 }
 
-function readSights(): DemoSights {
-  return JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as DemoSights
+function readExamples(): DemoExamples {
+  return JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/examples.json'), 'utf8')) as DemoExamples
 }

@@ -1,15 +1,15 @@
 /** What every client is asked first, and what has to come out of it: facts of the demo chain, by code of others. */
 import { encodeCall } from '../../data/devnet/abi.js'
-import { blocks, bytesOf, headBlock, hex, sights } from '../rpc/demoChain.js'
+import { blocks, bytesOf, examples, headBlock, hex } from '../rpc/demoChain.js'
 import { baseFeeOf, expectedTransaction } from '../rpc/transactionOracle.js'
 
 function addressOf(name: string): string {
-  const found = [...sights.contracts, ...sights.accounts].find((each) => each.name === name)
+  const found = [...examples.contracts, ...examples.accounts].find((each) => each.name === name)
   if (found === undefined) throw new RangeError(`nothing is called ${name}`)
   return found.address
 }
 
-const ada = sights.accounts.find(({ name }) => name === 'ada')
+const ada = examples.accounts.find(({ name }) => name === 'ada')
 if (ada === undefined) throw new RangeError('nobody is called ada')
 const sent = blocks.flatMap((block) =>
   block.transactions.map((_, index) => expectedTransaction(block, index)),
@@ -18,7 +18,7 @@ const ofAda = sent.filter(({ from }) => from === ada.address)
 const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
 export const facts = {
-  chainId: sights.chainId,
+  chainId: examples.chainId,
   head: headBlock,
   headBaseFee: baseFeeOf(headBlock),
   tide: addressOf('Tide'),

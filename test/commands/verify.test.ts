@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { makeFolder, runHere, runProgram, startProgram, storePathOf, writeInto } from '../program.js'
-import { chainPath, genesisPath, headBlock, sights } from '../rpc/demoChain.js'
+import { chainPath, examples, genesisPath, headBlock } from '../rpc/demoChain.js'
 import { fixtureDir, startService } from '../service.js'
 import { once, waitFor } from '../until.js'
 import { chainOf, flagsOf, headOf, importHere, network } from './importing.js'
@@ -21,7 +21,7 @@ t.test('a sound store is told so, with what was checked', async (t) => {
   t.equal(err, '')
   t.match(out, /^Checked demo:\n/)
   t.match(out, new RegExp(`^ {2}${headBlock.number + 1} blocks: `, 'm'))
-  t.match(out, new RegExp(`^ {2}${sights.totalTransactions} transactions: `, 'm'))
+  t.match(out, new RegExp(`^ {2}${examples.totalTransactions} transactions: `, 'm'))
   const [, blocks = ''] =
     /state at blocks ([\d, ]+) and the latest tables: \d+ accounts, \d+ slots .* \(seed 7\)/.exec(out) ?? []
   const numbers = blocks.split(', ').map(Number)

@@ -9,8 +9,8 @@ import t from 'tap'
 import { encodeAbi, encodeCall } from '../../data/devnet/abi.js'
 import { people } from '../../data/devnet/accounts.js'
 import { buildDevnet } from '../../data/devnet/buildDevnet.js'
+import type { Examples } from '../../data/devnet/examples.js'
 import { blockTimestamp, forkBlocks } from '../../data/devnet/forks.js'
-import type { Sights } from '../../data/devnet/sights.js'
 import {
   bytesToBigInt,
   bytesToHex,
@@ -81,7 +81,7 @@ function parseChain(bytes: Uint8Array): ParsedBlock[] {
 }
 
 const blocks = parseChain(read('chain.rlp'))
-const sights = readJson('sights.json') as Sights
+const examples = readJson('examples.json') as Examples
 const genesis = readJson('genesis.json') as { config: Record<string, unknown>; difficulty: Hex }
 const block = (number: number): ParsedBlock => blocks[number - 1] as ParsedBlock
 const field = (parsed: ParsedBlock, index: number): Uint8Array => rlpBytes(parsed.header[index])
@@ -95,7 +95,7 @@ t.test('the committed files are what the scripts make', async (t) => {
 
 t.test('the blocks form a chain from genesis to the head', async (t) => {
   t.ok(blocks.length >= 256, 'more blocks than BLOCKHASH reaches')
-  let parent = sights.genesisHash
+  let parent = examples.genesisHash
   let time = blockTimestamp(0)
   for (const [index, parsed] of blocks.entries()) {
     t.equal(parsed.number, index + 1)
@@ -105,8 +105,8 @@ t.test('the blocks form a chain from genesis to the head', async (t) => {
     parent = parsed.hash
     time = timestamp
   }
-  t.equal(parent, sights.head.hash)
-  t.equal(bytesToHex(field(block(sights.head.number), 3)), sights.head.stateRoot)
+  t.equal(parent, examples.head.hash)
+  t.equal(bytesToHex(field(block(examples.head.number), 3)), examples.head.stateRoot)
   t.ok(read('chain.rlp').length < 1_000_000, 'the chain is small')
 })
 
@@ -135,11 +135,11 @@ t.test('the Merge comes when the total difficulty says so', async (t) => {
   const difficulties = new Set<bigint>()
   for (const parsed of blocks.slice(0, forkBlocks.merge - 1)) {
     const difficulty = bytesToBigInt(field(parsed, 7))
-    t.ok(total < BigInt(sights.terminalTotalDifficulty), `not before block ${parsed.number}`)
+    t.ok(total < BigInt(examples.terminalTotalDifficulty), `not before block ${parsed.number}`)
     total += difficulty
     difficulties.add(difficulty)
   }
-  t.equal(total, BigInt(sights.terminalTotalDifficulty))
+  t.equal(total, BigInt(examples.terminalTotalDifficulty))
   t.equal(genesis.config.terminalTotalDifficulty, Number(total))
   t.ok(difficulties.size > 10, 'difficulty moves')
   for (const parsed of blocks.slice(forkBlocks.merge - 1)) {
@@ -169,7 +169,7 @@ t.test('every type of transaction is there', async (t) => {
   const legacy = all.filter(({ type }) => type === 0).map(({ fields }) => bytesToNumber(rlpBytes(fields[6])))
   t.ok(legacy.includes(27) && legacy.includes(28), 'without a chain id')
   t.ok(
-    legacy.includes(sights.chainId * 2 + 35) && legacy.includes(sights.chainId * 2 + 36),
+    legacy.includes(examples.chainId * 2 + 35) && legacy.includes(examples.chainId * 2 + 36),
     'with a chain id',
   )
   t.ok(
@@ -180,14 +180,14 @@ t.test('every type of transaction is there', async (t) => {
     all.some(({ type, fields }) => type === 4 && rlpList(fields[9]).length === 2),
     'two authorizations',
   )
-  t.equal(all.length, sights.totalTransactions)
+  t.equal(all.length, examples.totalTransactions)
 })
 
 t.test('one block has exactly 200 transactions, of all types', async (t) => {
   const [great, ...others] = blocks.filter(({ transactions }) => transactions.length === 200)
   t.equal(others.length, 0)
   t.same([...new Set(great?.transactions.map(({ type }) => type))].sort(), [0, 1, 2, 3, 4])
-  t.ok(sights.blocks.some((one) => one.number === great?.number && one.logs > 200))
+  t.ok(examples.blocks.some((one) => one.number === great?.number && one.logs > 200))
   t.ok(
     blocks.some(({ transactions }) => transactions.length === 0),
     'others are empty',
@@ -220,19 +220,23 @@ t.test('the base fee and the gas limit move', async (t) => {
   t.ok(limits.size > 200)
 })
 
-t.test('the sights are where they are said to be', async (t) => {
-  for (const sight of sights.blocks) {
-    const parsed = block(sight.number)
-    t.equal(parsed.hash, sight.hash)
-    t.equal(parsed.transactions.length, sight.transactions)
-    t.equal(parsed.uncles.length, sight.uncles)
-    t.equal(parsed.withdrawals?.length ?? 0, sight.withdrawals)
+t.test('the examples are where they are said to be', async (t) => {
+  for (const example of examples.blocks) {
+    const parsed = block(example.number)
+    t.equal(parsed.hash, example.hash)
+    t.equal(parsed.transactions.length, example.transactions)
+    t.equal(parsed.uncles.length, example.uncles)
+    t.equal(parsed.withdrawals?.length ?? 0, example.withdrawals)
   }
-  for (const sight of sights.transactions) {
-    const found = block(sight.block).transactions[sight.index]
-    t.same({ hash: found?.hash, type: found?.type }, { hash: sight.hash, type: sight.type }, sight.label)
+  for (const example of examples.transactions) {
+    const found = block(example.block).transactions[example.index]
+    t.same(
+      { hash: found?.hash, type: found?.type },
+      { hash: example.hash, type: example.type },
+      example.label,
+    )
   }
-  const labels = sights.slots.map(({ contract, label, block }) => `${contract} ${label} ${block}`)
+  const labels = examples.slots.map(({ contract, label, block }) => `${contract} ${label} ${block}`)
   t.equal(new Set(labels).size, labels.length, 'no two slots have one label')
 })
 
@@ -240,7 +244,7 @@ t.test('mapping slots are computed as the README says', async (t) => {
   const word = (bytes: Uint8Array | number) =>
     padLeft(typeof bytes === 'number' ? new Uint8Array([bytes]) : bytes, 32)
   const entry = (key: Uint8Array, mapping: Uint8Array) => keccak256(concatBytes(word(key), mapping))
-  const slotOf = (label: string) => sights.slots.find((slot) => slot.label === label)?.slot
+  const slotOf = (label: string) => examples.slots.find((slot) => slot.label === label)?.slot
   t.equal(slotOf('Tide of bea'), bytesToHex(entry(people.bea.address, word(3))))
   const nested = entry(people.eve.address, entry(people.dot.address, word(4)))
   t.equal(slotOf('allowance of dot to eve'), bytesToHex(nested))
@@ -248,7 +252,7 @@ t.test('mapping slots are computed as the README says', async (t) => {
 })
 
 t.test('the supply of a token is the sum of what people and the exchange hold', async (t) => {
-  const value = (label: string) => BigInt(sights.slots.find((slot) => slot.label === label)?.value ?? 0)
+  const value = (label: string) => BigInt(examples.slots.find((slot) => slot.label === label)?.value ?? 0)
   const reserves = value('reserves at the head')
   const held = { Tide: reserves & (2n ** 112n - 1n), Foam: (reserves >> 112n) & (2n ** 112n - 1n) }
   for (const token of ['Tide', 'Foam'] as const) {

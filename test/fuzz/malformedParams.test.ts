@@ -8,7 +8,7 @@ import type { RollupMethodName } from '../../src/rpc/rollupRegistry.js'
 import { makeTransaction } from '../invokeTransactions.js'
 import { Dice, runsFactor } from '../property.js'
 import { startRollup } from '../rollupService.js'
-import { sights } from '../rpc/demoChain.js'
+import { examples } from '../rpc/demoChain.js'
 import { type RpcAnswer, reportsOf, type Service, startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
 
@@ -19,9 +19,9 @@ const runs = Math.ceil(150 * runsFactor)
 /** Calls of one batch. */
 const batchCalls = 50
 
-const tide = sights.contracts.find(({ name }) => name === 'Tide')?.address ?? ''
-const [block] = sights.blocks
-const person = sights.accounts[0]?.address ?? ''
+const tide = examples.contracts.find(({ name }) => name === 'Tide')?.address ?? ''
+const [block] = examples.blocks
+const person = examples.accounts[0]?.address ?? ''
 const message = {
   from: person,
   to: tide,

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { type ProofAnswer, verifyAnswer } from '../proofOracle.js'
 import type { Service } from '../service.js'
-import { blockAt, headBlock, hex, quantity, sights, unknownHash } from './demoChain.js'
+import { blockAt, examples, headBlock, hex, quantity, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals, type Question } from './questions.js'
 
 /** An account after a block. */
@@ -12,9 +12,9 @@ export interface ProvedAccount {
   readonly proof: ProofAnswer
 }
 
-/** Everybody that the sights name, and two addresses that nobody has. */
+/** Everybody that the examples name, and two addresses that nobody has. */
 const addresses = [
-  ...[...sights.accounts, ...sights.contracts].map(({ address }) => address),
+  ...[...examples.accounts, ...examples.contracts].map(({ address }) => address),
   '0x00000000000000000000000000000000deadbeef',
   `0x${'00'.repeat(20)}`,
 ]
@@ -61,7 +61,7 @@ export function addressRefusals(
 export function testBlocksAndParameters(service: Service, method: string): void {
   t.test('without a block it is the head, which has many names', async (t) => {
     const { hash } = headBlock
-    for (const { address } of sights.contracts) {
+    for (const { address } of examples.contracts) {
       const { result } = await service.call(method, [address])
       for (const name of ['latest', 'pending', hash, { blockHash: hash }, { blockNumber: 'latest' }, null]) {
         t.strictSame((await service.call(method, [address, name])).result, result)
@@ -70,7 +70,7 @@ export function testBlocksAndParameters(service: Service, method: string): void 
   })
 
   t.test('a block that is not there is a fault', async (t) => {
-    const address = sights.accounts[0]?.address ?? ''
+    const address = examples.accounts[0]?.address ?? ''
     await checkRefusals(t, service, method, [
       [[address, '0xffff'], -32000, 'header not found'],
       [[address, unknownHash], -32000, 'header for hash not found'],
@@ -78,7 +78,7 @@ export function testBlocksAndParameters(service: Service, method: string): void 
   })
 
   t.test('wrong parameters are refused', async (t) => {
-    const address = sights.accounts[0]?.address ?? ''
+    const address = examples.accounts[0]?.address ?? ''
     await checkRefusals(t, service, method, [
       ...countRefusals([address, 'latest'], 1),
       ...addressRefusals(),

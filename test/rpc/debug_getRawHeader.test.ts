@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { blocks, bytesOf, encode, hex, keccak, quantity, sights, unknownHash } from './demoChain.js'
+import { blocks, bytesOf, encode, examples, hex, keccak, quantity, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals } from './questions.js'
 
 const method = 'debug_getRawHeader'
@@ -21,7 +21,7 @@ t.test('every header has the bytes of the chain file, by number and by hash', as
       blocks.map((block) => hex(encode(block.header))),
     )
   }
-  t.equal(keccak(bytesOf((await service.call(method, ['earliest'])).result)), sights.genesisHash)
+  t.equal(keccak(bytesOf((await service.call(method, ['earliest'])).result)), examples.genesisHash)
   t.equal((await service.call(method, ['0xffff'])).result, '0x')
 })
 

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { RLP } from '@ethereumjs/rlp'
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import type { Sights } from '../../data/devnet/sights.js'
+import type { Examples } from '../../data/devnet/examples.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 
 /** An object of an answer. */
@@ -39,7 +39,7 @@ export const devnetDir = join(packageRoot(), 'data/devnet')
 export const genesisPath = join(devnetDir, 'genesis.json')
 export const chainPath = join(devnetDir, 'chain.rlp')
 
-export const sights: Sights = JSON.parse(readFileSync(join(devnetDir, 'sights.json'), 'utf8'))
+export const examples: Examples = JSON.parse(readFileSync(join(devnetDir, 'examples.json'), 'utf8'))
 export const genesis: {
   readonly difficulty: string
   readonly config: {
@@ -120,7 +120,7 @@ export function decodeBlock(bytes: Uint8Array, parentTotalDifficulty: bigint): D
 /** The bytes of blocks 1 to the head; index 0 is block 1. */
 export const blockBytes: readonly Uint8Array[] = splitFile(readFileSync(chainPath))
 
-/** Blocks 1 to the head; genesis, which no chain file holds, is known by its hash in `sights`. */
+/** Blocks 1 to the head; genesis, which no chain file holds, is known by its hash in `examples`. */
 export const blocks: readonly DemoBlock[] = blockBytes.reduce<DemoBlock[]>((known, bytes) => {
   known.push(decodeBlock(bytes, known.at(-1)?.totalDifficulty ?? BigInt(genesis.difficulty)))
   return known
@@ -137,7 +137,7 @@ export function blockAt(number: number): DemoBlock {
 
 /** First block of a fork. */
 export function forkBlock(name: string): number {
-  const fork = sights.forks.find((each) => each.name === name)
+  const fork = examples.forks.find((each) => each.name === name)
   if (fork === undefined) throw new RangeError(`the demo chain has no fork ${name}`)
   return fork.block
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { quantity, sights } from './demoChain.js'
+import { examples, quantity } from './demoChain.js'
 import { checkRefusals } from './questions.js'
 
 const method = 'eth_blockNumber'
@@ -12,7 +12,7 @@ t.test('the number of the newest block', async (t) => {
     t.strictSame(await service.call(method, params), {
       jsonrpc: '2.0',
       id: 1,
-      result: quantity(sights.head.number),
+      result: quantity(examples.head.number),
     })
   }
 })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { encodeCall } from '../../data/devnet/abi.js'
-import type { Sights } from '../../data/devnet/sights.js'
+import type { Examples } from '../../data/devnet/examples.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { makeFolder, writeInto } from '../program.js'
@@ -10,12 +10,14 @@ import { fixtureConfig, startService } from '../service.js'
 import { makeAuthority } from './authorizing.js'
 import { checkCallRefusals, checkIgnoredMembers } from './callRefusals.js'
 
-const sights = JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as Sights
+const examples = JSON.parse(
+  readFileSync(join(packageRoot(), 'data/devnet/examples.json'), 'utf8'),
+) as Examples
 const service = await startService()
 t.teardown(() => service.stop())
 
 const addressOf = (name: string): `0x${string}` => {
-  const found = [...sights.contracts, ...sights.accounts].find((one) => one.name === name)
+  const found = [...examples.contracts, ...examples.accounts].find((one) => one.name === name)
   if (found === undefined) throw new RangeError(`nothing is called ${name}`)
   return found.address as `0x${string}`
 }
@@ -32,10 +34,10 @@ const returnTop = '60005260206000f3'
 const word = (digits: string) => `0x${digits.padStart(64, '0')}`
 
 t.test('token balances are those in the slots of the token, at the head and long ago', async (t) => {
-  const slot = sights.slots.find(({ label }) => label === 'Tide of bea at the head')
+  const slot = examples.slots.find(({ label }) => label === 'Tide of bea at the head')
   const { result } = await ask({ to: addressOf('Tide'), data: balanceOf('bea') })
   t.equal(BigInt(result), BigInt(slot?.value ?? 0))
-  const early = sights.slots.find(({ label }) => label === 'Tide of bea')
+  const early = examples.slots.find(({ label }) => label === 'Tide of bea')
   const then = await ask({ to: addressOf('Tide'), input: balanceOf('bea') }, `0x${early?.block.toString(16)}`)
   t.equal(BigInt(then.result), BigInt(early?.value ?? 0))
 })
@@ -43,7 +45,7 @@ t.test('token balances are those in the slots of the token, at the head and long
 t.test('the block may be left out, named by tag, hash or object', async (t) => {
   const call = { to: addressOf('Tide'), data: balanceOf('bea') }
   const { result } = await ask(call)
-  const { number, hash } = sights.head
+  const { number, hash } = examples.head
   for (const block of ['latest', 'pending', `0x${number.toString(16)}`, hash, { blockHash: hash }, null]) {
     t.equal((await ask(call, block)).result, result, JSON.stringify(block))
   }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { quantity, sights } from './demoChain.js'
+import { examples, quantity } from './demoChain.js'
 import { checkRefusals, countRefusals } from './questions.js'
 
 const method = 'eth_capabilities'
@@ -9,7 +9,7 @@ t.teardown(() => service.stop())
 
 t.test('an archive has everything since genesis', async (t) => {
   const { head, ...held } = (await service.call(method)).result
-  t.strictSame(head, { number: quantity(sights.head.number), hash: sights.head.hash })
+  t.strictSame(head, { number: quantity(examples.head.number), hash: examples.head.hash })
   t.strictSame(Object.keys(held), ['state', 'tx', 'logs', 'receipts', 'blocks', 'stateproofs'])
   for (const each of Object.values(held)) t.strictSame(each, { disabled: false, oldestBlock: '0x0' })
   await checkRefusals(t, service, method, countRefusals([]))

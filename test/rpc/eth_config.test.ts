@@ -1,14 +1,14 @@
 import { createCommonFromGethGenesis } from '@ethereumjs/common'
 import t from 'tap'
 import { startService } from '../service.js'
-import { genesis, sights } from './demoChain.js'
+import { examples, genesis } from './demoChain.js'
 import { checkRefusals, countRefusals } from './questions.js'
 
 const method = 'eth_config'
 const service = await startService()
 t.teardown(() => service.stop())
 
-const timed = sights.forks.filter(({ name }) => /^(shanghai|cancun|prague|osaka|bpo)/.test(name))
+const timed = examples.forks.filter(({ name }) => /^(shanghai|cancun|prague|osaka|bpo)/.test(name))
 
 t.test('each fork by time is told with its id, and the next and the last one', async (t) => {
   const common = createCommonFromGethGenesis(genesis as never, {})
@@ -20,7 +20,7 @@ t.test('each fork by time is told with its id, and the next and the last one', a
     const timeOf = (fork: string) => genesis.config[`${fork}Time`]
     t.equal(current.activationTime, timeOf(name), name)
     t.equal(current.chainId, '0x20f1')
-    const hash = Buffer.from(sights.genesisHash.slice(2), 'hex')
+    const hash = Buffer.from(examples.genesisHash.slice(2), 'hex')
     t.equal(current.forkId, common.forkHash(name as never, hash), name)
     t.same(current.blobSchedule, genesis.config.blobSchedule[name])
     const after = timed[at + 1]
@@ -32,7 +32,7 @@ t.test('each fork by time is told with its id, and the next and the last one', a
 })
 
 t.test('before the first fork by time there is only a next one', async (t) => {
-  const call = JSON.stringify({ jsonrpc: '2.0', id: 1, method, at: sights.genesisHash })
+  const call = JSON.stringify({ jsonrpc: '2.0', id: 1, method, at: examples.genesisHash })
   const { current, next } = JSON.parse((await service.post('/', call)).text).result
   t.equal(current, null)
   t.equal(next.activationTime, genesis.config.shanghaiTime)

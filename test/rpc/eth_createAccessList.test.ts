@@ -2,18 +2,20 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { encodeCall } from '../../data/devnet/abi.js'
-import type { Sights } from '../../data/devnet/sights.js'
+import type { Examples } from '../../data/devnet/examples.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { startService } from '../service.js'
 import { checkCallRefusals, checkIgnoredMembers } from './callRefusals.js'
 
-const sights = JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as Sights
+const examples = JSON.parse(
+  readFileSync(join(packageRoot(), 'data/devnet/examples.json'), 'utf8'),
+) as Examples
 const service = await startService()
 t.teardown(() => service.stop())
 
 const addressOf = (name: string): string => {
-  const found = [...sights.contracts, ...sights.accounts].find((one) => one.name === name)
+  const found = [...examples.contracts, ...examples.accounts].find((one) => one.name === name)
   if (found === undefined) throw new RangeError(`nothing is called ${name}`)
   return found.address
 }
@@ -26,7 +28,7 @@ t.test('a token transfer touches two balances of the token', async (t) => {
   t.match(result, { accessList: [{ address: addressOf('Tide') }], gasUsed: /^0x[1-9a-f]/ })
   t.notOk('error' in result)
   const { storageKeys } = result.accessList[0]
-  t.ok(storageKeys.includes(sights.slots.find(({ label }) => label === 'Tide of bea at the head')?.slot))
+  t.ok(storageKeys.includes(examples.slots.find(({ label }) => label === 'Tide of bea at the head')?.slot))
   t.same((await ask({ ...call, accessList: result.accessList })).result, result, 'the list is complete')
 })
 

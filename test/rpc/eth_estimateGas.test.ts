@@ -2,19 +2,21 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { encodeCall } from '../../data/devnet/abi.js'
-import type { Sights } from '../../data/devnet/sights.js'
+import type { Examples } from '../../data/devnet/examples.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { startService } from '../service.js'
 import { makeAuthority } from './authorizing.js'
 import { checkCallRefusals, checkIgnoredMembers } from './callRefusals.js'
 
-const sights = JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as Sights
+const examples = JSON.parse(
+  readFileSync(join(packageRoot(), 'data/devnet/examples.json'), 'utf8'),
+) as Examples
 const service = await startService()
 t.teardown(() => service.stop())
 
 const addressOf = (name: string): string => {
-  const found = [...sights.contracts, ...sights.accounts].find((one) => one.name === name)
+  const found = [...examples.contracts, ...examples.accounts].find((one) => one.name === name)
   if (found === undefined) throw new RangeError(`nothing is called ${name}`)
   return found.address
 }
@@ -32,7 +34,7 @@ t.test('a token transfer needs what it is estimated to, and not less', async (t)
     'latest',
     'pending',
     'finalized',
-    `0x${(sights.head.number - 5).toString(16)}`,
+    `0x${(examples.head.number - 5).toString(16)}`,
   ]) {
     const params = block === undefined ? [call] : [call, block]
     const gas = BigInt((await ask(...params)).result)

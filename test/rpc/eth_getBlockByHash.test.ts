@@ -2,7 +2,7 @@ import t from 'tap'
 import { startService } from '../service.js'
 import { expectedBlock, hashOfBlockJson } from './blockOracle.js'
 import type { Json } from './demoChain.js'
-import { blockAt, blocks, headBlock, sights, unknownHash } from './demoChain.js'
+import { blockAt, blocks, examples, headBlock, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, countRefusals, hashRefusals } from './questions.js'
 
 const method = 'eth_getBlockByHash'
@@ -35,8 +35,8 @@ t.test('hashes alone are those of the full transactions', async (t) => {
 })
 
 t.test('genesis is known by its hash', async (t) => {
-  const { result } = await service.call(method, [sights.genesisHash, true])
-  t.equal(hashOfBlockJson(result), sights.genesisHash)
+  const { result } = await service.call(method, [examples.genesisHash, true])
+  t.equal(hashOfBlockJson(result), examples.genesisHash)
   t.strictSame(result, (await service.call('eth_getBlockByNumber', ['0x0', true])).result)
 })
 
@@ -46,15 +46,15 @@ t.test('a hash may be written in upper case', async (t) => {
 })
 
 t.test('an unknown hash, a state root and a transaction hash are null', async (t) => {
-  const [transaction] = sights.transactions
-  for (const hash of [unknownHash, sights.head.stateRoot, transaction?.hash]) {
+  const [transaction] = examples.transactions
+  for (const hash of [unknownHash, examples.head.stateRoot, transaction?.hash]) {
     t.strictSame(await service.call(method, [hash, false]), { jsonrpc: '2.0', id: 1, result: null })
   }
 })
 
 t.test('an uncle is no block of the chain', async (t) => {
-  const sight = sights.blocks.find(({ uncles }) => uncles > 0)
-  const { result } = await service.call('eth_getBlockByNumber', [`0x${sight?.number.toString(16)}`, false])
+  const example = examples.blocks.find(({ uncles }) => uncles > 0)
+  const { result } = await service.call('eth_getBlockByNumber', [`0x${example?.number.toString(16)}`, false])
   t.ok(result.uncles.length > 0)
   for (const hash of result.uncles) t.equal((await service.call(method, [hash, false])).result, null)
 })

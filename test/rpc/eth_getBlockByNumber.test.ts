@@ -2,7 +2,16 @@ import t from 'tap'
 import { startService } from '../service.js'
 import { blockMembers, expectedBlock, findBadHex, hashOfBlockJson } from './blockOracle.js'
 import type { Json } from './demoChain.js'
-import { blockAt, blocks, forkBlock, headBlock, keccak, quantity, sights, unknownHash } from './demoChain.js'
+import {
+  blockAt,
+  blocks,
+  examples,
+  forkBlock,
+  headBlock,
+  keccak,
+  quantity,
+  unknownHash,
+} from './demoChain.js'
 import { askAll, askResults, blockRefusals, checkRefusals, countRefusals } from './questions.js'
 import { bytesOfTransactionJson, recoverSender } from './transactionOracle.js'
 
@@ -34,8 +43,8 @@ t.test('every block is the one of the chain file, with full transactions and wit
 })
 
 t.test('the header of every block has the stated hash', async (t) => {
-  t.equal(full[0]?.hash, sights.genesisHash)
-  t.equal(full.at(-1)?.hash, sights.head.hash)
+  t.equal(full[0]?.hash, examples.genesisHash)
+  t.equal(full.at(-1)?.hash, examples.head.hash)
   for (const block of full) t.equal(hashOfBlockJson(block), block.hash, `block ${block.number}`)
 })
 
@@ -54,7 +63,7 @@ t.test('every transaction has the stated hash, and the stated sender signed it',
       count++
     }
   }
-  t.equal(count, sights.totalTransactions)
+  t.equal(count, examples.totalTransactions)
 })
 
 t.test('members are those of the fork, no more and no less', async (t) => {
@@ -77,17 +86,17 @@ t.test('total difficulty grows by each difficulty and stays after the Merge', as
     total += BigInt(block.difficulty as string)
     t.equal(BigInt(block.totalDifficulty as string), total)
   }
-  t.equal(quantity(total), sights.totalDifficulty)
+  t.equal(quantity(total), examples.totalDifficulty)
 })
 
-t.test('sights: counts of transactions, uncles and withdrawals', async (t) => {
-  for (const sight of sights.blocks) {
-    const block = full[sight.number] as Json
-    t.equal(block.hash, sight.hash)
-    t.equal(Number(block.timestamp), sight.timestamp)
-    t.equal((block.transactions as unknown[]).length, sight.transactions)
-    t.equal((block.uncles as unknown[]).length, sight.uncles)
-    t.equal(((block.withdrawals ?? []) as unknown[]).length, sight.withdrawals)
+t.test('examples: counts of transactions, uncles and withdrawals', async (t) => {
+  for (const example of examples.blocks) {
+    const block = full[example.number] as Json
+    t.equal(block.hash, example.hash)
+    t.equal(Number(block.timestamp), example.timestamp)
+    t.equal((block.transactions as unknown[]).length, example.transactions)
+    t.equal((block.uncles as unknown[]).length, example.uncles)
+    t.equal(((block.withdrawals ?? []) as unknown[]).length, example.withdrawals)
   }
 })
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { startService } from '../service.js'
 import { findBadHex } from './blockOracle.js'
 import type { Json } from './demoChain.js'
-import { blockAt, blocks, forkBlock, headBlock, quantity, sights, unknownHash } from './demoChain.js'
+import { blockAt, blocks, examples, forkBlock, headBlock, quantity, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals } from './questions.js'
 import { bloomOf, expectedLogFrames, expectedReceiptFrame, receiptsRoot } from './receiptOracle.js'
 
@@ -49,15 +49,15 @@ t.test('everything else in a receipt follows from its block', async (t) => {
     }
     t.equal(cumulative, BigInt(`0x0${Buffer.from(block.header[10] as Uint8Array).toString('hex')}`))
   }
-  t.equal(count, sights.totalTransactions)
+  t.equal(count, examples.totalTransactions)
 })
 
 t.test('all hex is lower-case, without leading zeros in quantities', async (t) => {
   t.strictSame(findBadHex(receiptsOf), [])
 })
 
-t.test('sights: transactions that succeed and fail', async (t) => {
-  for (const { hash, block, index, type, succeeded } of sights.transactions) {
+t.test('examples: transactions that succeed and fail', async (t) => {
+  for (const { hash, block, index, type, succeeded } of examples.transactions) {
     const receipt = receiptsOf[block]?.[index]
     t.equal(receipt?.transactionHash, hash)
     t.equal(Number(receipt?.type), type)
@@ -65,17 +65,17 @@ t.test('sights: transactions that succeed and fail', async (t) => {
   }
 })
 
-t.test('sights: as many logs as were written', async (t) => {
-  for (const { number, logs } of sights.blocks) {
+t.test('examples: as many logs as were written', async (t) => {
+  for (const { number, logs } of examples.blocks) {
     t.equal((receiptsOf[number] ?? []).flatMap((receipt) => receipt.logs).length, logs, `block ${number}`)
   }
 })
 
 t.test('a contract that a transaction made stands at its contractAddress', async (t) => {
-  const made = sights.contracts.filter(({ block, address }) =>
+  const made = examples.contracts.filter(({ block, address }) =>
     receiptsOf[block]?.some((receipt) => receipt.contractAddress === address && receipt.status !== '0x0'),
   )
-  t.ok(made.length >= 10, `${made.length} of the sights`)
+  t.ok(made.length >= 10, `${made.length} of the examples`)
   t.ok(made.some(({ name }) => name === 'Tide'))
 })
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { hex, type ProofAnswer, verifyAnswer } from '../proofOracle.js'
 import { fixtureDir, startService } from '../service.js'
-import { blockAt, blocks, headBlock, quantity, sights, unknownHash } from './demoChain.js'
+import { blockAt, blocks, examples, headBlock, quantity, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals, type ErrorCase } from './questions.js'
 import { checkRandomProofs } from './randomProofs.js'
 
@@ -24,33 +24,33 @@ async function ask(...params: unknown[]): Promise<ProofAnswer> {
 }
 
 function contract(name: string): string {
-  const found = sights.contracts.find((each) => each.name === name)
+  const found = examples.contracts.find((each) => each.name === name)
   if (found === undefined) throw new RangeError(`no contract is called ${name}`)
   return found.address
 }
 
 t.test('100 random accounts with 3 slots are proven at every block', async (t) => {
   const genesis = (await service.call('eth_getBlockByNumber', ['0x0', false])).result
-  t.equal(genesis.hash, sights.genesisHash)
+  t.equal(genesis.hash, examples.genesisHash)
   const roots = [genesis.stateRoot, ...blocks.map(({ number }) => stateRootAt(number))]
   t.equal(roots.length, 265)
   const { present, absent, nonZero } = await checkRandomProofs(t, service, store, roots)
   t.ok(present > 5_000 && absent > 5_000 && nonZero > 1_000, `${present}, ${absent}, ${nonZero}`)
 })
 
-t.test('every slot of the sights is proven with its value', async (t) => {
+t.test('every slot of the examples is proven with its value', async (t) => {
   const answers = await askResults(
     service,
-    sights.slots.map(({ address, slot, block }) => [method, [address, [slot], quantity(block)]]),
+    examples.slots.map(({ address, slot, block }) => [method, [address, [slot], quantity(block)]]),
   )
-  for (const [index, { label, block, value }] of sights.slots.entries()) {
+  for (const [index, { label, block, value }] of examples.slots.entries()) {
     if (block === 0) continue
     t.strictSame(verifyAnswer(stateRootAt(block), answers[index]), [value], label)
   }
 })
 
-t.test('balance and nonce of the sights are proven at the head', async (t) => {
-  for (const { name, address, balance, nonce } of sights.accounts) {
+t.test('balance and nonce of the examples are proven at the head', async (t) => {
+  for (const { name, address, balance, nonce } of examples.accounts) {
     const answer = await ask(address, [], 'latest')
     verifyAnswer(headRoot, answer)
     t.strictSame([answer.balance, answer.nonce], [balance, quantity(nonce)], name)
@@ -194,7 +194,7 @@ t.test('proofs and other calls of one batch are answered in order', async (t) =>
     ['eth_blockNumber', []],
     [method, [who, ['0x0'], '0x40']],
   ])
-  t.equal(answers[0], quantity(sights.chainId))
+  t.equal(answers[0], quantity(examples.chainId))
   t.equal(answers[2], quantity(headBlock.number))
   t.same(verifyAnswer(stateRootAt(0x40), answers[1]), [])
   t.equal(verifyAnswer(stateRootAt(0x40), answers[3]).length, 1)

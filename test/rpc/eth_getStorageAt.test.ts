@@ -7,7 +7,7 @@ import { readTrie } from '../../src/state/trie.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { propertyRuns } from '../property.js'
 import { fixtureDir, startService } from '../service.js'
-import { blockAt, bytesOf, genesis, headBlock, keccak, quantity, sights, unknownHash } from './demoChain.js'
+import { blockAt, bytesOf, examples, genesis, headBlock, keccak, quantity, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals } from './questions.js'
 
 const method = 'eth_getStorageAt'
@@ -35,29 +35,29 @@ async function ask(...params: unknown[]): Promise<string> {
   return result
 }
 
-function sight(label: string) {
-  const found = sights.slots.find((each) => each.label === label)
+function example(label: string) {
+  const found = examples.slots.find((each) => each.label === label)
   if (found === undefined) throw new RangeError(`no slot is called ${label}`)
   return found
 }
 
 function contract(name: string) {
-  const found = sights.contracts.find((each) => each.name === name)
+  const found = examples.contracts.find((each) => each.name === name)
   if (found === undefined) throw new RangeError(`no contract is called ${name}`)
   return found
 }
 
-t.test('sights: every slot has its value after its block', async (t) => {
-  t.ok(sights.slots.length > 60)
+t.test('examples: every slot has its value after its block', async (t) => {
+  t.ok(examples.slots.length > 60)
   const answers = await askResults(
     service,
-    sights.slots.map(({ address, slot, block }) => [method, [address, slot, quantity(block)]]),
+    examples.slots.map(({ address, slot, block }) => [method, [address, slot, quantity(block)]]),
   )
-  for (const [index, { label, value }] of sights.slots.entries()) t.equal(answers[index], value, label)
+  for (const [index, { label, value }] of examples.slots.entries()) t.equal(answers[index], value, label)
 })
 
 t.test('a slot that is seen at the head has the same value under every name of the head', async (t) => {
-  const atHead = sights.slots.filter(({ block }) => block === headBlock.number)
+  const atHead = examples.slots.filter(({ block }) => block === headBlock.number)
   t.ok(atHead.length > 0)
   const { hash, number } = headBlock
   const names = [
@@ -77,7 +77,7 @@ t.test('a slot that is seen at the head has the same value under every name of t
 })
 
 t.test('a position may be a quantity, 32 bytes, odd, without 0x, in either case', async (t) => {
-  const { address, slot, value } = sight('Tide of ada at the head')
+  const { address, slot, value } = example('Tide of ada at the head')
   const digits = slot.slice(2)
   for (const key of [slot, digits, `0X${digits.toUpperCase()}`])
     t.equal(await ask(address, key, 'latest'), value)
@@ -92,25 +92,25 @@ t.test('a position may be a quantity, 32 bytes, odd, without 0x, in either case'
 })
 
 t.test('an address may be written in any case', async (t) => {
-  const { address, slot, value } = sight('Tide of ada at the head')
+  const { address, slot, value } = example('Tide of ada at the head')
   t.equal(await ask(`0X${address.slice(2).toUpperCase()}`, slot), value)
 })
 
 t.test('a slot keeps its value from a change to the next', async (t) => {
-  const { address, slot } = sight('count at genesis')
+  const { address, slot } = example('count at genesis')
   const counts = (await history(address, slot)).map(BigInt)
   t.equal(counts[0], 1000n)
   for (let number = 1; number < counts.length; number++) {
     const before = counts[number - 1] as bigint
     t.ok((counts[number] as bigint) >= before, `OldCounter never counts down, block ${number}`)
   }
-  const seen = sight('count after genesis')
+  const seen = example('count after genesis')
   t.equal(counts[seen.block], BigInt(seen.value))
   t.ok((counts.at(-1) as bigint) > 1000n)
 })
 
 t.test('a contract has no storage before it is made', async (t) => {
-  for (const { address, slot, label, contract: name } of sights.slots) {
+  for (const { address, slot, label, contract: name } of examples.slots) {
     const { block, source } = contract(name)
     // An account that delegates, and what genesis made, may have storage from the beginning.
     if (block === 0 || source.includes('Wallet')) continue
@@ -136,16 +136,16 @@ t.test('a slot never written and an unknown account read as zero at every block'
 })
 
 t.test('storage ends with a self-destruct and begins anew with the contract', async (t) => {
-  const first = sight('feather in the first life')
-  const burnt = sight('feather after the fire')
-  const second = sight('feather in the second life')
+  const first = example('feather in the first life')
+  const burnt = example('feather after the fire')
+  const second = example('feather in the second life')
   t.not(first.value, zero)
   t.equal(burnt.value, zero)
   const values = await history(first.address, first.slot)
   t.equal(values[first.block], first.value)
   t.equal(values[burnt.block], zero)
   t.equal(values[second.block], second.value)
-  const after = sights.slots.filter(({ label }) => /death and birth in one block/.test(label))
+  const after = examples.slots.filter(({ label }) => /death and birth in one block/.test(label))
   t.ok(after.length >= 3)
   for (const { address, slot, block, value, label } of after) {
     t.equal(await ask(address, slot, quantity(block)), value, label)
@@ -156,18 +156,18 @@ t.test('storage ends with a self-destruct and begins anew with the contract', as
 })
 
 t.test('a slot set to zero reads as zero from then on', async (t) => {
-  const cleared = sight('array, length, after clear')
+  const cleared = example('array, length, after clear')
   const values = await history(cleared.address, cleared.slot)
-  t.not(values[sight('array, length').block], zero)
+  t.not(values[example('array, length').block], zero)
   t.equal(values[cleared.block], zero)
 })
 
 t.test('any slot at any block is what the tries below its state root say', async (t) => {
   const store = ChainReader.open({ path: join(fixtureDir, 'networks/demo/chain.mdb') })
   t.teardown(() => store.close())
-  const accounts = [...new Set([...sights.contracts, ...sights.accounts].map(({ address }) => address))]
+  const accounts = [...new Set([...examples.contracts, ...examples.accounts].map(({ address }) => address))]
   const known = new Map(
-    accounts.map((address) => [address, sights.slots.filter((each) => each.address === address)]),
+    accounts.map((address) => [address, examples.slots.filter((each) => each.address === address)]),
   )
   const stateRoots = [
     (await service.call('eth_getBlockByNumber', ['0x0', false])).result.stateRoot,

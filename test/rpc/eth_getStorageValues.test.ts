@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { quantity, sights, unknownHash } from './demoChain.js'
+import { examples, quantity, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals } from './questions.js'
 
 const method = 'eth_getStorageValues'
@@ -8,11 +8,11 @@ const service = await startService()
 t.teardown(() => service.stop())
 
 const slot = (number: number) => `0x${number.toString(16).padStart(64, '0')}`
-const tide = sights.contracts.find(({ name }) => name === 'Tide')?.address ?? ''
+const tide = examples.contracts.find(({ name }) => name === 'Tide')?.address ?? ''
 
 t.test('the values are those of the single reads, in the order asked for', async (t) => {
   for (const number of [1, 60, 148, 200, 264]) {
-    const slots = sights.slots.filter(({ block }) => block <= number)
+    const slots = examples.slots.filter(({ block }) => block <= number)
     const wanted: Record<string, string[]> = {}
     for (const { address, slot } of slots.toReversed()) {
       wanted[address] = [...(wanted[address] ?? []), slot]

@@ -2,7 +2,7 @@ import t from 'tap'
 import { startService } from '../service.js'
 import { findBadHex } from './blockOracle.js'
 import type { Json } from './demoChain.js'
-import { blockAt, blocks, headBlock, quantity, sights, unknownHash } from './demoChain.js'
+import { blockAt, blocks, examples, headBlock, quantity, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, countRefusals, hashRefusals, indexRefusals } from './questions.js'
 import { expectedTransaction } from './transactionOracle.js'
 
@@ -12,7 +12,7 @@ t.teardown(() => service.stop())
 
 t.test('every transaction of every block is the one of the chain file', async (t) => {
   const places = blocks.flatMap((block) => block.transactions.map((_, index) => ({ block, index })))
-  t.equal(places.length, sights.totalTransactions)
+  t.equal(places.length, examples.totalTransactions)
   const answers = await askResults(
     service,
     places.map(({ block: { hash }, index }) => [method, [hash, quantity(index)]]),
@@ -54,8 +54,8 @@ t.test('an index beyond the last transaction is null', async (t) => {
 })
 
 t.test('an unknown hash, genesis and a transaction hash have none', async (t) => {
-  const [transaction] = sights.transactions
-  for (const hash of [unknownHash, sights.genesisHash, transaction?.hash]) {
+  const [transaction] = examples.transactions
+  for (const hash of [unknownHash, examples.genesisHash, transaction?.hash]) {
     t.equal((await service.call(method, [hash, '0x0'])).result, null)
   }
 })

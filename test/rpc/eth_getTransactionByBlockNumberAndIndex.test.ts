@@ -2,7 +2,7 @@ import t from 'tap'
 import { startService } from '../service.js'
 import { findBadHex } from './blockOracle.js'
 import type { Json } from './demoChain.js'
-import { blockAt, blocks, headBlock, quantity, sights, unknownHash } from './demoChain.js'
+import { blockAt, blocks, examples, headBlock, quantity, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals, indexRefusals } from './questions.js'
 import { expectedTransaction } from './transactionOracle.js'
 
@@ -12,7 +12,7 @@ t.teardown(() => service.stop())
 
 t.test('every transaction of every block is the one of the chain file', async (t) => {
   const places = blocks.flatMap((block) => block.transactions.map((_, index) => ({ block, index })))
-  t.equal(places.length, sights.totalTransactions)
+  t.equal(places.length, examples.totalTransactions)
   const answers = await askResults(
     service,
     places.map(({ block: { number }, index }) => [method, [quantity(number), quantity(index)]]),

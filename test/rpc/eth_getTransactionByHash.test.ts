@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { blocks, headBlock, sights, unknownHash } from './demoChain.js'
+import { blocks, examples, headBlock, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, countRefusals, hashRefusals } from './questions.js'
 import { expectedTransaction } from './transactionOracle.js'
 
@@ -16,14 +16,14 @@ t.test('every transaction is the one of the chain file', async (t) => {
     service,
     places.map(({ hash }) => [method, [hash]]),
   )
-  t.equal(places.length, sights.totalTransactions)
+  t.equal(places.length, examples.totalTransactions)
   for (const [at, { block, index }] of places.entries()) {
     t.strictSame(answers[at], expectedTransaction(block, index))
   }
 })
 
 t.test('what is not the hash of a transaction of the chain has none', async (t) => {
-  for (const hash of [unknownHash, sights.genesisHash, headBlock.hash]) {
+  for (const hash of [unknownHash, examples.genesisHash, headBlock.hash]) {
     t.strictSame(await service.call(method, [hash]), { jsonrpc: '2.0', id: 1, result: null })
   }
 })

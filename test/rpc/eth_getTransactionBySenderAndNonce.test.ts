@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startService } from '../service.js'
 import { addressRefusals } from './accountOracle.js'
-import { blocks, quantity, sights } from './demoChain.js'
+import { blocks, examples, quantity } from './demoChain.js'
 import { askResults, checkRefusals, countRefusals, indexRefusals } from './questions.js'
 import { expectedTransaction } from './transactionOracle.js'
 
@@ -9,7 +9,7 @@ const method = 'eth_getTransactionBySenderAndNonce'
 const service = await startService()
 t.teardown(() => service.stop())
 
-const person = sights.accounts[0]?.address ?? ''
+const person = examples.accounts[0]?.address ?? ''
 
 t.test('every transaction is found by who sent it, and its nonce', async (t) => {
   const sent = blocks.flatMap((block) =>
@@ -24,7 +24,7 @@ t.test('every transaction is found by who sent it, and its nonce', async (t) => 
 
 t.test('what nobody sent is null', async (t) => {
   const { result: next } = await service.call('eth_getTransactionCount', [person])
-  const creator = sights.contracts.find(({ block }) => block > 0)?.address
+  const creator = examples.contracts.find(({ block }) => block > 0)?.address
   for (const params of [
     [person, next],
     [person, '0xffffffffffffffff'],

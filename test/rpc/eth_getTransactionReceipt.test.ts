@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { blocks, headBlock, quantity, sights, unknownHash } from './demoChain.js'
+import { blocks, examples, headBlock, quantity, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, countRefusals, hashRefusals } from './questions.js'
 
 const method = 'eth_getTransactionReceipt'
@@ -23,14 +23,14 @@ t.test('every receipt is the element of its block', async (t) => {
 })
 
 t.test('members stand in the order of their names', async (t) => {
-  for (const { hash } of sights.transactions) {
+  for (const { hash } of examples.transactions) {
     const names = Object.keys((await service.call(method, [hash])).result)
     t.strictSame(names, [...names].sort())
   }
 })
 
 t.test('what is not the hash of a transaction of the chain has none', async (t) => {
-  for (const hash of [unknownHash, sights.genesisHash, headBlock.hash]) {
+  for (const hash of [unknownHash, examples.genesisHash, headBlock.hash]) {
     t.strictSame(await service.call(method, [hash]), { jsonrpc: '2.0', id: 1, result: null })
   }
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { startService } from '../service.js'
 import { expectedUncle, findBadHex, hashOfBlockJson } from './blockOracle.js'
 import type { Json } from './demoChain.js'
-import { blockAt, blocks, genesis, headBlock, integer, quantity, sights, unknownHash } from './demoChain.js'
+import { blockAt, blocks, examples, genesis, headBlock, integer, quantity, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals, indexRefusals } from './questions.js'
 
 const method = 'eth_getUncleByBlockNumberAndIndex'
@@ -34,8 +34,8 @@ t.test('every uncle of every block is the one of the chain file', async (t) => {
   }
   t.equal(
     places.length,
-    sights.blocks.reduce((sum, { uncles }) => sum + uncles, 0),
-    'as many as the sights count',
+    examples.blocks.reduce((sum, { uncles }) => sum + uncles, 0),
+    'as many as the examples count',
   )
   t.ok(nephews.some(({ uncles }) => uncles.length === 2))
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { quantity, sights } from './demoChain.js'
+import { examples, quantity } from './demoChain.js'
 import { checkRefusals, countRefusals } from './questions.js'
 import { suggestedTip } from './tipOracle.js'
 
@@ -14,6 +14,6 @@ t.test('it follows the lowest tips of the last blocks', async (t) => {
 })
 
 t.test('a chain of one block has a suggestion too', async (t) => {
-  const call = JSON.stringify({ jsonrpc: '2.0', id: 1, method, at: sights.genesisHash })
+  const call = JSON.stringify({ jsonrpc: '2.0', id: 1, method, at: examples.genesisHash })
   t.equal(JSON.parse((await service.post('/', call)).text).result, '0xf4240')
 })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { request } from 'undici'
 import { encodings } from '../../src/transport/compressedCopies.js'
 import { fixtureConfig, type Service, startService } from '../service.js'
-import { sights } from './demoChain.js'
+import { examples } from './demoChain.js'
 
 const transports = ['uws', 'node'] as const
 const tested: { readonly name: string; readonly service: Service }[] = []
@@ -35,8 +35,8 @@ async function resultText(service: Service, method: string, params: unknown): Pr
 }
 
 for (const { name, service } of tested) {
-  const full = sights.blocks.find(({ transactions }) => transactions === 200)?.hash as string
-  const { address, slot } = sights.slots[0] as { address: string; slot: string }
+  const full = examples.blocks.find(({ transactions }) => transactions === 200)?.hash as string
+  const { address, slot } = examples.slots[0] as { address: string; slot: string }
 
   t.test(`${name}: each resource is the result of its method, kept for a year`, async (t) => {
     const cases: readonly (readonly [path: string, method: string, params: unknown])[] = [

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { sights } from './demoChain.js'
+import { examples } from './demoChain.js'
 import { checkRefusals } from './questions.js'
 
 const method = 'net_version'
@@ -12,7 +12,7 @@ t.test('the network id, in decimal digits', async (t) => {
     t.strictSame(await service.call(method, params), {
       jsonrpc: '2.0',
       id: 1,
-      result: String(sights.chainId),
+      result: String(examples.chainId),
     })
   }
 })

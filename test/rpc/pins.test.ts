@@ -6,7 +6,7 @@ import { makeFolder, startProgram, writeInto } from '../program.js'
 import { type RpcAnswer, type Service, startService } from '../service.js'
 import { waitFor } from '../until.js'
 import { type BranchBlock, buildBranch, chainFileOf, counterAddress } from './branches.js'
-import { blockAt, blockBytes, bytesOf, hex, quantity, sights, unknownHash } from './demoChain.js'
+import { blockAt, blockBytes, bytesOf, examples, hex, quantity, unknownHash } from './demoChain.js'
 import { askAll, type Question } from './questions.js'
 import { serveChain } from './servedChain.js'
 
@@ -30,7 +30,7 @@ async function askBatch(
 }
 
 function addressOf(name: string): string {
-  const found = [...sights.contracts, ...sights.accounts].find((each) => each.name === name)
+  const found = [...examples.contracts, ...examples.accounts].find((each) => each.name === name)
   if (found === undefined) throw new RangeError(`nothing is called ${name}`)
   return found.address
 }
@@ -151,7 +151,7 @@ t.test('every tag of every method means the pinned block', async (t) => {
         service,
         calls.map((call) => ({ ...call, at: hash })),
       )
-      t.equal(byMember.block, `264 ${sights.head.hash}`)
+      t.equal(byMember.block, `264 ${examples.head.hash}`)
       t.strictSame(
         byMember.answers.map(({ at, ...answer }) => ({
           jsonrpc: answer.jsonrpc,
@@ -203,7 +203,7 @@ t.test('a pinned request sees the chain that ends with its block', async (t) => 
     { method: 'eth_chainId', params: [] },
     { method: 'eth_blockNumber', params: [], at: earlier.hash },
     { method: 'eth_blockNumber', params: [], at: 'latest' },
-    { method: 'eth_getBlockByNumber', params: ['latest', false], at: sights.genesisHash },
+    { method: 'eth_getBlockByNumber', params: ['latest', false], at: examples.genesisHash },
   ]
   const { answers, block } = await askBatch(service, calls, { 'tidegate-at': pin.hash })
   t.equal(block, `200 ${pin.hash}`)
@@ -217,8 +217,8 @@ t.test('a pinned request sees the chain that ends with its block', async (t) => 
     { result: { hash: earlier.hash } },
     { result: '0x20f1' },
     { result: quantity(earlier.number), at: earlier.hash },
-    { result: quantity(264), at: sights.head.hash },
-    { result: { number: '0x0', hash: sights.genesisHash }, at: sights.genesisHash },
+    { result: quantity(264), at: examples.head.hash },
+    { result: { number: '0x0', hash: examples.genesisHash }, at: examples.genesisHash },
   ])
   const single = await service.post(
     '/',
@@ -230,7 +230,7 @@ t.test('a pinned request sees the chain that ends with its block', async (t) => 
     'Tidegate-At': unknownHash,
   })
   t.same(JSON.parse(refused.text).error, { code: -32000, message: 'header for hash not found' })
-  t.equal(refused.block, `264 ${sights.head.hash}`)
+  t.equal(refused.block, `264 ${examples.head.hash}`)
 })
 
 t.test('blocks of a branch that was left can be pinned as far as their state is held', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { blocks, headBlock, hex, sights, unknownHash } from './demoChain.js'
+import { blocks, examples, headBlock, hex, unknownHash } from './demoChain.js'
 import { askResults, checkRefusals, countRefusals, hashRefusals } from './questions.js'
 
 /** Checks a method that answers the bytes of the transaction with a hash. */
@@ -21,7 +21,7 @@ export async function checkRawTransactions(method: string): Promise<void> {
   })
 
   await t.test('what is not the hash of a transaction of the chain has none', async (t) => {
-    for (const hash of [unknownHash, sights.genesisHash, headBlock.hash]) {
+    for (const hash of [unknownHash, examples.genesisHash, headBlock.hash]) {
       t.strictSame(await service.call(method, [hash]), { jsonrpc: '2.0', id: 1, result: '0x' })
     }
   })

@@ -1,14 +1,16 @@
 /** Questions to every method that reads the demo chain, for networks that are compared with its archive. */
 import type { MethodName } from '../../src/rpc/registry.js'
-import { blockAt, quantity, sights, unknownHash } from './demoChain.js'
+import { blockAt, examples, quantity, unknownHash } from './demoChain.js'
 
 const blocks = [1, 14, 60, 148, 167, 200, 264]
 
 const blockNumbers = [...blocks.map(quantity), 'latest', 'earliest', 'pending', '0xffff'].map((id) => [id])
 const blockHashes = [...blocks.map((number) => blockAt(number).hash), unknownHash].map((hash) => [hash])
 const blockIds = [...blockNumbers, ...blockHashes.slice(0, -1).map(([blockHash]) => [{ blockHash }])]
-const transactionHashes = [...sights.transactions.map(({ hash }) => hash), unknownHash].map((hash) => [hash])
-const people = [...sights.accounts, ...sights.contracts]
+const transactionHashes = [...examples.transactions.map(({ hash }) => hash), unknownHash].map((hash) => [
+  hash,
+])
+const people = [...examples.accounts, ...examples.contracts]
 const accountStates = people.flatMap(({ address }) => [[address], [address, '0x64'], [address, 'earliest']])
 
 /** What is asked of each method that reads; undefined for those that do not read a chain's rows. */
@@ -31,7 +33,7 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   eth_getRawTransactionByBlockHashAndIndex: blockHashes.map(([hash]) => [hash, '0x0']),
   eth_getRawTransactionByBlockNumberAndIndex: blockNumbers.map(([number]) => [number, '0x0']),
   eth_getRawTransactionByHash: transactionHashes,
-  eth_getStorageValues: sights.slots.map(({ address, slot, block }) => [
+  eth_getStorageValues: examples.slots.map(({ address, slot, block }) => [
     { [address]: [slot] },
     quantity(block),
   ]),
@@ -89,7 +91,7 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   ),
   eth_getLogs: [
     [{ fromBlock: 'earliest' }],
-    ...sights.contracts.map(({ address }) => [{ address, fromBlock: '0x1', toBlock: '0x100' }]),
+    ...examples.contracts.map(({ address }) => [{ address, fromBlock: '0x1', toBlock: '0x100' }]),
     ...blocks.map((number) => [{ blockHash: blockAt(number).hash }]),
   ],
   tidegate_getHeaderProof: blockHashes,
@@ -105,20 +107,20 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
     [quantity(number), '0x7'],
   ]),
   eth_getTransactionByBlockHashAndIndex: blocks.map((number) => [blockAt(number).hash, '0x0']),
-  eth_getStorageAt: sights.slots.flatMap(({ address, slot, block }) => [
+  eth_getStorageAt: examples.slots.flatMap(({ address, slot, block }) => [
     [address, slot, quantity(block)],
     [address, slot, 'latest'],
     [address, slot, { blockHash: blockAt(Math.max(block, 1)).hash }],
   ]),
-  eth_getProof: sights.slots.flatMap(({ address, slot, block }) => [
+  eth_getProof: examples.slots.flatMap(({ address, slot, block }) => [
     [address, [slot, '0x1'], quantity(block)],
     [address, [slot], 'latest'],
   ]),
-  eth_call: sights.contracts.map(({ address }) => [{ to: address, data: '0x18160ddd' }, 'latest']),
-  eth_estimateGas: sights.accounts.map(({ address }) => [
-    { from: address, to: sights.contracts[0]?.address },
+  eth_call: examples.contracts.map(({ address }) => [{ to: address, data: '0x18160ddd' }, 'latest']),
+  eth_estimateGas: examples.accounts.map(({ address }) => [
+    { from: address, to: examples.contracts[0]?.address },
   ]),
-  eth_createAccessList: sights.contracts.map(({ address }) => [
+  eth_createAccessList: examples.contracts.map(({ address }) => [
     { to: address, data: '0x18160ddd' },
     'latest',
   ]),

@@ -6,6 +6,7 @@ import {
   type DemoBlock,
   type DemoTransaction,
   encode,
+  examples,
   genesis,
   hex,
   integer,
@@ -13,7 +14,6 @@ import {
   minimalBytes,
   quantity,
   type Raw,
-  sights,
 } from './demoChain.js'
 import { baseFeeOf, expectedGasPrice, recoverSender } from './transactionOracle.js'
 
@@ -81,7 +81,7 @@ function blobGasPrice(excess: bigint, fraction: bigint): bigint {
 
 /** The fork whose blob schedule holds in a block. */
 function blobFork(number: number): string | undefined {
-  const forks = sights.forks.filter(
+  const forks = examples.forks.filter(
     ({ block, name }) => block <= number && name in genesis.config.blobSchedule,
   )
   return forks.at(-1)?.name

@@ -1,7 +1,7 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import t from 'tap'
 import { startService } from '../service.js'
-import { sights } from './demoChain.js'
+import { examples } from './demoChain.js'
 import { checkRefusals, type ErrorCase } from './questions.js'
 
 const method = 'tidegate_getMappingSlot'
@@ -18,11 +18,11 @@ async function ask(...params: unknown[]): Promise<string[]> {
 }
 
 function person(name: string): string {
-  return sights.accounts.find((each) => each.name === name)?.address ?? ''
+  return examples.accounts.find((each) => each.name === name)?.address ?? ''
 }
 
 function slotOf(label: string): string {
-  return sights.slots.find((each) => each.label === label)?.slot ?? ''
+  return examples.slots.find((each) => each.label === label)?.slot ?? ''
 }
 
 t.test('slots of the demo network', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { headBlock, quantity, sights, unknownHash } from './demoChain.js'
+import { examples, headBlock, quantity, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, type ErrorCase } from './questions.js'
 
 const method = 'tidegate_getStorageByKeys'
@@ -19,8 +19,8 @@ async function ask(...params: unknown[]): Promise<Entry[]> {
   return result
 }
 
-const people = sights.accounts.filter(({ privateKey }) => privateKey !== undefined)
-const tide = sights.contracts.find(({ name }) => name === 'Tide')?.address ?? ''
+const people = examples.accounts.filter(({ privateKey }) => privateKey !== undefined)
+const tide = examples.contracts.find(({ name }) => name === 'Tide')?.address ?? ''
 
 t.test('balances of a token have the values that eth_getStorageAt finds, at every block', async (t) => {
   const keys = people.map(({ address }) => address)
@@ -43,11 +43,11 @@ t.test('balances of a token have the values that eth_getStorageAt finds, at ever
 })
 
 t.test('nested and typed keys are repeated as they were written', async (t) => {
-  const sight = sights.slots.find(({ label }) => label === 'allowance of dot to eve')
+  const example = examples.slots.find(({ label }) => label === 'allowance of dot to eve')
   const address = (name: string) => people.find((each) => each.name === name)?.address
   const key = [address('dot'), address('eve')]
-  t.strictSame(await ask(tide, '0x4', [key], quantity(sight?.block ?? 0), ['address', 'address']), [
-    { key, slot: sight?.slot, value: sight?.value },
+  t.strictSame(await ask(tide, '0x4', [key], quantity(example?.block ?? 0), ['address', 'address']), [
+    { key, slot: example?.slot, value: example?.value },
   ])
   const texts = ['ä"\n', '0x1']
   const entries = await ask(tide, '0x4', texts, 'latest', 'string')

@@ -11,7 +11,7 @@ import { decodeAccount } from '../../src/state/account.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { fixtureDir, startService } from '../service.js'
 import { RunningContract } from '../solidityContracts.js'
-import { bytesOf, devnetDir, headBlock, hex, quantity, sights, unknownHash } from './demoChain.js'
+import { bytesOf, devnetDir, examples, headBlock, hex, quantity, unknownHash } from './demoChain.js'
 import { askResults, blockRefusals, checkRefusals, countRefusals, type ErrorCase } from './questions.js'
 
 const method = 'tidegate_readVariable'
@@ -21,13 +21,13 @@ const store = ChainReader.open({ path: join(fixtureDir, 'networks/demo/chain.mdb
 t.teardown(() => store.close())
 
 function contract(name: string): string {
-  const found = sights.contracts.find((each) => each.name === name)
+  const found = examples.contracts.find((each) => each.name === name)
   if (found === undefined) throw new RangeError(`no contract is called ${name}`)
   return found.address
 }
 
 function person(name: string): string {
-  return sights.accounts.find((each) => each.name === name)?.address ?? ''
+  return examples.accounts.find((each) => each.name === name)?.address ?? ''
 }
 
 interface Reading {
@@ -200,7 +200,7 @@ t.test('arrays and structs of the shelf as the story filled them', async (t) => 
 })
 
 t.test('a proxy’s variables are read with the layout of what it runs', async (t) => {
-  const count = sights.slots.find(
+  const count = examples.slots.find(
     ({ how, block }) => how.startsWith('slot 0 of the proxy') && block === headBlock.number,
   )
   const reading = await ask(contract('Proxy'), 'count', 'latest')
@@ -211,7 +211,7 @@ t.test('a reading has the words and the place that eth_getStorageAt knows', asyn
   const address = contract('Shelf')
   const reading = await ask(address, 'year', '0x14')
   const slot = `0x${'0'.repeat(64)}`
-  const word = sights.slots.find(({ label }) => label === 'packed')?.value
+  const word = examples.slots.find(({ label }) => label === 'packed')?.value
   t.strictSame(reading, {
     type: 'uint64',
     slot,

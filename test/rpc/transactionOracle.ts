@@ -11,6 +11,7 @@ import {
   type DemoBlock,
   type DemoTransaction,
   encode,
+  examples,
   forkBlock,
   hex,
   integer,
@@ -18,7 +19,6 @@ import {
   minimalBytes,
   quantity,
   type Raw,
-  sights,
 } from './demoChain.js'
 
 const feeMarketFields = [
@@ -110,13 +110,13 @@ export function bytesOfTransactionJson(json: Json): Uint8Array {
 
 const sendersPath = join(fixtureDir, 'senders.json')
 
-const latestRules = createCustomCommon({ chainId: sights.chainId }, Mainnet, {
+const latestRules = createCustomCommon({ chainId: examples.chainId }, Mainnet, {
   hardfork: Hardfork.Osaka,
   // Blobs are not looked into here.
   customCrypto: { kzg: {} as never },
 })
 /** Before Homestead a signature's s may lie in the upper half (EIP-2). */
-const frontierRules = createCustomCommon({ chainId: sights.chainId }, Mainnet, {
+const frontierRules = createCustomCommon({ chainId: examples.chainId }, Mainnet, {
   hardfork: Hardfork.Chainstart,
 })
 

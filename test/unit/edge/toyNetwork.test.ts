@@ -24,7 +24,7 @@ import { RowStateReader } from '../../../src/state/stateReader.js'
 import { ChainReader } from '../../../src/store/chainReader.js'
 import type { ChainRows } from '../../../src/store/chainRows.js'
 import { storedBlocks, writeArchive } from '../../eraArchives.js'
-import { blockAt, devnetDir, sights } from '../../rpc/demoChain.js'
+import { blockAt, devnetDir, examples } from '../../rpc/demoChain.js'
 import { readQuestions } from '../../rpc/readQuestions.js'
 import { wideDispatchLimits, wideFilterLimits } from '../../serverLimits.js'
 import { demoStore, goOn, limits } from '../evm/demoExecution.js'
@@ -185,7 +185,7 @@ t.test('a network that says it has got what it has not is not asked for ever', a
     supplies++
   }
   const endpoint = endpointOver(rows, count, (defect) => defects.push(defect))
-  const answer = await ask(endpoint, 'eth_getStorageAt', [sights.slots[0]?.address, '0x0', 'earliest'])
+  const answer = await ask(endpoint, 'eth_getStorageAt', [examples.slots[0]?.address, '0x0', 'earliest'])
   t.match(answer, '"internal error"')
   t.equal(defects.length, 1)
   t.equal(supplies, 2_000)

@@ -46,7 +46,9 @@ const push4 = 0x63
 
 /** Contracts of the demo chain with their first slots. */
 function readReal(): Real[] {
-  const { contracts } = JSON.parse(readFileSync(join(packageRoot(), 'data/devnet/sights.json'), 'utf8')) as {
+  const { contracts } = JSON.parse(
+    readFileSync(join(packageRoot(), 'data/devnet/examples.json'), 'utf8'),
+  ) as {
     contracts: readonly { readonly address: string }[]
   }
   const found: Real[] = []

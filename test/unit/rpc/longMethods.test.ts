@@ -1,11 +1,11 @@
 /** Methods whose work is long share the thread with each other, on the demo network and the service's own pool. */
 import t from 'tap'
-import { headBlock, sights } from '../../rpc/demoChain.js'
+import { examples, headBlock } from '../../rpc/demoChain.js'
 import { demoEndpoint, opened } from './demoRig.js'
 import { bodyText } from './testMethods.js'
 
-const tide = sights.contracts.find(({ name }) => name === 'Tide')?.address ?? ''
-const shelf = sights.contracts.find(({ name }) => name === 'Shelf')?.address ?? ''
+const tide = examples.contracts.find(({ name }) => name === 'Tide')?.address ?? ''
+const shelf = examples.contracts.find(({ name }) => name === 'Shelf')?.address ?? ''
 
 /** Slots that were read on this thread. */
 let reads = 0

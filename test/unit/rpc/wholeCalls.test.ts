@@ -7,12 +7,12 @@ import type { NetworkViews } from '../../../src/rpc/method.js'
 import type { Network } from '../../../src/rpc/network.js'
 import { methods } from '../../../src/rpc/registry.js'
 import { wholeMethods } from '../../../src/rpc/wholeCall.js'
-import { headBlock, sights } from '../../rpc/demoChain.js'
+import { examples, headBlock } from '../../rpc/demoChain.js'
 import { demoEndpoint, opened } from './demoRig.js'
 import { bodyText } from './testMethods.js'
 
 const addressOf = (name: string) =>
-  [...sights.contracts, ...sights.accounts].find((each) => each.name === name)?.address ?? ''
+  [...examples.contracts, ...examples.accounts].find((each) => each.name === name)?.address ?? ''
 const [tide, bea, cal] = ['Tide', 'bea', 'cal'].map(addressOf) as [string, string, string]
 const word = (n: number) => `0x${n.toString(16).padStart(64, '0')}`
 

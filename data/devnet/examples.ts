@@ -1,18 +1,18 @@
 /**
- * What is worth asking the demo network for: the shape of `sights.json`. Bytes are hex, numbers are JSON numbers, and
+ * What is worth asking the demo network for: the shape of `examples.json`. Bytes are hex, numbers are JSON numbers, and
  * what may exceed 2^53 is a hex quantity.
  */
 import type { Hex } from '../../src/primitives/bytes.js'
 
 /** A fork and the first block under it. */
-export interface ForkSight {
+export interface ForkExample {
   readonly name: string
   readonly block: number
   readonly timestamp: number
 }
 
 /** Someone with a public private key, or an account without one; balance and nonce are those at the head. */
-export interface AccountSight {
+export interface AccountExample {
   readonly name: string
   readonly address: Hex
   readonly note: string
@@ -23,7 +23,7 @@ export interface AccountSight {
 }
 
 /** A contract by the name that the story gave it. `block` 0 means genesis. */
-export interface ContractSight {
+export interface ContractExample {
   readonly name: string
   readonly address: Hex
   readonly source: string
@@ -32,7 +32,7 @@ export interface ContractSight {
 }
 
 /** A storage slot with its value after a block; `value` has 32 bytes. */
-export interface SlotSight {
+export interface SlotExample {
   readonly label: string
   readonly contract: string
   readonly address: Hex
@@ -44,7 +44,7 @@ export interface SlotSight {
 }
 
 /** A block with something in it. */
-export interface BlockSight {
+export interface BlockExample {
   readonly number: number
   readonly hash: Hex
   readonly timestamp: number
@@ -57,7 +57,7 @@ export interface BlockSight {
 }
 
 /** A transaction with something to it. */
-export interface TransactionSight {
+export interface TransactionExample {
   readonly label: string
   readonly note: string
   readonly hash: Hex
@@ -67,8 +67,8 @@ export interface TransactionSight {
   readonly succeeded: boolean
 }
 
-/** The whole of `sights.json`. */
-export interface Sights {
+/** The whole of `examples.json`. */
+export interface Examples {
   readonly chainId: number
   readonly genesisHash: Hex
   readonly head: { readonly number: number; readonly hash: Hex; readonly stateRoot: Hex }
@@ -77,10 +77,10 @@ export interface Sights {
   readonly totalDifficulty: Hex
   readonly totalGasUsed: Hex
   readonly totalTransactions: number
-  readonly forks: readonly ForkSight[]
-  readonly accounts: readonly AccountSight[]
-  readonly contracts: readonly ContractSight[]
-  readonly slots: readonly SlotSight[]
-  readonly blocks: readonly BlockSight[]
-  readonly transactions: readonly TransactionSight[]
+  readonly forks: readonly ForkExample[]
+  readonly accounts: readonly AccountExample[]
+  readonly contracts: readonly ContractExample[]
+  readonly slots: readonly SlotExample[]
+  readonly blocks: readonly BlockExample[]
+  readonly transactions: readonly TransactionExample[]
 }
