@@ -147,10 +147,30 @@ export function encodeRoot(node: TrieNode, emit: NodeSink | undefined): Hash32 {
 
 function hashNode(target: Uint8Array, length: number, emit: NodeSink | undefined): Hash32 {
   // Copied first, because what takes the node may hash too.
-  const rlp = emit && target.slice(0, length)
+  const rlp = emit && copyToSlab(target, length)
   const hash = target === hashInputBytes ? hashInput(length) : keccak256(target)
   if (rlp !== undefined) emit?.(hash, rlp)
   return hash
+}
+
+/**
+ * Memory for the RLP of new nodes, which live until their block is stored: a buffer for each would take the garbage
+ * collector longer than hashing it.
+ */
+let slab = new Uint8Array(0)
+let slabUsed = 0
+const slabBytes = 64 * 1024
+
+function copyToSlab(bytes: Uint8Array, length: number): Uint8Array {
+  if (length > slabBytes) return bytes.slice(0, length)
+  if (slabUsed + length > slab.length) {
+    slab = new Uint8Array(slabBytes)
+    slabUsed = 0
+  }
+  const copy = slab.subarray(slabUsed, slabUsed + length)
+  copy.set(bytes.subarray(0, length))
+  slabUsed += length
+  return copy
 }
 
 /** Writes the RLP of a node to the hasher's memory, or where that is too small, elsewhere. */
