@@ -1,10 +1,9 @@
 /** Authorizations of EIP-7702: their signers, and the changes that they make before the message runs. */
 import { concatBytes, toMinimalBytes } from '../primitives/bytes.js'
-import { keccak256 } from '../primitives/keccak.js'
 import type { Authorization } from './executionRequest.js'
 import type { JobWatch } from './jobWatch.js'
 import type { Kernel } from './kernel.js'
-import { authorizationHash, RecoveredKeys } from './recoveredKeys.js'
+import { addressOfKey, authorizationHash, RecoveredKeys } from './recoveredKeys.js'
 
 /** An authorization with its signer. */
 export interface SignedAuthorization {
@@ -43,7 +42,7 @@ export function recoverAuthorities(
     )
     const signature = { parity: BigInt(yParity), r: toMinimalBytes(r), s: toMinimalBytes(s) }
     const key = keys.keyOf({ signedHash, ...signature })
-    if (key !== undefined) signed.push({ authorization, authority: keccak256(key).subarray(12) })
+    if (key !== undefined) signed.push({ authorization, authority: addressOfKey(key) })
   }
   return signed
 }

@@ -1,10 +1,20 @@
 /**
- * Public keys of a block's transactions and authorizations, recovered before its execution on another thread, because
- * recovery takes longer than a plain transfer. Owns recovery from the block's RLP, the encoding between threads, and
- * the look-up during execution. The rules for signatures are checked by execution: a key is looked up by the signed
- * hash and the whole signature, so a wrong entry is never used.
+ * Senders of a block's transactions and public keys of its authorizations, recovered before its execution on another
+ * thread, because recovery takes longer than a plain transfer. Owns recovery from the block's RLP, the encoding between
+ * threads, and the look-up during execution. The rules for signatures are checked by execution. A sender is looked up by
+ * the transaction's hash, a key by the signed hash and the whole signature, so a wrong entry is never used.
  */
-import { bytesToBigInt, concatBytes, mapKey, padLeft, toMinimalBytes } from '../primitives/bytes.js'
+import {
+  bytesToBigInt,
+  concatBytes,
+  type Hash32,
+  latin1Text,
+  mapKey,
+  padLeft,
+  readUint32,
+  toMinimalBytes,
+  writeUint32,
+} from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../primitives/rlp.js'
 import { recoverKey } from './ecrecover.js'
@@ -12,7 +22,11 @@ import { recoverKey } from './ecrecover.js'
 /** A signature and what it signs: signed hash (32 bytes) ‖ parity of y (1) ‖ r (32) ‖ s (32). */
 const signatureBytes = 97
 /** Followed by the key (x ‖ y). */
-const recordBytes = signatureBytes + 64
+const keyRecordBytes = signatureBytes + 64
+/** Transaction hash (32 bytes) ‖ sender (20). */
+const senderRecordBytes = 52
+/** Before all records: the number of senders, which come first. */
+const countBytes = 4
 
 /** A signature and what it signs. */
 export interface Signature {
@@ -23,8 +37,9 @@ export interface Signature {
   readonly s: Uint8Array
 }
 
-/** Keys of the block that is being executed. */
+/** Senders and keys of the block that is being executed. */
 export class RecoveredKeys {
+  #senders = new Map<string, Uint8Array>()
   #keys = new Map<string, Uint8Array>()
   readonly #recover: typeof recoverKey = recoverKey
 
@@ -33,13 +48,28 @@ export class RecoveredKeys {
     this.#recover = recover
   }
 
-  /** Replaces the keys by those that {@link recoverKeys} found for the next block. */
+  /** Replaces what is held by what {@link recoverKeys} found for the next block. */
   hold(records: Uint8Array): void {
+    this.#senders = new Map()
     this.#keys = new Map()
-    for (let at = 0; at < records.length; at += recordBytes) {
-      const keyAt = at + signatureBytes
-      this.#keys.set(mapKey(records.subarray(at, keyAt)), records.subarray(keyAt, at + recordBytes))
+    if (records.length === 0) return
+    const keysAt = countBytes + readUint32(records, 0) * senderRecordBytes
+    for (let at = countBytes; at < keysAt; at += senderRecordBytes) {
+      this.#senders.set(latin1Text(records, at, at + 32), records.subarray(at + 32, at + senderRecordBytes))
     }
+    for (let at = keysAt; at < records.length; at += keyRecordBytes) {
+      const keyAt = at + signatureBytes
+      this.#keys.set(latin1Text(records, at, keyAt), records.subarray(keyAt, at + keyRecordBytes))
+    }
+  }
+
+  /** Sender (20 bytes) of a transaction with this hash; undefined where its signature is invalid. */
+  senderOf(transaction: RlpItem, hash: Hash32): Uint8Array | undefined {
+    const held = this.#senders.get(mapKey(hash))
+    if (held !== undefined) return held
+    const signature = signatureOf(transaction)
+    const key = signature && this.keyOf(signature)
+    return key && addressOfKey(key)
   }
 
   /** The key, 64 bytes (x ‖ y); undefined where there is none. */
@@ -52,21 +82,40 @@ export class RecoveredKeys {
   }
 }
 
+/** The hash of a transaction of a block: a list, or bytes that begin with the type. */
+export function transactionHash(transaction: RlpItem): Hash32 {
+  return keccak256(transaction instanceof Uint8Array ? transaction : encodeRlp(transaction))
+}
+
+/** The address (20 bytes) of the account with this key. */
+export function addressOfKey(key: Uint8Array): Uint8Array {
+  return keccak256(key).subarray(12)
+}
+
 /**
- * Recovers the keys of the transactions and authorizations of a block (RLP), until all are found or `shouldStop`
- * returns true. Invalid transactions and signatures are left out.
+ * Recovers the senders of a block (RLP) and the keys of its authorizations, until all are found or `shouldStop` returns
+ * true. Invalid transactions and signatures are left out.
  */
 export function recoverKeys(block: Uint8Array, shouldStop: () => boolean): Uint8Array<ArrayBuffer> {
-  const records: Uint8Array[] = []
+  const senders: Uint8Array[] = []
+  const keys: Uint8Array[] = []
   for (const transaction of transactionsOf(block)) {
-    for (const signature of signaturesOf(transaction)) {
-      if (shouldStop()) return concatBytes(...records)
+    const own = signatureOf(transaction)
+    if (own === undefined) continue
+    if (shouldStop()) break
+    const key = recoverKey(own.signedHash, own.parity, own.r, own.s)
+    if (key !== undefined) senders.push(transactionHash(transaction), addressOfKey(key))
+    for (const signature of authorizationsOf(transaction)) {
+      if (shouldStop()) break
       const encoded = encodeSignature(signature)
       const key = recoverKey(signature.signedHash, signature.parity, signature.r, signature.s)
-      if (encoded !== undefined && key !== undefined) records.push(encoded, key)
+      if (encoded !== undefined && key !== undefined) keys.push(encoded, key)
     }
   }
-  return concatBytes(...records)
+  if (senders.length + keys.length === 0) return new Uint8Array(0)
+  const count = new Uint8Array(countBytes)
+  writeUint32(count, senders.length / 2, 0)
+  return concatBytes(count, ...senders, ...keys)
 }
 
 function transactionsOf(block: Uint8Array): readonly RlpItem[] {
@@ -77,11 +126,8 @@ function transactionsOf(block: Uint8Array): readonly RlpItem[] {
   }
 }
 
-/** The transaction's own signature, and those of its authorizations. */
-function* signaturesOf(transaction: RlpItem): Generator<Signature> {
-  const own = signatureOf(transaction)
-  if (own === undefined) return
-  yield own
+/** The signatures of a transaction's authorizations. */
+function* authorizationsOf(transaction: RlpItem): Generator<Signature> {
   if (!(transaction instanceof Uint8Array) || transaction[0] !== setCodeType) return
   try {
     for (const authorization of rlpList(decodeRlpList(transaction.subarray(1))[authorizationsAt])) {

@@ -4,10 +4,9 @@
  */
 import { type ForkName, includesFork } from '../chain/forks.js'
 import { bytesToBigInt, bytesToNumber, type Hash32 } from '../primitives/bytes.js'
-import { keccak256 } from '../primitives/keccak.js'
-import { decodeRlpList, encodeRlp, RlpError, type RlpItem, rlpList } from '../primitives/rlp.js'
+import { decodeRlpList, RlpError, type RlpItem, rlpList } from '../primitives/rlp.js'
 import type { Authorization } from './executionRequest.js'
-import { type RecoveredKeys, signatureOf } from './recoveredKeys.js'
+import { type RecoveredKeys, transactionHash } from './recoveredKeys.js'
 import { InvalidTransactionError, type Transaction } from './transaction.js'
 
 /** A transaction with its sender, but without the signers of its authorizations. */
@@ -59,10 +58,11 @@ function read(item: RlpItem, fork: ForkName, chainId: bigint, keys: RecoveredKey
     type === 3 ? fields.list('blobVersionedHashes').map((hash) => sized(hash, 32)) : []
   const authorizationList = type === 4 ? fields.list('authorizationList').map(readAuthorization) : []
   checkSignature(fields, type, fork, chainId)
+  const hash = transactionHash(item)
   return {
     type,
-    hash: keccak256(isTyped ? item : encodeRlp(item)),
-    sender: senderOf(item, keys),
+    hash,
+    sender: keys.senderOf(item, hash) ?? refuse('invalid signature'),
     to: to.length === 0 ? undefined : to,
     nonce,
     gasLimit,
@@ -91,13 +91,6 @@ function checkSignature(fields: Fields, type: number, fork: ForkName, chainId: b
   if (v === 27n || v === 28n) return
   if (v < 35n || !includesFork(fork, 'spuriousDragon')) refuse('invalid signature: v is out of range')
   if ((v - 35n) / 2n !== chainId) refuse('invalid chain id for signer')
-}
-
-function senderOf(item: RlpItem, keys: RecoveredKeys): Uint8Array {
-  const signature = signatureOf(item)
-  const key = signature && keys.keyOf(signature)
-  if (key === undefined) refuse('invalid signature')
-  return keccak256(key).subarray(12)
 }
 
 function readAccess(item: RlpItem): { address: Uint8Array; storageKeys: Uint8Array[] } {

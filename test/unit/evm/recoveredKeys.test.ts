@@ -5,16 +5,25 @@ import { RLP } from '@ethereumjs/rlp'
 import t from 'tap'
 import type { ForkName } from '../../../src/chain/forks.js'
 import { recoverKey } from '../../../src/evm/ecrecover.js'
-import { RecoveredKeys, recoverKeys } from '../../../src/evm/recoveredKeys.js'
+import {
+  RecoveredKeys,
+  recoverKeys,
+  type Signature,
+  signatureOf,
+  transactionHash,
+} from '../../../src/evm/recoveredKeys.js'
 import { readSignedTransaction } from '../../../src/evm/signedTransaction.js'
 import { readChainFile } from '../../../src/ingest/chainFile.js'
-import { bytesToHex } from '../../../src/primitives/bytes.js'
+import { bytesToHex, concatBytes, type Hash32, padLeft } from '../../../src/primitives/bytes.js'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { decodeRlpList, rlpList } from '../../../src/primitives/rlp.js'
 import { ChainMaker, frontierConfig, mergedConfig, testGenesis } from '../../chainMaker.js'
 
 const never = () => false
-const recordBytes = 161
+const senderBytes = 52
+const keyBytes = 161
+/** Bytes of the records of so many senders and keys. */
+const bytesOf = (senders: number, keys: number) => 4 + senders * senderBytes + keys * keyBytes
 
 /** Keys that count how often they are asked what they do not hold. */
 function countingKeys() {
@@ -61,7 +70,7 @@ t.test('keys recovered ahead are all that the engine asks for, and the senders i
     const { rlp } = await maker.extend(maker.genesis, { transactions })
     const { keys, count } = countingKeys()
     const records = recoverKeys(rlp, never)
-    t.equal(records.length, transactions.length * recordBytes)
+    t.equal(records.length, bytesOf(transactions.length, 0))
     keys.hold(records)
     t.strictSame(sendersWith(rlp, keys, fork), sendersOf(rlp, genesis))
     t.equal(count.misses, 0)
@@ -87,10 +96,11 @@ t.test(
       for (const transaction of body)
         types.add(transaction instanceof Uint8Array ? (transaction[0] ?? -1) : 0)
       transactions += body.length
-      let signatures = body.length
+      let authorizations = 0
       for (const transaction of body)
-        if (transaction instanceof Uint8Array) signatures += authorizationsOf(transaction)
-      t.equal(recoverKeys(rlp, never).length, signatures * recordBytes)
+        if (transaction instanceof Uint8Array) authorizations += authorizationsOf(transaction)
+      const expected = body.length === 0 ? 0 : bytesOf(body.length, authorizations)
+      t.equal(recoverKeys(rlp, never).length, expected)
     }
     t.strictSame([...types].sort(), [0, 1, 2, 3, 4])
     t.ok(transactions > 900, `${transactions} transactions`)
@@ -103,10 +113,9 @@ t.test('it stops where it is told to, with what it has', async (t) => {
   const { rlp } = await maker.extend(maker.genesis, { transactions })
   const whole = recoverKeys(rlp, never)
   let asked = 0
-  t.strictSame(
-    recoverKeys(rlp, () => ++asked > 2),
-    whole.slice(0, 2 * recordBytes),
-  )
+  const part = recoverKeys(rlp, () => ++asked > 2)
+  t.equal(part.length, bytesOf(2, 0))
+  t.strictSame(part.slice(4), whole.slice(4, part.length))
 })
 
 t.test('what is no block or no signature yields no keys and no error', async (t) => {
@@ -140,12 +149,14 @@ t.test('what is no block or no signature yields no keys and no error', async (t)
 t.test('a held key answers for its own signature alone', async (t) => {
   const maker = await ChainMaker.create(testGenesis(frontierConfig()))
   const { rlp } = await maker.extend(maker.genesis, { transactions: [{ to: `0x${'a1'.repeat(20)}` }] })
-  const records = recoverKeys(rlp, never)
-  const [hash, r, s] = [records.slice(0, 32), records.slice(33, 65), records.slice(65, 97)]
-  const parity = BigInt(records[32] as number)
+  const [transaction = []] = rlpList(decodeRlpList(rlp)[1])
+  const { signedHash: hash, parity, r, s } = signatureOf(transaction) as Signature
+  const key = recoverKey(hash, parity, r, s) as Uint8Array
   const { keys, count } = countingKeys()
-  keys.hold(records)
-  t.strictSame(keys.keyOf({ signedHash: hash, parity, r, s }), records.slice(97))
+  keys.hold(
+    concatBytes(new Uint8Array(4), hash, Uint8Array.of(Number(parity)), padLeft(r, 32), padLeft(s, 32), key),
+  )
+  t.strictSame(keys.keyOf({ signedHash: hash, parity, r, s }), key)
   t.equal(count.misses, 0)
   const other = (bytes: Uint8Array) => bytes.map((byte, at) => (at === 31 ? byte ^ 1 : byte))
   for (const [name, signature] of Object.entries({
@@ -158,4 +169,19 @@ t.test('a held key answers for its own signature alone', async (t) => {
   }
   t.equal(count.misses, 3)
   t.equal(keys.keyOf({ signedHash: hash, parity: 2n, r, s }), undefined, 'no parity at all has no key')
+})
+
+t.test('a held sender answers for its own transaction alone', async (t) => {
+  const maker = await ChainMaker.create(testGenesis(frontierConfig()))
+  const plan = [{ to: `0x${'a1'.repeat(20)}` }, { to: `0x${'a2'.repeat(20)}`, from: 1 }]
+  const { rlp } = await maker.extend(maker.genesis, { transactions: plan })
+  const [first = [], second = []] = rlpList(decodeRlpList(rlp)[1])
+  const { keys, count } = countingKeys()
+  const whole = recoverKeys(rlp, never)
+  keys.hold(concatBytes(Uint8Array.of(0, 0, 0, 1), whole.slice(4, 4 + senderBytes)))
+  t.strictSame(keys.senderOf(first, transactionHash(first)), whole.slice(36, 56))
+  t.equal(count.misses, 0)
+  t.strictSame(keys.senderOf(second, transactionHash(second)), whole.slice(88, 108))
+  t.equal(count.misses, 1)
+  t.equal(keys.senderOf([], new Uint8Array(32) as Hash32), undefined, 'no signature at all has no sender')
 })
