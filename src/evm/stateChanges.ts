@@ -104,5 +104,6 @@ function changedSlots(kernel: Kernel, handle: number, address: Address, below: S
 }
 
 function sorted(changes: Change[]): Change[] {
-  return changes.sort(([a], [b]) => Buffer.compare(a, b))
+  // Most keys differ in their first byte, and a call out of compiled code takes longer than comparing it.
+  return changes.sort(([a], [b]) => (a[0] as number) - (b[0] as number) || Buffer.compare(a, b))
 }

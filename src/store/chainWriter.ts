@@ -44,10 +44,8 @@ export interface ChainWriterOptions extends ChainStoreOptions {
 const abandoned = new Error('what was held is given up')
 
 export class ChainWriter extends ChainReader {
-  declare protected readonly tables: WriteTables & {
-    readonly accounts: LatestTable
-    readonly slots: LatestTable
-  }
+  declare protected readonly tables: WriteTables
+  #latest: readonly LatestTable[] = []
   #lock: WriterLock | undefined
   #held: { readonly end: Deferred<void>; readonly done: Promise<void> } | undefined
   #heldRows = 0
@@ -64,8 +62,13 @@ export class ChainWriter extends ChainReader {
       environment = openEnvironment({ ...options, readOnly: false })
       const tables = openChainTables(environment)
       if (tables === undefined) throw new Error('a writer could not make its tables')
-      const latest = { accounts: new LatestTable(tables.accounts), slots: new LatestTable(tables.slots) }
+      const latest = {
+        accounts: new LatestTable(tables.accounts),
+        slots: new LatestTable(tables.slots),
+        logs: new LatestTable(tables.logs),
+      }
       const writer = new this(options.path, environment, { ...tables, ...latest })
+      writer.#latest = Object.values(latest)
       writer.#lock = lock
       upgradeStore({ environment, path: options.path, tables }, onUpgrade)
       writer.readIdentity()
@@ -223,13 +226,11 @@ export class ChainWriter extends ChainReader {
   }
 
   #flushLatest(): void {
-    this.tables.accounts.flush()
-    this.tables.slots.flush()
+    for (const table of this.#latest) table.flush()
   }
 
   #forgetLatest(): void {
-    this.tables.accounts.forget()
-    this.tables.slots.forget()
+    for (const table of this.#latest) table.forget()
   }
 
   /** The receipts of a canonical block. */

@@ -1,7 +1,7 @@
 import { mapKey } from '../primitives/bytes.js'
 import type { Entry, Range, WriteTable } from './readTable.js'
 
-/** Rows above which all are forgotten when they are in the table: they take some 15 MB. */
+/** Rows that are kept until all are written and forgotten: they take some 15 MB, those of the log index up to 30. */
 const rowsMax = 50_000
 
 const absent = new Uint8Array(0)
@@ -16,7 +16,7 @@ interface Row {
 /**
  * A table of which many rows change again and again within one transaction, such as the accounts of the head: rows
  * are read once, and written once, by {@link flush} at the end of the transaction. Only for the one writer of the
- * table. Values are shared: nobody may change them.
+ * table. Keys and values are shared: nobody may change them.
  */
 export class LatestTable implements WriteTable {
   readonly #table: WriteTable
@@ -56,11 +56,7 @@ export class LatestTable implements WriteTable {
 
   putSync(key: Uint8Array, value: Uint8Array): void {
     const name = mapKey(key)
-    let row = this.#rows.get(name)
-    if (row === undefined) {
-      row = { key, value, isWaiting: false }
-      this.#rows.set(name, row)
-    }
+    const row = this.#rows.get(name) ?? this.#keep(name, key, value)
     row.value = value
     if (row.isWaiting) return
     row.isWaiting = true
@@ -79,7 +75,6 @@ export class LatestTable implements WriteTable {
       else this.#table.putSync(row.key, row.value)
     }
     this.#waiting = []
-    if (this.#rows.size > rowsMax) this.#rows.clear()
   }
 
   /** Call it after a transaction that failed. */
@@ -90,11 +85,16 @@ export class LatestTable implements WriteTable {
 
   #read(key: Uint8Array): Row {
     const name = mapKey(key)
-    let row = this.#rows.get(name)
-    if (row === undefined) {
-      row = { key, value: this.#table.getBinary(key) ?? absent, isWaiting: false }
-      this.#rows.set(name, row)
+    return this.#rows.get(name) ?? this.#keep(name, key, this.#table.getBinary(key) ?? absent)
+  }
+
+  #keep(name: string, key: Uint8Array, value: Uint8Array): Row {
+    if (this.#rows.size >= rowsMax) {
+      this.flush()
+      this.#rows.clear()
     }
+    const row = { key, value, isWaiting: false }
+    this.#rows.set(name, row)
     return row
   }
 }

@@ -45,11 +45,11 @@ function addBlock(table: WriteTable, key: Uint8Array, number: number): void {
   end = writeNumber(scratch, end, number - last)
   scratch.set(newest.subarray(numberEnd(newest, 0)), end)
   end += newest.length - numberEnd(newest, 0)
-  table.putSync(key, scratch.subarray(0, end))
+  table.putSync(key, Uint8Array.from(scratch.subarray(0, end)))
 }
 
 function putStretch(table: WriteTable, key: Uint8Array, number: number): void {
-  table.putSync(key, scratch.subarray(0, writeNumber(scratch, 0, number)))
+  table.putSync(key, Uint8Array.from(scratch.subarray(0, writeNumber(scratch, 0, number))))
 }
 
 function cutBlock(table: WriteTable, key: Uint8Array, number: number): void {
@@ -62,7 +62,7 @@ function cutBlock(table: WriteTable, key: Uint8Array, number: number): void {
     const end = writeNumber(scratch, 0, number - readNumber(newest, rest))
     const before = newest.subarray(numberEnd(newest, rest))
     scratch.set(before, end)
-    table.putSync(key, scratch.subarray(0, end + before.length))
+    table.putSync(key, Uint8Array.from(scratch.subarray(0, end + before.length)))
     return
   }
   const range = { start: stretchKey(key, number), end: key, reverse: true, limit: 1 }
