@@ -5,6 +5,7 @@ import type { ImportConfig } from '../config/config.js'
 import { parseGenesis } from '../ingest/genesis.js'
 import { startIngest } from '../ingest/ingestThread.js'
 import type { ImportedEpoch } from '../ingest/messages.js'
+import { requireChainId } from '../ingest/taskStore.js'
 import { bytesToHex } from '../primitives/bytes.js'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import { epochBlocks } from '../ssz/verifyHeaderProof.js'
@@ -17,10 +18,12 @@ import { archiveSummary, createProgressView } from './importProgress.js'
 /** Imports; resolves to the exit status: 1 where it was interrupted before the archives ended. */
 export async function importArchives(config: ImportConfig, io: Io): Promise<number> {
   const { network, accumulatorsPath } = config
+  const identity = await findIdentity(config)
+  requireChainId(`the history of network ${network.name}`, identity, network.chainId)
   const task = {
     storePath: network.storePath,
     mapBytes: config.mapBytes,
-    identity: await findIdentity(config),
+    identity,
     archives: config.chainPaths,
     bytesTotal: config.chainPaths.reduce((bytes, path) => bytes + statSync(path).size, 0),
     accumulators: accumulatorsPath === undefined ? undefined : readAccumulators(accumulatorsPath),

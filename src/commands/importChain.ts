@@ -19,7 +19,13 @@ export async function importChain(config: ImportConfig, io: Io): Promise<number>
       : { text: readFileSync(network.genesisPath, 'utf8'), path: network.genesisPath }
   const view = createProgressView(network.name, process.stderr, io.out)
   const thread = startIngest(
-    { storePath: network.storePath, mapBytes: config.mapBytes, genesis, files: config.chainPaths },
+    {
+      storePath: network.storePath,
+      mapBytes: config.mapBytes,
+      genesis,
+      chainId: network.chainId,
+      files: config.chainPaths,
+    },
     (progress) => view.update(progress),
     undefined,
     view.upgrading,

@@ -38,10 +38,10 @@ export function startSource(
   if (source === undefined && gateway === undefined) return undefined
   const genesis =
     genesisPath === undefined ? undefined : { text: readFileSync(genesisPath, 'utf8'), path: genesisPath }
-  const store = { storePath, mapBytes, genesis }
+  const store = { storePath, mapBytes, genesis, chainId }
   const task =
     source === undefined
-      ? { ...store, ...(gateway as GatewayConfig), network: name, chainId, fetchMsMax }
+      ? { ...store, ...(gateway as GatewayConfig), network: name, fetchMsMax }
       : source.type === 'file'
         ? { ...store, files: [source.path] }
         : { ...store, replay: source }

@@ -12,6 +12,8 @@ export interface IngestStore {
   readonly mapBytes: number
   /** geth-format genesis as JSON text, and the file it came from; undefined where the store has its genesis. */
   readonly genesis: { readonly text: string; readonly path: string } | undefined
+  /** The chain id that the genesis or the store has to have; undefined for any. */
+  readonly chainId?: number | undefined
 }
 
 /** `workerData` of a thread that imports chain files, in order. */

@@ -2,6 +2,7 @@ import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
 import { decodeHeader } from '../chain/header.js'
 import { bytesToBigInt } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
+import type { ChainIdentity } from '../store/chainRows.js'
 import { ChainWriter } from '../store/chainWriter.js'
 import { type Genesis, parseGenesis } from './genesis.js'
 import type { IngestMessage, IngestStore } from './messages.js'
@@ -9,13 +10,15 @@ import type { IngestMessage, IngestStore } from './messages.js'
 /**
  * Opens the store of a task for writing, and makes it from the task's genesis where there is none. `report` is called
  * during an upgrade of the store. Throws OperatorError for an unusable genesis or store, and where they are of
- * different chains.
+ * different chains, or of another than the task names.
  */
 export async function openTaskStore(
   task: IngestStore,
   report: (message: IngestMessage) => void,
 ): Promise<{ store: ChainWriter; schedule: ForkSchedule }> {
   const genesis = task.genesis && readGenesis(task.genesis)
+  if (genesis !== undefined)
+    requireChainId(`the genesis ${task.genesis?.path}`, genesis.identity, task.chainId)
   const store = ChainWriter.openForWriting({
     path: task.storePath,
     mapBytes: task.mapBytes,
@@ -26,11 +29,23 @@ export async function openTaskStore(
       store.initialize(genesis.identity, genesis.bundle)
       adoptRules(store, genesis, task.genesis.path)
     }
-    return { store, schedule: genesis?.schedule ?? storedSchedule(store) }
+    return { store, schedule: genesis?.schedule ?? storedSchedule(store, task.chainId) }
   } catch (error) {
     await store.close()
     throw error
   }
+}
+
+/** Throws OperatorError where `identity`, that of `what`, is not of the chain with the id `configured`. */
+export function requireChainId(
+  what: string,
+  { chainId }: ChainIdentity,
+  configured: number | undefined,
+): void {
+  if (configured === undefined || chainId === String(configured)) return
+  throw new OperatorError(
+    `${what} is of chain id ${chainId}, the configuration says ${configured}; correct one of them`,
+  )
 }
 
 function readGenesis({ text, path }: NonNullable<IngestStore['genesis']>): Genesis {
@@ -43,10 +58,11 @@ function readGenesis({ text, path }: NonNullable<IngestStore['genesis']>): Genes
   }
 }
 
-function storedSchedule(store: ChainWriter): ForkSchedule {
+function storedSchedule(store: ChainWriter, chainId: number | undefined): ForkSchedule {
   const identity = store.readIdentity()
   if (identity === undefined)
     throw new OperatorError(`the store ${store.path} is new; name its genesis with --genesis FILE`)
+  requireChainId(`the store ${store.path}`, identity, chainId)
   return new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
 }
 

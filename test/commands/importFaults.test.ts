@@ -2,9 +2,20 @@ import { existsSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { RLP } from '@ethereumjs/rlp'
 import t from 'tap'
-import { makeFolder, runProgram, writeInto } from '../program.js'
+import { importFiles } from '../../src/ingest/importFiles.js'
+import { mapBytesDefault } from '../../src/store/environment.js'
+import { makeFolder, runProgram, storePathOf, writeInto } from '../program.js'
 import { genesisPath } from '../rpc/demoChain.js'
-import { chainOf, checkFailure, checkRefused, flagsOf, headOf, importHere, importInto } from './importing.js'
+import {
+  chainOf,
+  checkFailure,
+  checkRefused,
+  flagsOf,
+  headOf,
+  importHere,
+  importInto,
+  network,
+} from './importing.js'
 
 t.test('an empty file, garbage and text are refused, and name the byte', async (t) => {
   const folder = makeFolder(t)
@@ -124,3 +135,31 @@ t.test('a folder given for a chain file is refused', async (t) => {
   const folder = makeFolder(t)
   await checkRefused(t, folder, folder, /EISDIR|folder|directory/)
 })
+
+t.test(
+  'a chain of another id than the configuration says is refused, by its genesis and by its store',
+  async (t) => {
+    const folder = makeFolder(t)
+    const file = writeInto(folder, 'chain.rlp', chainOf(1, 2))
+    const configure = (chainId: number) => {
+      const config = { networks: [{ name: network, chainId, genesis: genesisPath }] }
+      return writeInto(folder, `chain${chainId}.json`, JSON.stringify(config))
+    }
+    const importBy = (config: string) =>
+      runProgram(['import', '--config', config, '--network', network, '--data', folder, file])
+    const refusal = /is of chain id \d+, the configuration says 99; correct one of them/
+    checkFailure(t, await importBy(configure(99)), refusal)
+    t.notOk(existsSync(storePathOf(folder, network)), 'no store is made')
+    const { config } = JSON.parse(readFileSync(genesisPath, 'utf8')) as { config: { chainId: number } }
+    const right = await importBy(configure(config.chainId))
+    t.equal(right.status, 0, right.err)
+    const task = { storePath: storePathOf(folder, network), mapBytes: mapBytesDefault, files: [file] }
+    const ofStore = importFiles(
+      { ...task, genesis: undefined, chainId: 99 },
+      () => undefined,
+      () => false,
+    )
+    await t.rejects(ofStore, { name: 'OperatorError', message: refusal })
+    t.equal(await headOf(folder), 2)
+  },
+)
