@@ -45,6 +45,10 @@ const contextsMax = 8
 /** Reads contexts of one store's blocks, and caches the last ones; a block's context never changes. */
 export class BlockContexts {
   readonly #kept = new LRUCache<string, ResolvedContext>({ max: contextsMax })
+  /** The one read last, which most jobs use again: to make its key takes longer than to compare. */
+  #last:
+    | { readonly hash: Uint8Array; readonly isPending: boolean; readonly context: ResolvedContext }
+    | undefined
   readonly #store: ChainRows
   readonly #schedule: ForkSchedule
 
@@ -56,14 +60,19 @@ export class BlockContexts {
   /** Reads the context of a block and applies overrides. Throws FaultError where the block is not known. */
   read(block: BlockReference, overrides?: BlockOverrides): ResolvedContext {
     if (overrides !== undefined) return readBlockContext(this.#store, this.#schedule, block, overrides)
+    const last = this.#last
+    if (last !== undefined && last.isPending === block.isPending && equalBytes(last.hash, block.hash)) {
+      return last.context
+    }
+    // Copied, because the hash may be a view of the whole request.
+    const own = { ...block, hash: Uint8Array.from(block.hash) }
     const key = (block.isPending ? 'p' : 'b') + mapKey(block.hash)
     let context = this.#kept.get(key)
     if (context === undefined) {
-      // Copied, because the hash may be a view of the whole request.
-      const own = { ...block, hash: Uint8Array.from(block.hash) }
       context = readBlockContext(this.#store, this.#schedule, own, {})
       this.#kept.set(key, context)
     }
+    this.#last = { hash: own.hash, isPending: own.isPending, context }
     return context
   }
 }

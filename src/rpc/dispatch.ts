@@ -22,7 +22,7 @@ import { countBytes, limitExceeded, repeat, unpaid } from './payment.js'
 import { bodyBytesPerUnit, bodyUnits, priceOf, unitsMin } from './price.js'
 import { RequestBasis } from './requestBasis.js'
 import { runSupplied, suppliesMax, supply } from './supplied.js'
-import { doSteps, inOneTurn, isTurnOver, type Steps, Turns } from './turns.js'
+import { countForTurn, doSteps, inOneTurn, isTurnOver, type Steps, Turns } from './turns.js'
 import { type DefectLog, thrownToFault, thrownToWireError } from './wireErrors.js'
 
 export interface DispatchLimits {
@@ -137,11 +137,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       if (usual !== undefined && job === undefined) return this.#single(usual, basis, caller, undefined)
       const refused = job && refuseUnread(job, this.#views.current, caller)
       if (refused !== undefined) return this.#finish(usual as Member, basis, caller, refused)
-      const steps =
+      const answer =
         usual === undefined
-          ? this.#answer(body, basis, caller, lookup, isGiven)
+          ? doSteps(this.#answer(body, basis, caller, lookup, isGiven))
           : this.#job(usual, body.length, basis, caller)
-      const answer = doSteps(steps)
       return answer instanceof Promise ? answer.catch((thrown) => this.#refusal(thrown, caller)) : answer
     } catch (thrown) {
       return this.#refusal(thrown, caller)
@@ -153,21 +152,16 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     return method?.cost === 'job' ? method : undefined
   }
 
-  /** Begins a call whose work is done by the pool. Passing it on takes long enough to count for the turn. */
-  *#job(
-    call: Member,
-    bytes: number,
-    basis: RequestBasis<N>,
-    caller: Caller,
-  ): Steps<Answer | Promise<Answer>> {
-    const turns = new Turns(this.#limits.turnMsMax, caller, bytes)
-    try {
-      if (turns.isOver) yield* turns.pause()
-      turns.begin()
-      return this.#single(call, basis, caller, turns)
-    } finally {
-      turns.end()
+  /** Runs a call that may be passed to the pool, which takes long enough to count for the turn. */
+  #job(call: Member, bytes: number, basis: RequestBasis<N>, caller: Caller): Answer | Promise<Answer> {
+    const run = () => {
+      const startedAtMs = performance.now()
+      const answer = this.#single(call, basis, caller, undefined)
+      countForTurn(startedAtMs, answer instanceof Promise)
+      return answer
     }
+    const { turnMsMax } = this.#limits
+    return isTurnOver(turnMsMax) ? inOneTurn(new Turns(turnMsMax, caller, bytes), run) : run()
   }
 
   /** Charges for reading a request; returns the refusal if that cannot be paid and the request is long. */

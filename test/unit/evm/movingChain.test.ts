@@ -1,6 +1,8 @@
 /** Jobs during which the writer moves the chain: whatever it does, their answer is of the block they were asked for. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
+import { CallTrials } from '../../../src/evm/callTrials.js'
 import { Execution } from '../../../src/evm/execution.js'
 import type { ExecutionRequest } from '../../../src/evm/executionRequest.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
@@ -29,6 +31,14 @@ const readBoth = assemble(
   ...([64, 0, 'RETURN'] as const),
 )
 
+/** A contract that sets a slot to a value by its input, and without input returns slots 1 and 2. */
+const keeper = padLeft(Uint8Array.of(0xee), 20)
+const keepOrRead = assemble(
+  ...(['CALLDATASIZE', 'ISZERO', 12, 'JUMPI'] as const),
+  ...([hexToBytes('602035'), hexToBytes('5f35'), 'SSTORE', 'STOP', 'JUMPDEST'] as const),
+  ...([1, 'SLOAD', 0, 'MSTORE', 2, 'SLOAD', 32, 'MSTORE', 64, 0, 'RETURN'] as const),
+)
+
 interface Branches {
   readonly writer: ChainWriter
   /** Two blocks above the genesis on either branch. */
@@ -40,15 +50,19 @@ interface Branches {
 
 /** A store that knows both branches, executed; the slots are 11 and 12 on one, 21 and 22 on the other. */
 async function makeBranches(t: Test): Promise<Branches> {
-  const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
+  const genesis = testGenesis(mergedConfig(), { difficulty: '0x0' })
+  const alloc = {
+    ...(genesis as unknown as { readonly alloc: object }).alloc,
+    [bytesToHex(keeper)]: { balance: '0x0', code: bytesToHex(keepOrRead) },
+  }
+  const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0', alloc }))
   const branch = (tens: bigint) =>
     maker.extendBy(
       maker.genesis,
       [1n, 2n].map((ones) => ({
-        transactions: [1n, 2n].map((slot) => ({
-          to: contracts.store,
-          data: storeInput(slot, tens * 10n + ones),
-        })),
+        transactions: [contracts.store, bytesToHex(keeper)].flatMap((to) =>
+          [1n, 2n].map((slot) => ({ to, data: storeInput(slot, tens * 10n + ones) })),
+        ),
       })),
     )
   const [first, second] = [await branch(1n), await branch(2n)]
@@ -158,4 +172,38 @@ t.test('what has been read of a block is not taken for the state of the one that
       t.equal(bytesToHex(returnData), words(value))
     }
   }
+})
+
+t.test('a call tried on the edge is answered from its own block, or not at all', async (t) => {
+  const { writer, first, second, switchTo } = await makeBranches(t)
+  const trials = new CallTrials(
+    writer,
+    new ForkSchedule(parseGenesisConfig(JSON.parse(writer.readIdentity()?.config ?? ''))),
+  )
+  const owner = { keyId: 'one', ran: () => t.fail('no trial is too long') }
+  const tried = ({ number, hash }: MadeBlock) => {
+    const { stateOverrides, ...request } = requestAt({ number, hash } as MadeBlock)
+    const outcome = trials.call({ ...request, message: { ...request.message, to: keeper } }, owner)
+    return outcome && bytesToHex(outcome.returnData)
+  }
+  const [a1, a2, b1, b2] = [...first, ...second] as [MadeBlock, MadeBlock, MadeBlock, MadeBlock]
+  for (const [blocks, value] of [
+    [[a1], 11],
+    [[a1, a2], 12],
+    [[b1, b2], 22],
+    [[b1], 21],
+    [[a1, a2], 12],
+  ] as const) {
+    switchTo(blocks)
+    const head = blocks.at(-1) as MadeBlock
+    t.equal(tried(head), words(value), `the head, ${value}`)
+    t.equal(tried(head), words(value), 'from memory')
+    for (const other of [a1, a2, b1, b2]) if (other !== head) t.equal(tried(other), undefined)
+    t.equal(tried(head), words(value), 'and still')
+  }
+  // A request may still ask for the block that was the head when it came: what was read of it is its state.
+  switchTo([b1, b2])
+  t.equal(tried(a2), words(12))
+  t.equal(tried(b2), words(22))
+  t.equal(tried(a2), undefined)
 })
