@@ -1,6 +1,7 @@
 /**
- * Execution of messages on the demo chain: microseconds of a token transfer as a call and as an estimate, compared
- * with `runTx` of @ethereumjs; runs per estimate; the cost of the check whether to stop.
+ * Execution of messages on the demo chain: microseconds of a token transfer as a call (a job's, and one tried on the
+ * edge) and as an estimate, compared with `runTx` of @ethereumjs; runs per estimate; the cost of the check whether to
+ * stop.
  *
  *   npm run build && node dist/test/prepare.js && node dist/bench/estimateGas.js [--rounds 7] [--calls 300]
  */
@@ -14,6 +15,7 @@ import { runTx } from '@ethereumjs/vm'
 import { encodeCall } from '../data/devnet/abi.js'
 import { ForkSchedule, parseGenesisConfig } from '../src/chain/forks.js'
 import { decodeHeader } from '../src/chain/header.js'
+import { CallTrials } from '../src/evm/callTrials.js'
 import { Execution } from '../src/evm/execution.js'
 import type { ExecutionRequest } from '../src/evm/executionRequest.js'
 import { JobWatch } from '../src/evm/jobWatch.js'
@@ -72,9 +74,12 @@ async function measure(work: () => Promise<unknown>, repeat = calls): Promise<nu
   return times.sort((a, b) => a - b)[rounds >> 1] as number
 }
 
+function scheduleOf(store: ChainReader): ForkSchedule {
+  return new ForkSchedule(parseGenesisConfig(JSON.parse(store.readIdentity()?.config ?? '{}')))
+}
+
 async function libraryTransfer(): Promise<() => Promise<unknown>> {
-  const identity = store.readIdentity()
-  const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity?.config ?? '{}')))
+  const schedule = scheduleOf(store)
   const engine = await createForkEngine(schedule, schedule.forkAt(header.number, header.timestamp, true))
   const { common } = engine
   const fields = { ...header, coinbase: new EvmAddress(header.miner), baseFeePerGas: 0n }
@@ -158,6 +163,9 @@ const line = (what: string, microseconds: number): void =>
   console.log(`${what.padEnd(58)} ${microseconds.toFixed(1).padStart(9)} µs`)
 
 line('token transfer, call', await measure(() => execution.call(request, goOn)))
+const trials = new CallTrials(store, scheduleOf(store))
+const owner = { keyId: 'one', ran: () => undefined }
+line('token transfer, call tried on the edge', await measure(async () => trials.call(request, owner)))
 line('token transfer, estimate', await measure(() => execution.estimate(request, goOn)))
 line('token transfer, access list', await measure(() => execution.accessList(request, goOn)))
 const plain = { ...request, message: { ...request.message, to: addressOf('cal'), data: new Uint8Array(0) } }
