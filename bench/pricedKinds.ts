@@ -119,6 +119,12 @@ export const pricedKinds: readonly PricedKind[] = [
   asked('debug_executionWitness', () => [full], '200 transactions'),
   asked('debug_executionWitness', (n) => [someBlock(n)], 'any block'),
   asked('eth_createAccessList', (n) => [tokenTransfer(n)], 'token transfer'),
+  asked('eth_simulateV1', (n) => [{ blockStateCalls: [{ calls: [tokenTransfer(n)] }] }], 'token transfer'),
+  asked(
+    'eth_simulateV1',
+    (n) => [{ blockStateCalls: [{ calls: Array(100).fill(tokenTransfer(n)) }, ...Array(99).fill({})] }],
+    '100 token transfers, 100 blocks',
+  ),
   asked(
     'eth_call',
     (n) => [{ to: addressOf('Burner'), data: calldata('burn(uint256)', [loopRounds]), nonce: blockTag(n) }],

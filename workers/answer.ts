@@ -14,6 +14,7 @@ import type { ChainReader } from '../src/store/chainReader.js'
 import { executions } from './execute.js'
 import { type JobContext, jobHandler } from './jobThread.js'
 import { proofJson } from './prove.js'
+import { simulationJson } from './simulate.js'
 
 /** What calls of one store have in common. */
 interface Shared extends Pick<JobNetwork, 'state' | 'transfers' | 'proofs'> {
@@ -52,6 +53,7 @@ function jobsHere(context: JobContext): NetworkJobs {
   const works: Readonly<Record<string, (args: never, context: JobContext) => unknown>> = {
     ...executions,
     prove: proofJson,
+    simulate: simulationJson,
   }
   const run = async (name: string, args: unknown) => {
     const work = works[name]

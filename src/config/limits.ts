@@ -96,6 +96,8 @@ export const limitsShape = {
   executionMemoryBytesMax: integer(16 * MiB).default(256 * MiB),
   /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
   executionGasBlocks: integer(1, 1_000).default(10),
+  /** Gas of a simulation, all its blocks together. geth's cap, which also decides how much an open message gets. */
+  simulationGasMax: integer(21_000, 1_000_000_000_000).default(50_000_000),
   /** One WebSocket message; where absent, the default of transport/unfinishedMessages.ts. */
   socketMessageBytesMax: integer(KiB, GiB).optional(),
   /** Waiting calls of one WebSocket: half a second of token transfers, which leaves half of the queue to others. */

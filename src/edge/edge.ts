@@ -106,6 +106,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
           openRpc,
           jobs: options.jobsOf(network.name),
           gasCapBlocks: config.limits.executionGasBlocks,
+          simulationGasMax: config.limits.simulationGasMax,
           layouts: options.layouts.get(network.name) ?? new Map(),
           feed: options.feedOf(network.name),
           fetch: network.gateway && options.fetchOf(network.name),

@@ -48,6 +48,7 @@ export interface OpenOptions {
   readonly jobs: NetworkJobs
   /** Most gas of a call or estimate, as a multiple of the current block's gas limit. */
   readonly gasCapBlocks: number
+  readonly simulationGasMax: number
   readonly layouts: Network['layouts']
   /** Undefined for a network without a source. */
   readonly feed: ChainFeed | undefined
@@ -77,7 +78,11 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
       finalizedLag: config.finalizedLag,
       answerCacheBytes: options.answerCacheBytes,
     },
-    execution: { gasCapBlocks: options.gasCapBlocks, marginBps: config.estimateMarginBps },
+    execution: {
+      gasCapBlocks: options.gasCapBlocks,
+      marginBps: config.estimateMarginBps,
+      simulationGasMax: options.simulationGasMax,
+    },
     networkId: config.networkId,
     syncing: () => syncing,
     supply: fetch && ((wanted) => supplyInto(store, wanted, fetch)),

@@ -133,7 +133,7 @@ function forkOf(
   return hasMerged && includesFork(byNumber, 'london') ? schedule.forkAt(...at, true) : byNumber
 }
 
-function totalDifficulty(store: ChainRows, hash: Hash32): bigint {
+export function totalDifficulty(store: ChainRows, hash: Hash32): bigint {
   const total = store.readTotalDifficulty(hash)
   return total === undefined ? 0n : bytesToBigInt(total)
 }
@@ -149,10 +149,10 @@ function blobPrice({ excessBlobGas }: Header, schedule: ForkSchedule, fork: Fork
 }
 
 /**
- * Ancestors of a block by number: from the canonical chain where the block is on it, otherwise parent by parent.
+ * Ancestors of a block (`hash` undefined: of the pending one) by number: from the canonical chain where the block is on it, otherwise parent by parent.
  * BLOCKHASH reads at most 256 of them.
  */
-function ancestorsOf(
+export function ancestorsOf(
   store: ChainRows,
   header: Header,
   hash: Uint8Array | undefined,

@@ -1,6 +1,6 @@
 /**
- * A message as a transaction, for eth_createAccessList: fees that go-ethereum fills in or refuses, and the hash in
- * its error messages (internal/ethapi/transaction_args.go).
+ * A message as a transaction (internal/ethapi/transaction_args.go of go-ethereum): fees that eth_createAccessList
+ * fills in or refuses, and the transaction itself, without a signature.
  */
 import { includesFork } from '../chain/forks.js'
 import { bytesToHex, concatBytes, toMinimalBytes, toQuantity } from '../primitives/bytes.js'
@@ -54,15 +54,27 @@ export interface TransactionFacts {
 }
 
 /** The hash of a message as a transaction without a signature. */
-export function transactionHash(
+export function transactionHash(message: CallMessage, facts: TransactionFacts): string {
+  return bytesToHex(keccak256(unsignedTransaction(message, facts).bytes))
+}
+
+/** A transaction without a signature. */
+export interface UnsignedTransaction {
+  readonly type: number
+  /** The bytes of which its hash is made: RLP, from type 1 on behind the type (EIP-2718). */
+  readonly bytes: Uint8Array
+}
+
+/** A message as a transaction with a signature of zeros, of the type that its members need; at least 2 without `gasPrice`. */
+export function unsignedTransaction(
   message: CallMessage,
   { chainId, gasLimit, nonce }: TransactionFacts,
-): string {
+): UnsignedTransaction {
   const { gasPrice, blobVersionedHashes, authorizationList } = message
   const body: RlpItem[] = [quantity(gasLimit), message.to ?? nothing, quantity(message.value), message.data]
   const unsigned: RlpItem[] = [nothing, nothing, nothing]
   if (gasPrice !== undefined) {
-    return bytesToHex(keccak256(encodeRlp([quantity(nonce), quantity(gasPrice), ...body, ...unsigned])))
+    return { type: 0, bytes: encodeRlp([quantity(nonce), quantity(gasPrice), ...body, ...unsigned]) }
   }
   const accessList = (message.accessList ?? []).map(({ address, storageKeys }) => [address, storageKeys])
   const market: RlpItem[] = [
@@ -79,13 +91,13 @@ export function transactionHash(
       address,
       ...[nonce, BigInt(yParity), r, s].map(quantity),
     ])
-    return typedHash(4, [...market, authorizations, ...unsigned])
+    return typed(4, [...market, authorizations, ...unsigned])
   }
   if (blobVersionedHashes !== undefined) {
     const feeCap = quantity(message.maxFeePerBlobGas ?? 0n)
-    return typedHash(3, [...market, feeCap, blobVersionedHashes, ...unsigned])
+    return typed(3, [...market, feeCap, blobVersionedHashes, ...unsigned])
   }
-  return typedHash(2, [...market, ...unsigned])
+  return typed(2, [...market, ...unsigned])
 }
 
 const nothing = new Uint8Array(0)
@@ -94,6 +106,6 @@ function quantity(value: bigint): Uint8Array {
   return toMinimalBytes(value)
 }
 
-function typedHash(type: number, fields: RlpItem): string {
-  return bytesToHex(keccak256(concatBytes(Uint8Array.of(type), encodeRlp(fields))))
+function typed(type: number, fields: RlpItem): UnsignedTransaction {
+  return { type, bytes: concatBytes(Uint8Array.of(type), encodeRlp(fields)) }
 }

@@ -5,7 +5,7 @@
 import { blobBaseFee, gasPerBlob } from '../chain/feeMarket.js'
 import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
 import { type Header, headerFromItems } from '../chain/header.js'
-import { bytesToBigInt, type Hash32, hexToBytes } from '../primitives/bytes.js'
+import { bytesToBigInt, type Hash32 } from '../primitives/bytes.js'
 import { RlpError, type RlpItem, rlpList } from '../primitives/rlp.js'
 import { RememberedState } from '../state/rememberedState.js'
 import type { StateView } from '../state/stateView.js'
@@ -14,7 +14,8 @@ import { recoverAuthorities } from './authorizations.js'
 import { applyDaoFork, payRewards, payWithdrawals } from './blockPayments.js'
 import { InvalidBlockError } from './invalidBlock.js'
 import type { JobWatch } from './jobWatch.js'
-import { type BlockWords, Kernel, type KernelLog } from './kernel.js'
+import { type BlockWords, Kernel } from './kernel.js'
+import type { KernelLog } from './kernelLogs.js'
 import { forkPrecompiles } from './precompileMoves.js'
 import { Blooms, encodeReceipt } from './receipts.js'
 import type { RecoveredKeys } from './recoveredKeys.js'
@@ -44,8 +45,6 @@ export type AncestorHash = (number: number) => Hash32 | undefined
 const memoryBytesMax = 2 ** 30
 /** Memory above which an instance is replaced, because WebAssembly never frees any. */
 const grownBytesMax = 2 ** 27
-/** The deposit contract of mainnet, for chains without one in their genesis. */
-const depositContractDefault = '0x00000000219ab540356cbb839cbe05303d7705fa'
 
 /** A decoded block. */
 interface ReadBlock {
@@ -107,7 +106,7 @@ export class BlockExecutor {
     if (includesFork(fork, 'shanghai')) payWithdrawals(kernel, block.withdrawals)
     if (!includesFork(fork, 'paris')) payRewards(kernel, header, block.uncles, fork)
     const requestsHash = includesFork(fork, 'prague')
-      ? requestsHashOf(kernel, executed.logs, this.#depositContract)
+      ? requestsHashOf(kernel, executed.logs, this.#schedule)
       : undefined
     executed.changed.push(...kernel.takeChanged())
     return {
@@ -124,10 +123,6 @@ export class BlockExecutor {
   /** Sender and hash of each transaction of a block, without executing it. Throws {@link InvalidBlockError}. */
   recoverSenders(items: readonly RlpItem[], fork: ForkName): Uint8Array {
     return sendersOf(this.#read(items, fork).transactions)
-  }
-
-  get #depositContract(): Uint8Array {
-    return hexToBytes((this.#schedule.config.depositContractAddress ?? depositContractDefault).slice(2))
   }
 
   #read(items: readonly RlpItem[], fork: ForkName): ReadBlock {

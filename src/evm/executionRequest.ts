@@ -1,6 +1,6 @@
 /** A message to execute and its outcome, as plain data, for jobs and runs. */
 import type { Fault } from '../primitives/faults.js'
-import type { KernelLog } from './kernel.js'
+import type { KernelLog } from './kernelLogs.js'
 
 /** The block after which a message is executed. */
 export interface BlockReference {

@@ -10,10 +10,10 @@ import type { ExecutionRequest } from './executionRequest.js'
 import {
   affordableForEstimate,
   affordableGas,
-  checkFloor,
   checkFunds,
   checkGasLimit,
   checkRecipient,
+  checkSize,
   type PricedMessage,
   priceMessage,
   refusingWith,
@@ -74,7 +74,7 @@ export function startEstimate(request: ExecutionRequest, context: BlockContext, 
       const priced = priceMessage(message, context)
       checkFunds(priced, bound, balance)
       if (bound < priced.intrinsicGas) throw new FaultError({ kind: 'GasExceedsAllowance', allowance: bound })
-      checkFloor(priced, bound)
+      checkSize(priced, bound)
       return { priced, gasLimit: bound }
     },
   )

@@ -9,6 +9,7 @@ import { equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { emptyCodeHash } from '../primitives/keccak.js'
 import { exchange, KernelAnswers, type KernelHost } from './kernelHost.js'
+import { type KernelLog, type NumberedLog, readLogs } from './kernelLogs.js'
 import { KernelMemory } from './kernelMemory.js'
 import { instantiateKernel, type KernelExports, type Offsets, readOffsets } from './kernelModule.js'
 import { type FailedInstruction, failures, type GasNeed, type KernelFailure } from './kernelOutcome.js'
@@ -27,18 +28,11 @@ export interface BlockWords {
   readonly blobBaseFee: bigint
 }
 
-export interface KernelLog {
-  readonly address: Uint8Array
-  readonly topics: readonly Uint8Array[]
-  readonly data: Uint8Array
-}
-
-// Addresses as in src/kernel/layout.ts, context.ts and logs.ts.
+// Addresses as in src/kernel/layout.ts and context.ts.
 const contextWords = 0x1b00
 const opcodeTable = 0x2000
 const stacks = 0x80000
 const heapStart = stacks + 1_025 * 1_024 * 32
-const logAt = { account: 4, topicCount: 8, dataLength: 12, topics: 16 }
 const addressAt = 64
 /**
  * Most bytes of the kernel's heap. Free blocks of other sizes may double what it takes of the 4 GB of WebAssembly.
@@ -95,6 +89,11 @@ export class Kernel {
   /** Gas after which a run asks whether it may continue, instead of 200,000: at least some hundreds of instructions. */
   setLookEvery(gas: number): void {
     this.#exports.setLookEvery(BigInt(gas))
+  }
+
+  /** Whether calls, creations and destructions that move ether are logged too; see {@link numberedLogs}. */
+  set logsTransfers(isOn: boolean) {
+    this.#exports.setTransferLogs(isOn)
   }
 
   setFork(fork: ForkName): void {
@@ -193,6 +192,26 @@ export class Kernel {
     })
   }
 
+  setBalance(account: number, wei: bigint): void {
+    this.#memory.putNumber(exchange, wei)
+    this.#enter(() => this.#exports.changeBalance(account))
+  }
+
+  /** Sets a slot; key and value are 32 bytes. */
+  setSlot(account: number, key: Uint8Array, value: Uint8Array): void {
+    this.#enter(() => {
+      this.#memory.put(exchange, key)
+      const slot = this.#exports.slotOf(account)
+      this.#memory.put(exchange, value)
+      this.#exports.changeSlot(slot)
+    })
+  }
+
+  /** Removes an account's storage, which the transaction cannot undo. */
+  wipeStorage(account: number): void {
+    this.#exports.wipeStorage(account)
+  }
+
   warm(account: number): void {
     this.#enter(() => this.#exports.warmAccount(account))
   }
@@ -277,22 +296,14 @@ export class Kernel {
     }
   }
 
+  /** The logs of the transaction, without transfers. */
   get logs(): KernelLog[] {
-    const logs: KernelLog[] = []
-    const memory = this.#memory
-    for (let at = this.#exports.newestLog.value; at !== 0; at = memory.uint32(at)) {
-      const topics: Uint8Array[] = []
-      for (let i = 0; i < memory.uint32(at + logAt.topicCount); i++) {
-        topics.push(memory.slice(at + logAt.topics + i * 32, 32))
-      }
-      const data = at + logAt.topics + topics.length * 32
-      logs.push({
-        address: this.addressOf(memory.uint32(at + logAt.account)),
-        topics,
-        data: memory.slice(data, memory.uint32(at + logAt.dataLength)),
-      })
-    }
-    return logs.reverse()
+    return this.numberedLogs.filter(({ isTransfer }) => !isTransfer).map(({ log }) => log)
+  }
+
+  /** The logs of the transaction and, with {@link logsTransfers}, the transfers among them. */
+  get numberedLogs(): NumberedLog[] {
+    return readLogs(this.#memory, this.#exports.newestLog.value)
   }
 
   /** Addresses and slots (address, key) that instructions of the transaction accessed, unordered. */

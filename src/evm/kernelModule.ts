@@ -36,6 +36,7 @@ export interface KernelExports {
   setFork(fork: number): void
   setLookEvery(gas: bigint): void
   limitHeap(bytes: number): void
+  setTransferLogs(isOn: boolean): void
   beginTransaction(): void
   endAccounts(): void
   revertTransaction(): void
@@ -53,6 +54,7 @@ export interface KernelExports {
   changeNonce(account: number, nonce: bigint): void
   changeCode(account: number, from: number, length: number): void
   changeSlot(slot: number): void
+  wipeStorage(account: number): void
   codeBytesOf(account: number): number
   codeLengthOf(account: number): number
   runCall(sender: number, to: number, input: number, length: number, gas: bigint): void

@@ -13,7 +13,7 @@ import {
   type TransactionShape,
 } from '../chain/intrinsicGas.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
-import { FaultError } from '../primitives/faults.js'
+import { FaultError, type MessageRule } from '../primitives/faults.js'
 import type { BlockContext } from './blockContext.js'
 import type { CallMessage } from './executionRequest.js'
 
@@ -24,6 +24,8 @@ export interface PricedMessage {
   readonly sender: Uint8Array
   /** Wei per gas that the sender pays: the value of GASPRICE. */
   readonly gasPrice: bigint
+  /** Whether nobody asks for fees. */
+  readonly isFree: boolean
   /** Wei per gas that the sender must be able to pay. */
   readonly feeCap: bigint
   /** Cost of the blobs in wei, at their price and at the sender's cap. */
@@ -69,14 +71,25 @@ export function feeCapOf({ gasPrice, maxFeePerGas }: CallMessage, { baseFee }: B
   return gasPrice ?? (baseFee === undefined ? undefined : maxFeePerGas) ?? 0n
 }
 
+/**
+ * Who needs no fees. `call`: a message without fees is free and finds prices of zero in its block; `simulation`: it
+ * is free, but its block keeps its prices; `transaction`: nobody.
+ */
+export type FeeRules = 'call' | 'simulation' | 'transaction'
+
 /** Checks everything but gas limit and balance. */
-export function priceMessage(message: CallMessage, block: BlockContext): PricedMessage {
+export function priceMessage(
+  message: CallMessage,
+  block: BlockContext,
+  rules: FeeRules = 'call',
+): PricedMessage {
   const sender = message.from ?? zeroAddress
   const feeCap = feeCapOf(message, block)
   const hasMarket = block.baseFee !== undefined
   const tip = message.gasPrice ?? (hasMarket ? message.maxPriorityFeePerGas : undefined) ?? 0n
-  const isFree = feeCap === 0n && tip === 0n
-  const baseFee = isFree && block.baseFee !== undefined ? 0n : block.baseFee
+  const isFree = rules !== 'transaction' && feeCap === 0n && tip === 0n
+  const lowers = rules === 'call'
+  const baseFee = lowers && isFree && block.baseFee !== undefined ? 0n : block.baseFee
   if (!isFree && baseFee !== undefined && includesFork(block.fork, 'london')) {
     checkFees(sender, feeCap, tip, baseFee)
   }
@@ -85,25 +98,24 @@ export function priceMessage(message: CallMessage, block: BlockContext): PricedM
   }
   const blobs = BigInt(message.blobVersionedHashes?.length ?? 0)
   const blobFeeCap = message.maxFeePerBlobGas ?? 0n
+  const hasFreeBlobs = rules !== 'transaction' && blobFeeCap === 0n
   const blobBaseFee =
-    blobs > 0n && blobFeeCap === 0n && block.blobBaseFee !== undefined ? 0n : block.blobBaseFee
-  checkBlobs(message, block, sender, blobFeeCap)
+    lowers && blobs > 0n && hasFreeBlobs && block.blobBaseFee !== undefined ? 0n : block.blobBaseFee
+  checkBlobs(message, block, sender, hasFreeBlobs ? undefined : blobFeeCap)
   checkAuthorizations(message, block.fork, sender)
   const shape = messageShape(message)
-  if (shape.isCreation && includesFork(block.fork, 'shanghai') && shape.data.bytes > initcodeBytesMax) {
-    throw refused(`max initcode size exceeded: code size ${shape.data.bytes} limit ${initcodeBytesMax}`)
-  }
   const blobGas = block.blobBaseFee === undefined ? 0n : blobs * gasPerBlob
   return {
     message,
     sender,
-    gasPrice: baseFee === undefined ? feeCap : min(feeCap, tip + baseFee),
+    gasPrice: baseFee === undefined || isFree ? feeCap : min(feeCap, tip + baseFee),
+    isFree,
     feeCap,
     blobCost: blobGas * (blobBaseFee ?? 0n),
     blobCostCap: blobGas * blobFeeCap,
     intrinsicGas: intrinsicGas(shape, block.fork),
     floorGas: calldataFloorGas(shape.data, block.fork),
-    context: withPrices(block, baseFee, blobBaseFee),
+    context: lowers ? withPrices(block, baseFee, blobBaseFee) : block,
   }
 }
 
@@ -133,9 +145,9 @@ export function checkGasLimit(priced: PricedMessage, gasLimit: bigint, balance: 
   checkFunds(priced, gasLimit, balance)
   const { intrinsicGas } = priced
   if (gasLimit < intrinsicGas) {
-    throw refused(`intrinsic gas too low: have ${gasLimit}, want ${intrinsicGas}`)
+    throw refused(`intrinsic gas too low: have ${gasLimit}, want ${intrinsicGas}`, 'intrinsicGas')
   }
-  checkFloor(priced, gasLimit)
+  checkSize(priced, gasLimit)
 }
 
 /** Checks that the sender can pay for a gas limit. */
@@ -147,13 +159,18 @@ export function checkFunds(
   const want = gasLimit * feeCap + blobCostCap + message.value
   if (balance >= want) return
   const lack = want < 2n ** 256n ? `have ${balance} want ${want}` : 'required balance exceeds 256 bits'
-  throw refused(`${insufficientFunds}: address ${toChecksumAddress(sender)} ${lack}`)
+  throw refused(`${insufficientFunds}: address ${toChecksumAddress(sender)} ${lack}`, 'funds')
 }
 
-/** Checks that a gas limit covers the floor price of data (EIP-7623). */
-export function checkFloor({ floorGas }: PricedMessage, gasLimit: bigint): void {
+/** Checks that a gas limit covers the floor price of data (EIP-7623), and the size of initcode (EIP-3860). */
+export function checkSize({ floorGas, message, context }: PricedMessage, gasLimit: bigint): void {
   if (gasLimit < floorGas) {
     throw refused(`insufficient gas for floor data gas cost: have ${gasLimit}, want ${floorGas}`)
+  }
+  const { to, data } = message
+  if (to === undefined && includesFork(context.fork, 'shanghai') && data.length > initcodeBytesMax) {
+    const why = `max initcode size exceeded: code size ${data.length} limit ${initcodeBytesMax}`
+    throw refused(why, 'initcodeSize')
   }
 }
 
@@ -203,11 +220,13 @@ function checkFees(sender: Uint8Array, feeCap: bigint, tip: bigint, baseFee: big
   if (feeCap < tip) {
     throw refused(
       `max priority fee per gas higher than max fee per gas: ${who}, maxPriorityFeePerGas: ${tip}, maxFeePerGas: ${feeCap}`,
+      'tipAboveFeeCap',
     )
   }
   if (feeCap < baseFee) {
     throw refused(
       `max fee per gas less than block base fee: ${who}, maxFeePerGas: ${feeCap}, baseFee: ${baseFee}`,
+      'feeCapTooLow',
     )
   }
 }
@@ -216,7 +235,7 @@ function checkBlobs(
   { blobVersionedHashes: hashes }: CallMessage,
   { fork, blobBaseFee }: BlockContext,
   sender: Uint8Array,
-  feeCap: bigint,
+  feeCap: bigint | undefined,
 ): void {
   if (hashes === undefined) return
   if (!includesFork(fork, 'cancun')) throw unsupported('blob', sender)
@@ -227,7 +246,7 @@ function checkBlobs(
   for (const [index, hash] of hashes.entries()) {
     if (hash[0] !== versionedHashVersion) throw refused(`blob ${index} has invalid hash version`)
   }
-  if (blobBaseFee !== undefined && feeCap > 0n && feeCap < blobBaseFee) {
+  if (blobBaseFee !== undefined && feeCap !== undefined && feeCap < blobBaseFee) {
     throw refused(
       `max fee per blob gas less than block blob gas fee: address ${toChecksumAddress(sender)} blobGasFeeCap: ${feeCap}, blobBaseFee: ${blobBaseFee}`,
     )
@@ -250,9 +269,9 @@ function unsupported(kind: string, sender: Uint8Array): FaultError {
   return refused(`transaction type not supported: ${kind} tx (sender ${toChecksumAddress(sender)})`)
 }
 
-/** `why` is go-ethereum's message, to which callers may add. */
-export function refused(why: string): FaultError {
-  return new FaultError({ kind: 'MessageRefused', why })
+/** `why` is go-ethereum's message, to which callers may add; `rule` names the rule where its faults have a code. */
+export function refused(why: string, rule?: MessageRule): FaultError {
+  return new FaultError({ kind: 'MessageRefused', why, ...(rule === undefined ? {} : { rule }) })
 }
 
 function min(a: bigint, b: bigint): bigint {

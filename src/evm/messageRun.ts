@@ -10,7 +10,8 @@ import { applyAuthorizations, type SignedAuthorization, warmDelegate } from './a
 import type { BlockContext } from './blockContext.js'
 import { codeSizeReason, invalidOpcodeReason, payingFailure, stackReason } from './haltReasons.js'
 import type { JobWatch } from './jobWatch.js'
-import type { BlockWords, Kernel, KernelLog } from './kernel.js'
+import type { BlockWords, Kernel } from './kernel.js'
+import type { KernelLog } from './kernelLogs.js'
 import type { GasNeed, KernelFailure } from './kernelOutcome.js'
 import type { PricedMessage } from './messageChecks.js'
 import { refusalReason } from './precompiles/precompiles.js'
@@ -42,6 +43,8 @@ export interface RunOutcome {
   readonly returnData: Uint8Array
   /** Gas used as in a receipt: after refunds, at least the floor. */
   readonly gasUsed: bigint
+  /** The same before refunds. */
+  readonly gasSpent: bigint
   readonly logs: readonly KernelLog[]
   /** Undefined for a failure. */
   readonly need: GasNeed | undefined
@@ -62,6 +65,26 @@ export function runMessage(priced: PricedMessage, input: RunInput): RunOutcome {
   }
 }
 
+/**
+ * Runs a message whose gas limit has been checked, and keeps its changes, as a transaction of a block: pays the
+ * coinbase and ends the transaction. Its logs stay in the kernel until the next one begins.
+ */
+export function applyMessage(priced: PricedMessage, input: RunInput): RunOutcome {
+  const { kernel, watch, gasLimit } = input
+  const { context, gasPrice } = priced
+  watch.look()
+  kernel.setBlock(wordsOf(context))
+  kernel.begin(priced.sender, gasPrice, priced.message.blobVersionedHashes ?? [])
+  const outcome = runBegun(priced, input)
+  kernel.credit(kernel.account(priced.sender), (gasLimit - outcome.gasUsed) * gasPrice)
+  if (!priced.isFree) {
+    const burnt = includesFork(context.fork, 'london') ? (context.baseFee ?? 0n) : 0n
+    kernel.credit(kernel.account(context.coinbase), outcome.gasUsed * (gasPrice - burnt))
+  }
+  kernel.end()
+  return outcome
+}
+
 function runBegun(priced: PricedMessage, input: RunInput): RunOutcome {
   const { message, intrinsicGas, gasPrice, context } = priced
   const { kernel, gasLimit, watch, accesses } = input
@@ -69,7 +92,8 @@ function runBegun(priced: PricedMessage, input: RunInput): RunOutcome {
   const nonce = kernel.nonceOf(sender)
   if (message.to === undefined && nonce >= nonceMax) {
     const failure: Failure = { kind: 'other', why: 'nonce uint64 overflow' }
-    return { failure, returnData: new Uint8Array(0), gasUsed: gasLimit, logs: [], need: undefined }
+    const gas = { gasUsed: gasLimit, gasSpent: gasLimit }
+    return { failure, returnData: new Uint8Array(0), ...gas, logs: [], need: undefined }
   }
   const to = message.to === undefined ? undefined : kernel.account(message.to)
   if (includesFork(context.fork, 'berlin')) warmFromStart(priced, kernel, sender, to)
@@ -92,15 +116,16 @@ function runBegun(priced: PricedMessage, input: RunInput): RunOutcome {
     failure: toFailure(failure, priced, input, to),
     returnData: kernel.output,
     gasUsed: gasUsedOf(priced, gasLimit - gasLeft, refund + kernel.refund),
+    gasSpent: gasUsedOf(priced, gasLimit - gasLeft, 0n),
     logs: input.keepsLogs === true ? kernel.logs : [],
     need: failure === 'none' ? kernel.need : undefined,
   }
 }
 
-/** Cached by context, which most messages share. */
 const words = new WeakMap<BlockContext, BlockWords>()
 
-function wordsOf(context: BlockContext): BlockWords {
+/** What instructions read of a block; kept by context, which most messages share. */
+export function wordsOf(context: BlockContext): BlockWords {
   let found = words.get(context)
   if (found === undefined) {
     found = {

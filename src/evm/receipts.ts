@@ -2,7 +2,7 @@
 import { mapKey, toMinimalBytes } from '../primitives/bytes.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { encodeRlp } from '../primitives/rlp.js'
-import type { KernelLog } from './kernel.js'
+import type { KernelLog } from './kernelLogs.js'
 
 const bloomBytes = 256
 

@@ -1,6 +1,6 @@
 /** System calls: the protocol's own calls of contracts before and after a block's transactions. */
 import { sha256 } from '@noble/hashes/sha2.js'
-import { type ForkName, includesFork } from '../chain/forks.js'
+import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
 import type { Header } from '../chain/header.js'
 import {
   bytesToBigInt,
@@ -11,7 +11,8 @@ import {
   toHash32,
 } from '../primitives/bytes.js'
 import { InvalidBlockError } from './invalidBlock.js'
-import type { Kernel, KernelLog } from './kernel.js'
+import type { Kernel } from './kernel.js'
+import type { KernelLog } from './kernelLogs.js'
 
 /** EIP-4788. */
 const systemAddress = hexToBytes('fffffffffffffffffffffffffffffffffffffffe')
@@ -23,6 +24,8 @@ const requestContracts: readonly (readonly [type: number, address: Uint8Array])[
   [1, hexToBytes('00000961ef480eb55e80d19ad83579a64c007002')],
   [2, hexToBytes('0000bbddc7ce488642fb579f8b00f3a590007251')],
 ]
+/** The deposit contract of mainnet, for chains without one in their genesis. */
+const depositContractDefault = '0x00000000219ab540356cbb839cbe05303d7705fa'
 const systemGas = 30_000_000n
 const nothing = new Uint8Array(0)
 
@@ -39,7 +42,8 @@ export function beginBlock(kernel: Kernel, header: Header, fork: ForkName): void
  * EIP-7685: the hash of a block's requests, from its logs and the system calls after its transactions. An absent
  * contract makes no requests, as on development chains. Throws {@link InvalidBlockError} where one fails.
  */
-export function requestsHashOf(kernel: Kernel, logs: readonly KernelLog[], deposits: Uint8Array): Hash32 {
+export function requestsHashOf(kernel: Kernel, logs: readonly KernelLog[], { config }: ForkSchedule): Hash32 {
+  const deposits = hexToBytes((config.depositContractAddress ?? depositContractDefault).slice(2))
   const lists: (readonly [type: number, requests: Uint8Array])[] = [[0, depositsOf(logs, deposits)]]
   for (const [type, address] of requestContracts) {
     const outcome = callSystem(kernel, address, nothing)

@@ -19,7 +19,8 @@ import {
   warmDelegate,
 } from './authorizations.js'
 import type { AccessListEntry } from './executionRequest.js'
-import type { BlockWords, Kernel, KernelLog } from './kernel.js'
+import type { BlockWords, Kernel } from './kernel.js'
+import type { KernelLog } from './kernelLogs.js'
 import type { KernelFailure } from './kernelOutcome.js'
 
 export interface Transaction {

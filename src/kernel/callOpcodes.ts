@@ -6,6 +6,7 @@ import { expandWords, Failure, fail, Frame, Kind, payWords, returned, returnedLe
 import { lookBefore } from './host'
 import { addBalance, destroy, refund, setBalance, setRefund, subtractBalance, transaction, warm } from './journal'
 import { scratchWords } from './layout'
+import { logTransfer } from './logs'
 import { askAll, noteCall } from './needs'
 import {
   callGas,
@@ -179,6 +180,7 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
   if (gas < 0) return fail(Failure.OutOfGas)
   if (account.destroyedTx != transaction) setRefund(refund + selfdestructRefund)
   traceEnter(0xff, account.address, heir.address, account.balance, 0, 0, 0)
+  logTransfer(account.address, heir.address, account.balance)
   // EIP-6780: only a contract created in this transaction is destroyed; others only send their balance.
   const ends = !has(Fork.Cancun) || account.createdTx == transaction
   if (heir == account) {

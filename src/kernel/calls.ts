@@ -19,7 +19,7 @@ import { runPrecompile } from './host'
 import { addBalance, create, mark, refund, setCode, setNonce, setRefund, subtractBalance, touch, undoTo, warm } from './journal'
 import { keccak256 } from './keccak'
 import { scratchWords, stacks } from './layout'
-import { newestLog, setNewestLog } from './logs'
+import { Log, logTransfer, newestLog, setNewestLog } from './logs'
 import { End, enterNeeds, leaveNeeds, returnNeed, setOutermostNeed } from './needs'
 import { codeByteGas, codeBytesMax, depthMax, Fork, has } from './rules'
 import { traceEnter, traceExit } from './trace'
@@ -47,6 +47,12 @@ function failed(reason: Failure, gas: i64): Begun {
   gasBack = gas
   traceExit(reason, gas)
   return Begun.Failed
+}
+
+/** A frame that does not begin; its transfer is no longer logged. */
+function failedAfter(logged: Log | null, reason: Failure, gas: i64): Begun {
+  setNewestLog(logged)
+  return failed(reason, gas)
 }
 
 function succeeded(gas: i64): Begun {
@@ -84,9 +90,13 @@ export function beginCall(
 ): Begun {
   clearReturned()
   traceEnter(kind, caller, target.address, value, input, inputLength, gas)
-  if (depth > depthMax) return failed(Failure.DepthReached, gas)
+  const logged = newestLog
+  if (kind == Kind.Call) logTransfer(caller, target.address, value)
+  if (depth > depthMax) return failedAfter(logged, Failure.DepthReached, gas)
   const pays = kind == Kind.Call || kind == Kind.CallCode
-  if (pays && !isZero(value) && isBelow(payer.balance, value)) return failed(Failure.InsufficientBalance, gas)
+  if (pays && !isZero(value) && isBelow(payer.balance, value)) {
+    return failedAfter(logged, Failure.InsufficientBalance, gas)
+  }
   const marked = mark()
   if (kind == Kind.Call) {
     if (target.exists == 0) {
@@ -96,7 +106,11 @@ export function beginCall(
     subtractBalance(payer, value)
     addBalance(target, value)
   } else if (kind == Kind.StaticCall) touch(target)
-  if (target.precompile != 0) return callPrecompile(depth, target, input, inputLength, gas, marked)
+  if (target.precompile != 0) {
+    const begun = callPrecompile(depth, target, input, inputLength, gas, marked)
+    if (begun == Begun.Failed) setNewestLog(logged)
+    return begun
+  }
   if (!hasCode(target)) return succeeded(gas)
   const delegate = delegateOf(target)
   const code = codeOf(delegate === null ? target : delegate)
@@ -107,7 +121,7 @@ export function beginCall(
   frame.jumps = jumpsOf(code)
   frame.ownCode = 0
   frame.account = kind == Kind.CallCode || kind == Kind.DelegateCall ? payer : target
-  open(frame, depth, kind, caller, value, input, inputLength, gas, marked)
+  open(frame, depth, kind, caller, value, input, inputLength, gas, marked, logged)
   frame.isStatic = isStatic
   return Begun.Entered
 }
@@ -122,6 +136,7 @@ function open(
   inputLength: u32,
   gas: i64,
   marked: usize,
+  logged: Log | null,
 ): void {
   frame.depth = depth
   frame.kind = kind
@@ -136,7 +151,7 @@ function open(
   frame.input = input
   frame.inputLength = inputLength
   frame.mark = marked
-  frame.newestLog = newestLog
+  frame.newestLog = logged
   frame.refund = refund
   enterNeeds(frame, gas)
   copyWord(caller, frame.caller)
@@ -178,16 +193,20 @@ export function beginCreation(
 ): Begun {
   clearReturned()
   traceEnter(kind, creator.address, address, value, initcode, length, gas)
-  if (depth > depthMax) return failed(Failure.DepthReached, gas)
-  if (!isZero(value) && isBelow(creator.balance, value)) return failed(Failure.InsufficientBalance, gas)
-  if (creator.nonce == u64.MAX_VALUE) return failed(Failure.NonceOverflow, gas)
+  const logged = newestLog
+  logTransfer(creator.address, address, value)
+  if (depth > depthMax) return failedAfter(logged, Failure.DepthReached, gas)
+  if (!isZero(value) && isBelow(creator.balance, value)) {
+    return failedAfter(logged, Failure.InsufficientBalance, gas)
+  }
+  if (creator.nonce == u64.MAX_VALUE) return failedAfter(logged, Failure.NonceOverflow, gas)
   // The nonce of a transaction's sender was incremented before.
   if (depth > 0) setNonce(creator, creator.nonce + 1)
   const account = findAccount(address)
   if (has(Fork.Berlin)) warm(account)
   if (account.nonce != 0 || hasCode(account) || (account.hasStorage && account.incarnation == 0)) {
     if (depth > 0) returnNeed(frameAt(depth - 1), 0, false, gas, End.Burnt)
-    return failed(Failure.CreateCollision, 0)
+    return failedAfter(logged, Failure.CreateCollision, 0)
   }
   const marked = mark()
   create(account)
@@ -207,7 +226,7 @@ export function beginCreation(
   frame.ownCodeBytes = bytes as u32
   frame.account = account
   frame.isStatic = 0
-  open(frame, depth, kind, creator.address, value, 0, 0, gas, marked)
+  open(frame, depth, kind, creator.address, value, 0, 0, gas, marked, logged)
   return Begun.Entered
 }
 

@@ -4,7 +4,7 @@
  * big-endian.
  */
 import { memoryBytesBefore } from './access'
-import { Account, balanceOffset, codeHashOffset, codeOf, findAccount, findSlot, forgetAccounts, keyOffset, listSeen, seenBytesMax, Slot, takeListed, valueOffset } from './accounts'
+import { Account, balanceOffset, codeHashOffset, codeOf, findAccount, findSlot, forgetAccounts, keyOffset, list, listSeen, seenBytesMax, Slot, takeListed, valueOffset } from './accounts'
 import { Begun, beginCall, beginCreation, creationAddress, gasBack, lacksCode, refusedCodeBytes, why } from './calls'
 import { setLookEvery } from './clock'
 import { Code, forgetCodes, keepCode, placeCode } from './code'
@@ -32,7 +32,7 @@ import {
 } from './journal'
 import { keccak256 } from './keccak'
 import { exchange, scratchWords } from './layout'
-import { Log, newestLog, setNewestLog } from './logs'
+import { forgetLogs, Log, newestLog, setNewestLog, setTransferLogs } from './logs'
 import { failedCold, failedGas, failedOpcode, failedStackWords, gasLeft, run, setGasLeft } from './loop'
 import { bindsOutermost, isLinear, neededGas, startNeeds } from './needs'
 import { setFork } from './rules'
@@ -40,7 +40,7 @@ import { setSeed } from './table'
 import { forgetTransients, startTransients } from './transient'
 import { readAddress, reverseWord, WORD } from './word'
 
-export { endAccounts, limitHeap, placeCode, setBlobHashes, setFork, setLookEvery, takeListed, placeReturned as placeOutput }
+export { endAccounts, limitHeap, placeCode, setBlobHashes, setFork, setLookEvery, setTransferLogs, takeListed, placeReturned as placeOutput }
 export { bindsOutermost, isLinear, neededGas }
 export { failedCold, failedGas, failedOpcode, failedStackWords, lacksCode, memoryBytesBefore, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, why }
 
@@ -68,7 +68,7 @@ export function clear(seed: u64): void {
   forgetTransients()
   forgetReturned()
   clearStopReason()
-  setNewestLog(null)
+  forgetLogs()
 }
 
 export function beginTransaction(): void {
@@ -153,6 +153,12 @@ export function changeCode(account: Account, from: usize, length: u32): void {
   touch(account)
   keccak256(from, length, scratchWords)
   setCode(account, keepCode(from, length, scratchWords))
+}
+
+/** Removes an account's storage, for good. */
+export function wipeStorage(account: Account): void {
+  account.incarnation++
+  list(account)
 }
 
 /** Sets a slot to the value (32 bytes) in the exchange. */

@@ -25,7 +25,7 @@ export interface JobPoolLimits {
   readonly waitingMax: { readonly [C in JobClass]: number }
   /** From a job's arrival to its end. */
   readonly deadlineMsMax: number
-  /** Of a call, estimate, access list or witness. */
+  /** Of a call, estimate, access list, simulation or witness. */
   readonly execution: JobLimits
 }
 
@@ -93,6 +93,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       call: { ...job('execute', 'execute', 'call'), isShort: () => true },
       estimate: { ...job('execute', 'execute', 'estimate'), isShort: () => true },
       accessList: job('execute', 'execute', 'accessList'),
+      simulate: job('execute', 'simulate', 'simulate'),
       witness: job('execute', 'witness', 'witness'),
       mappingSlots: job('slots', 'slots', 'mappingSlots'),
       searchLogs: job('logs', 'logs', 'searchLogs'),

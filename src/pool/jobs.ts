@@ -16,6 +16,7 @@ import type {
   ExecutionRequest,
 } from '../evm/executionRequest.js'
 import type { WitnessRequest } from '../evm/executionWitness.js'
+import type { SimulationRequest } from '../evm/simulate/simulationRequest.js'
 import type { Fault } from '../primitives/faults.js'
 import type { InvokeHashRequest } from '../rollup/invokeHash.js'
 import type { ProofRequest } from '../state/proof.js'
@@ -42,7 +43,11 @@ export interface WholeCall {
   readonly isPinned: boolean
   /** The network's own settings. */
   readonly chain: ChainOptions
-  readonly execution: { readonly gasCapBlocks: number; readonly marginBps: number }
+  readonly execution: {
+    readonly gasCapBlocks: number
+    readonly marginBps: number
+    readonly simulationGasMax: number
+  }
   readonly proofKeysMax: number
 }
 
@@ -83,6 +88,12 @@ export interface Jobs {
   }
   /** The rendered JSON of a `debug_executionWitness` result. */
   readonly witness: { readonly class: 'execute'; readonly args: WitnessRequest; readonly result: Uint8Array }
+  /** The rendered JSON of an `eth_simulateV1` result. */
+  readonly simulate: {
+    readonly class: 'execute'
+    readonly args: SimulationRequest
+    readonly result: Uint8Array
+  }
   /** Slots (32 bytes each), concatenated in the order of the keys. */
   readonly mappingSlots: {
     readonly class: 'slots'

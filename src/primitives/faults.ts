@@ -83,7 +83,9 @@ export type Fault =
   | { readonly kind: 'ExecutionReverted'; readonly reason: string | undefined; readonly data: Uint8Array }
   | { readonly kind: 'GasExceedsAllowance'; readonly allowance: bigint }
   /** A message (call arguments) that no block could contain, or that contradicts itself. `why` is the whole text. */
-  | { readonly kind: 'MessageRefused'; readonly why: string }
+  | { readonly kind: 'MessageRefused'; readonly why: string; readonly rule?: MessageRule }
+  /** A simulation that breaks a rule of the chain of its blocks, or in which a message may not start. */
+  | { readonly kind: 'SimulationRefused'; readonly rule?: SimulationRule; readonly why: string }
   /** An execution that failed without a revert. `why` is the whole text. */
   | { readonly kind: 'ExecutionFailed'; readonly why: string }
   | { readonly kind: 'ExecutionTimedOut'; readonly limitSeconds: number }
@@ -108,6 +110,18 @@ export type Fault =
   | { readonly kind: 'SubmissionsFull'; readonly what: string; readonly retryAfterMs: number }
   /** Writing to disk failed; nothing was stored. */
   | { readonly kind: 'NotStored'; readonly retryAfterMs: number }
+
+/** Rules of messages whose faults have codes of their own in simulations. */
+export type MessageRule =
+  | 'nonceTooLow'
+  | 'nonceTooHigh'
+  | 'feeCapTooLow'
+  | 'tipAboveFeeCap'
+  | 'intrinsicGas'
+  | 'funds'
+  | 'initcodeSize'
+/** The same, and rules of their blocks. `size`: more than one request may ask for. */
+export type SimulationRule = MessageRule | 'blockGas' | 'blockNumber' | 'blockTime' | 'size' | 'empty'
 
 /** Error codes of refused rollup transactions; `rpc/wireErrors.ts` has their meanings. */
 export const invokeErrorCodes = [52, 53, 54, 55, 58, 59, 61, 63, 64, 65, 69] as const

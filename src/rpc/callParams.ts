@@ -17,10 +17,10 @@ import type { Param } from './method.js'
 import { address, bytes, hash32, invalidArgument, quantity, required } from './params.js'
 import { listSchema, nullable, type Schema, textSchema } from './schema.js'
 
-type Decoder<T> = (value: unknown, index: number) => T
+export type Decoder<T> = (value: unknown, index: number) => T
 /** Of some members of an object. */
-type Decoders<T> = { readonly [K in keyof T]?: Decoder<Exclude<T[K], undefined>> }
-type Writable<T> = { -readonly [K in keyof T]: T[K] }
+export type Decoders<T> = { readonly [K in keyof T]?: Decoder<Exclude<T[K], undefined>> }
+export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** A decoded call object; `chainId` is undefined where the caller gives none. */
 export interface CallObject {
@@ -47,7 +47,7 @@ const blobHashesMax = 1_000
  */
 const authorizationsMax = 1_000
 
-const quantity64 = orZero(quantity().decode)
+export const quantity64 = orZero(quantity().decode)
 const quantity256 = orZero(quantity({ bits: 256 }).decode)
 /** Members that may be null, as if they were absent. */
 const each = (schema: Schema, ...names: readonly string[]) =>
@@ -112,7 +112,8 @@ export const stateOverrides: Param<readonly AccountOverride[]> = required(
   { type: 'object', title: 'state overrides, by address' },
 )
 
-const overriddenMembers: Decoders<BlockOverrides> = {
+/** Decoders of block overrides. */
+export const overriddenMembers: Decoders<BlockOverrides> = {
   number: quantity256,
   time: quantity64,
   gasLimit: quantity64,
@@ -138,7 +139,7 @@ export const blockOverrides: Param<BlockOverrides> = required(
 )
 
 /** Members of a JSON object; null counts as absent. */
-class Members {
+export class Members {
   readonly #members: Readonly<Record<string, unknown>>
   readonly #index: number
   /** go-ethereum's name of the type, for types with required members. */
@@ -220,7 +221,11 @@ function atMember(error: unknown, name: string): unknown {
   return invalidArgument(index, `${name}: ${why}`)
 }
 
-function listOf<T>(decode: Decoder<T>, what: string, max = Number.POSITIVE_INFINITY): Decoder<readonly T[]> {
+export function listOf<T>(
+  decode: Decoder<T>,
+  what: string,
+  max = Number.POSITIVE_INFINITY,
+): Decoder<readonly T[]> {
   return (value, index) => {
     if (!Array.isArray(value)) throw invalidArgument(index, `want ${what}, got ${typeof value}`)
     if (value.length > max) throw tooMany(index, max, 'items', value.length)

@@ -18,6 +18,8 @@ export interface ExecutionSettings {
   readonly gasCapBlocks: number
   /** Added to estimates, in hundredths of a percent. */
   readonly marginBps: number
+  /** Most gas of all messages of a simulation together. */
+  readonly simulationGasMax: number
 }
 
 /** A network as methods see it that a pool thread may run completely. */

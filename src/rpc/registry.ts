@@ -53,6 +53,7 @@ import { eth_mining } from './methods/eth_mining.js'
 import { eth_newBlockFilter } from './methods/eth_newBlockFilter.js'
 import { eth_newFilter } from './methods/eth_newFilter.js'
 import { eth_newPendingTransactionFilter } from './methods/eth_newPendingTransactionFilter.js'
+import { eth_simulateV1 } from './methods/eth_simulateV1.js'
 import { eth_subscribe } from './methods/eth_subscribe.js'
 import { eth_syncing } from './methods/eth_syncing.js'
 import { eth_uninstallFilter } from './methods/eth_uninstallFilter.js'
@@ -128,6 +129,7 @@ export const methods = {
   eth_newFilter,
   eth_newPendingTransactionFilter,
   eth_uninstallFilter,
+  eth_simulateV1,
   eth_subscribe,
   eth_syncing,
   eth_unsubscribe,

@@ -172,23 +172,50 @@ const uncleMembers = {
 
 export const uncleSchema = objectSchema('Uncle', uncleMembers, laterHeaderMembers)
 
-export const blockSchema = objectSchema(
-  'Block',
-  {
-    ...uncleMembers,
-    transactions: {
-      oneOf: [listSchema(hashSchema), { ...listSchema(transactionSchema), minItems: 1 }],
-    },
+const blockMembers = {
+  ...uncleMembers,
+  transactions: {
+    oneOf: [listSchema(hashSchema), { ...listSchema(transactionSchema), minItems: 1 }],
   },
+}
+const laterBlockMembers = {
+  ...laterHeaderMembers,
+  withdrawals: listSchema(
+    objectSchema('Withdrawal', {
+      index: quantitySchema,
+      validatorIndex: quantitySchema,
+      address: addressSchema,
+      amount: quantitySchema,
+    }),
+  ),
+}
+
+export const blockSchema = objectSchema('Block', blockMembers, laterBlockMembers)
+
+/** A block of eth_simulateV1. */
+export const simulatedBlockSchema = objectSchema(
+  'SimulatedBlock',
   {
-    ...laterHeaderMembers,
-    withdrawals: listSchema(
-      objectSchema('Withdrawal', {
-        index: quantitySchema,
-        validatorIndex: quantitySchema,
-        address: addressSchema,
-        amount: quantitySchema,
-      }),
+    ...blockMembers,
+    calls: listSchema(
+      objectSchema(
+        'CallResult',
+        {
+          returnData: bytesSchema,
+          logs: listSchema(logSchema),
+          gasUsed: quantitySchema,
+          maxUsedGas: quantitySchema,
+          status: quantitySchema,
+        },
+        {
+          error: objectSchema(
+            'CallError',
+            { code: { type: 'integer' }, message: textSchema },
+            { data: bytesSchema },
+          ),
+        },
+      ),
     ),
   },
+  laterBlockMembers,
 )

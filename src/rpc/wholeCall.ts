@@ -11,6 +11,7 @@ import { eth_call } from './methods/eth_call.js'
 import { eth_createAccessList } from './methods/eth_createAccessList.js'
 import { eth_estimateGas } from './methods/eth_estimateGas.js'
 import { eth_getProof } from './methods/eth_getProof.js'
+import { eth_simulateV1 } from './methods/eth_simulateV1.js'
 import { tidegate_getMappingSlot } from './methods/tidegate_getMappingSlot.js'
 import { tidegate_getStorageByKeys } from './methods/tidegate_getStorageByKeys.js'
 import type { JobNetwork } from './network.js'
@@ -23,6 +24,7 @@ export const wholeMethods: ReadonlyMap<string, Method<JobNetwork>> = new Map(
     eth_createAccessList,
     eth_estimateGas,
     eth_getProof,
+    eth_simulateV1,
     tidegate_getMappingSlot,
     tidegate_getStorageByKeys,
   ].map((method) => [method.name, method]),

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { bytesToHex, toQuantity } from '../primitives/bytes.js'
-import { type Fault, FaultError, type InvokeErrorCode } from '../primitives/faults.js'
+import { type Fault, FaultError, type InvokeErrorCode, type SimulationRule } from '../primitives/faults.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import { filterKeyBytes, subscriptionBytes } from '../streams/subscriberPool.js'
 import { polledFilterBytes, polledFilterKeyBytes } from './polledFilterBytes.js'
@@ -184,6 +184,10 @@ export function faultToWireError(fault: Fault): WireError {
     case 'MessageRefused':
     case 'ExecutionFailed':
       return { code: -32000, message: fault.why }
+    case 'SimulationRefused': {
+      const { rule, why } = fault
+      return { code: rule === undefined ? -32603 : simulationCodes[rule], message: why }
+    }
     case 'ExecutionTimedOut':
       return { code: -32000, message: `execution aborted (timeout = ${fault.limitSeconds}s)` }
     case 'ExecutionOutOfMemory':
@@ -226,6 +230,22 @@ export function faultToWireError(fault: Fault): WireError {
         data: { retryAfterMs: fault.retryAfterMs },
       }
   }
+}
+
+/** Codes of eth_simulateV1 (execution-apis, src/eth/execute.yaml), as far as go-ethereum answers them. */
+const simulationCodes: Readonly<Record<SimulationRule, number>> = {
+  nonceTooLow: -38010,
+  nonceTooHigh: -38011,
+  feeCapTooLow: -38012,
+  tipAboveFeeCap: -32602,
+  intrinsicGas: -38013,
+  funds: -38014,
+  blockGas: -38015,
+  blockNumber: -38020,
+  blockTime: -38021,
+  initcodeSize: -38025,
+  size: -38026,
+  empty: -32602,
 }
 
 /** The messages of the rollup's JSON-RPC specification. */

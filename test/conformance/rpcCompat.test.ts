@@ -19,16 +19,29 @@ t.test(
     t.ok(recorded.length >= 8, `recordings of ${recorded.join(', ')}`)
     const service = await startService(['--network', 'recorded', '--data', fixtureDir, '--no-auth'])
     t.teardown(() => service.stop())
-    const { status, out } = await replay(`${service.origin}/`)
-    t.equal(status, 0, out)
-    t.match(out, /^[1-9]\d* passed, 0 failed$/m)
-    for (const method of recorded) t.match(out, new RegExp(`^✓ ${method} `, 'm'))
+    const transports = [
+      ['--url', `${service.origin}/`],
+      ['--ws', `${service.origin.replace('http', 'ws')}/ws`],
+    ]
+    for (const transport of transports) {
+      const { status, out } = await replay(transport)
+      t.equal(status, 0, out)
+      t.match(out, /^[1-9]\d* passed, 0 failed$/m)
+      for (const method of recorded) t.match(out, new RegExp(`^✓ ${method} `, 'm'))
+    }
   },
 )
 
-function replay(url: string): Promise<{ status: number | null; out: string }> {
+function replay(transport: readonly string[]): Promise<{ status: number | null; out: string }> {
   const replayed = new Promise<{ status: number | null; out: string }>((resolve) => {
-    const words = [join(conformanceDir, 'run.mjs'), '--url', url, '--only', recorded.join(',')]
+    const words = [
+      // Node.js 20 has no WebSocket without it.
+      '--experimental-websocket',
+      join(conformanceDir, 'run.mjs'),
+      ...transport,
+      '--only',
+      recorded.join(','),
+    ]
     const child = execFile(process.execPath, words, (_error, out, err) =>
       resolve({ status: child.exitCode, out: out + err }),
     )

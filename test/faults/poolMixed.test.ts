@@ -7,6 +7,7 @@ import { Execution } from '../../src/evm/execution.js'
 import type { ExecutionRequest } from '../../src/evm/executionRequest.js'
 import { Witnesses } from '../../src/evm/executionWitness.js'
 import { JobWatch } from '../../src/evm/jobWatch.js'
+import { Simulation } from '../../src/evm/simulate/simulation.js'
 import { jobsOfNetwork, openJobPool } from '../../src/pool/jobPool.js'
 import type { JobName, Jobs } from '../../src/pool/jobs.js'
 import type { ThreadLoss } from '../../src/pool/poolOptions.js'
@@ -150,6 +151,8 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
         return computeWrittenSlots(args)
       case 'witness':
         return new Witnesses(store).buildJson(args, new JobWatch(goOn, limits))
+      case 'simulate':
+        return new Simulation(store, limits).simulateJson(args, goOn)
       case 'searchLogs':
         return searchLogs(store, args.search, args.bounds, goOn)
       default:

@@ -117,6 +117,28 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   ],
   eth_newPendingTransactionFilter: [[true]],
   eth_uninstallFilter: [['0x1']],
+  eth_simulateV1: [
+    [
+      {
+        blockStateCalls: [
+          {
+            blockOverrides: {
+              ...blockOverrides,
+              prevRandao: `0x${'5'.repeat(64)}`,
+              beaconRoot: `0x${'6'.repeat(64)}`,
+              withdrawals: [{ index: '0x1', validatorIndex: '0x2', address: person, amount: '0x3' }],
+            },
+            stateOverrides: overrides,
+            calls: [message],
+          },
+        ],
+        validation: false,
+        traceTransfers: true,
+        returnFullTransactions: true,
+      },
+      '0xf0',
+    ],
+  ],
   eth_subscribe: [['logs', filter], ['newHeads', { policy: 'dropOldest' }], ['syncing']],
   eth_syncing: [[]],
   eth_unsubscribe: [['0x1']],

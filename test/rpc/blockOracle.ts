@@ -125,7 +125,16 @@ const quantityMembers: ReadonlySet<string> = new Set([
     'r',
     's',
   ],
-  ...['yParity', 'index', 'validatorIndex', 'amount', 'cumulativeGasUsed', 'effectiveGasPrice', 'status'],
+  ...[
+    'yParity',
+    'index',
+    'validatorIndex',
+    'amount',
+    'cumulativeGasUsed',
+    'effectiveGasPrice',
+    'status',
+    'maxUsedGas',
+  ],
   ...['logIndex', 'blobGasPrice'],
 ])
 

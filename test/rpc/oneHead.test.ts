@@ -60,6 +60,7 @@ t.test(
       openRpc: new Uint8Array(0),
       jobs: { run: (name, args, owner) => gate.promise.then(() => jobs.run(name, args, owner)) },
       gasCapBlocks: limits.executionGasBlocks,
+      simulationGasMax: limits.simulationGasMax,
       layouts: new Map(),
       feed: undefined,
       reportDefect: (error) => t.fail(String(error)),

@@ -74,6 +74,10 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   eth_newFilter: undefined,
   eth_newPendingTransactionFilter: undefined,
   eth_uninstallFilter: undefined,
+  eth_simulateV1: accountStates.map(([address, block]) => [
+    { blockStateCalls: [{}, { calls: [{ to: address }] }], validation: false },
+    ...(block === undefined ? [] : [block]),
+  ]),
   eth_subscribe: undefined,
   eth_unsubscribe: undefined,
   tidegate_getMappingSlot: undefined,

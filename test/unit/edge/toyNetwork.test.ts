@@ -7,6 +7,7 @@ import { readStorageLayouts } from '../../../src/edge/storageLayouts.js'
 import { Execution } from '../../../src/evm/execution.js'
 import { Witnesses } from '../../../src/evm/executionWitness.js'
 import { JobWatch } from '../../../src/evm/jobWatch.js'
+import { Simulation } from '../../../src/evm/simulate/simulation.js'
 import { importArchives } from '../../../src/ingest/era/importArchives.js'
 import type { JobName, Jobs, NetworkJobs } from '../../../src/pool/jobs.js'
 import { decodeReply, encodeResult, encodeThrown } from '../../../src/pool/messages.js'
@@ -43,6 +44,7 @@ const stateMethods: readonly string[] = [
   'eth_call',
   'eth_estimateGas',
   'eth_createAccessList',
+  'eth_simulateV1',
   'debug_executionWitness',
   'tidegate_getStorageByKeys',
   'tidegate_readVariable',
@@ -57,6 +59,7 @@ function jobsOver(rows: ChainRows): NetworkJobs {
     call: (args) => execution.call(args, goOn),
     estimate: (args) => execution.estimate(args, goOn),
     accessList: (args) => execution.accessList(args, goOn),
+    simulate: (args) => new Simulation(rows, limits).simulateJson(args, goOn),
     witness: (args) => new Witnesses(rows).buildJson(args, new JobWatch(goOn, limits)),
     mappingSlots: computeMappingSlots,
     searchLogs: ({ search, bounds }: Jobs['searchLogs']['args']) => searchLogs(rows, search, bounds, goOn),
@@ -80,7 +83,7 @@ function endpointOver(
     replayBlocksMax: 100,
     networkId: undefined,
     jobs: jobsOver(rows),
-    execution: { gasCapBlocks: 10, marginBps: 0 },
+    execution: { gasCapBlocks: 10, marginBps: 0, simulationGasMax: 50_000_000 },
     logBounds: { logsMax: 10_000, bytesMax: 2 ** 24 },
     filters: (current) => new PolledFilters(current, wideFilterLimits),
     proofKeysMax: 1_024,

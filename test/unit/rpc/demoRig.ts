@@ -40,6 +40,7 @@ export const opened = openNetwork(config, {
   openRpc: new Uint8Array(0),
   jobs: jobsOfNetwork(pool, 'demo'),
   gasCapBlocks: 10,
+  simulationGasMax: 50_000_000,
   layouts: readNetworkLayouts(config),
   feed: undefined,
   reportDefect: (error) => t.fail(String(error)),

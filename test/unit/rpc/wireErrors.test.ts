@@ -152,6 +152,11 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32000,
     'gas required exceeds allowance (21000)',
   ],
+  SimulationRefused: [
+    { kind: 'SimulationRefused', rule: 'funds', why: 'err: insufficient funds' },
+    -38014,
+    'err: insufficient funds',
+  ],
   ExecutionTimedOut: [
     { kind: 'ExecutionTimedOut', limitSeconds: 5 },
     -32000,

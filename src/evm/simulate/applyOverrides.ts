@@ -1,0 +1,23 @@
+import type { AccountOverride } from '../executionRequest.js'
+import type { Kernel } from '../kernel.js'
+
+const nobody = new Uint8Array(20)
+
+/**
+ * Applies a caller's changes to the kernel's state, as a transaction that nothing undoes. An account that is empty
+ * afterwards stays, as in go-ethereum, until a transaction touches it.
+ */
+export function applyOverrides(kernel: Kernel, overrides: readonly AccountOverride[]): void {
+  kernel.begin(nobody, 0n, [])
+  for (const { address, nonce, balance, code, state, stateDiff } of overrides) {
+    const account = kernel.account(address)
+    if (nonce !== undefined) kernel.setNonce(account, nonce)
+    if (code !== undefined) kernel.setCode(account, code)
+    if (balance !== undefined) kernel.setBalance(account, balance)
+    const slots = state ?? stateDiff ?? []
+    // Nothing but an account has storage.
+    if (state !== undefined || slots.length > 0) kernel.credit(account, 0n)
+    if (state !== undefined) kernel.wipeStorage(account)
+    for (const [slot, value] of slots) kernel.setSlot(account, slot, value)
+  }
+}

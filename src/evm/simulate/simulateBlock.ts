@@ -1,0 +1,217 @@
+/** Executes simulated blocks one after the other, as go-ethereum does (internal/ethapi/simulate.go). */
+import { blobBaseFee, gasPerBlob } from '../../chain/feeMarket.js'
+import { type ForkSchedule, includesFork } from '../../chain/forks.js'
+import { encodeHeader, type Header, headerHash } from '../../chain/header.js'
+import { type Hash32, toMinimalBytes, trimLeft } from '../../primitives/bytes.js'
+import { FaultError } from '../../primitives/faults.js'
+import { encodeRlp, encodeRlpListOfEncoded, type RlpItem, rlpLength } from '../../primitives/rlp.js'
+import type { Change } from '../../state/stateView.js'
+import { indexedRoot, RecentTries } from '../../state/trie.js'
+import type { BlockContext } from '../blockContext.js'
+import { payRewards, payWithdrawals } from '../blockPayments.js'
+import { InvalidBlockError } from '../invalidBlock.js'
+import type { JobWatch } from '../jobWatch.js'
+import type { Kernel } from '../kernel.js'
+import type { KernelLog } from '../kernelLogs.js'
+import { wordsOf } from '../messageRun.js'
+import { forkPrecompiles, movePrecompiles, ownPrecompiles } from '../precompileMoves.js'
+import { Blooms, encodeReceipt } from '../receipts.js'
+import { buildChanges } from '../stateChanges.js'
+import { beginBlock, requestsHashOf } from '../systemCalls.js'
+import { applyOverrides } from './applyOverrides.js'
+import { type RunCall, runSimulatedCall } from './simulatedCall.js'
+import type { PlannedBlock } from './simulatedChain.js'
+import { type StartedHeader, startHeader } from './simulatedHeader.js'
+import type { SimulatedState } from './simulatedState.js'
+
+/** A block that has been simulated. */
+export interface SimulatedBlock {
+  readonly header: Header
+  readonly headerRlp: Uint8Array
+  readonly hash: Hash32
+  /** RLP list of its transactions, which have no signatures. */
+  readonly transactionsRlp: Uint8Array
+  /** Undefined before Shanghai. */
+  readonly withdrawals: readonly RlpItem[] | undefined
+  /** RLP size of the whole block. */
+  readonly size: number
+  readonly calls: readonly RunCall[]
+}
+
+export interface SimulationSettings {
+  readonly schedule: ForkSchedule
+  /** Its state is dropped. */
+  readonly kernel: Kernel
+  /** The state before the first block; each block adds its changes. */
+  readonly state: SimulatedState
+  /** The hash of any block before the one that is executed. */
+  readonly ancestorHash: BlockContext['ancestorHash']
+  readonly watch: JobWatch
+  readonly validates: boolean
+  readonly tracesTransfers: boolean
+  /** Gas of all messages together. */
+  readonly gasMax: bigint
+}
+
+export class BlockSimulator {
+  readonly #settings: SimulationSettings
+  readonly #recent = new RecentTries()
+  #gasLeft: bigint
+
+  constructor(settings: SimulationSettings) {
+    this.#settings = settings
+    this.#gasLeft = settings.gasMax
+  }
+
+  /**
+   * Executes a block on top of the last one. `onCall` is called after each message. Throws FaultError: MessageRefused
+   * for overrides that contradict each other and for a block that no chain could have, otherwise as
+   * {@link runSimulatedCall}.
+   */
+  run(
+    block: PlannedBlock,
+    parent: Header,
+    parentHash: Hash32,
+    onCall: (call: RunCall) => void,
+  ): SimulatedBlock {
+    const { schedule, kernel, state, validates } = this.#settings
+    const started = startHeader(block, parent, parentHash, schedule, validates)
+    const { header, fork } = started
+    const context = this.#contextOf(started, block)
+    this.#prepare(block, context)
+    applyOverrides(kernel, block.stateOverrides)
+    kernel.setBlock(wordsOf(context))
+    beginBlock(kernel, header, fork)
+    const calls: RunCall[] = []
+    const receipts: Uint8Array[] = []
+    const allLogs: KernelLog[] = []
+    const blooms = new Blooms()
+    const changed: number[] = []
+    let gasUsed = 0n
+    let blobGas = 0n
+    for (const call of block.calls) {
+      const bounds = { ...this.#settings, blockGas: header.gasLimit - gasUsed, gasLeft: this.#gasLeft }
+      const run = runSimulatedCall(kernel, context, call, bounds)
+      gasUsed += run.gasUsed
+      this.#gasLeft -= run.gasUsed
+      blobGas += BigInt(call.message.blobVersionedHashes?.length ?? 0) * gasPerBlob
+      let outcome: boolean | Uint8Array = run.failure === undefined
+      if (!includesFork(fork, 'byzantium')) {
+        changed.push(...kernel.takeChanged())
+        outcome = buildChanges(kernel, new Set(changed), state, this.#recent).stateRoot
+      }
+      const logs = run.logs.filter(({ isTransfer }) => !isTransfer).map(({ log }) => log)
+      const { type } = run.transaction
+      receipts.push(encodeReceipt({ type, outcome, gasUsed, logs }, blooms.bloomOf(logs)))
+      allLogs.push(...logs)
+      calls.push(run)
+      onCall(run)
+    }
+    const requestsHash = includesFork(fork, 'prague') ? this.#requestsHash(allLogs) : undefined
+    const withdrawals = includesFork(fork, 'shanghai') ? withdrawalItems(block) : undefined
+    if (withdrawals !== undefined && withdrawals.length > 0) payWithdrawals(kernel, withdrawals)
+    if (!includesFork(fork, 'paris')) payRewards(kernel, header, [], fork)
+    changed.push(...kernel.takeChanged())
+    this.#settle(new Set(changed))
+    const transactions = calls.map(({ transaction }) => transaction)
+    return assemble(
+      {
+        ...header,
+        gasUsed,
+        stateRoot: state.stateRoot,
+        transactionsRoot: indexedRoot(transactions.map(({ bytes }) => bytes)),
+        receiptsRoot: indexedRoot(receipts),
+        logsBloom: blooms.block,
+        ...(started.blobs === undefined ? {} : { blobGasUsed: blobGas }),
+        ...(withdrawals === undefined
+          ? {}
+          : { withdrawalsRoot: indexedRoot(withdrawals.map((item) => encodeRlp(item))) }),
+        ...(requestsHash === undefined ? {} : { requestsHash }),
+      },
+      transactions.map(({ type, bytes }) => (type === 0 ? bytes : encodeRlp(bytes))),
+      withdrawals,
+      calls,
+    )
+  }
+
+  #contextOf({ header, fork, blobs }: StartedHeader, { blockOverrides }: PlannedBlock): BlockContext {
+    const blobPrice = blobs && blobBaseFee(header.excessBlobGas ?? 0n, blobs)
+    return {
+      fork,
+      chainId: this.#settings.schedule.config.chainId,
+      number: BigInt(header.number),
+      timestamp: BigInt(header.timestamp),
+      difficulty: header.difficulty,
+      prevRandao: header.mixHash,
+      gasLimit: header.gasLimit,
+      coinbase: header.miner,
+      baseFee: header.baseFeePerGas,
+      blobBaseFee: blobs && (blockOverrides.blobBaseFee ?? blobPrice),
+      ancestorHash: (number) => (number < header.number ? this.#settings.ancestorHash(number) : undefined),
+    }
+  }
+
+  /** An empty kernel for the block: precompiled contracts are those of its fork, moved as it says. */
+  #prepare({ stateOverrides }: PlannedBlock, { fork, ancestorHash }: BlockContext): void {
+    const { kernel, state, watch, tracesTransfers } = this.#settings
+    const numbers = movePrecompiles(ownPrecompiles(fork), stateOverrides)
+    kernel.clear()
+    kernel.limitMemory(watch.limits.memoryBytesMax)
+    kernel.attach({ state, ancestorHash, precompiles: { ...forkPrecompiles(fork, watch), numbers }, watch })
+    kernel.setFork(fork)
+    kernel.logsTransfers = tracesTransfers
+  }
+
+  #requestsHash(logs: readonly KernelLog[]): Hash32 {
+    const { kernel, schedule } = this.#settings
+    try {
+      return requestsHashOf(kernel, logs, schedule)
+    } catch (error) {
+      if (!(error instanceof InvalidBlockError)) throw error
+      throw new FaultError({ kind: 'MessageRefused', why: error.message })
+    }
+  }
+
+  /** Adds the kernel's changes to the state. */
+  #settle(changed: ReadonlySet<number>): void {
+    const { kernel, state } = this.#settings
+    const wiped = [...changed].filter((account) => kernel.isWiped(account))
+    state.add(
+      buildChanges(kernel, changed, state, this.#recent),
+      wiped.map((account) => [kernel.addressOf(account), slotsHeld(kernel, account)] as const),
+    )
+  }
+}
+
+/** Slots of an account whose storage was removed in this block. */
+function* slotsHeld(kernel: Kernel, account: number): Generator<Change> {
+  if (!kernel.exists(account)) return
+  for (const [key, word] of kernel.slotsOf(account)) {
+    const value = trimLeft(word)
+    if (value.length > 0) yield [key, value]
+  }
+}
+
+/** In the form of a block's body. */
+function withdrawalItems({ blockOverrides }: PlannedBlock): readonly RlpItem[] {
+  return (blockOverrides.withdrawals ?? []).map(({ index, validatorIndex, address, amount }) => [
+    toMinimalBytes(index),
+    toMinimalBytes(validatorIndex),
+    address,
+    toMinimalBytes(amount),
+  ])
+}
+
+function assemble(
+  header: Header,
+  transactions: readonly Uint8Array[],
+  withdrawals: readonly RlpItem[] | undefined,
+  calls: readonly RunCall[],
+): SimulatedBlock {
+  const headerRlp = encodeHeader(header)
+  const transactionsRlp = encodeRlpListOfEncoded(transactions)
+  const withdrawalBytes = withdrawals === undefined ? 0 : encodeRlp(withdrawals).length
+  // One byte for no uncles.
+  const size = rlpLength(headerRlp.length + transactionsRlp.length + 1 + withdrawalBytes)
+  return { header, headerRlp, hash: headerHash(headerRlp), transactionsRlp, withdrawals, size, calls }
+}

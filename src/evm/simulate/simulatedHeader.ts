@@ -1,0 +1,69 @@
+/** Headers of simulated blocks: what they take from their parent, and what the caller chooses. */
+import { nextBaseFee, nextExcessBlobGas } from '../../chain/feeMarket.js'
+import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from '../../chain/forks.js'
+import type { Header } from '../../chain/header.js'
+import { type Hash32, toHash32 } from '../../primitives/bytes.js'
+import { emptyTrieRoot, emptyUnclesHash } from '../../primitives/keccak.js'
+import type { PlannedBlock } from './simulatedChain.js'
+
+/** A header before its block is executed: roots, bloom and gas used are those of an empty block. */
+export interface StartedHeader {
+  readonly header: Header
+  readonly fork: ForkName
+  /** Undefined before Cancun. */
+  readonly blobs: BlobParameters | undefined
+}
+
+const zeroHash = toHash32(new Uint8Array(32))
+
+/**
+ * The header of a block on `parent`. Without validation the base fee is zero where nobody chose one, so that messages
+ * without fees fit into any block.
+ */
+export function startHeader(
+  { number, timestamp, blockOverrides: chosen }: PlannedBlock,
+  parent: Header,
+  parentHash: Hash32,
+  schedule: ForkSchedule,
+  validates: boolean,
+): StartedHeader {
+  const hasMerged = isSurelyMerged(schedule, timestamp)
+  const difficulty = chosen.difficulty ?? (hasMerged ? 0n : parent.difficulty)
+  const fork = schedule.forkAt(number, timestamp, difficulty === 0n)
+  const blobs = includesFork(fork, 'cancun') ? schedule.blobParametersAt(fork) : undefined
+  const ownBaseFee = includesFork(fork, 'london') ? (validates ? nextBaseFee(parent) : 0n) : undefined
+  const baseFeePerGas = chosen.baseFeePerGas ?? ownBaseFee
+  const header: Header = {
+    parentHash,
+    unclesHash: emptyUnclesHash,
+    miner: chosen.feeRecipient ?? parent.miner,
+    stateRoot: parent.stateRoot,
+    transactionsRoot: emptyTrieRoot,
+    receiptsRoot: emptyTrieRoot,
+    logsBloom: new Uint8Array(256),
+    difficulty,
+    number,
+    gasLimit: chosen.gasLimit ?? parent.gasLimit,
+    gasUsed: 0n,
+    timestamp,
+    extraData: new Uint8Array(0),
+    mixHash: toHash32(chosen.prevRandao ?? zeroHash),
+    nonce: new Uint8Array(8),
+    ...(baseFeePerGas === undefined ? {} : { baseFeePerGas }),
+    ...(includesFork(fork, 'shanghai') ? { withdrawalsRoot: emptyTrieRoot } : {}),
+    ...(blobs === undefined
+      ? {}
+      : {
+          blobGasUsed: 0n,
+          excessBlobGas: nextExcessBlobGas(parent, fork, blobs),
+          parentBeaconBlockRoot: toHash32(chosen.beaconRoot ?? zeroHash),
+        }),
+  }
+  return { header, fork, blobs }
+}
+
+/** Whether a block at this time has proof of stake whatever its parent has. */
+function isSurelyMerged(schedule: ForkSchedule, timestamp: number): boolean {
+  const shanghai = schedule.config.times.get('shanghai')
+  return schedule.isMerged(0n) || (shanghai !== undefined && timestamp >= shanghai)
+}

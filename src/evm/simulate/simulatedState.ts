@@ -1,0 +1,76 @@
+import { type Address, type Hash32, mapKey } from '../../primitives/bytes.js'
+import { type Account, decodeAccount } from '../../state/account.js'
+import type { Change, StateView } from '../../state/stateView.js'
+import type { StateChanges } from '../stateChanges.js'
+
+type Slots = Map<string, Uint8Array>
+
+/** A state with the changes of simulated blocks on top: the state after the last of them. */
+export class SimulatedState implements StateView {
+  stateRoot: Hash32
+  readonly #accounts = new Map<string, Account | undefined>()
+  readonly #slots = new Map<string, Slots>()
+  /** Accounts of which no storage below counts. */
+  readonly #wiped = new Set<string>()
+  readonly #codes = new Map<string, Uint8Array>()
+  readonly #nodes = new Map<string, Uint8Array>()
+  readonly #below: StateView
+
+  constructor(below: StateView) {
+    this.#below = below
+    this.stateRoot = below.stateRoot
+  }
+
+  /** Adds a block's changes. `wiped`: accounts that lost their storage, with all slots that they have again. */
+  add(changes: StateChanges, wiped: Iterable<readonly [address: Uint8Array, slots: Iterable<Change>]>): void {
+    this.stateRoot = changes.stateRoot
+    for (const [address, row] of changes.accounts) {
+      this.#accounts.set(mapKey(address), row.length === 0 ? undefined : decodeAccount(row))
+    }
+    for (const [key, value] of changes.slots) {
+      this.#slotsOf(mapKey(key.subarray(0, 20))).set(mapKey(key.subarray(20)), value)
+    }
+    for (const [address, slots] of wiped) {
+      const owner = mapKey(address)
+      this.#wiped.add(owner)
+      this.#slots.delete(owner)
+      for (const [slot, value] of slots) this.#slotsOf(owner).set(mapKey(slot), value)
+    }
+    for (const [hash, code] of changes.code) this.#codes.set(mapKey(hash), code)
+    for (const [hash, node] of changes.nodes) this.#nodes.set(mapKey(hash), node)
+  }
+
+  #slotsOf(owner: string): Slots {
+    let slots = this.#slots.get(owner)
+    if (slots === undefined) {
+      slots = new Map()
+      this.#slots.set(owner, slots)
+    }
+    return slots
+  }
+
+  account(address: Address): Account | undefined {
+    const key = mapKey(address)
+    return this.#accounts.has(key) ? this.#accounts.get(key) : this.#below.account(address)
+  }
+
+  slot(address: Address, slot: Hash32): Uint8Array | undefined {
+    const owner = mapKey(address)
+    const value = this.#slots.get(owner)?.get(mapKey(slot))
+    if (value !== undefined) return value.length === 0 ? undefined : value
+    return this.#wiped.has(owner) ? undefined : this.#below.slot(address, slot)
+  }
+
+  /** None: only for the rows of slots that a wiped account loses, which nobody stores. */
+  slotsOf(): Iterable<Hash32> {
+    return []
+  }
+
+  code(hash: Hash32): Uint8Array | undefined {
+    return this.#codes.get(mapKey(hash)) ?? this.#below.code(hash)
+  }
+
+  node(hash: Uint8Array): Uint8Array | undefined {
+    return this.#nodes.get(mapKey(hash)) ?? this.#below.node(hash)
+  }
+}

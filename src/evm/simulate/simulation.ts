@@ -1,0 +1,135 @@
+/**
+ * Simulates blocks on top of a block of a store, without changing it: eth_simulateV1. Owns the choice of the state,
+ * and that all blocks are built on the same one.
+ */
+import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
+import { decodeHeader, encodeHeader, type Header, headerHash } from '../../chain/header.js'
+import { buildPendingHeader } from '../../chain/pendingHeader.js'
+import type { Hash32 } from '../../primitives/bytes.js'
+import { FaultError } from '../../primitives/faults.js'
+import { JsonBytes } from '../../primitives/jsonBytes.js'
+import type { ChainRows } from '../../store/chainRows.js'
+import { ancestorsOf, totalDifficulty } from '../blockContext.js'
+import { BlockStates, type BlockStatus, statusOf } from '../blockState.js'
+import type { BlockReference } from '../executionRequest.js'
+import { type JobLimits, JobWatch } from '../jobWatch.js'
+import { Kernel } from '../kernel.js'
+import { BlockSimulator } from './simulateBlock.js'
+import { planBlocks } from './simulatedChain.js'
+import { jsonBytesOf, writeSimulatedBlock } from './simulatedJson.js'
+import { SimulatedState } from './simulatedState.js'
+import type { SimulationRequest } from './simulationRequest.js'
+
+/** Bytes of an answer, which stands in memory whole: as many as the answer of a batch may have. */
+const answerBytesMax = 25_000_000
+/** Initial memory of an answer: some blocks with a few messages each. */
+const answerBytesExpected = 16 * 1024
+/** Memory above which the kernel is replaced, because WebAssembly never frees any. */
+const grownBytesMax = 16 * 2 ** 20
+
+/** The block on which a simulation is built. */
+interface Base {
+  readonly header: Header
+  readonly hash: Hash32
+  /** Up to this block. */
+  readonly totalDifficulty: bigint
+  /** Hashes of it and of blocks before it. */
+  readonly hashOf: (number: number) => Hash32 | undefined
+}
+
+/** Simulates on one store, one request after the other. */
+export class Simulation {
+  readonly #store: ChainRows
+  readonly #limits: JobLimits
+  readonly #schedule: ForkSchedule
+  readonly #states: BlockStates
+  #kernel = new Kernel()
+
+  /** `limits` apply to each request. */
+  constructor(store: ChainRows, limits: JobLimits) {
+    this.#store = store
+    this.#limits = limits
+    this.#states = new BlockStates(store)
+    const identity = store.readIdentity()
+    if (identity === undefined) throw new Error('execution needs a store with a genesis')
+    this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+  }
+
+  /**
+   * The JSON of an eth_simulateV1 result. Throws FaultError: SimulationRefused or MessageRefused where go-ethereum
+   * refuses, HeaderForHashNotFound, ResponseTooLarge, ExecutionOutOfMemory, and ExecutionTimedOut, also once
+   * `shouldStop` says so; NotHeldError where the state is not held. If the status of the base block changed meanwhile, rows of two
+   * states may have been mixed, and the simulation is repeated.
+   */
+  simulateJson(request: SimulationRequest, shouldStop: () => boolean): Uint8Array<ArrayBuffer> {
+    const watch = new JobWatch(shouldStop, this.#limits)
+    for (;;) {
+      const status = this.#statusOf(request.block)
+      let json: Uint8Array<ArrayBuffer> | undefined
+      let thrown: unknown
+      try {
+        json = this.#simulate(request, watch, status)
+      } catch (error) {
+        thrown = error
+      }
+      if (this.#kernel.grownBytes > grownBytesMax) this.#kernel = new Kernel()
+      if (status !== 'side' && this.#statusOf(request.block) !== status) continue
+      if (json === undefined) throw thrown
+      return json
+    }
+  }
+
+  #statusOf(block: BlockReference): BlockStatus {
+    this.#store.refresh()
+    return statusOf(this.#store, block)
+  }
+
+  #simulate(request: SimulationRequest, watch: JobWatch, status: BlockStatus): Uint8Array<ArrayBuffer> {
+    const base = this.#baseOf(request.block)
+    const planned = planBlocks(base.header, request.blocks)
+    const hashes = new Map<number, Hash32>()
+    const simulator = new BlockSimulator({
+      schedule: this.#schedule,
+      kernel: this.#kernel,
+      state: new SimulatedState(this.#states.open(status, request.block.number, base.header.stateRoot)),
+      ancestorHash: (number) => (number > base.header.number ? hashes.get(number) : base.hashOf(number)),
+      watch,
+      ...request,
+    })
+    const json = new JsonBytes(answerBytesExpected)
+    let { header: parent, hash: parentHash, totalDifficulty } = base
+    for (const [at, block] of planned.entries()) {
+      watch.look()
+      let bytes = json.length
+      const simulated = simulator.run(block, parent, parentHash, (call) => {
+        bytes += jsonBytesOf(call)
+        if (bytes > answerBytesMax) throw new FaultError({ kind: 'ResponseTooLarge' })
+      })
+      parent = simulated.header
+      parentHash = simulated.hash
+      totalDifficulty += parent.difficulty
+      hashes.set(parent.number, parentHash)
+      json.text(at === 0 ? '[' : ',')
+      writeSimulatedBlock(json, simulated, totalDifficulty, request.isFull)
+    }
+    json.text(']')
+    return json.finish()
+  }
+
+  #baseOf({ hash, isPending }: BlockReference): Base {
+    const row = this.#store.readHeader(hash as Hash32)
+    if (row === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
+    const named = decodeHeader(row)
+    const total = totalDifficulty(this.#store, hash as Hash32)
+    if (!isPending) {
+      const before = ancestorsOf(this.#store, named, hash)
+      const hashOf = (number: number) => (number === named.number ? (hash as Hash32) : before(number))
+      return { header: named, hash: hash as Hash32, totalDifficulty: total, hashOf }
+    }
+    const header = buildPendingHeader(named, hash as Hash32, this.#schedule, total)
+    const own = headerHash(encodeHeader(header))
+    const before = ancestorsOf(this.#store, header, undefined)
+    const hashOf = (number: number) => (number === header.number ? own : before(number))
+    return { header, hash: own, totalDifficulty: total + header.difficulty, hashOf }
+  }
+}
