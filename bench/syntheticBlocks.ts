@@ -1,7 +1,7 @@
 /**
- * A chain of many blocks with transactions in each, the same on every machine, for reads of blocks that nobody asked
- * for before. Bodies, senders and hashes are those of well-formed transactions. Their signatures and senders are
- * noise, no state and no receipts stand behind them, and the headers' roots are not theirs.
+ * A chain of many blocks with transactions in each, the same on every machine, for reads of blocks that were not
+ * requested before. Bodies, senders and hashes are those of well-formed transactions. Their signatures and senders are
+ * random, there is no state and there are no receipts, and the headers' roots do not match.
  */
 import { decodeHeader, encodeHeader } from '../src/chain/header.js'
 import { parseGenesis } from '../src/ingest/genesis.js'

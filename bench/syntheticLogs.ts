@@ -2,7 +2,7 @@
  * A chain of very many blocks with logs, the same on every machine, for searches. Each block has a transfer of a token
  * that is in every block, between accounts of which each sends ten times in the whole chain, and a log of one of many
  * pools; 10,000 blocks, evenly spread, a log of {@link spreadToken} as well. Transactions are those of
- * syntheticBlocks.ts; no state stands behind them.
+ * syntheticBlocks.ts; there is no state.
  */
 import { decodeHeader, encodeHeader } from '../src/chain/header.js'
 import { bytesToHex, concatBytes, padLeft, toMinimalBytes } from '../src/primitives/bytes.js'
@@ -14,7 +14,7 @@ import { emptyParts, noise, transactionBytes, writeSyntheticChain } from './synt
 /** Raised with every change of what is generated: it is part of the name of a cached network. */
 export const logsVersion = 1
 
-/** Written in one transaction of the store, so that pages of its random keys are written seldom. */
+/** Blocks written in one transaction of the store; the more, the fewer times each page of random keys is written. */
 const blocksPerCommit = 20_000
 
 /** How often an account sends, and how many blocks have a log of {@link spreadToken}. */

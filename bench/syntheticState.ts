@@ -2,7 +2,7 @@
  * A network of any size, the same on every machine: N accounts with three slots each, and one contract, the vault,
  * with S slots. Written through the store's own bundles, so that a server opens it as any other network and every
  * proof of it verifies against the state root of its head. No transactions stand behind these blocks: the state is
- * right, an execution of them would not find it.
+ * consistent, but no execution leads to it.
  *
  * Keys are taken in the order of their hashes. A chunk then touches only the right edge of the trie, so nothing is
  * written twice however many chunks there are.

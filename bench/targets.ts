@@ -1,6 +1,6 @@
 /**
- * What a build has to reach, and the comparison of a report with it. Ratios of servers measured in the same run say
- * the same on every machine, milliseconds do not; memory does too, and has a bound of its own.
+ * The targets of a build, and the comparison of a report with them. Targets are ratios of servers measured in the same
+ * run, which are comparable between machines, as milliseconds are not. Memory is comparable too, so its bound is bytes.
  */
 import { isFailed, latencyTimes, type Outcome, type Report } from './outcome.js'
 import { type Percentile, percentiles } from './statistics.js'
@@ -12,9 +12,9 @@ interface RatioTarget {
   readonly rival: string
   /** How many times better than the rival, at least. */
   readonly min: number
-  /** Of a p99: so many ms more than the rival's are enough as well. */
+  /** For a p99: it is also reached where it is at most so many ms more than the rival's. */
   readonly orMsMore?: number
-  /** Demanded only of machines with as many cores. */
+  /** Cores that a machine must have for the target to count. */
   readonly coresMin?: number
 }
 
@@ -24,19 +24,19 @@ interface LatencyTarget {
   readonly percentile: Percentile
   /** How many times the rival's, at most. */
   readonly maxTimes: number
-  /** Beyond that: as long as so many answers take of CPU time. Of jobs, beside which a rival does no work. */
+  /** The CPU time of so many answers is subtracted first: for jobs, whose work the rival does not do. */
   readonly plusAnswers: number
 }
 
 interface MemoryTarget {
   readonly scenario: string
-  /** Resident memory of the server at its highest, in millions of bytes, at most. */
+  /** Highest peak of the server's resident memory, in millions of bytes. */
   readonly maxMB: number
 }
 
 interface FailuresTarget {
   readonly scenario: string
-  /** Questions without a right answer, at most. */
+  /** Most requests without a correct answer. */
   readonly maxFailures: number
 }
 

@@ -48,7 +48,7 @@ export function findingLine(finding: Finding): string {
   return remarks === '' ? row : `${row}  ${remarks}`
 }
 
-/** What a scenario tells beside its row, as a table of its own. */
+/** What a scenario measured besides its row, as a table of its own. */
 export function detailLines(finding: Finding): string[] {
   if (isFailed(finding)) return []
   const { phases, calls, kernel } = finding
@@ -90,7 +90,7 @@ function sideCells(side: Side, bare: Side | undefined): string[] {
   ]
 }
 
-/** Of a latency: how many times a rival's; `–` where that is not known. */
+/** How many times a rival's latency it is; `–` where that is not known. */
 export function timesText(times: number | undefined): string {
   return times === undefined ? '–' : times.toFixed(times < 10 ? 2 : 0)
 }
@@ -99,7 +99,7 @@ function megabytes(bytes: number | undefined): string {
   return bytes === undefined ? '–' : (bytes / 1e6).toFixed(0)
 }
 
-/** `1.24`, with what was compared where it was not the rates. */
+/** `1.24`; followed by what was compared, unless that was rates. */
 export function ratioText(ratio: Ratio | undefined): string {
   if (ratio === undefined) return '–'
   const value = ratio.value.toFixed(ratio.value < 10 ? 2 : 0)

@@ -1,15 +1,15 @@
 /**
- * What a client keeps of a chain that it is told of by subscriptions, so that it can resume after any cut, as
- * docs/subscriptions.md says. Every event that does not fit what the client has is an error.
+ * A client's copy of a chain, made from the events of subscriptions, with which it can resume after any lost
+ * connection, as docs/subscriptions.md says. An event that does not fit the copy is an error.
  */
 
 // biome-ignore lint/suspicious/noExplicitAny: results of events as they come.
 type Event = any
 
 export interface ChainCopy {
-  /** Hash of the last block that the client has for certain: the `fromBlock` to resume with. */
+  /** Hash of the last block that is certainly complete: the `fromBlock` to resume with. */
   readonly last: string
-  /** What the client has of the chain since the block it began with, one line an item. */
+  /** The copy since the block that it began with, one line per item. */
   readonly view: readonly string[]
   /** Takes the result of an event. Throws Error where it does not fit. */
   take(result: Event): void
@@ -48,8 +48,8 @@ export class HeadCopy implements ChainCopy {
 }
 
 /**
- * Logs, told by `logs`. A cut may come in the midst of a block's logs, so what the client was told of the last block
- * counts only once it hears of another.
+ * Logs, told by `logs`. A connection may be lost amid a block's logs, so those of the last block count only
+ * once a log of another block comes.
  */
 export class LogCopy implements ChainCopy {
   readonly #blocks: { readonly hash: string; readonly logs: readonly string[] }[] = []

@@ -10,26 +10,26 @@ const idLength = 2 + 32
 const resultAt = beforeId.length + idLength + '","result":'.length
 const skippedMark = '{"skipped":'
 
-/** What one subscription was told. Blocks are told of once each: no reorganisation is expected. */
+/** Counts the events of one subscription. Each block must come once: no reorganisation is expected. */
 export class StreamTally {
   events = 0
   /** Events that the server says it left out, and how often it said so. */
   skipped = 0
   notices = 0
-  /** Lowest and highest block that was told of or skipped. */
+  /** Lowest and highest block that was received or skipped. */
   from = Number.POSITIVE_INFINITY
   to = 0
   /** Whether sequence numbers came without a gap or a repeat. */
   isGapless = true
   #sequence = 0
 
-  /** Whether all of `perBlock` events a block, from the first of these blocks to the last, were told or named as skipped. */
+  /** Whether all events of the blocks from `from` to `to`, `perBlock` each, were received or reported as skipped. */
   isComplete(perBlock: number, from: number, to: number): boolean {
     const isAll = this.events + this.skipped === perBlock * (to - from + 1)
     return this.isGapless && isAll && this.from === from && this.to === to
   }
 
-  /** Takes an event; returns the block it tells of. Undefined for a notice of skipped events. */
+  /** Counts an event; returns the number of its block. Undefined for a notice of skipped events. */
   take(message: Buffer, numberMark: string): number | undefined {
     const sequence = Number(message.toString('latin1', message.lastIndexOf(':') + 1, message.length - 2))
     if (sequence !== ++this.#sequence) this.isGapless = false
@@ -71,7 +71,7 @@ export class EventListener {
       if (data.indexOf(beforeId) === 0) this.#take(data)
       else this.#onAnswer(data.toString())
     })
-    // A connection that is cut off is an error to this package; `end` tells of it as well.
+    // The package also reports a connection that was cut off as an error; `end` holds its close code.
     socket.on('error', () => {})
     socket.on('close', (code, reason) => {
       this.end = { code, reason: String(reason) }

@@ -25,7 +25,7 @@ export const loudBlocksMin = 12
 /** Queue of a client that stops reading: one event more than nothing, so that the policy acts at the next block. */
 const queueBytes = 4096
 
-/** A block with logs to fill buffers with, and one without any. */
+/** A loud block, with logs that fill buffers, or one without logs. */
 export function planOfLoudness(isLoud: boolean): BlockPlan {
   if (!isLoud) return {}
   // Code that logs while it creates a contract of no bytes: PUSH2 size, PUSH0, LOG0, and so on.
@@ -45,7 +45,7 @@ export function stoppedStreams(policy: Policy): StreamParams[] {
 
 /**
  * Whether a client that left the `loud` blocks unread and then read on was handled as its policy declares: closed
- * with 1013 after a part of the logs; or told of everything up to the head `last` at least, or that it was skipped.
+ * with 1013 after a part of the logs; or sent everything at least up to the head `last`, or a notice that it was skipped.
  */
 export function isHandledAs(
   policy: Policy,

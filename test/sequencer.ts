@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 import type { Test } from 'tap'
 import { inTime, once } from './until.js'
 
-/** What it does with a transaction that arrives. Whatever it has already it calls known. */
+/** What it does with a transaction that arrives. It reports one that it has as known. */
 export type Reaction =
   | { readonly kind: 'accept' }
   /** Accepts after a while. */
@@ -53,11 +53,11 @@ export interface SequencerReport {
 export type SequencerOrder =
   /** Reactions to the next transactions, and to all after them. */
   | { readonly kind: 'react'; readonly next?: readonly Reaction[]; readonly always?: Reaction }
-  /** Compute hashes for this chain id, a felt, by code of others. It costs some 10 ms each. */
+  /** Compute hashes for this chain id, a felt, with an independent library, which takes some 10 ms each. */
   | { readonly kind: 'hash'; readonly chainId: string }
-  /** Answers to the next questions for a status. After them the truth. */
+  /** Answers to the next requests for a status; later ones are answered correctly. */
   | { readonly kind: 'say'; readonly next: readonly RawAnswer[] }
-  /** Call what is known an invalid nonce, as for a transaction that has been executed. */
+  /** Answer a known transaction with an invalid nonce, as if it had been executed. */
   | { readonly kind: 'forget'; readonly forgets: boolean }
   | { readonly kind: 'stop' }
   | { readonly kind: 'start' }

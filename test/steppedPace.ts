@@ -10,7 +10,7 @@ import { isMainThread, workerData } from 'node:worker_threads'
 
 if (!isMainThread && workerData?.replay !== undefined) {
   const test = connect(Number(process.env.STEPS_PORT), '127.0.0.1').unref()
-  // A test that ends takes its end away.
+  // A test that ends closes its side of the connection.
   test.on('error', () => {})
   let granted = 0
   const wait = async (_ms?: number, value?: unknown, { signal }: { signal?: AbortSignal } = {}) => {

@@ -1,6 +1,6 @@
 /**
  * A replay whose blocks come when a test lets them: the program's ingest thread has `steppedPace.ts` in place of its
- * clock, tells over a connection that it waits for the moment of its next block, and is told over it to go on.
+ * clock. Over a connection it reports that it waits for the time of its next block, and the test lets it go on.
  */
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { Test } from 'tap'

@@ -7,7 +7,7 @@ import { bytesSchema } from '../schema.js'
 /** The RLP of a block; `0x` where there is no such number. */
 export const debug_getRawBlock = defineMethod({
   name: 'debug_getRawBlock',
-  summary: 'Block as it is sent from node to node',
+  summary: 'RLP of a block',
   params: [blockId({ acceptsHash: true })],
   paramNames: ['block'],
   cost: 'inline',

@@ -7,7 +7,7 @@ import { bytesSchema } from '../schema.js'
 /** The RLP of a header, whose Keccak-256 is the hash of its block; `0x` where there is no such number. */
 export const debug_getRawHeader = defineMethod({
   name: 'debug_getRawHeader',
-  summary: 'Header of a block as it is hashed',
+  summary: 'RLP of the header of a block',
   params: [blockId({ acceptsHash: true })],
   paramNames: ['block'],
   cost: 'inline',

@@ -8,7 +8,7 @@ import { bytesSchema, listSchema, nullable } from '../schema.js'
 /** The receipts of a block in consensus encoding; null where there is no such block, or it was never executed. */
 export const debug_getRawReceipts = defineMethod({
   name: 'debug_getRawReceipts',
-  summary: 'Receipts of a block as its receipts trie has them',
+  summary: 'Receipts of a block in their consensus encoding',
   params: [blockId({ acceptsHash: true })],
   paramNames: ['block'],
   cost: 'inline',

@@ -7,7 +7,7 @@ import { bytesSchema } from '../schema.js'
 /** A transaction of the chain as it was signed (EIP-2718); `0x` where it has none of this hash. */
 export const debug_getRawTransaction = defineMethod({
   name: 'debug_getRawTransaction',
-  summary: 'Transaction of the chain as it was signed, by its hash',
+  summary: 'Signed encoding of a transaction of the chain',
   params: [hash32],
   paramNames: ['transactionHash'],
   cost: 'inline',

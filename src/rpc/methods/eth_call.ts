@@ -14,7 +14,7 @@ import { bytesSchema } from '../schema.js'
  */
 export const eth_call = defineMethod({
   name: 'eth_call',
-  summary: 'What a message returns that is executed on the state after a block',
+  summary: 'Data that a message returns when executed on the state after a block',
   params: [
     callObject,
     stateBlockId,

@@ -29,7 +29,7 @@ const forkSchema = nullable(
 /** The fork that is active at the head, the next one and the last one planned, with their contracts (EIP-7910). */
 export const eth_config = defineMethod({
   name: 'eth_config',
-  summary: 'The forks by time: the present, the next and the last one (EIP-7910)',
+  summary: 'The current, the next and the last fork with their settings (EIP-7910)',
   params: [],
   paramNames: [],
   cost: 'inline',

@@ -63,7 +63,7 @@ const percentileList = required(
  */
 export const eth_feeHistory = defineMethod({
   name: 'eth_feeHistory',
-  summary: 'Base fees, use and tips of a range of blocks',
+  summary: 'Base fees, shares of gas used and tips of a range of blocks',
   params: [blockCount, blockId(), optional(percentileList, [])],
   paramNames: ['blockCount', 'newestBlock', 'rewardPercentiles'],
   cost: 'job',

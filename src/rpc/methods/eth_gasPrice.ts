@@ -7,7 +7,7 @@ import { tipInTurns } from '../tipInTurns.js'
 /** The gas price that a legacy transaction may offer: the suggested tip, and the base fee of the head. In wei. */
 export const eth_gasPrice = defineMethod({
   name: 'eth_gasPrice',
-  summary: 'Gas price that a legacy transaction may offer, in wei',
+  summary: 'Suggested gas price of a legacy transaction, in wei',
   params: [],
   paramNames: [],
   cost: 'job',

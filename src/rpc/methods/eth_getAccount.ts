@@ -15,7 +15,7 @@ const accountSchema = objectSchema('Account', {
 /** The four fields of an account in the state trie after a block; null where there is none. */
 export const eth_getAccount = defineMethod({
   name: 'eth_getAccount',
-  summary: 'Account as the state trie has it after a block',
+  summary: 'Balance, nonce, code hash and storage root of an account after a block',
   params: [address, stateBlockId],
   paramNames: ['address', 'block'],
   cost: 'inline',

@@ -9,7 +9,7 @@ import { hashSchema, listSchema, logSchema } from '../schema.js'
  */
 export const eth_getFilterChanges = defineMethod({
   name: 'eth_getFilterChanges',
-  summary: 'What a filter has to tell since it was asked last: logs, or hashes of blocks',
+  summary: 'What is new since the last poll of a filter: logs, or hashes of blocks',
   params: [text('a filter id')],
   paramNames: ['filterId'],
   cost: 'job',

@@ -6,7 +6,7 @@ import { listSchema, logSchema } from '../schema.js'
 /** All logs that a filter of eth_newFilter matches, as eth_getLogs answers them. */
 export const eth_getFilterLogs = defineMethod({
   name: 'eth_getFilterLogs',
-  summary: 'Logs that a filter lets pass',
+  summary: 'All logs that match a filter, polled or not',
   params: [text('a filter id')],
   paramNames: ['filterId'],
   cost: 'job',

@@ -11,7 +11,7 @@ import { listSchema, logSchema } from '../schema.js'
  */
 export const eth_getLogs = defineMethod({
   name: 'eth_getLogs',
-  summary: 'Logs that a filter lets pass, in a block or a range of blocks',
+  summary: 'Logs that match a filter, in a block or a range of blocks',
   params: [logQuery],
   paramNames: ['filter'],
   cost: 'job',

@@ -7,7 +7,7 @@ import { bytesSchema } from '../schema.js'
 /** One transaction of the block with this hash as it was signed; `0x` where there is no such block or index. */
 export const eth_getRawTransactionByBlockHashAndIndex = defineMethod({
   name: 'eth_getRawTransactionByBlockHashAndIndex',
-  summary: 'Transaction of a block as it was signed',
+  summary: 'Signed encoding of a transaction of a block',
   params: [hash32, position],
   paramNames: ['blockHash', 'index'],
   cost: 'inline',

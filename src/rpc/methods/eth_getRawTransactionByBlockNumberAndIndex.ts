@@ -7,7 +7,7 @@ import { bytesSchema } from '../schema.js'
 /** One transaction of a block as it was signed; `0x` where there is no such block or index. */
 export const eth_getRawTransactionByBlockNumberAndIndex = defineMethod({
   name: 'eth_getRawTransactionByBlockNumberAndIndex',
-  summary: 'Transaction of a block as it was signed',
+  summary: 'Signed encoding of a transaction of a block',
   params: [blockId(), position],
   paramNames: ['block', 'index'],
   cost: 'inline',

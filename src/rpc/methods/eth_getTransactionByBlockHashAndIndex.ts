@@ -6,7 +6,7 @@ import { nullable, transactionSchema } from '../schema.js'
 /** One transaction of the block with this hash; null where there is no such block or index. Specification, section 4. */
 export const eth_getTransactionByBlockHashAndIndex = defineMethod({
   name: 'eth_getTransactionByBlockHashAndIndex',
-  summary: 'Transaction of a block',
+  summary: 'Transaction of a block by its index',
   params: [hash32, position],
   paramNames: ['blockHash', 'index'],
   cost: 'inline',

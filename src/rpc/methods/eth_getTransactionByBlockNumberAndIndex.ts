@@ -6,7 +6,7 @@ import { nullable, transactionSchema } from '../schema.js'
 /** One transaction of a block; null where there is no such block or index. Specification, section 4. */
 export const eth_getTransactionByBlockNumberAndIndex = defineMethod({
   name: 'eth_getTransactionByBlockNumberAndIndex',
-  summary: 'Transaction of a block',
+  summary: 'Transaction of a block by its index',
   params: [blockId(), position],
   paramNames: ['block', 'index'],
   cost: 'inline',

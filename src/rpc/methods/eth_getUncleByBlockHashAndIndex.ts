@@ -6,7 +6,7 @@ import { nullable, uncleSchema } from '../schema.js'
 /** One uncle of the block with this hash; null where there is no such block or uncle. */
 export const eth_getUncleByBlockHashAndIndex = defineMethod({
   name: 'eth_getUncleByBlockHashAndIndex',
-  summary: 'Uncle of a block',
+  summary: 'Uncle of a block by its index',
   params: [hash32, position],
   paramNames: ['blockHash', 'index'],
   cost: 'inline',

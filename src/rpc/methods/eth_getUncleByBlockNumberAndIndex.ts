@@ -6,7 +6,7 @@ import { nullable, uncleSchema } from '../schema.js'
 /** One uncle of a block; null where there is no such block or uncle. Specification, section 4. */
 export const eth_getUncleByBlockNumberAndIndex = defineMethod({
   name: 'eth_getUncleByBlockNumberAndIndex',
-  summary: 'Uncle of a block',
+  summary: 'Uncle of a block by its index',
   params: [blockId(), position],
   paramNames: ['block', 'index'],
   cost: 'inline',

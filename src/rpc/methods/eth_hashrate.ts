@@ -5,7 +5,7 @@ import { quantitySchema } from '../schema.js'
 /** How many hashes a second this node makes for blocks: none. */
 export const eth_hashrate = defineMethod({
   name: 'eth_hashrate',
-  summary: 'Hashes a second with which this node makes blocks: none',
+  summary: 'Mining hash rate of this node: always zero',
   params: [],
   paramNames: [],
   cost: 'inline',

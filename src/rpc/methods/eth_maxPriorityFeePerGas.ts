@@ -7,7 +7,7 @@ import { tipInTurns } from '../tipInTurns.js'
 /** The tip that a transaction may offer, by the lowest tips of the last blocks. In wei per gas. */
 export const eth_maxPriorityFeePerGas = defineMethod({
   name: 'eth_maxPriorityFeePerGas',
-  summary: 'Tip that a transaction may offer, in wei per gas',
+  summary: 'Suggested tip of a transaction, in wei per gas',
   params: [],
   paramNames: [],
   cost: 'job',

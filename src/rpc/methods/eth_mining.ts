@@ -5,7 +5,7 @@ import { booleanSchema } from '../schema.js'
 /** Whether this node makes blocks: it does not. */
 export const eth_mining = defineMethod({
   name: 'eth_mining',
-  summary: 'Whether this node makes blocks: it does not',
+  summary: 'Whether this node mines: it does not',
   params: [],
   paramNames: [],
   cost: 'inline',

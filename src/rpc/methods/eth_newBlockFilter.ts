@@ -5,7 +5,7 @@ import { textSchema } from '../schema.js'
 /** Makes a filter of new blocks; eth_getFilterChanges answers their hashes. */
 export const eth_newBlockFilter = defineMethod({
   name: 'eth_newBlockFilter',
-  summary: 'Id of a filter of new blocks to be polled',
+  summary: 'Id of a new filter of blocks, to be polled',
   params: [],
   paramNames: [],
   cost: 'job',

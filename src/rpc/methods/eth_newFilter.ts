@@ -9,7 +9,7 @@ import { textSchema } from '../schema.js'
  */
 export const eth_newFilter = defineMethod({
   name: 'eth_newFilter',
-  summary: 'Id of a filter of logs to be polled',
+  summary: 'Id of a new filter of logs, to be polled',
   params: [logQuery],
   paramNames: ['filter'],
   cost: 'job',

@@ -6,7 +6,7 @@ import { textSchema } from '../schema.js'
 /** Makes a filter of pending transactions or their hashes. There is no transaction pool, so it stays empty. */
 export const eth_newPendingTransactionFilter = defineMethod({
   name: 'eth_newPendingTransactionFilter',
-  summary: 'Id of a filter of pending transactions, of which there are none',
+  summary: 'Id of a new filter of pending transactions, of which there are none',
   params: [optional(boolean, false)],
   paramNames: ['fullTransactions'],
   cost: 'job',

@@ -6,7 +6,7 @@ import { booleanSchema } from '../schema.js'
 /** Removes a filter; false where the caller's key has none with this id. */
 export const eth_uninstallFilter = defineMethod({
   name: 'eth_uninstallFilter',
-  summary: 'Whether a filter was ended',
+  summary: 'Removes a filter, and whether there was one',
   params: [text('a filter id')],
   paramNames: ['filterId'],
   cost: 'job',

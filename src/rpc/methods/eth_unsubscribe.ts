@@ -9,7 +9,7 @@ const subscriptionId = text('a subscription id')
 /** Ends a subscription of the caller's connection; a fault where it has none with this id, as in go-ethereum. */
 export const eth_unsubscribe = defineMethod({
   name: 'eth_unsubscribe',
-  summary: 'Whether a subscription of this connection was ended',
+  summary: 'Ends a subscription of this connection',
   params: [optional(anything, undefined)],
   paramNames: ['subscription'],
   cost: 'inline',

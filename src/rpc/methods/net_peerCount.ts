@@ -5,7 +5,7 @@ import { quantitySchema } from '../schema.js'
 /** Number of peers: this node has none. */
 export const net_peerCount = defineMethod({
   name: 'net_peerCount',
-  summary: 'How many peers this node has: none',
+  summary: 'Number of peers of this node: always zero',
   params: [],
   paramNames: [],
   cost: 'inline',

@@ -5,7 +5,7 @@ import { readSequencer } from '../rollupReads.js'
 /** The number of the newest block of the rollup, as the sequencer answers. */
 export const rollupx_blockNumber = defineMethod({
   name: 'rollupx_blockNumber',
-  summary: 'Number of the newest block of the rollup, by the sequencer',
+  summary: 'Number of the newest block of the rollup, as the sequencer answers it',
   params: [],
   paramNames: [],
   byName: true,

@@ -5,7 +5,7 @@ import { feltSchema } from '../schema.js'
 /** The chain id that is part of every transaction hash, a felt. */
 export const rollupx_chainId = defineMethod({
   name: 'rollupx_chainId',
-  summary: 'Chain id that enters every hash',
+  summary: 'Chain id of the rollup, a part of every transaction hash',
   params: [],
   paramNames: [],
   byName: true,

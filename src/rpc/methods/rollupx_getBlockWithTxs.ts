@@ -6,7 +6,7 @@ import { readSequencer } from '../rollupReads.js'
 /** `(block_id)` → a block of the rollup with its transactions, as the sequencer answers. */
 export const rollupx_getBlockWithTxs = defineMethod({
   name: 'rollupx_getBlockWithTxs',
-  summary: 'Block of the rollup with its transactions, by the sequencer',
+  summary: 'Block of the rollup with its transactions, as the sequencer answers it',
   params: [blockName],
   paramNames: ['block_id'],
   byName: true,

@@ -7,7 +7,7 @@ import { feltSchema } from '../schema.js'
 /** `(block_id, contract_address)` → the nonce of an account contract, as the sequencer answers. */
 export const rollupx_getNonce = defineMethod({
   name: 'rollupx_getNonce',
-  summary: 'Nonce of an account contract, by the sequencer',
+  summary: 'Nonce of an account contract, as the sequencer answers it',
   params: [blockName, contractAddress],
   paramNames: ['block_id', 'contract_address'],
   byName: true,

@@ -6,7 +6,7 @@ import { readSequencer } from '../rollupReads.js'
 /** `(transaction_hash)` → the receipt of a transaction, as the sequencer answers. */
 export const rollupx_getTransactionReceipt = defineMethod({
   name: 'rollupx_getTransactionReceipt',
-  summary: 'Receipt of a transaction, by the sequencer',
+  summary: 'Receipt of a transaction, as the sequencer answers it',
   params: [transactionHash],
   paramNames: ['transaction_hash'],
   byName: true,

@@ -7,7 +7,7 @@ import { booleanSchema } from '../schema.js'
 /** Ends a subscription of the caller's connection; false where it has none with this id. */
 export const rollupx_unsubscribe = defineMethod({
   name: 'rollupx_unsubscribe',
-  summary: 'Whether a subscription of this connection was ended',
+  summary: 'Ends a subscription of this connection',
   params: [text('a subscription id')],
   paramNames: ['subscription_id'],
   byName: true,
