@@ -4,10 +4,12 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { importArchives } from '../src/ingest/era/importArchives.js'
+import { followChain } from '../src/ingest/follow/followChain.js'
 import { type Fetch, runGateway } from '../src/ingest/gateway/runGateway.js'
 import { importFiles } from '../src/ingest/importFiles.js'
 import type {
   ArchiveTask,
+  FollowTask,
   GatewayTask,
   IngestCommand,
   IngestMessage,
@@ -43,8 +45,9 @@ const noProgress = {
 
 let isBroken = false
 try {
-  const task = workerData as IngestTask | ReplayTask | ArchiveTask | GatewayTask
+  const task = workerData as IngestTask | ReplayTask | FollowTask | ArchiveTask | GatewayTask
   if ('replay' in task) await replayFile(task, report, stop.signal)
+  else if ('follow' in task) await followChain(task, report, stop.signal)
   else if ('upstreams' in task) {
     await runGateway(task, report, stop.signal, (ready) => {
       fetch = ready

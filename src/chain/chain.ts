@@ -23,6 +23,7 @@ import { decodeHeader, encodeHeader, type Header, headerHash, readBlockFacts } f
 import { headJson } from './headJson.js'
 import { type BlockLog, blockLogs } from './logJson.js'
 import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
+import { markerKey } from './markerKey.js'
 import { buildPendingHeader } from './pendingHeader.js'
 import { readTransaction, writeTransaction } from './transactionJson.js'
 
@@ -72,6 +73,8 @@ export class Chain {
   readonly #json = new JsonBytes(jsonBytesExpected)
   readonly #listeners = new Set<() => void>()
   #current: Head
+  /** Which blocks were marked when the head was read last. */
+  #markerKey = ''
   readonly #store: ChainRows
   readonly #options: ChainOptions
 
@@ -93,13 +96,16 @@ export class Chain {
     return this.#current
   }
 
-  /** Reads the newest head; if it changed, listeners run before this returns. */
+  /** Reads the newest head; if it changed, listeners run before this returns. New markers are a new generation of it. */
   refreshHead(): void {
     this.#store.refresh()
     const stored = this.#store.readHead()
-    if (stored === undefined || equalBytes(stored.hash, this.#current.hash)) return
+    const marked = markerKey(this.#store)
+    const isSame = stored !== undefined && equalBytes(stored.hash, this.#current.hash)
+    if (stored === undefined || (isSame && marked === this.#markerKey)) return
+    this.#markerKey = marked
     this.#current = this.#readHead(this.#current.generation + 1)
-    for (const listener of this.#listeners) listener()
+    if (!isSame) for (const listener of this.#listeners) listener()
   }
 
   /** Calls `listener` after each change of the head. Returns a function that stops this. */

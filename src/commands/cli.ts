@@ -66,10 +66,6 @@ const serve = defineCommand({
       'be a gateway to this node, which is asked and not believed; may stand several times, with --network',
       { isValid: isUpstreamUrl, expected: 'a URL of http, https, ws or wss' },
     ),
-    genesis: textFlag(
-      'FILE',
-      "geth's genesis.json of the upstream's chain; needed where it is not known, and the upstream does not tell its rules",
-    ),
     edges: integerFlag('N', 'threads that listen on the port, for more than one core; Linux alone', {
       min: 1,
       max: edgesMax,
@@ -84,6 +80,14 @@ const serve = defineCommand({
       choices: logLevels,
       shownDefault: 'info',
     }),
+    follow: textFlag(
+      'URL',
+      'follow the chain of the node at this URL (http, https, ws, wss), block by block',
+    ),
+    genesis: textFlag(
+      'FILE',
+      "geth's genesis.json: with --follow the one that the node was started with; with --upstream needed where the chain is not known, and the upstream does not tell its rules",
+    ),
     noAuth: switchFlag('answer without API keys; refused on an address that other machines can reach'),
   },
   examples: [
@@ -94,6 +98,10 @@ const serve = defineCommand({
       'a gateway that proves what the upstream answers, and keeps it',
     ],
     ['tidegate serve --network sepolia --port 8600', 'a network that was imported, on another port'],
+    [
+      'tidegate serve --network dev --follow http://127.0.0.1:9545 --genesis genesis.json',
+      'an archive in front of a node',
+    ],
   ],
   run: async (flags, _files, io) => {
     const resolved = resolveServeConfig(flags)

@@ -33,7 +33,10 @@ export async function importArchives(config: ImportConfig, io: Io): Promise<numb
     view.clear()
     io.out(epochText(epoch, accumulatorsPath !== undefined))
   }
-  const thread = startIngest(task, (progress) => view.update(progress), undefined, view.upgrading, onEpoch)
+  const thread = startIngest(task, (progress) => view.update(progress), {
+    onUpgrade: view.upgrading,
+    onEpoch,
+  })
   return followImport(thread, network.name, { view, io, summary: archiveSummary })
 }
 

@@ -27,8 +27,7 @@ export async function importChain(config: ImportConfig, io: Io): Promise<number>
       files: config.chainPaths,
     },
     (progress) => view.update(progress),
-    undefined,
-    view.upgrading,
+    { onUpgrade: view.upgrading },
   )
   return followImport(thread, network.name, { view, io, summary: summaryText })
 }

@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs'
 import type { GatewayConfig, NetworkConfig } from '../config/config.js'
-import { type ChainFeed, RelayedFeed, type SourceProgress, upToDate } from '../edge/chainFeed.js'
+import {
+  type ChainFeed,
+  RelayedFeed,
+  type SourceProgress,
+  type UpstreamsHealth,
+  upToDate,
+} from '../edge/chainFeed.js'
 import { startIngest } from '../ingest/ingestThread.js'
-import type { IngestProgress } from '../ingest/messages.js'
+import type { IngestProgress, IngestStore } from '../ingest/messages.js'
 import type { Wanted } from '../primitives/notHeld.js'
 import type { OnUpgrade } from '../store/upgrade.js'
 
@@ -27,46 +33,61 @@ export interface NetworkSource extends ChainFeed {
 /** Longest time in which one thing is fetched from upstreams; a request's own limit may end it before. */
 const fetchMsMax = 20_000
 
+function taskOf({ name, source, gateway, chainId }: NetworkConfig, store: IngestStore) {
+  if (source === undefined)
+    return { ...store, ...(gateway as GatewayConfig), network: name, chainId, fetchMsMax }
+  if (source.type === 'file') return { ...store, files: [source.path] }
+  return source.type === 'follow' ? { ...store, follow: source } : { ...store, replay: source }
+}
+
 /** Starts a network's source; undefined where it has none. */
 export function startSource(
-  { name, source, gateway, chainId, genesisPath, storePath }: NetworkConfig,
+  network: NetworkConfig,
   mapBytes: number,
   onProgress: (progress: IngestProgress) => void,
   onUpgrade?: OnUpgrade,
   onSaid?: (text: string) => void,
 ): NetworkSource | undefined {
+  const { name, source, gateway, genesisPath, storePath } = network
   if (source === undefined && gateway === undefined) return undefined
   const genesis =
     genesisPath === undefined ? undefined : { text: readFileSync(genesisPath, 'utf8'), path: genesisPath }
-  const store = { storePath, mapBytes, genesis, chainId }
-  const task =
-    source === undefined
-      ? { ...store, ...(gateway as GatewayConfig), network: name, fetchMsMax }
-      : source.type === 'file'
-        ? { ...store, files: [source.path] }
-        : { ...store, replay: source }
+  const task = taskOf(network, { storePath, mapBytes, genesis, chainId: network.chainId })
   const feed = new RelayedFeed()
+  const publish = (hasFailed = false) => {
+    feed.publish(
+      syncing === undefined && !hasFailed && upstreams === undefined
+        ? upToDate
+        : { syncing, hasFailed, upstreams },
+    )
+  }
   const onCurrent = () => {
     syncing = undefined
-    feed.publish(upToDate)
+    publish()
   }
   let syncing: SourceProgress | undefined
+  let upstreams: UpstreamsHealth | undefined
   const ingest = startIngest(
     task,
     (progress) => {
       const { number } = progress
       syncing = { startingBlock: syncing?.startingBlock ?? number, number }
-      feed.publish({ syncing, hasFailed: false })
+      publish()
       onProgress(progress)
     },
-    onCurrent,
-    onUpgrade,
-    undefined,
-    onSaid,
+    {
+      onHead: onCurrent,
+      ...(onUpgrade && { onUpgrade }),
+      ...(onSaid && { onSaid }),
+      onUpstreams(state) {
+        upstreams = state
+        publish()
+      },
+    },
   )
   const caughtUp = ingest.caughtUp.then(onCurrent)
   const ingested = ingest.finished.then(onCurrent, (error) => {
-    feed.publish({ syncing, hasFailed: true })
+    publish(true)
     throw error
   })
   // Whoever waits for these promises handles a rejection; until then Node must not count it as unhandled.

@@ -9,41 +9,38 @@
  *   DIR/node/demo-key             plaintext of the demo network's key
  *   DIR/networks/NAME/chain.mdb   chain and state of one network
  */
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { UsageError } from '../primitives/faults.js'
-import { nearest } from '../primitives/nearest.js'
+import { entryToNetwork, type NetworkConfig, storedNetwork } from './chainNetwork.js'
 import {
-  demoNetwork,
-  demoNetworkName,
-  entryToNetwork,
-  gatewayNetwork,
-  type NetworkConfig,
-  storedNetwork,
-  storePath,
-} from './chainNetwork.js'
-import {
-  type ChainEntry,
   type ConfigFile,
   defaultConfigFile,
   keyRates,
   type Limits,
   type LogLevel,
-  type NetworkEntry,
-  networkNameExpected,
-  networkNamePattern,
   readConfigFile,
-  reservedNames,
 } from './file.js'
-import { gatewayOf } from './gateway.js'
 import { archivesIn, isArchiveImport } from './importPaths.js'
 import { isLoopback } from './loopback.js'
-import { demoRollup, demoRollupName, entryToRollup, type RollupConfig } from './rollupNetwork.js'
+import {
+  chainNames,
+  findEntry,
+  type NetworkFlags,
+  onlyName,
+  requireChain,
+  requireStore,
+  type Served,
+  servedNetworks,
+  storedNames,
+} from './networks.js'
+import type { RollupConfig } from './rollupNetwork.js'
 
 export { demoNetworkName, type NetworkConfig } from './chainNetwork.js'
 export { edgesMax, type Limits, type LogLevel, logLevels, transports } from './file.js'
-export { type GatewayConfig, isUpstreamUrl } from './gateway.js'
+export type { GatewayConfig } from './gateway.js'
 export type { RollupConfig } from './rollupNetwork.js'
+export { isUpstreamUrl } from './upstream.js'
 
 /** Default data folder, relative to the current folder. */
 export const dataDirDefault = 'data/live'
@@ -60,17 +57,13 @@ export interface DataFlags {
   readonly data?: string | undefined
 }
 
-export interface ServeFlags extends DataFlags {
+export interface ServeFlags extends DataFlags, NetworkFlags {
   readonly host?: string | undefined
   readonly port?: number | undefined
-  readonly network?: string | undefined
   readonly logLevel?: LogLevel | undefined
   readonly edges?: number | undefined
   readonly transport?: ConfigFile['transport'] | undefined
   readonly noAuth?: boolean | undefined
-  /** URLs: serve a gateway to these nodes. */
-  readonly upstream?: readonly string[] | undefined
-  readonly genesis?: string | undefined
 }
 
 export interface ImportFlags extends DataFlags {
@@ -262,112 +255,6 @@ function resolveData(file: ConfigFile, flags: DataFlags): DataConfig {
     node: { store: join(node, 'node.mdb'), pepper: join(node, 'pepper'), demoKey: join(node, 'demo-key') },
     mapBytes: file.store.mapBytes,
   }
-}
-
-type Served = NetworkConfig | RollupConfig
-
-function servedNetworks(file: ConfigFile, data: DataConfig, flags: ServeFlags): Served[] {
-  const { network, upstream, genesis } = flags
-  if (upstream !== undefined) {
-    if (network === undefined)
-      throw new UsageError('--upstream needs a name for its network; add --network NAME')
-    const entry = findEntry(file, network)
-    if (entry !== undefined) {
-      throw new UsageError(
-        `network ${network} is in the configuration; name its upstreams there, or leave --upstream out`,
-      )
-    }
-    const known = gatewayNetwork(network, data.dataDir, gatewayOf(upstream))
-    return [{ ...known, genesisPath: genesis === undefined ? undefined : existing(genesis) }]
-  }
-  if (genesis !== undefined) throw new UsageError('--genesis is for a network with --upstream')
-  return network === undefined ? configuredNetworks(file, data) : [findServedNetwork(file, data, network)]
-}
-
-function existing(path: string): string {
-  const absolute = resolve(path)
-  if (existsSync(absolute)) return absolute
-  throw new UsageError(`there is no file ${absolute}; check its path`)
-}
-
-function configuredNetworks(file: ConfigFile, data: DataConfig): Served[] {
-  return (
-    file.networks?.map((entry) => entryToServed(entry, data)) ?? [
-      demoNetwork(data.dataDir),
-      demoRollup(data.dataDir),
-    ]
-  )
-}
-
-function findServedNetwork(file: ConfigFile, data: DataConfig, name: string): Served {
-  const entry = findEntry(file, name)
-  if (entry) return entryToServed(entry, data)
-  if (name === demoNetworkName) return demoNetwork(data.dataDir)
-  if (name === demoRollupName && !existsSync(storePath(data.dataDir, name))) return demoRollup(data.dataDir)
-  const network = storedNetwork(name, data.dataDir)
-  requireStore(network, data)
-  return network
-}
-
-/**
- * The entry of a configured network; undefined where the file has no list of networks. Throws UsageError where the
- * list lacks this one.
- */
-function findEntry(file: ConfigFile, name: string): NetworkEntry | undefined {
-  if (!networkNamePattern.test(name) || reservedNames.has(name)) {
-    const except = [...reservedNames].join(', ')
-    throw new UsageError(`--network: expected ${networkNameExpected}, and none of ${except}`)
-  }
-  if (!file.networks) return undefined
-  const entry = file.networks.find((candidate) => candidate.name === name)
-  if (entry) return entry
-  const names = file.networks.map((candidate) => candidate.name)
-  throw new UsageError(`the configuration has no network ${name}; ${suggestName(name, names)}`)
-}
-
-/** Names of the configured networks that have a chain; undefined where the file has no list of networks. */
-function chainNames(file: ConfigFile): string[] | undefined {
-  return file.networks?.filter(({ kind }) => kind !== 'rollup').map(({ name }) => name)
-}
-
-function onlyName(names: readonly string[]): string {
-  const [name, ...others] = names
-  if (name !== undefined && others.length === 0) return name
-  const choice = names.length === 0 ? '' : `, one of ${names.join(', ')}`
-  throw new UsageError(`name the network with --network NAME${choice}`)
-}
-
-function requireStore(network: NetworkConfig, data: DataConfig): void {
-  if (existsSync(network.storePath)) return
-  const names = storedNames(data)
-  const hint =
-    names.length > 0
-      ? suggestName(network.name, names)
-      : `make one with: tidegate import --network ${network.name} --genesis FILE CHAIN`
-  throw new UsageError(`there is no store of network ${network.name} under ${data.dataDir}; ${hint}`)
-}
-
-function suggestName(name: string, names: readonly string[]): string {
-  const near = nearest(name, names)
-  return near === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${near}?`
-}
-
-function storedNames(data: DataConfig): string[] {
-  const folder = join(data.dataDir, 'networks')
-  if (!existsSync(folder)) return []
-  return readdirSync(folder)
-    .filter((name) => networkNamePattern.test(name) && existsSync(storePath(data.dataDir, name)))
-    .sort()
-}
-
-function entryToServed(entry: NetworkEntry, data: DataConfig): Served {
-  return entry.kind === 'rollup' ? entryToRollup(entry, data.dataDir) : entryToNetwork(entry, data.dataDir)
-}
-
-/** The entry, typed as a network with a chain. Throws UsageError for one without. */
-function requireChain(entry: NetworkEntry): ChainEntry {
-  if (entry.kind !== 'rollup') return entry
-  throw new UsageError(`network ${entry.name} is of kind ${entry.kind} and has no chain; name another one`)
 }
 
 function deepFreeze<T extends object>(value: T): T {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { integer, list, object, text } from './schema.js'
+import { upstreamSchema } from './upstream.js'
 
 /** An hour: no chain takes longer from one block to the next. */
 const intervalMsMax = 3_600_000
@@ -41,14 +42,45 @@ const replaySource = object({
   ).default([]),
 })
 
-export const sourceSchema = z.discriminatedUnion('type', [fileSource, replaySource], {
-  error: ({ code }) => (code === 'invalid_union' ? 'expected "file" or "replay"' : 'expected an object'),
+/**
+ * Most blocks that a reorganisation replaces: all bundles of a branch wait in memory for one transaction. Finality ends
+ * reorganisations on public chains after 64 to 96 blocks; `evm_revert` on a development chain goes back further.
+ */
+const reorgDepthDefault = 1_024
+const reorgDepthMax = 8_192
+
+/** Two polls a second see a block of the fastest public chains; a node with a WebSocket is not polled for heads. */
+const pollMsDefault = 500
+
+const followSource = object({
+  type: z.literal('follow'),
+  /** Nodes of one chain, asked as one. */
+  upstreams: list(upstreamSchema).min(1, { error: 'expected at least one node' }),
+  /** How many of them must have a head before it is followed. */
+  quorum: integer(1).default(1),
+  /** Time between two polls for the head of a node without a WebSocket. */
+  pollMs: integer(10, intervalMsMax).default(pollMsDefault),
+  /** Longest time for one block, over all attempts. */
+  timeoutMs: integer(1, 600_000).default(30_000),
+  /** Most blocks that a reorganisation of the nodes replaces; beyond it the source stops. */
+  reorgDepthMax: integer(1, reorgDepthMax).default(reorgDepthDefault),
 })
+
+const types = '"file", "replay" or "follow"'
+export const sourceSchema = z.discriminatedUnion('type', [fileSource, replaySource, followSource], {
+  error: ({ code }) => (code === 'invalid_union' ? `expected ${types}` : 'expected an object'),
+})
+
+/** The source that a URL on the command line stands for. */
+export function followUrl(url: string): SourceConfig {
+  return followSource.parse({ type: 'follow', upstreams: [{ url }] })
+}
 
 export type SourceConfig = z.output<typeof sourceSchema>
 
 export function withAbsoluteSource(source: SourceConfig, folder: string): SourceConfig {
   if (source.type === 'file') return { ...source, path: resolve(folder, source.path) }
+  if (source.type === 'follow') return source
   return {
     ...source,
     file: resolve(folder, source.file),
@@ -62,6 +94,8 @@ const crossSchema = z
     path: z.string().min(1).optional().catch(undefined),
     file: z.string().min(1).optional().catch(undefined),
     from: z.number().catch(0),
+    upstreams: z.array(z.unknown()).optional().catch(undefined),
+    quorum: z.number().catch(1),
     script: z
       .array(
         z
@@ -74,12 +108,15 @@ const crossSchema = z
       )
       .catch([]),
   })
-  .catch({ from: 0, script: [] })
+  .catch({ from: 0, script: [], quorum: 1 })
 
 /** Missing files and steps that contradict each other, as lines that begin with the path within `source`. */
 export function findSourceFaults(raw: unknown, folder: string): string[] {
-  const { path, file, from, script } = crossSchema.parse(raw)
+  const { path, file, from, script, upstreams, quorum } = crossSchema.parse(raw)
   const faults: string[] = []
+  if (upstreams !== undefined && quorum > upstreams.length) {
+    faults.push(`quorum: expected at most the number of upstreams (${upstreams.length}), got ${quorum}`)
+  }
   const requireFile = (key: string, name: string | undefined): void => {
     if (name !== undefined && !existsSync(resolve(folder, name))) {
       faults.push(`${key}: there is no file ${resolve(folder, name)}`)

@@ -6,12 +6,29 @@ export interface SourceProgress {
   readonly number: number
 }
 
+/** What a source that follows other nodes knows of them. */
+export interface UpstreamsHealth {
+  /** Number of the head that is followed; undefined before a node answered. */
+  readonly head: number | undefined
+  /** Whether none answers. */
+  readonly isDown: boolean
+  /** Each node's entry in `/health`. */
+  readonly nodes: readonly {
+    readonly name: string
+    readonly isAnswering: boolean
+    readonly isQuarantined: boolean
+    readonly head: number | undefined
+  }[]
+}
+
 /** State of a source. */
 export interface SourceState {
   /** Undefined where the source is up to date. Of a source that failed: its progress at that moment. */
   readonly syncing: SourceProgress | undefined
   /** Whether the source ended with an error. It delivers no further blocks, though the chain may have some. */
   readonly hasFailed: boolean
+  /** Undefined for a source that follows no nodes. */
+  readonly upstreams?: UpstreamsHealth | undefined
 }
 
 /** State of a source that delivers in time, or has delivered everything. */
@@ -35,8 +52,7 @@ export class RelayedFeed implements ChainFeed {
 
   listen(listener: FeedListener): () => void {
     this.#listeners.add(listener)
-    const { syncing, hasFailed } = this.#state
-    if (hasFailed || syncing !== undefined) listener(this.#state)
+    if (this.#state !== upToDate) listener(this.#state)
     return () => this.#listeners.delete(listener)
   }
 

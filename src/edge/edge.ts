@@ -31,7 +31,7 @@ import { createHttpServer, type HttpServer, type HttpServerOptions } from '../tr
 import type { ServerTotals } from '../transport/totals.js'
 import { messageBytesDefault, socketsPerKeyFor } from '../transport/unfinishedMessages.js'
 import type { Transport } from '../transport/wire.js'
-import type { ChainFeed } from './chainFeed.js'
+import type { ChainFeed, UpstreamsHealth } from './chainFeed.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
 
@@ -246,21 +246,31 @@ function createRoutes(
   return inOrder.map(({ name, endpoint }) => ({ name, endpoint, hosts: hostsOf.get(name) ?? [] }))
 }
 
+/** The entry of a node that is followed: the head it says it has, and what keeps it from being asked. */
+function upstreamEntry({ name, head, isAnswering, isQuarantined }: UpstreamsHealth['nodes'][number]) {
+  const trouble = isQuarantined ? 'quarantined' : isAnswering ? undefined : 'no answer'
+  return [name, { ...(head !== undefined && { head }), ...(trouble && { trouble }) }] as const
+}
+
 /** The body of `/health`; a promise where another edge holds a rollup's queue. */
 function readHealth(
   networks: readonly OpenNetwork[],
   rollups: readonly EdgeRollup[],
 ): string | Promise<string> {
-  const ofNetworks = networks.map(({ name, current, isReadable, hasSourceFailed }) => [
+  const ofNetworks = networks.map(({ name, current, isReadable, hasSourceFailed, upstreams }) => [
     name,
     {
       head: current.head.number,
       syncing: current.syncing !== undefined,
       ...(!isReadable && { isReadable }),
       ...(hasSourceFailed && { source: 'failed' }),
+      ...(upstreams && { upstreams: Object.fromEntries(upstreams.nodes.map(upstreamEntry)) }),
     },
   ])
-  const areWell = networks.every(({ isReadable, hasSourceFailed }) => isReadable && !hasSourceFailed)
+  const areWell = networks.every(
+    ({ isReadable, hasSourceFailed, upstreams }) =>
+      isReadable && !hasSourceFailed && upstreams?.isDown !== true,
+  )
   const ofRollups = rollups.map((rollup) => rollup.health())
   const render = (found: readonly RollupHealth[]) =>
     JSON.stringify({

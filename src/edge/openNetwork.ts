@@ -15,7 +15,7 @@ import type { Network } from '../rpc/network.js'
 import { openRows, ProvedRows } from '../state/provedRows.js'
 import { RowStateReader } from '../state/stateReader.js'
 import type { ChainReader } from '../store/chainReader.js'
-import type { ChainFeed, SourceState } from './chainFeed.js'
+import type { ChainFeed, SourceState, UpstreamsHealth } from './chainFeed.js'
 import { ChainViews, type ChainViewsOptions } from './chainViews.js'
 
 /**
@@ -30,6 +30,8 @@ export interface OpenNetwork extends NetworkViews<Network> {
   readonly isReadable: boolean
   /** Whether its source ended with an error, so that no further blocks come. */
   readonly hasSourceFailed: boolean
+  /** What its source knows of the nodes that it follows; undefined for a source that follows none. */
+  readonly upstreams: UpstreamsHealth | undefined
   /** Closes the store. */
   close(): Promise<void>
 }
@@ -69,6 +71,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
   let syncing: SyncProgress | undefined
   let isReadable = true
   let hasFailed = false
+  let upstreams: UpstreamsHealth | undefined
   const views = new ChainViews(store, new RowStateReader(store), {
     ...options,
     name: config.name,
@@ -98,6 +101,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
   const unlisten = options.feed?.listen(
     contained(options.reportDefect, (state) => {
       hasFailed = state.hasFailed
+      upstreams = state.upstreams
       try {
         refresh()
       } finally {
@@ -112,6 +116,9 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     name: config.name,
     get hasSourceFailed() {
       return hasFailed
+    },
+    get upstreams() {
+      return upstreams
     },
     get current() {
       return views.current
@@ -142,16 +149,19 @@ async function supplyInto(
 }
 
 /**
- * The answer of `eth_syncing`. A network whose source failed counts as syncing, because its chain may have further
- * blocks.
+ * The answer of `eth_syncing`. A network whose source failed, or follows nodes that do not answer, counts as syncing,
+ * because its chain may have further blocks.
  */
-function syncProgress({ syncing, hasFailed }: SourceState, currentBlock: number): SyncProgress | undefined {
-  if (syncing === undefined && !hasFailed) return undefined
+function syncProgress(
+  { syncing, hasFailed, upstreams }: SourceState,
+  currentBlock: number,
+): SyncProgress | undefined {
+  if (syncing === undefined && !hasFailed && upstreams?.isDown !== true) return undefined
   return {
     startingBlock: syncing?.startingBlock ?? currentBlock,
     currentBlock,
     // While the source passes over blocks that are in the store already, its number is below the head's.
-    highestBlock: Math.max(syncing?.number ?? 0, currentBlock),
+    highestBlock: Math.max(syncing?.number ?? 0, upstreams?.head ?? 0, currentBlock),
   }
 }
 

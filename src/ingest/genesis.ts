@@ -35,8 +35,11 @@ const noBytes = new Uint8Array(0)
 
 type Json = Record<string, unknown>
 
-/** Reads a geth-format genesis from JSON text. Throws RangeError naming the member that is wrong. */
-export function parseGenesis(text: string): Genesis {
+/**
+ * Reads a geth-format genesis from JSON text. Throws RangeError naming the member that is wrong. `more` are accounts by
+ * lower-case address, in the same form, that are added to those of the text, or replace their members.
+ */
+export function parseGenesis(text: string, more: Json = {}): Genesis {
   let json: unknown
   try {
     json = JSON.parse(quoteLargeIntegers(text))
@@ -47,7 +50,7 @@ export function parseGenesis(text: string): Genesis {
   const config = parseGenesisConfig(json.config)
   if (!isRecord(json.alloc)) throw new RangeError('"alloc" is missing')
   const schedule = new ForkSchedule(config)
-  const state = buildState(json.alloc)
+  const state = buildState(withAccounts(json.alloc, more))
   const header = buildHeader(json, schedule, state.stateRoot)
   const headerRlp = encodeHeader(header)
   const hash = keccak256(headerRlp)
@@ -82,6 +85,16 @@ function quoteLargeIntegers(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
     /^\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
   )
+}
+
+function withAccounts(alloc: Json, more: Json): Json {
+  const merged: Json = { ...alloc }
+  for (const [address, entry] of Object.entries(more)) {
+    const digits = address.slice(2)
+    const known = Object.keys(alloc).find((key) => key.toLowerCase().replace(/^0x/, '') === digits)
+    merged[known ?? digits] = { ...(known === undefined ? {} : (alloc[known] as Json)), ...(entry as Json) }
+  }
+  return merged
 }
 
 function buildHeader(json: Json, schedule: ForkSchedule, stateRoot: Hash32): Header {

@@ -3,28 +3,20 @@
  * chain. Owns fork choice; the store owns atomicity.
  */
 import type { ForkName, ForkSchedule } from '../chain/forks.js'
-import { decodeHeader, type Header, headerFromItems, headerHash } from '../chain/header.js'
+import { stateRootOf } from '../chain/genesisState.js'
+import { decodeHeader, type Header } from '../chain/header.js'
 import { BlockExecutor, type ExecutedBlock } from '../evm/executeBlock.js'
 import { InvalidBlockError } from '../evm/invalidBlock.js'
 import { RecoveredKeys } from '../evm/recoveredKeys.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toMinimalBytes } from '../primitives/bytes.js'
-import {
-  decodeRlpList,
-  encodeRlp,
-  encodeRlpListOfEncoded,
-  RlpError,
-  type RlpItem,
-  rlpLength,
-  rlpList,
-  rlpListSpans,
-  rlpSpanAt,
-} from '../primitives/rlp.js'
+import { decodeRlpList, encodeRlp, rlpLength, rlpSpanAt } from '../primitives/rlp.js'
 import { BranchState, headState, historicalState, type StateView } from '../state/stateView.js'
 import { RecentTries } from '../state/trie.js'
 import type { Bundle } from '../store/bundle.js'
-import type { BlockName } from '../store/chainRows.js'
+import type { BlockName, Development } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { bodyItems, checkBody, checkHeader } from './blockRules.js'
+import { type ParsedBlock, parseBlock } from './parsedBlock.js'
 import { checkUncles } from './uncleRules.js'
 
 /**
@@ -68,12 +60,7 @@ export class BadBlockError extends Error {
 }
 
 /** A decoded block with values that follow from its parent. */
-interface Candidate {
-  readonly hash: Hash32
-  readonly header: Header
-  readonly headerRlp: Uint8Array
-  readonly bodyRlp: Uint8Array
-  readonly items: readonly RlpItem[]
+interface Candidate extends ParsedBlock {
   readonly totalDifficulty: bigint
   readonly fork: ForkName
   readonly isMerged: boolean
@@ -84,6 +71,7 @@ export class ChainImporter {
   readonly keys = new RecoveredKeys()
   readonly #executor: Executor
   readonly #branchBlocksMax: number
+  readonly #development: Development | undefined
   #last: BlockName | undefined
   readonly #store: ChainWriter
   readonly #schedule: ForkSchedule
@@ -92,6 +80,7 @@ export class ChainImporter {
     this.#store = store
     this.#schedule = schedule
     this.#executor = options.executor ?? new BlockExecutor(schedule, this.keys, new RecentTries())
+    this.#development = store.readIdentity()?.development
     this.#branchBlocksMax = options.branchBlocksMax ?? branchBlocksMaxDefault
   }
 
@@ -135,7 +124,10 @@ export class ChainImporter {
     const { header } = block
     const head = this.#head()
     if (equalBytes(header.parentHash, head.hash)) {
-      const state = headState(this.#store, decodeHeader(this.#header(head.hash)).stateRoot)
+      const state = headState(
+        this.#store,
+        stateRootOf(decodeHeader(this.#header(head.hash)), this.#development),
+      )
       this.#store.apply(head.number, [
         await this.#execute(block, state, (n) => this.#store.readCanonicalHash(n)),
       ])
@@ -183,7 +175,9 @@ export class ChainImporter {
       number--
     }
     const base = decodeHeader(this.#header(parentHash))
-    const state = new BranchState(historicalState(this.#store, base.number, base.stateRoot))
+    const state = new BranchState(
+      historicalState(this.#store, base.number, stateRootOf(base, this.#development)),
+    )
     const bundles: Bundle[] = []
     const ancestorHash = (n: number) =>
       n > base.number ? bundles[n - base.number - 1]?.hash : this.#store.readCanonicalHash(n)
@@ -225,7 +219,8 @@ export class ChainImporter {
   #checkRules(block: Candidate, parent: Header, blockBytes: number): void {
     const { header, fork } = block
     const body = bodyItems(block.items)
-    checkHeader(header, parent, { schedule: this.#schedule, ...block })
+    const isDevelopment = this.#development !== undefined
+    checkHeader(header, parent, { schedule: this.#schedule, isDevelopment, ...block })
     checkBody(header, body, fork, blockBytes)
     checkUncles(body.uncles, header, this.#store, (uncle, parent, uncleParentHash) =>
       checkHeader(uncle, parent, {
@@ -326,38 +321,6 @@ export class ChainImporter {
 
   #genesisHash(): Hash32 {
     return this.#store.readCanonicalHash(0) as Hash32
-  }
-}
-
-type ParsedBlock = Omit<Candidate, 'totalDifficulty' | 'fork' | 'isMerged'>
-
-/** A block and its parent. */
-export interface BlockLink extends BlockName {
-  readonly parentHash: Hash32
-}
-
-/** The link of an RLP-encoded block. Throws InvalidBlockError where it is no block. */
-export function readBlockLink(rlp: Uint8Array): BlockLink {
-  const { hash, header } = parseBlock(rlp)
-  return { number: header.number, hash, parentHash: header.parentHash }
-}
-
-function parseBlock(rlp: Uint8Array): ParsedBlock {
-  try {
-    const items = decodeRlpList(rlp)
-    const spans = rlpListSpans(rlp, rlpSpanAt(rlp, 0))
-    const parts = spans.map(({ start, end }) => rlp.subarray(start, end))
-    const headerRlp = parts[0] ?? new Uint8Array(0)
-    return {
-      hash: headerHash(headerRlp),
-      header: headerFromItems(rlpList(items[0])),
-      headerRlp,
-      bodyRlp: encodeRlpListOfEncoded(parts.slice(1)),
-      items,
-    }
-  } catch (error) {
-    if (error instanceof RlpError) throw new InvalidBlockError(`not a block: ${error.message}`)
-    throw error
   }
 }
 

@@ -6,6 +6,7 @@ import { StoreError } from '../store/environment.js'
 import type { OnUpgrade } from '../store/upgrade.js'
 import type {
   ArchiveTask,
+  FollowTask,
   GatewayTask,
   ImportedEpoch,
   IngestCommand,
@@ -13,6 +14,7 @@ import type {
   IngestProgress,
   IngestTask,
   ReplayTask,
+  UpstreamsState,
 } from './messages.js'
 
 const threadUrl = new URL('../../workers/ingest.js', import.meta.url)
@@ -47,18 +49,28 @@ export interface IngestThread {
   stop(): void
 }
 
+/** What an ingest thread tells besides its progress. */
+export interface IngestListeners {
+  /** For each head of a source that has caught up. */
+  readonly onHead?: () => void
+  /** While the store is upgraded. */
+  readonly onUpgrade?: OnUpgrade
+  /** For each epoch of an archive that is stored. */
+  readonly onEpoch?: (epoch: ImportedEpoch) => void
+  /** When what is known of the nodes that are followed has changed. */
+  readonly onUpstreams?: (state: UpstreamsState) => void
+  /** For each sentence for the operator. */
+  readonly onSaid?: (text: string) => void
+}
+
 /**
- * Starts a thread on `task`; `onHead` is called for each head of a replay that has caught up, `onUpgrade` while the
- * store is upgraded, `onEpoch` for each epoch of an archive that is stored. The thread is never terminated, because that
- * can abort the process while writes are pending in LMDB.
+ * Starts a thread on `task`. The thread is never terminated, because that can abort the process while writes are pending
+ * in LMDB.
  */
 export function startIngest(
-  task: IngestTask | ReplayTask | ArchiveTask | GatewayTask,
+  task: IngestTask | ReplayTask | FollowTask | ArchiveTask | GatewayTask,
   onProgress: (progress: IngestProgress) => void,
-  onHead: () => void = () => undefined,
-  onUpgrade: OnUpgrade = () => undefined,
-  onEpoch: (epoch: ImportedEpoch) => void = () => undefined,
-  onSaid: (text: string) => void = () => undefined,
+  { onHead, onUpgrade, onEpoch, onUpstreams, onSaid }: IngestListeners = {},
 ): IngestThread {
   const worker = new Worker(threadUrl, { workerData: task })
   const opened = defer<void>()
@@ -84,18 +96,20 @@ export function startIngest(
   worker.on('message', (message: IngestMessage) => {
     switch (message.type) {
       case 'upgrading':
-        return onUpgrade(message.what, message.done)
+        return onUpgrade?.(message.what, message.done)
       case 'opened':
         return opened.resolve()
       case 'progress':
         return onProgress(message.progress)
       case 'head':
-        onHead()
+        onHead?.()
         return caughtUp.resolve()
       case 'epoch':
-        return onEpoch(message)
+        return onEpoch?.(message)
+      case 'upstream':
+        return onUpstreams?.(message.state)
       case 'said':
-        return onSaid(message.text)
+        return onSaid?.(message.text)
       case 'fetched':
         return settle(message.serial)?.resolve(message.isAbsent)
       case 'notFetched':

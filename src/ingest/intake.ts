@@ -93,6 +93,23 @@ export class Intake {
     return this.#count(await this.importer.playBlock(rlp))
   }
 
+  /**
+   * Replaces the canonical blocks above `forkNumber` by these, in one transaction that is on disk when this settles.
+   * Where one of them is bad, or another error occurs, the store stays as it was. Reports nothing.
+   */
+  async replace(forkNumber: number, blocks: readonly Uint8Array[]): Promise<void> {
+    await this.commit()
+    this.#store.holdCommits()
+    try {
+      this.#store.apply(forkNumber, [])
+      for (const rlp of blocks) this.#count(await this.importer.importBlock(rlp))
+    } catch (error) {
+      await this.#store.abandonHeld()
+      throw error
+    }
+    await this.commit()
+  }
+
   progress(): IngestProgress {
     const { canonical, known, side } = this.#counts
     return {

@@ -9,7 +9,6 @@ import { headerHash } from '../chain/header.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { rlpSpanAt } from '../primitives/rlp.js'
 import type { ChainWriter } from '../store/chainWriter.js'
-import type { FileBlock } from './chainFile.js'
 
 const threadUrl = new URL('../../workers/recover.js', import.meta.url)
 
@@ -25,7 +24,7 @@ const blocksAheadMax = 64
  */
 const bytesBeforeThread = 512 * 1024
 
-export interface BlockWithKeys extends FileBlock {
+export interface KeysUnderWay {
   /**
    * Resolves to the keys found so far, in the encoding of {@link RecoveredKeys}: all of them if the thread had time.
    * Undefined where the thread does not work on this block. Rejects where the thread has failed.
@@ -47,13 +46,13 @@ export type RecoveryReady = 'ready'
  * thread is still loading. If `blocks` throws, earlier blocks are yielded first. No thread is started on one core,
  * where it would not help, nor before `bytesBefore` bytes of blocks.
  */
-export async function* withKeysAhead(
-  blocks: AsyncGenerator<FileBlock>,
+export async function* withKeysAhead<B extends { readonly rlp: Uint8Array }>(
+  blocks: AsyncGenerator<B>,
   store: ChainWriter,
   bytesBefore = bytesBeforeThread,
-): AsyncGenerator<BlockWithKeys> {
+): AsyncGenerator<B & KeysUnderWay> {
   const recovery = availableParallelism() > 1 ? new RecoveryThread() : undefined
-  const ahead: BlockWithKeys[] = []
+  const ahead: (B & KeysUnderWay)[] = []
   let bytesAhead = 0
   let bytesWanted = 0
   let isRead = false

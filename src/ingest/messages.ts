@@ -4,6 +4,7 @@ import type { Fault } from '../primitives/faults.js'
 import type { Wanted } from '../primitives/notHeld.js'
 import type { ChainIdentity } from '../store/chainRows.js'
 import type { UpstreamOptions } from '../upstream/upstream.js'
+import type { UpstreamState } from '../upstream/upstreams.js'
 
 /** The store that an ingest thread writes. */
 export interface IngestStore {
@@ -24,6 +25,11 @@ export interface IngestTask extends IngestStore {
 /** `workerData` of a thread that plays a chain file at intervals. */
 export interface ReplayTask extends IngestStore {
   readonly replay: ReplayPlan
+}
+
+/** `workerData` of a thread that follows the chain of other nodes. */
+export interface FollowTask extends IngestStore {
+  readonly follow: FollowPlan
 }
 
 /** A thread's work as its `workerData`: to take in archives of history, in order. */
@@ -77,6 +83,28 @@ export interface ReplayStep {
   readonly file: string
 }
 
+/** How to follow the chain of other nodes. */
+export interface FollowPlan {
+  readonly upstreams: readonly UpstreamOptions[]
+  /** How many of them must have a head before it is followed. */
+  readonly quorum: number
+  /** Time between two polls for the head of a node without a WebSocket. */
+  readonly pollMs: number
+  /** Longest time for one block, over all attempts. */
+  readonly timeoutMs: number
+  /** Most canonical blocks that a reorganisation replaces. */
+  readonly reorgDepthMax: number
+}
+
+/** What is known of the nodes that are followed. */
+export interface UpstreamsState {
+  /** Number of the followed head as its node claims it; undefined before the first answer. */
+  readonly head: number | undefined
+  /** Whether none answers. */
+  readonly isDown: boolean
+  readonly nodes: readonly UpstreamState[]
+}
+
 export interface IngestProgress {
   /** Number of the last imported block. */
   readonly number: number
@@ -112,10 +140,12 @@ export type IngestMessage =
   | { readonly type: 'opened' }
   | { readonly type: 'progress'; readonly progress: IngestProgress }
   /**
-   * The network is up to date at a new head: sent when a replay begins to play at intervals, and for every head after
-   * that.
+   * The network is up to date at a new head: sent when a replay begins to play at intervals, or a follower lives on
+   * heads, and for every head after that. Also sent for new markers.
    */
   | { readonly type: 'head' }
+  /** What is known of the nodes that are followed has changed. */
+  | { readonly type: 'upstream'; readonly state: UpstreamsState }
   /** An epoch of an archive is stored. */
   | ({ readonly type: 'epoch' } & ImportedEpoch)
   /** What happened, as a sentence for the operator. */

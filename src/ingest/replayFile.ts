@@ -8,10 +8,11 @@ import { OperatorError } from '../primitives/faults.js'
 import type { BlockName } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { readChainFile } from './chainFile.js'
-import { type BlockLink, ChainImporter, readBlockLink } from './importer.js'
+import { ChainImporter } from './importer.js'
 import { Intake, sizeOfFile, visitBlocks } from './intake.js'
 import type { IngestMessage, ReplayPlan, ReplayStep, ReplayTask } from './messages.js'
 import { Pace } from './pace.js'
+import { type BlockLink, readBlockLink } from './parsedBlock.js'
 import { openTaskStore } from './taskStore.js'
 
 /**

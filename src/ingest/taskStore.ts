@@ -9,22 +9,24 @@ import type { IngestMessage, IngestStore } from './messages.js'
 
 /**
  * Opens the store of a task for writing, and makes it from the task's genesis where there is none. `report` is called
- * during an upgrade of the store. Throws OperatorError for an unusable genesis or store, and where they are of
- * different chains, or of another than the task names.
+ * during an upgrade of the store; `complete` may change a genesis before it is stored. Throws OperatorError for an
+ * unusable genesis or store, and where they are of different chains, or of another than the task names.
  */
 export async function openTaskStore(
   task: IngestStore,
   report: (message: IngestMessage) => void,
+  complete: (genesis: Genesis, text: string, store: ChainWriter) => Promise<Genesis> = async (genesis) =>
+    genesis,
 ): Promise<{ store: ChainWriter; schedule: ForkSchedule }> {
-  const genesis = task.genesis && readGenesis(task.genesis)
-  if (genesis !== undefined)
-    requireChainId(`the genesis ${task.genesis?.path}`, genesis.identity, task.chainId)
+  const read = task.genesis && readGenesis(task.genesis)
+  if (read !== undefined) requireChainId(`the genesis ${task.genesis?.path}`, read.identity, task.chainId)
   const store = ChainWriter.openForWriting({
     path: task.storePath,
     mapBytes: task.mapBytes,
     onUpgrade: (what, done) => report({ type: 'upgrading', what, done }),
   })
   try {
+    const genesis = read && (await complete(read, task.genesis?.text ?? '', store))
     if (genesis !== undefined && task.genesis !== undefined) {
       store.initialize(genesis.identity, genesis.bundle)
       adoptRules(store, genesis, task.genesis.path)

@@ -3,6 +3,7 @@
  * Only reads, so it may run while a server runs; executes nothing.
  */
 import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
+import { stateRootOf } from '../chain/genesisState.js'
 import { decodeHeader, type Header, headerHash } from '../chain/header.js'
 import { SenderRecovery } from '../evm/senderRecovery.js'
 import {
@@ -324,7 +325,8 @@ class Verification extends FaultList {
     this.guard(flat.name, () => {
       const hash = this.#store.readCanonicalHash(number)
       const header = hash && this.#store.readHeader(hash)
-      if (header !== undefined) this.#compareState(decodeHeader(header).stateRoot, flat)
+      const { development } = this.#store.readIdentity() ?? {}
+      if (header !== undefined) this.#compareState(stateRootOf(decodeHeader(header), development), flat)
     })
   }
 

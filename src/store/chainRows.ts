@@ -8,10 +8,22 @@ export interface ChainIdentity {
   readonly genesisHash: string
   /** The `config` member of the geth-format genesis, as JSON text: forks, blob schedule, deposit contract. */
   readonly config: string
+  /** Of a development chain, see {@link Development}. */
+  readonly development?: Development
   /** Of a chain of which blocks and receipts are held and no state. */
   readonly history?: HistoryExtent
   /** Of a chain of which only parts are held, each proved: everything else may be fetched. */
   readonly gateway?: true
+}
+
+/**
+ * A chain that anvil made. Its genesis header has the root of an empty state, though there are accounts; and a header
+ * need not follow from its parent's (base fee, gas limit, timestamp), because callers set these at will. Blocks are
+ * executed and compared as on any chain.
+ */
+export interface Development {
+  /** The real root of the genesis state, hex. */
+  readonly stateRoot: string
 }
 
 /** What a store without state holds of its chain. */

@@ -194,7 +194,7 @@ export class ChainWriter extends ChainReader {
   }
 
   /** Leaves the store as it was before {@link holdCommits}. */
-  protected async abandonHeld(): Promise<void> {
+  async abandonHeld(): Promise<void> {
     const held = this.#held
     if (held === undefined) return
     this.#held = undefined

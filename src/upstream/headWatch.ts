@@ -28,6 +28,7 @@ export class HeadWatch {
   readonly #upstream: Upstream
   readonly #options: HeadWatchOptions
   #socket: SocketLine | undefined
+  #isStarted = false
   #isSubscribed = false
   #isClosed = false
   #timer: NodeJS.Timeout | undefined
@@ -36,6 +37,12 @@ export class HeadWatch {
   constructor(upstream: Upstream, options: HeadWatchOptions) {
     this.#upstream = upstream
     this.#options = options
+  }
+
+  /** Begins, unless it has. */
+  start(): void {
+    if (this.#isStarted) return
+    this.#isStarted = true
     void this.#turn()
   }
 

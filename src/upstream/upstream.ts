@@ -28,8 +28,9 @@ const restMs = 200
 const restMsMax = 5_000
 /** Wait after status 429 or 503 without `Retry-After`. */
 const busyMs = 1_000
-/** How long a liar is not asked: long enough that its operator is told, short enough for a repaired one to return. */
-const quarantineMs = 3_600_000
+/** How long a liar is not asked after its first lie, and at most; doubled by each further lie. */
+const quarantineMs = 5_000
+const quarantineMsMax = 3_600_000
 
 export interface UpstreamOptions {
   /** `http:`, `https:`, `ws:` or `wss:`. May contain secrets, so it is never shown; {@link Upstream.name} is. */
@@ -155,11 +156,16 @@ export class Upstream {
     return answer.promise
   }
 
-  /** Records that an answer was proved wrong; the node is not asked for an hour. `what` names the lie. */
+  /**
+   * Records that an answer was proved wrong; the node is not asked for a time that doubles with each lie. `what` names
+   * the lie.
+   */
   accuse(what: string): void {
+    if (this.isQuarantined) return
+    const ms = Math.min(quarantineMs * 2 ** this.standing.lies.length, quarantineMsMax)
     this.standing.lied(what)
-    this.#quarantinedUntil = performance.now() + quarantineMs
-    this.#notice(`${this.name} lied: ${what}; it is not asked for ${quarantineMs / 60_000} minutes`)
+    this.#quarantinedUntil = performance.now() + ms
+    this.#notice(`${this.name} lied: ${what}; it is not asked for ${ms / 1_000} s`)
   }
 
   close(): void {

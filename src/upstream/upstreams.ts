@@ -32,7 +32,7 @@ export interface UpstreamsOptions {
   /** Time between two polls for the head of a node without a WebSocket. */
   readonly pollMs: number
   /** How many nodes must have a head before it is followed; 1 where absent. */
-  readonly quorum?: number
+  readonly quorum?: number | undefined
   /** Called with sentences for the operator. They contain names of nodes, never URLs. */
   readonly log: (text: string) => void
 }
@@ -87,6 +87,7 @@ export class Upstreams {
   /** Questions under way, by method and parameters. */
   readonly #flights = new Map<string, Promise<Asked>>()
   readonly #listeners = new Set<HeadListener>()
+  #isClosed = false
   #head: { readonly claim: HeadClaim; readonly upstream: Upstream } | undefined
 
   constructor(nodes: readonly UpstreamOptions[], options: UpstreamsOptions) {
@@ -102,6 +103,11 @@ export class Upstreams {
   /** Nodes that answer, best first. */
   get answering(): readonly Upstream[] {
     return this.#ranked([]).filter(({ isAnswering }) => isAnswering !== false)
+  }
+
+  /** How many there are. */
+  get count(): number {
+    return this.#nodes.length
   }
 
   states(): UpstreamState[] {
@@ -152,8 +158,12 @@ export class Upstreams {
     return flight
   }
 
-  /** Calls `listener` whenever the followed head changes, also backwards; returns a function that stops this. */
+  /**
+   * Calls `listener` whenever the followed head changes, also backwards; returns a function that stops this. The first
+   * call begins to watch the heads.
+   */
   onHead(listener: HeadListener): () => void {
+    for (const { watch } of this.#nodes) watch.start()
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
@@ -163,7 +173,9 @@ export class Upstreams {
     await Promise.all(this.#nodes.map(({ watch }) => watch.poll()))
   }
 
+  /** Ends every question under way and every watch. */
   close(): void {
+    this.#isClosed = true
     for (const { upstream, watch } of this.#nodes) {
       watch.close()
       upstream.close()
@@ -236,7 +248,7 @@ export class Upstreams {
       const pauses = ranked.map((upstream) => upstream.waitMs())
       const backOffMs = Math.min(retryMs * 2 ** (round - 1), retryMsMax) * (0.5 + Math.random())
       const waitMs = Math.max(backOffMs, Math.min(...pauses, retryMsMax))
-      if (round >= roundsMax || performance.now() + waitMs >= deadline) {
+      if (this.#isClosed || round >= roundsMax || performance.now() + waitMs >= deadline) {
         throw new NoAnswerError(this.#explain(method, not, failures))
       }
       await sleep(waitMs)

@@ -21,7 +21,7 @@ const threadUrl = new URL('../../src/ingest/ingestThread.js', import.meta.url).h
 const childSource = `
   import { startIngest } from ${JSON.stringify(threadUrl)}
   console.log('started')
-  const thread = startIngest(JSON.parse(process.argv[2]), () => undefined, () => console.log('head'))
+  const thread = startIngest(JSON.parse(process.argv[2]), () => undefined, { onHead: () => console.log('head') })
   thread.opened.then(() => console.log('opened'), () => undefined)
   thread.finished.then(() => console.log('finished'), ({ name, message }) => console.log('failed', name, message))
 `

@@ -322,7 +322,7 @@ export class PartFetcher {
 
   #accuse(upstream: Upstream, what: string): void {
     upstream.accuse(what)
-    this.#options.log(`upstream ${upstream.name} lied and is not asked for an hour: ${what}`)
+    this.#options.log(`upstream ${upstream.name} lied and is not asked for a while: ${what}`)
   }
 }
 

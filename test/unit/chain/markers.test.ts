@@ -26,8 +26,15 @@ t.test('a block that the store marks goes before one that is so far behind', asy
     if (hash === undefined) throw new Error(`block ${number} is missing`)
     return { number, hash }
   }
+  const before = chainWith(true)
+  const { generation } = before.head
+  let heads = 0
+  before.onHead(() => heads++)
   store.writeMarker('safe', named(head - 5))
   store.writeMarker('finalized', named(head - 9))
+  before.refreshHead()
+  t.ok(before.head.generation > generation, 'answers of before are not repeated')
+  t.equal(heads, 0, 'and nobody is told of a head')
   t.same([numberOf('safe'), numberOf('finalized')], [head - 5, head - 9])
   t.equal(numberOf('safe', chainWith(false)), head - 5, 'a marked one needs no setting')
 

@@ -56,7 +56,7 @@ t.test('every fault of a file is named with its path, in one run', async (t) => 
       '  networks[1].safe: expected true or false, got 0',
       '  networks[1].finalizedLag: expected a non-negative integer, got "x"',
       '  networks[2].genesis: expected the path of a genesis.json, got nothing',
-      '  networks[2].source.type: expected "file" or "replay", got "http"',
+      '  networks[2].source.type: expected "file", "replay" or "follow", got "http"',
       '  networks[2].finalisedLag: unknown key; did you mean finalizedLag?',
       '  networks[3].chainId: expected an integer of at least 1, got 0',
       '  networks[4]: expected an object, got 7',
@@ -95,7 +95,7 @@ t.test('every fault of a source is named with its path', async (t) => {
   const step = { after: 7, back: 2, file: 'chain.rlp' }
   const cases: readonly (readonly [unknown, readonly string[]])[] = [
     ['chain.rlp', [': expected an object, got "chain.rlp"']],
-    [{ path: 'chain.rlp' }, ['.type: expected "file" or "replay", got nothing']],
+    [{ path: 'chain.rlp' }, ['.type: expected "file", "replay" or "follow", got nothing']],
     [
       { type: 'file', path: '', from: 1 },
       ['.path: expected the path of a chain file, got ""', '.from: unknown key; remove it'],
@@ -136,6 +136,33 @@ t.test('every fault of a source is named with its path', async (t) => {
       ],
     ],
   ]
+  const upstream = { url: 'https://node.example/v3/SECRET' }
+  const follow = { type: 'follow', upstreams: [upstream] }
+  const followCases: readonly (readonly [unknown, readonly string[]])[] = [
+    [{ type: 'follow' }, ['.upstreams: expected an array, got nothing']],
+    [
+      { ...follow, upstreams: [] },
+      [
+        '.upstreams: expected at least one node, got []',
+        '.quorum: expected at most the number of upstreams (0), got 1',
+      ],
+    ],
+    [
+      { ...follow, upstreams: [{ url: 'ftp://x' }] },
+      ['.upstreams[0].url: expected a URL of http, https, ws or wss, got "ftp://x"'],
+    ],
+    [{ ...follow, quorum: 2 }, ['.quorum: expected at most the number of upstreams (1), got 2']],
+    [
+      { ...follow, upstreams: [{ ...upstream, socketUrl: 'http://x', timeoutMs: 0, header: {} }] },
+      [
+        '.upstreams[0].socketUrl: expected a URL of ws or wss, got "http://x"',
+        '.upstreams[0].timeoutMs: expected an integer from 100 to 600000, got 0',
+        '.upstreams[0].header: unknown key; did you mean headers?',
+      ],
+    ],
+    [{ ...follow, reorgDepthMax: 0 }, ['.reorgDepthMax: expected an integer from 1 to 8192, got 0']],
+  ]
+  for (const [source, expected] of followCases) t.strictSame(faults(source), expected, JSON.stringify(source))
   for (const [source, expected] of cases) t.strictSame(faults(source), expected, JSON.stringify(source))
   const config = writeConfig(folder, withSource({ ...replay, script: [step] }))
   const chain = join(folder, 'chain.rlp')

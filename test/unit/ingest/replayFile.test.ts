@@ -337,11 +337,7 @@ t.test('a stop is obeyed while a replay waits, takes in, and takes back', async 
 t.test('a thread tells each head, and stops while it waits', async (t) => {
   const { task } = await makeTask(t, { length: 6, from: 2, intervalMs: 1 })
   let heads = 0
-  const whole = startIngest(
-    task,
-    () => undefined,
-    () => heads++,
-  )
+  const whole = startIngest(task, () => undefined, { onHead: () => heads++ })
   await whole.opened
   await whole.caughtUp
   t.equal((await whole.finished).stopped, false)

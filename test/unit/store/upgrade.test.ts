@@ -155,7 +155,7 @@ t.test('an import brings a store of an earlier version up to date, and tells how
   const task = { storePath: path, mapBytes, genesis: undefined, files: [demoChainPath] }
   const tell = (what: string, done: number) =>
     told.push(upgradeLine('demo', what, done), upgradeText('demo', what, done))
-  const thread = startIngest(task, () => undefined, undefined, tell)
+  const thread = startIngest(task, () => undefined, { onUpgrade: tell })
   t.match(await thread.finished, { stopped: false, progress: { executed: 0 } })
   t.strictSame(told, [
     '{"event":"upgrade","network":"demo","what":"blocks","done":1}',

@@ -1,0 +1,174 @@
+/** Which networks a command works on: those of the configuration, of the data folder, and of the command line. */
+import { existsSync, readdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { UsageError } from '../primitives/faults.js'
+import { nearest } from '../primitives/nearest.js'
+import {
+  demoNetwork,
+  demoNetworkName,
+  entryToNetwork,
+  gatewayNetwork,
+  type NetworkConfig,
+  storedNetwork,
+  storePath,
+} from './chainNetwork.js'
+import {
+  type ChainEntry,
+  type ConfigFile,
+  type NetworkEntry,
+  networkNameExpected,
+  networkNamePattern,
+  reservedNames,
+} from './file.js'
+import { gatewayOf } from './gateway.js'
+import { demoRollup, demoRollupName, entryToRollup, type RollupConfig } from './rollupNetwork.js'
+import { followUrl } from './source.js'
+import { isUpstreamUrl } from './upstream.js'
+
+/** Flags that choose what is served. */
+export interface NetworkFlags {
+  readonly network?: string | undefined
+  /** URLs: serve a gateway to these nodes. */
+  readonly upstream?: readonly string[] | undefined
+  /** URL of a node whose chain is followed. */
+  readonly follow?: string | undefined
+  /** The genesis of a gateway's chain, or of the node that is followed. */
+  readonly genesis?: string | undefined
+}
+
+interface DataFolder {
+  readonly dataDir: string
+}
+
+export type Served = NetworkConfig | RollupConfig
+
+/** What `serve` serves. Throws UsageError where flags contradict each other or the configuration. */
+export function servedNetworks(file: ConfigFile, data: DataFolder, flags: NetworkFlags): Served[] {
+  const { network, upstream, follow, genesis } = flags
+  if (upstream !== undefined) {
+    if (follow !== undefined)
+      throw new UsageError('--upstream and --follow exclude each other; leave one out')
+    if (network === undefined)
+      throw new UsageError('--upstream needs a name for its network; add --network NAME')
+    const entry = findEntry(file, network)
+    if (entry !== undefined) {
+      throw new UsageError(
+        `network ${network} is in the configuration; name its upstreams there, or leave --upstream out`,
+      )
+    }
+    const known = gatewayNetwork(network, data.dataDir, gatewayOf(upstream))
+    return [{ ...known, genesisPath: genesis === undefined ? undefined : existing(genesis) }]
+  }
+  if (follow !== undefined) return [followedNetwork(file, data, flags, follow)]
+  if (genesis !== undefined) throw new UsageError('--genesis is for a network with --upstream or --follow')
+  return network === undefined ? configuredNetworks(file, data) : [findServedNetwork(file, data, network)]
+}
+
+function existing(path: string): string {
+  const absolute = resolve(path)
+  if (existsSync(absolute)) return absolute
+  throw new UsageError(`there is no file ${absolute}; check its path`)
+}
+
+function configuredNetworks(file: ConfigFile, data: DataFolder): Served[] {
+  return (
+    file.networks?.map((entry) => entryToServed(entry, data)) ?? [
+      demoNetwork(data.dataDir),
+      demoRollup(data.dataDir),
+    ]
+  )
+}
+
+function findServedNetwork(file: ConfigFile, data: DataFolder, name: string): Served {
+  const entry = findEntry(file, name)
+  if (entry) return entryToServed(entry, data)
+  if (name === demoNetworkName) return demoNetwork(data.dataDir)
+  if (name === demoRollupName && !existsSync(storePath(data.dataDir, name))) return demoRollup(data.dataDir)
+  const network = storedNetwork(name, data.dataDir)
+  requireStore(network, data)
+  return network
+}
+
+/** The network of `--follow`: one of the configuration, of the data folder, or a new one. */
+function followedNetwork(
+  file: ConfigFile,
+  data: DataFolder,
+  flags: NetworkFlags,
+  url: string,
+): NetworkConfig {
+  if (!isUpstreamUrl(url)) throw new UsageError('--follow: expected a URL of http, https, ws or wss')
+  const name = flags.network ?? onlyName(chainNames(file) ?? [])
+  const entry = findEntry(file, name)
+  const known = entry ? entryToNetwork(requireChain(entry), data.dataDir) : storedNetwork(name, data.dataDir)
+  const genesisPath = flags.genesis === undefined ? known.genesisPath : existing(flags.genesis)
+  if (known.kind === 'history') {
+    throw new UsageError(`network ${name} is of kind history, which executes no blocks; name another one`)
+  }
+  if (genesisPath === undefined && !existsSync(known.storePath)) {
+    throw new UsageError(
+      `network ${name} is new; name the genesis that the node was started with: --genesis FILE`,
+    )
+  }
+  return { ...known, kind: 'archive', genesisPath, source: followUrl(url) }
+}
+
+/**
+ * The entry of a configured network; undefined where the file has no list of networks. Throws UsageError where the
+ * list lacks this one.
+ */
+export function findEntry(file: ConfigFile, name: string): NetworkEntry | undefined {
+  if (!networkNamePattern.test(name) || reservedNames.has(name)) {
+    const except = [...reservedNames].join(', ')
+    throw new UsageError(`--network: expected ${networkNameExpected}, and none of ${except}`)
+  }
+  if (!file.networks) return undefined
+  const entry = file.networks.find((candidate) => candidate.name === name)
+  if (entry) return entry
+  const names = file.networks.map((candidate) => candidate.name)
+  throw new UsageError(`the configuration has no network ${name}; ${suggestName(name, names)}`)
+}
+
+/** Names of the configured networks that have a chain; undefined where the file has no list of networks. */
+export function chainNames(file: ConfigFile): string[] | undefined {
+  return file.networks?.filter(({ kind }) => kind !== 'rollup').map(({ name }) => name)
+}
+
+export function onlyName(names: readonly string[]): string {
+  const [name, ...others] = names
+  if (name !== undefined && others.length === 0) return name
+  const choice = names.length === 0 ? '' : `, one of ${names.join(', ')}`
+  throw new UsageError(`name the network with --network NAME${choice}`)
+}
+
+export function requireStore(network: NetworkConfig, data: DataFolder): void {
+  if (existsSync(network.storePath)) return
+  const names = storedNames(data)
+  const hint =
+    names.length > 0
+      ? suggestName(network.name, names)
+      : `make one with: tidegate import --network ${network.name} --genesis FILE CHAIN`
+  throw new UsageError(`there is no store of network ${network.name} under ${data.dataDir}; ${hint}`)
+}
+
+function suggestName(name: string, names: readonly string[]): string {
+  const near = nearest(name, names)
+  return near === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${near}?`
+}
+
+export function storedNames(data: DataFolder): string[] {
+  const folder = join(data.dataDir, 'networks')
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .filter((name) => networkNamePattern.test(name) && existsSync(storePath(data.dataDir, name)))
+    .sort()
+}
+
+function entryToServed(entry: NetworkEntry, data: DataFolder): Served {
+  return entry.kind === 'rollup' ? entryToRollup(entry, data.dataDir) : entryToNetwork(entry, data.dataDir)
+}
+
+/** The entry, typed as a network with a chain. Throws UsageError for one without. */
+export function requireChain(entry: NetworkEntry): ChainEntry {
+  if (entry.kind !== 'rollup') return entry
+  throw new UsageError(`network ${entry.name} is of kind ${entry.kind} and has no chain; name another one`)
+}

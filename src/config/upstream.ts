@@ -1,0 +1,33 @@
+/** Nodes that a network asks: the schema of an entry of `upstreams`, with the reasons for its limits. */
+import { z } from 'zod'
+import { integer, object, text } from './schema.js'
+
+/** Time of one attempt; a proof of many slots takes a node a second. */
+const timeoutMsDefault = 5_000
+/** A block of 10 MiB, which is the largest that Osaka allows, is some 25 MiB of JSON. */
+const answerBytesDefault = 64 * 2 ** 20
+
+export const upstreamSchema = object({
+  /** May contain a key or password; it is never logged. */
+  url: z.url({
+    protocol: /^(?:https?|wss?)$/,
+    error: 'expected a URL of http, https, ws or wss',
+  }),
+  /** Where heads are subscribed to; absent: looked for at the address of `url`. */
+  socketUrl: z.url({ protocol: /^wss?$/, error: 'expected a URL of ws or wss' }).optional(),
+  /** Headers of every request, for instance with a key; never logged. */
+  headers: z.record(text('the name of a header'), text('the value of a header')).optional(),
+  /** Longest time of one attempt. */
+  timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
+  /** Most bytes of one answer. */
+  answerBytesMax: integer(2 ** 20).default(answerBytesDefault),
+  /** Most questions per second; absent: no limit. */
+  requestsPerSecond: integer(1, 1_000_000).optional(),
+})
+
+export type UpstreamConfig = z.output<typeof upstreamSchema>
+
+/** Whether a text is the URL of an upstream. */
+export function isUpstreamUrl(value: string): boolean {
+  return upstreamSchema.safeParse({ url: value }).success
+}

@@ -1,0 +1,69 @@
+import { equalBytes, hexToBytes, toHash32 } from '../../primitives/bytes.js'
+import type { BlockName, Marker } from '../../store/chainRows.js'
+import type { ChainWriter } from '../../store/chainWriter.js'
+import type { Upstreams } from '../../upstream/upstreams.js'
+
+const markers: readonly Marker[] = ['safe', 'finalized']
+
+/** The blocks that upstreams call safe and finalized, kept in the store. */
+export class UpstreamMarkers {
+  readonly #upstreams: Upstreams
+  readonly #store: ChainWriter
+  readonly #requestMs: number
+  #named: readonly { readonly marker: Marker; readonly block: BlockName }[] = []
+
+  constructor(upstreams: Upstreams, store: ChainWriter, requestMs: number) {
+    this.#upstreams = upstreams
+    this.#store = store
+    this.#requestMs = requestMs
+  }
+
+  /** Asks for both. Resolves when they are known, or the upstreams did not answer. */
+  async ask(): Promise<void> {
+    const named = await Promise.all(markers.map((marker) => this.#ask(marker)))
+    this.#named = markers.flatMap((marker, index) => {
+      const block = named[index]
+      return block === undefined ? [] : [{ marker, block }]
+    })
+  }
+
+  /**
+   * Stores what is new of the last answers: a block that lies on our chain, and not below the one that was marked
+   * before as long as that one does. Resolves to whether anything was.
+   */
+  async store(): Promise<boolean> {
+    const moved = this.#named.filter(({ marker, block }) => this.#mayMove(marker, block))
+    this.#named = []
+    if (moved.length === 0) return false
+    this.#store.holdCommits()
+    for (const { marker, block } of moved) this.#store.writeMarker(marker, block)
+    await this.#store.commitHeld()
+    return true
+  }
+
+  #mayMove(marker: Marker, block: BlockName): boolean {
+    if (!this.#isCanonical(block)) return false
+    const before = this.#store.readMarker(marker)
+    return before === undefined || block.number > before.number || !this.#isCanonical(before)
+  }
+
+  #isCanonical({ number, hash }: BlockName): boolean {
+    const head = this.#store.readHead()
+    const canonical = this.#store.readCanonicalHash(number)
+    if (head === undefined || number > head.number || canonical === undefined) return false
+    return equalBytes(canonical, hash)
+  }
+
+  /** Undefined where the upstream names none, or does not answer. */
+  async #ask(marker: Marker): Promise<BlockName | undefined> {
+    try {
+      const deadline = performance.now() + this.#requestMs
+      const { result } = await this.#upstreams.ask('eth_getBlockByNumber', [marker, false], { deadline })
+      const { number, hash } = (result ?? {}) as { readonly number?: unknown; readonly hash?: unknown }
+      if (typeof number !== 'string' || typeof hash !== 'string') return undefined
+      return { number: Number(number), hash: toHash32(hexToBytes(hash)) }
+    } catch {
+      return undefined
+    }
+  }
+}

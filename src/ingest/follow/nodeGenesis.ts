@@ -1,0 +1,132 @@
+/**
+ * The genesis of a followed node. Most have the one that their file describes. anvil (`--init FILE`) adds accounts and
+ * contracts of its own to the state, and its genesis header has the root of an empty state; both are completed here
+ * from its answers, and compared with the root of its own proofs. The first block that is executed on that state proves
+ * it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BlockJsonError, headerRlpFromJson } from '../../chain/blockFromJson.js'
+import { decodeHeader, encodeHeader, headerHash } from '../../chain/header.js'
+import { bytesToHex, equalBytes, hexToBytes } from '../../primitives/bytes.js'
+import { OperatorError } from '../../primitives/faults.js'
+import { emptyTrieRoot, keccak256 } from '../../primitives/keccak.js'
+import type { ChainWriter } from '../../store/chainWriter.js'
+import { NodeError, Upstream, type UpstreamOptions } from '../../upstream/upstream.js'
+import { type Genesis, parseGenesis } from '../genesis.js'
+
+/** Wait before a node that does not answer is asked again. */
+const retryMs = 500
+
+/** Contracts that anvil deploys: the CREATE2 factory, and the system contracts of its hardfork (EIP-4788, 2935, 7002, 7251). */
+const anvilContracts = [
+  '0x4e59b44847b379578588920ca78fbf26c0b4956c',
+  '0x000f3df6d732807ef1319fb7b8bb8522d0beac02',
+  '0x0000f90827f1c53a10cb7a02335b175320002935',
+  '0x00000961ef480eb55e80d19ad83579a64c007002',
+  '0x0000bbddc7ce488642fb579f8b00f3a590007251',
+]
+
+/**
+ * The genesis with which `store` was made, or is to be made to follow a node: that of its file, or anvil's completion of
+ * it. A new store waits for the node. Throws OperatorError where the file is of another chain than the node.
+ */
+export async function genesisOfNode(
+  genesis: Genesis,
+  text: string,
+  store: ChainWriter,
+  node: UpstreamOptions,
+  { notice, signal }: { readonly notice: (text: string) => void; readonly signal: AbortSignal },
+): Promise<Genesis> {
+  const known = store.readIdentity()
+  if (known !== undefined) {
+    const { development } = known
+    if (development === undefined || known.genesisHash === genesis.identity.genesisHash) return genesis
+    const stored = store.readHeader(store.readCanonicalHash(0) ?? genesis.bundle.hash)
+    if (stored === undefined || !equalBytes(withoutState(stored), withoutState(genesis.bundle.header)))
+      return genesis
+    return { ...genesis, identity: { ...genesis.identity, genesisHash: known.genesisHash, development } }
+  }
+  const upstream = new Upstream(node, undefined, notice)
+  try {
+    for (;;) {
+      try {
+        return await askedGenesis(genesis, text, upstream)
+      } catch (error) {
+        if (error instanceof OperatorError) throw error
+        if (error instanceof NodeError || error instanceof BlockJsonError) {
+          throw new OperatorError(`upstream ${upstream.name} does not say its genesis: ${error.message}`)
+        }
+        if (signal.aborted) throw new OperatorError(`stopped before upstream ${upstream.name} answered`)
+        await sleep(retryMs, undefined, { signal }).catch(() => undefined)
+      }
+    }
+  } finally {
+    upstream.close()
+  }
+}
+
+async function askedGenesis(genesis: Genesis, text: string, upstream: Upstream): Promise<Genesis> {
+  const ask = (method: string, params: readonly unknown[]) =>
+    upstream.ask(method, params, performance.now() + upstream.options.timeoutMs)
+  const header = headerRlpFromJson(await ask('eth_getBlockByNumber', ['0x0', false]))
+  const { hash } = genesis.bundle
+  const isSame = equalBytes(headerHash(header), hash)
+  const hasNoState = equalBytes(decodeHeader(header).stateRoot, emptyTrieRoot)
+  if (isSame && !hasNoState) return genesis
+  if (!hasNoState || !equalBytes(withoutState(header), withoutState(genesis.bundle.header))) {
+    throw new OperatorError(
+      `upstream ${upstream.name} is of another chain: its genesis is ${bytesToHex(headerHash(header))}, ` +
+        `that of the file is ${bytesToHex(hash)}${differences(header, genesis.bundle.header)}`,
+    )
+  }
+  const addresses = [...((await ask('eth_accounts', [])) as string[]), ...anvilContracts]
+  const entries = await Promise.all(
+    addresses.map(async (address) => {
+      const [balance, nonce, code] = await Promise.all(
+        ['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode'].map((method) =>
+          ask(method, [address, '0x0']),
+        ),
+      )
+      return [address.toLowerCase(), { balance, nonce, code }] as const
+    }),
+  )
+  const present = entries.filter(
+    ([, { balance, nonce, code }]) => balance !== '0x0' || nonce !== '0x0' || code !== '0x',
+  )
+  if (isSame && present.length === 0) return genesis
+  const completed = parseGenesis(text, Object.fromEntries(present))
+  const stateRoot = decodeHeader(completed.bundle.header).stateRoot
+  const proof = (await ask('eth_getProof', [anvilContracts[0], [], '0x0'])) as {
+    readonly accountProof: string[]
+  }
+  const root = keccak256(hexToBytes(proof.accountProof[0] ?? ''))
+  if (!equalBytes(root, stateRoot)) {
+    throw new OperatorError(
+      `upstream ${upstream.name} has another genesis state than the file and what anvil adds to it: its root is ` +
+        `${bytesToHex(root)}, not ${bytesToHex(stateRoot)}`,
+    )
+  }
+  return {
+    ...completed,
+    identity: {
+      ...completed.identity,
+      genesisHash: bytesToHex(headerHash(header)),
+      development: { stateRoot: bytesToHex(stateRoot) },
+    },
+    bundle: { ...completed.bundle, header, hash: headerHash(header) },
+  }
+}
+
+/** A header's RLP with the root of an empty state. */
+function withoutState(header: Uint8Array): Uint8Array {
+  return encodeHeader({ ...decodeHeader(header), stateRoot: emptyTrieRoot })
+}
+
+/** Which fields differ, as the end of a sentence. */
+function differences(theirs: Uint8Array, ours: Uint8Array): string {
+  const [a, b] = [decodeHeader(theirs), decodeHeader(ours)]
+  const text = (value: unknown) => (value instanceof Uint8Array ? bytesToHex(value) : String(value))
+  const names = [...new Set([...Object.keys(a), ...Object.keys(b)])] as (keyof typeof a)[]
+  const differing = names.filter((name) => text(a[name]) !== text(b[name]))
+  return differing.length === 0 ? '' : ` (${differing.join(', ')} differ)`
+}

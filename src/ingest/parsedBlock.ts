@@ -1,0 +1,53 @@
+import { type Header, headerFromItems, headerHash } from '../chain/header.js'
+import { InvalidBlockError } from '../evm/invalidBlock.js'
+import type { Hash32 } from '../primitives/bytes.js'
+import {
+  decodeRlpList,
+  encodeRlpListOfEncoded,
+  RlpError,
+  type RlpItem,
+  rlpList,
+  rlpListSpans,
+  rlpSpanAt,
+} from '../primitives/rlp.js'
+import type { BlockName } from '../store/chainRows.js'
+
+/** A decoded block, and the parts of its RLP. */
+export interface ParsedBlock {
+  readonly hash: Hash32
+  readonly header: Header
+  readonly headerRlp: Uint8Array
+  readonly bodyRlp: Uint8Array
+  readonly items: readonly RlpItem[]
+}
+
+/** A block and its parent. */
+export interface BlockLink extends BlockName {
+  readonly parentHash: Hash32
+}
+
+/** The link of an RLP-encoded block. Throws InvalidBlockError where it is no block. */
+export function readBlockLink(rlp: Uint8Array): BlockLink {
+  const { hash, header } = parseBlock(rlp)
+  return { number: header.number, hash, parentHash: header.parentHash }
+}
+
+/** Decodes a block. Throws InvalidBlockError where it is none. */
+export function parseBlock(rlp: Uint8Array): ParsedBlock {
+  try {
+    const items = decodeRlpList(rlp)
+    const spans = rlpListSpans(rlp, rlpSpanAt(rlp, 0))
+    const parts = spans.map(({ start, end }) => rlp.subarray(start, end))
+    const headerRlp = parts[0] ?? new Uint8Array(0)
+    return {
+      hash: headerHash(headerRlp),
+      header: headerFromItems(rlpList(items[0])),
+      headerRlp,
+      bodyRlp: encodeRlpListOfEncoded(parts.slice(1)),
+      items,
+    }
+  } catch (error) {
+    if (error instanceof RlpError) throw new InvalidBlockError(`not a block: ${error.message}`)
+    throw error
+  }
+}

@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs'
+import t from 'tap'
+import { BlockJsonError, blockRlpFromJson, headerRlpFromJson } from '../../../src/chain/blockFromJson.js'
+import { Chain } from '../../../src/chain/chain.js'
+import { bytesToHex } from '../../../src/primitives/bytes.js'
+import { ChainReader } from '../../../src/store/chainReader.js'
+import { storePathOf } from '../../program.js'
+import { fixtureDir } from '../../service.js'
+
+const options = { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 0 }
+
+for (const network of ['demo', 'recorded']) {
+  const path = storePathOf(fixtureDir, network)
+  const skip = !existsSync(path) && 'there are no recordings'
+  t.test(`every block of the ${network} chain is rebuilt from its JSON`, { skip }, async (t) => {
+    const store = ChainReader.open({ path })
+    t.teardown(() => store.close())
+    const chain = new Chain(store, options)
+    const types = new Set<unknown>()
+    let uncles = 0
+    let withdrawals = 0
+    for (let number = 0; number <= chain.head.number; number++) {
+      const hash = store.readCanonicalHash(number)
+      if (hash === undefined) throw new Error('the fixture is not whole')
+      const json = JSON.parse(Buffer.from(chain.blockJson(hash, true) ?? []).toString())
+      for (const { type } of json.transactions) types.add(type)
+      withdrawals += json.withdrawals?.length ?? 0
+      const uncleHeaders = json.uncles.map((_: unknown, index: number) => {
+        uncles++
+        return headerRlpFromJson(JSON.parse(Buffer.from(chain.uncleJson(hash, index) ?? []).toString()))
+      })
+      const rebuilt = blockRlpFromJson(json, uncleHeaders)
+      const wanted = bytesToHex(chain.readRawBlock(hash) ?? new Uint8Array())
+      if (bytesToHex(rebuilt) !== wanted) t.equal(bytesToHex(rebuilt), wanted, `block ${number}`)
+    }
+    t.ok(chain.head.number > 40)
+    t.strictSame([...types].sort(), ['0x0', '0x1', '0x2', '0x3', '0x4'], 'transactions of every type')
+    t.ok(withdrawals > 0, 'withdrawals')
+    if (network === 'demo') t.ok(uncles > 0, 'uncles')
+  })
+}
+
+t.test('what is no block is refused by the member that is wrong', async (t) => {
+  for (const [json, why] of [
+    [null, /block is no object/],
+    [[], /block is no object/],
+    [{}, /transactions is no list/],
+    [{ transactions: [{ type: '0x7e' }] }, /transaction type 0x7e/],
+    [{ transactions: [{ nonce: 1 }] }, /nonce is 1/],
+    [{ transactions: [{ nonce: '0xzz' }] }, /nonce is 0xzz/],
+    [{ transactions: [], parentHash: `0x${'é'.repeat(64)}` }, /parentHash is 0xé/],
+    [{ transactions: [null] }, /transaction is no object/],
+  ] as const) {
+    t.throws(() => blockRlpFromJson(json, []), { constructor: BlockJsonError, message: why })
+  }
+})
