@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { frame } from '../test/socketClient.js'
-import { addressOf, blockTag, fullBlock, slots, word } from './demoFacts.js'
+import { addressOf, blockTag, calldata, fullBlock, slots, word } from './demoFacts.js'
 import { type AttackTools, ended, type RawSocket, write } from './neighboursAttackTools.js'
 import { bomb, code, executing, precompileBombs, precompileLoop } from './neighboursBombs.js'
 import {
@@ -137,6 +137,18 @@ export const attacks: readonly Attack[] = [
     name: 'loops',
     title: 'endless loops, 16 connections',
     drive: (tools) => tools.ask(16, loop(tools)),
+  },
+  {
+    name: 'trials',
+    title: 'calls about as long as may be tried, 16 connections',
+    drive(tools) {
+      // Of 89 gas each: short, nearly the whole budget, and far more.
+      const rounds = inTurn([1_000, 2_200, 20_000])
+      tools.ask(16, () => {
+        const data = calldata('burn(uint256)', [rounds()]) + word(tools.serial()).slice(2)
+        return rpc('eth_call', [{ to: addressOf('Burner'), data }, 'latest'])
+      })
+    },
   },
   {
     name: 'memory',

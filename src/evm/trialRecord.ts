@@ -53,6 +53,11 @@ export class TrialRecord {
   fail(keyId: string, message: CallMessage): void {
     const debt = this.#debts.get(keyId) ?? 0
     remember(this.#debts, keyId, debt + callsPerFailure)
+    this.passOn(message)
+  }
+
+  /** The next calls of this function are passed on untried. */
+  passOn(message: CallMessage): void {
     remember(this.#long, nameOf(message), untriedCalls)
   }
 }

@@ -261,6 +261,18 @@ t.test('a function whose trial failed is passed on untried for a while', (t) => 
   t.end()
 })
 
+t.test('a function that was not short is passed on untried for a while, at no cost to its key', (t) => {
+  const { callOf, trials } = storeWith(t, [loopOf()])
+  const owner = new Owner()
+  // Out of gas after 79,000 and 159,000 gas.
+  for (let i = 0; i < 3; i++) t.ok(trials.call(callOf(0, 100_000n), owner))
+  t.ok(trials.call(callOf(0, 180_000n), owner))
+  for (let i = 0; i < 100; i++) t.equal(trials.call(callOf(0, 100_000n), owner), undefined)
+  t.ok(trials.call(callOf(0, 100_000n), owner))
+  t.equal(owner.failures, 0)
+  t.end()
+})
+
 t.test('a key whose trials fail may try no more, until its calls have paid for that; others may', (t) => {
   const { callOf, trials } = storeWith(t, [loopOf(), seven])
   const attacker = new Owner('attacker')
