@@ -55,7 +55,15 @@ function asked(name: string, params: (n: number) => readonly unknown[], what = '
 
 const withoutParameters = [
   ...['eth_chainId', 'eth_syncing', 'net_version', 'web3_clientVersion', 'eth_accounts', 'eth_mining'],
-  ...['eth_hashrate', 'eth_capabilities', 'eth_config', 'net_listening', 'net_peerCount', 'rpc_modules'],
+  ...[
+    'eth_hashrate',
+    'eth_capabilities',
+    'eth_config',
+    'debug_chainConfig',
+    'net_listening',
+    'net_peerCount',
+    'rpc_modules',
+  ],
   ...['rpc_discover', 'debug_getBadBlocks', 'eth_baseFee', 'eth_blobBaseFee', 'eth_gasPrice'],
   'eth_maxPriorityFeePerGas',
 ]
