@@ -125,9 +125,10 @@ function openPool() {
     limits: {
       threads,
       niceness: 0,
-      waitingMax: { proof: 1, execute: 1, slots: 10, hash: 10, logs: 1 },
+      waitingMax: { proof: 1, execute: 1, slots: 10, hash: 10, logs: 1, trace: 1 },
       deadlineMsMax: 30_000,
       execution: { timeMsMax: 5_000, memoryBytesMax: 2 ** 28 },
+      trace: { timeMsMax: 5_000, memoryBytesMax: 2 ** 28, answerBytesMax: 2 ** 28 },
     },
     onThreadLost: ({ error }) => console.error(error),
   })

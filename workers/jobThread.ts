@@ -18,6 +18,7 @@ import { FaultError } from '../src/primitives/faults.js'
 import { openRows } from '../src/state/provedRows.js'
 import type { ChainReader } from '../src/store/chainReader.js'
 import type { ReadGuard } from '../src/store/readTable.js'
+import { sendPart } from './parts.js'
 
 /** What a job gets besides its arguments. */
 export interface JobContext {
@@ -34,7 +35,18 @@ export interface JobContext {
    * Whether to stop: nobody waits for the result, or the time is over. Takes 50 ns; call it every few thousand steps.
    */
   shouldStop(): boolean
+  /**
+   * Sends a part of the result, whose memory is transferred, and waits while {@link partsMax} parts are not taken.
+   * Throws FaultError RequestTimedOut where the job is to stop, or where none is taken for {@link stallMsMax}.
+   */
+  put(part: Uint8Array<ArrayBuffer>): void
 }
+
+/** Parts on their way: enough to keep the connection busy while the thread makes the next. */
+const partsMax = 4
+
+/** A client that reads nothing for so long does not get the rest: meanwhile its trace keeps the thread from others. */
+const stallMsMax = 10_000
 
 const { cells, stores: locations, settings, niceness } = Piscina.workerData as ThreadData
 const jobCell = new JobCell(cells)
@@ -69,12 +81,19 @@ export function jobHandler<A, R>(work: (args: A, context: JobContext) => R | Pro
     const endsAtMs = performance.now() + runMsMax
     let looksLeft = isTrial ? trialLooksMax : Number.POSITIVE_INFINITY
     const isTrialOver = () => looksLeft < 0
+    let parts = 0
     const context: JobContext = {
       get store() {
         return openStore(network)
       },
       settings,
       body: message.body ?? nothing,
+      put(part) {
+        sendPart(serial, part)
+        if (!jobCell.awaitTaken(++parts - partsMax, stallMsMax)) {
+          throw new FaultError({ kind: 'RequestTimedOut' })
+        }
+      },
       shouldStop: () => --looksLeft < 0 || jobCell.isStopped || performance.now() >= endsAtMs,
     }
     jobCell.begin(cell, serial)

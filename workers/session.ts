@@ -20,6 +20,7 @@ import {
   unpackJobs,
 } from '../src/pool/messages.js'
 import type { JobHandler } from './jobThread.js'
+import { openParts } from './parts.js'
 import { readThreadCpuMs } from './threadCpu.js'
 
 /**
@@ -40,6 +41,7 @@ const handlers = new Map<string, JobHandler>()
 
 /** Does jobs as long as the thread lives. Between jobs the thread sleeps in `Atomics.wait`, without an event loop. */
 export async function runSession({ port, posted }: SessionTask): Promise<never> {
+  openParts(port)
   await import(preload)
   port.postMessage('ready' satisfies ThreadReady)
   let seen = 0

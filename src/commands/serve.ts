@@ -165,9 +165,15 @@ function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Job
         slots: limits.slotsWaitingMax,
         hash: limits.hashWaitingMax,
         logs: limits.logsWaitingMax,
+        trace: limits.traceWaitingMax,
       },
       deadlineMsMax: limits.requestMsMax,
       execution: { timeMsMax: limits.executionMsMax, memoryBytesMax: limits.executionMemoryBytesMax },
+      trace: {
+        timeMsMax: limits.traceMsMax,
+        memoryBytesMax: limits.executionMemoryBytesMax,
+        answerBytesMax: limits.traceBytesMax,
+      },
     },
     onThreadLost({ job, keyId, why, error }: ThreadLoss) {
       const cause = error instanceof Error ? redactKeys(error.stack ?? error.message) : undefined

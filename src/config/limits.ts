@@ -98,6 +98,15 @@ export const limitsShape = {
   executionGasBlocks: integer(1, 1_000).default(10),
   /** Gas of a simulation, all its blocks together. geth's cap, which also decides how much an open message gets. */
   simulationGasMax: integer(21_000, 1_000_000_000_000).default(50_000_000),
+  /**
+   * Time of one trace, the reading of its answer included: six times geth's, because a whole block is one trace, and
+   * within `requestMsMax`, which also counts.
+   */
+  traceMsMax: integer(10).default(30_000),
+  /** Bytes of one trace: 5,000,000 instructions at 200 bytes each. Traces are sent in parts, and so take no memory. */
+  traceBytesMax: integer(KiB).default(GiB),
+  /** Traces that wait: each may take seconds, so more would not be answered in time. */
+  traceWaitingMax: integer(1).default(100),
   /** One WebSocket message; where absent, the default of transport/unfinishedMessages.ts. */
   socketMessageBytesMax: integer(KiB, GiB).optional(),
   /** Waiting calls of one WebSocket: half a second of token transfers, which leaves half of the queue to others. */

@@ -1,10 +1,9 @@
 /** Finds the access list of a message: runs it with the list found so far until a run accesses exactly that list. */
 import { isDeepStrictEqual } from 'node:util'
-import { mapKey, mapKeyToBytes, toMinimalBytes } from '../primitives/bytes.js'
-import { keccak256 } from '../primitives/keccak.js'
-import { encodeRlp } from '../primitives/rlp.js'
+import { mapKey, mapKeyToBytes } from '../primitives/bytes.js'
 import { AccessRecorder } from './accessRecorder.js'
 import type { SignedAuthorization } from './authorizations.js'
+import { creationAddress } from './creationAddress.js'
 import type { AccessListEntry, CallMessage } from './executionRequest.js'
 import type { RunOutcome } from './messageRun.js'
 import type { Precompiles } from './precompileMoves.js'
@@ -60,11 +59,6 @@ function recorderOf(list: readonly AccessListEntry[], excluded: ReadonlySet<stri
     for (const slot of storageKeys) recorder.touchSlot(address, slot)
   }
   return recorder
-}
-
-/** Address of a contract that an account with this nonce creates (yellow paper, equation 88). */
-function creationAddress(creator: Uint8Array, nonce: bigint): Uint8Array {
-  return keccak256(encodeRlp([creator, toMinimalBytes(nonce)])).subarray(12)
 }
 
 /** Sorted, so that equal messages have equal lists. */

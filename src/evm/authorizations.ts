@@ -31,20 +31,31 @@ export function recoverAuthorities(
 ): SignedAuthorization[] {
   const signed: SignedAuthorization[] = []
   for (const authorization of list) {
-    const { address, nonce, yParity, r, s } = authorization
+    const { nonce, yParity, s } = authorization
     if (authorization.chainId !== 0n && authorization.chainId !== chainId) continue
     if (nonce >= nonceMax || s > sMax || yParity > 1) continue
     watch?.look()
-    const signedHash = authorizationHash(
-      toMinimalBytes(authorization.chainId),
-      address,
-      toMinimalBytes(nonce),
-    )
-    const signature = { parity: BigInt(yParity), r: toMinimalBytes(r), s: toMinimalBytes(s) }
-    const key = keys.keyOf({ signedHash, ...signature })
-    if (key !== undefined) signed.push({ authorization, authority: addressOfKey(key) })
+    const authority = signerOf(authorization, keys)
+    if (authority !== undefined) signed.push({ authorization, authority })
   }
   return signed
+}
+
+/** Signers of authorizations with valid signatures, 20 bytes each, whatever chain and nonce they are for. */
+export function signersOf(list: readonly Authorization[]): Uint8Array[] {
+  const keys = new RecoveredKeys()
+  const valid = list.filter(({ s, yParity }) => s <= sMax && yParity <= 1)
+  return valid.map((each) => signerOf(each, keys)).filter((signer) => signer !== undefined)
+}
+
+function signerOf(
+  { chainId, address, nonce, yParity, r, s }: Authorization,
+  keys: Pick<RecoveredKeys, 'keyOf'>,
+): Uint8Array | undefined {
+  const signedHash = authorizationHash(toMinimalBytes(chainId), address, toMinimalBytes(nonce))
+  const signature = { parity: BigInt(yParity), r: toMinimalBytes(r), s: toMinimalBytes(s) }
+  const key = keys.keyOf({ signedHash, ...signature })
+  return key && addressOfKey(key)
 }
 
 /**

@@ -1,11 +1,11 @@
 /**
- * Why the outermost frame failed, in go-ethereum's messages (core/vm/{interpreter,errors,gas_table}.go). Owns the
- * messages, the names of instructions that a fork does not have, and the choice among several reasons; the kernel
- * decides whether an instruction fails.
+ * Why a frame failed, in go-ethereum's messages (core/vm/{interpreter,errors,gas_table}.go). Owns the
+ * messages and the choice among several reasons; the kernel decides whether an instruction fails.
  */
 import { type ForkName, includesFork } from '../chain/forks.js'
 import { initcodeBytesMax } from '../chain/intrinsicGas.js'
 import type { FailedInstruction } from './kernelOutcome.js'
+import { opcodeNames } from './opcodeNames.js'
 
 /** The message for a stack that is too small or too full for an instruction. */
 export function stackReason({ stackWords, stackLeast, stackMost }: FailedInstruction): string {
@@ -14,34 +14,9 @@ export function stackReason({ stackWords, stackLeast, stackMost }: FailedInstruc
     : `stack limit reached ${stackWords} (${stackMost})`
 }
 
-/** Instructions of other forks, or that were only planned, which go-ethereum also names. */
-const names: ReadonlyMap<number, string> = new Map([
-  ...['SHL', 'SHR', 'SAR', 'CLZ'].map((name, at) => [0x1b + at, name] as const),
-  [0x3d, 'RETURNDATASIZE'],
-  [0x3e, 'RETURNDATACOPY'],
-  [0x3f, 'EXTCODEHASH'],
-  ...['CHAINID', 'SELFBALANCE', 'BASEFEE', 'BLOBHASH', 'BLOBBASEFEE', 'SLOTNUM'].map(
-    (name, at) => [0x46 + at, name] as const,
-  ),
-  ...['TLOAD', 'TSTORE', 'MCOPY', 'PUSH0'].map((name, at) => [0x5c + at, name] as const),
-  ...['DATALOAD', 'DATALOADN', 'DATASIZE', 'DATACOPY'].map((name, at) => [0xd0 + at, name] as const),
-  ...['RJUMP', 'RJUMPI', 'RJUMPV', 'CALLF', 'RETF', 'JUMPF', 'DUPN', 'SWAPN', 'EXCHANGE'].map(
-    (name, at) => [0xe0 + at, name] as const,
-  ),
-  [0xec, 'EOFCREATE'],
-  [0xee, 'RETURNCONTRACT'],
-  [0xf4, 'DELEGATECALL'],
-  [0xf5, 'CREATE2'],
-  ...['RETURNDATALOAD', 'EXTCALL', 'EXTDELEGATECALL', 'STATICCALL', 'EXTSTATICCALL'].map(
-    (name, at) => [0xf7 + at, name] as const,
-  ),
-  [0xfd, 'REVERT'],
-  [0xfe, 'INVALID'],
-])
-
 /** The message for an opcode that is no instruction of the fork. */
 export function invalidOpcodeReason(opcode: number): string {
-  return `invalid opcode: ${names.get(opcode) ?? `opcode 0x${opcode.toString(16)} not defined`}`
+  return `invalid opcode: ${opcodeNames[opcode]}`
 }
 
 /** Why an instruction could not be paid. `isOutOfGas`: more gas may help. */
@@ -105,7 +80,7 @@ export function payingFailure(failed: FailedInstruction, fork: ForkName): Paying
 }
 
 /** Gas that go-ethereum charges before the gas that depends on operands. */
-function constantGas({ opcode, staticGas }: FailedInstruction, fork: ForkName): bigint {
+export function constantGas({ opcode, staticGas }: FailedInstruction, fork: ForkName): bigint {
   const isTangerine = includesFork(fork, 'tangerineWhistle')
   if (callOpcodes.includes(opcode)) return includesFork(fork, 'berlin') ? warmGas : isTangerine ? 700n : 40n
   if (opcode === selfdestruct) return isTangerine ? 5_000n : 0n
@@ -113,12 +88,13 @@ function constantGas({ opcode, staticGas }: FailedInstruction, fork: ForkName): 
   return isLog ? 0n : BigInt(staticGas)
 }
 
-function memoryGas(words: bigint): bigint {
+/** Gas of a memory of so many words. */
+export function memoryGas(words: bigint): bigint {
   return words * 3n + (words * words) / 512n
 }
 
 /** Bytes of memory that an instruction needs. */
-function reachedSize(opcode: number, at: (index: number) => bigint): bigint {
+export function reachedSize(opcode: number, at: (index: number) => bigint): bigint {
   const range = (offset: number, length: number): bigint => end(at(offset), at(length))
   switch (opcode) {
     case 0x20: // KECCAK256

@@ -9,7 +9,7 @@ import { equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { emptyCodeHash } from '../primitives/keccak.js'
 import { exchange, KernelAnswers, type KernelHost } from './kernelHost.js'
-import { type KernelLog, type NumberedLog, readLogs } from './kernelLogs.js'
+import { type KernelLog, type NumberedLog, readAddress, readLogs } from './kernelLogs.js'
 import { KernelMemory } from './kernelMemory.js'
 import { instantiateKernel, type KernelExports, type Offsets, readOffsets } from './kernelModule.js'
 import { type FailedInstruction, failures, type GasNeed, type KernelFailure } from './kernelOutcome.js'
@@ -31,9 +31,7 @@ export interface BlockWords {
 // Addresses as in src/kernel/layout.ts and context.ts.
 const contextWords = 0x1b00
 const opcodeTable = 0x2000
-const stacks = 0x80000
-const heapStart = stacks + 1_025 * 1_024 * 32
-const addressAt = 64
+const heapStart = 0x80000 + 1_025 * 1_024 * 32
 /**
  * Most bytes of the kernel's heap. Free blocks of other sizes may double what it takes of the 4 GB of WebAssembly.
  */
@@ -58,6 +56,15 @@ export class Kernel {
     this.#memory = new KernelMemory(this.#exports.memory)
     this.#answers.answerWith(this.#exports, this.#memory)
     this.clear()
+    if (tracer !== undefined) this.tell('all')
+  }
+
+  /** With a tracer: the opcodes of whose steps and costs it is told, and whether it is told anything else. */
+  tell(opcodes: 'all' | readonly number[], tellsFrames = true): void {
+    const at = this.#exports.toldOpcodes.value
+    this.#memory.bytes.fill(opcodes === 'all' ? 1 : 0, at, at + 256)
+    if (opcodes !== 'all') for (const opcode of opcodes) this.#memory.bytes[at + opcode] = 1
+    this.#exports.tellsFrames.value = tellsFrames ? 1 : 0
   }
 
   /** Drops all state; handles become invalid. */
@@ -246,12 +253,23 @@ export class Kernel {
     })
   }
 
+  /** Adds gas to refund at the end of the transaction; call it before {@link run}. */
+  addRefund(gas: bigint): void {
+    this.#exports.addRefund(gas)
+  }
+
   get refund(): bigint {
     return this.#exports.refund.value
   }
 
   get output(): Uint8Array {
     return this.#memory.slice(this.#exports.returned.value, this.#exports.returnedLength.value)
+  }
+
+  /** Data that the last inner call returned; valid until the kernel runs on. */
+  get returned(): Uint8Array {
+    const { returned, returnedLength } = this.#exports
+    return this.#memory.bytes.subarray(returned.value, returned.value + returnedLength.value)
   }
 
   /** The gas need of a successful run. */
@@ -275,13 +293,14 @@ export class Kernel {
   }
 
   get failedInstruction(): FailedInstruction {
-    const { failedOpcode, failedStackWords, failedGas, failedCold, memoryBytesBefore } = this.#exports
+    const { failedOpcode, failedStack, failedStackWords, failedGas } = this.#exports
+    const { failedCold, memoryBytesBefore, unpaidGas } = this.#exports
     const stackWords = failedStackWords.value
     const entry = opcodeTable + failedOpcode.value * 8
     const stackLeast = this.#memory.view.getUint16(entry + 2, true) / 32
     const operands: bigint[] = []
     for (let i = 1; i <= Math.min(7, stackWords); i++) {
-      operands.push(this.#memory.wordAt(stacks + (stackWords - i) * 32))
+      operands.push(this.#memory.wordAt(failedStack.value + (stackWords - i) * 32))
     }
     return {
       opcode: failedOpcode.value,
@@ -293,6 +312,7 @@ export class Kernel {
       staticGas: this.#memory.view.getUint16(entry, true),
       isCold: failedCold.value !== 0,
       memoryBytes: memoryBytesBefore.value,
+      unpaidGas: unpaidGas.value,
     }
   }
 
@@ -327,6 +347,12 @@ export class Kernel {
     }
   }
 
+  /** Value of a slot, 32 bytes; without marking it as accessed. */
+  slotOf(account: number, key: Uint8Array): Uint8Array {
+    this.#memory.put(exchange, key)
+    return this.#enter(() => this.#memory.reversed(this.#exports.slotOf(account) + this.#at.value))
+  }
+
   /** Handles of the accounts that changed since the last call. */
   *takeChanged(): Generator<number> {
     for (let at = this.#exports.takeListed(); at !== 0; at = this.#memory.uint32(at + this.#at.nextListed)) {
@@ -335,7 +361,7 @@ export class Kernel {
   }
 
   addressOf(account: number): Uint8Array {
-    return this.#memory.reversed(account + addressAt).subarray(12)
+    return readAddress(this.#memory, account)
   }
 
   /** Whether the account's slots in the underlying state are removed. */

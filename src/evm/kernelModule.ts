@@ -22,16 +22,21 @@ export interface KernelExports {
   readonly newestLog: WasmGlobal
   readonly stopReason: WasmGlobal
   readonly failedOpcode: WasmGlobal
+  readonly failedStack: WasmGlobal
   readonly failedStackWords: WasmGlobal
   readonly failedGas: WasmGlobal<bigint>
   readonly failedCold: WasmGlobal
   readonly memoryBytesBefore: WasmGlobal
+  readonly unpaidGas: WasmGlobal<bigint>
   readonly lacksCode: WasmGlobal
   readonly refusedCodeBytes: WasmGlobal
   readonly neededGas: WasmGlobal<bigint>
   readonly isLinear: WasmGlobal
   readonly bindsOutermost: WasmGlobal
   readonly heapBytes: WasmGlobal
+  /** Of the tracing binary alone; see src/kernel/trace.ts. */
+  readonly toldOpcodes: WasmGlobal
+  readonly tellsFrames: { value: number }
   clear(seed: bigint): void
   setFork(fork: number): void
   setLookEvery(gas: bigint): void
@@ -59,6 +64,7 @@ export interface KernelExports {
   codeLengthOf(account: number): number
   runCall(sender: number, to: number, input: number, length: number, gas: bigint): void
   runCreation(sender: number, nonce: bigint, initcode: number, length: number, gas: bigint): void
+  addRefund(gas: bigint): void
   takeListed(): number
   seen(): number
 }

@@ -39,6 +39,8 @@ export interface FailedInstruction {
   /** For a call or destruction: whether the account that it names was cold, and the bytes of memory. */
   readonly isCold: boolean
   readonly memoryBytes: number
+  /** For an instruction on storage or an account: the gas, below zero, after its whole cost. */
+  readonly unpaidGas: bigint
 }
 
 /** Gas that a run needed; see src/kernel/needs.ts. */

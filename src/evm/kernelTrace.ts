@@ -3,16 +3,23 @@
  * requests has no such code. Steps and frames are views of the kernel's memory, valid only during the call.
  */
 
+import { type KernelLog, readLog } from './kernelLogs.js'
 import type { KernelMemory } from './kernelMemory.js'
 
 /** Callbacks of a traced run. */
 export interface KernelTracer {
   /** Called before each instruction, even one that fails. After the end of code there is a STOP. */
   step(step: KernelStep): void
+  /**
+   * Called within an instruction that can begin a frame, end one or destroy an account, once it is paid: `gasLeft` is
+   * the gas after its cost, before a creation takes its part.
+   */
+  cost?(gasLeft: bigint): void
   /** Called when a call or creation begins, or SELFDESTRUCT sends its balance. */
   enter(frame: KernelFrame): void
   /** Called when the innermost of these ends; `failure` is an index of `failures` in kernelOutcome.ts. */
   exit(failure: number, gasLeft: bigint, output: Uint8Array): void
+  log?(log: KernelLog): void
 }
 
 export interface KernelFrame {
@@ -62,6 +69,15 @@ export class KernelStep {
     return this.#linear.wordAt(this.#stackAt + (this.stackWords - 1 - index) * 32)
   }
 
+  /** Position of the bottom of the stack in {@link linear}: words of 32 bytes, little-endian. */
+  get stackAt(): number {
+    return this.#stackAt
+  }
+
+  get linear(): Uint8Array {
+    return this.#linear.bytes
+  }
+
   get memory(): Uint8Array {
     return this.#linear.bytes.subarray(this.#memoryAt, this.#memoryAt + this.memoryBytes)
   }
@@ -91,6 +107,8 @@ export interface TraceImports {
     gas: bigint,
   ): void
   exit(failure: number, gasLeft: bigint, output: number, outputLength: number): void
+  cost(gasLeft: bigint): void
+  log(at: number): void
 }
 
 /** `linear` returns the kernel's memory, which does not exist yet when this is called. */
@@ -110,5 +128,7 @@ export function traceImports(tracer: KernelTracer, linear: () => KernelMemory): 
     },
     exit: (failure, gasLeft, output, outputLength) =>
       tracer.exit(failure, gasLeft, linear().bytes.subarray(output, output + outputLength)),
+    cost: (gasLeft) => tracer.cost?.(gasLeft),
+    log: (at) => tracer.log?.(readLog(linear(), at).log),
   }
 }

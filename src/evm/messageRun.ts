@@ -8,7 +8,7 @@ import { bytesToBigInt } from '../primitives/bytes.js'
 import type { AccessRecorder } from './accessRecorder.js'
 import { applyAuthorizations, type SignedAuthorization, warmDelegate } from './authorizations.js'
 import type { BlockContext } from './blockContext.js'
-import { codeSizeReason, invalidOpcodeReason, payingFailure, stackReason } from './haltReasons.js'
+import { failureReason } from './failureReasons.js'
 import type { JobWatch } from './jobWatch.js'
 import type { BlockWords, Kernel } from './kernel.js'
 import type { KernelLog } from './kernelLogs.js'
@@ -169,16 +169,6 @@ function gasUsedOf({ floorGas, context }: PricedMessage, spent: bigint, refund: 
   return afterRefund < floorGas ? floorGas : afterRefund
 }
 
-/** Messages of failures that do not depend on the cause. */
-const failureTexts: Partial<Record<KernelFailure, string>> = {
-  invalidJump: 'invalid jump destination',
-  writeProtection: 'write protection',
-  returnDataOutOfBounds: 'return data out of bounds',
-  createCollision: 'contract address collision',
-  codeStoreOutOfGas: 'contract creation code storage out of gas',
-  invalidCode: 'invalid code: must not begin with 0xef',
-}
-
 function toFailure(
   failure: KernelFailure,
   { message, context }: PricedMessage,
@@ -187,25 +177,13 @@ function toFailure(
 ): Failure | undefined {
   if (failure === 'none') return undefined
   if (failure === 'reverted') return { kind: 'reverted' }
-  const other = (why: string): Failure => ({ kind: 'other', why })
-  switch (failure) {
-    case 'outOfGas':
-    case 'gasOverflow':
-    case 'initcodeTooLarge': {
-      if (to !== undefined && kernel.precompileOf(to) !== 0) return { kind: 'outOfGas', why: 'out of gas' }
-      const { isOutOfGas, why } = payingFailure(kernel.failedInstruction, context.fork)
-      return isOutOfGas ? { kind: 'outOfGas', why } : other(why)
-    }
-    case 'stackUnderflow':
-    case 'stackOverflow':
-      return other(stackReason(kernel.failedInstruction))
-    case 'invalidOpcode':
-      return other(invalidOpcodeReason(kernel.failedInstruction.opcode))
-    case 'codeTooLarge':
-      return other(codeSizeReason(kernel.refusedCodeBytes))
-    case 'precompileFailed':
-      return other(refusalReason(kernel.precompileOf(to as number), message.data, watch))
-    default:
-      return other(failureTexts[failure] ?? failure)
-  }
+  const precompile = to === undefined ? 0 : kernel.precompileOf(to)
+  const refusal = () => refusalReason(precompile, message.data, watch)
+  const { isOutOfGas, why } = failureReason(
+    failure,
+    kernel,
+    context.fork,
+    precompile === 0 ? undefined : refusal,
+  )
+  return { kind: isOutOfGas ? 'outOfGas' : 'other', why }
 }

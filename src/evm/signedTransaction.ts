@@ -28,7 +28,7 @@ export function readSignedTransaction(
   item: RlpItem,
   fork: ForkName,
   chainId: bigint,
-  keys: RecoveredKeys,
+  keys: Pick<RecoveredKeys, 'senderOf'>,
 ): SignedTransaction {
   try {
     return read(item, fork, chainId, keys)
@@ -38,7 +38,12 @@ export function readSignedTransaction(
   }
 }
 
-function read(item: RlpItem, fork: ForkName, chainId: bigint, keys: RecoveredKeys): SignedTransaction {
+function read(
+  item: RlpItem,
+  fork: ForkName,
+  chainId: bigint,
+  keys: Pick<RecoveredKeys, 'senderOf'>,
+): SignedTransaction {
   const isTyped = item instanceof Uint8Array
   const type = isTyped ? (item[0] ?? -1) : 0
   if (isTyped && (type < 1 || type > 4)) refuse(`transaction type ${type} is not known`)

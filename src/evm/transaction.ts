@@ -114,7 +114,33 @@ export function runTransaction(
   if (isSince('shanghai') && tx.to === undefined && tx.data.length > initcodeBytesMax) {
     refuse('max initcode size exceeded')
   }
-  kernel.debit(sender, tx.gasLimit * gasPrice + blobGas * block.blobBaseFee)
+  const blobCost = blobGas * block.blobBaseFee
+  return executeTransaction(kernel, fork, block, tx, { gasPrice, blobCost, intrinsic, floor })
+}
+
+/** Prices of a transaction that was checked. */
+export interface TransactionPrices {
+  /** Wei per gas that the sender pays. */
+  readonly gasPrice: bigint
+  /** Wei for all blobs. */
+  readonly blobCost: bigint
+  /** Gas used before the first instruction, and the least gas used in the end. */
+  readonly intrinsic: bigint
+  readonly floor: bigint
+}
+
+/** Runs a transaction that was checked, after {@link Kernel.begin}. Its nonce is taken from the sender's account. */
+export function executeTransaction(
+  kernel: Kernel,
+  fork: ForkName,
+  block: BlockWords,
+  tx: Omit<Transaction, 'type' | 'nonce' | 'authorizationCount'>,
+  { gasPrice, blobCost, intrinsic, floor }: TransactionPrices,
+): TransactionOutcome {
+  const isSince = (name: ForkName) => includesFork(fork, name)
+  const sender = kernel.account(tx.sender)
+  const nonce = kernel.nonceOf(sender)
+  kernel.debit(sender, tx.gasLimit * gasPrice + blobCost)
   kernel.setNonce(sender, nonce + 1n)
   const to = tx.to === undefined ? undefined : kernel.account(tx.to)
   if (isSince('berlin')) {
@@ -128,12 +154,12 @@ export function runTransaction(
     // EIP-3651.
     if (isSince('shanghai')) kernel.warm(kernel.account(block.coinbase))
   }
-  const authorized = applyAuthorizations(kernel, tx.authorizations)
+  kernel.addRefund(applyAuthorizations(kernel, tx.authorizations))
   if (to !== undefined && isSince('prague')) warmDelegate(kernel, to)
   const { failure, gasLeft } = kernel.run(sender, to, nonce, tx.value, tx.data, tx.gasLimit - intrinsic)
   let gasUsed = tx.gasLimit - gasLeft
   const refundMax = gasUsed / (isSince('london') ? 5n : 2n)
-  gasUsed -= min(kernel.refund + authorized, refundMax)
+  gasUsed -= min(kernel.refund, refundMax)
   if (gasUsed < floor) gasUsed = floor
   const logs = kernel.logs
   kernel.credit(sender, (tx.gasLimit - gasUsed) * gasPrice)

@@ -22,7 +22,7 @@ import {
   selfdestructRefund,
   valueTransferGas,
 } from './rules'
-import { traceEnter, traceExit } from './trace'
+import { traceCost, traceEnter, traceExit } from './trace'
 import { clamped, clearWord, copyWord, isZero, putSmall, WORD } from './word'
 
 /** Whether the last instruction began a frame, which runs next; otherwise its result is on the stack. */
@@ -86,6 +86,7 @@ export function call(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
   frame.outOffset = isZero(outLength) ? 0 : load<u32>(outOffset)
   frame.outLength = load<u32>(outLength)
   frame.sp = outLength
+  traceCost(kind, gas)
   const begun = beginCall(
     frame.depth + 1,
     kind,
@@ -146,6 +147,7 @@ export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i6
   gas = payWords(length, wordGas, gas)
   if (gas < 0) return gas
   noteCall(frame, gas, has(Fork.TangerineWhistle) ? askAll : gas, 0)
+  traceCost(kind, gas)
   const forFrame = has(Fork.TangerineWhistle) ? gas - gas / 64 : gas
   gas -= forFrame
   const bytes = load<u32>(length)
@@ -179,6 +181,7 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
   }
   if (gas < 0) return fail(Failure.OutOfGas)
   if (account.destroyedTx != transaction) setRefund(refund + selfdestructRefund)
+  traceCost(0xff, gas)
   traceEnter(0xff, account.address, heir.address, account.balance, 0, 0, 0)
   logTransfer(account.address, heir.address, account.balance)
   // EIP-6780: only a contract created in this transaction is destroyed; others only send their balance.
@@ -194,6 +197,6 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
     subtractBalance(account, scratchWords)
   }
   if (ends) destroy(account)
-  traceExit(Failure.None, 0)
+  traceExit(Failure.None, 0, 0, 0)
   return gas
 }

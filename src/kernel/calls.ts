@@ -13,6 +13,8 @@ import {
   Kind,
   placeReturned,
   releaseMemory,
+  returned,
+  returnedLength,
 } from './frames'
 import { releaseBlock, takeBlock } from './heap'
 import { runPrecompile } from './host'
@@ -45,7 +47,7 @@ export let refusedCodeBytes: u32 = 0
 function failed(reason: Failure, gas: i64): Begun {
   why = reason
   gasBack = gas
-  traceExit(reason, gas)
+  traceExit(reason, gas, 0, 0)
   return Begun.Failed
 }
 
@@ -58,7 +60,7 @@ function failedAfter(logged: Log | null, reason: Failure, gas: i64): Begun {
 function succeeded(gas: i64): Begun {
   why = Failure.None
   gasBack = gas
-  traceExit(Failure.None, gas)
+  traceExit(Failure.None, gas, returned, returnedLength)
   return Begun.Succeeded
 }
 
@@ -252,7 +254,8 @@ export function endFrame(frame: Frame, reason: Failure, from: usize, length: u32
   }
   const end = why == Failure.None ? End.Succeeded : why == Failure.Reverted ? End.Reverted : End.Burnt
   leaveNeeds(frame, frame.depth == 0 ? null : frameAt(frame.depth - 1), frame.gasLimit - gasBack, end)
-  traceExit(why, gasBack)
+  const hasOutput = why == Failure.None || why == Failure.Reverted
+  traceExit(why, gasBack, hasOutput ? from : 0, hasOutput ? length : 0)
   releaseMemory(frame)
   if (frame.ownCode != 0) releaseBlock(frame.ownCode, frame.ownCodeBytes)
 }

@@ -4,17 +4,18 @@
 import { Account, codeOf, hasCode, isEmpty } from './accounts'
 import { accessed, accessGas } from './access'
 import { blobHashCount, blobHashes, numberWord } from './context'
-import { copyIn, expandWords, Failure, fail, Frame, payWords, returned, returnedLength } from './frames'
+import { copyIn, expandWords, Failure, fail, failUnpaid, Frame, payWords, returned, returnedLength } from './frames'
 import { readBlockHash } from './host'
 import { addLog } from './logs'
 import { exchange } from './layout'
 import { balanceGas, codeHashGas, copyWordGas, externalCodeGas, Fork, has, logByteGas } from './rules'
+import { traceLog } from './trace'
 import { clamped, clearWord, copyWord, isSmall, putSmall, reverseWord, WORD } from './word'
 
 @inline
 function payAccess(account: Account, gasBefore: i64, gas: i64): i64 {
   const left = gas - (has(Fork.Berlin) ? accessGas(account) : gasBefore)
-  return left < 0 ? fail(Failure.OutOfGas) : left
+  return left < 0 ? failUnpaid(left) : left
 }
 
 /** BALANCE: replaces the address on the stack with the balance. */
@@ -104,5 +105,6 @@ export function log(frame: Frame, topicCount: u32, sp: usize, gas: i64): i64 {
   const record = addLog(frame.account, topicCount, bytes)
   for (let i: usize = 0; i < topicCount; i++) reverseWord(sp - (3 + i) * WORD, record.topics + i * WORD)
   if (bytes > 0) memory.copy(record.data, frame.memory + (load<u64>(offset) as usize), bytes)
+  traceLog(record)
   return gas
 }

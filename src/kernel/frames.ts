@@ -125,6 +125,15 @@ export function fail(why: Failure): i64 {
   return -1
 }
 
+/** Gas, below zero, after the whole cost of the last instruction on storage or an account that could not be paid. */
+export let unpaidGas: i64 = 0
+
+/** As {@link fail}, out of gas. */
+export function failUnpaid(gas: i64): i64 {
+  unpaidGas = gas
+  return fail(Failure.OutOfGas)
+}
+
 // Data that the last inner frame returned: address, length, and its block (0: no block of its own).
 export let returned: usize = 0
 export let returnedLength: u32 = 0

@@ -9,7 +9,7 @@ import { Begun, beginCall, beginCreation, creationAddress, gasBack, lacksCode, r
 import { setLookEvery } from './clock'
 import { Code, forgetCodes, keepCode, placeCode } from './code'
 import { setBlobHashes } from './context'
-import { clearReturned, forgetReturned, Kind, placeReturned, returned, returnedLength } from './frames'
+import { clearReturned, forgetReturned, Kind, placeReturned, returned, returnedLength, unpaidGas } from './frames'
 import { clearHeap, heapBytes, limitHeap } from './heap'
 import { clearStopReason, stopReason } from './host'
 import {
@@ -20,6 +20,7 @@ import {
   setBalance,
   setCode,
   setNonce,
+  setRefund,
   setSlot,
   startJournal,
   subtractBalance,
@@ -33,16 +34,20 @@ import {
 import { keccak256 } from './keccak'
 import { exchange, scratchWords } from './layout'
 import { forgetLogs, Log, newestLog, setNewestLog, setTransferLogs } from './logs'
-import { failedCold, failedGas, failedOpcode, failedStackWords, gasLeft, run, setGasLeft } from './loop'
+import { failedCold, failedGas, failedOpcode, failedStack, failedStackWords, gasLeft, run, setGasLeft } from './loop'
 import { bindsOutermost, isLinear, neededGas, startNeeds } from './needs'
 import { setFork } from './rules'
 import { setSeed } from './table'
+import { tellsFrames, toldOpcodes } from './trace'
 import { forgetTransients, startTransients } from './transient'
 import { readAddress, reverseWord, WORD } from './word'
 
 export { endAccounts, limitHeap, placeCode, setBlobHashes, setFork, setLookEvery, setTransferLogs, takeListed, placeReturned as placeOutput }
 export { bindsOutermost, isLinear, neededGas }
-export { failedCold, failedGas, failedOpcode, failedStackWords, lacksCode, memoryBytesBefore, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, why }
+export { failedCold, failedGas, failedOpcode, failedStack, failedStackWords, lacksCode, memoryBytesBefore, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, unpaidGas, why }
+
+// Of the tracing binary alone.
+export { tellsFrames, toldOpcodes }
 
 // Offsets at which the host reads members of records.
 export { balanceOffset, codeHashOffset, keyOffset, valueOffset }
@@ -165,6 +170,11 @@ export function wipeStorage(account: Account): void {
 export function changeSlot(slot: Slot): void {
   reverseWord(exchange, scratchWords)
   setSlot(slot, scratchWords)
+}
+
+/** Adds gas to refund at the end of the transaction, whether it succeeds or not. */
+export function addRefund(gas: i64): void {
+  setRefund(refund + gas)
 }
 
 /** Calls `to` with the value (32 bytes) in the exchange. Then `why` is the result and `gasLeft` the remaining gas. */

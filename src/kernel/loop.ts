@@ -31,7 +31,7 @@ import { noteGasRead } from './needs'
 import { copyWordGas, exponentByteGas, hashWordGas, missingOpcode } from './rules'
 import { loadSlot, loadTransient, storeSlot, storeTransient } from './storage'
 import { isTracing } from './flags'
-import { traceStep } from './trace'
+import { traceCost, traceStep } from './trace'
 import * as word from './word'
 import { clamped, clearWord, copyWord, isSmall, isZero, putSmall, reverseWord, WORD } from './word'
 
@@ -42,8 +42,9 @@ export function setGasLeft(gas: i64): void {
   gasLeft = gas
 }
 
-/** At the last failure of a frame: the opcode, the number of words on its stack, and the gas before it. */
+/** At the last failure of a frame: the opcode, its stack and the number of words on it, and the gas before it. */
 export let failedOpcode: u32 = 0
+export let failedStack: usize = 0
 export let failedStackWords: u32 = 0
 export let failedGas: i64 = 0
 /** For a failed call or destruction: whether the account that it names was cold. */
@@ -242,6 +243,7 @@ export function run(): void {
         case 0xf3: case 0xfd: {
           gas = expandWords(frame, a, b, gas)
           if (gas < 0) break
+          traceCost(opcode, gas)
           const from: usize = isZero(b) ? 0 : frame.memory + load<u32>(a)
           frame = leave(frame, opcode == 0xf3 ? Failure.None : Failure.Reverted, from, load<u32>(b), gas)
           break
@@ -253,6 +255,7 @@ export function run(): void {
     // The frame has failed, or another one continues.
     if (isRefused || gas < 0) {
       failedOpcode = opcode
+      failedStack = stack
       failedStackWords = stackBytes >> 5
       failedGas = gasBefore
       if (!isRefused && (isCall(opcode) || opcode == 0xff)) failedCold = wasCold()

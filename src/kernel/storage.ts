@@ -1,6 +1,6 @@
 /** SLOAD and SSTORE, TLOAD and TSTORE: their gas and effect. */
 import { findSlot, Slot } from './accounts'
-import { Failure, fail, Frame } from './frames'
+import { Failure, fail, failUnpaid, Frame } from './frames'
 import { originalOf, refund, setRefund, setSlot, setValue, transaction, warmSlot } from './journal'
 import { noteSstore } from './needs'
 import {
@@ -24,7 +24,7 @@ export function loadSlot(frame: Frame, key: usize, gas: i64): i64 {
   slot.seenTx = transaction
   if (has(Fork.Berlin)) gas -= warmSlot(slot) ? warmAccessGas : coldSlotGas
   else gas -= sloadGas
-  if (gas < 0) return fail(Failure.OutOfGas)
+  if (gas < 0) return failUnpaid(gas)
   copyWord(slot.value, key)
   return gas
 }
@@ -38,7 +38,7 @@ export function storeSlot(frame: Frame, key: usize, value: usize, gas: i64): i64
   if (has(Fork.Berlin) && !warmSlot(slot)) gas -= coldSlotGas
   const isNet = has(Fork.Istanbul) || (has(Fork.Constantinople) && !has(Fork.Petersburg))
   gas -= isNet ? netGas(slot, value) : grossGas(slot, value)
-  if (gas < 0) return fail(Failure.OutOfGas)
+  if (gas < 0) return failUnpaid(gas)
   if (!equals(slot.value, value)) setSlot(slot, value)
   return gas
 }

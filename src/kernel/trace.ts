@@ -1,10 +1,17 @@
 /**
  * Calls of the host by the tracing binary; the other binary contains none of them. Addresses are in linear memory.
  */
-import { Failure, Frame, returned, returnedLength } from './frames'
+import { Failure, Frame } from './frames'
 import { isTracing } from './flags'
 import { refund } from './journal'
+import { Log } from './logs'
 import { WORD } from './word'
+
+/** One byte per opcode: whether the host is told of its steps. The host writes it. */
+export const toldOpcodes: usize = memory.data(256)
+
+/** Whether the host is told of frames and logs. */
+export let tellsFrames: bool = true
 
 /**
  * Called before each instruction, even one that cannot be executed: `gas` is the gas before its cost. `address` and
@@ -25,6 +32,13 @@ declare function tellStep(
 ): void
 
 /**
+ * Called within an instruction that can begin a frame, end one or destroy an account, once it is paid: `gasLeft` is
+ * the gas after its cost, before a creation takes its part.
+ */
+@external('trace', 'cost')
+declare function tellCost(gasLeft: i64): void
+
+/**
  * Called when a call or creation begins. The kind is the opcode, 0xff for the transfer of SELFDESTRUCT. Caller,
  * target and value are words. Each one is followed by an exit, even without a frame.
  */
@@ -43,9 +57,13 @@ declare function tellEnter(
 @external('trace', 'exit')
 declare function tellExit(failure: Failure, gasLeft: i64, output: usize, outputLength: u32): void
 
+/** Called when a log was added. */
+@external('trace', 'log')
+declare function tellLog(log: Log): void
+
 @inline
 export function traceStep(frame: Frame, pc: usize, opcode: u32, gas: i64, sp: usize): void {
-  if (isTracing) {
+  if (isTracing && load<u8>(toldOpcodes + opcode) != 0) {
     tellStep(
       frame.depth,
       frame.account.address,
@@ -71,10 +89,20 @@ export function traceEnter(
   inputLength: u32,
   gas: i64,
 ): void {
-  if (isTracing) tellEnter(kind, caller, target, value, input, inputLength, gas)
+  if (isTracing && tellsFrames) tellEnter(kind, caller, target, value, input, inputLength, gas)
 }
 
 @inline
-export function traceExit(failure: Failure, gasLeft: i64): void {
-  if (isTracing) tellExit(failure, gasLeft, returned, returnedLength)
+export function traceCost(opcode: u32, gasLeft: i64): void {
+  if (isTracing && load<u8>(toldOpcodes + opcode) != 0) tellCost(gasLeft)
+}
+
+@inline
+export function traceExit(failure: Failure, gasLeft: i64, output: usize, outputLength: u32): void {
+  if (isTracing && tellsFrames) tellExit(failure, gasLeft, output, outputLength)
+}
+
+@inline
+export function traceLog(log: Log): void {
+  if (isTracing && tellsFrames) tellLog(log)
 }

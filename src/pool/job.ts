@@ -1,9 +1,10 @@
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import type { Queued } from './fairQueue.js'
+import type { JobCells } from './jobCells.js'
 import type { JobOwner } from './jobs.js'
 import type { JobThread } from './jobThread.js'
-import { decodeReply, type PutOff } from './messages.js'
+import { decodeReply, type JobPart, type PutOff } from './messages.js'
 
 /** The members of a job that are fixed at its arrival. */
 interface JobStart<C extends string> {
@@ -80,6 +81,15 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
     const run = { thread, cell, serial, startedAtMs, stopFault: undefined }
     this.run = { ...run, isOverTurn: false, isInterrupted: false }
     return this.run
+  }
+
+  /** Passes on a part of its result; the thread is told once it is taken. A job that gives parts is posted alone. */
+  takePart({ part, serial }: JobPart, cells: JobCells): void {
+    const { run } = this
+    if (run?.serial !== serial || this.isSettled) return
+    this.owner?.takePart?.(part, () => {
+      if (this.run === run && !this.isSettled) cells.takePart(run.cell)
+    })
   }
 
   /** Clears its timers. */

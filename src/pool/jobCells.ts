@@ -1,6 +1,6 @@
 /**
  * Shared memory of the edge and running jobs, with one cell per job that can run at the same time: whether the job
- * should stop, and whether its thread may be ended at this moment.
+ * should stop, whether its thread may be ended at this moment, and how many parts of its result have been taken.
  *
  * The second is needed because ending a thread inside lmdb's native code can abort the whole process ("FATAL ERROR:
  * Error::ThrowAsJavaScriptException", once in 200 threads that were ended during range reads). So a thread locks its
@@ -9,8 +9,8 @@
  * Serial numbers identify jobs, so that a signal for one job cannot affect the next one in its cell.
  */
 
-/** Words of a cell: the serial number of the job that should stop; the lock. */
-const wordsPerCell = 2
+/** Words of a cell: the serial number of the job that should stop; the lock; the parts of its result that were taken. */
+const wordsPerCell = 3
 
 /**
  * Values of the lock: `serial` while the job may be ended, `-serial` while it may not, `sealed` once the edge has it
@@ -39,6 +39,7 @@ export class JobCells {
     // 31 bits, and never zero.
     this.#serial = (this.#serial % 0x7fffffff) + 1
     Atomics.store(this.#words, cell * wordsPerCell + 1, -this.#serial)
+    Atomics.store(this.#words, cell * wordsPerCell + 2, 0)
     return { cell, serial: this.#serial }
   }
 
@@ -49,6 +50,14 @@ export class JobCells {
   /** Asks the job to stop. */
   stop(cell: number, serial: number): void {
     Atomics.store(this.#words, cell * wordsPerCell, serial)
+    // It may wait for a part to be taken.
+    Atomics.notify(this.#words, cell * wordsPerCell + 2)
+  }
+
+  /** Tells the job that one more part of its result was taken. */
+  takePart(cell: number): void {
+    Atomics.add(this.#words, cell * wordsPerCell + 2, 1)
+    Atomics.notify(this.#words, cell * wordsPerCell + 2)
   }
 
   /** Takes the lock for good; false while the job holds it. */
@@ -83,6 +92,16 @@ export class JobCell {
   /** As {@link isStopped}, for any job. */
   isStoppedFor({ cell, serial }: { readonly cell: number; readonly serial: number }): boolean {
     return Atomics.load(this.#words, cell * wordsPerCell) === serial
+  }
+
+  /** Waits until `count` parts are taken; false where the job is to stop before, or after `waitMsMax` without any. */
+  awaitTaken(count: number, waitMsMax: number): boolean {
+    for (;;) {
+      const taken = Atomics.load(this.#words, this.#index + 2)
+      if (taken >= count) return true
+      if (this.isStopped) return false
+      if (Atomics.wait(this.#words, this.#index + 2, taken, waitMsMax) === 'timed-out') return false
+    }
   }
 
   /** Takes the lock. Never returns if the edge has it, because the thread is about to be ended. */

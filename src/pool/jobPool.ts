@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import type { JobLimits } from '../evm/jobWatch.js'
+import type { TraceLimits } from '../evm/traceRequest.js'
 import type { ProofRequest } from '../state/proof.js'
 import type { JobClass, Jobs, NetworkJobs } from './jobs.js'
 import type { StoreLocation } from './messages.js'
@@ -10,6 +11,7 @@ import type { JobDefinition, ThreadLoss } from './poolOptions.js'
 /** Settings of the jobs' work, for the threads. */
 export interface JobSettings {
   readonly execution: JobLimits
+  readonly trace: TraceLimits
 }
 
 /** Limits set by the operator. */
@@ -27,6 +29,7 @@ export interface JobPoolLimits {
   readonly deadlineMsMax: number
   /** Of a call, estimate, access list, simulation or witness. */
   readonly execution: JobLimits
+  readonly trace: TraceLimits
 }
 
 export interface JobPoolOptions {
@@ -80,7 +83,7 @@ function workerUrl(file: string): URL {
  */
 export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): Pool<Jobs> {
   setFlagsFromString('--no-parallel-scavenge')
-  const { waitingMax, deadlineMsMax, execution } = limits
+  const { waitingMax, deadlineMsMax, execution, trace } = limits
   const shared = { deadlineMsMax, runMsMax: deadlineMsMax, timedOut: { kind: 'RequestTimedOut' } } as const
   return new Pool<Jobs>({
     threads: limits.threads ?? threadsDefault(),
@@ -95,6 +98,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       accessList: job('execute', 'execute', 'accessList'),
       simulate: job('execute', 'simulate', 'simulate'),
       witness: job('execute', 'witness', 'witness'),
+      trace: job('trace', 'trace', 'trace'),
       mappingSlots: job('slots', 'slots', 'mappingSlots'),
       searchLogs: job('logs', 'logs', 'searchLogs'),
       invokeHash: job('hash', 'hash', 'invokeHash'),
@@ -104,6 +108,13 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       slots: { ...shared, waitingMax: waitingMax.slots },
       hash: { ...shared, waitingMax: waitingMax.hash },
       logs: { ...shared, waitingMax: waitingMax.logs, turnMs },
+      // Without turns, because parts of its answer are sent already.
+      trace: {
+        deadlineMsMax,
+        waitingMax: waitingMax.trace,
+        runMsMax: trace.timeMsMax,
+        timedOut: { kind: 'ExecutionTimedOut', limitSeconds: trace.timeMsMax / 1000 },
+      },
       execute: {
         deadlineMsMax,
         waitingMax: waitingMax.execute,
@@ -116,7 +127,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
     // The EVM takes the most time to load. Without a chain nobody needs it.
     preload: workerUrl(stores.length > 0 ? 'execute' : 'hash'),
     stores,
-    settings: { execution } satisfies JobSettings,
+    settings: { execution, trace } satisfies JobSettings,
     waitingBytesMax,
     heapBytesMax,
     graceMs,

@@ -10,6 +10,7 @@ import { defer } from '../primitives/deferred.js'
 import { HardStop } from './hardStop.js'
 import {
   type JobMessage,
+  type JobPart,
   type JobReplies,
   type Parcel,
   packJobs,
@@ -25,6 +26,8 @@ export interface JobThreadEvents {
   onReady(thread: JobThread): void
   /** Called with the replies to the jobs posted last, in their order. */
   onReplies(thread: JobThread, replies: JobReplies): void
+  /** Called with a part of the result of a job that runs. */
+  onPart(thread: JobThread, part: JobPart): void
   /** Called when it has ended, by {@link JobThread.end} or by an `error` of its own. */
   onEnd(thread: JobThread, error: Error): void
 }
@@ -44,8 +47,12 @@ export class JobThread {
   constructor(piscina: Piscina, events: JobThreadEvents) {
     const { port1, port2 } = new MessageChannel()
     this.#port = port1
-    port1.on('message', (message: Parcel | ThreadReady) => {
-      if (message !== 'ready') return events.onReplies(this, unpackReplies(message))
+    port1.on('message', (message: Parcel | JobPart | ThreadReady) => {
+      if (message !== 'ready') {
+        return 'part' in message
+          ? events.onPart(this, message)
+          : events.onReplies(this, unpackReplies(message))
+      }
       this.#isReady = true
       this.#loaded.resolve()
       events.onReady(this)

@@ -17,6 +17,7 @@ import type {
 } from '../evm/executionRequest.js'
 import type { WitnessRequest } from '../evm/executionWitness.js'
 import type { SimulationRequest } from '../evm/simulate/simulationRequest.js'
+import type { TraceRequest } from '../evm/traceRequest.js'
 import type { Fault } from '../primitives/faults.js'
 import type { InvokeHashRequest } from '../rollup/invokeHash.js'
 import type { ProofRequest } from '../state/proof.js'
@@ -94,6 +95,8 @@ export interface Jobs {
     readonly args: SimulationRequest
     readonly result: Uint8Array
   }
+  /** The rendered JSON of a trace: its last part, the others before it. */
+  readonly trace: { readonly class: 'trace'; readonly args: TraceRequest; readonly result: Uint8Array }
   /** Slots (32 bytes each), concatenated in the order of the keys. */
   readonly mappingSlots: {
     readonly class: 'slots'
@@ -128,6 +131,11 @@ export interface JobOwner {
   forget(listener: () => void): void
   /** Called with the CPU time of one of its jobs, before the outcome, even if nobody reads that. */
   ran(cpuMs: number): void
+  /**
+   * Takes a part of a job's result while the job runs; the bytes are the owner's. Calls `taken` once it is passed on:
+   * the job waits when some parts are not. Absent where no job gives parts.
+   */
+  takePart?(part: Uint8Array, taken: () => void): void
 }
 
 /** The jobs of one network, as methods see them. */

@@ -64,7 +64,13 @@ export interface JobReplies {
   readonly bodies: readonly (Uint8Array | undefined)[]
 }
 
-/** Sent once a thread's code is loaded. All its other messages are parcels of {@link JobReplies}. */
+/** A part of the result of a running job, before its reply. */
+export interface JobPart {
+  readonly serial: number
+  readonly part: Uint8Array
+}
+
+/** Sent once a thread's code is loaded. All its other messages are parcels of {@link JobReplies}, and {@link JobPart}s. */
 export type ThreadReady = 'ready'
 
 /** A job for a thread. */

@@ -46,6 +46,7 @@ import type {
 import { ThreadSet } from './threadSet.js'
 import { retryMsMin, WaitEstimate } from './waitEstimate.js'
 
+const timedOut: Fault = { kind: 'RequestTimedOut' }
 /** The fault of jobs that fail because of others. */
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: retryMsMin }
 
@@ -101,6 +102,7 @@ export class Pool<J extends JobTable<J>> {
       {
         onReady: () => this.#startNext(),
         onReplies: (thread, replies) => this.#take(thread, replies),
+        onPart: (thread, part) => this.#running.get(thread)?.[0]?.takePart(part, this.#cells),
         onEnd: (thread, error) => this.#lose(thread, error),
       },
     )
@@ -342,9 +344,8 @@ export class Pool<J extends JobTable<J>> {
   #settle(job: Job<ClassOf<J>>, reply: Uint8Array | PutOff, ranMs: number): void {
     this.#waits.ran(job.class, ranMs)
     const isResult = job.settle(reply)
-    if (isResult === undefined) return
-    if (isResult) this.#finished++
-    else this.#failed++
+    if (isResult === true) this.#finished++
+    else if (isResult === false) this.#failed++
   }
 
   #settleWithFault(job: Job<ClassOf<J>>, fault: Fault): void {
@@ -357,9 +358,8 @@ export class Pool<J extends JobTable<J>> {
 
   /** Ends a job that nobody waits for, or whose deadline is past. */
   #expire(job: Job<ClassOf<J>>): void {
-    const fault: Fault = { kind: 'RequestTimedOut' }
-    if (job.run !== undefined) return this.#stop(job, job.run, fault)
-    if (this.#queue.remove(job)) this.#settleWithFault(job, fault)
+    if (job.run !== undefined) this.#stop(job, job.run, timedOut)
+    else if (this.#queue.remove(job)) this.#settleWithFault(job, timedOut)
   }
 
   #cancel(job: Job<ClassOf<J>>): void {

@@ -75,6 +75,7 @@ export class ThreadSet {
           this.#free.push(thread)
           this.#events.onReplies(thread, replies)
         },
+        onPart: (thread, part) => this.#events.onPart(thread, part),
         onEnd: (thread, error) => this.#replace(thread, error),
       }),
     )

@@ -60,6 +60,11 @@ export class JsonBytes {
     return this.#length
   }
 
+  /** Everything written, a view that is valid until the next write. */
+  get written(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length)
+  }
+
   /** Begins an empty text, in the same memory unless that is above {@link keptBytesMax}. */
   clear(): void {
     this.#length = 0
@@ -139,6 +144,25 @@ export class JsonBytes {
     if (first === end) bytes[at++] = zero
     else if ((source[first] as number) < 0x10) bytes[at++] = digitOf(source[first++] as number)
     for (let i = first; i < end; i++) {
+      this.#view.setUint16(at, digitPairs[source[i] as number] as number, true)
+      at += 2
+    }
+    this.#close(at)
+  }
+
+  /** Writes 32 little-endian bytes as a quantity. */
+  quantityOfWord(source: Uint8Array, start: number): void {
+    let last = start + 31
+    while (last > start && source[last] === 0) last--
+    this.#open((last + 1 - start) * 2)
+    const bytes = this.#bytes
+    let at = this.#length
+    const first = source[last] as number
+    if (first < 0x10) {
+      bytes[at++] = digitOf(first)
+      last--
+    }
+    for (let i = last; i >= start; i--) {
       this.#view.setUint16(at, digitPairs[source[i] as number] as number, true)
       at += 2
     }

@@ -1,4 +1,5 @@
 import type { Fault } from '../primitives/faults.js'
+import type { JsonStream } from './jsonStream.js'
 import type { Json } from './method.js'
 
 /** Text (sent as UTF-8), or pieces that are sent one after another. Empty where there were only notifications. */
@@ -10,6 +11,8 @@ export interface Answer {
   readonly status: number
   /** Its bytes may belong to caches: never write to them. */
   readonly body: AnswerBody
+  /** What follows the body, in parts and then `end`; only for callers that take streams. */
+  readonly rest?: { readonly stream: JsonStream; readonly end: string }
   /** `Retry-After`, with status 429 or 503. */
   readonly retryAfterMs: number | undefined
   /**

@@ -32,7 +32,7 @@ export function pinOf(call: Member): unknown {
 }
 
 /** Whether a call turned out not to be JSON, so that its whole request is not. */
-export function isParseError(outcome: Outcome): boolean {
+export function isParseError(outcome: unknown): boolean {
   return outcome instanceof Failure && outcome.fault?.kind === 'ParseError'
 }
 

@@ -43,6 +43,11 @@ export class Caller implements JobOwner {
     readonly identity: Identity = anonymous,
   ) {}
 
+  /** Whether a single result may come to it in parts. */
+  get takesStreams(): boolean {
+    return false
+  }
+
   get keyId(): string {
     return this.identity.key.id
   }

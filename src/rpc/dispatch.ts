@@ -14,31 +14,18 @@ import { BlockNames } from './blockName.js'
 import { parseFault } from './bodyScan.js'
 import { Caller } from './caller.js'
 import { Deadline } from './deadline.js'
+import type { DispatchLimits } from './dispatchLimits.js'
 import { type Lookup, type Question, RequestReader, readUsualCall, usualBytesMax } from './envelope.js'
+import { collected, JsonStream } from './jsonStream.js'
 import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
 import { offload, refuseUnread, staysText } from './offload.js'
-import { Failure, isNull, type Outcome, repeatedAnswer, singleAnswer } from './outcome.js'
+import { Failure, isNull, type Outcome, repeatedAnswer, type Streamed, singleAnswer } from './outcome.js'
 import { countBytes, limitExceeded, repeat, unpaid } from './payment.js'
 import { bodyBytesPerUnit, bodyUnits, priceOf, unitsMin } from './price.js'
 import { RequestBasis } from './requestBasis.js'
 import { runSupplied, suppliesMax, supply } from './supplied.js'
 import { countForTurn, doSteps, inOneTurn, isTurnOver, type Steps, Turns } from './turns.js'
 import { type DefectLog, thrownToFault, thrownToWireError } from './wireErrors.js'
-
-export interface DispatchLimits {
-  /** Calls of one batch. go-ethereum's default: 1,000. */
-  readonly batchCallsMax: number
-  /** Bytes of one call, whatever the length of its message. */
-  readonly callBytesMax: number
-  /** Bytes of the answer to one batch. go-ethereum's default: 25,000,000. */
-  readonly batchBytesMax: number
-  /** How long one request may hold the thread before it pauses for others; see turns.ts. */
-  readonly turnMsMax: number
-  /** Time from the arrival of a request to the last result of its jobs. */
-  readonly requestMsMax: number
-  /** Bytes of stored results of one network. */
-  readonly memoBytesMax: number
-}
 
 export interface DispatcherOptions<N extends RpcNetwork> {
   readonly methods: readonly Method<N>[]
@@ -230,7 +217,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
         caller,
         turns,
         limits: this.#limits,
-        start: (call) => this.#start(call, basis, caller, turns),
+        start: (call) => this.#whole(this.#start(call, basis, caller, turns), caller),
         fail: (thrown) => this.#failure(thrown, 'request', caller.keyId),
       })
       return this.#batchAnswer(answer, basis.used(undefined))
@@ -255,9 +242,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
         ? repeatedAnswer(id, known.json, known.tail, block)
         : singleAnswer(id, undefined, refusal, block)
     }
-    const outcome = this.#start(call, basis, caller, turns)
+    const started = this.#start(call, basis, caller, turns)
+    const outcome = caller.takesStreams ? started : this.#whole(started, caller)
     if (!(outcome instanceof Promise)) return this.#finish(call, basis, caller, outcome)
-    const deadline = new Deadline<Outcome>(this.#limits.requestMsMax, timedOut)
+    const deadline = new Deadline<Streamed>(this.#limits.requestMsMax, timedOut)
     return deadline.race(outcome).then((settled) => {
       deadline.clear()
       if (isParseError(settled)) throw parseFault()
@@ -266,7 +254,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   }
 
   /** The answer to a single call with this outcome. Never throws. */
-  #finish(call: Member, basis: RequestBasis<N>, caller: Caller, outcome: Outcome): Answer {
+  #finish(call: Member, basis: RequestBasis<N>, caller: Caller, outcome: Streamed): Answer {
     const at = pinOf(call)
     const block = this.#blockNames.of(basis.used(at))
     try {
@@ -277,13 +265,18 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
+  /** For a caller that takes no streams: collects one, up to the bytes of a batch's answer. */
+  #whole(started: Outcome | Promise<Streamed>, { keyId }: Caller): Outcome | Promise<Outcome> {
+    return collected(started, this.#limits.batchBytesMax, (thrown) => this.#failure(thrown, 'stream', keyId))
+  }
+
   /** Charges for a call and runs it. Never throws or rejects. */
   #start(
     call: Member,
     basis: RequestBasis<N>,
     caller: Caller,
     turns: Turns | undefined,
-  ): Outcome | Promise<Outcome> {
+  ): Outcome | Promise<Streamed> {
     if (call.kind === 'known') return repeat(call.known, caller)
     if (call.kind === 'invalid') return unpaid(caller, unitsMin) ?? invalidRequest
     const method = this.#methods.get(call.method)
@@ -313,7 +306,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     caller: Caller,
     turns: Turns | undefined,
     supplies = 0,
-  ): Outcome | Promise<Outcome> {
+  ): Outcome | Promise<Streamed> {
     let isPaid = false
     try {
       const network = basis.find(call.at)
@@ -333,15 +326,15 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const run = isLong ? () => inOneTurn(new Turns(turnMsMax, caller, 0), runOnce) : runOnce
       const result = runSupplied(this.#views, caller, run)
       if (result instanceof Promise) {
-        const remembered = result.then((json) => {
-          this.#remember(method, call.question, json, price, network)
-          return json
-        })
-        return this.#awaited(remembered, method, caller)
+        return this.#awaited(result, method, caller, (json) =>
+          this.#remember(method, call.question, json, price, network),
+        )
       }
-      countBytes(caller, result)
-      this.#remember(method, call.question, result, price, network)
-      return result
+      // A stream only comes from a job.
+      const json = result as Json
+      countBytes(caller, json)
+      this.#remember(method, call.question, json, price, network)
+      return json
     } catch (thrown) {
       const supplied = isPaid || supplies === suppliesMax ? undefined : supply(this.#views, thrown, caller)
       if (supplied !== undefined) {
@@ -355,14 +348,19 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
   }
 
-  #awaited(result: Promise<Json>, { name }: Method<N>, caller: Caller): Promise<Outcome> {
-    return result.then(
-      (json) => {
-        countBytes(caller, json)
-        return json
-      },
-      (thrown) => this.#failure(thrown, name, caller.keyId),
-    )
+  #awaited(
+    result: Promise<Json | JsonStream>,
+    { name }: Method<N>,
+    caller: Caller,
+    remember?: (json: Json) => void,
+  ): Promise<Streamed> {
+    const settle = (json: Json | JsonStream) => {
+      if (json instanceof JsonStream) return json
+      remember?.(json)
+      countBytes(caller, json)
+      return json
+    }
+    return result.then(settle, (thrown) => this.#failure(thrown, name, caller.keyId))
   }
 
   #remember(method: Method<N>, question: Question | undefined, json: Json, price: number, network: N): void {

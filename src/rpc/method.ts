@@ -8,6 +8,7 @@ import type { Hash32 } from '../primitives/bytes.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import type { Wanted } from '../primitives/notHeld.js'
 import type { Caller } from './caller.js'
+import type { JsonStream } from './jsonStream.js'
 import type { Price } from './price.js'
 import type { Schema } from './schema.js'
 
@@ -110,11 +111,12 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
    */
   readonly memo: 'head' | 'never'
   /**
-   * Answers a call. Returns a promise only for a job or data not held; throws FaultError for a caller's fault. Pass
+   * Answers a call. Returns a promise only for a job or data not held, which may resolve to a stream; throws
+   * FaultError for a caller's fault. Pass
    * `caller` to jobs, so that they end when nobody waits for the result. Long work of its own must pause after
    * `turnMsMax` milliseconds (turns.ts).
    */
-  run(network: N, args: ArgumentsOf<P>, caller: Caller, turnMsMax: number): Json | Promise<Json>
+  run(network: N, args: ArgumentsOf<P>, caller: Caller, turnMsMax: number): Json | Promise<Json | JsonStream>
 }
 
 /** A method as dispatch sees it, without the static types of its arguments. */
@@ -129,7 +131,12 @@ export interface Method<N extends RpcNetwork = RpcNetwork> {
   readonly jobClass: WholeCallClass | undefined
   readonly price: Price<readonly unknown[]>
   readonly memo: 'head' | 'never'
-  run(network: N, args: readonly unknown[], caller: Caller, turnMsMax: number): Json | Promise<Json>
+  run(
+    network: N,
+    args: readonly unknown[],
+    caller: Caller,
+    turnMsMax: number,
+  ): Json | Promise<Json | JsonStream>
 }
 
 /**

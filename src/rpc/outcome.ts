@@ -1,6 +1,7 @@
 /** Outcomes of calls and their rendering: results, failures, the members around them, the HTTP status. */
 import type { Fault } from '../primitives/faults.js'
 import type { Answer, AnswerBody } from './answer.js'
+import { JsonStream } from './jsonStream.js'
 import type { Json } from './method.js'
 import { faultToHttpStatus, faultToWireError, renderErrorAnswer, type WireError } from './wireErrors.js'
 
@@ -18,6 +19,8 @@ export class Failure {
 }
 
 export type Outcome = Json | Failure
+/** Also a result that comes in parts. */
+export type Streamed = Outcome | JsonStream
 
 /**
  * The answer to a call. `at` is the hash of the block that the call itself was pinned to; undefined where it had no
@@ -25,10 +28,14 @@ export type Outcome = Json | Failure
  */
 export function renderOutcome(id: string, at: string | undefined, outcome: Outcome): AnswerBody {
   if (outcome instanceof Failure) return renderErrorAnswer(id, outcome.error, at)
-  const pin = at === undefined ? '' : `"at":"${at}",`
+  const pin = pinOf(at)
   return typeof outcome === 'string'
     ? `{"jsonrpc":"2.0","id":${id},${pin}"result":${outcome}}`
     : [`{"jsonrpc":"2.0","id":${id},${pin}"result":`, outcome, '}']
+}
+
+function pinOf(at: string | undefined): string {
+  return at === undefined ? '' : `"at":"${at}",`
 }
 
 const tailHead = Buffer.from(',"result":')
@@ -67,10 +74,17 @@ export function repeatedAnswer(
 export function singleAnswer(
   id: string | undefined,
   at: string | undefined,
-  outcome: Outcome,
+  outcome: Streamed,
   block: string | undefined,
 ): Answer {
-  if (id === undefined) return { status: 200, body: '', retryAfterMs: undefined, block }
+  if (id === undefined) {
+    if (outcome instanceof JsonStream) outcome.cancel()
+    return { status: 200, body: '', retryAfterMs: undefined, block }
+  }
+  if (outcome instanceof JsonStream) {
+    const body = `{"jsonrpc":"2.0","id":${id},${pinOf(at)}"result":`
+    return { status: 200, body, rest: { stream: outcome, end: '}' }, retryAfterMs: undefined, block }
+  }
   const body = renderOutcome(id, at, outcome)
   if (outcome instanceof Failure && outcome.fault !== undefined) {
     return { ...faultToHttpStatus(outcome.fault), body, block, fault: outcome.fault }

@@ -6,6 +6,10 @@ import { debug_getRawBlock } from './methods/debug_getRawBlock.js'
 import { debug_getRawHeader } from './methods/debug_getRawHeader.js'
 import { debug_getRawReceipts } from './methods/debug_getRawReceipts.js'
 import { debug_getRawTransaction } from './methods/debug_getRawTransaction.js'
+import { debug_traceBlockByHash } from './methods/debug_traceBlockByHash.js'
+import { debug_traceBlockByNumber } from './methods/debug_traceBlockByNumber.js'
+import { debug_traceCall } from './methods/debug_traceCall.js'
+import { debug_traceTransaction } from './methods/debug_traceTransaction.js'
 import { eth_accounts } from './methods/eth_accounts.js'
 import { eth_baseFee } from './methods/eth_baseFee.js'
 import { eth_blobBaseFee } from './methods/eth_blobBaseFee.js'
@@ -81,6 +85,10 @@ export const methods = {
   debug_getRawHeader,
   debug_getRawReceipts,
   debug_getRawTransaction,
+  debug_traceBlockByHash,
+  debug_traceBlockByNumber,
+  debug_traceCall,
+  debug_traceTransaction,
   eth_accounts,
   eth_baseFee,
   eth_blobBaseFee,

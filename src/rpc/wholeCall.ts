@@ -6,7 +6,7 @@ import type { WholeAnswer } from '../pool/jobs.js'
 import { FaultError } from '../primitives/faults.js'
 import type { Caller } from './caller.js'
 import { parseCallText } from './envelope.js'
-import { decodeParams, type Method } from './method.js'
+import { decodeParams, type Json, type Method } from './method.js'
 import { eth_call } from './methods/eth_call.js'
 import { eth_createAccessList } from './methods/eth_createAccessList.js'
 import { eth_estimateGas } from './methods/eth_estimateGas.js'
@@ -47,7 +47,8 @@ export async function answerWhole(
   try {
     const args = decodeParams(method, params)
     price = priceOf(method.price, args)
-    const json = await method.run(network, args, caller, Number.POSITIVE_INFINITY)
+    // No method with a `jobClass` makes streams.
+    const json = (await method.run(network, args, caller, Number.POSITIVE_INFINITY)) as Json
     return { price, json: typeof json === 'string' ? Buffer.from(json) : json }
   } catch (thrown) {
     if (!(thrown instanceof FaultError)) throw thrown

@@ -195,6 +195,11 @@ export function faultToWireError(fault: Fault): WireError {
         code: -32000,
         message: `execution aborted (memory limit = ${Math.floor(fault.limitBytes / 2 ** 20)} MiB)`,
       }
+    case 'TraceTooLarge':
+      return {
+        code: -32003,
+        message: `response too large: the trace has more than ${fault.limitBytes} bytes; trace less at once, or ask over HTTP, which sends traces in parts`,
+      }
     case 'RequestTimedOut':
       return { code: -32002, message: 'request timed out' }
     case 'ResponseTooLarge':

@@ -120,6 +120,10 @@ export class Exchange extends Caller implements BodyReceiver {
     reply.receive(this)
   }
 
+  override get takesStreams(): boolean {
+    return true
+  }
+
   /** Closes the connection without an answer. */
   giveUp(): void {
     this.#reply.cut()
@@ -184,8 +188,8 @@ export class Exchange extends Caller implements BodyReceiver {
 
   async #answerLater(promise: Promise<Answer>): Promise<void> {
     const answer = await promise
-    // Cancels jobs that a timed-out answer did not wait for.
-    this.leave()
+    // Cancels jobs that a timed-out answer did not wait for; a stream still comes from one.
+    if (answer.rest === undefined) this.leave()
     if (this.#state === 'waiting') this.#send(answer, false)
   }
 

@@ -119,9 +119,17 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
     limits: {
       threads: 3,
       niceness: 0,
-      waitingMax: { proof: jobsAtOnce, execute: jobsAtOnce, slots: jobsAtOnce, hash: 1, logs: jobsAtOnce },
+      waitingMax: {
+        proof: jobsAtOnce,
+        execute: jobsAtOnce,
+        slots: jobsAtOnce,
+        hash: 1,
+        logs: jobsAtOnce,
+        trace: 1,
+      },
       deadlineMsMax: 200_000,
       execution: limits,
+      trace: { ...limits, answerBytesMax: 2 ** 28 },
     },
     stores: [{ network: 'demo', path: demoStorePath, mapBytes: mapBytesDefault }],
     onThreadLost: (loss) => losses.push(loss),
@@ -145,6 +153,8 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
       case 'executeCall':
       case 'slotsCall':
         throw new Error('no question is a whole call')
+      case 'trace':
+        throw new Error('no question is a trace')
       case 'prove':
         return buildProofJson((hash) => store.readNode(hash), args)
       case 'mappingSlots':

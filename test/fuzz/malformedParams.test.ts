@@ -42,6 +42,14 @@ const overrides = {
   [tide]: { code: '0x6001600055', state: {} },
 }
 const blockOverrides = { number: '0x100', time: '0x70000000', baseFeePerGas: '0x1', feeRecipient: person }
+const traceOptions = {
+  tracer: 'prestateTracer',
+  tracerConfig: { diffMode: true, disableCode: true },
+  timeout: '5s',
+  reexec: 128,
+  enableMemory: true,
+  limit: 1_000,
+}
 const filter = {
   address: [tide],
   topics: [null, [`0x${'3'.repeat(64)}`]],
@@ -59,6 +67,14 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   debug_getRawHeader: [['latest'], [{ blockHash: block?.hash }]],
   debug_getRawReceipts: [['latest'], [{ blockHash: block?.hash }]],
   debug_getRawTransaction: [[block?.hash]],
+  debug_traceBlockByHash: [[block?.hash, traceOptions]],
+  debug_traceBlockByNumber: [
+    ['0x1', { ...traceOptions, tracer: 'muxTracer', tracerConfig: { noopTracer: {} } }],
+  ],
+  debug_traceCall: [
+    [message, '0x1', { ...traceOptions, stateOverrides: overrides, blockOverrides, txIndex: '0x0' }],
+  ],
+  debug_traceTransaction: [[block?.hash, traceOptions]],
   eth_getAccount: [[person, 'latest']],
   eth_getBalance: [[person, 'latest']],
   eth_getBlockTransactionCountByHash: [[block?.hash]],

@@ -40,9 +40,14 @@ t.test(
       limits: {
         threads: 2,
         niceness: limits.poolNiceness,
-        waitingMax: { proof: 100, execute: 100, slots: 100, hash: 100, logs: 100 },
+        waitingMax: { proof: 100, execute: 100, slots: 100, hash: 100, logs: 100, trace: 100 },
         deadlineMsMax: limits.requestMsMax,
         execution: { timeMsMax: limits.executionMsMax, memoryBytesMax: limits.executionMemoryBytesMax },
+        trace: {
+          timeMsMax: limits.traceMsMax,
+          memoryBytesMax: limits.executionMemoryBytesMax,
+          answerBytesMax: limits.traceBytesMax,
+        },
       },
       onThreadLost: ({ error }) => t.fail(String(error)),
     })

@@ -23,6 +23,11 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   debug_getRawHeader: blockIds,
   debug_getRawReceipts: blockIds,
   debug_getRawTransaction: transactionHashes,
+  // Jobs, which read the rows of a store.
+  debug_traceBlockByHash: undefined,
+  debug_traceBlockByNumber: undefined,
+  debug_traceCall: undefined,
+  debug_traceTransaction: undefined,
   eth_getAccount: accountStates,
   eth_getBalance: accountStates,
   eth_getBlockTransactionCountByHash: blockHashes,

@@ -60,20 +60,39 @@ export class NodeReply implements Reply {
     this.#isSending = true
     const res = this.#res
     const pieces = lastingPieces(answer.body)
-    let bytes = 0
+    let bytes: number | undefined = 0
     for (const piece of pieces) bytes += piece.length
+    if (answer.rest !== undefined) bytes = undefined
     if (isLast) {
       this.#connection.isEnding = true
       // Sends `connection: close` and closes.
       res.shouldKeepAlive = false
     }
     res.writeHead(answer.status, statusReason(answer.status), headerLines(answer, headers, bytes))
-    if (!isBodiless(answer.status) && this.#req.method !== 'HEAD') {
+    if (answer.rest !== undefined) {
+      for (const piece of pieces) res.write(piece)
+      this.#writeRest(answer.rest)
+    } else if (bytes !== undefined && !isBodiless(answer.status) && this.#req.method !== 'HEAD') {
       this.#sendingBytes = bytes
       this.#connection.addUnsent(bytes)
       for (let at = 0; at < pieces.length - 1; at++) res.write(pieces[at])
       res.end(pieces.at(-1), () => this.over())
     } else res.end(() => this.over())
+  }
+
+  #writeRest({ stream, end }: NonNullable<Answer['rest']>): void {
+    const res = this.#res
+    stream.pipe({
+      put: (part, taken) => {
+        if (!this.#isOver) res.write(part, () => taken())
+      },
+      end: (last) => {
+        if (this.#isOver) return
+        res.write(last)
+        res.end(end, () => this.over())
+      },
+      fail: () => this.cut(),
+    })
   }
 
   refuse(answer: Answer): void {
@@ -98,10 +117,11 @@ export class NodeReply implements Reply {
 }
 
 /** Header names and values alternating, the form that node:http handles fastest. */
-export function headerLines(answer: Answer, headers: ExtraHeaders, bytes: number): string[] {
+/** Without `bytes` the length is not known before the end. */
+export function headerLines(answer: Answer, headers: ExtraHeaders, bytes: number | undefined): string[] {
   const lines: string[] = []
-  if (!isBodiless(answer.status))
-    lines.push('content-type', 'application/json', 'content-length', String(bytes))
+  if (!isBodiless(answer.status)) lines.push('content-type', 'application/json')
+  if (!isBodiless(answer.status) && bytes !== undefined) lines.push('content-length', String(bytes))
   if (answer.block !== undefined) lines.push('tidegate-block', answer.block)
   for (const header of headers) lines.push(...header)
   if (answer.retryAfterMs !== undefined) {

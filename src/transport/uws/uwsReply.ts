@@ -105,6 +105,9 @@ export class UwsReply implements Reply {
     } else if (this.#isHead) {
       this.#end()
       res.end('', true)
+    } else if (answer.rest !== undefined) {
+      res.write(wholeBody(answer.body))
+      this.#writeRest(answer.rest, isLast)
     } else if (!isLast && lengthOf(answer.body) > wholeBytesMax) this.#writeInParts(answer.body)
     else {
       const body = wholeBody(answer.body)
@@ -138,6 +141,40 @@ export class UwsReply implements Reply {
     if (this.#isOver) return
     if (isJoined) pieces = lastingPieces(body)
     res.onWritable(send)
+  }
+
+  /** Sends what comes in parts, each as soon as the connection has accepted those before it. */
+  #writeRest({ stream, end }: NonNullable<Answer['rest']>, isLast: boolean): void {
+    const res = this.#res
+    /** Of parts that the library holds. */
+    let unsent: (() => void)[] = []
+    res.onWritable(() => {
+      for (const taken of unsent.splice(0)) taken()
+      return true
+    })
+    stream.pipe({
+      put: (part, taken) => {
+        if (this.#isOver) return
+        let isSent = false
+        res.cork(() => {
+          isSent = res.write(part)
+        })
+        if (isSent) taken()
+        else unsent.push(taken)
+      },
+      end: (last) => {
+        if (this.#isOver) return
+        res.cork(() => {
+          res.write(last)
+          this.#end()
+          res.end(end, isLast)
+        })
+      },
+      fail: () => {
+        unsent = []
+        this.cut()
+      },
+    })
   }
 
   readonly #end = (): void => {

@@ -4,7 +4,8 @@ import { resolveServeConfig } from '../../../src/config/config.js'
 import { openNetwork } from '../../../src/edge/openNetwork.js'
 import { readNetworkLayouts } from '../../../src/edge/storageLayouts.js'
 import { jobsOfNetwork, openJobPool } from '../../../src/pool/jobPool.js'
-import { createDispatcher, type DispatchLimits, type Endpoint } from '../../../src/rpc/dispatch.js'
+import { createDispatcher, type Endpoint } from '../../../src/rpc/dispatch.js'
+import type { DispatchLimits } from '../../../src/rpc/dispatchLimits.js'
 import type { NetworkViews } from '../../../src/rpc/method.js'
 import type { Network } from '../../../src/rpc/network.js'
 import { PolledFilters } from '../../../src/rpc/polledFilters.js'
@@ -21,9 +22,10 @@ export const pool = openJobPool({
   limits: {
     threads: 2,
     niceness: 0,
-    waitingMax: { proof: 100, execute: 100, slots: 100, hash: 1, logs: 1 },
+    waitingMax: { proof: 100, execute: 100, slots: 100, hash: 1, logs: 1, trace: 100 },
     deadlineMsMax: 200_000,
     execution: { timeMsMax: 1_000, memoryBytesMax: 2 ** 28 },
+    trace: { timeMsMax: 200_000, memoryBytesMax: 2 ** 28, answerBytesMax: 2 ** 30 },
   },
   stores: [{ network: 'demo', path: demoStorePath, mapBytes: mapBytesDefault }],
   onThreadLost: ({ error }) => t.fail(String(error)),

@@ -1,7 +1,8 @@
 import { type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import type { Answer, AnswerBody } from '../../../src/rpc/answer.js'
-import { createDispatcher, type DispatchLimits, type Endpoint } from '../../../src/rpc/dispatch.js'
+import { createDispatcher, type Endpoint } from '../../../src/rpc/dispatch.js'
+import type { DispatchLimits } from '../../../src/rpc/dispatchLimits.js'
 import {
   defineMethod,
   type Json,

@@ -169,6 +169,11 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32000,
     'execution aborted (memory limit = 256 MiB)',
   ],
+  TraceTooLarge: [
+    { kind: 'TraceTooLarge', limitBytes: 1_000 },
+    -32003,
+    'response too large: the trace has more than 1000 bytes; trace less at once, or ask over HTTP, which sends traces in parts',
+  ],
   ResponseTooLarge: [{ kind: 'ResponseTooLarge' }, -32003, 'response too large'],
   RequestTimedOut: [{ kind: 'RequestTimedOut' }, -32002, 'request timed out'],
   Unauthorized: [{ kind: 'Unauthorized', why: 'key revoked' }, -32001, 'unauthorized: key revoked'],

@@ -1,0 +1,130 @@
+/**
+ * A block's transactions, executed again one after the other on the state after its parent, so that a tracer can
+ * follow any of them. Owns where header, body, senders and state come from; executeBlock.ts executes blocks whose
+ * outcome is not known yet.
+ */
+import { type BlobParameters, ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
+import { decodeHeader, type Header } from '../chain/header.js'
+import type { Hash32 } from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
+import { decodeRlpList, type RlpItem, rlpList } from '../primitives/rlp.js'
+import type { StateView } from '../state/stateView.js'
+import type { ChainRows } from '../store/chainRows.js'
+import { recoverAuthorities } from './authorizations.js'
+import { type BlockContext, BlockContexts } from './blockContext.js'
+import { applyDaoFork } from './blockPayments.js'
+import { BlockStates, statusOf } from './blockState.js'
+import type { BlockReference } from './executionRequest.js'
+import type { JobWatch } from './jobWatch.js'
+import type { BlockWords, Kernel } from './kernel.js'
+import { wordsOf } from './messageRun.js'
+import { forkPrecompiles } from './precompileMoves.js'
+import { readSignedTransaction, type SignedTransaction } from './signedTransaction.js'
+import { beginBlock } from './systemCalls.js'
+import { runTransaction, type TransactionOutcome } from './transaction.js'
+
+/** A block with everything that its transactions need. */
+export interface ReplayedBlock {
+  readonly hash: Uint8Array
+  readonly header: Header
+  readonly context: BlockContext
+  readonly words: BlockWords
+  readonly blobs: BlobParameters | undefined
+  readonly transactions: readonly SignedTransaction[]
+}
+
+/** Bytes of sender and hash of a transaction in a block's row. */
+const senderBytes = 52
+
+/** Replays blocks of one store, one after the other. */
+export class BlockReplays {
+  readonly schedule: ForkSchedule
+  readonly contexts: BlockContexts
+  readonly #states: BlockStates
+  readonly #store: ChainRows
+
+  constructor(store: ChainRows) {
+    this.#store = store
+    const identity = store.readIdentity()
+    if (identity === undefined) throw new Error('execution needs a store with a genesis')
+    this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    this.contexts = new BlockContexts(store, this.schedule)
+    this.#states = new BlockStates(store)
+  }
+
+  /** The state after a block. Throws NotHeldError where it is not held. */
+  stateAfter(hash: Uint8Array, { number, stateRoot }: Header): StateView {
+    const status = statusOf(this.#store, { number, hash, isPending: false })
+    return this.#states.open(status, number, stateRoot)
+  }
+
+  /** The state after a block's parent. */
+  stateBefore({ header: { parentHash } }: ReplayedBlock): StateView {
+    return this.stateAfter(parentHash, this.readHeader(parentHash))
+  }
+
+  /** Throws FaultError HeaderForHashNotFound. */
+  readHeader(hash: Uint8Array): Header {
+    const row = this.#store.readHeader(hash as Hash32)
+    if (row === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
+    return decodeHeader(row)
+  }
+
+  /** Reads a block. Throws FaultError where it is not known, and MessageRefused for the genesis block. */
+  read(hash: Uint8Array): ReplayedBlock {
+    const header = this.readHeader(hash)
+    if (header.number === 0) throw new FaultError({ kind: 'MessageRefused', why: 'genesis is not traceable' })
+    const reference: BlockReference = { number: header.number, hash, isPending: false }
+    const { context } = this.contexts.read(reference)
+    return {
+      hash,
+      header,
+      context,
+      words: wordsOf(context),
+      blobs: this.schedule.blobParametersAt(context.fork),
+      transactions: this.#readTransactions(hash as Hash32, context),
+    }
+  }
+
+  #readTransactions(hash: Hash32, { fork, chainId }: BlockContext): SignedTransaction[] {
+    const body = this.#store.readBody(hash)
+    const senders = this.#store.readBlock(hash)?.senders
+    if (body === undefined || senders === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
+    const items = rlpList(decodeRlpList(body)[0] as RlpItem)
+    return items.map((item, index) => {
+      const at = index * senderBytes
+      const sender = senders.slice(at, at + 20)
+      return readSignedTransaction(item, fork, chainId, { senderOf: () => sender })
+    })
+  }
+
+  /** Empties the kernel and does what comes before the first transaction of a block. */
+  begin(kernel: Kernel, block: ReplayedBlock, watch: JobWatch): void {
+    const { header, context, words } = block
+    const { fork, ancestorHash } = context
+    kernel.clear()
+    kernel.limitMemory(watch.limits.memoryBytesMax)
+    const state = this.stateBefore(block)
+    kernel.attach({ state, ancestorHash, precompiles: forkPrecompiles(fork, watch), watch })
+    kernel.setFork(fork)
+    kernel.setBlock(words)
+    if (header.number === this.schedule.config.blocks.get('dao')) applyDaoFork(kernel)
+    beginBlock(kernel, header, fork)
+  }
+
+  /** Runs the next transaction of a block. */
+  run(
+    kernel: Kernel,
+    block: ReplayedBlock,
+    transaction: SignedTransaction,
+    watch: JobWatch,
+  ): TransactionOutcome {
+    const { context, words, blobs, header } = block
+    const { chainId } = this.schedule.config
+    const authorizations = recoverAuthorities(transaction.authorizationList, chainId, watch)
+    return runTransaction(kernel, context.fork, words, blobs, header.gasLimit, {
+      ...transaction,
+      authorizations,
+    })
+  }
+}

@@ -1,0 +1,50 @@
+/** go-ethereum's `muxTracer` (eth/tracers/native/mux.go): several tracers in one run, their results by name. */
+import type { KernelLog } from '../kernelLogs.js'
+import type { KernelStep } from '../kernelTrace.js'
+import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+
+export class MuxTracer implements Tracer {
+  readonly opcodes: 'all' | readonly number[]
+  readonly #tracers: readonly (readonly [name: string, tracer: Tracer])[]
+  #output!: TraceOutput
+
+  constructor(tracers: readonly (readonly [name: string, tracer: Tracer])[]) {
+    this.#tracers = [...tracers].sort(([a], [b]) => (a < b ? -1 : 1))
+    const wanted = tracers.map(([, { opcodes }]) => opcodes)
+    this.opcodes = wanted.includes('all') ? 'all' : [...new Set(wanted.flat() as number[])]
+  }
+
+  begin(transaction: TracedTransaction, output: TraceOutput): void {
+    this.#output = output
+    for (const [, tracer] of this.#tracers) tracer.begin(transaction, output)
+  }
+
+  step(step: KernelStep): void {
+    for (const [, tracer] of this.#tracers) tracer.step?.(step)
+  }
+
+  cost(gasLeft: bigint): void {
+    for (const [, tracer] of this.#tracers) tracer.cost?.(gasLeft)
+  }
+
+  enter(frame: TracedFrame): void {
+    for (const [, tracer] of this.#tracers) tracer.enter?.(frame)
+  }
+
+  exit(end: FrameEnd): void {
+    for (const [, tracer] of this.#tracers) tracer.exit?.(end)
+  }
+
+  log(log: KernelLog, index: number): void {
+    for (const [, tracer] of this.#tracers) tracer.log?.(log, index)
+  }
+
+  end(gasUsed: bigint): void {
+    const { json } = this.#output
+    for (const [at, [name, tracer]] of this.#tracers.entries()) {
+      json.text(`${at === 0 ? '{' : ','}${JSON.stringify(name)}:`)
+      tracer.end(gasUsed)
+    }
+    json.text(this.#tracers.length === 0 ? '{}' : '}')
+  }
+}

@@ -1,0 +1,37 @@
+/** Which tracer runs and how, as plain data, and making it. */
+import { CallTracer, type CallTracerOptions } from './callTracer.js'
+import { FlatCallTracer, type FlatCallTracerOptions } from './flatCallTracer.js'
+import { FourByteTracer } from './fourByteTracer.js'
+import { MuxTracer } from './muxTracer.js'
+import { NoopTracer } from './noopTracer.js'
+import { OpcodeLogger, type OpcodeLoggerOptions } from './opcodeLogger.js'
+import { PrestateTracer, type PrestateTracerOptions } from './prestateTracer.js'
+import type { Tracer } from './tracer.js'
+
+export type TracerOptions =
+  | ({ readonly tracer: 'opcodes' } & OpcodeLoggerOptions)
+  | ({ readonly tracer: 'callTracer' } & CallTracerOptions)
+  | ({ readonly tracer: 'flatCallTracer' } & FlatCallTracerOptions)
+  | ({ readonly tracer: 'prestateTracer' } & PrestateTracerOptions)
+  | { readonly tracer: '4byteTracer' }
+  | { readonly tracer: 'noopTracer' }
+  | { readonly tracer: 'muxTracer'; readonly tracers: readonly (readonly [name: string, TracerOptions])[] }
+
+export function createTracer(options: TracerOptions): Tracer {
+  switch (options.tracer) {
+    case 'opcodes':
+      return new OpcodeLogger(options)
+    case 'callTracer':
+      return new CallTracer(options)
+    case 'flatCallTracer':
+      return new FlatCallTracer(options)
+    case 'prestateTracer':
+      return new PrestateTracer(options)
+    case '4byteTracer':
+      return new FourByteTracer()
+    case 'noopTracer':
+      return new NoopTracer()
+    case 'muxTracer':
+      return new MuxTracer(options.tracers.map(([name, each]) => [name, createTracer(each)]))
+  }
+}

@@ -1,0 +1,291 @@
+/**
+ * Traces transactions, blocks and messages of one store: which run and in which order. The result is JSON, passed on
+ * in parts as it is written. Owns no form of a trace (tracers/).
+ */
+import { bytesToHex, mapKey } from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
+import { JsonBytes } from '../primitives/jsonBytes.js'
+import type { StateView } from '../state/stateView.js'
+import type { ChainRows } from '../store/chainRows.js'
+import { recoverAuthorities } from './authorizations.js'
+import { BlockReplays, type ReplayedBlock } from './blockReplay.js'
+import { creationAddress } from './creationAddress.js'
+import type { ExecutionRequest } from './executionRequest.js'
+import { startWithAskedGas } from './gasBounds.js'
+import { JobWatch } from './jobWatch.js'
+import { Kernel } from './kernel.js'
+import { KernelState } from './kernelState.js'
+import { checkRecipient, refusingWith } from './messageChecks.js'
+import { wordsOf } from './messageRun.js'
+import { OverriddenState } from './overriddenState.js'
+import { forkPrecompiles, movePrecompiles, ownPrecompiles, type Precompiles } from './precompileMoves.js'
+import type { SignedTransaction } from './signedTransaction.js'
+import type { TraceLimits, TraceRequest } from './traceRequest.js'
+import { TracedKernel } from './tracers/kernelEvents.js'
+import type { TracedTransaction, TraceOutput, Tracer, TransactionPlace } from './tracers/tracer.js'
+import { createTracer } from './tracers/tracerOptions.js'
+import { executeTransaction } from './transaction.js'
+
+/**
+ * Bytes of a part. Small traces are one part; a part takes some 50 µs to pass on, its JSON a millisecond or more to
+ * write.
+ */
+const partBytes = 256 * 1024
+
+/** Memory above which a kernel is replaced, because WebAssembly never frees any. */
+const grownBytesMax = 2 ** 26
+
+/** Most bytes that a tracer keeps until the end of a transaction: a tenth of a thread's heap. */
+const heldBytesMax = 48 * 2 ** 20
+
+/** Takes a part and returns once there is room for the next. Throws to end the trace. */
+export type TakePart = (part: Uint8Array<ArrayBuffer>) => void
+
+export class Tracing {
+  readonly #replays: BlockReplays
+  readonly #store: ChainRows
+  readonly #limits: TraceLimits
+  #traced = new TracedKernel()
+
+  constructor(store: ChainRows, limits: TraceLimits) {
+    this.#store = store
+    this.#limits = limits
+    this.#replays = new BlockReplays(store)
+  }
+
+  /**
+   * Traces, and returns the last part of the JSON; the others go to `take`. Throws FaultError for what is not known
+   * and for exceeded limits, also after some parts were taken.
+   */
+  trace(request: TraceRequest, shouldStop: () => boolean, take: TakePart): Uint8Array<ArrayBuffer> {
+    this.#store.refresh()
+    const output = new Output(take, this.#limits.answerBytesMax)
+    if (this.#traced.kernel.grownBytes > grownBytesMax) this.#traced = new TracedKernel()
+    try {
+      this.#run(request, shouldStop, output)
+    } finally {
+      this.#traced.end()
+      this.#traced.kernel.clear()
+    }
+    return output.finish()
+  }
+
+  #run({ subject, tracer: options, timeMs }: TraceRequest, shouldStop: () => boolean, output: Output): void {
+    const tracer = createTracer(options)
+    const limits = {
+      ...this.#limits,
+      timeMsMax: Math.min(timeMs ?? this.#limits.timeMsMax, this.#limits.timeMsMax),
+    }
+    const watch = new JobWatch(shouldStop, limits)
+    switch (subject.kind) {
+      case 'block':
+        return this.#traceBlock(this.#replays.read(subject.blockHash), tracer, watch, output)
+      case 'transaction': {
+        const block = this.#replays.read(subject.blockHash)
+        this.#runBefore(block, subject.index, watch)
+        return this.#traceTransaction(block, subject.index, tracer, watch, output)
+      }
+      case 'call':
+        return this.#traceCall(subject.request, subject.index, tracer, watch, output)
+    }
+  }
+
+  #traceBlock(block: ReplayedBlock, tracer: Tracer, watch: JobWatch, output: Output): void {
+    this.#runBefore(block, 0, watch)
+    const { json } = output
+    for (const [index, { hash }] of block.transactions.entries()) {
+      json.text(index === 0 ? '[{"txHash":' : ',{"txHash":')
+      json.hex(hash)
+      json.text(',"result":')
+      this.#traceTransaction(block, index, tracer, watch, output)
+      json.text('}')
+      output.flush()
+    }
+    json.text(block.transactions.length === 0 ? '[]' : ']')
+  }
+
+  /** Runs the transactions of a block before the one at `index`. */
+  #runBefore(block: ReplayedBlock, index: number, watch: JobWatch): void {
+    const { kernel } = this.#traced
+    this.#traced.logs = 0
+    this.#replays.begin(kernel, block, watch)
+    for (const transaction of block.transactions.slice(0, index)) {
+      this.#traced.logs += this.#replays.run(kernel, block, transaction, watch).logs.length
+    }
+  }
+
+  #traceTransaction(
+    block: ReplayedBlock,
+    index: number,
+    tracer: Tracer,
+    watch: JobWatch,
+    output: Output,
+  ): void {
+    const transaction = block.transactions[index] as SignedTransaction
+    const { hash, header, context } = block
+    const place = { blockHash: hash, blockNumber: header.number, hash: transaction.hash, index }
+    const { fork, coinbase } = context
+    const described = this.#describe({ ...transaction, fork, coinbase, place }, ownPrecompiles(fork))
+    this.#follow(tracer, described, ownPrecompiles(fork), watch, output, () =>
+      this.#replays.run(this.#traced.kernel, block, transaction, watch),
+    )
+  }
+
+  /** Traces `run`, which runs the described transaction. */
+  #follow(
+    tracer: Tracer,
+    transaction: TracedTransaction,
+    precompiles: Precompiles,
+    watch: JobWatch,
+    output: Output,
+    run: () => { readonly gasUsed: bigint },
+  ): void {
+    tracer.begin(transaction, output)
+    this.#traced.begin(tracer, transaction, precompiles, watch)
+    const { gasUsed } = run()
+    this.#traced.end()
+    tracer.end(gasUsed)
+  }
+
+  #describe(
+    {
+      sender,
+      to,
+      ...rest
+    }: Pick<TracedTransaction, 'fork' | 'sender' | 'coinbase' | 'gasLimit' | 'authorizationList'> & {
+      readonly to: Uint8Array | undefined
+      readonly place: TransactionPlace | undefined
+    },
+    precompiles: Precompiles,
+  ): TracedTransaction {
+    const { fork, coinbase, gasLimit, authorizationList, place } = rest
+    const target = to ?? creationAddress(sender, this.#traced.account(sender).nonce)
+    return {
+      fork,
+      sender,
+      target,
+      isCreation: to === undefined,
+      coinbase,
+      gasLimit,
+      authorizationList,
+      isPrecompile: (address) => precompiles.has(mapKey(address)),
+      place,
+      state: this.#traced,
+    }
+  }
+
+  #traceCall(
+    request: ExecutionRequest,
+    index: number | undefined,
+    tracer: Tracer,
+    watch: JobWatch,
+    output: Output,
+  ): void {
+    const { message, block, stateOverrides = [], blockOverrides } = request
+    const traced = this.#traced
+    const { kernel } = traced
+    const { context } = this.#replays.contexts.read(block, blockOverrides)
+    const { fork, ancestorHash } = context
+    const numbers = movePrecompiles(ownPrecompiles(fork), stateOverrides)
+    const precompiles = { ...forkPrecompiles(fork, watch), numbers }
+    traced.logs = 0
+    kernel.clear()
+    const stored =
+      index === undefined
+        ? this.#replays.stateAfter(block.hash, this.#replays.readHeader(block.hash))
+        : this.#stateBefore(block.hash, index, watch)
+    kernel.limitMemory(watch.limits.memoryBytesMax)
+    const state = stateOverrides.length === 0 ? stored : new OverriddenState(stored, stateOverrides)
+    kernel.attach({ state, ancestorHash, precompiles, watch })
+    kernel.setFork(fork)
+    checkRecipient(message)
+    const sender = message.from ?? new Uint8Array(20)
+    const { priced, gasLimit } = refusingWith(
+      (why) => `tracing failed: ${why}`,
+      () => startWithAskedGas(request, context, kernel.balanceOf(kernel.account(sender))),
+    )
+    const words = wordsOf(priced.context)
+    kernel.setBlock(words)
+    const { accessList = [], authorizationList = [], blobVersionedHashes = [], to } = message
+    const authorizations = recoverAuthorities(authorizationList, context.chainId, watch)
+    const { coinbase } = context
+    const described = this.#describe(
+      { fork, sender, to, coinbase, gasLimit, authorizationList, place: undefined },
+      numbers,
+    )
+    this.#follow(tracer, described, numbers, watch, output, () => {
+      kernel.begin(sender, priced.gasPrice, blobVersionedHashes)
+      return executeTransaction(
+        kernel,
+        fork,
+        words,
+        {
+          sender,
+          to,
+          gasLimit,
+          maxFeePerGas: priced.feeCap,
+          maxPriorityFeePerGas: priced.gasPrice,
+          value: message.value,
+          data: message.data,
+          accessList,
+          maxFeePerBlobGas: message.maxFeePerBlobGas ?? 0n,
+          blobVersionedHashes,
+          authorizations,
+        },
+        {
+          gasPrice: priced.gasPrice,
+          blobCost: priced.blobCost,
+          intrinsic: priced.intrinsicGas,
+          floor: priced.floorGas,
+        },
+      )
+    })
+  }
+
+  /** The state before a transaction of a block, reached by another kernel. */
+  #stateBefore(hash: Uint8Array, index: number, watch: JobWatch): StateView {
+    const block = this.#replays.read(hash)
+    if (index >= block.transactions.length && index > 0) {
+      const why = `transaction index ${index} out of range for block ${bytesToHex(hash)}`
+      throw new FaultError({ kind: 'MessageRefused', why })
+    }
+    const kernel = new Kernel()
+    this.#replays.begin(kernel, block, watch)
+    for (const transaction of block.transactions.slice(0, index)) {
+      this.#traced.logs += this.#replays.run(kernel, block, transaction, watch).logs.length
+    }
+    return new KernelState(kernel, this.#replays.stateBefore(block))
+  }
+}
+
+/** Collects the JSON of one answer and passes it on in parts. */
+class Output implements TraceOutput {
+  readonly json = new JsonBytes(16 * 1024)
+  #bytes = 0
+  readonly #take: TakePart
+  readonly #bytesMax: number
+
+  constructor(take: TakePart, bytesMax: number) {
+    this.#take = take
+    this.#bytesMax = bytesMax
+  }
+
+  flush(): void {
+    if (this.json.length < partBytes) return
+    this.#take(this.finish())
+    this.json.clear()
+  }
+
+  holding(bytes: number): void {
+    if (bytes > heldBytesMax) throw new FaultError({ kind: 'TraceTooLarge', limitBytes: heldBytesMax })
+  }
+
+  /** Everything since the last part. */
+  finish(): Uint8Array<ArrayBuffer> {
+    this.#bytes += this.json.length
+    if (this.#bytes > this.#bytesMax) {
+      throw new FaultError({ kind: 'TraceTooLarge', limitBytes: this.#bytesMax })
+    }
+    return this.json.finish()
+  }
+}

@@ -1,0 +1,85 @@
+/** Long traces are sent in parts, and end with their client. */
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import t from 'tap'
+import { makeFolder, writeInto } from '../program.js'
+import { fixtureConfig, startService } from '../service.js'
+import { SocketClient } from '../socketClient.js'
+import { inTime, once } from '../until.js'
+
+const looping = '0x00000000000000000000000000000000000c0de5'
+
+/** A trace of a loop of three instructions: about `steps` of them. */
+function loopCall(steps: number): string {
+  const gas = `0x${(21_000 + Math.ceil((steps / 3) * 11)).toString(16)}`
+  const options = { stateOverrides: { [looping]: { code: '0x5b5f56' } } }
+  const params = [{ to: looping, gas }, 'latest', options]
+  return JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'debug_traceCall', params })
+}
+const small = loopCall(30)
+/** About 20 MB. */
+const long = loopCall(300_000)
+/** About 60 MB, more than any buffer on the way. */
+const longer = loopCall(900_000)
+
+for (const transport of ['uws', 'node']) {
+  t.test(transport, async (t) => {
+    const config = JSON.parse(readFileSync(fixtureConfig, 'utf8'))
+    const limits = { ...config.limits, poolThreads: 2, traceMsMax: 600_000 }
+    const path = writeInto(makeFolder(t), 'tidegate.json', { ...config, limits })
+    const service = await startService(['--config', path, '--no-auth', '--transport', transport])
+    t.teardown(() => service.stop())
+
+    t.test('a trace of several parts is one JSON text', async (t) => {
+      const { status, text } = await service.post('/', long)
+      t.equal(status, 200)
+      const { id, result } = JSON.parse(text)
+      t.equal(id, 7)
+      t.ok(result.structLogs.length > 290_000)
+      t.ok(text.length > 10_000_000)
+      t.equal(result.failed, true)
+      t.equal(result.structLogs.at(-1).error, 'out of gas')
+      const { headers } = await fetch(service.origin, { ...request(small), method: 'POST' })
+      t.not(headers.get('content-length'), null, 'a small one is sent whole')
+    })
+
+    t.test('in a batch and over a WebSocket the bound of answers applies', async (t) => {
+      const [first, second] = JSON.parse((await service.post('/', `[${small},${longer}]`)).text)
+      t.equal(first.result.structLogs.length > 0, true)
+      t.match(second.error, {
+        code: -32003,
+        message: /^response too large: the trace has more than 25000000/,
+      })
+      const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
+      t.teardown(() => client.socket.terminate())
+      client.socket.send(longer)
+      t.match(JSON.parse((await client.next()) ?? '').error, { code: -32003 })
+      client.socket.send(long)
+      t.ok(JSON.parse((await client.next()) ?? '').result.structLogs.length > 290_000)
+    })
+
+    t.test('a trace ends when its client leaves, or reads no more', async (t) => {
+      for (const leaves of [true, false]) {
+        const socket = connect(Number(new URL(service.origin).port), '127.0.0.1')
+        t.teardown(() => socket.destroy())
+        socket.write(headOf(longer) + longer)
+        await once(socket, 'readable')
+        if (leaves) socket.destroy()
+        // The only thread for traces is free again.
+        t.match(JSON.parse((await service.post('/', small)).text), { id: 7, result: { failed: true } })
+        if (leaves) continue
+        const ended = once(socket, 'close')
+        socket.resume()
+        await inTime('the end of the connection', ended)
+      }
+    })
+  })
+}
+
+function request(body: string) {
+  return { body, headers: { 'content-type': 'application/json' } }
+}
+
+function headOf(body: string): string {
+  return `POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+}
