@@ -193,6 +193,13 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
       beside: blockFull,
     }),
     one('receipts', 'receipts of that block', receiptsBody),
+    one(
+      'trace',
+      'callTracer, block of 200 transactions',
+      rpc('debug_traceBlockByNumber', [full, { tracer: 'callTracer' }]),
+      // Its answer has members in another order, and some of its own.
+      { anvil: () => rpc('debug_traceBlockByNumber', [full, { tracer: 'callTracer' }]) },
+    ),
     one('block-full-uncached', 'that block, from the store', fullBody, { isUncached: true }),
     one('receipts-uncached', 'its receipts, from the store', receiptsBody, { isUncached: true }),
     many(

@@ -10,6 +10,7 @@ import { neighbours } from './neighbours.js'
 import { prices } from './prices.js'
 import type { SpecialScenario } from './specialScenario.js'
 import { submissions } from './submissionRun.js'
+import { traceStream } from './traceRun.js'
 
 export const specialScenarios: readonly SpecialScenario[] = [
   readsUnderProofs,
@@ -17,6 +18,7 @@ export const specialScenarios: readonly SpecialScenario[] = [
   ...importScenarios,
   era,
   memory,
+  traceStream,
   newHeads(1_000),
   newHeads(5_000),
   submissions,

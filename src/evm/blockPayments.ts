@@ -17,16 +17,30 @@ function blockReward(fork: ForkName): bigint {
   return includesFork(fork, 'byzantium') ? 3n * ether : 5n * ether
 }
 
-/** Pays the miners of the block and of its uncles, which are given as RLP items of headers. */
-export function payRewards(kernel: Kernel, header: Header, uncles: readonly RlpItem[], fork: ForkName): void {
+/** What a block pays to a miner. */
+export interface Reward {
+  /** For the block itself, or for an uncle. */
+  readonly kind: 'block' | 'uncle'
+  readonly author: Uint8Array
+  readonly wei: bigint
+}
+
+/** What a block pays before the Merge: for itself last. `uncles` are RLP items of headers. */
+export function rewardsOf(header: Header, uncles: readonly RlpItem[], fork: ForkName): Reward[] {
   const reward = blockReward(fork)
-  kernel.begin(noOrigin, 0n, [])
-  for (const item of uncles) {
+  const rewards: Reward[] = uncles.map((item) => {
     const uncle = headerFromItems(rlpList(item))
     const age = BigInt(header.number - uncle.number)
-    kernel.credit(kernel.account(uncle.miner), ((8n - age) * reward) / 8n)
-  }
-  kernel.credit(kernel.account(header.miner), reward + (reward / 32n) * BigInt(uncles.length))
+    return { kind: 'uncle', author: uncle.miner, wei: ((8n - age) * reward) / 8n }
+  })
+  const wei = reward + (reward / 32n) * BigInt(uncles.length)
+  return [...rewards, { kind: 'block', author: header.miner, wei }]
+}
+
+/** Pays the miners of the block and of its uncles. */
+export function payRewards(kernel: Kernel, header: Header, uncles: readonly RlpItem[], fork: ForkName): void {
+  kernel.begin(noOrigin, 0n, [])
+  for (const { author, wei } of rewardsOf(header, uncles, fork)) kernel.credit(kernel.account(author), wei)
   kernel.end()
 }
 

@@ -3,7 +3,7 @@
  * follow any of them. Owns where header, body, senders and state come from; executeBlock.ts executes blocks whose
  * outcome is not known yet.
  */
-import { type BlobParameters, ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
+import { type BlobParameters, ForkSchedule, includesFork, parseGenesisConfig } from '../chain/forks.js'
 import { decodeHeader, type Header } from '../chain/header.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
@@ -12,7 +12,7 @@ import type { StateView } from '../state/stateView.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { recoverAuthorities } from './authorizations.js'
 import { type BlockContext, BlockContexts } from './blockContext.js'
-import { applyDaoFork } from './blockPayments.js'
+import { applyDaoFork, type Reward, rewardsOf } from './blockPayments.js'
 import { BlockStates, statusOf } from './blockState.js'
 import type { BlockReference } from './executionRequest.js'
 import type { JobWatch } from './jobWatch.js'
@@ -31,6 +31,8 @@ export interface ReplayedBlock {
   readonly words: BlockWords
   readonly blobs: BlobParameters | undefined
   readonly transactions: readonly SignedTransaction[]
+  /** What it pays to miners. */
+  readonly rewards: readonly Reward[]
 }
 
 /** Bytes of sender and hash of a transaction in a block's row. */
@@ -76,21 +78,34 @@ export class BlockReplays {
     if (header.number === 0) throw new FaultError({ kind: 'MessageRefused', why: 'genesis is not traceable' })
     const reference: BlockReference = { number: header.number, hash, isPending: false }
     const { context } = this.contexts.read(reference)
+    const body = this.#store.readBody(hash as Hash32)
+    if (body === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
+    const [transactions, uncles] = decodeRlpList(body)
     return {
       hash,
       header,
       context,
       words: wordsOf(context),
       blobs: this.schedule.blobParametersAt(context.fork),
-      transactions: this.#readTransactions(hash as Hash32, context),
+      transactions: this.#readTransactions(hash as Hash32, itemsOf(transactions), context),
+      rewards: includesFork(context.fork, 'paris') ? [] : rewardsOf(header, itemsOf(uncles), context.fork),
     }
   }
 
-  #readTransactions(hash: Hash32, { fork, chainId }: BlockContext): SignedTransaction[] {
-    const body = this.#store.readBody(hash)
+  /** The hash of a canonical block. Throws FaultError HeaderNotFound. */
+  hashAt(number: number): Hash32 {
+    const hash = this.#store.readCanonicalHash(number)
+    if (hash === undefined) throw new FaultError({ kind: 'HeaderNotFound' })
+    return hash
+  }
+
+  #readTransactions(
+    hash: Hash32,
+    items: readonly RlpItem[],
+    { fork, chainId }: BlockContext,
+  ): SignedTransaction[] {
     const senders = this.#store.readBlock(hash)?.senders
-    if (body === undefined || senders === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
-    const items = rlpList(decodeRlpList(body)[0] as RlpItem)
+    if (senders === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
     return items.map((item, index) => {
       const at = index * senderBytes
       const sender = senders.slice(at, at + 20)
@@ -127,4 +142,8 @@ export class BlockReplays {
       authorizations,
     })
   }
+}
+
+function itemsOf(item: RlpItem | undefined): readonly RlpItem[] {
+  return rlpList(item as RlpItem)
 }

@@ -1,10 +1,10 @@
 /** What to trace, as plain data, for jobs. */
 import type { ExecutionRequest } from './executionRequest.js'
-import type { TracerOptions } from './tracers/tracerOptions.js'
+import type { ListOptions, TracerOptions } from './tracers/tracerOptions.js'
 
 export interface TraceRequest {
   readonly subject: TraceSubject
-  readonly tracer: TracerOptions
+  readonly tracer: TracerOptions | ListOptions
   /** Time for each transaction; at most the limit of the job. */
   readonly timeMs?: number
 }
@@ -13,6 +13,8 @@ export type TraceSubject =
   /** All transactions of a block (32 bytes); the answer is a list of `{txHash, result}`. */
   | { readonly kind: 'block'; readonly blockHash: Uint8Array }
   | { readonly kind: 'transaction'; readonly blockHash: Uint8Array; readonly index: number }
+  /** All transactions of canonical blocks; only as a list. */
+  | { readonly kind: 'range'; readonly first: number; readonly last: number }
   /** `index`: on the state before this transaction of the block; otherwise after the block. */
   | { readonly kind: 'call'; readonly request: ExecutionRequest; readonly index?: number }
 

@@ -20,8 +20,9 @@ import { wordsOf } from './messageRun.js'
 import { OverriddenState } from './overriddenState.js'
 import { forkPrecompiles, movePrecompiles, ownPrecompiles, type Precompiles } from './precompileMoves.js'
 import type { SignedTransaction } from './signedTransaction.js'
-import type { TraceLimits, TraceRequest } from './traceRequest.js'
+import type { TraceLimits, TraceRequest, TraceSubject } from './traceRequest.js'
 import { TracedKernel } from './tracers/kernelEvents.js'
+import { ParityTracer } from './tracers/parityTracer.js'
 import type { TracedTransaction, TraceOutput, Tracer, TransactionPlace } from './tracers/tracer.js'
 import { createTracer } from './tracers/tracerOptions.js'
 import { executeTransaction } from './transaction.js'
@@ -71,23 +72,60 @@ export class Tracing {
   }
 
   #run({ subject, tracer: options, timeMs }: TraceRequest, shouldStop: () => boolean, output: Output): void {
-    const tracer = createTracer(options)
     const limits = {
       ...this.#limits,
       timeMsMax: Math.min(timeMs ?? this.#limits.timeMsMax, this.#limits.timeMsMax),
     }
     const watch = new JobWatch(shouldStop, limits)
+    if (options.tracer === 'parity') return this.#list(subject, new ParityTracer(options), watch, output)
+    const tracer = createTracer(options)
     switch (subject.kind) {
       case 'block':
         return this.#traceBlock(this.#replays.read(subject.blockHash), tracer, watch, output)
-      case 'transaction': {
-        const block = this.#replays.read(subject.blockHash)
-        this.#runBefore(block, subject.index, watch)
-        return this.#traceTransaction(block, subject.index, tracer, watch, output)
-      }
+      case 'transaction':
+        return this.#traceOne(subject, tracer, watch, output)
       case 'call':
         return this.#traceCall(subject.request, subject.index, tracer, watch, output)
+      case 'range':
+        throw new Error('several blocks are traced only as a list')
     }
+  }
+
+  #list(subject: TraceSubject, tracer: ParityTracer, watch: JobWatch, output: Output): void {
+    tracer.open(output)
+    if (subject.kind === 'block') this.#listBlock(subject.blockHash, tracer, watch, output)
+    else if (subject.kind === 'transaction') this.#traceOne(subject, tracer, watch, output)
+    else if (subject.kind === 'range') {
+      for (let number = subject.first; number <= subject.last && !tracer.isFull; number++) {
+        watch.look()
+        // The genesis block did nothing.
+        if (number > 0) this.#listBlock(this.#replays.hashAt(number), tracer, watch, output)
+      }
+    } else throw new Error('a message is not traced as a list')
+    tracer.close()
+  }
+
+  #listBlock(hash: Uint8Array, tracer: ParityTracer, watch: JobWatch, output: Output): void {
+    const block = this.#replays.read(hash)
+    const { transactions, header, rewards } = block
+    if (transactions.length > 0) this.#runBefore(block, 0, watch)
+    for (const index of transactions.keys()) {
+      if (tracer.isFull) return
+      this.#traceTransaction(block, index, tracer, watch, output)
+    }
+    // As in OpenEthereum, the block's own before those of its uncles.
+    for (const reward of rewards.toReversed()) tracer.reward(reward, hash, header.number)
+  }
+
+  #traceOne(
+    { blockHash, index }: { readonly blockHash: Uint8Array; readonly index: number },
+    tracer: Tracer,
+    watch: JobWatch,
+    output: Output,
+  ): void {
+    const block = this.#replays.read(blockHash)
+    this.#runBefore(block, index, watch)
+    this.#traceTransaction(block, index, tracer, watch, output)
   }
 
   #traceBlock(block: ReplayedBlock, tracer: Tracer, watch: JobWatch, output: Output): void {

@@ -72,6 +72,10 @@ import { tidegate_getLogs } from './methods/tidegate_getLogs.js'
 import { tidegate_getMappingSlot } from './methods/tidegate_getMappingSlot.js'
 import { tidegate_getStorageByKeys } from './methods/tidegate_getStorageByKeys.js'
 import { tidegate_readVariable } from './methods/tidegate_readVariable.js'
+import { trace_block } from './methods/trace_block.js'
+import { trace_filter } from './methods/trace_filter.js'
+import { trace_get } from './methods/trace_get.js'
+import { trace_transaction } from './methods/trace_transaction.js'
 import { web3_clientVersion } from './methods/web3_clientVersion.js'
 import { web3_sha3 } from './methods/web3_sha3.js'
 import type { Network } from './network.js'
@@ -151,6 +155,10 @@ export const methods = {
   tidegate_getMappingSlot,
   tidegate_getStorageByKeys,
   tidegate_readVariable,
+  trace_block,
+  trace_filter,
+  trace_get,
+  trace_transaction,
   web3_clientVersion,
   web3_sha3,
 } satisfies Record<string, Method<Network>>

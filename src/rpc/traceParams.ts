@@ -1,6 +1,6 @@
 /** Options of the trace methods, with go-ethereum's names and defaults (eth/tracers/api.go). */
 import type { AccountOverride, BlockOverrides } from '../evm/executionRequest.js'
-import type { TracerOptions } from '../evm/tracers/tracerOptions.js'
+import type { ListOptions, TracerOptions } from '../evm/tracers/tracerOptions.js'
 import { excerpt } from '../primitives/excerpt.js'
 import { FaultError } from '../primitives/faults.js'
 import { blockOverrides, stateOverrides } from './callParams.js'
@@ -9,7 +9,7 @@ import { invalidArgument, quantity, required, typeName } from './params.js'
 import { booleanSchema, nullable, type Schema, textSchema } from './schema.js'
 
 export interface TraceConfig {
-  readonly tracer: TracerOptions
+  readonly tracer: TracerOptions | ListOptions
   /** Undefined: the server's limit. */
   readonly timeMs: number | undefined
 }

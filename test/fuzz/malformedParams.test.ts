@@ -75,6 +75,12 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
     [message, '0x1', { ...traceOptions, stateOverrides: overrides, blockOverrides, txIndex: '0x0' }],
   ],
   debug_traceTransaction: [[block?.hash, traceOptions]],
+  trace_block: [['0x1']],
+  trace_filter: [
+    [{ fromBlock: '0x1', toBlock: '0x2', fromAddress: [person], toAddress: [tide], after: 1, count: '0x2' }],
+  ],
+  trace_get: [[block?.hash, ['0x0', '0x1']]],
+  trace_transaction: [[block?.hash]],
   eth_getAccount: [[person, 'latest']],
   eth_getBalance: [[person, 'latest']],
   eth_getBlockTransactionCountByHash: [[block?.hash]],

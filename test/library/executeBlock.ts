@@ -1,7 +1,7 @@
 /** Execution of whole blocks by @ethereumjs, by which the kernel's is judged: the same input, the same result. */
 import { type Block, createBlockFromBytesArray } from '@ethereumjs/block'
 import { EthereumJSErrorWithoutCode } from '@ethereumjs/util'
-import { encodeReceipt, type RunBlockResult, runBlock } from '@ethereumjs/vm'
+import { encodeReceipt, type RunBlockResult, runBlock, type VM } from '@ethereumjs/vm'
 import type { ForkName, ForkSchedule } from '../../src/chain/forks.js'
 import type { ExecutedBlock } from '../../src/evm/executeBlock.js'
 import { InvalidBlockError } from '../../src/evm/invalidBlock.js'
@@ -24,15 +24,31 @@ export class LibraryExecutor {
   /**
    * Runs a block's system calls, transactions, rewards and withdrawals on `state`, the state after its parent.
    * `items` is the decoded RLP of the block (header, transactions, uncles, withdrawals). Throws
-   * {@link InvalidBlockError} where a transaction is invalid; errors of the store pass through.
+   * {@link InvalidBlockError} where a transaction is invalid; errors of the store pass through. `listen` may add
+   * listeners to the engine, and returns what removes them.
    */
   async execute(
     items: readonly RlpItem[],
     fork: ForkName,
     state: StateView,
     ancestorHash: AncestorHash,
+    listen?: (vm: VM) => () => void,
   ): Promise<ExecutedBlock> {
     const engine = await this.#engineFor(fork)
+    const unlisten = listen?.(engine.vm)
+    try {
+      return await this.#executeOn(engine, items, state, ancestorHash)
+    } finally {
+      unlisten?.()
+    }
+  }
+
+  async #executeOn(
+    engine: ForkEngine,
+    items: readonly RlpItem[],
+    state: StateView,
+    ancestorHash: AncestorHash,
+  ): Promise<ExecutedBlock> {
     const block = parseBlock(items, engine)
     const senders = readSenders(block)
     const run = async (generate: boolean): Promise<[RunBlockResult, JournaledState]> => {

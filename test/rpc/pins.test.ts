@@ -55,6 +55,11 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   debug_traceBlockByNumber: (block) => [block],
   debug_traceCall: (block) => [balanceOfBea, block],
   debug_traceTransaction: undefined,
+  trace_block: (block) => [block],
+  // Without bounds the whole chain, up to the block that it is pinned to.
+  trace_filter: undefined,
+  trace_get: undefined,
+  trace_transaction: undefined,
   eth_getAccount: (block) => [tide, block],
   eth_getBalance: (block) => [bea, block],
   eth_getBlockTransactionCountByHash: undefined,

@@ -52,23 +52,45 @@ export class FlatCallTracer implements Tracer {
     const { top } = this.#frames
     top.gas = this.#transaction.gasLimit
     top.gasUsed = gasUsed
-    this.#output.json.text('[')
-    this.#writeCalls(top, [])
-    this.#output.json.text(']')
-  }
-
-  #writeCalls(call: Call, address: readonly number[]): void {
     const { json } = this.#output
-    const inner = call.calls.filter((each) => this.#isListed(each))
-    if (address.length > 0) json.text(',')
-    writeFlatCall(json, call, inner.length, address, this.#transaction.place, this.#options)
-    this.#output.flush()
-    for (const [index, each] of inner.entries()) this.#writeCalls(each, [...address, index])
+    json.text('[')
+    const { place, isPrecompile } = this.#transaction
+    const { includePrecompiles } = this.#options
+    let count = 0
+    for (const { call, subtraces, address } of flatCalls(top, includePrecompiles, isPrecompile)) {
+      if (count++ > 0) json.text(',')
+      writeFlatCall(json, call, subtraces, address, place, this.#options)
+      this.#output.flush()
+    }
+    json.text(']')
   }
+}
 
-  #isListed({ kind, to }: Call): boolean {
-    if (this.#options.includePrecompiles || (kind !== callOpcode && kind !== staticCall)) return true
-    return to === undefined || !this.#transaction.isPrecompile(to)
+/** A call of a list. */
+export interface FlatCall {
+  readonly call: Call
+  /** Number of its own calls, and the indices that lead to it from the outermost call. */
+  readonly subtraces: number
+  readonly address: readonly number[]
+}
+
+/** A call and those within it, each before its own. Calls of precompiled contracts are left out if so asked. */
+export function* flatCalls(
+  call: Call,
+  withPrecompiles: boolean,
+  isPrecompile: (address: Uint8Array) => boolean,
+  address: readonly number[] = [],
+): Generator<FlatCall> {
+  const inner = call.calls.filter(
+    ({ kind, to }) =>
+      withPrecompiles ||
+      (kind !== callOpcode && kind !== staticCall) ||
+      to === undefined ||
+      !isPrecompile(to),
+  )
+  yield { call, subtraces: inner.length, address }
+  for (const [index, each] of inner.entries()) {
+    yield* flatCalls(each, withPrecompiles, isPrecompile, [...address, index])
   }
 }
 
@@ -81,11 +103,8 @@ function writeFlatCall(
   { convertParityErrors }: FlatCallTracerOptions,
 ): void {
   const { failure, kind } = call
-  json.text('{"action":{')
-  if (kind === selfdestruct) writeSelfdestruct(json, call)
-  else if (isCreation(call)) writeCreation(json, call)
-  else writeCall(json, call)
-  json.text('},"blockHash":')
+  writeAction(json, call)
+  json.text(',"blockHash":')
   writeHash(json, place?.blockHash)
   json.text(`,"blockNumber":${place?.blockNumber ?? 0}`)
   if (failure !== undefined) {
@@ -94,11 +113,23 @@ function writeFlatCall(
   if (kind !== selfdestruct && (failure === undefined || failure.kind === 'reverted')) writeResult(json, call)
   json.text(`,"subtraces":${subtraces},"traceAddress":[${address.join()}],"transactionHash":`)
   writeHash(json, place?.hash)
-  const type = kind === selfdestruct ? 'suicide' : isCreation(call) ? 'create' : 'call'
-  json.text(`,"transactionPosition":${place?.index ?? 0},"type":"${type}"}`)
+  json.text(`,"transactionPosition":${place?.index ?? 0},"type":"${flatType(call)}"}`)
 }
 
-function writeHash(json: JsonBytes, hash: Uint8Array | undefined): void {
+export function flatType(call: Call): string {
+  return call.kind === selfdestruct ? 'suicide' : isCreation(call) ? 'create' : 'call'
+}
+
+/** Opens a call with its member `action`. */
+export function writeAction(json: JsonBytes, call: Call): void {
+  json.text('{"action":{')
+  if (call.kind === selfdestruct) writeSelfdestruct(json, call)
+  else if (isCreation(call)) writeCreation(json, call)
+  else writeCall(json, call)
+  json.text('}')
+}
+
+export function writeHash(json: JsonBytes, hash: Uint8Array | undefined): void {
   if (hash === undefined) json.text('null')
   else json.hex(hash)
 }
@@ -136,7 +167,7 @@ function writeCall(json: JsonBytes, { kind, from, to, gas, input, value }: Call)
   json.quantity(value)
 }
 
-function writeResult(json: JsonBytes, call: Call): void {
+export function writeResult(json: JsonBytes, call: Call): void {
   const { to, gasUsed, output } = call
   json.text(',"result":{')
   if (isCreation(call)) {
@@ -174,6 +205,7 @@ const parityErrors: readonly (readonly [start: string, text: string])[] = [
   ['stack underflow', 'Stack underflow'],
 ]
 
-function parityError(why: string): string {
+/** Parity's text for one of go-ethereum's. */
+export function parityError(why: string): string {
   return parityErrors.find(([start]) => why.startsWith(start))?.[1] ?? why
 }

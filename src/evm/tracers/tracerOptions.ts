@@ -5,6 +5,7 @@ import { FourByteTracer } from './fourByteTracer.js'
 import { MuxTracer } from './muxTracer.js'
 import { NoopTracer } from './noopTracer.js'
 import { OpcodeLogger, type OpcodeLoggerOptions } from './opcodeLogger.js'
+import type { ParityTracerOptions } from './parityTracer.js'
 import { PrestateTracer, type PrestateTracerOptions } from './prestateTracer.js'
 import type { Tracer } from './tracer.js'
 
@@ -16,6 +17,9 @@ export type TracerOptions =
   | { readonly tracer: '4byteTracer' }
   | { readonly tracer: 'noopTracer' }
   | { readonly tracer: 'muxTracer'; readonly tracers: readonly (readonly [name: string, TracerOptions])[] }
+
+/** One list for all transactions; see parityTracer.ts. */
+export type ListOptions = { readonly tracer: 'parity' } & ParityTracerOptions
 
 export function createTracer(options: TracerOptions): Tracer {
   switch (options.tracer) {

@@ -1,0 +1,149 @@
+/**
+ * Parity's form of traces (`trace_` methods): the calls of any number of transactions as one list, with the gas that
+ * the code itself got and used. Follows OpenEthereum's rpc/src/v1/types/trace.rs; a failed call has `error` and no
+ * `result`.
+ */
+import { equalBytes, type Hash32 } from '../../primitives/bytes.js'
+import type { JsonBytes } from '../../primitives/jsonBytes.js'
+import type { Reward } from '../blockPayments.js'
+import { type Call, CallFrames, goText, selfdestruct } from './callFrames.js'
+import { flatCalls, flatType, parityError, writeAction, writeHash, writeResult } from './flatCallTracer.js'
+import type {
+  FrameEnd,
+  TracedFrame,
+  TracedTransaction,
+  TraceOutput,
+  Tracer,
+  TransactionPlace,
+} from './tracer.js'
+
+/** Which calls of a list are answered. */
+export interface ParityFilter {
+  /** 20 bytes each; empty for any. A call must have one of each. */
+  readonly from: readonly Uint8Array[]
+  readonly to: readonly Uint8Array[]
+  /** Number of those that are passed over, and most that follow. */
+  readonly after: number
+  readonly count: number
+}
+
+export interface ParityTracerOptions {
+  readonly filter?: ParityFilter
+  /** The one call with this address in its transaction, not as a list; null where there is none. */
+  readonly at?: readonly number[]
+}
+
+export class ParityTracer implements Tracer {
+  readonly opcodes = []
+  readonly #options: ParityTracerOptions
+  readonly #frames = new CallFrames()
+  #transaction!: TracedTransaction
+  #output!: TraceOutput
+  #found = 0
+  #written = 0
+
+  constructor(options: ParityTracerOptions) {
+    this.#options = options
+  }
+
+  /** Whether as many as are wanted are written. */
+  get isFull(): boolean {
+    const { filter, at } = this.#options
+    return this.#written >= (at === undefined ? (filter?.count ?? Number.POSITIVE_INFINITY) : 1)
+  }
+
+  /** Begins the list. */
+  open(output: TraceOutput): void {
+    this.#output = output
+    if (this.#options.at === undefined) output.json.text('[')
+  }
+
+  close(): void {
+    const { json } = this.#output
+    if (this.#options.at === undefined) json.text(']')
+    else if (this.#written === 0) json.text('null')
+  }
+
+  begin(transaction: TracedTransaction, output: TraceOutput): void {
+    this.#frames.begin(output)
+    this.#transaction = transaction
+    this.#output = output
+  }
+
+  enter(frame: TracedFrame): void {
+    this.#frames.enter(frame)
+  }
+
+  exit(end: FrameEnd): void {
+    this.#frames.exit(end)
+  }
+
+  end(): void {
+    const { place, isPrecompile } = this.#transaction
+    const { at } = this.#options
+    for (const { call, subtraces, address } of flatCalls(this.#frames.top, false, isPrecompile)) {
+      if (at !== undefined && at.join() !== address.join()) continue
+      if (!this.#isWanted(call)) continue
+      writeParityCall(this.#output.json, call, subtraces, address, place)
+      this.#output.flush()
+    }
+  }
+
+  /** Lists what a block pays. */
+  reward({ kind, author, wei }: Reward, hash: Uint8Array, number: number): void {
+    if (!this.#isWanted({ from: undefined, to: author })) return
+    const { json } = this.#output
+    json.text('{"action":{"author":')
+    json.hex(author)
+    json.text(`,"rewardType":"${kind}","value":`)
+    json.quantity(wei)
+    json.text('},"blockHash":')
+    json.hex(hash)
+    json.text(`,"blockNumber":${number},"result":null,"subtraces":0,"traceAddress":[]`)
+    json.text(',"transactionHash":null,"transactionPosition":null,"type":"reward"}')
+    this.#output.flush()
+  }
+
+  /** Whether a call is to be written; then a separator is, where one is due. */
+  #isWanted(parties: Parties): boolean {
+    const { filter } = this.#options
+    if (this.isFull || (filter !== undefined && !isBetween(parties, filter))) return false
+    if (this.#found++ < (filter?.after ?? 0)) return false
+    if (this.#written++ > 0) this.#output.json.text(',')
+    return true
+  }
+}
+
+interface Parties {
+  readonly from: Uint8Array | undefined
+  readonly to: Uint8Array | undefined
+}
+
+function isBetween({ from, to }: Parties, filter: ParityFilter): boolean {
+  return isOneOf(from, filter.from) && isOneOf(to, filter.to)
+}
+
+function isOneOf(address: Uint8Array | undefined, list: readonly Uint8Array[]): boolean {
+  if (list.length === 0) return true
+  return address !== undefined && list.some((each) => equalBytes(each as Hash32, address as Hash32))
+}
+
+function writeParityCall(
+  json: JsonBytes,
+  call: Call,
+  subtraces: number,
+  address: readonly number[],
+  place: TransactionPlace | undefined,
+): void {
+  const { failure, kind } = call
+  writeAction(json, call)
+  json.text(',"blockHash":')
+  writeHash(json, place?.blockHash)
+  json.text(`,"blockNumber":${place?.blockNumber ?? 0}`)
+  if (failure !== undefined) json.text(`,"error":${goText(parityError(failure.why))}`)
+  else if (kind === selfdestruct) json.text(',"result":null')
+  else writeResult(json, call)
+  json.text(`,"subtraces":${subtraces},"traceAddress":[${address.join()}],"transactionHash":`)
+  writeHash(json, place?.hash)
+  json.text(`,"transactionPosition":${place?.index ?? 0},"type":"${flatType(call)}"}`)
+}
