@@ -146,6 +146,17 @@ export const pricedKinds: readonly PricedKind[] = [
   { name: 'eth_call, calldata of 2.5 MiB', question: (n) => bomb(n, '0x00', '00'.repeat(2.4 * 2 ** 20)) },
   asked('eth_getProof', (n) => [tide, words(n, 1), 'latest'], '1 key'),
   asked('eth_getProof', (n) => [tide, words(n, 1_024), 'latest'], '1,024 keys'),
+  asked('tidegate_getVerified', (n) => ['eth_getStorageAt', [tide, word(n), 'latest']], 'slot'),
+  asked(
+    'tidegate_getVerified',
+    (n) => ['eth_getTransactionByBlockNumberAndIndex', [blockTag(fullBlock.number), blockTag(n % 200)]],
+    'transaction',
+  ),
+  asked(
+    'tidegate_getVerified',
+    (n) => ['eth_getTransactionReceipt', [blockTag(fullBlock.number), blockTag(199 - (n % 8))]],
+    'receipt',
+  ),
   asked('tidegate_readVariable', (n) => [tide, `allowance[${bea}][${cal}]`, someBlock(n)]),
   asked('tidegate_getMappingSlot', (n) => [words(n, 1), '0x3'], '1 key'),
   asked('tidegate_getMappingSlot', (n) => [words(n, 10_000), '0x3'], '10,000 keys'),

@@ -14,6 +14,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   config: ['store', 'rpc'],
   store: [],
   ssz: [],
+  verify: [],
   metrics: [],
   upstream: [],
   chain: ['store', 'ssz'],

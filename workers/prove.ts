@@ -1,5 +1,6 @@
 /** Entry of pool threads for proofs. */
 import { type HeaderProofRequest, HeaderProver } from '../src/chain/headerProof.js'
+import { buildIndexProofJson, type IndexProofRequest } from '../src/state/indexProof.js'
 import { buildProofJson, type ProofRequest, UpperNodes } from '../src/state/proof.js'
 import type { ChainReader } from '../src/store/chainReader.js'
 import { type JobContext, jobHandler } from './jobThread.js'
@@ -20,6 +21,10 @@ export function proofJson(request: ProofRequest, { store }: JobContext): Uint8Ar
   return buildProofJson((hash) => store.readNode(hash), request, upperNodesOf(store))
 }
 export const prove = jobHandler(proofJson)
+
+export const indexProof = jobHandler((request: IndexProofRequest, { store }) =>
+  buildIndexProofJson(store, request),
+)
 
 const headerProvers = new WeakMap<ChainReader, HeaderProver>()
 

@@ -92,6 +92,7 @@ export function openJobPool({ limits, stores, onThreadLost }: JobPoolOptions): P
       executeCall: job('execute', 'answer', 'answer'),
       slotsCall: job('slots', 'answer', 'answer'),
       prove: { ...job('proof', 'prove', 'prove'), isShort: isShortProof },
+      indexProof: job('proof', 'prove', 'indexProof'),
       headerProof: job('proof', 'prove', 'headerProof'),
       call: { ...job('execute', 'execute', 'call'), isShort: () => true },
       estimate: { ...job('execute', 'execute', 'estimate'), isShort: () => true },

@@ -20,6 +20,7 @@ import type { SimulationRequest } from '../evm/simulate/simulationRequest.js'
 import type { TraceRequest } from '../evm/traceRequest.js'
 import type { Fault } from '../primitives/faults.js'
 import type { InvokeHashRequest } from '../rollup/invokeHash.js'
+import type { IndexProofRequest } from '../state/indexProof.js'
 import type { ProofRequest } from '../state/proof.js'
 import type { WrittenSlotsRequest } from '../state/writtenKeys.js'
 
@@ -74,6 +75,12 @@ export interface Jobs {
   readonly headerProof: {
     readonly class: 'proof'
     readonly args: HeaderProofRequest
+    readonly result: Uint8Array
+  }
+  /** The rendered JSON of the proofs of a transaction, and of its receipt. */
+  readonly indexProof: {
+    readonly class: 'proof'
+    readonly args: IndexProofRequest
     readonly result: Uint8Array
   }
   readonly call: { readonly class: 'execute'; readonly args: ExecutionRequest; readonly result: CallOutcome }

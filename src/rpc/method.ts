@@ -186,11 +186,13 @@ export function defineMethod<const P extends readonly Param<unknown>[], N extend
   }
 }
 
+type ParamShape = Pick<Method<never>, 'params' | 'paramNames' | 'byName'>
+
 /**
  * Decodes the `params` member of a call. Checks in go-ethereum's order: the given values, then surplus ones, then
  * missing ones. Absent and null `params` count as an empty list. Throws FaultError.
  */
-export function decodeParams(method: Method<never>, raw: unknown): unknown[] {
+export function decodeParams(method: ParamShape, raw: unknown): unknown[] {
   const { params } = method
   const values = Array.isArray(raw) ? raw : positional(method, raw)
   const args: unknown[] = new Array(params.length)
@@ -210,7 +212,7 @@ export function decodeParams(method: Method<never>, raw: unknown): unknown[] {
   return args
 }
 
-function positional(method: Method<never>, raw: unknown): readonly unknown[] {
+function positional(method: ParamShape, raw: unknown): readonly unknown[] {
   if (raw === undefined || raw === null) return []
   const { paramNames: names, byName } = method
   if (!byName || names === undefined || typeof raw !== 'object')

@@ -71,6 +71,7 @@ import { tidegate_getHeaderProof } from './methods/tidegate_getHeaderProof.js'
 import { tidegate_getLogs } from './methods/tidegate_getLogs.js'
 import { tidegate_getMappingSlot } from './methods/tidegate_getMappingSlot.js'
 import { tidegate_getStorageByKeys } from './methods/tidegate_getStorageByKeys.js'
+import { tidegate_getVerified } from './methods/tidegate_getVerified.js'
 import { tidegate_readVariable } from './methods/tidegate_readVariable.js'
 import { trace_block } from './methods/trace_block.js'
 import { trace_filter } from './methods/trace_filter.js'
@@ -154,6 +155,7 @@ export const methods = {
   tidegate_getLogs,
   tidegate_getMappingSlot,
   tidegate_getStorageByKeys,
+  tidegate_getVerified,
   tidegate_readVariable,
   trace_block,
   trace_filter,

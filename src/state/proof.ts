@@ -132,9 +132,6 @@ function readSlotValue(rlp: Uint8Array | undefined): string {
   return bytesToQuantity(rlp.subarray(payload, end))
 }
 
-/** Nibbles of a key, which is always a hash. */
-const keyNibbles = 64
-
 /**
  * Levels of a trie that {@link UpperNodes} keeps. In a large state they have 4,369 nodes, each on the path to many
  * accounts; with their hex they take 9 MB.
@@ -165,7 +162,7 @@ function withJson(node: ProofNode): ProofNode {
 }
 
 /** A node that was read, with the nodes below it that were read too. */
-interface ProofNode {
+export interface ProofNode {
   readonly rlp: Uint8Array
   readonly list: RlpSpan
   /** Keyed by the offset of the child's hash in `rlp`, which is cheaper than by the hash. */
@@ -190,12 +187,13 @@ export class TrieWalk {
     else this.#root = upper?.rootOf(root, (hash) => this.#read(hash)) ?? this.#read(root)
   }
 
-  /** Nodes on the path to `key` (32 bytes), and the RLP of the value there, a view of its node. */
+  /** Nodes on the path to `key`, and the RLP of the value there, a view of its node. */
   prove(key: Uint8Array): {
     readonly nodes: readonly ProofNode[]
     readonly value: Uint8Array | undefined
   } {
     if (this.#root === undefined) return { nodes: [], value: undefined }
+    const keyNibbles = key.length * 2
     let node = this.#root
     const nodes = [node]
     let list = node.list

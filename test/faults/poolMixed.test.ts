@@ -14,6 +14,7 @@ import type { ThreadLoss } from '../../src/pool/poolOptions.js'
 import { bytesToHex, padLeft, toAddress, toHash32, toMinimalBytes } from '../../src/primitives/bytes.js'
 import { FaultError } from '../../src/primitives/faults.js'
 import { Caller } from '../../src/rpc/caller.js'
+import { buildIndexProofJson } from '../../src/state/indexProof.js'
 import { buildProofJson } from '../../src/state/proof.js'
 import { computeWrittenSlots } from '../../src/state/writtenKeys.js'
 import { ChainReader } from '../../src/store/chainReader.js'
@@ -157,6 +158,8 @@ t.test('1,000 mixed jobs at once answer what each alone does', async (t) => {
         throw new Error('no question is a trace')
       case 'prove':
         return buildProofJson((hash) => store.readNode(hash), args)
+      case 'indexProof':
+        return buildIndexProofJson(store, args)
       case 'mappingSlots':
         return computeWrittenSlots(args)
       case 'witness':

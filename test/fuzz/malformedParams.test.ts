@@ -178,6 +178,12 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
     [tide, '0x3', [person], 'latest'],
     [tide, '0x3', ['ada'], 'latest', 'string'],
   ],
+  tidegate_getVerified: [
+    ['eth_getStorageAt', [tide, '0x3', 'latest']],
+    ['eth_getBalance', [tide, block?.hash]],
+    ['eth_getTransactionReceipt', [block?.hash, '0x0']],
+    ['eth_getLogs', ['0x1', '0x0', '0x0']],
+  ],
   tidegate_readVariable: [
     [tide, 'balanceOf["x"][1].name', 'latest'],
     [tide, 'totalSupply', 'latest'],

@@ -97,6 +97,7 @@ const testOf: { readonly [M in MethodName | RollupMethodName]: string } = {
   tidegate_getLogs: 'tidegate_getLogs.test.ts',
   tidegate_getMappingSlot: 'tidegate_getMappingSlot.test.ts',
   tidegate_getStorageByKeys: 'tidegate_getStorageByKeys.test.ts',
+  tidegate_getVerified: 'tidegate_getVerified.test.ts',
   tidegate_readVariable: 'tidegate_readVariable.test.ts',
   web3_clientVersion: 'web3_clientVersion.test.ts',
 }

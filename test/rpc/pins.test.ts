@@ -123,6 +123,7 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   tidegate_getLogs: (block) => [{ fromBlock: block, toBlock: block, limit: 5 }],
   tidegate_getMappingSlot: undefined,
   tidegate_getStorageByKeys: (block) => [tide, '0x3', [bea], block],
+  tidegate_getVerified: (block) => ['eth_getStorageAt', [tide, '0x0', block]],
   tidegate_readVariable: (block) => [tide, 'totalSupply', block],
   web3_clientVersion: undefined,
 }

@@ -138,6 +138,12 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
     'latest',
   ]),
   tidegate_getStorageByKeys: [['0x6266702fd511eb9e96861e860620674219acb382', '0x3', ['0x1', '0x2'], '0xc8']],
+  tidegate_getVerified: [
+    ['eth_getTransactionByBlockNumberAndIndex', ['0xc8', '0x7']],
+    ['eth_getTransactionReceipt', ['0xc8', '0x7']],
+    ['eth_getLogs', [{ blockHash: blockAt(200).hash }, '0x7', '0x0']],
+    ['eth_getTransactionReceipt', ['0xffff', '0x0']],
+  ],
   tidegate_readVariable: [
     ['0x64ebdf9e1dfb193e1a3504937e5fcd05545e452e', 'books[42]', '0x14'],
     ['0x64ebdf9e1dfb193e1a3504937e5fcd05545e452e', 'books[42].title', 'latest'],

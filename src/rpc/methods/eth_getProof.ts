@@ -15,7 +15,7 @@ import {
 import { stateBlock } from '../stateBlock.js'
 
 const proofNodes = listSchema(bytesSchema)
-const proofSchema = objectSchema('Proof', {
+export const proofSchema = objectSchema('Proof', {
   address: addressSchema,
   accountProof: proofNodes,
   balance: quantitySchema,

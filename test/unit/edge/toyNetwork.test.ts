@@ -19,6 +19,7 @@ import { PolledFilters } from '../../../src/rpc/polledFilters.js'
 import { methods } from '../../../src/rpc/registry.js'
 import type { DefectLog } from '../../../src/rpc/wireErrors.js'
 import { verifyHeaderProof } from '../../../src/ssz/verifyHeaderProof.js'
+import { buildIndexProofJson } from '../../../src/state/indexProof.js'
 import { computeMappingSlots } from '../../../src/state/mappingSlots.js'
 import { buildProofJson } from '../../../src/state/proof.js'
 import { RowStateReader } from '../../../src/state/stateReader.js'
@@ -55,6 +56,7 @@ function jobsOver(rows: ChainRows): NetworkJobs {
   const execution = new Execution(rows, limits)
   const works: { readonly [N in JobName]?: (args: never) => unknown } = {
     prove: (args) => buildProofJson((hash) => rows.readNode(hash), args),
+    indexProof: (args) => buildIndexProofJson(rows, args),
     headerProof: (args) => new HeaderProver(rows as ChainReader).prove(args),
     call: (args) => execution.call(args, goOn),
     estimate: (args) => execution.estimate(args, goOn),

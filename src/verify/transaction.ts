@@ -1,0 +1,144 @@
+/** A transaction as its block's trie has it, as the JSON of `eth_getTransactionByBlockHashAndIndex`. */
+import { secp256k1 } from '@noble/curves/secp256k1.js'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { concatBytes } from '@noble/hashes/utils.js'
+import { decodeRlpList, encodeRlp, type RlpItem, rlpBytes, rlpList } from '../primitives/rlp.js'
+import { hexOf, integerOf, minimalBytes, quantityOf } from './bytes.js'
+import type { ProvedHeader } from './header.js'
+import { refuse } from './refuse.js'
+
+export type Json = string | boolean | null | readonly Json[] | { readonly [name: string]: Json }
+
+/** A transaction and what of it its receipt repeats. */
+export interface ProvedTransaction {
+  readonly type: number
+  readonly json: { readonly [name: string]: Json }
+  readonly hash: string
+  readonly from: string
+  /** Null for a creation. */
+  readonly to: string | null
+  /** Address of the contract that it creates; null for others. */
+  readonly created: string | null
+  readonly effectiveGasPrice: bigint
+  readonly blobs: number
+}
+
+/** Names of the RLP fields of each type, in order; those of the signature follow. */
+const feeMarketFields = [
+  'chainId',
+  'nonce',
+  'maxPriorityFeePerGas',
+  'maxFeePerGas',
+  'gas',
+  'to',
+  'value',
+  'input',
+  'accessList',
+]
+const fieldsOf: readonly (readonly string[])[] = [
+  ['nonce', 'gasPrice', 'gas', 'to', 'value', 'input'],
+  ['chainId', 'nonce', 'gasPrice', 'gas', 'to', 'value', 'input', 'accessList'],
+  feeMarketFields,
+  [...feeMarketFields, 'maxFeePerBlobGas', 'blobVersionedHashes'],
+  [...feeMarketFields, 'authorizationList'],
+]
+const authorizationFields = ['chainId', 'address', 'nonce', 'yParity', 'r', 's']
+
+/** `raw` is RLP (legacy), or a type byte and RLP (EIP-2718). Throws {@link VerifyError}. */
+export function readTransaction(raw: Uint8Array, header: ProvedHeader, index: bigint): ProvedTransaction {
+  const type = (raw[0] as number) >= 0xc0 ? 0 : (raw[0] as number)
+  const names = fieldsOf[type]
+  if (names === undefined) return refuse(`transactions of type ${type} are not known`)
+  const items = decodeRlpList(type === 0 ? raw : raw.subarray(1))
+  if (items.length !== names.length + 3) refuse('the transaction has another number of fields')
+  const fields = new Map(names.map((name, at) => [name, items[at] as RlpItem]))
+  const [v, r, s] = items.slice(-3).map(rlpBytes) as [Uint8Array, Uint8Array, Uint8Array]
+  const from = recoverSender(type, items.slice(0, -3), { v: integerOf(v), r, s })
+  const bytesOf = (name: string) => rlpBytes(fields.get(name))
+  const maxFee = integerOf(bytesOf(type < 2 ? 'gasPrice' : 'maxFeePerGas'))
+  const effectiveGasPrice =
+    type < 2 ? maxFee : smaller(maxFee, integerOf(bytesOf('maxPriorityFeePerGas')) + (header.baseFee ?? 0n))
+  const to = bytesOf('to').length === 0 ? null : hexOf(bytesOf('to'))
+  const hash = hexOf(keccak_256(raw))
+  const json: Record<string, Json> = {
+    blockHash: header.hash,
+    blockNumber: quantityOf(header.number),
+    blockTimestamp: quantityOf(header.timestamp),
+    from: hexOf(from),
+    hash,
+    transactionIndex: quantityOf(index),
+    type: quantityOf(type),
+  }
+  for (const [name, item] of fields) json[name] = fieldJson(name, item)
+  json.gasPrice = quantityOf(effectiveGasPrice)
+  if (type > 0) json.yParity = quantityOf(v)
+  else if (integerOf(v) >= 35n) json.chainId = quantityOf((integerOf(v) - 35n) / 2n)
+  Object.assign(json, { v: quantityOf(v), r: quantityOf(r), s: quantityOf(s) })
+  const created = hexOf(keccak_256(encodeRlp([from, bytesOf('nonce')])).subarray(12))
+  return {
+    type,
+    json,
+    hash,
+    from: hexOf(from),
+    to,
+    created: to === null ? created : null,
+    effectiveGasPrice,
+    blobs: type === 3 ? rlpList(fields.get('blobVersionedHashes')).length : 0,
+  }
+}
+
+function fieldJson(name: string, item: RlpItem): Json {
+  switch (name) {
+    case 'to':
+      return rlpBytes(item).length === 0 ? null : hexOf(rlpBytes(item))
+    case 'input':
+      return hexOf(rlpBytes(item))
+    case 'accessList':
+      return rlpList(item).map((entry) => {
+        const [address, keys] = rlpList(entry)
+        return { address: hexOf(rlpBytes(address)), storageKeys: hashesJson(keys) }
+      })
+    case 'blobVersionedHashes':
+      return hashesJson(item)
+    case 'authorizationList':
+      return rlpList(item).map((entry) => {
+        const parts = rlpList(entry)
+        return Object.fromEntries(
+          authorizationFields.map((part, at) => {
+            const bytes = rlpBytes(parts[at])
+            return [part, part === 'address' ? hexOf(bytes) : quantityOf(bytes)]
+          }),
+        )
+      })
+    default:
+      return quantityOf(rlpBytes(item))
+  }
+}
+
+function hashesJson(list: RlpItem | undefined): Json {
+  return rlpList(list).map((hash) => hexOf(rlpBytes(hash)))
+}
+
+interface Signature {
+  readonly v: bigint
+  readonly r: Uint8Array
+  readonly s: Uint8Array
+}
+
+/** The sender, who is in no field: whose key signed the others (yellow paper, appendix F; EIP-155). */
+function recoverSender(type: number, unsigned: readonly RlpItem[], { v, r, s }: Signature): Uint8Array {
+  const isReplayable = type === 0 && v < 35n
+  const parity = type > 0 ? v : isReplayable ? v - 27n : (v - 35n) % 2n
+  const chain = type > 0 || isReplayable ? [] : [minimalBytes((v - 35n) / 2n), noBytes, noBytes]
+  const rlp = encodeRlp([...unsigned, ...chain])
+  const hash = keccak_256(type === 0 ? rlp : concatBytes(Uint8Array.of(type), rlp))
+  const signature = new secp256k1.Signature(integerOf(r), integerOf(s), Number(parity))
+  const key = signature.recoverPublicKey(hash).toBytes(false)
+  return keccak_256(key.subarray(1)).subarray(12)
+}
+
+const noBytes = new Uint8Array(0)
+
+function smaller(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
