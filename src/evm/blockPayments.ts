@@ -1,5 +1,6 @@
 /** Payments of a block besides its transactions: rewards, withdrawals, and the refund of the DAO fork. */
-import { type ForkName, includesFork } from '../chain/forks.js'
+import { blockReward, inclusionReward, uncleReward } from '../chain/blockReward.js'
+import type { ForkName } from '../chain/forks.js'
 import { type Header, headerFromItems } from '../chain/header.js'
 import { bytesToBigInt, hexToBytes } from '../primitives/bytes.js'
 import { type RlpItem, rlpBytes, rlpList } from '../primitives/rlp.js'
@@ -7,15 +8,8 @@ import { daoAccounts, daoRefundContract } from './daoAccounts.js'
 import { InvalidBlockError } from './invalidBlock.js'
 import type { Kernel } from './kernel.js'
 
-const ether = 10n ** 18n
 const gwei = 10n ** 9n
 const noOrigin = new Uint8Array(20)
-
-/** Reward in wei for a block without uncles (yellow paper 11.3, EIP-649, EIP-1234). */
-function blockReward(fork: ForkName): bigint {
-  if (includesFork(fork, 'constantinople')) return 2n * ether
-  return includesFork(fork, 'byzantium') ? 3n * ether : 5n * ether
-}
 
 /** What a block pays to a miner. */
 export interface Reward {
@@ -30,10 +24,9 @@ export function rewardsOf(header: Header, uncles: readonly RlpItem[], fork: Fork
   const reward = blockReward(fork)
   const rewards: Reward[] = uncles.map((item) => {
     const uncle = headerFromItems(rlpList(item))
-    const age = BigInt(header.number - uncle.number)
-    return { kind: 'uncle', author: uncle.miner, wei: ((8n - age) * reward) / 8n }
+    return { kind: 'uncle', author: uncle.miner, wei: uncleReward(reward, header.number - uncle.number) }
   })
-  const wei = reward + (reward / 32n) * BigInt(uncles.length)
+  const wei = reward + inclusionReward(reward, uncles.length)
   return [...rewards, { kind: 'block', author: header.miner, wei }]
 }
 

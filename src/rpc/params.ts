@@ -165,6 +165,20 @@ export const position: Param<number> = required(
   writtenQuantity,
 )
 
+/** A non-negative integer, as a JSON number or a hex quantity. `what` completes the fault `want …`. */
+export function integer(what: string, max = Number.MAX_SAFE_INTEGER): Param<number> {
+  return required(
+    (value, index) => {
+      const number = typeof value === 'number' ? value : toSafeInteger(quantityDigits(value, index, 64))
+      if (!Number.isSafeInteger(number) || number < 0 || number > max) {
+        throw invalidArgument(index, `want ${what} from 0 to ${max}, got ${number}`)
+      }
+      return number
+    },
+    { anyOf: [{ type: 'integer', minimum: 0, maximum: max }, writtenQuantity] },
+  )
+}
+
 /** A storage slot, and the number of bytes with which the caller wrote it (`0x0` counts as one). */
 export interface StorageKey {
   readonly slot: Hash32

@@ -65,6 +65,12 @@ import { eth_unsubscribe } from './methods/eth_unsubscribe.js'
 import { net_listening } from './methods/net_listening.js'
 import { net_peerCount } from './methods/net_peerCount.js'
 import { net_version } from './methods/net_version.js'
+import { ots_getApiLevel } from './methods/ots_getApiLevel.js'
+import { ots_getBlockDetails } from './methods/ots_getBlockDetails.js'
+import { ots_getBlockDetailsByHash } from './methods/ots_getBlockDetailsByHash.js'
+import { ots_getBlockTransactions } from './methods/ots_getBlockTransactions.js'
+import { ots_getTransactionBySenderAndNonce } from './methods/ots_getTransactionBySenderAndNonce.js'
+import { ots_hasCode } from './methods/ots_hasCode.js'
 import { rpc_discover } from './methods/rpc_discover.js'
 import { rpc_modules } from './methods/rpc_modules.js'
 import { tidegate_getHeaderProof } from './methods/tidegate_getHeaderProof.js'
@@ -149,6 +155,12 @@ export const methods = {
   net_listening,
   net_peerCount,
   net_version,
+  ots_getApiLevel,
+  ots_getBlockDetails,
+  ots_getBlockDetailsByHash,
+  ots_getBlockTransactions,
+  ots_getTransactionBySenderAndNonce,
+  ots_hasCode,
   rpc_discover,
   rpc_modules,
   tidegate_getHeaderProof,

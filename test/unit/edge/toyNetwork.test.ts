@@ -47,6 +47,8 @@ const stateMethods: readonly string[] = [
   'eth_createAccessList',
   'eth_simulateV1',
   'debug_executionWitness',
+  'ots_getTransactionBySenderAndNonce',
+  'ots_hasCode',
   'tidegate_getStorageByKeys',
   'tidegate_readVariable',
 ]
