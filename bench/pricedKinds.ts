@@ -65,7 +65,7 @@ const withoutParameters = [
     'rpc_modules',
   ],
   ...['rpc_discover', 'debug_getBadBlocks', 'eth_baseFee', 'eth_blobBaseFee', 'eth_gasPrice'],
-  ...['eth_maxPriorityFeePerGas', 'debug_chainConfig'],
+  'eth_maxPriorityFeePerGas',
 ]
 const ofAccounts = ['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode', 'eth_getAccount']
 const ofTransactions = [
