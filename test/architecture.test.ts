@@ -53,7 +53,7 @@ t.test('each rule catches a file that breaks it', async (t) => {
     [
       'src/rpc/a.ts',
       "import { x } from '../store/tables.js'",
-      'src/rpc/a.ts: rpc imports store, allowed: primitives, chain, state, pool, rollup, streams, types:evm',
+      'src/rpc/a.ts: rpc imports store, allowed: primitives, chain, state, pool, rollup, streams, types:evm, types:metrics',
     ],
     [
       'src/rpc/a.ts',

@@ -3,7 +3,7 @@
  * submissions.
  */
 import type { RollupConfig } from '../config/config.js'
-import { chainIdOf, type EdgeRollup, rollupNetworkOf } from '../edge/edgeRollup.js'
+import { chainIdOf, type EdgeRollup, type RollupHealth, rollupNetworkOf } from '../edge/edgeRollup.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { Felt } from '../rollup/felt.js'
 import { Forwarder } from '../rollup/forwarder.js'
@@ -20,6 +20,7 @@ const sweepMs = 1_000
 
 export interface OpenRollup extends EdgeRollup {
   readonly queue: SubmissionQueue
+  health(): RollupHealth
   /** Ends deliveries under way; waiting submissions stay on disk. */
   close(): Promise<void>
 }

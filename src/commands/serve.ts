@@ -6,10 +6,12 @@ import pino, { type Logger } from 'pino'
 import { KeyRing } from '../access/keyRing.js'
 import { redactKeys } from '../access/keyText.js'
 import { Meter, meterBytes } from '../access/meter.js'
+import type { AdminListener } from '../admin/adminListener.js'
 import type { Config } from '../config/config.js'
-import { type Edge, openEdge } from '../edge/edge.js'
+import { type Edge, openEdge, servedMethods } from '../edge/edge.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { readNetworkLayouts } from '../edge/storageLayouts.js'
+import { allotCounts, EdgeCounts } from '../metrics/edgeCounts.js'
 import { jobsOfNetwork, openJobPool } from '../pool/jobPool.js'
 import type { Jobs } from '../pool/jobs.js'
 import type { Pool } from '../pool/pool.js'
@@ -23,6 +25,7 @@ import type { Io } from './commandLine.js'
 import { createProgressView } from './importProgress.js'
 import { onInterrupt } from './interrupt.js'
 import { type NetworkSource, startSource } from './networkSource.js'
+import { openAdmin } from './openAdmin.js'
 import { type OpenRollup, openRollup } from './openRollup.js'
 import { shareBetweenEdges, startOtherEdges } from './otherEdges.js'
 import { clientVersion } from './version.js'
@@ -51,6 +54,8 @@ export async function serve(config: Config, io: Io): Promise<number> {
   const rollups: OpenRollup[] = []
   let edge: Edge | undefined
   let others: EdgeThreads | undefined
+  let admin: AdminListener | undefined
+  let isStopping = false
   // After an exception that nothing caught, the state of the process is unknown, so it ends. The server is abandoned
   // first: uWebSockets.js aborts a process that exits within one of its callbacks.
   const onDefect = (error: unknown) => {
@@ -68,6 +73,9 @@ export async function serve(config: Config, io: Io): Promise<number> {
     }
     await startSources(config, sources, { log, onStoreFailure }, io)
     const shared = await shareBetweenEdges(config, transport)
+    const served = servedMethods(config)
+    const countsMemory = allotCounts(served, config.edges)
+    const counts = Array.from({ length: config.edges }, (_, at) => new EdgeCounts(countsMemory, served, at))
     edge = await openEdge({
       config,
       clientVersion,
@@ -81,17 +89,27 @@ export async function serve(config: Config, io: Io): Promise<number> {
       fetchOf: (network) => sources.find(({ name }) => name === network)?.fetch,
       jobsOf: (network) => jobsOfNetwork(pool, network),
       shared: shared && { port: shared.port, totals: sharedTotals(shared.totals, config.edges, 0) },
+      counts: counts[0] as EdgeCounts,
     })
     const port = await edge.server.listen()
     others =
       shared &&
       startOtherEdges(
         config,
-        { ...shared, transport: transport.name, meter: access.meterMemory },
+        { ...shared, transport: transport.name, meter: access.meterMemory, counts: countsMemory },
         { pool, rollups, sources, networks: edge.networks },
       )
     await others?.listening
-    let isStopping = false
+    admin = await openAdmin(config, {
+      edge,
+      counts,
+      pool,
+      sources,
+      rollups,
+      transport: transport.name,
+      log,
+      isDraining: () => isStopping,
+    })
     const stopped = new Promise<number>((resolve) =>
       onInterrupt(() => {
         isStopping = true
@@ -112,7 +130,9 @@ export async function serve(config: Config, io: Io): Promise<number> {
     })
     return await Promise.race([stopped, halted.promise, ...(lost === undefined ? [] : [lost])])
   } finally {
+    isStopping = true
     await Promise.all([edge?.server.close(), others?.close()])
+    await admin?.close()
     process.off('uncaughtException', onDefect)
     await Promise.all(rollups.map((rollup) => rollup.close()))
     await pool.close(poolCloseMsMax)

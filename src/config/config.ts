@@ -7,11 +7,13 @@
  *   DIR/node/rollup-NAME.writer   held by the process that serves a rollup network
  *   DIR/node/pepper               secret under which API keys are hashed
  *   DIR/node/demo-key             plaintext of the demo network's key
+ *   DIR/node/admin-token          token of the admin listener
  *   DIR/networks/NAME/chain.mdb   chain and state of one network
  */
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { UsageError } from '../primitives/faults.js'
+import { type AdminConfig, adminOf } from './admin.js'
 import { entryToNetwork, type NetworkConfig, storedNetwork } from './chainNetwork.js'
 import {
   type ConfigFile,
@@ -36,6 +38,7 @@ import {
 } from './networks.js'
 import type { RollupConfig } from './rollupNetwork.js'
 
+export type { AdminConfig } from './admin.js'
 export { demoNetworkName, type NetworkConfig } from './chainNetwork.js'
 export { edgesMax, type Limits, type LogLevel, logLevels, transports } from './file.js'
 export type { GatewayConfig } from './gateway.js'
@@ -90,6 +93,7 @@ export interface NodePaths {
   readonly store: string
   readonly pepper: string
   readonly demoKey: string
+  readonly adminToken: string
 }
 
 /** Settings that all commands on a data folder share. */
@@ -109,6 +113,8 @@ export interface Config extends DataConfig {
   /** The HTTP and WebSocket server to use. */
   readonly transport: ConfigFile['transport']
   readonly logLevel: LogLevel
+  /** Undefined where there is none. */
+  readonly admin: AdminConfig | undefined
   readonly auth: boolean
   readonly cors: { readonly origins: readonly string[] }
   /** Whether answers are compressed for clients that accept it. */
@@ -171,6 +177,7 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     edges: flags.edges ?? file.edges,
     transport: flags.transport ?? file.transport,
     logLevel: flags.logLevel ?? file.logLevel,
+    admin: adminOf(file.admin, flags.port ?? file.port),
     auth,
     cors: file.cors,
     compression: file.compression,
@@ -252,7 +259,12 @@ function resolveData(file: ConfigFile, flags: DataFlags): DataConfig {
   const node = join(dataDir, 'node')
   return {
     dataDir,
-    node: { store: join(node, 'node.mdb'), pepper: join(node, 'pepper'), demoKey: join(node, 'demo-key') },
+    node: {
+      store: join(node, 'node.mdb'),
+      pepper: join(node, 'pepper'),
+      demoKey: join(node, 'demo-key'),
+      adminToken: join(node, 'admin-token'),
+    },
     mapBytes: file.store.mapBytes,
   }
 }

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { UsageError } from '../primitives/faults.js'
 import { unitsMax } from '../rpc/price.js'
 import { mapBytesDefault } from '../store/environment.js'
+import { adminSchema } from './admin.js'
 import { gatewaySchemaParts } from './gateway.js'
 import { issueToLines } from './issues.js'
 import { readJson } from './json.js'
@@ -173,6 +174,8 @@ export const fileSchema = object({
   /** Whether answers are compressed for clients that accept it. Copies take a fifth of `limits.answerCacheBytes`. */
   compression: flag().default(true),
   logLevel: z.enum(logLevels, { error: `expected one of ${logLevels.join(', ')}` }).default('info'),
+  /** The listener for operators, or `false`. */
+  admin: adminSchema,
   /** The network of URLs that name none; where absent, the first one. */
   defaultNetwork: text('the name of a network').optional(),
   /** Where absent, the embedded demo network and a rollup network without a sequencer. */

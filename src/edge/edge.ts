@@ -8,11 +8,13 @@
  * among them, limits are counted together (`transport/totals.ts`), and what exists once is reached by message
  * (`mainLink.ts`).
  */
+import { getHeapStatistics } from 'node:v8'
 import type { Logger } from 'pino'
 import { type KeyRing, keyProblemTexts } from '../access/keyRing.js'
 import { redactKeys } from '../access/keyText.js'
 import type { Meter } from '../access/meter.js'
-import type { Config } from '../config/config.js'
+import type { Config, RollupConfig } from '../config/config.js'
+import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { Wanted } from '../primitives/notHeld.js'
 import type { AnswerBody } from '../rpc/answer.js'
@@ -34,6 +36,7 @@ import { messageBytesDefault, socketsPerKeyFor } from '../transport/unfinishedMe
 import type { Transport } from '../transport/wire.js'
 import type { ChainFeed, UpstreamsHealth } from './chainFeed.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
+import { threadCpuSeconds, watchLoop } from './loopWatch.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
 
 /** Time for answers under way when the server stops, beyond the time limit of a request. */
@@ -64,11 +67,15 @@ export interface EdgeOptions {
   readonly filtersOf?: (network: string) => FilterService
   /** With several edges: the port that all listen on, and the counters that they share. */
   readonly shared: { readonly port: number; readonly totals: ServerTotals } | undefined
+  /** Where this edge counts what it does. */
+  readonly counts: EdgeCounts
 }
 
 export interface Edge {
   readonly networks: readonly OpenNetwork[]
   readonly server: HttpServer
+  /** Writes the figures of its thread into its counts. */
+  publish(): void
   /** Closes the networks; call it once the server is closed. */
   close(): Promise<void>
 }
@@ -83,7 +90,9 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const openRpc = Buffer.from(renderOpenRpc(options.clientVersion))
   const networks: OpenNetwork[] = []
   const logDefect = defectLog(options.log)
+  let unwatch = () => {}
   const close = async () => {
+    unwatch()
     await Promise.all(networks.map((network) => network.close()))
   }
   try {
@@ -115,7 +124,16 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
         }),
       )
     }
-    return { networks, server: createServer(options, networks, openRpc, logDefect), close }
+    const server = createServer(options, networks, openRpc, logDefect)
+    const publish = () =>
+      options.counts.publish({
+        atMs: Date.now(),
+        cpuSeconds: threadCpuSeconds(),
+        heapBytes: getHeapStatistics().used_heap_size,
+        connections: server.connections,
+      })
+    unwatch = watchLoop(options.counts, publish)
+    return { networks, server, publish, close }
   } catch (error) {
     await close()
     throw error
@@ -203,13 +221,16 @@ function createServer(
       ['/openrpc.json', () => [openRpc]],
     ]),
     logDefect,
-    logRefused: (refused) => log.debug(refused, 'request refused'),
+    logRefused(refused) {
+      options.counts.rejected(refused.status)
+      log.debug(refused, 'request refused')
+    },
   }
   return createHttpServer(server)
 }
 
 function createRoutes(
-  { config, rollups }: EdgeOptions,
+  { config, rollups, counts }: EdgeOptions,
   networks: readonly OpenNetwork[],
   logDefect: DefectLog,
 ): HttpServerOptions['routes'] {
@@ -227,13 +248,15 @@ function createRoutes(
     methods: Object.values(methods),
     limits: dispatchLimits,
     log: logDefect,
+    counts,
   })
   const rollupEndpoint = ({ name, network }: EdgeRollup) => {
-    const { prefix = '', aliases = [] } = config.rollups.find((rollup) => rollup.name === name) ?? {}
+    const rollup = config.rollups.find((candidate) => candidate.name === name) as RollupConfig
     return createDispatcher<RollupNetwork>({
-      methods: prefixRollupMethods([prefix, ...aliases]),
+      methods: rollupMethodsOf(rollup),
       limits: dispatchLimits,
       log: logDefect,
+      counts,
     }).endpoint({ current: network, pinned: () => undefined })
   }
   const endpoints = [
@@ -251,6 +274,16 @@ function createRoutes(
 function upstreamEntry({ name, head, isAnswering, isQuarantined }: UpstreamsHealth['nodes'][number]) {
   const trouble = isQuarantined ? 'quarantined' : isAnswering ? undefined : 'no answer'
   return [name, { ...(head !== undefined && { head }), ...(trouble && { trouble }) }] as const
+}
+
+function rollupMethodsOf({ prefix, aliases }: RollupConfig) {
+  return prefixRollupMethods([prefix, ...aliases])
+}
+
+/** Names of all methods that some network serves, in the same order on every edge. */
+export function servedMethods({ rollups }: Config): string[] {
+  const ofRollups = rollups.flatMap(rollupMethodsOf)
+  return [...new Set([...Object.values(methods), ...ofRollups].map(({ name }) => name))]
 }
 
 /** The body of `/health`; a promise where another edge holds a rollup's queue. */

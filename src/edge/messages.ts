@@ -15,6 +15,8 @@ export interface EdgeData {
   readonly port: number
   /** See `transport/totals.ts`. */
   readonly totals: SharedArrayBuffer
+  /** See `metrics/edgeCounts.ts`. */
+  readonly counts: SharedArrayBuffer
   /** Memory of the meter; undefined where keys have no limit. */
   readonly meter: SharedArrayBuffer | undefined
   /** One 32-bit integer per edge: 1 once it has stopped listening. */

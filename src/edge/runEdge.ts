@@ -3,13 +3,14 @@ import pino from 'pino'
 import { KeyRing } from '../access/keyRing.js'
 import { redactKeys } from '../access/keyText.js'
 import { Meter } from '../access/meter.js'
+import { EdgeCounts } from '../metrics/edgeCounts.js'
 import { defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import { NodeStore } from '../store/nodeStore.js'
 import type { HttpServer } from '../transport/http.js'
 import { loadTransport } from '../transport/loadTransport.js'
 import { sharedTotals } from '../transport/totals.js'
-import { openEdge } from './edge.js'
+import { openEdge, servedMethods } from './edge.js'
 import { chainIdOf, type RollupHealth, rollupNetworkOf } from './edgeRollup.js'
 import { MainLink } from './mainLink.js'
 import type { EdgeData } from './messages.js'
@@ -57,7 +58,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
 
 async function openRooms(
   link: MainLink,
-  { config, clientVersion, index, transport, port, totals, meter: memory }: EdgeData,
+  { config, clientVersion, index, transport, port, totals, counts, meter: memory }: EdgeData,
 ) {
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true })).child({
     edge: index,
@@ -89,6 +90,7 @@ async function openRooms(
     jobsOf: (network) => link.jobsOf(network),
     filtersOf: (network) => new RemoteFilters(network, link),
     shared: { port, totals: sharedTotals(totals, config.edges, index) },
+    counts: new EdgeCounts(counts, servedMethods(config), index),
   })
   return { edge, store }
 }

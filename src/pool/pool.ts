@@ -43,6 +43,7 @@ import type {
   PoolOptions,
   ThreadLoss,
 } from './poolOptions.js'
+import { PoolTally } from './poolTally.js'
 import { ThreadSet } from './threadSet.js'
 import { retryMsMin, WaitEstimate } from './waitEstimate.js'
 
@@ -72,12 +73,7 @@ export class Pool<J extends JobTable<J>> {
   readonly #permits: ReadonlyMap<ClassOf<J>, number>
   /** Thread → its jobs: one, or several short ones of one class under one permit. */
   readonly #running = new Map<JobThread, readonly Job<ClassOf<J>>[]>()
-  #finished = 0
-  #failed = 0
-  #cancelled = 0
-  #refused = 0
-  #interrupted = 0
-  #threadsLost = 0
+  readonly #tally: PoolTally<ClassOf<J>>
   #closed: Promise<void> | undefined
   #drained: Deferred<void> | undefined
 
@@ -90,6 +86,7 @@ export class Pool<J extends JobTable<J>> {
       shares.set(name as ClassOf<J>, { waitingMax, permits: turnMs === undefined ? someThreads : threads })
     }
     this.#permits = new Map([...shares].map(([name, { permits }]) => [name, permits]))
+    this.#tally = new PoolTally(shares.keys())
     this.#queue = new FairQueue(shares, { waitingBytesMax, longPermits: someThreads })
     this.#cells = new JobCells(threads * groupMax)
     const works: Record<string, Work> = {}
@@ -117,16 +114,11 @@ export class Pool<J extends JobTable<J>> {
   }
 
   get counts(): PoolCounts {
-    return {
-      waiting: this.#queue.waiting(),
-      running: [...this.#running.values()].flat().length,
-      finished: this.#finished,
-      failed: this.#failed,
-      cancelled: this.#cancelled,
-      refused: this.#refused,
-      interrupted: this.#interrupted,
-      threadsLost: this.#threadsLost,
-    }
+    const running = [...this.#running.values()].flat()
+    return this.#tally.counts((name) => ({
+      waiting: this.#queue.waiting(name),
+      running: running.filter((job) => job.class === name).length,
+    }))
   }
 
   /**
@@ -135,7 +127,7 @@ export class Pool<J extends JobTable<J>> {
    */
   refusal(className: ClassOf<J>, keyId: string): Fault | undefined {
     if (this.#closed === undefined && !this.#queue.isFullFor(className, keyId)) return undefined
-    this.#refused++
+    this.#tally.of(className).refused++
     return this.#busy(className)
   }
 
@@ -208,7 +200,7 @@ export class Pool<J extends JobTable<J>> {
   }
 
   #drop(job: Job<ClassOf<J>>): void {
-    if (job.fail(new FaultError(this.#busy(job.class)))) this.#refused++
+    if (job.fail(new FaultError(this.#busy(job.class)))) this.#tally.of(job.class).refused++
   }
 
   #busy(className: ClassOf<J>): Fault {
@@ -295,6 +287,7 @@ export class Pool<J extends JobTable<J>> {
     for (const [at, job] of jobs.entries()) job.body = bodies[at]
     this.#leaveThread(jobs, thread, ranMs, again)
     for (const [at, job] of jobs.entries()) {
+      this.#tally.of(job.class).cpuMs += cpuMs[at] as number
       if (again.includes(job)) continue
       if (!job.isSettled) job.owner?.ran(cpuMs[at] as number)
       this.#settle(job, replies[at] as Uint8Array | PutOff, ranMs[at] as number)
@@ -329,7 +322,7 @@ export class Pool<J extends JobTable<J>> {
       if (!again.includes(job)) this.#queue.giveBack(job, ranMs[at] as number)
       else {
         const isInterrupted = job.run?.isInterrupted === true
-        if (isInterrupted) this.#interrupted++
+        if (isInterrupted) this.#tally.interrupted++
         job.run = undefined
         this.#wait(job, this.#queue.putBack(job, ranMs[at] as number, isInterrupted))
       }
@@ -344,8 +337,7 @@ export class Pool<J extends JobTable<J>> {
   #settle(job: Job<ClassOf<J>>, reply: Uint8Array | PutOff, ranMs: number): void {
     this.#waits.ran(job.class, ranMs)
     const isResult = job.settle(reply)
-    if (isResult === true) this.#finished++
-    else if (isResult === false) this.#failed++
+    if (isResult !== undefined) this.#tally.of(job.class)[isResult ? 'finished' : 'failed']++
   }
 
   #settleWithFault(job: Job<ClassOf<J>>, fault: Fault): void {
@@ -353,7 +345,7 @@ export class Pool<J extends JobTable<J>> {
   }
 
   #fail(job: Job<ClassOf<J>>, error: Error): void {
-    if (job.fail(error)) this.#failed++
+    if (job.fail(error)) this.#tally.of(job.class).failed++
   }
 
   /** Ends a job that nobody waits for, or whose deadline is past. */
@@ -363,7 +355,7 @@ export class Pool<J extends JobTable<J>> {
   }
 
   #cancel(job: Job<ClassOf<J>>): void {
-    this.#cancelled++
+    this.#tally.cancelled++
     this.#expire(job)
   }
 
@@ -394,7 +386,7 @@ export class Pool<J extends JobTable<J>> {
   }
 
   #loseThread(job: Job<ClassOf<J>> | undefined, why: ThreadLoss['why'], error: unknown): void {
-    this.#threadsLost++
+    this.#tally.threadsLost++
     this.#options.onThreadLost({ job: job?.name, keyId: job?.owner?.keyId, why, error })
   }
 }

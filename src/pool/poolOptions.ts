@@ -80,4 +80,17 @@ export interface PoolCounts {
   /** Number of interruptions of jobs for others. */
   readonly interrupted: number
   readonly threadsLost: number
+  readonly byClass: readonly ClassCounts[]
+}
+
+/** Counters of one class of jobs. */
+export interface ClassCounts {
+  readonly class: string
+  readonly waiting: number
+  readonly running: number
+  readonly finished: number
+  readonly failed: number
+  readonly refused: number
+  /** CPU time of the threads for these jobs. */
+  readonly cpuMs: number
 }

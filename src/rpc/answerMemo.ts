@@ -20,6 +20,8 @@ export interface Remembered {
   readonly tail: Uint8Array
   /** Units that each repetition costs, the same as the first call. */
   readonly price: number
+  /** Where its method is counted; see `metrics/edgeCounts.ts`. */
+  readonly slot: number
 }
 
 interface Entry extends Remembered {
@@ -91,7 +93,12 @@ export class AnswerMemo {
   /**
    * Stores the result of a call, if the call is repeated, the result is of the current head, and it is not too large.
    */
-  write({ text, idAt }: Question, json: Json, price: number, headGeneration: number): void {
+  write(
+    { text, idAt }: Question,
+    json: Json,
+    { price, slot }: Pick<Remembered, 'price' | 'slot'>,
+    headGeneration: number,
+  ): void {
     if (headGeneration !== this.#headGeneration || !this.#doorkeeper.admits(text)) return
     if (json.length > this.#generationBytesMax / 4) return
     const bytes = Buffer.from(text, 'latin1')
@@ -106,6 +113,7 @@ export class AnswerMemo {
       json: typeof json === 'string' ? flatText(json) : resultInTail(tail),
       tail,
       price,
+      slot,
     }
     if (entryBytes(entry) <= this.#generationBytesMax / 4) this.#insert(hash, entry)
   }

@@ -5,6 +5,7 @@
  * If every method of a request answers synchronously, so does dispatch, without a promise. A request is answered from
  * one block: the head at its arrival, or the block that it is pinned to (requestBasis.ts).
  */
+import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { Fault } from '../primitives/faults.js'
 import { nearest } from '../primitives/nearest.js'
 import type { Answer } from './answer.js'
@@ -13,8 +14,10 @@ import { answerAll, busy, isParseError, type Member, pinOf, runBatch, timedOut }
 import { BlockNames } from './blockName.js'
 import { parseFault } from './bodyScan.js'
 import { Caller } from './caller.js'
+import { countedCall, countFailure } from './countCalls.js'
 import { Deadline } from './deadline.js'
 import type { DispatchLimits } from './dispatchLimits.js'
+import type { DispatcherOptions, Endpoint } from './endpoint.js'
 import { type Lookup, type Question, RequestReader, readUsualCall, usualBytesMax } from './envelope.js'
 import { collected, JsonStream } from './jsonStream.js'
 import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
@@ -27,30 +30,6 @@ import { runSupplied, suppliesMax, supply } from './supplied.js'
 import { countForTurn, doSteps, inOneTurn, isTurnOver, type Steps, Turns } from './turns.js'
 import { type DefectLog, thrownToFault, thrownToWireError } from './wireErrors.js'
 
-export interface DispatcherOptions<N extends RpcNetwork> {
-  readonly methods: readonly Method<N>[]
-  readonly limits: DispatchLimits
-  readonly log: DefectLog
-}
-
-/** The methods over one network. */
-export interface Endpoint {
-  /**
-   * Answers a request body. `body` is read before the call returns, unless `isGiven`: then the endpoint takes over
-   * its memory. Never throws or rejects. Call `caller.leave()` after sending the answer, or when the client leaves,
-   * to end its jobs.
-   *
-   * `at` is the block that the whole request is pinned to, as the client wrote it: `latest` or a hash. All tags in
-   * the request then mean that block; a call's own member `at` overrides it.
-   */
-  handle(body: Uint8Array, caller?: Caller, at?: string, isGiven?: boolean): Answer | Promise<Answer>
-  /**
-   * Answers each call of a body with `fault` and runs none; otherwise as {@link handle}. A long body that cannot be
-   * paid, or while others wait, is not read: it gets one answer, `fault` without an id.
-   */
-  refuse(body: Uint8Array, fault: Fault, caller?: Caller): Answer
-}
-
 /** Makes endpoints that share one table of methods. Throws RangeError where two methods have the same name. */
 export function createDispatcher<N extends RpcNetwork>(options: DispatcherOptions<N>) {
   const methods = new Map<string, Method<N>>()
@@ -59,8 +38,7 @@ export function createDispatcher<N extends RpcNetwork>(options: DispatcherOption
     methods.set(method.name, method)
   }
   return {
-    endpoint: (views: NetworkViews<N>): Endpoint =>
-      new NetworkEndpoint(views, methods, options.limits, options.log),
+    endpoint: (views: NetworkViews<N>): Endpoint => new NetworkEndpoint(views, methods, options),
   }
 }
 
@@ -86,6 +64,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #methods: ReadonlyMap<string, Method<N>>
   readonly #limits: DispatchLimits
   readonly #log: DefectLog
+  readonly #counts: EdgeCounts | undefined
   readonly #memo: AnswerMemo
   readonly #lookup: Lookup<Remembered>
   readonly #blockNames: BlockNames<N>
@@ -93,13 +72,13 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   constructor(
     views: NetworkViews<N>,
     methods: ReadonlyMap<string, Method<N>>,
-    limits: DispatchLimits,
-    log: DefectLog,
+    { limits, log, counts }: DispatcherOptions<N>,
   ) {
     this.#views = views
     this.#methods = methods
     this.#limits = limits
     this.#log = log
+    this.#counts = counts
     this.#blockNames = new BlockNames(views)
     this.#memo = new AnswerMemo(limits.memoBytesMax, views.current.head.generation)
     this.#lookup = (bytes, start, idStart, idEnd, end) =>
@@ -123,7 +102,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const job = usual && this.#jobOf(usual)
       if (usual !== undefined && job === undefined) return this.#single(usual, basis, caller, undefined)
       const refused = job && refuseUnread(job, this.#views.current, caller)
-      if (refused !== undefined) return this.#finish(usual as Member, basis, caller, refused)
+      if (refused !== undefined) {
+        countFailure(this.#counts, this.#counts?.slotOf((job as Method<N>).name), refused)
+        return this.#finish(usual as Member, basis, caller, refused)
+      }
       const answer =
         usual === undefined
           ? doSteps(this.#answer(body, basis, caller, lookup, isGiven))
@@ -217,7 +199,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
         caller,
         turns,
         limits: this.#limits,
-        start: (call) => this.#whole(this.#start(call, basis, caller, turns), caller),
+        start: (call) => this.#whole(this.#counted(call, basis, caller, turns), caller),
         fail: (thrown) => this.#failure(thrown, 'request', caller.keyId),
       })
       return this.#batchAnswer(answer, basis.used(undefined))
@@ -236,13 +218,16 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     if (call.kind === 'known') {
       const { known, id } = call
       const refusal = unpaid(caller, known.price)
-      if (refusal === undefined) countBytes(caller, known.json)
+      if (refusal === undefined) {
+        countBytes(caller, known.json)
+        this.#counts?.repeated(known.slot, known.json.length)
+      } else countFailure(this.#counts, known.slot, refusal)
       const block = this.#blockNames.of(basis.arrived)
       return refusal === undefined
         ? repeatedAnswer(id, known.json, known.tail, block)
         : singleAnswer(id, undefined, refusal, block)
     }
-    const started = this.#start(call, basis, caller, turns)
+    const started = this.#counted(call, basis, caller, turns)
     const outcome = caller.takesStreams ? started : this.#whole(started, caller)
     if (!(outcome instanceof Promise)) return this.#finish(call, basis, caller, outcome)
     const deadline = new Deadline<Streamed>(this.#limits.requestMsMax, timedOut)
@@ -268,6 +253,17 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   /** For a caller that takes no streams: collects one, up to the bytes of a batch's answer. */
   #whole(started: Outcome | Promise<Streamed>, { keyId }: Caller): Outcome | Promise<Outcome> {
     return collected(started, this.#limits.batchBytesMax, (thrown) => this.#failure(thrown, 'stream', keyId))
+  }
+
+  /** As {@link #start}, and counts the call. */
+  #counted(
+    call: Member,
+    basis: RequestBasis<N>,
+    caller: Caller,
+    turns: Turns | undefined,
+  ): Outcome | Promise<Streamed> {
+    const isJob = this.#jobOf(call) !== undefined
+    return countedCall(this.#counts, call, isJob, () => this.#start(call, basis, caller, turns))
   }
 
   /** Charges for a call and runs it. Never throws or rejects. */
@@ -368,7 +364,9 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     // A null is not stored: without a new head the result may change (a block that arrives, by its hash).
     if (isNull(json)) return
     // Earlier heads and pinned blocks are other views, whose results are not stored.
-    if (network === this.#views.current) this.#memo.write(question, json, price, network.head.generation)
+    if (network !== this.#views.current) return
+    const slot = this.#counts?.slotOf(method.name) ?? 0
+    this.#memo.write(question, json, { price, slot }, network.head.generation)
   }
 
   #failure(thrown: unknown, where: string, keyId?: string): Failure {
@@ -382,8 +380,9 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   /** The answer to a request that failed as a whole. Never throws. */
   #refusal(thrown: unknown, caller?: Caller): Answer {
     const failure = this.#failure(thrown, 'request', caller?.keyId)
-    const refusal = caller && unpaid(caller, unitsMin)
-    return singleAnswer('null', undefined, refusal ?? failure, this.#blockNames.ofHead())
+    const refusal = (caller && unpaid(caller, unitsMin)) ?? failure
+    countFailure(this.#counts, undefined, refusal)
+    return singleAnswer('null', undefined, refusal, this.#blockNames.ofHead())
   }
 }
 

@@ -5,7 +5,7 @@
 import type { Fault } from '../primitives/faults.js'
 import type { Answer } from '../rpc/answer.js'
 import { type Allowance, anonymousId, type Identity } from '../rpc/caller.js'
-import type { Endpoint } from '../rpc/dispatch.js'
+import type { Endpoint } from '../rpc/endpoint.js'
 import { type DefectLog, faultToWireError, renderErrorAnswer, thrownToWireError } from '../rpc/wireErrors.js'
 import type { PathTarget } from './paths.js'
 

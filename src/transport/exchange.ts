@@ -4,7 +4,7 @@
  */
 import type { Answer, AnswerBody } from '../rpc/answer.js'
 import { Caller, type Identity } from '../rpc/caller.js'
-import type { Endpoint } from '../rpc/dispatch.js'
+import type { Endpoint } from '../rpc/endpoint.js'
 import { chooseEncoding, type Encoding } from './acceptEncoding.js'
 import type { BodyTurns } from './bodyTurns.js'
 import { type CompressedCopies, compressedBytesMin } from './compressedCopies.js'

@@ -71,6 +71,10 @@ export interface HttpServerOptions extends AdmissionOptions {
 }
 
 export interface HttpServer {
+  /** Number of open HTTP connections, without WebSockets. */
+  readonly connections: number
+  /** What its limits are compared with; shared by all edges. */
+  readonly totals: ServerTotals
   /** Starts listening; resolves to the port. Rejects with OperatorError where the address cannot be listened on. */
   listen(): Promise<number>
   /** Accepts no new connections, waits for answers under way, at most `closeMsMax`, then closes everything. */
@@ -269,6 +273,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   let sweep: NodeJS.Timeout | undefined
 
   return {
+    get connections() {
+      return wire.connections
+    },
+    totals,
     async listen() {
       const port = await wire.listen(options, options.totals !== undefined)
       isListening = true

@@ -4,7 +4,7 @@
  */
 import type { Answer, AnswerBody } from '../rpc/answer.js'
 import { Caller, type Identity } from '../rpc/caller.js'
-import type { Endpoint } from '../rpc/dispatch.js'
+import type { Endpoint } from '../rpc/endpoint.js'
 import { isNull } from '../rpc/outcome.js'
 import { resourceStatus } from '../rpc/resources.js'
 import { chooseEncoding } from './acceptEncoding.js'

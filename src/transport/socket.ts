@@ -11,7 +11,7 @@
 import type { Fault } from '../primitives/faults.js'
 import type { AnswerBody } from '../rpc/answer.js'
 import { Caller, type Identity } from '../rpc/caller.js'
-import type { Endpoint } from '../rpc/dispatch.js'
+import type { Endpoint } from '../rpc/endpoint.js'
 import type { EventSink } from '../streams/eventSink.js'
 import { Subscriber } from '../streams/subscriber.js'
 import type { SubscriberPool } from '../streams/subscriberPool.js'

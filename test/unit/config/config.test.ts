@@ -80,6 +80,7 @@ t.test('paths of a file are relative to its folder', async (t) => {
     store: join(folder, 'stores/node/node.mdb'),
     pepper: join(folder, 'stores/node/pepper'),
     demoKey: join(folder, 'stores/node/demo-key'),
+    adminToken: join(folder, 'stores/node/admin-token'),
   })
 })
 

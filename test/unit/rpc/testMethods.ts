@@ -1,8 +1,9 @@
 import { type Hash32, toHash32 } from '../../../src/primitives/bytes.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import type { Answer, AnswerBody } from '../../../src/rpc/answer.js'
-import { createDispatcher, type Endpoint } from '../../../src/rpc/dispatch.js'
+import { createDispatcher } from '../../../src/rpc/dispatch.js'
 import type { DispatchLimits } from '../../../src/rpc/dispatchLimits.js'
+import type { Endpoint } from '../../../src/rpc/endpoint.js'
 import {
   defineMethod,
   type Json,

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import type { Chain } from '../../../src/chain/chain.js'
-import { createDispatcher, type Endpoint } from '../../../src/rpc/dispatch.js'
+import { createDispatcher } from '../../../src/rpc/dispatch.js'
+import type { Endpoint } from '../../../src/rpc/endpoint.js'
 import { eth_subscribe } from '../../../src/rpc/methods/eth_subscribe.js'
 import { eth_unsubscribe } from '../../../src/rpc/methods/eth_unsubscribe.js'
 import type { Network } from '../../../src/rpc/network.js'

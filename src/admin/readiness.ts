@@ -1,0 +1,86 @@
+/** Whether requests should be sent here: the checks of `/ready`, and which of them fail. */
+
+/** What the checks are made of. */
+export interface ReadinessFigures {
+  readonly transport: string
+  /** Whether the server accepts no further requests. */
+  readonly isDraining: boolean
+  readonly networks: readonly {
+    readonly network: string
+    readonly isReadable: boolean
+    readonly hasSourceFailed: boolean
+    /** Since the timestamp of its newest block; undefined where no blocks are to come. */
+    readonly headAgeMs: number | undefined
+  }[]
+  readonly rollups: readonly {
+    readonly network: string
+    /** Whether the last attempt to store submissions succeeded. */
+    readonly isStoring: boolean
+    /** How long the oldest submission has waited; undefined without a sequencer, where all wait. */
+    readonly queueAgeMs: number | undefined
+  }[]
+}
+
+export interface ReadinessLimits {
+  /** Undefined: heads may be of any age. */
+  readonly headAgeMsMax: number | undefined
+  readonly queueAgeMsMax: number
+}
+
+const checkNames = ['draining', 'store', 'source', 'headAge', 'flush', 'queueAge'] as const
+type CheckName = (typeof checkNames)[number]
+
+export interface FailedCheck {
+  readonly check: CheckName
+  /** Undefined where the check is of the whole server. */
+  readonly network?: string
+  readonly why: string
+}
+
+export interface Readiness {
+  readonly ready: boolean
+  /** The HTTP and WebSocket library in use. */
+  readonly transport: string
+  readonly failing: readonly FailedCheck[]
+  readonly checks: Readonly<Record<CheckName, 'ok' | 'failing'>>
+}
+
+export function checkReadiness(figures: ReadinessFigures, limits: ReadinessLimits): Readiness {
+  const failing = [...findFailures(figures, limits)]
+  const stateOf = (name: CheckName) => (failing.some(({ check }) => check === name) ? 'failing' : 'ok')
+  return {
+    ready: failing.length === 0,
+    transport: figures.transport,
+    failing,
+    checks: Object.fromEntries(checkNames.map((name) => [name, stateOf(name)])) as Readiness['checks'],
+  }
+}
+
+function* findFailures(
+  { isDraining, networks, rollups }: ReadinessFigures,
+  { headAgeMsMax, queueAgeMsMax }: ReadinessLimits,
+): Generator<FailedCheck> {
+  if (isDraining) yield { check: 'draining', why: 'the server is stopping' }
+  for (const { network, isReadable, hasSourceFailed, headAgeMs } of networks) {
+    if (!isReadable) yield { check: 'store', network, why: 'its newest block cannot be read' }
+    if (hasSourceFailed) yield { check: 'source', network, why: 'its source ended with an error' }
+    if (headAgeMsMax !== undefined && headAgeMs !== undefined && headAgeMs > headAgeMsMax) {
+      yield {
+        check: 'headAge',
+        network,
+        why: `its head is ${seconds(headAgeMs)} old, at most ${seconds(headAgeMsMax)}`,
+      }
+    }
+  }
+  for (const { network, isStoring, queueAgeMs } of rollups) {
+    if (!isStoring) yield { check: 'flush', network, why: 'submissions cannot be stored' }
+    if (queueAgeMs !== undefined && queueAgeMs > queueAgeMsMax) {
+      const why = `a submission has waited ${seconds(queueAgeMs)} for the sequencer, at most ${seconds(queueAgeMsMax)}`
+      yield { check: 'queueAge', network, why }
+    }
+  }
+}
+
+function seconds(ms: number): string {
+  return `${Math.floor(ms / 1_000)} s`
+}

@@ -1,0 +1,146 @@
+/** The admin listener of `serve`: what it shows, asked of what the process runs. */
+import { statSync } from 'node:fs'
+import type { Logger } from 'pino'
+import { AdminListener } from '../admin/adminListener.js'
+import { readAdminToken } from '../admin/adminToken.js'
+import { checkReadiness, type Readiness, type ReadinessFigures } from '../admin/readiness.js'
+import type { AdminConfig, Config } from '../config/config.js'
+import type { Edge } from '../edge/edge.js'
+import type { OpenNetwork } from '../edge/openNetwork.js'
+import type { EdgeCounts } from '../metrics/edgeCounts.js'
+import { type MetricSources, Metrics } from '../metrics/metrics.js'
+import type { Jobs } from '../pool/jobs.js'
+import type { Pool } from '../pool/pool.js'
+import { OperatorError } from '../primitives/faults.js'
+import type { NetworkSource } from './networkSource.js'
+import type { OpenRollup } from './openRollup.js'
+import { clientVersion } from './version.js'
+
+export interface AdminServices {
+  /** Of the main thread. */
+  readonly edge: Edge
+  /** By number of the edge. */
+  readonly counts: readonly EdgeCounts[]
+  readonly pool: Pool<Jobs>
+  readonly sources: readonly NetworkSource[]
+  readonly rollups: readonly OpenRollup[]
+  readonly transport: string
+  readonly log: Logger
+  isDraining(): boolean
+}
+
+/** Edges publish their figures each second; one that has not for so long does not turn. */
+const stuckMs = 10_000
+
+/**
+ * Opens the admin listener, and says in the log where it listens. Undefined where it is off, and where its port is
+ * taken that the operator did not choose. Throws OperatorError where a chosen one cannot be had.
+ */
+export async function openAdmin(config: Config, services: AdminServices): Promise<AdminListener | undefined> {
+  const { admin } = config
+  if (admin === undefined) return undefined
+  const { log } = services
+  const metrics = new Metrics(metricSources(config, services))
+  const listener = new AdminListener({
+    host: admin.host,
+    port: admin.port,
+    token: readAdminToken(config.node.adminToken),
+    stuck: () => stuckEdges(services.counts),
+    ready: () => readiness(admin, services),
+    metrics: () => metrics.read(),
+    logDefect: (error) =>
+      log.error({ stack: error instanceof Error ? error.stack : String(error) }, 'admin listener'),
+  })
+  try {
+    const port = await listener.listen()
+    log.info({ admin: `http://${hostInUrl(admin.host)}:${port}` }, 'the admin listener listens')
+    return listener
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+    if (admin.isPortChosen) {
+      throw new OperatorError(`${error.message}; choose another "admin.port", or set "admin" to false`)
+    }
+    log.warn(`${error.message}, so there is none: no /metrics, /live and /ready; choose a free "admin.port"`)
+    return undefined
+  }
+}
+
+function hostInUrl(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+}
+
+function stuckEdges(counts: readonly EdgeCounts[]): string[] {
+  const nowMs = Date.now()
+  // The main thread turns, since it asks.
+  return counts.flatMap(({ figures }, edge) =>
+    edge > 0 && nowMs - figures.atMs > stuckMs ? [`edge ${edge}`] : [],
+  )
+}
+
+function headTimestamp({ current }: OpenNetwork): number {
+  return Number(current.head.header.timestamp)
+}
+
+function readiness(
+  limits: AdminConfig,
+  { edge, sources, rollups, transport, isDraining }: AdminServices,
+): Readiness {
+  const hasSource = new Set(sources.map(({ name }) => name))
+  const ofRollup = (rollup: OpenRollup): ReadinessFigures['rollups'][number] => {
+    const { isStoring, sequencerAnswers, oldestWaitingMs } = rollup.health()
+    const queueAgeMs = sequencerAnswers === undefined ? undefined : oldestWaitingMs
+    return { network: rollup.name, isStoring, queueAgeMs }
+  }
+  const figures: ReadinessFigures = {
+    transport,
+    isDraining: isDraining(),
+    networks: edge.networks.map((network) => ({
+      network: network.name,
+      isReadable: network.isReadable,
+      hasSourceFailed: network.hasSourceFailed,
+      headAgeMs: hasSource.has(network.name) ? Date.now() - headTimestamp(network) * 1_000 : undefined,
+    })),
+    rollups: rollups.map(ofRollup),
+  }
+  return checkReadiness(figures, limits)
+}
+
+function metricSources(config: Config, services: AdminServices): MetricSources {
+  const { edge, counts, pool, rollups, transport } = services
+  const stores = [
+    { store: 'node', path: config.node.store },
+    ...config.networks.map(({ name, storePath }) => ({ store: `network ${name}`, path: storePath })),
+  ]
+  return {
+    version: clientVersion,
+    transport,
+    edges: counts,
+    refresh: () => edge.publish(),
+    jobs: () => pool.counts.byClass.map(({ cpuMs, ...rest }) => ({ ...rest, cpuSeconds: cpuMs / 1_000 })),
+    threadsLost: () => pool.counts.threadsLost,
+    networks: () =>
+      edge.networks.map((network) => ({
+        network: network.name,
+        head: network.current.head.number,
+        headTimestamp: headTimestamp(network),
+        isSyncing: network.current.syncing !== undefined,
+        isReadable: network.isReadable,
+        hasSourceFailed: network.hasSourceFailed,
+      })),
+    rollups: () => rollups.map((rollup) => ({ network: rollup.name, ...rollup.queue.counts() })),
+    stores: () =>
+      stores.map(({ store, path }) => ({
+        store,
+        bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0,
+      })),
+    totals: () => {
+      const { sockets, bodyBytes, socketBytes, subscriptionBytes } = edge.server.totals
+      return {
+        sockets: sockets.value,
+        bodyBytes: bodyBytes.value,
+        socketBytes: socketBytes.value,
+        subscriptionBytes: subscriptionBytes.value,
+      }
+    },
+  }
+}

@@ -1,0 +1,48 @@
+/** The part `admin` of a configuration: the listener for operators. */
+import { z } from 'zod'
+import { flag, integer, object, text } from './schema.js'
+
+/** Port of the admin listener, beside 8545 to 8549, which nodes use. */
+const portDefault = 8550
+
+/** `false` is short for a listener that is not enabled. */
+export const adminSchema = z.preprocess(
+  (value) => (value === false ? { enabled: false } : value),
+  object({
+    enabled: flag().default(true),
+    /** Address of its own. Only this machine can reach the default. */
+    host: text('a host name or IP address').default('127.0.0.1'),
+    /** Where absent, 8550, or a free one where `port` of the server is 0; and none where that one is taken. */
+    port: integer(0, 65_535).optional(),
+    /** Age of a head above which `/ready` fails, of networks with a source; where absent, any age will do. */
+    headAgeMsMax: integer(1_000).optional(),
+    /** How long a submission may wait for a sequencer; longer than the restart of one. */
+    queueAgeMsMax: integer(1_000).default(60_000),
+  }).prefault({}),
+)
+
+/** Settings of the admin listener. */
+export interface AdminConfig {
+  readonly host: string
+  readonly port: number
+  /** Whether the operator chose the port, so that it must be had. */
+  readonly isPortChosen: boolean
+  readonly headAgeMsMax: number | undefined
+  readonly queueAgeMsMax: number
+}
+
+/** Settings of the admin listener beside a server on `publicPort`; undefined where there is none. */
+export function adminOf(
+  { enabled, host, port, headAgeMsMax, queueAgeMsMax }: z.output<typeof adminSchema>,
+  publicPort: number,
+): AdminConfig | undefined {
+  if (!enabled) return undefined
+  return {
+    host,
+    // Servers on free ports are several on one machine.
+    port: port ?? (publicPort === 0 ? 0 : portDefault),
+    isPortChosen: port !== undefined,
+    headAgeMsMax,
+    queueAgeMsMax,
+  }
+}

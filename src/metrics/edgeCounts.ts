@@ -1,0 +1,264 @@
+/**
+ * What one edge counts, in memory that all threads share: the edge alone writes its part, and the main thread reads
+ * all parts when metrics are asked for. Owns the layout. A count is one addition to an array of numbers, so that a
+ * stored answer is counted in some nanoseconds; names, labels and samples are made by `metrics.ts`.
+ */
+
+/**
+ * Upper bounds of durations are powers of two of a microsecond, from 2^5 (32 µs) to 2^25 (34 s), and one bucket for
+ * longer ones.
+ */
+const firstPower = 5
+const lastPower = 25
+export const durationBuckets = lastPower - firstPower + 2
+
+/** Upper bound of a bucket of durations, in seconds; undefined for the last one, which has none. */
+export function bucketSeconds(bucket: number): number | undefined {
+  return bucket === durationBuckets - 1 ? undefined : 2 ** (firstPower + bucket) / 1e6
+}
+
+/** The smallest bucket whose bound is not below `us`. */
+function bucketOf(us: number): number {
+  const power = us <= 1 ? 0 : 32 - Math.clz32(Math.min(Math.ceil(us), 2 ** 31) - 1)
+  return Math.min(Math.max(power - firstPower, 0), durationBuckets - 1)
+}
+
+/** Upper bounds of answers are powers of four, from 64 bytes to 64 MiB, and one bucket for longer ones. */
+const firstSizePower = 3
+const lastSizePower = 13
+export const sizeBuckets = lastSizePower - firstSizePower + 2
+
+/** Upper bound of a bucket of sizes, in bytes; undefined for the last one, which has none. */
+export function bucketBytes(bucket: number): number | undefined {
+  return bucket === sizeBuckets - 1 ? undefined : 4 ** (firstSizePower + bucket)
+}
+
+function sizeBucketOf(bytes: number): number {
+  const power = bytes <= 1 ? 0 : (33 - Math.clz32(bytes - 1)) >> 1
+  return Math.min(Math.max(power - firstSizePower, 0), sizeBuckets - 1)
+}
+
+/**
+ * One in so many calls that are answered at once is timed, and counts as so many: two readings of the clock take
+ * 0.1 to 0.4 µs, such a call 1 to 10. Calls that wait for a job are all timed.
+ */
+export const timedOneIn = 16
+
+/** Method names that are not served share one slot; so do error codes that are not listed. */
+export const other = 'other'
+
+/** Codes of JSON-RPC errors; a sequencer may send further ones. */
+export const errorCodes: readonly number[] = [
+  -32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003, -32004, -32005, 3, 29, 4444,
+]
+
+/** HTTP statuses of requests that are refused before a method is called, and what each means here. */
+export const rejectionReasons: Readonly<Record<number, string>> = {
+  400: 'malformed',
+  401: 'key',
+  403: 'origin',
+  404: 'path',
+  405: 'method',
+  413: 'length',
+  415: 'content type',
+  426: 'transport',
+  429: 'limit',
+  500: 'defect',
+  503: 'busy',
+}
+
+/** What an edge publishes of itself from time to time; see {@link EdgeCounts.publish}. */
+export interface EdgeFigures {
+  /** Milliseconds since 1970 at which this was published. */
+  readonly atMs: number
+  /** CPU time of its thread; 0 where the system does not tell. */
+  readonly cpuSeconds: number
+  readonly heapBytes: number
+  /** Open HTTP connections. */
+  readonly connections: number
+}
+
+const figureNames = [
+  'atMs',
+  'cpuSeconds',
+  'heapBytes',
+  'connections',
+] as const satisfies readonly (keyof EdgeFigures)[]
+
+/** Counts of one method. */
+export interface MethodCounts {
+  readonly method: string
+  readonly calls: number
+  /** Those among the calls that were answered by a stored answer. They are not timed. */
+  readonly repeated: number
+  readonly durationSeconds: number
+  /** By bucket, not added up. */
+  readonly durations: readonly number[]
+  readonly answerBytes: number
+  readonly sizes: readonly number[]
+}
+
+const callsAt = 0
+const repeatedAt = 1
+const usAt = 2
+const bytesAt = 3
+const durationsAt = 4
+const sizesAt = durationsAt + durationBuckets
+const methodWords = sizesAt + sizeBuckets
+
+export class EdgeCounts {
+  readonly #methods: readonly string[]
+  readonly #slots: ReadonlyMap<string, number>
+  readonly #otherSlot: number
+  readonly #words: Float64Array
+  readonly #errorsAt: number
+  readonly #rejectionsAt: number
+  readonly #delaysAt: number
+  readonly #figuresAt: number
+  #untimed = 0
+
+  /**
+   * The counts of edge number `edge`, from 0, in memory from {@link allotCounts}. `methods` are the names that are
+   * served, in the same order on every edge.
+   */
+  constructor(memory: SharedArrayBuffer, methods: readonly string[], edge: number) {
+    this.#methods = methods
+    this.#slots = new Map(methods.map((name, index) => [name, index * methodWords]))
+    this.#otherSlot = methods.length * methodWords
+    this.#errorsAt = this.#otherSlot + methodWords
+    this.#rejectionsAt = this.#errorsAt + errorCodes.length + 1
+    this.#delaysAt = this.#rejectionsAt + Object.keys(rejectionReasons).length + 1
+    this.#figuresAt = this.#delaysAt + durationBuckets + 1
+    const words = this.#figuresAt + figureNames.length
+    this.#words = new Float64Array(memory, edge * words * 8, words)
+  }
+
+  static bytesFor(methods: number): number {
+    const rest = errorCodes.length + 1 + Object.keys(rejectionReasons).length + 1 + durationBuckets + 1
+    return ((methods + 1) * methodWords + rest + figureNames.length) * 8
+  }
+
+  /** Where a method is counted; one place for all that are not served. */
+  slotOf(method: string): number {
+    return this.#slots.get(method) ?? this.#otherSlot
+  }
+
+  /** Counts a call that was answered by a stored answer of so many bytes. */
+  repeated(slot: number, bytes: number): void {
+    const words = this.#words
+    ;(words[slot + callsAt] as number) += 1
+    ;(words[slot + repeatedAt] as number) += 1
+    ;(words[slot + bytesAt] as number) += bytes
+    ;(words[slot + sizesAt + sizeBucketOf(bytes)] as number) += 1
+  }
+
+  /** The time at which a call begins, for {@link ended}; 0 where it is not to be timed. */
+  begin(isJob: boolean): number {
+    if (isJob) return performance.now()
+    if (++this.#untimed < timedOneIn) return 0
+    this.#untimed = 0
+    return performance.now()
+  }
+
+  /**
+   * Counts a call that began at `startedMs` and ended with a result of so many bytes (undefined where they are not
+   * known), or with an error code.
+   */
+  ended(
+    slot: number,
+    isJob: boolean,
+    startedMs: number,
+    bytes: number | undefined,
+    errorCode?: number | undefined,
+  ): void {
+    const words = this.#words
+    ;(words[slot + callsAt] as number) += 1
+    if (startedMs !== 0) {
+      const us = (performance.now() - startedMs) * 1_000
+      const weight = isJob ? 1 : timedOneIn
+      ;(words[slot + usAt] as number) += us * weight
+      ;(words[slot + durationsAt + bucketOf(us)] as number) += weight
+    }
+    if (bytes !== undefined) {
+      ;(words[slot + bytesAt] as number) += bytes
+      ;(words[slot + sizesAt + sizeBucketOf(bytes)] as number) += 1
+    }
+    if (errorCode === undefined) return
+    const at = errorCodes.indexOf(errorCode)
+    ;(words[this.#errorsAt + (at === -1 ? errorCodes.length : at)] as number) += 1
+  }
+
+  /** Counts a request that was refused with this HTTP status before a method was called. */
+  rejected(status: number): void {
+    const at = Object.keys(rejectionReasons).indexOf(String(status))
+    const { length } = Object.keys(rejectionReasons)
+    ;(this.#words[this.#rejectionsAt + (at === -1 ? length : at)] as number) += 1
+  }
+
+  /** Counts a timer of the event loop that came so late. */
+  delayed(ms: number): void {
+    ;(this.#words[this.#delaysAt + bucketOf(ms * 1_000)] as number) += 1
+    ;(this.#words[this.#delaysAt + durationBuckets] as number) += ms / 1_000
+  }
+
+  publish(figures: EdgeFigures): void {
+    for (const [index, name] of figureNames.entries()) this.#words[this.#figuresAt + index] = figures[name]
+  }
+
+  get figures(): EdgeFigures {
+    const read = (name: keyof EdgeFigures) => this.#word(this.#figuresAt + figureNames.indexOf(name))
+    return Object.fromEntries(figureNames.map((name) => [name, read(name)])) as unknown as EdgeFigures
+  }
+
+  /** Methods that were called. */
+  readMethods(): MethodCounts[] {
+    return [...this.#methods, other].flatMap((method, index) => {
+      const slot = index * methodWords
+      const calls = this.#word(slot + callsAt)
+      if (calls === 0) return []
+      return {
+        method,
+        calls,
+        repeated: this.#word(slot + repeatedAt),
+        durationSeconds: this.#word(slot + usAt) / 1e6,
+        durations: this.#range(slot + durationsAt, durationBuckets),
+        answerBytes: this.#word(slot + bytesAt),
+        sizes: this.#range(slot + sizesAt, sizeBuckets),
+      }
+    })
+  }
+
+  /** Error code, or `other` → number of errors. */
+  readErrors(): Map<string, number> {
+    return new Map(
+      [...errorCodes, other].map((code, index) => [String(code), this.#word(this.#errorsAt + index)]),
+    )
+  }
+
+  /** Reason → number of requests. */
+  readRejections(): Map<string, number> {
+    const reasons = [...Object.values(rejectionReasons), other]
+    return new Map(reasons.map((reason, index) => [reason, this.#word(this.#rejectionsAt + index)]))
+  }
+
+  /** Delays of the event loop by bucket, not added up, and their sum in seconds. */
+  readDelays(): { readonly buckets: readonly number[]; readonly seconds: number } {
+    return {
+      buckets: this.#range(this.#delaysAt, durationBuckets),
+      seconds: this.#word(this.#delaysAt + durationBuckets),
+    }
+  }
+
+  #word(at: number): number {
+    return this.#words[at] as number
+  }
+
+  #range(at: number, length: number): number[] {
+    return [...this.#words.subarray(at, at + length)]
+  }
+}
+
+/** Memory for the counts of so many edges that serve these methods. */
+export function allotCounts(methods: readonly string[], edges: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(edges * EdgeCounts.bytesFor(methods.length))
+}

@@ -1,0 +1,369 @@
+/**
+ * Every metric of the server, named once. Owns names, help texts, labels and the Prometheus text. Owns no figures:
+ * they are asked of their owners when the metrics are, through {@link MetricSources}.
+ *
+ * Labels are bounded: methods that are served, error codes and reasons from lists, configured networks, classes of
+ * jobs, numbers of edges. None is made from a request, so none can hold a key.
+ */
+import { bucketBytes, bucketSeconds, type EdgeCounts, type MethodCounts } from './edgeCounts.js'
+import { type Emit, type MetricsText, Register } from './register.js'
+
+/** Jobs of one class. */
+export interface JobCounts {
+  readonly class: string
+  readonly waiting: number
+  readonly running: number
+  /** Jobs that ended with a result, and with an error. */
+  readonly finished: number
+  readonly failed: number
+  readonly refused: number
+  readonly cpuSeconds: number
+}
+
+/** A network with a chain, as the main thread's edge serves it. */
+export interface NetworkFigures {
+  readonly network: string
+  readonly head: number
+  /** Seconds since 1970. */
+  readonly headTimestamp: number
+  readonly isSyncing: boolean
+  readonly isReadable: boolean
+  readonly hasSourceFailed: boolean
+}
+
+export interface RollupFigures {
+  readonly network: string
+  readonly waiting: number
+  readonly waitingBytes: number
+  readonly oldestWaitingMs: number
+  readonly settled: number
+}
+
+export interface StoreFigures {
+  readonly store: string
+  readonly bytes: number
+}
+
+export interface MetricSources {
+  readonly version: string
+  readonly transport: string
+  /** By number of the edge. */
+  readonly edges: readonly EdgeCounts[]
+  /** Brings what edge 0 publishes up to date. */
+  refresh(): void
+  jobs(): readonly JobCounts[]
+  threadsLost(): number
+  networks(): readonly NetworkFigures[]
+  rollups(): readonly RollupFigures[]
+  stores(): readonly StoreFigures[]
+  /** Open WebSockets, and bytes that are counted for all edges together. */
+  totals(): {
+    readonly sockets: number
+    readonly bodyBytes: number
+    readonly socketBytes: number
+    readonly subscriptionBytes: number
+  }
+}
+
+export class Metrics {
+  readonly #register = new Register()
+  readonly #sources: MetricSources
+
+  constructor(sources: MetricSources) {
+    this.#sources = sources
+    this.#defineRequests()
+    this.#defineEdges()
+    this.#defineJobs()
+    this.#defineNetworks()
+    this.#defineProcess()
+  }
+
+  /** Names of all metrics. */
+  get names(): readonly string[] {
+    return this.#register.names
+  }
+
+  read(): Promise<MetricsText> {
+    this.#sources.refresh()
+    return this.#register.read()
+  }
+
+  #defineRequests(): void {
+    const { edges } = this.#sources
+    const methods = () => sumMethods(edges.flatMap((edge) => edge.readMethods()))
+    this.#register.counter(
+      'tidegate_rpc_calls_total',
+      'Calls by method, of batches too.',
+      ['method'],
+      (emit) => {
+        for (const { method, calls } of methods()) emit({ method }, calls)
+      },
+    )
+    this.#register.counter(
+      'tidegate_rpc_repeated_answers_total',
+      'Calls answered by a stored answer, without running the method.',
+      ['method'],
+      (emit) => {
+        for (const { method, repeated } of methods()) emit({ method }, repeated)
+      },
+    )
+    this.#register.histogram(
+      'tidegate_rpc_duration_seconds',
+      'Time from the beginning of a call to its result, or to the first part of a streamed one. Stored answers are not timed; of other calls that need no job one in 16 is, and counts 16 times.',
+      bucketSeconds,
+      () =>
+        methods().map(({ method, durations, durationSeconds }) => ({
+          labels: { method },
+          buckets: durations,
+          sum: durationSeconds,
+        })),
+    )
+    this.#register.histogram(
+      'tidegate_rpc_result_bytes',
+      'Bytes of results, without streamed ones.',
+      bucketBytes,
+      () =>
+        methods().map(({ method, sizes, answerBytes }) => ({
+          labels: { method },
+          buckets: sizes,
+          sum: answerBytes,
+        })),
+    )
+    this.#register.counter(
+      'tidegate_rpc_errors_total',
+      'Calls that ended with an error, by its code.',
+      ['code'],
+      (emit) => {
+        const sums = sumMaps(edges.map((edge) => edge.readErrors()))
+        for (const [code, count] of sums) emit({ code }, count)
+      },
+    )
+    this.#register.counter(
+      'tidegate_rejections_total',
+      'Requests and WebSockets refused before any method was called.',
+      ['reason'],
+      (emit) => {
+        const sums = sumMaps(edges.map((edge) => edge.readRejections()))
+        for (const [reason, count] of sums) emit({ reason }, count)
+      },
+    )
+  }
+
+  #defineEdges(): void {
+    const { edges, totals } = this.#sources
+    const each = (read: (edge: EdgeCounts) => number) => (emit: Emit) => {
+      for (const [edge, counts] of edges.entries()) emit({ edge }, read(counts))
+    }
+    this.#register.histogram(
+      'tidegate_event_loop_delay_seconds',
+      'How late a timer of an edge came: the time that its event loop was held.',
+      bucketSeconds,
+      () =>
+        edges.map((counts, edge) => {
+          const { buckets, seconds } = counts.readDelays()
+          return { labels: { edge }, buckets, sum: seconds }
+        }),
+    )
+    this.#register.counter(
+      'tidegate_edge_cpu_seconds_total',
+      "CPU time of an edge's thread.",
+      ['edge'],
+      each(({ figures }) => figures.cpuSeconds),
+    )
+    this.#register.gauge(
+      'tidegate_edge_heap_bytes',
+      "JavaScript heap in use of an edge's thread.",
+      ['edge'],
+      each(({ figures }) => figures.heapBytes),
+    )
+    this.#register.gauge(
+      'tidegate_http_connections',
+      'Open HTTP connections of an edge, without WebSockets.',
+      ['edge'],
+      each(({ figures }) => figures.connections),
+    )
+    this.#register.gauge('tidegate_websockets', 'Open WebSockets.', [], (emit) => emit({}, totals().sockets))
+    this.#register.gauge('tidegate_body_buffer_bytes', 'Bytes of unfinished request bodies.', [], (emit) =>
+      emit({}, totals().bodyBytes),
+    )
+    this.#register.gauge(
+      'tidegate_websocket_buffer_bytes',
+      'Bytes of unsent answers and waiting messages of WebSockets.',
+      [],
+      (emit) => emit({}, totals().socketBytes),
+    )
+    this.#register.gauge('tidegate_subscription_bytes', 'Memory of subscriptions.', [], (emit) =>
+      emit({}, totals().subscriptionBytes),
+    )
+  }
+
+  #defineJobs(): void {
+    const { jobs, threadsLost } = this.#sources
+    const each = (name: Exclude<keyof JobCounts, 'class'>) => (emit: Emit) => {
+      for (const counts of jobs()) emit({ class: counts.class }, counts[name])
+    }
+    const labels = ['class']
+    this.#register.gauge(
+      'tidegate_pool_waiting_jobs',
+      'Jobs that wait for a thread.',
+      labels,
+      each('waiting'),
+    )
+    this.#register.gauge('tidegate_pool_running_jobs', 'Jobs that run.', labels, each('running'))
+    this.#register.counter(
+      'tidegate_pool_finished_jobs_total',
+      'Jobs with a result.',
+      labels,
+      each('finished'),
+    )
+    this.#register.counter(
+      'tidegate_pool_failed_jobs_total',
+      'Jobs that ended with an error.',
+      labels,
+      each('failed'),
+    )
+    this.#register.counter(
+      'tidegate_pool_refused_jobs_total',
+      'Jobs refused or dropped for lack of room.',
+      labels,
+      each('refused'),
+    )
+    this.#register.counter('tidegate_pool_cpu_seconds_total', 'CPU time of jobs.', labels, each('cpuSeconds'))
+    this.#register.counter(
+      'tidegate_pool_lost_threads_total',
+      'Threads that died or had to be ended.',
+      [],
+      (emit) => emit({}, threadsLost()),
+    )
+  }
+
+  #defineNetworks(): void {
+    const { networks, rollups, stores } = this.#sources
+    const labels = ['network']
+    const each = (read: (figures: NetworkFigures) => number) => (emit: Emit) => {
+      for (const figures of networks()) emit({ network: figures.network }, read(figures))
+    }
+    const ofRollups = (read: (figures: RollupFigures) => number) => (emit: Emit) => {
+      for (const figures of rollups()) emit({ network: figures.network }, read(figures))
+    }
+    this.#register.gauge(
+      'tidegate_head_number',
+      'Number of the newest block.',
+      labels,
+      each(({ head }) => head),
+    )
+    this.#register.gauge(
+      'tidegate_head_timestamp_seconds',
+      'Timestamp of the newest block.',
+      labels,
+      each(({ headTimestamp }) => headTimestamp),
+    )
+    this.#register.gauge(
+      'tidegate_head_age_seconds',
+      'Time since the timestamp of the newest block.',
+      labels,
+      each(({ headTimestamp }) => Math.max(Date.now() / 1_000 - headTimestamp, 0)),
+    )
+    this.#register.gauge(
+      'tidegate_syncing',
+      'Whether the source has blocks that are not taken in yet.',
+      labels,
+      each(({ isSyncing }) => Number(isSyncing)),
+    )
+    this.#register.gauge(
+      'tidegate_readable',
+      'Whether the newest block could be read from the store.',
+      labels,
+      each(({ isReadable }) => Number(isReadable)),
+    )
+    this.#register.gauge(
+      'tidegate_source_failed',
+      'Whether the source ended with an error.',
+      labels,
+      each(({ hasSourceFailed }) => Number(hasSourceFailed)),
+    )
+    this.#register.gauge(
+      'tidegate_submissions_waiting',
+      'Transactions that wait for the sequencer.',
+      labels,
+      ofRollups(({ waiting }) => waiting),
+    )
+    this.#register.gauge(
+      'tidegate_submissions_waiting_bytes',
+      'Their bytes.',
+      labels,
+      ofRollups(({ waitingBytes }) => waitingBytes),
+    )
+    this.#register.gauge(
+      'tidegate_submissions_oldest_seconds',
+      'Time that the oldest of them has waited.',
+      labels,
+      ofRollups(({ oldestWaitingMs }) => oldestWaitingMs / 1_000),
+    )
+    this.#register.gauge(
+      'tidegate_submissions_settled',
+      'Transactions with a verdict that are kept.',
+      labels,
+      ofRollups(({ settled }) => settled),
+    )
+    this.#register.gauge('tidegate_store_bytes', 'Length of a store on disk.', ['store'], (emit) => {
+      for (const { store, bytes } of stores()) emit({ store }, bytes)
+    })
+  }
+
+  #defineProcess(): void {
+    const { version, transport } = this.#sources
+    const nodejs = process.version
+    this.#register.gauge(
+      'tidegate_build_info',
+      'What runs; the value is 1.',
+      ['version', 'nodejs', 'transport'],
+      (emit) => emit({ version, nodejs, transport }, 1),
+    )
+    this.#register.counter(
+      'process_cpu_seconds_total',
+      'CPU time of the process, all threads.',
+      [],
+      (emit) => {
+        const { user, system } = process.cpuUsage()
+        emit({}, (user + system) / 1e6)
+      },
+    )
+    this.#register.gauge('process_resident_memory_bytes', 'Resident memory of the process.', [], (emit) =>
+      emit({}, process.memoryUsage.rss()),
+    )
+    this.#register.gauge('process_start_time_seconds', 'When the process started, since 1970.', [], (emit) =>
+      emit({}, performance.timeOrigin / 1_000),
+    )
+  }
+}
+
+/** One entry a method, of the counts of several edges. */
+function sumMethods(counts: readonly MethodCounts[]): MethodCounts[] {
+  const sums = new Map<string, MethodCounts>()
+  const add = (a: readonly number[], b: readonly number[]) => a.map((value, at) => value + (b[at] ?? 0))
+  for (const found of counts) {
+    const sum = sums.get(found.method)
+    sums.set(
+      found.method,
+      sum === undefined
+        ? found
+        : {
+            method: found.method,
+            calls: sum.calls + found.calls,
+            repeated: sum.repeated + found.repeated,
+            durationSeconds: sum.durationSeconds + found.durationSeconds,
+            durations: add(sum.durations, found.durations),
+            answerBytes: sum.answerBytes + found.answerBytes,
+            sizes: add(sum.sizes, found.sizes),
+          },
+    )
+  }
+  return [...sums.values()]
+}
+
+function sumMaps(maps: readonly ReadonlyMap<string, number>[]): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const map of maps) for (const [name, value] of map) sums.set(name, (sums.get(name) ?? 0) + value)
+  return sums
+}

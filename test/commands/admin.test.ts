@@ -1,0 +1,222 @@
+/** The admin listener beside the program's public one: /live, /ready, /metrics, its token and its port. */
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { startKeyedDemo } from '../keyedDemo.js'
+import { copyDemoStore, makeFolder, runProgram, writeInto } from '../program.js'
+import { blockAt, genesisPath, headBlock } from '../rpc/demoChain.js'
+import { type Service, startService } from '../service.js'
+import { SocketClient } from '../socketClient.js'
+import { once, waitFor } from '../until.js'
+
+interface Admin {
+  readonly origin: string
+  readonly token: string
+  get(path: string, init?: RequestInit): Promise<{ status: number; text: string; headers: Headers }>
+  /** The metrics as name and labels → value. */
+  metrics(): Promise<Map<string, number>>
+}
+
+async function adminOf(service: Service, dataDir: string): Promise<Admin> {
+  const origin = await waitFor(
+    'the admin listener',
+    () => /"admin":"(http:[^"]+)"/.exec(service.said.err)?.[1],
+  )
+  const token = readFileSync(join(dataDir, 'node/admin-token'), 'latin1')
+  const get: Admin['get'] = async (path, init = {}) => {
+    const response = await fetch(origin + path, { headers: { authorization: `Bearer ${token}` }, ...init })
+    return { status: response.status, text: await response.text(), headers: response.headers }
+  }
+  const metrics = async () => {
+    const { text } = await get('/metrics')
+    const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+    return new Map(
+      lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+    )
+  }
+  return { origin, token, get, metrics }
+}
+
+async function start(t: Test, settings: object = {}, flags: readonly string[] = []) {
+  const folder = makeFolder(t)
+  const dataDir = join(folder, 'data')
+  copyDemoStore(dataDir, 'demo')
+  const networks = [
+    { name: 'demo', genesis: genesisPath },
+    { name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' },
+  ]
+  const config = writeInto(folder, 'tidegate.json', { dataDir, networks, ...settings })
+  const service = await startService(['--config', config, '--no-auth', ...flags])
+  t.teardown(() => service.stop())
+  return { service, dataDir, config, admin: await adminOf(service, dataDir) }
+}
+
+const ask = (method: string, params: unknown[] = []) =>
+  JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+
+for (const transport of ['uws', 'node']) {
+  t.test(`${transport}: /live, /ready and /metrics`, async (t) => {
+    const { service, admin } = await start(t, {}, ['--transport', transport])
+
+    t.test('live and ready need no token, answer HEAD, and say which transport serves', async (t) => {
+      for (const path of ['/live', '/ready']) {
+        const { status, text } = await admin.get(path, { headers: {} })
+        t.equal(status, 200, text)
+        const head = await admin.get(path, { method: 'HEAD', headers: {} })
+        t.strictSame([head.status, head.text], [200, ''])
+        t.equal(Number(head.headers.get('content-length')), Buffer.byteLength(text))
+        t.equal((await admin.get(path, { method: 'POST' })).status, 405)
+      }
+      t.strictSame(JSON.parse((await admin.get('/live')).text), { live: true, stuck: [] })
+      t.match(JSON.parse((await admin.get('/ready')).text), { ready: true, transport, failing: [] })
+    })
+
+    t.test('metrics need the token', async (t) => {
+      const bare = await admin.get('/metrics', { headers: {} })
+      t.equal(bare.status, 401)
+      t.equal(bare.headers.get('www-authenticate'), 'Bearer')
+      const { status, headers } = await admin.get('/metrics')
+      t.equal(status, 200)
+      t.match(headers.get('content-type'), 'text/plain; version=0.0.4')
+      t.equal((await admin.get('/nothing')).status, 404)
+    })
+
+    t.test('calls are counted by method, over HTTP and WebSocket, single and in batches', async (t) => {
+      const balance = ask('eth_getBalance', [`0x${'0'.repeat(40)}`, 'latest'])
+      for (let time = 0; time < 5; time++) await service.post('/', balance)
+      const proof = ask('eth_getProof', [`0x${'0'.repeat(40)}`, [], 'latest'])
+      await service.post('/', `[${proof},${balance},${ask('eth_nothing')}]`)
+      const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
+      t.teardown(() => client.cut())
+      await client.ask(balance)
+      const found = await admin.metrics()
+      t.equal(found.get('tidegate_rpc_calls_total{method="eth_getBalance"}'), 7)
+      t.ok((found.get('tidegate_rpc_repeated_answers_total{method="eth_getBalance"}') ?? 0) >= 3)
+      t.equal(found.get('tidegate_rpc_result_bytes_count{method="eth_getBalance"}'), 7)
+      t.equal(found.get('tidegate_rpc_calls_total{method="eth_getProof"}'), 1)
+      t.equal(found.get('tidegate_rpc_duration_seconds_count{method="eth_getProof"}'), 1)
+      t.equal(found.get('tidegate_rpc_duration_seconds_bucket{method="eth_getProof",le="+Inf"}'), 1)
+      t.equal(found.get('tidegate_rpc_calls_total{method="other"}'), 1)
+      t.equal(found.get('tidegate_rpc_errors_total{code="-32601"}'), 1)
+      t.equal(found.get('tidegate_pool_finished_jobs_total{class="proof"}'), 1)
+      t.ok((found.get('tidegate_pool_cpu_seconds_total{class="proof"}') ?? 0) > 0)
+      t.equal(found.get('tidegate_websockets'), 1)
+    })
+
+    t.test('bodies that are no requests, and refused requests, are counted', async (t) => {
+      const before = await admin.metrics()
+      await service.post('/', '{')
+      await service.post('/nowhere', ask('eth_chainId'))
+      const after = await admin.metrics()
+      const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
+      t.equal(grown('tidegate_rpc_errors_total{code="-32700"}'), 1)
+      t.equal(grown('tidegate_rejections_total{reason="path"}'), 1)
+    })
+
+    t.test('the head, stores, threads and the build are shown', async (t) => {
+      const found = await admin.metrics()
+      t.equal(found.get('tidegate_head_number{network="demo"}'), headBlock.number)
+      const { timestamp } = blockAt(headBlock.number) as { timestamp?: unknown }
+      t.ok((found.get('tidegate_head_timestamp_seconds{network="demo"}') ?? 0) > 0, String(timestamp))
+      t.ok((found.get('tidegate_store_bytes{store="network demo"}') ?? 0) > 0)
+      t.ok((found.get('tidegate_edge_heap_bytes{edge="0"}') ?? 0) > 0)
+      t.ok((found.get('process_resident_memory_bytes') ?? 0) > 0)
+      t.equal(found.get('tidegate_submissions_waiting{network="roll"}'), 0)
+      const build = [...found.keys()].find((name) => name.startsWith('tidegate_build_info'))
+      t.match(build, `transport="${transport}"`)
+    })
+  })
+}
+
+t.test('ten wrong tokens lock their address out of what needs the token', async (t) => {
+  const { admin } = await start(t)
+  for (let guess = 0; guess < 10; guess++) {
+    const { status } = await admin.get('/metrics', { headers: { authorization: `Bearer ${guess}` } })
+    t.equal(status, 401)
+  }
+  const locked = await admin.get('/metrics')
+  t.equal(locked.status, 429)
+  t.ok(Number(locked.headers.get('retry-after')) > 0)
+  t.equal((await admin.get('/ready')).status, 200)
+})
+
+t.test('the counts of two edges are added up', { skip: process.platform !== 'linux' }, async (t) => {
+  const { service, admin } = await start(t, { edges: 2 })
+  // Connections that come to one edge alone once in two million times.
+  for (let time = 0; time < 22; time++) await service.post('/', ask('net_version'))
+  const found = await admin.metrics()
+  t.equal(found.get('tidegate_rpc_calls_total{method="net_version"}'), 22)
+  await waitFor('the second edge to publish', async () => {
+    return ((await admin.metrics()).get('tidegate_edge_heap_bytes{edge="1"}') ?? 0) > 0
+  })
+  t.strictSame(JSON.parse((await admin.get('/live')).text), { live: true, stuck: [] })
+})
+
+t.test('a head that is too old is named by /ready', async (t) => {
+  const folder = makeFolder(t)
+  const dataDir = join(folder, 'data')
+  const chain = join(genesisPath, '../chain.rlp')
+  const networks = [{ name: 'demo', genesis: genesisPath, source: { type: 'file', path: chain } }]
+  copyDemoStore(dataDir, 'demo')
+  const config = writeInto(folder, 'tidegate.json', { dataDir, networks, admin: { headAgeMsMax: 1_000 } })
+  const service = await startService(['--config', config, '--no-auth'])
+  t.teardown(() => service.stop())
+  const { status, text } = await (await adminOf(service, dataDir)).get('/ready')
+  t.equal(status, 503)
+  t.match(JSON.parse(text), {
+    ready: false,
+    failing: [{ check: 'headAge', network: 'demo', why: /^its head is \d+ s old/ }],
+  })
+})
+
+t.test('a taken port: an error where it was chosen, a line in the log where it was not', async (t) => {
+  const holder = createServer().listen(0, '127.0.0.1')
+  await once(holder, 'listening')
+  t.teardown(() => holder.close())
+  const { port } = holder.address() as { port: number }
+  const folder = makeFolder(t)
+  copyDemoStore(join(folder, 'data'), 'demo')
+  const networks = [{ name: 'demo', genesis: genesisPath }]
+  const settings = { dataDir: join(folder, 'data'), networks, admin: { port } }
+  const config = writeInto(folder, 'tidegate.json', settings)
+  const { status, err } = await runProgram(['serve', '--config', config, '--no-auth', '--port', '0'])
+  t.equal(status, 1)
+  t.match(err, `the admin listener cannot listen on 127.0.0.1:${port} (another process listens there)`)
+})
+
+t.test('there is none where the configuration says so', async (t) => {
+  const folder = makeFolder(t)
+  copyDemoStore(join(folder, 'data'), 'demo')
+  const networks = [{ name: 'demo', genesis: genesisPath }]
+  const config = writeInto(folder, 'tidegate.json', { dataDir: join(folder, 'data'), networks, admin: false })
+  const service = await startService(['--config', config, '--no-auth'])
+  await service.stop()
+  t.notMatch(service.said.err, /admin/)
+})
+
+t.test('no key and no part of one is in any page', async (t) => {
+  const { service, keys } = await startKeyedDemo(t, ['canary'], { logLevel: 'trace' })
+  t.teardown(() => service.stop())
+  const [key = ''] = keys
+  const dataDir = JSON.parse(readFileSync(configPathOf(service), 'utf8')).dataDir as string
+  const admin = await adminOf(service, dataDir)
+  await service.post(`/v3/${key}`, ask('eth_chainId'))
+  await service.post(`/v3/${key}`, ask(key, [key]))
+  await service.post(`/${key}/v3/${key}`, ask('eth_chainId'))
+  await service.post(`/v3/${key}x`, ask('eth_chainId'))
+  await admin.get(`/${key}`)
+  const pages = await Promise.all(['/live', '/ready', '/metrics', `/${key}`].map((path) => admin.get(path)))
+  const health = await (await fetch(`${service.origin}/health`)).text()
+  const shown = [...pages.map(({ text }) => text), health, service.said.err].join('\n')
+  const secret = key.slice('tg_'.length)
+  t.ok(secret.length > 40)
+  for (let at = 0; at + 8 <= secret.length; at++) {
+    if (shown.includes(secret.slice(at, at + 8))) t.fail('eight characters of the key are shown')
+  }
+  t.notOk(shown.includes(admin.token.slice(0, 8)), 'nor of the admin token')
+})
+
+function configPathOf({ process: { spawnargs } }: Service): string {
+  return spawnargs[spawnargs.indexOf('--config') + 1] as string
+}

@@ -1,0 +1,42 @@
+import t from 'tap'
+import { checkReadiness, type ReadinessFigures } from '../../../src/admin/readiness.js'
+
+const network = { network: 'demo', isReadable: true, hasSourceFailed: false, headAgeMs: 5_000 }
+const rollup = { network: 'roll', isStoring: true, queueAgeMs: 5_000 }
+const well: ReadinessFigures = { transport: 'uws', isDraining: false, networks: [network], rollups: [rollup] }
+const limits = { headAgeMsMax: 10_000, queueAgeMsMax: 10_000 }
+
+t.test('a server that is well is ready, and says which transport it uses', async (t) => {
+  const { ready, transport, failing, checks } = checkReadiness(well, limits)
+  t.strictSame({ ready, transport, failing }, { ready: true, transport: 'uws', failing: [] })
+  t.strictSame(new Set(Object.values(checks)), new Set(['ok']))
+})
+
+t.test('each check fails alone, and is named with its network', async (t) => {
+  const cases: readonly (readonly [check: string, network: string | undefined, figures: ReadinessFigures])[] =
+    [
+      ['draining', undefined, { ...well, isDraining: true }],
+      ['store', 'demo', { ...well, networks: [{ ...network, isReadable: false }] }],
+      ['source', 'demo', { ...well, networks: [{ ...network, hasSourceFailed: true }] }],
+      ['headAge', 'demo', { ...well, networks: [{ ...network, headAgeMs: 10_001 }] }],
+      ['flush', 'roll', { ...well, rollups: [{ ...rollup, isStoring: false }] }],
+      ['queueAge', 'roll', { ...well, rollups: [{ ...rollup, queueAgeMs: 10_001 }] }],
+    ]
+  for (const [check, name, figures] of cases) {
+    const { ready, failing, checks } = checkReadiness(figures, limits)
+    t.equal(ready, false, check)
+    t.match(failing, [{ check, ...(name !== undefined && { network: name }) }], check)
+    t.equal(failing.length, 1, check)
+    t.strictSame(
+      Object.entries(checks).filter(([, state]) => state === 'failing'),
+      [[check, 'failing']],
+    )
+  }
+})
+
+t.test('heads of any age will do without a limit, and where no blocks are to come', async (t) => {
+  const old = { ...well, networks: [{ ...network, headAgeMs: 1e12 }] }
+  t.equal(checkReadiness(old, { ...limits, headAgeMsMax: undefined }).ready, true)
+  const stored = { ...well, networks: [{ ...network, headAgeMs: undefined }] }
+  t.equal(checkReadiness(stored, limits).ready, true)
+})
