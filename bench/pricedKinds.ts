@@ -38,6 +38,10 @@ function tokenTransfer(n: number): object {
   return { from: bea, to: tide, data: calldata('transfer(address,uint256)', [cal, n + 1]) }
 }
 
+function transactionHash(n: number): string {
+  return transactionHashes[scatter(n) % transactionHashes.length] as string
+}
+
 function words(n: number, count: number): string[] {
   return Array.from({ length: count }, (_, at) => word(n * count + at))
 }
@@ -128,6 +132,15 @@ export const pricedKinds: readonly PricedKind[] = [
   asked('ots_getBlockTransactions', () => [full, 0, 25], '25 of 200 transactions'),
   asked('debug_executionWitness', () => [full], '200 transactions'),
   asked('debug_executionWitness', (n) => [someBlock(n)], 'any block'),
+  asked('debug_traceTransaction', (n) => [transactionHash(n)]),
+  asked('debug_traceTransaction', (n) => [transactionHash(n), { tracer: 'prestateTracer' }], 'prestate'),
+  asked('debug_traceBlockByHash', () => [fullBlock.hash, { tracer: 'callTracer' }], '200 transactions'),
+  asked('debug_traceBlockByNumber', () => [full, {}], 'each instruction of 200 transactions'),
+  asked('debug_traceCall', (n) => [tokenTransfer(n), 'latest'], 'token transfer'),
+  asked('trace_block', () => [full], '200 transactions'),
+  asked('trace_filter', (n) => [{ fromBlock: someBlock(n), toBlock: someBlock(n) }], 'one block'),
+  asked('trace_get', (n) => [transactionHash(n), ['0x0']]),
+  asked('trace_transaction', (n) => [transactionHash(n)]),
   asked('eth_createAccessList', (n) => [tokenTransfer(n)], 'token transfer'),
   asked('eth_simulateV1', (n) => [{ blockStateCalls: [{ calls: [tokenTransfer(n)] }] }], 'token transfer'),
   asked(
