@@ -110,6 +110,17 @@ function call(request: { readonly from?: string; readonly to: string; readonly d
   return rpc('eth_call', [request, 'latest'])
 }
 
+/** Two blocks with five token transfers each, with other amounts for each n. */
+function simulation(n: number): string {
+  const calls = Array.from({ length: 5 }, (_, at) => ({
+    from: bea,
+    to: tide,
+    input: calldata('transfer(address,uint256)', [cal, 5 * n + at + 1]),
+    gas: '0x186a0',
+  }))
+  return rpc('eth_simulateV1', [{ blockStateCalls: [{ calls }, { calls }] }, 'latest'])
+}
+
 /** Contracts ignore bytes after the arguments; they make each request different. */
 function unlike(data: string, n: number): string {
   return data + word(n).slice(2)
@@ -248,6 +259,8 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
       const data = unlike(calldata('burn(uint256)', [loopRounds]), n)
       return estimate({ to: addressOf('Burner'), data })
     }),
+    // Headers of simulated blocks differ: anvil gives them other roots and hashes.
+    many('simulate', 'simulate, 2 blocks of 5 transfers', simulation, { anvil: simulation }),
     many('mapping-slots', 'mapping slots, 1,000 keys', mappingSlots, { anvil: 'none' }),
     one('batch-storage', 'batch of 100 storage reads', storageBatch()),
     one('batch-mixed', 'batch of 100 mixed reads', mixedBatch()),

@@ -29,6 +29,7 @@ t.test('questions that must never have been asked before do not repeat', async (
     'estimate-token',
     'estimate-swap',
     'estimate-loop',
+    'simulate',
     'mapping-slots',
   ]) {
     const { question } = scenarios.find((scenario) => scenario.name === name) as (typeof scenarios)[number]
