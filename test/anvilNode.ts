@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import { mergedConfig, testAddresses, testGenesis } from './chainMaker.js'
 import { writeInto } from './program.js'
-import { inTime, once } from './until.js'
+import { inTime, once, waitFor } from './until.js'
 
 /** A block as nodes answer it, as far as tests look. */
 export interface NodeBlock {
@@ -91,9 +91,11 @@ export async function startAnvil(
   const head = () => ask('eth_getBlockByNumber', ['latest', false]) as Promise<NodeBlock>
   const to = String(testAddresses[1])
   const mine = async (blocks: number) => {
-    // Each transaction is mined at once, in a block of its own.
-    for (let count = 0; count < blocks; count++)
-      await ask('eth_sendTransaction', [{ from, to, value: '0x1' }])
+    // Each transaction is mined at once, in a block of its own, but the answer does not wait for it.
+    for (let count = 0; count < blocks; count++) {
+      const hash = await ask('eth_sendTransaction', [{ from, to, value: '0x1' }])
+      await waitFor('the block', async () => (await ask('eth_getTransactionReceipt', [hash])) !== null, 1)
+    }
     return head()
   }
   return { url, genesisPath, ask, mine, head, stop }

@@ -1,0 +1,145 @@
+import t from 'tap'
+import { type AnvilNode, startAnvil, withoutAnvil } from '../anvilNode.js'
+import { HeadListener, reaches, startFollower } from '../followedNode.js'
+import { makeFolder } from '../program.js'
+import { waitFor } from '../until.js'
+import { fine, forwardTo, type NodeAnswer, type NodeCall, type Weather, WeatherNode } from '../weatherNode.js'
+
+/** A node between Tidegate and anvil, without WebSockets, so that all goes through its weather. */
+async function openBetween(
+  t: { teardown(close: () => unknown): void },
+  anvil: AnvilNode,
+): Promise<WeatherNode> {
+  const node = new WeatherNode(forwardTo(anvil.url))
+  node.hasSockets = false
+  await node.start()
+  t.teardown(() => node.stop())
+  return node
+}
+
+/** Resolves once so many more requests came. */
+async function requests(node: WeatherNode, more: number): Promise<void> {
+  const before = node.requests.length
+  await waitFor(`${more} requests`, () => node.requests.length >= before + more)
+}
+
+/** Changes the answer to calls of a method; others are forwarded. */
+function changing(anvil: AnvilNode, change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer) {
+  return forwardTo(anvil.url, change)
+}
+
+t.test(
+  'whatever the node does, every block comes once it is well again',
+  { skip: withoutAnvil },
+  async (t) => {
+    const folder = makeFolder(t)
+    const anvil = await startAnvil(t, folder)
+    const node = await openBetween(t, anvil)
+    const options = { urls: [node.url], genesisPath: anvil.genesisPath, timeoutMs: 200 }
+    const service = await startFollower(t, folder, options)
+    await reaches(service, await anvil.mine(1))
+    const base = await anvil.head()
+    const listener = await HeadListener.open(t, service)
+    const weathers: readonly Weather[] = [
+      { kind: 'status', status: 429, headers: { 'retry-after': '1' } },
+      { kind: 'status', status: 500, body: 'Internal Server Error' },
+      { kind: 'status', status: 200, body: '<html><body>Welcome</body></html>' },
+      { kind: 'half' },
+      { kind: 'drip' },
+      { kind: 'drop' },
+      { kind: 'silent' },
+    ]
+    for (const weather of weathers) {
+      node.weather = () => weather
+      const mined = await anvil.mine(2)
+      await requests(node, 1)
+      t.equal(
+        (await service.call('eth_getBlockByHash', [mined.hash, false])).result,
+        null,
+        'nothing is served',
+      )
+      node.weather = () => fine
+      await reaches(service, mined)
+      t.pass(JSON.stringify(weather))
+    }
+    const chain = listener.follow(base.hash)
+    await waitFor('the last head', () => listener.events.at(-1)?.hash === listener.follow(base.hash).at(-1))
+    t.equal(chain.length, new Set(chain).size)
+    t.notOk(
+      listener.events.some(({ removed }) => removed),
+      'no head was taken back',
+    )
+  },
+)
+
+t.test('a node that dies while many blocks are fetched', { skip: withoutAnvil }, async (t) => {
+  const folder = makeFolder(t)
+  const anvil = await startAnvil(t, folder)
+  await anvil.ask('anvil_mine', ['0x12c'])
+  const node = await openBetween(t, anvil)
+  let blocks = 0
+  node.answer = changing(anvil, (call, answer) => {
+    if (call.method === 'eth_getBlockByNumber' && call.params[1] === true) blocks++
+    return answer
+  })
+  const service = await startFollower(t, folder, { urls: [node.url], genesisPath: anvil.genesisPath })
+  await waitFor('some blocks', () => blocks > 80)
+  await node.stop()
+  await waitFor('the log line', () => service.said.err.includes('does not answer'))
+  await node.start()
+  await reaches(service, await anvil.head())
+  t.equal((await service.call('eth_blockNumber')).result, '0x12c')
+})
+
+t.test('heads that jump back and forth are no reorganisation', { skip: withoutAnvil }, async (t) => {
+  const folder = makeFolder(t)
+  const anvil = await startAnvil(t, folder)
+  const older = await anvil.mine(3)
+  const node = await openBetween(t, anvil)
+  let asked = 0
+  node.answer = changing(anvil, (call, answer) =>
+    call.method === 'eth_getBlockByNumber' && call.params[0] === 'latest' && asked++ % 2 === 1
+      ? { result: older }
+      : answer,
+  )
+  const service = await startFollower(t, folder, { urls: [node.url], genesisPath: anvil.genesisPath })
+  await reaches(service, await anvil.head())
+  const listener = await HeadListener.open(t, service)
+  for (let block = 0; block < 3; block++) {
+    const mined = await anvil.mine(1)
+    await reaches(service, mined)
+    const polls = asked
+    await waitFor('more polls', () => asked > polls + 6)
+    t.equal((await service.call('eth_getBlockByNumber', ['latest', false])).result.hash, mined.hash)
+  }
+  t.equal(listener.follow(older.hash).length, 4)
+  t.notOk(listener.events.some(({ removed }) => removed))
+})
+
+t.test(
+  'null for a block that was announced, and blocks of another chain',
+  { skip: withoutAnvil },
+  async (t) => {
+    const folder = makeFolder(t)
+    const anvil = await startAnvil(t, folder)
+    await anvil.mine(2)
+    const node = await openBetween(t, anvil)
+    const service = await startFollower(t, folder, { urls: [node.url], genesisPath: anvil.genesisPath })
+    await reaches(service, await anvil.head())
+    let nulls = 0
+    node.answer = changing(anvil, (call, answer) =>
+      call.method === 'eth_getBlockByHash' && nulls++ < 5 ? { result: null } : answer,
+    )
+    await reaches(service, await anvil.mine(1))
+    t.ok(nulls > 5)
+    const other = await anvil.ask('eth_getBlockByNumber', ['0x1', true])
+    let lies = 0
+    node.answer = changing(anvil, (call, answer) =>
+      call.method === 'eth_getBlockByHash' && lies++ < 1 ? { result: other } : answer,
+    )
+    const mined = await anvil.mine(1)
+    await waitFor('the log line', () => service.said.err.includes('lied: for block '))
+    t.match(service.said.err, `${mined.hash} it sent content with the hash ${other.hash}`)
+    await reaches(service, mined)
+  },
+)
