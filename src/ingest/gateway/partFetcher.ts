@@ -67,9 +67,12 @@ const unknownMethodCodes: ReadonlySet<number> = new Set([-32601, -32600, -32004]
 /** Asks one question of a node that has not failed yet at what is to be proved; `not` excludes further ones. */
 type Ask = (method: string, params: readonly unknown[], not?: Iterable<Upstream>) => Promise<unknown>
 
+/** What is needed of {@link Upstreams}. */
+export type Asking = Pick<Upstreams, 'ask' | 'answering'>
+
 export class PartFetcher {
   readonly #store: GatewayWriter
-  readonly #upstreams: Upstreams
+  readonly #upstreams: Asking
   readonly #options: FetcherOptions
   readonly #parts: BlockParts
   /** By name: what is being fetched. */
@@ -77,7 +80,7 @@ export class PartFetcher {
   /** Nodes without the `debug_getRaw…` methods. */
   readonly #rawless = new Set<Upstream>()
 
-  constructor(store: GatewayWriter, upstreams: Upstreams, options: FetcherOptions) {
+  constructor(store: GatewayWriter, upstreams: Asking, options: FetcherOptions) {
     this.#store = store
     this.#upstreams = upstreams
     this.#options = options
@@ -124,22 +127,24 @@ export class PartFetcher {
 
   /** A block by its hash, proved; undefined where nobody knows it. */
   async readBlock(hash: Hash32): Promise<ProvedBlock | undefined> {
-    return this.#prove(`block ${bytesToHex(hash)}`, async (ask) => {
-      const block = await this.#rawBlock(hash, ask)
-      if (block === undefined) return undefined
-      const got = headerHash(block.header)
-      if (!equalBytes(got, hash)) {
-        throw new LieError(`block ${bytesToHex(hash)} with the hash ${bytesToHex(got)}`)
-      }
-      const header = decodeHeader(block.header)
-      const senders = this.#parts.checkBody(
-        block.body,
-        header,
-        isProofOfStake(header),
-        (part, what) => new LieError(`block ${header.number}, whose ${part} ${what}`),
-      )
-      return { ...block, senders }
-    })
+    return this.#prove(`block ${bytesToHex(hash)}`, (ask) => this.#blockFrom(hash, ask))
+  }
+
+  async #blockFrom(hash: Hash32, ask: Ask): Promise<ProvedBlock | undefined> {
+    const block = await this.#rawBlock(hash, ask)
+    if (block === undefined) return undefined
+    const got = headerHash(block.header)
+    if (!equalBytes(got, hash)) {
+      throw new LieError(`block ${bytesToHex(hash)} with the hash ${bytesToHex(got)}`)
+    }
+    const header = decodeHeader(block.header)
+    const senders = this.#parts.checkBody(
+      block.body,
+      header,
+      isProofOfStake(header),
+      (part, what) => new LieError(`block ${header.number}, whose ${part} ${what}`),
+    )
+    return { ...block, senders }
   }
 
   /** Receipts of a block with this header, proved; undefined where nobody has them. A row of the store. */
@@ -199,16 +204,25 @@ export class PartFetcher {
 
   async #location(transactionHash: Hash32): Promise<Outcome> {
     const text = bytesToHex(transactionHash)
-    const blockHash = await this.#prove(`transaction ${text}`, async (ask) => {
+    const found = await this.#prove(`transaction ${text}`, async (ask) => {
       const answer = (await ask('eth_getTransactionByHash', [text])) as {
         readonly blockHash?: unknown
       } | null
-      return typeof answer?.blockHash === 'string' ? toHash32(fixed(answer.blockHash, 32)) : undefined
+      // Of a transaction that waits for its block nothing can be proved.
+      if (answer === null || answer.blockHash === null) return undefined
+      if (typeof answer.blockHash !== 'string') throw new LieError(`transaction ${text} without its block`)
+      const blockHash = toHash32(fixed(answer.blockHash, 32))
+      const block = await this.#blockFrom(blockHash, ask)
+      const index = block && indexIn(block.senders, transactionHash)
+      if (block === undefined || index === undefined) {
+        throw new LieError(`transaction ${text} in block ${answer.blockHash}, which does not have it`)
+      }
+      return { blockHash, block, index }
     })
-    const block = blockHash && (await this.readBlock(blockHash))
-    const index = block && indexIn(block.senders, transactionHash)
-    if (blockHash === undefined || block === undefined || index === undefined) return 'absent'
+    if (found === undefined) return 'absent'
+    const { blockHash, block, index } = found
     const { number } = decodeHeader(block.header)
+    if (number > (this.#store.readHead()?.number ?? 0)) return 'absent'
     if (this.#store.readCanonicalRow(number) === undefined) await this.#apart(number)
     if (!this.#store.isCanonical(number, blockHash)) return 'absent'
     this.#store.putContent(blockHash, block)
@@ -266,7 +280,11 @@ export class PartFetcher {
     const raw = await this.#raw('debug_getRawHeader', number, ask)
     if (raw !== undefined) return readCanonical(bytesOf(raw), number)
     const json = await ask('eth_getBlockByNumber', [toQuantity(number), false])
-    return json === null ? undefined : readCanonical(headerRlpFromJson(json), number)
+    if (json === null) return undefined
+    const found = readCanonical(headerRlpFromJson(json), number)
+    const { hash } = json as { readonly hash?: unknown }
+    if (String(hash).toLowerCase() === bytesToHex(found.hash)) return found
+    throw new LieError(`block ${number} with the hash ${bytesToHex(found.hash)}, called ${hash}`)
   }
 
   /** The answer of a method that not every node has; undefined where none has it, or none knows such a block. */

@@ -1,0 +1,212 @@
+/**
+ * One random byte of one random answer is changed: what a gateway then stores is what the honest answer has, or nothing.
+ */
+import { join } from 'node:path'
+import t from 'tap'
+import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
+import { decodeHeader } from '../../../src/chain/header.js'
+import { type Asking, PartFetcher } from '../../../src/ingest/gateway/partFetcher.js'
+import { type Address, type Hash32, hexToBytes } from '../../../src/primitives/bytes.js'
+import { FaultError } from '../../../src/primitives/faults.js'
+import type { Wanted } from '../../../src/primitives/notHeld.js'
+import { hasCode } from '../../../src/state/account.js'
+import { trieState } from '../../../src/state/trieState.js'
+import type { ChainIdentity } from '../../../src/store/chainRows.js'
+import { type CanonicalHeader, GatewayWriter } from '../../../src/store/gatewayWriter.js'
+import { NodeError, type Upstream } from '../../../src/upstream/upstream.js'
+import { Dice, propertyRuns } from '../../property.js'
+import { blockAt, blocks, sights } from '../../rpc/demoChain.js'
+import { demoStore } from '../evm/demoExecution.js'
+import { demoEndpoint, opened } from '../rpc/demoRig.js'
+
+const endpoint = demoEndpoint(opened)
+const { numRuns, seed } = propertyRuns(2_000)
+const dice = new Dice(seed as number)
+
+async function answerOf(method: string, params: readonly unknown[]): Promise<unknown> {
+  const { body } = await endpoint.handle(
+    Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })),
+  )
+  const text =
+    typeof body === 'string' ? body : Buffer.concat(body.map((piece) => Buffer.from(piece))).toString()
+  const { result, error } = JSON.parse(text)
+  if (error !== undefined)
+    throw new NodeError({ name: 'liar' } as Upstream, error.code, error.message, undefined)
+  return result
+}
+
+/** Replaces one hex digit of one text in `value`; returns whether there was one. */
+function tellOneLie(value: unknown): { readonly lie: unknown; readonly where: string } {
+  const texts: { readonly holder: Record<string, unknown>; readonly key: string }[] = []
+  const root = { value: structuredClone(value) } as Record<string, unknown>
+  const visit = (holder: Record<string, unknown>) => {
+    for (const [key, each] of Object.entries(holder)) {
+      if (typeof each === 'string' && each.length > 2) texts.push({ holder, key })
+      else if (typeof each === 'object' && each !== null) visit(each as Record<string, unknown>)
+    }
+  }
+  visit(root)
+  const chosen = texts[dice.throw(texts.length)]
+  if (chosen === undefined) return { lie: value, where: 'nothing to change' }
+  const { holder, key } = chosen
+  const text = holder[key] as string
+  const at = 2 + dice.throw(text.length - 2)
+  const digit = ((Number.parseInt(text[at] as string, 16) + 1 + dice.throw(15)) % 16).toString(16)
+  holder[key] = text.slice(0, at) + digit + text.slice(at + 1)
+  return { lie: root.value, where: `${key}, digit ${at} of ${text.length}` }
+}
+
+/** An upstream whose answer number `at` has one lie. */
+class Liar implements Asking {
+  /** Whether it has the methods for raw blocks. */
+  isRaw = false
+  at = 0
+  lie = 'none'
+  accused: string | undefined
+  readonly #upstream = {
+    name: 'liar',
+    accuse: (what: string) => {
+      this.accused = what
+    },
+  } as Upstream
+
+  get answering(): readonly Upstream[] {
+    return [this.#upstream]
+  }
+
+  async ask(method: string, params: readonly unknown[]) {
+    if (method.startsWith('debug_') && !this.isRaw) {
+      throw new NodeError(this.#upstream, -32601, 'no such method', undefined)
+    }
+    const result = await answerOf(method, params)
+    if (this.at-- !== 0) return { result, upstream: this.#upstream }
+    const { lie, where } = tellOneLie(result)
+    this.lie = `${method}: ${where}`
+    return { result: lie, upstream: this.#upstream }
+  }
+}
+
+function openStore(): GatewayWriter {
+  const store = GatewayWriter.open({ path: join(t.testdir(), 'chain.mdb'), mapBytes: 2 ** 30 })
+  t.teardown(() => store.close())
+  store.begin(demoStore.readIdentity() as ChainIdentity)
+  const headers = blocks.map(({ hash, number }): CanonicalHeader => {
+    const header = demoStore.readHeader(hexToBytes(hash) as Hash32) as Uint8Array
+    return {
+      number,
+      hash: hexToBytes(hash) as Hash32,
+      header: Uint8Array.from(header),
+      stateRoot: decodeHeader(header).stateRoot,
+      totalDifficulty: undefined,
+    }
+  })
+  store.advance(-1, headers, true)
+  return store
+}
+
+const store = openStore()
+const identity = demoStore.readIdentity() as ChainIdentity
+const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+
+/** Something that the chain has. */
+function chooseWanted(): Wanted {
+  const block = blocks[dice.throw(blocks.length)] as (typeof blocks)[number]
+  const hash = hexToBytes(block.hash) as Hash32
+  switch (dice.throw(5)) {
+    case 0:
+      return { kind: 'body', hash }
+    case 1:
+      return { kind: 'receipts', hash }
+    case 2: {
+      const transaction = sights.transactions[dice.throw(sights.transactions.length)]
+      return { kind: 'location', hash: hexToBytes(transaction?.hash as string) as Hash32 }
+    }
+    case 3: {
+      const {
+        address,
+        slot,
+        block: number,
+      } = sights.slots[dice.throw(sights.slots.length)] as never as {
+        address: string
+        slot: string
+        block: number
+      }
+      const { stateRoot } = decodeHeader(
+        demoStore.readHeader(hexToBytes(blockAt(Math.max(number, 1)).hash) as Hash32) as Uint8Array,
+      )
+      const wide = hexToBytes(slot.slice(2).padStart(64, '0')) as Hash32
+      return { kind: 'state', stateRoot, address: hexToBytes(address) as Address, slots: [wide] }
+    }
+    default: {
+      const head = demoStore.readHead()
+      const { stateRoot } = decodeHeader(demoStore.readHeader(head?.hash as Hash32) as Uint8Array)
+      const state = trieState(demoStore, stateRoot)
+      const coded = sights.contracts
+        .map(({ address }) => hexToBytes(address) as Address)
+        .filter((address) => hasCode(state.account(address)))
+      const address = coded[dice.throw(coded.length)] as Address
+      const codeHash = state.account(address)?.codeHash as Hash32
+      store.putState([], codeHash, { number: head?.number as number, address })
+      return { kind: 'code', hash: codeHash }
+    }
+  }
+}
+
+/** Whether the store has of `wanted` what the archive has. */
+function isRight(wanted: Wanted): boolean {
+  switch (wanted.kind) {
+    case 'body': {
+      const [mine, its] = [store, demoStore].map((reader) => [
+        reader.readBody(wanted.hash),
+        reader.readBlock(wanted.hash)?.senders,
+        reader.readBlock(wanted.hash)?.header,
+      ])
+      return JSON.stringify(mine) === JSON.stringify(its)
+    }
+    case 'receipts':
+      return equal(store.readReceipts(wanted.hash), demoStore.readReceipts(wanted.hash))
+    case 'location': {
+      const [mine, its] = [store, demoStore].map((reader) => reader.readLocation(wanted.hash))
+      return mine?.index === its?.index && equal(mine?.blockHash, its?.blockHash)
+    }
+    case 'code':
+      return equal(store.readCode(wanted.hash), demoStore.readCode(wanted.hash))
+    case 'state': {
+      const { stateRoot, address, slots } = wanted
+      const [mine, its] = [store, demoStore].map((reader) =>
+        trieState(reader, stateRoot).slot(address as Address, slots[0] as Hash32),
+      )
+      return equal(mine ?? new Uint8Array(0), its ?? new Uint8Array(0))
+    }
+    default:
+      return false
+  }
+}
+
+function equal(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  return a !== undefined && b !== undefined && Buffer.compare(a, b) === 0
+}
+
+t.test('no lie is stored', async (t) => {
+  const liar = new Liar()
+  const options = { schedule, quorum: 1, fetchMsMax: 60_000, log: () => {} }
+  const counts = { caught: 0, harmless: 0, untold: 0 }
+  for (let run = 0; run < (numRuns as number); run++) {
+    const wanted = chooseWanted()
+    liar.isRaw = dice.throw(2) === 0
+    liar.at = dice.throw(3)
+    liar.accused = undefined
+    liar.lie = 'none'
+    try {
+      const outcome = await new PartFetcher(store, liar, options).fetch(wanted)
+      if (outcome !== 'held' || !isRight(wanted)) t.fail(`${liar.lie}: ${outcome}`, { wanted, seed, run })
+      if (liar.lie === 'none') counts.untold++
+      else counts.harmless++
+    } catch (error) {
+      if (!(error instanceof FaultError) || liar.lie === 'none') throw error
+      counts.caught++
+    }
+  }
+  t.comment(JSON.stringify(counts))
+  t.ok(counts.caught > counts.harmless)
+})
