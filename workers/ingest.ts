@@ -27,7 +27,7 @@ const stop = new AbortController()
 let fetch: Fetch | undefined
 port.on('message', (command: IngestCommand) => {
   if (command.type === 'stop') stop.abort()
-  else fetch?.(command.serial, command.wanted)
+  else fetch?.(command.serial, command.wanted, command.call)
 })
 const report = (message: IngestMessage): void => port.postMessage(message)
 

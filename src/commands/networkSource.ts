@@ -9,7 +9,7 @@ import {
 } from '../edge/chainFeed.js'
 import { startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress, IngestStore } from '../ingest/messages.js'
-import type { Wanted } from '../primitives/notHeld.js'
+import type { FetchMissing } from '../primitives/notHeld.js'
 import type { OnUpgrade } from '../store/upgrade.js'
 
 /** The running source of one network: its ingest thread, and the news of it that every edge gets. */
@@ -25,7 +25,7 @@ export interface NetworkSource extends ChainFeed {
    */
   readonly caughtUp: Promise<void>
   /** Of a gateway; see {@link IngestThread.fetch}. */
-  readonly fetch: ((wanted: Wanted) => Promise<boolean>) | undefined
+  readonly fetch: FetchMissing | undefined
   /** Stops the source after the block it is working on; resolves when it has stopped. */
   close(): Promise<void>
 }
@@ -97,7 +97,7 @@ export function startSource(
     name,
     listen: (listener) => feed.listen(listener),
     opened: ingest.opened,
-    fetch: gateway && ((wanted) => ingest.fetch(wanted)),
+    fetch: gateway && ((wanted, call) => ingest.fetch(wanted, call)),
     caughtUp,
     ingested,
     async close() {

@@ -7,7 +7,7 @@ import { callFilters } from '../edge/remoteFilters.js'
 import type { JobInput, JobName, JobOwner, Jobs } from '../pool/jobs.js'
 import type { Pool } from '../pool/pool.js'
 import { UsageError } from '../primitives/faults.js'
-import type { Wanted } from '../primitives/notHeld.js'
+import type { FetchMissing } from '../primitives/notHeld.js'
 import type { InvokeTransaction } from '../rollup/invokeTransaction.js'
 import type { Caller } from '../rpc/caller.js'
 import type { FilterService } from '../rpc/filterService.js'
@@ -79,8 +79,8 @@ export function startOtherEdges(
       filter: ([name, ...call]: [string, keyof FilterService, unknown], caller: Caller) =>
         callFilters(filtersOf(name), call, caller, turnMsDefault),
       health: ([name]: [string]) => rollupOf(name).health(),
-      fetch: ([name, wanted]: [string, Wanted]) =>
-        sources.find((source) => source.name === name)?.fetch?.(wanted),
+      fetch: ([name, ...wanted]: [string, ...Parameters<FetchMissing>]) =>
+        sources.find((source) => source.name === name)?.fetch?.(...wanted),
     },
   )
   for (const source of sources) {

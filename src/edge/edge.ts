@@ -16,7 +16,7 @@ import type { Meter } from '../access/meter.js'
 import type { Config, RollupConfig } from '../config/config.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { NetworkJobs } from '../pool/jobs.js'
-import type { Wanted } from '../primitives/notHeld.js'
+import type { FetchMissing } from '../primitives/notHeld.js'
 import type { AnswerBody } from '../rpc/answer.js'
 import { anonymousId } from '../rpc/caller.js'
 import { createDispatcher } from '../rpc/dispatch.js'
@@ -61,7 +61,7 @@ export interface EdgeOptions {
   readonly layouts: ReadonlyMap<string, Network['layouts']>
   readonly feedOf: (network: string) => ChainFeed | undefined
   /** Of gateways: fetches what is not held; resolves to whether nobody knows it. */
-  readonly fetchOf: (network: string) => ((wanted: Wanted) => Promise<boolean>) | undefined
+  readonly fetchOf: (network: string) => FetchMissing | undefined
   readonly jobsOf: (network: string) => NetworkJobs
   /** The polled filters of a network, on an edge that does not hold them itself. */
   readonly filtersOf?: (network: string) => FilterService

@@ -9,7 +9,7 @@ import type { NetworkConfig } from '../config/config.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import { contained } from '../primitives/contained.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { Wanted } from '../primitives/notHeld.js'
+import type { FetchMissing, Wanted, WantingCall } from '../primitives/notHeld.js'
 import type { NetworkViews } from '../rpc/method.js'
 import type { Network } from '../rpc/network.js'
 import { openRows, ProvedRows } from '../state/provedRows.js'
@@ -55,7 +55,7 @@ export interface OpenOptions {
   /** Undefined for a network without a source. */
   readonly feed: ChainFeed | undefined
   /** Of a gateway; see {@link EdgeOptions.fetchOf}. */
-  readonly fetch?: ((wanted: Wanted) => Promise<boolean>) | undefined
+  readonly fetch?: FetchMissing | undefined
   /** Called with errors that no caller waits for. */
   readonly reportDefect: (error: unknown) => void
 }
@@ -88,7 +88,7 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     },
     networkId: config.networkId,
     syncing: () => syncing,
-    supply: fetch && ((wanted) => supplyInto(store, wanted, fetch)),
+    supply: fetch && ((wanted, _, call) => supplyInto(store, wanted, call, fetch)),
   })
   const { chain, streams } = views
   checkIdentity(config, chain)
@@ -141,9 +141,10 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
 async function supplyInto(
   store: ChainReader,
   wanted: Wanted,
-  fetch: (wanted: Wanted) => Promise<boolean>,
+  call: WantingCall | undefined,
+  fetch: FetchMissing,
 ): Promise<void> {
-  const isAbsent = await fetch(wanted)
+  const isAbsent = await fetch(wanted, call)
   store.refresh()
   if (isAbsent && store instanceof ProvedRows) store.noteAbsent(wanted)
 }

@@ -86,7 +86,7 @@ async function openRooms(
     rollups,
     layouts,
     feedOf: (network) => link.feedOf(network),
-    fetchOf: (network) => (wanted) => link.call('fetch', [network, wanted]) as Promise<boolean>,
+    fetchOf: (network) => (wanted, call) => link.call('fetch', [network, wanted, call]) as Promise<boolean>,
     jobsOf: (network) => link.jobsOf(network),
     filtersOf: (network) => new RemoteFilters(network, link),
     shared: { port, totals: sharedTotals(totals, config.edges, index) },

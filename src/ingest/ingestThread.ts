@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { FaultError, OperatorError } from '../primitives/faults.js'
-import type { Wanted } from '../primitives/notHeld.js'
+import type { FetchMissing } from '../primitives/notHeld.js'
 import { StoreError } from '../store/environment.js'
 import type { OnUpgrade } from '../store/upgrade.js'
 import type {
@@ -44,7 +44,7 @@ export interface IngestThread {
    * Has a gateway fetch something; resolves to whether nobody knows it. Rejects with FaultError where no upstream gives
    * a right answer.
    */
-  fetch(wanted: Wanted): Promise<boolean>
+  readonly fetch: FetchMissing
   /** Asks the thread to end after the current block, or at once while it waits; {@link finished} settles then. */
   stop(): void
 }
@@ -139,10 +139,10 @@ export function startIngest(
     opened: opened.promise,
     caughtUp: caughtUp.promise,
     finished: finished.promise,
-    fetch(wanted) {
+    fetch(wanted, call) {
       const fetched = defer<boolean>()
       fetches.set(++serial, fetched)
-      send({ type: 'fetch', serial, wanted })
+      send({ type: 'fetch', serial, wanted, call })
       return fetched.promise
     },
     stop: () => send({ type: 'stop' }),

@@ -1,7 +1,7 @@
 /** Messages between an ingest thread and the thread that started it. */
 
 import type { Fault } from '../primitives/faults.js'
-import type { Wanted } from '../primitives/notHeld.js'
+import type { Wanted, WantingCall } from '../primitives/notHeld.js'
 import type { ChainIdentity } from '../store/chainRows.js'
 import type { UpstreamOptions } from '../upstream/upstream.js'
 import type { UpstreamState } from '../upstream/upstreams.js'
@@ -172,4 +172,9 @@ export type IngestCommand =
   /** Stop after the current block. */
   | { readonly type: 'stop' }
   /** Fetch, prove and store something; gateways only. */
-  | { readonly type: 'fetch'; readonly serial: number; readonly wanted: Wanted }
+  | {
+      readonly type: 'fetch'
+      readonly serial: number
+      readonly wanted: Wanted
+      readonly call: WantingCall | undefined
+    }

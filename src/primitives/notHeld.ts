@@ -20,6 +20,15 @@ export type Wanted =
       readonly slots: readonly Uint8Array[]
     }
 
+/** The call that wants something: what else it will read can be guessed from it. `params` as the caller wrote them. */
+export interface WantingCall {
+  readonly method: string
+  readonly params: unknown
+}
+
+/** Fetches something, and for `call` what it may lack besides; resolves to whether nobody knows it. */
+export type FetchMissing = (wanted: Wanted, call?: WantingCall) => Promise<boolean>
+
 /**
  * Thrown by readers for data that is not held here. A network that can fetch it does so and runs the request again;
  * any other network turns it into a fault.

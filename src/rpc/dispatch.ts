@@ -320,7 +320,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const isLong = turns === undefined && method.cost === 'inline' && price > shortUnitsMax
       const runOnce = () => method.run(network, args, caller, turnMsMax)
       const run = isLong ? () => inOneTurn(new Turns(turnMsMax, caller, 0), runOnce) : runOnce
-      const result = runSupplied(this.#views, caller, run)
+      const result = runSupplied(this.#views, caller, { method: method.name, params: call.params }, run)
       if (result instanceof Promise) {
         return this.#awaited(result, method, caller, (json) =>
           this.#remember(method, call.question, json, price, network),

@@ -6,7 +6,7 @@
 import type { WholeAnswer, WholeCallClass } from '../pool/jobs.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
-import type { Wanted } from '../primitives/notHeld.js'
+import type { Wanted, WantingCall } from '../primitives/notHeld.js'
 import type { Caller } from './caller.js'
 import type { JsonStream } from './jsonStream.js'
 import type { Price } from './price.js'
@@ -60,9 +60,9 @@ export interface NetworkViews<out N extends RpcNetwork> {
   pinned(hash: Hash32): N | undefined
   /**
    * Fetches data that a reader did not hold, so that it is held when this resolves; rejects with FaultError where
-   * that fails. Absent on a network that fetches nothing.
+   * that fails. `call` is given the first time that a call lacks something. Absent on a network that fetches nothing.
    */
-  readonly supply?: ((wanted: Wanted, caller: Caller) => Promise<void>) | undefined
+  readonly supply?: ((wanted: Wanted, caller: Caller, call?: WantingCall) => Promise<void>) | undefined
 }
 
 /**

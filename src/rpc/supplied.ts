@@ -2,7 +2,7 @@
  * Runs methods on a network that does not hold everything: missing data is fetched, and the method runs again. Owns
  * the number of repetitions; the network fetches.
  */
-import { NotHeldError } from '../primitives/notHeld.js'
+import { NotHeldError, type WantingCall } from '../primitives/notHeld.js'
 import type { Caller } from './caller.js'
 import type { NetworkViews, RpcNetwork } from './method.js'
 
@@ -17,8 +17,9 @@ export function supply(
   { supply }: NetworkViews<RpcNetwork>,
   thrown: unknown,
   caller: Caller,
+  call?: WantingCall,
 ): Promise<void> | undefined {
-  return thrown instanceof NotHeldError ? supply?.(thrown.wanted, caller) : undefined
+  return thrown instanceof NotHeldError ? supply?.(thrown.wanted, caller, call) : undefined
 }
 
 /**
@@ -28,11 +29,13 @@ export function supply(
 export function runSupplied<T>(
   views: NetworkViews<RpcNetwork>,
   caller: Caller,
+  call: WantingCall,
   run: () => T | Promise<T>,
 ): T | Promise<T> {
   if (views.supply === undefined) return run()
   const again = async (thrown: unknown, round: number): Promise<T> => {
-    const supplied = round < suppliesMax && !caller.isGone ? supply(views, thrown, caller) : undefined
+    const mayFetch = round < suppliesMax && !caller.isGone
+    const supplied = mayFetch ? supply(views, thrown, caller, round === 0 ? call : undefined) : undefined
     if (supplied === undefined) throw thrown
     await supplied
     try {

@@ -75,12 +75,23 @@ export class HeadKeeper {
       this.#claimed = undefined
       try {
         await this.#moveTo(claim)
+        await this.#mark()
       } catch (error) {
         this.#options.log(`head ${claim.number}: ${(error as Error).message}`)
       }
     }
     this.#isMoving = false
     if (!this.#isClosed) void this.#walkDown()
+  }
+
+  /** Takes over what upstreams call safe and finalized, where it lies on the chain and does not move back. */
+  async #mark(): Promise<void> {
+    for (const marker of ['safe', 'finalized'] as const) {
+      const named = await this.#fetcher.readMarked(marker)
+      const before = this.#store.readMarker(marker)
+      if (named === undefined || !this.#store.isCanonical(named.number, named.hash)) continue
+      if (before === undefined || named.number > before.number) this.#store.writeMarker(marker, named)
+    }
   }
 
   async #moveTo(claim: ClaimedBlock): Promise<void> {

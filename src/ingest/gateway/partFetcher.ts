@@ -3,12 +3,7 @@
  * answers are checked: headers by their hash, bodies and receipts by the header's roots, state by Merkle proofs under
  * its state root, code by its hash. An answer that is wrong is a lie: its upstream is accused, and another is asked.
  */
-import {
-  BlockJsonError,
-  blockRlpFromJson,
-  headerRlpFromJson,
-  uncleHashesOf,
-} from '../../chain/blockFromJson.js'
+import { blockRlpFromJson, headerRlpFromJson, uncleHashesOf } from '../../chain/blockFromJson.js'
 import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
 import {
@@ -19,18 +14,20 @@ import {
   toHash32,
   toQuantity,
 } from '../../primitives/bytes.js'
-import { FaultError } from '../../primitives/faults.js'
-import { keccak256 } from '../../primitives/keccak.js'
-import type { Wanted } from '../../primitives/notHeld.js'
+import { emptyCodeHash, keccak256 } from '../../primitives/keccak.js'
+import type { Wanted, WantingCall } from '../../primitives/notHeld.js'
 import { encodeRlpListOfEncoded, RlpError, rlpListSpans, rlpSpanAt } from '../../primitives/rlp.js'
+import { emptyAccount } from '../../state/account.js'
+import { trieState } from '../../state/trieState.js'
+import type { BlockName, Marker } from '../../store/chainRows.js'
 import { transactionHashes } from '../../store/chainWriter.js'
 import type { CanonicalHeader, GatewayWriter } from '../../store/gatewayWriter.js'
-import { NodeError, type Upstream } from '../../upstream/upstream.js'
-import { NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
 import { BlockParts } from '../blockParts.js'
 import { checkProof } from './accountProof.js'
 import { LieError } from './lie.js'
+import { type Ask, type Asking, Proving, type ProvingOptions, unavailable } from './proving.js'
 import { bytesOf, receiptsFromJson, receiptsFromRaw } from './receiptsFromJson.js'
+import { hexOf, touchedBy } from './touched.js'
 
 /** A block as RLP. */
 export interface RawBlock {
@@ -48,50 +45,43 @@ export interface ProvedBlock extends RawBlock {
 /** `held`: stored. `absent`: nobody asked knows it. */
 export type Outcome = 'held' | 'absent'
 
-export interface FetcherOptions {
+export interface FetcherOptions extends ProvingOptions {
   readonly schedule: ForkSchedule
   /** Upstreams that have to agree on what cannot be proved: the hash of a number far below the head. */
   readonly quorum: number
-  /** Longest time for one thing that is fetched, with all repetitions. */
-  readonly fetchMsMax: number
-  /** Called with each lie, as a sentence for the operator. */
-  readonly log: (text: string) => void
 }
 
-/** Nodes that have to say that there is no such block or transaction, where there are so many: that cannot be proved. */
-const denialsMin = 2
-
-/** JSON-RPC codes of nodes that do not have a method. */
-const unknownMethodCodes: ReadonlySet<number> = new Set([-32601, -32600, -32004])
-
-/** Asks one question of a node that has not failed yet at what is to be proved; `not` excludes further ones. */
-type Ask = (method: string, params: readonly unknown[], not?: Iterable<Upstream>) => Promise<unknown>
-
-/** What is needed of {@link Upstreams}. */
-export type Asking = Pick<Upstreams, 'ask' | 'answering'>
+/** Methods that execute their first parameter. */
+const executedMethods: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateGas', 'eth_createAccessList'])
 
 export class PartFetcher {
   readonly #store: GatewayWriter
-  readonly #upstreams: Asking
+  readonly #proving: Proving
   readonly #options: FetcherOptions
   readonly #parts: BlockParts
   /** By name: what is being fetched. */
   readonly #underWay = new Map<string, Promise<Outcome>>()
-  /** Nodes without the `debug_getRaw…` methods. */
-  readonly #rawless = new Set<Upstream>()
 
   constructor(store: GatewayWriter, upstreams: Asking, options: FetcherOptions) {
     this.#store = store
-    this.#upstreams = upstreams
+    this.#proving = new Proving(upstreams, options)
     this.#options = options
     this.#parts = new BlockParts(options.schedule)
   }
 
   /**
-   * Fetches one thing; several that want the same at once share it. Rejects with FaultError where no upstream gives a
-   * right answer.
+   * Fetches one thing; several that want the same at once share it. Of a `call` that will be executed, the accounts,
+   * slots and code that it may read are fetched together. Rejects with FaultError where no upstream gives a right answer.
    */
-  fetch(wanted: Wanted): Promise<Outcome> {
+  async fetch(wanted: Wanted, call?: WantingCall): Promise<Outcome> {
+    if (wanted.kind === 'state' && call !== undefined && executedMethods.has(call.method)) {
+      const [outcome] = await Promise.all([this.#fetchOnce(wanted), this.#fetchAhead(wanted.stateRoot, call)])
+      return outcome
+    }
+    return this.#fetchOnce(wanted)
+  }
+
+  #fetchOnce(wanted: Wanted): Promise<Outcome> {
     const name = nameOf(wanted)
     const running = this.#underWay.get(name)
     if (running !== undefined) return running
@@ -111,7 +101,7 @@ export class PartFetcher {
         const { hash, others = [] } = wanted
         // A failure shows again when it is their turn.
         const rest = others.map((other) =>
-          this.fetch({ kind: 'receipts', hash: other }).catch(() => undefined),
+          this.#fetchOnce({ kind: 'receipts', hash: other }).catch(() => undefined),
         )
         const [outcome] = await Promise.all([this.#receipts(hash), ...rest])
         return outcome
@@ -127,7 +117,7 @@ export class PartFetcher {
 
   /** A block by its hash, proved; undefined where nobody knows it. */
   async readBlock(hash: Hash32): Promise<ProvedBlock | undefined> {
-    return this.#prove(`block ${bytesToHex(hash)}`, (ask) => this.#blockFrom(hash, ask))
+    return this.#proving.prove(`block ${bytesToHex(hash)}`, (ask) => this.#blockFrom(hash, ask))
   }
 
   async #blockFrom(hash: Hash32, ask: Ask): Promise<ProvedBlock | undefined> {
@@ -149,7 +139,7 @@ export class PartFetcher {
 
   /** Receipts of a block with this header, proved; undefined where nobody has them. A row of the store. */
   async readReceipts(hash: Hash32, header: Header): Promise<Uint8Array | undefined> {
-    return this.#prove(`the receipts of block ${header.number}`, async (ask) => {
+    return this.#proving.prove(`the receipts of block ${header.number}`, async (ask) => {
       const receipts = await this.#rawReceipts(hash, ask)
       if (receipts === undefined) return undefined
       this.#parts.checkReceipts(
@@ -163,7 +153,16 @@ export class PartFetcher {
 
   /** The header of a number as some node has it; only its number is checked. Undefined where nobody has it. */
   async readHeaderAt(number: number): Promise<CanonicalHeader | undefined> {
-    return this.#prove(`block ${number}`, (ask) => this.#headerAt(number, ask))
+    return this.#proving.prove(`block ${number}`, (ask) => this.#headerAt(number, ask))
+  }
+
+  /** The block that an upstream calls safe or finalized; undefined where none says one. Unproved. */
+  async readMarked(marker: Marker): Promise<BlockName | undefined> {
+    const found = await this.#proving.guess('eth_getBlockByNumber', [marker, false])
+    const { number, hash } = (found ?? {}) as { readonly number?: unknown; readonly hash?: unknown }
+    const bytes = hexOf(hash, 32)
+    const isBlock = bytes !== undefined && Number.isSafeInteger(Number(number))
+    return isBlock ? { number: Number(number), hash: toHash32(bytes) } : undefined
   }
 
   async #block(hash: Hash32): Promise<Outcome> {
@@ -187,7 +186,7 @@ export class PartFetcher {
   /** Header of a number that no chain of headers links to the head: `quorum` nodes have to say the same. */
   async #apart(number: number): Promise<Outcome> {
     const votes = new Map<string, number>()
-    const found = await this.#prove(`block ${number}`, async (ask) => {
+    const found = await this.#proving.prove(`block ${number}`, async (ask) => {
       const header = await this.#headerAt(number, ask)
       if (header === undefined) return undefined
       const key = bytesToHex(header.hash)
@@ -204,7 +203,7 @@ export class PartFetcher {
 
   async #location(transactionHash: Hash32): Promise<Outcome> {
     const text = bytesToHex(transactionHash)
-    const found = await this.#prove(`transaction ${text}`, async (ask) => {
+    const found = await this.#proving.prove(`transaction ${text}`, async (ask) => {
       const answer = (await ask('eth_getTransactionByHash', [text])) as {
         readonly blockHash?: unknown
       } | null
@@ -236,7 +235,7 @@ export class PartFetcher {
     const what = `the state ${bytesToHex(stateRoot)}`
     if (number === undefined || hash === undefined) throw unavailable(`${what} is of no known block`)
     const params = [bytesToHex(address), slots.map(bytesToHex), { blockHash: bytesToHex(hash) }]
-    const proved = await this.#prove(what, async (ask) =>
+    const proved = await this.#proving.prove(what, async (ask) =>
       checkProof(await ask('eth_getProof', params), { stateRoot, address, slots }),
     )
     if (proved === undefined) throw unavailable(`${what} is not available`)
@@ -244,11 +243,31 @@ export class PartFetcher {
     return 'held'
   }
 
+  /**
+   * Fetches what an upstream says that a call reads. That is a guess: what is missing still is asked for when the call
+   * reads it, so that all failures are passed over here.
+   */
+  async #fetchAhead(stateRoot: Hash32, { params }: WantingCall): Promise<void> {
+    const number = this.#store.readBlockOfState(stateRoot)
+    const message = Array.isArray(params) ? params[0] : undefined
+    if (number === undefined || typeof message !== 'object' || message === null) return
+    const answer = await this.#proving.guess('eth_createAccessList', [message, toQuantity(number)])
+    const touched = touchedBy(message as Readonly<Record<string, unknown>>, answer)
+    const read = async (address: Address, slots: readonly Hash32[]) => {
+      const wanted: Wanted = { kind: 'state', stateRoot, address, slots }
+      await this.#fetchOnce(wanted)
+      const { codeHash } = trieState(this.#store, stateRoot).account(address) ?? emptyAccount
+      const isHeld = equalBytes(codeHash, emptyCodeHash) || this.#store.readCode(codeHash) !== undefined
+      if (!isHeld) await this.#fetchOnce({ kind: 'code', hash: codeHash })
+    }
+    await Promise.all(touched.map(({ address, slots }) => read(address, slots).catch(() => undefined)))
+  }
+
   async #code(codeHash: Hash32): Promise<Outcome> {
     const owner = this.#store.readCodeOwner(codeHash)
     if (owner === undefined) throw unavailable(`the code ${bytesToHex(codeHash)} is of no known account`)
     const params = [bytesToHex(owner.address), toQuantity(owner.number)]
-    const code = await this.#prove(`the code ${bytesToHex(codeHash)}`, async (ask) => {
+    const code = await this.#proving.prove(`the code ${bytesToHex(codeHash)}`, async (ask) => {
       const code = bytesOf(await ask('eth_getCode', params))
       if (equalBytes(keccak256(code), codeHash)) return code
       throw new LieError(`code of ${params[0]} whose hash is not ${bytesToHex(codeHash)}`)
@@ -259,7 +278,7 @@ export class PartFetcher {
   }
 
   async #rawBlock(hash: Hash32, ask: Ask): Promise<RawBlock | undefined> {
-    const raw = await this.#raw('debug_getRawBlock', hash, ask)
+    const raw = await this.#proving.raw('debug_getRawBlock', hash, ask)
     if (raw !== undefined) return splitBlock(bytesOf(raw))
     const json = await ask('eth_getBlockByHash', [bytesToHex(hash), true])
     if (json === null) return undefined
@@ -270,14 +289,14 @@ export class PartFetcher {
   }
 
   async #rawReceipts(hash: Hash32, ask: Ask): Promise<Uint8Array | undefined> {
-    const raw = await this.#raw('debug_getRawReceipts', hash, ask)
+    const raw = await this.#proving.raw('debug_getRawReceipts', hash, ask)
     if (raw !== undefined) return receiptsFromRaw(raw)
     const json = await ask('eth_getBlockReceipts', [bytesToHex(hash)])
     return json === null ? undefined : receiptsFromJson(json)
   }
 
   async #headerAt(number: number, ask: Ask): Promise<CanonicalHeader | undefined> {
-    const raw = await this.#raw('debug_getRawHeader', number, ask)
+    const raw = await this.#proving.raw('debug_getRawHeader', number, ask)
     if (raw !== undefined) return readCanonical(bytesOf(raw), number)
     const json = await ask('eth_getBlockByNumber', [toQuantity(number), false])
     if (json === null) return undefined
@@ -285,62 +304,6 @@ export class PartFetcher {
     const { hash } = json as { readonly hash?: unknown }
     if (String(hash).toLowerCase() === bytesToHex(found.hash)) return found
     throw new LieError(`block ${number} with the hash ${bytesToHex(found.hash)}, called ${hash}`)
-  }
-
-  /** The answer of a method that not every node has; undefined where none has it, or none knows such a block. */
-  async #raw(method: string, block: Hash32 | number, ask: Ask): Promise<unknown> {
-    const params = [typeof block === 'number' ? toQuantity(block) : bytesToHex(block)]
-    while (this.#upstreams.answering.some((upstream) => !this.#rawless.has(upstream))) {
-      try {
-        return (await ask(method, params, this.#rawless)) ?? undefined
-      } catch (error) {
-        if (!(error instanceof NodeError)) throw error
-        // Of an unknown block some nodes answer with an error: the JSON method tells.
-        if (!unknownMethodCodes.has(error.code)) return undefined
-        this.#rawless.add(error.upstream)
-      }
-    }
-    return undefined
-  }
-
-  /**
-   * What `prove` returns for the first node whose answers are right; undefined where those that answer know nothing of
-   * it. `prove` asks, throws {@link LieError} or RlpError for what is wrong, and returns undefined for null. Rejects
-   * with FaultError where nobody gives a right answer.
-   */
-  async #prove<T>(what: string, prove: (ask: Ask) => Promise<T | undefined>): Promise<T | undefined> {
-    const deadline = performance.now() + this.#options.fetchMsMax
-    const passed = new Set<Upstream>()
-    const reasons: string[] = []
-    let denials = 0
-    while (denials < denialsMin && this.#upstreams.answering.some((upstream) => !passed.has(upstream))) {
-      let last: Upstream | undefined
-      const ask: Ask = async (method, params, not = []) => {
-        const asked = await this.#upstreams.ask(method, params, { deadline, not: [...passed, ...not] })
-        last = asked.upstream
-        return asked.result
-      }
-      try {
-        const proved = await prove(ask)
-        if (proved !== undefined) return proved
-        denials++
-      } catch (error) {
-        if (error instanceof NoAnswerError) throw unavailable(error.message)
-        if (error instanceof NodeError) last = error.upstream
-        else if (!isLie(error)) throw error
-        else if (last !== undefined) this.#accuse(last, error.message)
-        reasons.push(`${last?.name}: ${(error as Error).message}`)
-      }
-      if (last === undefined) throw new Error(`nobody was asked for ${what}`)
-      passed.add(last)
-    }
-    if (denials > 0) return undefined
-    throw unavailable(`no upstream gave ${what} (${reasons.join('; ') || 'none answers'})`)
-  }
-
-  #accuse(upstream: Upstream, what: string): void {
-    upstream.accuse(what)
-    this.#options.log(`upstream ${upstream.name} lied and is not asked for a while: ${what}`)
   }
 }
 
@@ -368,16 +331,6 @@ export function readCanonical(rlp: Uint8Array, number: number): CanonicalHeader 
     stateRoot: header.stateRoot,
     totalDifficulty: undefined,
   }
-}
-
-/** Whether an answer was wrong, rather than absent. */
-function isLie(error: unknown): error is Error {
-  return error instanceof LieError || error instanceof RlpError || error instanceof BlockJsonError
-}
-
-/** `why` is the whole text. */
-function unavailable(why: string): FaultError {
-  return new FaultError({ kind: 'UpstreamsFailed', why })
 }
 
 function indexIn(senders: Uint8Array, transactionHash: Hash32): number | undefined {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
 import { knownIdentity } from '../../chain/knownNetworks.js'
 import { FaultError, OperatorError } from '../../primitives/faults.js'
-import type { Wanted } from '../../primitives/notHeld.js'
+import type { Wanted, WantingCall } from '../../primitives/notHeld.js'
 import type { ChainIdentity } from '../../store/chainRows.js'
 import { GatewayWriter } from '../../store/gatewayWriter.js'
 import { Upstream } from '../../upstream/upstream.js'
@@ -19,7 +19,7 @@ import { PartFetcher } from './partFetcher.js'
 const identityRetryMs = 1_000
 
 /** Takes a command to fetch. */
-export type Fetch = (serial: number, wanted: Wanted) => void
+export type Fetch = (serial: number, wanted: Wanted, call: WantingCall | undefined) => void
 
 /**
  * Runs until `stopped`. Gives `onReady` what takes commands once the store is open. Throws OperatorError for everything
@@ -56,8 +56,8 @@ export async function runGateway(
     const onHead = () => isOpened && report({ type: 'head' })
     const keeper = new HeadKeeper(store, fetcher, { historyBlocks, onHead, onLinked: open, log })
     ends.push(() => keeper.close())
-    onReady((serial, wanted) => {
-      fetcher.fetch(wanted).then(
+    onReady((serial, wanted, call) => {
+      fetcher.fetch(wanted, call).then(
         (outcome) => report({ type: 'fetched', serial, isAbsent: outcome === 'absent' }),
         (error) => {
           if (!(error instanceof FaultError)) log(`a defect: ${(error as Error).stack}`)
