@@ -1,12 +1,16 @@
 /** A gateway before an archive of the same chain, as processes. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { tellOneLie } from '../lies.js'
+import { Dice, propertyRuns } from '../property.js'
 import { readQuestions } from '../rpc/readQuestions.js'
 import { fixtureDir, recordings, type Service, startService, withoutRecordings } from '../service.js'
+import { fine, forwardTo, WeatherNode } from '../weatherNode.js'
 
 const archive = await startService()
 t.teardown(() => archive.stop())
+const askArchive = forwardTo(`${archive.origin}/`)
 
 /** Methods that answer from what one process or its configuration has. */
 const ownMethods: readonly string[] = [
@@ -16,38 +20,61 @@ const ownMethods: readonly string[] = [
   'tidegate_readVariable',
 ]
 
-/** A gateway to an archive. */
-function startGateway(data: string, { origin: upstream }: Service): Promise<Service> {
-  return startService(['--network', 'main', '--upstream', upstream, '--data', data, '--no-auth'])
+/** A gateway to nodes. */
+function startGateway(data: string, upstreams: readonly string[]): Promise<Service> {
+  const named = upstreams.flatMap((upstream) => ['--upstream', upstream])
+  return startService(['--network', 'main', ...named, '--data', data, '--no-auth'])
 }
 
-function isWrong(answer: string): boolean {
-  return answer.includes('internal error')
+/** A node that passes every call on to the archive. */
+async function startNode(t: Test): Promise<WeatherNode> {
+  const node = new WeatherNode(askArchive)
+  await node.start()
+  t.teardown(() => node.stop())
+  return node
 }
 
-t.test('every read is answered as the archive answers it, with upstreams and without', async (t) => {
-  const data = t.testdir()
-  const gateway = await startGateway(data, archive)
-  t.teardown(() => gateway.stop())
-  const asked: { readonly body: string; readonly expected: string }[] = []
-  for (const [method, list] of Object.entries(readQuestions)) {
-    if (ownMethods.includes(method)) continue
-    for (const params of list ?? []) {
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-      const { text: expected } = await archive.post('/', body)
-      const { text } = await gateway.post('/', body)
-      if (text === expected && !isWrong(text)) t.pass()
-      else t.equal(text, expected, body)
-      asked.push({ body, expected })
-    }
+interface Expected {
+  readonly body: string
+  readonly expected: string
+}
+
+/** All questions, with what the archive answers. */
+const questions: Expected[] = []
+for (const [method, list] of Object.entries(readQuestions)) {
+  if (ownMethods.includes(method)) continue
+  for (const params of list ?? []) {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    questions.push({ body, expected: (await archive.post('/', body)).text })
   }
-  t.equal(gateway.said.err.includes('internal error'), false)
+}
+/** A seventh of them, over all methods. */
+const some = questions.filter((_, index) => index % 7 === 0)
+/** Those about something that there is: an upstream has to be asked again for anything else. */
+const lasting = some.filter(({ expected }) => !/"error":|"result":null/.test(expected))
+
+async function compare(t: Test, gateway: Service, asked: readonly Expected[]): Promise<void> {
+  for (const { body, expected } of asked) {
+    const { text } = await gateway.post('/', body)
+    if (text === expected) t.pass()
+    else t.equal(text, expected, body)
+  }
+}
+
+t.test('every read is answered as the archive answers it, also once no upstream is there', async (t) => {
+  const node = await startNode(t)
+  const gateway = await startGateway(t.testdir(), [node.url])
+  t.teardown(() => gateway.stop())
+  await compare(t, gateway, questions)
+  await node.stop()
+  await compare(t, gateway, lasting)
+  t.notMatch(gateway.said.err, 'internal error')
 })
 
 t.test('recorded exchanges come out as from an archive', { skip: withoutRecordings }, async (t) => {
   const recorded = await startService(['--data', fixtureDir, '--network', 'recorded', '--no-auth'])
   t.teardown(() => recorded.stop())
-  const gateway = await startGateway(t.testdir(), recorded)
+  const gateway = await startGateway(t.testdir(), [recorded.origin])
   t.teardown(() => gateway.stop())
   for (const folder of readdirSync(recordings, { withFileTypes: true })) {
     if (!folder.isDirectory()) continue
@@ -60,4 +87,41 @@ t.test('recorded exchanges come out as from an archive', { skip: withoutRecordin
       else t.equal(text, expected, `${folder.name}/${file}`)
     }
   }
+})
+
+t.test('a node that lies is named, and its lies are told to nobody', async (t) => {
+  const dice = new Dice(propertyRuns(1).seed as number)
+  const [liar, honest] = [await startNode(t), await startNode(t)]
+  const gateway = await startGateway(t.testdir(), [liar.url, honest.url])
+  t.teardown(() => gateway.stop())
+  let hasLied = false
+  liar.answer = async (call) => {
+    const answer = await askArchive(call)
+    hasLied ||= 'result' in answer
+    return 'result' in answer ? { result: tellOneLie(answer.result, dice).lie } : answer
+  }
+  // The other one has no time until then, so that the liar is asked.
+  honest.weather = () => (hasLied ? fine : { kind: 'status', status: 503 })
+  await compare(t, gateway, some)
+  t.match(gateway.said.err, /upstream 127\.0\.0\.1:\d+ lied and is not asked for an hour: /)
+})
+
+t.test('where all nodes lie, callers get errors', async (t) => {
+  const dice = new Dice(propertyRuns(1).seed as number)
+  const liar = await startNode(t)
+  const gateway = await startGateway(t.testdir(), [liar.url])
+  t.teardown(() => gateway.stop())
+  liar.answer = async (call) => {
+    const answer = await askArchive(call)
+    return 'result' in answer ? { result: tellOneLie(answer.result, dice).lie } : answer
+  }
+  let errors = 0
+  for (const { body, expected } of some) {
+    const { text } = await gateway.post('/', body)
+    if (text === expected) continue
+    errors++
+    if (/"error":\{"code":-32000,"message":"no upstream/.test(text)) t.pass()
+    else t.equal(text, expected, body)
+  }
+  t.ok(errors > 10, `${errors}`)
 })

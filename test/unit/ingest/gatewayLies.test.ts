@@ -15,8 +15,9 @@ import { trieState } from '../../../src/state/trieState.js'
 import type { ChainIdentity } from '../../../src/store/chainRows.js'
 import { type CanonicalHeader, GatewayWriter } from '../../../src/store/gatewayWriter.js'
 import { NodeError, type Upstream } from '../../../src/upstream/upstream.js'
+import { tellOneLie } from '../../lies.js'
 import { Dice, propertyRuns } from '../../property.js'
-import { blockAt, blocks, sights } from '../../rpc/demoChain.js'
+import { blockAt, blocks, examples } from '../../rpc/demoChain.js'
 import { demoStore } from '../evm/demoExecution.js'
 import { demoEndpoint, opened } from '../rpc/demoRig.js'
 
@@ -34,27 +35,6 @@ async function answerOf(method: string, params: readonly unknown[]): Promise<unk
   if (error !== undefined)
     throw new NodeError({ name: 'liar' } as Upstream, error.code, error.message, undefined)
   return result
-}
-
-/** Replaces one hex digit of one text in `value`; returns whether there was one. */
-function tellOneLie(value: unknown): { readonly lie: unknown; readonly where: string } {
-  const texts: { readonly holder: Record<string, unknown>; readonly key: string }[] = []
-  const root = { value: structuredClone(value) } as Record<string, unknown>
-  const visit = (holder: Record<string, unknown>) => {
-    for (const [key, each] of Object.entries(holder)) {
-      if (typeof each === 'string' && each.length > 2) texts.push({ holder, key })
-      else if (typeof each === 'object' && each !== null) visit(each as Record<string, unknown>)
-    }
-  }
-  visit(root)
-  const chosen = texts[dice.throw(texts.length)]
-  if (chosen === undefined) return { lie: value, where: 'nothing to change' }
-  const { holder, key } = chosen
-  const text = holder[key] as string
-  const at = 2 + dice.throw(text.length - 2)
-  const digit = ((Number.parseInt(text[at] as string, 16) + 1 + dice.throw(15)) % 16).toString(16)
-  holder[key] = text.slice(0, at) + digit + text.slice(at + 1)
-  return { lie: root.value, where: `${key}, digit ${at} of ${text.length}` }
 }
 
 /** An upstream whose answer number `at` has one lie. */
@@ -81,7 +61,7 @@ class Liar implements Asking {
     }
     const result = await answerOf(method, params)
     if (this.at-- !== 0) return { result, upstream: this.#upstream }
-    const { lie, where } = tellOneLie(result)
+    const { lie, where } = tellOneLie(result, dice)
     this.lie = `${method}: ${where}`
     return { result: lie, upstream: this.#upstream }
   }
@@ -119,7 +99,7 @@ function chooseWanted(): Wanted {
     case 1:
       return { kind: 'receipts', hash }
     case 2: {
-      const transaction = sights.transactions[dice.throw(sights.transactions.length)]
+      const transaction = examples.transactions[dice.throw(examples.transactions.length)]
       return { kind: 'location', hash: hexToBytes(transaction?.hash as string) as Hash32 }
     }
     case 3: {
@@ -127,7 +107,7 @@ function chooseWanted(): Wanted {
         address,
         slot,
         block: number,
-      } = sights.slots[dice.throw(sights.slots.length)] as never as {
+      } = examples.slots[dice.throw(examples.slots.length)] as never as {
         address: string
         slot: string
         block: number
@@ -142,7 +122,7 @@ function chooseWanted(): Wanted {
       const head = demoStore.readHead()
       const { stateRoot } = decodeHeader(demoStore.readHeader(head?.hash as Hash32) as Uint8Array)
       const state = trieState(demoStore, stateRoot)
-      const coded = sights.contracts
+      const coded = examples.contracts
         .map(({ address }) => hexToBytes(address) as Address)
         .filter((address) => hasCode(state.account(address)))
       const address = coded[dice.throw(coded.length)] as Address
