@@ -53,7 +53,8 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   debug_getRawTransaction: undefined,
   debug_traceBlockByHash: undefined,
   debug_traceBlockByNumber: (block) => [block],
-  debug_traceCall: (block) => [balanceOfBea, block],
+  // Without gas it gets a multiple of the gas limit of the block that it is pinned to, which the trace shows.
+  debug_traceCall: (block) => [{ ...balanceOfBea, gas: '0x186a0' }, block],
   debug_traceTransaction: undefined,
   trace_block: (block) => [block],
   // Without bounds the whole chain, up to the block that it is pinned to.
