@@ -8,7 +8,8 @@ export interface ReadinessFigures {
   readonly networks: readonly {
     readonly network: string
     readonly isReadable: boolean
-    readonly hasSourceFailed: boolean
+    /** Whether its source ended with an error, or no node that it asks answers. */
+    readonly isCutOff: boolean
     /** Since the timestamp of its newest block; undefined where no blocks are to come. */
     readonly headAgeMs: number | undefined
   }[]
@@ -61,9 +62,10 @@ function* findFailures(
   { headAgeMsMax, queueAgeMsMax }: ReadinessLimits,
 ): Generator<FailedCheck> {
   if (isDraining) yield { check: 'draining', why: 'the server is stopping' }
-  for (const { network, isReadable, hasSourceFailed, headAgeMs } of networks) {
+  for (const { network, isReadable, isCutOff, headAgeMs } of networks) {
     if (!isReadable) yield { check: 'store', network, why: 'its newest block cannot be read' }
-    if (hasSourceFailed) yield { check: 'source', network, why: 'its source ended with an error' }
+    if (isCutOff)
+      yield { check: 'source', network, why: 'its source ended with an error, or no upstream answers' }
     if (headAgeMsMax !== undefined && headAgeMs !== undefined && headAgeMs > headAgeMsMax) {
       yield {
         check: 'headAge',

@@ -6,6 +6,7 @@ import { readAdminToken } from '../admin/adminToken.js'
 import { checkReadiness, type Readiness, type ReadinessFigures } from '../admin/readiness.js'
 import type { AdminConfig, Config } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
+import { isCutOff } from '../edge/health.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import { type MetricSources, Metrics } from '../metrics/metrics.js'
@@ -97,7 +98,7 @@ function readiness(
     networks: edge.networks.map((network) => ({
       network: network.name,
       isReadable: network.isReadable,
-      hasSourceFailed: network.hasSourceFailed,
+      isCutOff: isCutOff(network),
       headAgeMs: hasSource.has(network.name) ? Date.now() - headTimestamp(network) * 1_000 : undefined,
     })),
     rollups: rollups.map(ofRollup),
@@ -125,7 +126,7 @@ function metricSources(config: Config, services: AdminServices): MetricSources {
         headTimestamp: headTimestamp(network),
         isSyncing: network.current.syncing !== undefined,
         isReadable: network.isReadable,
-        hasSourceFailed: network.hasSourceFailed,
+        hasSourceFailed: isCutOff(network),
       })),
     rollups: () => rollups.map((rollup) => ({ network: rollup.name, ...rollup.queue.counts() })),
     stores: () =>

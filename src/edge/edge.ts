@@ -17,7 +17,6 @@ import type { Config, RollupConfig } from '../config/config.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
-import type { AnswerBody } from '../rpc/answer.js'
 import { anonymousId } from '../rpc/caller.js'
 import { createDispatcher } from '../rpc/dispatch.js'
 import type { DispatchLimits } from '../rpc/dispatchLimits.js'
@@ -30,12 +29,13 @@ import type { RollupNetwork } from '../rpc/rollupNetwork.js'
 import { prefixRollupMethods } from '../rpc/rollupRegistry.js'
 import { turnMsDefault } from '../rpc/turns.js'
 import { type DefectLog, thrownToWireError } from '../rpc/wireErrors.js'
-import { createHttpServer, type HttpServer, type HttpServerOptions } from '../transport/http.js'
+import { createHttpServer, type HttpServer, type HttpServerOptions, type Page } from '../transport/http.js'
 import type { ServerTotals } from '../transport/totals.js'
 import { messageBytesDefault, socketsPerKeyFor } from '../transport/unfinishedMessages.js'
 import type { Transport } from '../transport/wire.js'
-import type { ChainFeed, UpstreamsHealth } from './chainFeed.js'
-import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
+import type { ChainFeed } from './chainFeed.js'
+import type { EdgeRollup } from './edgeRollup.js'
+import { readHealth } from './health.js'
 import { threadCpuSeconds, watchLoop } from './loopWatch.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
 
@@ -216,9 +216,9 @@ function createServer(
       },
     },
     cors: config.cors.origins.includes('*') ? '*' : config.cors.origins,
-    pages: new Map<string, () => AnswerBody | Promise<AnswerBody>>([
+    pages: new Map<string, () => Page | Promise<Page>>([
       ['/health', () => readHealth(networks, rollups)],
-      ['/openrpc.json', () => [openRpc]],
+      ['/openrpc.json', () => ({ status: 200, body: [openRpc] })],
     ]),
     logDefect,
     logRefused(refused) {
@@ -270,12 +270,6 @@ function createRoutes(
   return inOrder.map(({ name, endpoint }) => ({ name, endpoint, hosts: hostsOf.get(name) ?? [] }))
 }
 
-/** The entry of a node that is followed: the head it says it has, and what keeps it from being asked. */
-function upstreamEntry({ name, head, isAnswering, isQuarantined }: UpstreamsHealth['nodes'][number]) {
-  const trouble = isQuarantined ? 'quarantined' : isAnswering ? undefined : 'no answer'
-  return [name, { ...(head !== undefined && { head }), ...(trouble && { trouble }) }] as const
-}
-
 function rollupMethodsOf({ prefix, aliases }: RollupConfig) {
   return prefixRollupMethods([prefix, ...aliases])
 }
@@ -284,36 +278,4 @@ function rollupMethodsOf({ prefix, aliases }: RollupConfig) {
 export function servedMethods({ rollups }: Config): string[] {
   const ofRollups = rollups.flatMap(rollupMethodsOf)
   return [...new Set([...Object.values(methods), ...ofRollups].map(({ name }) => name))]
-}
-
-/** The body of `/health`; a promise where another edge holds a rollup's queue. */
-function readHealth(
-  networks: readonly OpenNetwork[],
-  rollups: readonly EdgeRollup[],
-): string | Promise<string> {
-  const ofNetworks = networks.map(({ name, current, isReadable, hasSourceFailed, upstreams }) => [
-    name,
-    {
-      head: current.head.number,
-      syncing: current.syncing !== undefined,
-      ...(!isReadable && { isReadable }),
-      ...(hasSourceFailed && { source: 'failed' }),
-      ...(upstreams && { upstreams: Object.fromEntries(upstreams.nodes.map(upstreamEntry)) }),
-    },
-  ])
-  const areWell = networks.every(
-    ({ isReadable, hasSourceFailed, upstreams }) =>
-      isReadable && !hasSourceFailed && upstreams?.isDown !== true,
-  )
-  const ofRollups = rollups.map((rollup) => rollup.health())
-  const render = (found: readonly RollupHealth[]) =>
-    JSON.stringify({
-      status: areWell && found.every(({ isStoring }) => isStoring) ? 'ok' : 'failing',
-      networks: Object.fromEntries([
-        ...ofNetworks,
-        ...rollups.map(({ name }, index) => [name, found[index]]),
-      ]),
-    })
-  const isElsewhere = ofRollups.some((health) => health instanceof Promise)
-  return isElsewhere ? Promise.all(ofRollups).then(render) : render(ofRollups as readonly RollupHealth[])
 }

@@ -278,7 +278,7 @@ export class Metrics {
     )
     this.#register.gauge(
       'tidegate_source_failed',
-      'Whether the source ended with an error.',
+      'Whether the source ended with an error, or no upstream answers.',
       labels,
       each(({ hasSourceFailed }) => Number(hasSourceFailed)),
     )

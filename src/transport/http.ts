@@ -3,7 +3,7 @@
  * WebSockets share (websocket.ts). Does not own admission (admission.ts), calls (the endpoint's), configuration, or
  * the HTTP library (wire.ts).
  */
-import type { Answer, AnswerBody } from '../rpc/answer.js'
+import type { Answer } from '../rpc/answer.js'
 import { isResource, resourceCall } from '../rpc/resources.js'
 import { thrownToWireError } from '../rpc/wireErrors.js'
 import {
@@ -63,12 +63,15 @@ export interface HttpServerOptions extends AdmissionOptions {
   readonly limits: HttpLimits
   readonly socketLimits: SocketLimits
   readonly cors: CorsOrigins
-  /** Path → the JSON that GET answers. The functions must be fast and never throw or reject. */
-  readonly pages: ReadonlyMap<string, () => AnswerBody | Promise<AnswerBody>>
+  /** Path → the status and the JSON that GET answers. The functions must be fast and never throw or reject. */
+  readonly pages: ReadonlyMap<string, () => Page | Promise<Page>>
   logRefused?(refused: RefusedRequest): void
   /** Clock for pings and time limits of WebSockets and for hold-offs, in milliseconds; never goes back. */
   readonly clockMs?: () => number
 }
+
+/** What GET answers at a path of its own. */
+export type Page = Pick<Answer, 'status' | 'body'>
 
 export interface HttpServer {
   /** Number of open HTTP connections, without WebSockets. */
@@ -199,18 +202,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     void refusal.then((answer) => reply.send(answer, headers, true))
   }
 
-  function sendPage(
-    page: () => AnswerBody | Promise<AnswerBody>,
-    { origin }: RequestHead,
-    reply: Reply,
-  ): void {
+  function sendPage(page: () => Page | Promise<Page>, { origin }: RequestHead, reply: Reply): void {
     const headers = cors.answer(origin)
-    const send = (body: AnswerBody) =>
-      reply.send({ status: 200, body, retryAfterMs: undefined }, headers, pool.isClosing)
-    const body = page()
-    if (!(body instanceof Promise)) return send(body)
+    const send = ({ status, body }: Page) =>
+      reply.send({ status, body, retryAfterMs: undefined }, headers, pool.isClosing)
+    const shown = page()
+    if (!(shown instanceof Promise)) return send(shown)
     reply.wait()
-    void body.then(send)
+    void shown.then(send)
   }
 
   const isResourcePath = (path: string): boolean => isResource(parseResourcePath(path)?.segments ?? [])

@@ -65,6 +65,8 @@ t.test('a head that cannot be read, and blocks whose rows are damaged or missing
   putHead(head.number + 1, junk)
   await waitFor('the damage to be seen', async () => (await health()).status === 'failing')
   t.match(await health(), { networks: { demo: { head: head.number, isReadable: false } } })
+  t.equal((await fetch(`${service.origin}/health`)).status, 503, 'no other network can answer')
+  t.equal((await fetch(`${service.origin}/health`, { method: 'HEAD' })).status, 503)
   t.equal((await service.call('eth_blockNumber')).result, `0x${head.number.toString(16)}`)
   const reports = service.said.err.match(/head of demo/g) ?? []
   await waitFor('the next looks', async () => (await health()).status === 'failing')

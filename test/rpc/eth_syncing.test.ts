@@ -100,7 +100,7 @@ t.test('a network whose source failed says so, and is not in sync, also after a 
     await waitFor('the end of both sources', async () => {
       const { status, networks } = await wholeHealthOf(service)
       // A source that has not begun yet is not behind either.
-      return status !== 'ok' && networks.still.head === 1 && !networks.still.syncing
+      return status === 'failing' && networks.still.head === 1 && !networks.still.syncing
     })
     t.strictSame(
       await wholeHealthOf(service),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { checkReadiness, type ReadinessFigures } from '../../../src/admin/readiness.js'
 
-const network = { network: 'demo', isReadable: true, hasSourceFailed: false, headAgeMs: 5_000 }
+const network = { network: 'demo', isReadable: true, isCutOff: false, headAgeMs: 5_000 }
 const rollup = { network: 'roll', isStoring: true, queueAgeMs: 5_000 }
 const well: ReadinessFigures = { transport: 'uws', isDraining: false, networks: [network], rollups: [rollup] }
 const limits = { headAgeMsMax: 10_000, queueAgeMsMax: 10_000 }
@@ -17,7 +17,7 @@ t.test('each check fails alone, and is named with its network', async (t) => {
     [
       ['draining', undefined, { ...well, isDraining: true }],
       ['store', 'demo', { ...well, networks: [{ ...network, isReadable: false }] }],
-      ['source', 'demo', { ...well, networks: [{ ...network, hasSourceFailed: true }] }],
+      ['source', 'demo', { ...well, networks: [{ ...network, isCutOff: true }] }],
       ['headAge', 'demo', { ...well, networks: [{ ...network, headAgeMs: 10_001 }] }],
       ['flush', 'roll', { ...well, rollups: [{ ...rollup, isStoring: false }] }],
       ['queueAge', 'roll', { ...well, rollups: [{ ...rollup, queueAgeMs: 10_001 }] }],

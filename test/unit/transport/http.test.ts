@@ -105,6 +105,17 @@ test('health needs no key', async (t) => {
   t.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS')
 })
 
+test('a page has a status of its own, for GET and HEAD', async (t) => {
+  const { base } = await withServer(t)
+  const got = await fetch(`${base}/failing`)
+  t.equal(got.status, 503)
+  t.same(await got.json(), { status: 'failing' })
+  const head = await fetch(`${base}/failing`, { method: 'HEAD' })
+  t.equal(head.status, 503)
+  t.equal(head.headers.get('content-length'), got.headers.get('content-length'))
+  t.equal(await head.text(), '')
+})
+
 test('pages of any origin may ask unless origins are listed', async (t) => {
   const open = await withServer(t)
   const listed = await withServer(t, {}, { cors: ['https://App.example'] })

@@ -4,6 +4,7 @@ import {
   type HttpLimits,
   type HttpServer,
   type HttpServerOptions,
+  type Page,
 } from '../../../src/transport/http.js'
 import type { SocketLimits } from '../../../src/transport/socketLimits.js'
 import { transportOf } from '../../eachTransport.js'
@@ -63,7 +64,10 @@ export async function startTestServer(
     limits: { ...wideHttpLimits, ...limits },
     socketLimits: { ...wideSocketLimits, ...socketLimits },
     cors: '*',
-    pages: new Map([['/health', () => '{"status":"ok"}']]),
+    pages: new Map<string, () => Page | Promise<Page>>([
+      ['/health', () => ({ status: 200, body: '{"status":"ok"}' })],
+      ['/failing', () => Promise.resolve({ status: 503, body: '{"status":"failing"}' })],
+    ]),
     logDefect: (defect) => endpoint.defects.push(defect),
     logRefused: (rejection) => rejections.push(rejection),
     ...options,

@@ -1,0 +1,66 @@
+/** The page `/health`: what each network has, in one word for all, and an HTTP status for load balancers. */
+import type { UpstreamsHealth } from './chainFeed.js'
+import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
+import type { OpenNetwork } from './openNetwork.js'
+
+export interface HealthPage {
+  /** 200, or 503 where no network can answer as it should: of none the newest head, or the queue, can be used. */
+  readonly status: number
+  readonly body: string
+}
+
+/** A promise where another edge holds a rollup's queue. */
+export function readHealth(
+  networks: readonly OpenNetwork[],
+  rollups: readonly EdgeRollup[],
+): HealthPage | Promise<HealthPage> {
+  const ofRollups = rollups.map((rollup) => rollup.health())
+  const render = (found: readonly RollupHealth[]) => renderHealth(networks, rollups, found)
+  const isElsewhere = ofRollups.some((health) => health instanceof Promise)
+  return isElsewhere ? Promise.all(ofRollups).then(render) : render(ofRollups as readonly RollupHealth[])
+}
+
+function renderHealth(
+  networks: readonly OpenNetwork[],
+  rollups: readonly EdgeRollup[],
+  queues: readonly RollupHealth[],
+): HealthPage {
+  const answering = [
+    ...networks.map(({ isReadable }) => isReadable),
+    ...queues.map(({ isStoring }) => isStoring),
+  ]
+  const isFailing = answering.includes(false) || networks.some(isCutOff)
+  const isSyncing = networks.some(({ current }) => current.syncing !== undefined)
+  const entries = [
+    ...networks.map((network) => [network.name, networkEntry(network)]),
+    ...rollups.map(({ name }, index) => [name, queues[index]]),
+  ]
+  return {
+    status: answering.includes(true) ? 200 : 503,
+    body: JSON.stringify({
+      status: isFailing ? 'failing' : isSyncing ? 'syncing' : 'ok',
+      networks: Object.fromEntries(entries),
+    }),
+  }
+}
+
+/** Whether its source or all its upstreams are gone, so that no further blocks come. */
+export function isCutOff({ hasSourceFailed, upstreams }: OpenNetwork): boolean {
+  return hasSourceFailed || upstreams?.isDown === true
+}
+
+function networkEntry({ current, isReadable, hasSourceFailed, upstreams }: OpenNetwork) {
+  return {
+    head: current.head.number,
+    syncing: current.syncing !== undefined,
+    ...(!isReadable && { isReadable }),
+    ...(hasSourceFailed && { source: 'failed' }),
+    ...(upstreams && { upstreams: Object.fromEntries(upstreams.nodes.map(upstreamEntry)) }),
+  }
+}
+
+/** The entry of a node that is followed: the head it says it has, and what keeps it from being asked. */
+function upstreamEntry({ name, head, isAnswering, isQuarantined }: UpstreamsHealth['nodes'][number]) {
+  const trouble = isQuarantined ? 'quarantined' : isAnswering ? undefined : 'no answer'
+  return [name, { ...(head !== undefined && { head }), ...(trouble && { trouble }) }] as const
+}
