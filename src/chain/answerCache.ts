@@ -1,6 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import type { Doorkeeper } from '../primitives/doorkeeper.js'
 
+/** How a cache was used since it was made, and the bytes that it holds. */
+export interface CacheUse {
+  readonly hits: number
+  readonly misses: number
+  readonly bytes: number
+}
+
 /** Largest share of the budget for one answer: a larger one would evict hundreds of others. */
 const shareMax = 1 / 4
 
@@ -9,6 +16,9 @@ const shareMax = 1 / 4
  * entries never become wrong.
  */
 export class AnswerCache {
+  /** Answers that were looked up and found, and not found. */
+  #hits = 0
+  #misses = 0
   /** Undefined where the budget is zero. */
   readonly #answers: LRUCache<string, Uint8Array> | undefined
   readonly #doorkeeper: Doorkeeper | undefined
@@ -42,9 +52,16 @@ export class AnswerCache {
     return answer
   }
 
+  get use(): CacheUse {
+    return { hits: this.#hits, misses: this.#misses, bytes: this.#answers?.calculatedSize ?? 0 }
+  }
+
   /** The answer under `key`, if it is in the cache. Owned by the cache: never write to it. */
   read(key: string): Uint8Array | undefined {
-    return this.#answers?.get(key)
+    const held = this.#answers?.get(key)
+    if (held === undefined) this.#misses++
+    else this.#hits++
+    return held
   }
 
   /**

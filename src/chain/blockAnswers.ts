@@ -1,6 +1,6 @@
 import { type Hash32, mapKey } from '../primitives/bytes.js'
 import { Doorkeeper } from '../primitives/doorkeeper.js'
-import { AnswerCache } from './answerCache.js'
+import { AnswerCache, type CacheUse } from './answerCache.js'
 
 /**
  * Answers that are kept when they are asked for a second time, among so many. To keep each block of which the header
@@ -19,6 +19,10 @@ export class BlockAnswers {
   /** `bytesMax` limits the bytes of answers. */
   constructor(bytesMax: number) {
     this.#answers = new AnswerCache(bytesMax)
+  }
+
+  get use(): CacheUse {
+    return this.#answers.use
   }
 
   /** An answer; `render` gets whether it will be kept. Owned by the cache: never write to it. */

@@ -65,7 +65,7 @@ export class Chain {
   readonly schedule: ForkSchedule
   /** Of the oldest block that is held. */
   readonly firstNumber: number
-  readonly #answers: BlockAnswers
+  readonly answers: BlockAnswers
   /** Pending blocks, and heads as subscribers get them: asked for at once by many, and never again. */
   readonly #headAnswers = new AnswerCache(headAnswerBytes)
   readonly #rows: BlockRowsReader
@@ -87,7 +87,7 @@ export class Chain {
     this.identity = identity
     this.firstNumber = identity.history?.first ?? 0
     this.schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
-    this.#answers = new BlockAnswers(options.answerCacheBytes)
+    this.answers = new BlockAnswers(options.answerCacheBytes)
     this.#rows = new BlockRowsReader(store)
     this.#current = this.#readHead(0)
   }
@@ -159,7 +159,7 @@ export class Chain {
    * a read; the same holds for the methods below.
    */
   blockJson(hash: Hash32, isFull: boolean, number?: number): Uint8Array | undefined {
-    return this.#answers.getOrRender(hash, isFull ? 'full block' : 'block', (isKept) =>
+    return this.answers.getOrRender(hash, isFull ? 'full block' : 'block', (isKept) =>
       this.#renderBlock(hash, isFull, number, isKept),
     )
   }
@@ -183,7 +183,7 @@ export class Chain {
 
   /** The receipts of a known, executed block. */
   receiptsJson(hash: Hash32): Uint8Array | undefined {
-    return this.#answers.getOrRender(hash, 'receipts', (isKept) => {
+    return this.answers.getOrRender(hash, 'receipts', (isKept) => {
       const executed = this.#executed(hash, this.#rows.lend(hash))
       return executed && this.#render((json) => writeReceipts(json, executed), !isKept)
     })

@@ -8,7 +8,6 @@
  * among them, limits are counted together (`transport/totals.ts`), and what exists once is reached by message
  * (`mainLink.ts`).
  */
-import { getHeapStatistics } from 'node:v8'
 import type { Logger } from 'pino'
 import { type KeyRing, keyProblemTexts } from '../access/keyRing.js'
 import { redactKeys } from '../access/keyText.js'
@@ -34,9 +33,10 @@ import type { ServerTotals } from '../transport/totals.js'
 import { messageBytesDefault, socketsPerKeyFor } from '../transport/unfinishedMessages.js'
 import type { Transport } from '../transport/wire.js'
 import type { ChainFeed } from './chainFeed.js'
+import { readEdgeFigures } from './edgeFigures.js'
 import type { EdgeRollup } from './edgeRollup.js'
 import { readHealth } from './health.js'
-import { threadCpuSeconds, watchLoop } from './loopWatch.js'
+import { watchLoop } from './loopWatch.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
 
 /** Time for answers under way when the server stops, beyond the time limit of a request. */
@@ -125,13 +125,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
       )
     }
     const server = createServer(options, networks, openRpc, logDefect)
-    const publish = () =>
-      options.counts.publish({
-        atMs: Date.now(),
-        cpuSeconds: threadCpuSeconds(),
-        heapBytes: getHeapStatistics().used_heap_size,
-        connections: server.connections,
-      })
+    const publish = () => options.counts.publish(readEdgeFigures(networks, server))
     unwatch = watchLoop(options.counts, publish)
     return { networks, server, publish, close }
   } catch (error) {

@@ -3,6 +3,7 @@
  * its state arrives through a {@link ChainFeed}.
  */
 import { statSync } from 'node:fs'
+import type { CacheUse } from '../chain/answerCache.js'
 import type { Chain } from '../chain/chain.js'
 import type { SyncProgress } from '../chain/syncProgress.js'
 import type { NetworkConfig } from '../config/config.js'
@@ -32,6 +33,8 @@ export interface OpenNetwork extends NetworkViews<Network> {
   readonly hasSourceFailed: boolean
   /** What its source knows of the nodes that it follows; undefined for a source that follows none. */
   readonly upstreams: UpstreamsHealth | undefined
+  /** Of its rendered blocks and receipts. */
+  readonly blockAnswers: CacheUse
   /** Closes the store. */
   close(): Promise<void>
 }
@@ -122,6 +125,9 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     },
     get current() {
       return views.current
+    },
+    get blockAnswers() {
+      return chain.answers.use
     },
     get isReadable() {
       return isReadable

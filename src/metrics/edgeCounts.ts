@@ -76,6 +76,18 @@ export interface EdgeFigures {
   readonly heapBytes: number
   /** Open HTTP connections. */
   readonly connections: number
+  readonly subscriptions: number
+  /** Events skipped for slow readers since the start. */
+  readonly skippedEvents: number
+  /** Caches of rendered blocks and receipts, and of proofs, of all networks: lookups since the start, and bytes. */
+  readonly blockHits: number
+  readonly blockMisses: number
+  readonly blockBytes: number
+  readonly proofHits: number
+  readonly proofMisses: number
+  readonly proofBytes: number
+  /** Bytes of compressed copies. */
+  readonly copyBytes: number
 }
 
 const figureNames = [
@@ -83,6 +95,15 @@ const figureNames = [
   'cpuSeconds',
   'heapBytes',
   'connections',
+  'subscriptions',
+  'skippedEvents',
+  'blockHits',
+  'blockMisses',
+  'blockBytes',
+  'proofHits',
+  'proofMisses',
+  'proofBytes',
+  'copyBytes',
 ] as const satisfies readonly (keyof EdgeFigures)[]
 
 /** Counts of one method. */

@@ -5,65 +5,15 @@
  * Labels are bounded: methods that are served, error codes and reasons from lists, configured networks, classes of
  * jobs, numbers of edges. None is made from a request, so none can hold a key.
  */
-import { bucketBytes, bucketSeconds, type EdgeCounts, type MethodCounts } from './edgeCounts.js'
+import {
+  bucketBytes,
+  bucketSeconds,
+  type EdgeCounts,
+  type EdgeFigures,
+  type MethodCounts,
+} from './edgeCounts.js'
 import { type Emit, type MetricsText, Register } from './register.js'
-
-/** Jobs of one class. */
-export interface JobCounts {
-  readonly class: string
-  readonly waiting: number
-  readonly running: number
-  /** Jobs that ended with a result, and with an error. */
-  readonly finished: number
-  readonly failed: number
-  readonly refused: number
-  readonly cpuSeconds: number
-}
-
-/** A network with a chain, as the main thread's edge serves it. */
-export interface NetworkFigures {
-  readonly network: string
-  readonly head: number
-  /** Seconds since 1970. */
-  readonly headTimestamp: number
-  readonly isSyncing: boolean
-  readonly isReadable: boolean
-  readonly hasSourceFailed: boolean
-}
-
-export interface RollupFigures {
-  readonly network: string
-  readonly waiting: number
-  readonly waitingBytes: number
-  readonly oldestWaitingMs: number
-  readonly settled: number
-}
-
-export interface StoreFigures {
-  readonly store: string
-  readonly bytes: number
-}
-
-export interface MetricSources {
-  readonly version: string
-  readonly transport: string
-  /** By number of the edge. */
-  readonly edges: readonly EdgeCounts[]
-  /** Brings what edge 0 publishes up to date. */
-  refresh(): void
-  jobs(): readonly JobCounts[]
-  threadsLost(): number
-  networks(): readonly NetworkFigures[]
-  rollups(): readonly RollupFigures[]
-  stores(): readonly StoreFigures[]
-  /** Open WebSockets, and bytes that are counted for all edges together. */
-  totals(): {
-    readonly sockets: number
-    readonly bodyBytes: number
-    readonly socketBytes: number
-    readonly subscriptionBytes: number
-  }
-}
+import type { JobCounts, MetricSources, NetworkFigures, RollupFigures } from './sources.js'
 
 export class Metrics {
   readonly #register = new Register()
@@ -154,6 +104,7 @@ export class Metrics {
     const each = (read: (edge: EdgeCounts) => number) => (emit: Emit) => {
       for (const [edge, counts] of edges.entries()) emit({ edge }, read(counts))
     }
+    const sum = (name: keyof EdgeFigures) => edges.reduce((total, { figures }) => total + figures[name], 0)
     this.#register.histogram(
       'tidegate_event_loop_delay_seconds',
       'How late a timer of an edge came: the time that its event loop was held.',
@@ -182,6 +133,36 @@ export class Metrics {
       ['edge'],
       each(({ figures }) => figures.connections),
     )
+    this.#register.gauge(
+      'tidegate_subscriptions',
+      'Open subscriptions of an edge.',
+      ['edge'],
+      each(({ figures }) => figures.subscriptions),
+    )
+    this.#register.counter(
+      'tidegate_skipped_events_total',
+      'Events of subscriptions that were skipped because their readers were too slow.',
+      [],
+      (emit) => emit({}, sum('skippedEvents')),
+    )
+    this.#register.counter('tidegate_cache_hits_total', 'Answers found in a cache.', ['cache'], (emit) => {
+      emit({ cache: 'blocks' }, sum('blockHits'))
+      emit({ cache: 'proofs' }, sum('proofHits'))
+    })
+    this.#register.counter(
+      'tidegate_cache_misses_total',
+      'Answers looked for in a cache and not found.',
+      ['cache'],
+      (emit) => {
+        emit({ cache: 'blocks' }, sum('blockMisses'))
+        emit({ cache: 'proofs' }, sum('proofMisses'))
+      },
+    )
+    this.#register.gauge('tidegate_cache_bytes', 'Bytes of the answers in a cache.', ['cache'], (emit) => {
+      emit({ cache: 'blocks' }, sum('blockBytes'))
+      emit({ cache: 'proofs' }, sum('proofBytes'))
+      emit({ cache: 'compressed' }, sum('copyBytes'))
+    })
     this.#register.gauge('tidegate_websockets', 'Open WebSockets.', [], (emit) => emit({}, totals().sockets))
     this.#register.gauge('tidegate_body_buffer_bytes', 'Bytes of unfinished request bodies.', [], (emit) =>
       emit({}, totals().bodyBytes),

@@ -89,6 +89,7 @@ export class Subscriber {
 
   #end(subscription: OwnedSubscription): void {
     this.#subscriptions.delete(subscription.id)
+    this.#pool.open--
     subscription.end()
     this.#bytes -= subscription.bytes
     this.#pool.release(this.#key, subscription.bytes)
@@ -114,6 +115,7 @@ export class Subscriber {
     this.#pool.take(this.#key, bytes)
     this.#bytes += bytes
     this.#subscriptions.set(subscription.id, subscription)
+    this.#pool.open++
   }
 
   /** Throws what {@link add} would throw for a subscription of `bytes`. */
@@ -133,6 +135,11 @@ export class Subscriber {
   /** Calls `subscription.resume()` when the socket has sent some of what it held. */
   resumeLater(subscription: OwnedSubscription): void {
     if (!this.#isClosed) this.#waitingForRoom.add(subscription)
+  }
+
+  /** Counts an event that a subscription skips. */
+  countSkipped(): void {
+    this.#pool.skippedEvents++
   }
 
   /** Closes the connection with a WebSocket close code and reason. */

@@ -48,6 +48,10 @@ const endedBytesPerTurn = 256 * 1024
  * do not delay the others.
  */
 export class SubscriberPool {
+  /** Open subscriptions. */
+  open = 0
+  /** Events that were skipped because their readers were too slow. */
+  skippedEvents = 0
   readonly #totals: SubscriptionTotals
   /** Iterators that end the subscriptions of closed connections, one per step. */
   readonly #ends: Iterator<number>[] = []

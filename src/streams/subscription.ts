@@ -153,6 +153,7 @@ export class Subscription {
   #skip(message: EventMessage): void {
     this.#skipped ??= new Skipped()
     this.#skipped.add(message)
+    this.#subscriber.countSkipped()
   }
 
   /** Removes and returns the oldest waiting event. */

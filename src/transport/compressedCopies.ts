@@ -66,6 +66,10 @@ export class CompressedCopies {
       maxEntrySize === 0 ? undefined : new LRUCache({ maxSize: bytesMax, maxEntrySize, sizeCalculation })
   }
 
+  get bytes(): number {
+    return this.#copies?.calculatedSize ?? 0
+  }
+
   /** Encodings in which answers may go. */
   get offered(): readonly Encoding[] {
     return this.#copies === undefined ? [] : encodings

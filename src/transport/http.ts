@@ -6,6 +6,7 @@
 import type { Answer } from '../rpc/answer.js'
 import { isResource, resourceCall } from '../rpc/resources.js'
 import { thrownToWireError } from '../rpc/wireErrors.js'
+import type { SubscriberPool } from '../streams/subscriberPool.js'
 import {
   Admission,
   type AdmissionOptions,
@@ -76,6 +77,10 @@ export type Page = Pick<Answer, 'status' | 'body'>
 export interface HttpServer {
   /** Number of open HTTP connections, without WebSockets. */
   readonly connections: number
+  /** Subscriptions of its WebSockets. */
+  readonly subscribers: Pick<SubscriberPool, 'open' | 'skippedEvents'>
+  /** Bytes of compressed copies. */
+  readonly copyBytes: number
   /** What its limits are compared with; shared by all edges. */
   readonly totals: ServerTotals
   /** Starts listening; resolves to the port. Rejects with OperatorError where the address cannot be listened on. */
@@ -274,6 +279,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   return {
     get connections() {
       return wire.connections
+    },
+    subscribers: sockets.subscribers,
+    get copyBytes() {
+      return pool.copies.bytes
     },
     totals,
     async listen() {

@@ -104,6 +104,25 @@ for (const transport of ['uws', 'node']) {
       t.equal(found.get('tidegate_websockets'), 1)
     })
 
+    t.test('subscriptions are counted while they are open, and caches when they are asked', async (t) => {
+      const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
+      t.teardown(() => client.cut())
+      const opened = JSON.parse((await client.ask(ask('eth_subscribe', ['newHeads']))) ?? '')
+      t.equal((await admin.metrics()).get('tidegate_subscriptions{edge="0"}'), 1)
+      await client.ask(ask('eth_unsubscribe', [opened.result]))
+      t.equal((await admin.metrics()).get('tidegate_subscriptions{edge="0"}'), 0)
+      // Bodies that differ, so that none is answered by a stored answer.
+      for (let time = 0; time < 4; time++) {
+        const body = ask('eth_getBlockByNumber', ['0x5', true]).replace('{', `{${' '.repeat(time)}`)
+        await service.post('/', body)
+      }
+      const found = await admin.metrics()
+      t.ok((found.get('tidegate_cache_hits_total{cache="blocks"}') ?? 0) > 0)
+      t.ok((found.get('tidegate_cache_misses_total{cache="blocks"}') ?? 0) > 0)
+      t.ok((found.get('tidegate_cache_bytes{cache="blocks"}') ?? 0) > 0)
+      t.equal(found.get('tidegate_skipped_events_total'), 0)
+    })
+
     t.test('bodies that are no requests, and refused requests, are counted', async (t) => {
       const before = await admin.metrics()
       await service.post('/', '{')

@@ -5,11 +5,28 @@ import {
   bucketSeconds,
   durationBuckets,
   EdgeCounts,
+  type EdgeFigures,
   errorCodes,
   sizeBuckets,
 } from '../../../src/metrics/edgeCounts.js'
 
 const methods = ['eth_call', 'eth_getLogs']
+
+const figures: EdgeFigures = {
+  atMs: 1,
+  cpuSeconds: 2,
+  heapBytes: 3,
+  connections: 4,
+  subscriptions: 5,
+  skippedEvents: 6,
+  blockHits: 7,
+  blockMisses: 8,
+  blockBytes: 9,
+  proofHits: 10,
+  proofMisses: 11,
+  proofBytes: 12,
+  copyBytes: 13,
+}
 
 function open(edges = 1): EdgeCounts[] {
   const memory = allotCounts(methods, edges)
@@ -30,14 +47,14 @@ t.test('each edge has a part of its own', async (t) => {
   first.repeated(first.slotOf('eth_call'), 10)
   second.ended(second.slotOf('eth_getLogs'), true, performance.now(), undefined, -32005)
   second.rejected(401)
-  second.publish({ atMs: 1, cpuSeconds: 2, heapBytes: 3, connections: 4 })
+  second.publish(figures)
   t.match(first.readMethods(), [{ method: 'eth_call', calls: 1, repeated: 1, answerBytes: 10 }])
   t.equal(first.readErrors().get('-32005'), 0)
   t.match(second.readMethods(), [{ method: 'eth_getLogs', calls: 1, repeated: 0 }])
   t.equal(second.readErrors().get('-32005'), 1)
   t.equal(second.readRejections().get('key'), 1)
   t.equal(first.readRejections().get('key'), 0)
-  t.strictSame(second.figures, { atMs: 1, cpuSeconds: 2, heapBytes: 3, connections: 4 })
+  t.strictSame(second.figures, figures)
   t.equal(first.figures.atMs, 0)
 })
 
