@@ -3,7 +3,17 @@ import { blockReward, inclusionReward, uncleReward } from '../chain/blockReward.
 import type { ChainView } from '../chain/chainView.js'
 import { readBlockFacts } from '../chain/header.js'
 import { type Hash32, toQuantity } from '../primitives/bytes.js'
-import { blockSchema, objectSchema, quantitySchema, type Schema } from './schema.js'
+import {
+  addressSchema,
+  blockSchema,
+  bytesSchema,
+  listSchema,
+  nullable,
+  objectSchema,
+  quantitySchema,
+  type Schema,
+} from './schema.js'
+import type { TraceConfig } from './traceParams.js'
 
 type Json = Record<string, unknown>
 
@@ -25,6 +35,37 @@ export const blockPageSchema: Schema = objectSchema('BlockPage', {
   fullblock: { type: 'object', title: blockSchema.title },
   receipts: { type: 'array', items: { type: 'object' } },
 })
+
+const callTypes = ['CALL', 'CALLCODE', 'DELEGATECALL', 'STATICCALL', 'CREATE', 'CREATE2', 'SELFDESTRUCT']
+
+export const callsSchema: Schema = nullable(
+  listSchema(
+    objectSchema('OtterscanCall', {
+      type: { type: 'string', enum: callTypes },
+      depth: { type: 'integer' },
+      from: addressSchema,
+      to: addressSchema,
+      value: nullable(quantitySchema),
+      input: bytesSchema,
+      output: bytesSchema,
+    }),
+  ),
+)
+export const operationsSchema: Schema = nullable(
+  listSchema(
+    objectSchema('InternalOperation', {
+      type: { type: 'integer', minimum: 0, maximum: 3 },
+      from: addressSchema,
+      to: addressSchema,
+      value: quantitySchema,
+    }),
+  ),
+)
+
+/** Options of the traces behind Otterscan's pages. */
+export function otterscanTrace(tracer: 'otterscanCalls' | 'otterscanOperations' | 'revertData'): TraceConfig {
+  return { tracer: { tracer }, timeMs: undefined }
+}
 
 /** A block without its transactions, what it created, and what its senders paid for gas; null where it is not known. */
 export function blockDetailsJson(chain: ChainView, hash: Hash32): string {

@@ -20,6 +20,18 @@ export function traceJson(
   return runInParts((owner) => jobs.run('trace', request, owner), caller)
 }
 
+/** As {@link traceJson}, of a transaction by its hash; null where the chain has none of this hash. */
+export function traceOfHashJson(
+  network: JobNetwork,
+  hash: Hash32,
+  config: TraceConfig,
+  caller: Caller,
+): string | Promise<Uint8Array | JsonStream> {
+  const location = network.chain.findTransaction(hash)
+  if (location === undefined) return 'null'
+  return traceJson(network, { kind: 'transaction', ...location }, config, caller)
+}
+
 /** go-ethereum's fault for a block that is not known. */
 export function blockNotFound(block: string): FaultError {
   return new FaultError({ kind: 'MessageRefused', why: `block ${block} not found` })

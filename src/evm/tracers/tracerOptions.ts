@@ -5,6 +5,7 @@ import { FourByteTracer } from './fourByteTracer.js'
 import { MuxTracer } from './muxTracer.js'
 import { NoopTracer } from './noopTracer.js'
 import { OpcodeLogger, type OpcodeLoggerOptions } from './opcodeLogger.js'
+import { OtterscanCalls, OtterscanOperations, RevertData } from './otterscanTracers.js'
 import type { ParityTracerOptions } from './parityTracer.js'
 import { PrestateTracer, type PrestateTracerOptions } from './prestateTracer.js'
 import type { Tracer } from './tracer.js'
@@ -16,6 +17,7 @@ export type TracerOptions =
   | ({ readonly tracer: 'prestateTracer' } & PrestateTracerOptions)
   | { readonly tracer: '4byteTracer' }
   | { readonly tracer: 'noopTracer' }
+  | { readonly tracer: 'otterscanCalls' | 'otterscanOperations' | 'revertData' }
   | { readonly tracer: 'muxTracer'; readonly tracers: readonly (readonly [name: string, TracerOptions])[] }
 
 /** One list for all transactions; see parityTracer.ts. */
@@ -35,6 +37,12 @@ export function createTracer(options: TracerOptions): Tracer {
       return new FourByteTracer()
     case 'noopTracer':
       return new NoopTracer()
+    case 'otterscanCalls':
+      return new OtterscanCalls()
+    case 'otterscanOperations':
+      return new OtterscanOperations()
+    case 'revertData':
+      return new RevertData()
     case 'muxTracer':
       return new MuxTracer(options.tracers.map(([name, each]) => [name, createTracer(each)]))
   }

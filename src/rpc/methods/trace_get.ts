@@ -3,7 +3,7 @@ import type { Network } from '../network.js'
 import { hash32 } from '../params.js'
 import { callTraceSchema, oneCall, traceAddress } from '../parityParams.js'
 import { nullable } from '../schema.js'
-import { traceJson } from '../traceJob.js'
+import { traceOfHashJson } from '../traceJob.js'
 
 /** One call of a transaction, by the indices that lead to it; null where there is none. */
 export const trace_get = defineMethod({
@@ -15,9 +15,6 @@ export const trace_get = defineMethod({
   price: 100,
   memo: 'never',
   result: nullable(callTraceSchema),
-  run(network: Network, [hash, address], caller) {
-    const location = network.chain.findTransaction(hash)
-    if (location === undefined) return 'null'
-    return traceJson(network, { kind: 'transaction', ...location }, oneCall(address), caller)
-  },
+  run: (network: Network, [hash, address], caller) =>
+    traceOfHashJson(network, hash, oneCall(address), caller),
 })

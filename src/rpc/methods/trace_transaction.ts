@@ -3,7 +3,7 @@ import type { Network } from '../network.js'
 import { hash32 } from '../params.js'
 import { asList, callTraceSchema } from '../parityParams.js'
 import { listSchema, nullable } from '../schema.js'
-import { traceJson } from '../traceJob.js'
+import { traceOfHashJson } from '../traceJob.js'
 
 /** The calls of a transaction of the chain, in Parity's form; null where it has none of this hash. */
 export const trace_transaction = defineMethod({
@@ -15,9 +15,5 @@ export const trace_transaction = defineMethod({
   price: 100,
   memo: 'never',
   result: nullable(listSchema(callTraceSchema)),
-  run(network: Network, [hash], caller) {
-    const location = network.chain.findTransaction(hash)
-    if (location === undefined) return 'null'
-    return traceJson(network, { kind: 'transaction', ...location }, asList, caller)
-  },
+  run: (network: Network, [hash], caller) => traceOfHashJson(network, hash, asList, caller),
 })

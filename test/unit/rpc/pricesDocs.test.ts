@@ -7,6 +7,7 @@ import type { Method } from '../../../src/rpc/method.js'
 import { bodyBytesPerUnit, priceOf, unitsMax, unitsMin } from '../../../src/rpc/price.js'
 import { methods } from '../../../src/rpc/registry.js'
 import { rollupMethods } from '../../../src/rpc/rollupRegistry.js'
+import { verifiedReads } from '../../../src/rpc/verifiedReads.js'
 
 const page = readFileSync(join(packageRoot(), 'docs/api-keys.md'), 'utf8')
 
@@ -28,6 +29,7 @@ function readPrices(): Map<string, string> {
 function listPrice({ name, price, params }: Method<never>, items: number): number {
   const list = Array(items).fill('0x1')
   if (name === 'eth_subscribe') return priceOf(price, ['logs', { address: list }])
+  if (name === 'eth_simulateV1') return priceOf(price, [{ blocks: list.map(() => ({ calls: [] })) }])
   if (name === 'eth_feeHistory') return priceOf(price, [items])
   if (name === 'web3_sha3') return priceOf(price, [new Uint8Array(items * 1_024)])
   if (name === 'eth_getStorageValues') return priceOf(price, [list.map(() => ['0x1', []])])
@@ -40,13 +42,18 @@ function listPrice({ name, price, params }: Method<never>, items: number): numbe
 }
 
 const pricePattern =
-  /^(\d+)(?:, and (\d+) for each (?:key|block|whole KiB|address and key|address and topic)(?: \([^)]*\))?|; with full transactions (\d+))?$/
+  /^(\d+)(?:, and (\d+) for each (?:key|block|block and call|whole KiB|address and key|address and topic)(?: \([^)]*\))?|; with full transactions (\d+))?$/
 
 t.test('every method stands in the table of prices, with what it costs', async (t) => {
   const table = readPrices()
   const all: Method<never>[] = [...Object.values(methods), ...Object.values(rollupMethods)]
   t.strictSame([...table.keys()].sort(), all.map(({ name }) => name).sort())
   for (const method of all) {
+    if (method.name === 'tidegate_getVerified') {
+      const prices = new Set([...verifiedReads.values()].map(({ price }) => price))
+      t.strictSame(table.get(method.name)?.match(/\d+/g)?.map(Number), [...prices], method.name)
+      continue
+    }
     const [, base, each = 0, full] = pricePattern.exec(table.get(method.name) ?? '') ?? []
     if (full === undefined) {
       for (const items of [0, 1, 1_000]) {

@@ -1,0 +1,158 @@
+/** What Otterscan's pages ask of one transaction, in the form of erigon's rpc/jsonrpc/otterscan_trace_*.go. */
+import { opcodeNames } from '../opcodeNames.js'
+import { CallFrames, create, create2, selfdestruct, staticCall } from './callFrames.js'
+import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+
+const call = 0xf1
+const delegateCall = 0xf4
+
+/** Memory of a kept call besides its bytes. */
+const itemBytes = 300
+
+const nothing = new Uint8Array(0)
+
+interface ListedCall extends Pick<TracedFrame, 'depth' | 'kind' | 'from' | 'to' | 'value' | 'input'> {
+  output: Uint8Array
+  readonly isListed: boolean
+}
+
+/** Every call, creation and selfdestruct, also those undone, in order; none of precompiled contracts. */
+export class OtterscanCalls implements Tracer {
+  readonly opcodes = []
+  #calls: ListedCall[] = []
+  readonly #open: ListedCall[] = []
+  #heldBytes = 0
+  #transaction!: TracedTransaction
+  #output!: TraceOutput
+
+  begin(transaction: TracedTransaction, output: TraceOutput): void {
+    this.#calls = []
+    this.#open.length = 0
+    this.#heldBytes = 0
+    this.#transaction = transaction
+    this.#output = output
+  }
+
+  enter({ depth, kind, from, to, value, input }: TracedFrame): void {
+    const isListed = depth === 0 || kind === selfdestruct || !this.#transaction.isPrecompile(to)
+    const entered = { depth, kind, from, to, value, input: isListed ? input.slice() : nothing }
+    const listed = { ...entered, output: nothing, isListed }
+    this.#open.push(listed)
+    if (!isListed) return
+    this.#hold(itemBytes + input.length)
+    this.#calls.push(listed)
+  }
+
+  exit({ output, failure }: FrameEnd): void {
+    const ended = this.#open.pop() as ListedCall
+    if (!ended.isListed || (failure?.isUndone === true && failure.kind !== 'reverted')) return
+    this.#hold(output.length)
+    ended.output = output.slice()
+  }
+
+  end(): void {
+    const { json } = this.#output
+    json.text('[')
+    for (const [index, { depth, kind, from, to, value, input, output }] of this.#calls.entries()) {
+      json.text(`${index === 0 ? '' : ','}{"type":"${opcodeNames[kind]}","depth":${depth},"from":`)
+      json.hex(from)
+      json.text(',"to":')
+      json.hex(to)
+      json.text(',"value":')
+      if (kind === staticCall || kind === delegateCall) json.text('null')
+      else json.quantity(value)
+      json.text(',"input":')
+      json.hex(input)
+      json.text(',"output":')
+      json.hex(output)
+      json.text('}')
+      this.#output.flush()
+    }
+    json.text(']')
+  }
+
+  #hold(bytes: number): void {
+    this.#heldBytes += bytes
+    this.#output.holding(this.#heldBytes)
+  }
+}
+
+/** Otterscan's numbers of operations. */
+const operationTypes: Readonly<Record<number, number>> = {
+  [call]: 0,
+  [selfdestruct]: 1,
+  [create]: 2,
+  [create2]: 3,
+}
+
+/**
+ * The transfers of ether within a transaction, its creations and its selfdestructs, in order. Unlike erigon's list it
+ * has none that was undone, so that its values are those that moved.
+ */
+export class OtterscanOperations implements Tracer {
+  readonly opcodes = []
+  #operations: TracedFrame[] = []
+  /** For each open call the number of operations before it. */
+  readonly #before: number[] = []
+  #output!: TraceOutput
+
+  begin(_: TracedTransaction, output: TraceOutput): void {
+    this.#operations = []
+    this.#before.length = 0
+    this.#output = output
+  }
+
+  enter(frame: TracedFrame): void {
+    const { depth, kind, value } = frame
+    this.#before.push(this.#operations.length)
+    if (depth === 0 || operationTypes[kind] === undefined || (kind === call && value === 0n)) return
+    this.#operations.push({ ...frame, input: nothing })
+    this.#output.holding(this.#operations.length * itemBytes)
+  }
+
+  exit({ failure }: FrameEnd): void {
+    const before = this.#before.pop() as number
+    if (failure?.isUndone === true) this.#operations.length = before
+  }
+
+  end(): void {
+    const { json } = this.#output
+    json.text('[')
+    for (const [index, { kind, from, to, value }] of this.#operations.entries()) {
+      json.text(`${index === 0 ? '' : ','}{"type":${operationTypes[kind]},"from":`)
+      json.hex(from)
+      json.text(',"to":')
+      json.hex(to)
+      json.text(',"value":')
+      json.quantity(value)
+      json.text('}')
+      this.#output.flush()
+    }
+    json.text(']')
+  }
+}
+
+/** The data with which a transaction reverted; `0x` where it did not. */
+export class RevertData implements Tracer {
+  readonly opcodes = []
+  readonly #frames = new CallFrames(true)
+  #output!: TraceOutput
+
+  begin(_: TracedTransaction, output: TraceOutput): void {
+    this.#frames.begin(output)
+    this.#output = output
+  }
+
+  enter(frame: TracedFrame): void {
+    this.#frames.enter(frame)
+  }
+
+  exit(end: FrameEnd): void {
+    this.#frames.exit(end)
+  }
+
+  end(): void {
+    const { failure, output } = this.#frames.top
+    this.#output.json.hex(failure?.kind === 'reverted' ? output : nothing)
+  }
+}
