@@ -14,6 +14,7 @@ import type { MetricSources } from '../metrics/sources.js'
 import type { Jobs } from '../pool/jobs.js'
 import type { Pool } from '../pool/pool.js'
 import { OperatorError } from '../primitives/faults.js'
+import type { NodeStore } from '../store/nodeStore.js'
 import type { NetworkSource } from './networkSource.js'
 import type { OpenRollup } from './openRollup.js'
 import { clientVersion } from './version.js'
@@ -24,6 +25,7 @@ export interface AdminServices {
   /** By number of the edge. */
   readonly counts: readonly EdgeCounts[]
   readonly pool: Pool<Jobs>
+  readonly store: NodeStore
   readonly sources: readonly NetworkSource[]
   readonly rollups: readonly OpenRollup[]
   readonly transport: string
@@ -108,11 +110,12 @@ function readiness(
 }
 
 function metricSources(config: Config, services: AdminServices): MetricSources {
-  const { edge, counts, pool, rollups, transport } = services
-  const stores = [
-    { store: 'node', path: config.node.store },
-    ...config.networks.map(({ name, storePath }) => ({ store: `network ${name}`, path: storePath })),
-  ]
+  const { edge, counts, pool, store, rollups, transport } = services
+  const storeFigures = (store: string, path: string, readers: number) => ({
+    store,
+    bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0,
+    readers,
+  })
   return {
     version: clientVersion,
     transport,
@@ -130,11 +133,14 @@ function metricSources(config: Config, services: AdminServices): MetricSources {
         hasSourceFailed: isCutOff(network),
       })),
     rollups: () => rollups.map((rollup) => ({ network: rollup.name, ...rollup.queue.counts() })),
-    stores: () =>
-      stores.map(({ store, path }) => ({
-        store,
-        bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0,
-      })),
+    stores: () => [
+      storeFigures('node', config.node.store, store.readers),
+      ...config.networks.map(({ name, storePath }) => {
+        const network = edge.networks.find((candidate) => candidate.name === name)
+        return storeFigures(`network ${name}`, storePath, network?.readers ?? 0)
+      }),
+    ],
+    commits: () => store.commits,
     totals: () => {
       const { sockets, bodyBytes, socketBytes, subscriptionBytes } = edge.server.totals
       return {

@@ -104,6 +104,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
       edge,
       counts,
       pool,
+      store: access.store,
       sources,
       rollups,
       transport: transport.name,

@@ -33,6 +33,8 @@ export interface OpenNetwork extends NetworkViews<Network> {
   readonly hasSourceFailed: boolean
   /** What its source knows of the nodes that it follows; undefined for a source that follows none. */
   readonly upstreams: UpstreamsHealth | undefined
+  /** Threads that have its store open for reading. */
+  readonly readers: number
   /** Of its rendered blocks and receipts. */
   readonly blockAnswers: CacheUse
   /** Closes the store. */
@@ -125,6 +127,9 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     },
     get current() {
       return views.current
+    },
+    get readers() {
+      return store.readers
     },
     get blockAnswers() {
       return chain.answers.use

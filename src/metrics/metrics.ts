@@ -25,6 +25,7 @@ export class Metrics {
     this.#defineEdges()
     this.#defineJobs()
     this.#defineNetworks()
+    this.#defineStores()
     this.#defineProcess()
   }
 
@@ -219,7 +220,7 @@ export class Metrics {
   }
 
   #defineNetworks(): void {
-    const { networks, rollups, stores } = this.#sources
+    const { networks, rollups } = this.#sources
     const labels = ['network']
     const each = (read: (figures: NetworkFigures) => number) => (emit: Emit) => {
       for (const figures of networks()) emit({ network: figures.network }, read(figures))
@@ -287,9 +288,33 @@ export class Metrics {
       labels,
       ofRollups(({ settled }) => settled),
     )
+  }
+
+  #defineStores(): void {
+    const { stores, commits } = this.#sources
     this.#register.gauge('tidegate_store_bytes', 'Length of a store on disk.', ['store'], (emit) => {
       for (const { store, bytes } of stores()) emit({ store }, bytes)
     })
+    this.#register.gauge(
+      'tidegate_store_readers',
+      'Threads, of all processes, that have a store open for reading.',
+      ['store'],
+      (emit) => {
+        for (const { store, readers } of stores()) emit({ store }, readers)
+      },
+    )
+    this.#register.counter(
+      'tidegate_submission_commits_total',
+      'Transactions of the node store with submissions.',
+      [],
+      (emit) => emit({}, commits().count),
+    )
+    this.#register.counter(
+      'tidegate_submission_commit_seconds_total',
+      'Time from their beginning until they were on disk.',
+      [],
+      (emit) => emit({}, commits().seconds),
+    )
   }
 
   #defineProcess(): void {

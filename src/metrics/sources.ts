@@ -34,6 +34,8 @@ export interface RollupFigures {
 export interface StoreFigures {
   readonly store: string
   readonly bytes: number
+  /** Threads that have it open for reading. */
+  readonly readers: number
 }
 
 export interface MetricSources {
@@ -48,6 +50,8 @@ export interface MetricSources {
   networks(): readonly NetworkFigures[]
   rollups(): readonly RollupFigures[]
   stores(): readonly StoreFigures[]
+  /** Of groups of submissions. */
+  commits(): { readonly count: number; readonly seconds: number }
   /** Open WebSockets, and bytes that are counted for all edges together. */
   totals(): {
     readonly sockets: number

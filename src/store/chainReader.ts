@@ -9,7 +9,7 @@ import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/b
 import { OperatorError } from '../primitives/faults.js'
 import type { ReplacedState } from './bundle.js'
 import type { BlockName, ChainIdentity, ChainRows, Epoch, Marker, TransactionLocation } from './chainRows.js'
-import { closeEnvironment, openEnvironment, openTable } from './environment.js'
+import { closeEnvironment, countReaders, openEnvironment, openTable } from './environment.js'
 import { countLogIndex, readLogStretch } from './logIndex.js'
 import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
 import { StoredBlock } from './storedBlock.js'
@@ -82,6 +82,11 @@ export class ChainReader implements ChainRows {
 
   close(): Promise<void> {
     return closeEnvironment(this.environment)
+  }
+
+  /** See {@link countReaders}. */
+  get readers(): number {
+    return countReaders(this.environment)
   }
 
   /** Ends the snapshot: later reads in this turn of the event loop see commits of other threads. */

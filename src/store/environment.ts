@@ -181,6 +181,11 @@ export function toStoreError(
   )
 }
 
+/** Threads, of any process, that hold a reader slot of the store; each open one has one. */
+export function countReaders(environment: RootDatabase): number {
+  return environment.readerList().match(/^\s*\d+ /gm)?.length ?? 0
+}
+
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -24,12 +24,18 @@ export class GroupCommit {
   #isRunning = false
   /** Why the last transaction failed; undefined where it was stored. */
   #failure: StoreError | undefined
+  /** Transactions that are on disk, and the time from their begin until they were. */
+  readonly #done = { count: 0, seconds: 0 }
 
   /** `onFailure` is called when a commit fails, unless the previous one failed too. */
   constructor(environment: RootDatabase, path: string, onFailure: (failure: StoreError) => void) {
     this.#environment = environment
     this.#path = path
     this.#onFailure = onFailure
+  }
+
+  get done(): { readonly count: number; readonly seconds: number } {
+    return this.#done
   }
 
   /** Whether the last transaction was stored. */
@@ -67,6 +73,7 @@ export class GroupCommit {
       const settlers: (() => void)[] = []
       try {
         assertRoom(this.#path)
+        const begunMs = performance.now()
         await this.#environment.transaction(() => {
           for (const { work, outcome } of group) {
             try {
@@ -77,6 +84,8 @@ export class GroupCommit {
             }
           }
         })
+        this.#done.count++
+        this.#done.seconds += (performance.now() - begunMs) / 1_000
       } catch (error) {
         const failure = await this.#failureOf(error)
         // After a lasting failure lmdb settles no promise.

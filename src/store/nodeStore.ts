@@ -24,6 +24,7 @@ import { OperatorError } from '../primitives/faults.js'
 import {
   closeEnvironment,
   commitSync,
+  countReaders,
   errorText,
   openEnvironment,
   openTable,
@@ -245,6 +246,16 @@ export class NodeStore {
       )
     }
     return new Submissions(network, this.#environment, tables, this.#commits)
+  }
+
+  /** See {@link countReaders}. */
+  get readers(): number {
+    return countReaders(this.#environment)
+  }
+
+  /** Groups of submissions that are on disk, and the time that writing and flushing them took. */
+  get commits(): { readonly count: number; readonly seconds: number } {
+    return this.#commits.done
   }
 
   /** Whether the last attempt to store submissions succeeded. */

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { makeTransaction } from '../invokeTransactions.js'
 import { startKeyedDemo } from '../keyedDemo.js'
 import { copyDemoStore, makeFolder, runProgram, writeInto } from '../program.js'
 import { blockAt, genesisPath, headBlock } from '../rpc/demoChain.js'
@@ -123,6 +124,22 @@ for (const transport of ['uws', 'node']) {
       t.equal(found.get('tidegate_skipped_events_total'), 0)
     })
 
+    t.test('stored submissions and readers of stores are counted', async (t) => {
+      const body = JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'rollupx_addInvokeTransaction',
+        params: { invoke_transaction: makeTransaction(0xabc, 0) },
+      })
+      t.match((await service.post('/roll', body)).text, /"transaction_hash"/)
+      const found = await admin.metrics()
+      t.ok((found.get('tidegate_submission_commits_total') ?? 0) > 0, 'a removal of old ones may be another')
+      t.ok((found.get('tidegate_submission_commit_seconds_total') ?? 0) > 0)
+      t.equal(found.get('tidegate_submissions_waiting{network="roll"}'), 1)
+      t.ok((found.get('tidegate_store_readers{store="node"}') ?? 0) > 0)
+      t.ok((found.get('tidegate_store_readers{store="network demo"}') ?? 0) > 0)
+    })
+
     t.test('bodies that are no requests, and refused requests, are counted', async (t) => {
       const before = await admin.metrics()
       await service.post('/', '{')
@@ -141,7 +158,6 @@ for (const transport of ['uws', 'node']) {
       t.ok((found.get('tidegate_store_bytes{store="network demo"}') ?? 0) > 0)
       t.ok((found.get('tidegate_edge_heap_bytes{edge="0"}') ?? 0) > 0)
       t.ok((found.get('process_resident_memory_bytes') ?? 0) > 0)
-      t.equal(found.get('tidegate_submissions_waiting{network="roll"}'), 0)
       const build = [...found.keys()].find((name) => name.startsWith('tidegate_build_info'))
       t.match(build, `transport="${transport}"`)
     })
@@ -181,7 +197,8 @@ t.test('a head that is too old is named by /ready', async (t) => {
   const config = writeInto(folder, 'tidegate.json', { dataDir, networks, admin: { headAgeMsMax: 1_000 } })
   const service = await startService(['--config', config, '--no-auth'])
   t.teardown(() => service.stop())
-  const { status, text } = await (await adminOf(service, dataDir)).get('/ready')
+  const admin = await adminOf(service, dataDir)
+  const { status, text } = await admin.get('/ready')
   t.equal(status, 503)
   t.match(JSON.parse(text), {
     ready: false,
