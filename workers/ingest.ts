@@ -3,9 +3,10 @@
  * `ingest`.
  */
 import { parentPort, workerData } from 'node:worker_threads'
+import type { CallTaker } from '../src/ingest/callTaker.js'
 import { importArchives } from '../src/ingest/era/importArchives.js'
 import { followChain } from '../src/ingest/follow/followChain.js'
-import { type Fetch, runGateway } from '../src/ingest/gateway/runGateway.js'
+import { runGateway } from '../src/ingest/gateway/runGateway.js'
 import { importFiles } from '../src/ingest/importFiles.js'
 import type {
   ArchiveTask,
@@ -24,11 +25,14 @@ const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
 
 const stop = new AbortController()
-let fetch: Fetch | undefined
+let take: CallTaker | undefined
 port.on('message', (command: IngestCommand) => {
   if (command.type === 'stop') stop.abort()
-  else fetch?.(command.serial, command.wanted, command.call)
+  else take?.(command)
 })
+const onReady = (ready: CallTaker): void => {
+  take = ready
+}
 const report = (message: IngestMessage): void => port.postMessage(message)
 
 /** A gateway imports nothing. */
@@ -47,11 +51,9 @@ let isBroken = false
 try {
   const task = workerData as IngestTask | ReplayTask | FollowTask | ArchiveTask | GatewayTask
   if ('replay' in task) await replayFile(task, report, stop.signal)
-  else if ('follow' in task) await followChain(task, report, stop.signal)
+  else if ('follow' in task) await followChain(task, report, stop.signal, onReady)
   else if ('upstreams' in task) {
-    await runGateway(task, report, stop.signal, (ready) => {
-      fetch = ready
-    })
+    await runGateway(task, report, stop.signal, onReady)
     report({ type: 'finished', progress: noProgress, stopped: true })
   } else if ('archives' in task) await importArchives(task, report, () => stop.signal.aborted)
   else await importFiles(task, report, () => stop.signal.aborted)

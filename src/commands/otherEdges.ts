@@ -81,6 +81,9 @@ export function startOtherEdges(
       health: ([name]: [string]) => rollupOf(name).health(),
       fetch: ([name, ...wanted]: [string, ...Parameters<FetchMissing>]) =>
         sources.find((source) => source.name === name)?.fetch?.(...wanted),
+      send: ([name, raw]: [string, Uint8Array]) =>
+        // A copy, because the bytes lie in those of the whole message, all of which would cross once more.
+        sources.find((source) => source.name === name)?.send?.(new Uint8Array(raw)),
     },
   )
   for (const source of sources) {

@@ -35,6 +35,8 @@ export interface ChainViewsOptions
   syncing(): SyncProgress | undefined
   /** See {@link NetworkViews.supply}. */
   readonly supply?: NetworkViews<Network>['supply']
+  /** See {@link Network.send}. */
+  readonly send?: Network['send']
   /** Called with errors that no caller waits for. */
   readonly reportDefect: (error: unknown) => void
 }
@@ -75,6 +77,7 @@ export class ChainViews implements NetworkViews<Network> {
       networkId: String(networkId ?? this.chain.identity.networkId),
       clientVersion,
       openRpc,
+      send: options.send,
     }
     this.#current = this.#headView()
   }

@@ -12,10 +12,11 @@ import type { Logger } from 'pino'
 import { type KeyRing, keyProblemTexts } from '../access/keyRing.js'
 import { redactKeys } from '../access/keyText.js'
 import type { Meter } from '../access/meter.js'
-import type { Config, RollupConfig } from '../config/config.js'
+import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
+import type { SendTransaction } from '../primitives/sendTransaction.js'
 import { anonymousId } from '../rpc/caller.js'
 import { createDispatcher } from '../rpc/dispatch.js'
 import type { DispatchLimits } from '../rpc/dispatchLimits.js'
@@ -62,6 +63,8 @@ export interface EdgeOptions {
   readonly feedOf: (network: string) => ChainFeed | undefined
   /** Of gateways: fetches what is not held; resolves to whether nobody knows it. */
   readonly fetchOf: (network: string) => FetchMissing | undefined
+  /** Of networks with upstreams. */
+  readonly sendOf: (network: string) => SendTransaction | undefined
   readonly jobsOf: (network: string) => NetworkJobs
   /** The polled filters of a network, on an edge that does not hold them itself. */
   readonly filtersOf?: (network: string) => FilterService
@@ -120,6 +123,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
           layouts: options.layouts.get(network.name) ?? new Map(),
           feed: options.feedOf(network.name),
           fetch: network.gateway && options.fetchOf(network.name),
+          send: hasUpstreams(network) ? options.sendOf(network.name) : undefined,
           reportDefect: (error) => void thrownToWireError(error, `head of ${network.name}`, logDefect),
         }),
       )
@@ -132,6 +136,10 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
     await close()
     throw error
   }
+}
+
+function hasUpstreams({ gateway, source }: NetworkConfig): boolean {
+  return gateway !== undefined || source?.type === 'follow'
 }
 
 function defectLog(log: Logger): DefectLog {

@@ -30,8 +30,10 @@ export interface EdgeData {
  *   submit  [rollup, transaction] → its hash, once it is on disk
  *   filter  [network, name of the call, its argument] → its result; see RemoteFilters
  *   health  [rollup] → as `/health` shows it
+ *   fetch   [network, what is wanted, the call] → whether nobody knows it
+ *   send    [network, signed transaction] → its hash, once an upstream took it
  */
-export type CallName = 'job' | 'submit' | 'filter' | 'health' | 'fetch'
+export type CallName = 'job' | 'submit' | 'filter' | 'health' | 'fetch' | 'send'
 
 /** Messages from an edge's thread. */
 export type EdgeMessage =

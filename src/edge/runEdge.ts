@@ -4,6 +4,7 @@ import { KeyRing } from '../access/keyRing.js'
 import { redactKeys } from '../access/keyText.js'
 import { Meter } from '../access/meter.js'
 import { EdgeCounts } from '../metrics/edgeCounts.js'
+import type { Hash32 } from '../primitives/bytes.js'
 import { defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import { NodeStore } from '../store/nodeStore.js'
@@ -87,6 +88,7 @@ async function openRooms(
     layouts,
     feedOf: (network) => link.feedOf(network),
     fetchOf: (network) => (wanted, call) => link.call('fetch', [network, wanted, call]) as Promise<boolean>,
+    sendOf: (network) => (raw) => link.call('send', [network, raw]) as Promise<Hash32>,
     jobsOf: (network) => link.jobsOf(network),
     filtersOf: (network) => new RemoteFilters(network, link),
     shared: { port, totals: sharedTotals(totals, config.edges, index) },

@@ -15,6 +15,9 @@ export interface SignedTransaction extends Omit<Transaction, 'authorizations'> {
   readonly authorizationList: readonly Authorization[]
 }
 
+/** A signature that has no sender on this chain. The messages are go-ethereum's. */
+export class InvalidSenderError extends InvalidTransactionError {}
+
 /** Number of fields of each type, signature included. */
 const fieldCounts = [9, 11, 12, 14, 13] as const
 /** EIP-2: a greater `s` is malleable. */
@@ -48,7 +51,7 @@ function read(
   const type = isTyped ? (item[0] ?? -1) : 0
   if (isTyped && (type < 1 || type > 4)) refuse(`transaction type ${type} is not known`)
   const fields = new Fields(isTyped ? decodeRlpList(item.subarray(1)) : item, fieldCounts[type] as number)
-  if (isTyped && fields.integer('chainId') !== chainId) refuse('invalid chain id for signer')
+  if (isTyped) checkChainId(fields.integer('chainId'), chainId)
   const nonce = fields.integer('nonce', 64)
   const tip = fields.integer(type < 2 ? 'gasPrice' : 'maxPriorityFeePerGas')
   const maxFeePerGas = type < 2 ? tip : fields.integer('maxFeePerGas')
@@ -67,7 +70,7 @@ function read(
   return {
     type,
     hash,
-    sender: keys.senderOf(item, hash) ?? refuse('invalid signature'),
+    sender: keys.senderOf(item, hash) ?? refuseSignature(),
     to: to.length === 0 ? undefined : to,
     nonce,
     gasLimit,
@@ -88,14 +91,22 @@ function checkSignature(fields: Fields, type: number, fork: ForkName, chainId: b
   const v = fields.integer('v')
   fields.integer('r')
   const s = fields.integer('s')
-  if (includesFork(fork, 'homestead') && s > sMax) refuse('invalid signature: s is too large')
+  if (includesFork(fork, 'homestead') && s > sMax) refuseSignature()
   if (type > 0) {
-    if (v > 1n) refuse('invalid signature: the parity is neither 0 nor 1')
+    if (v > 1n) refuseSignature()
     return
   }
   if (v === 27n || v === 28n) return
-  if (v < 35n || !includesFork(fork, 'spuriousDragon')) refuse('invalid signature: v is out of range')
-  if ((v - 35n) / 2n !== chainId) refuse('invalid chain id for signer')
+  if (v < 35n || !includesFork(fork, 'spuriousDragon')) refuseSignature()
+  checkChainId((v - 35n) / 2n, chainId)
+}
+
+function checkChainId(have: bigint, want: bigint): void {
+  if (have !== want) throw new InvalidSenderError(`invalid chain id for signer: have ${have} want ${want}`)
+}
+
+function refuseSignature(): never {
+  throw new InvalidSenderError('invalid transaction v, r, s values')
 }
 
 function readAccess(item: RlpItem): { address: Uint8Array; storageKeys: Uint8Array[] } {

@@ -10,6 +10,7 @@ import {
   initcodeBytesMax,
   intrinsicGas,
   shapeOfData,
+  type TransactionShape,
   transactionGasMax,
 } from '../chain/intrinsicGas.js'
 import {
@@ -97,25 +98,29 @@ export function runTransaction(
   const most = tx.gasLimit * tx.maxFeePerGas + tx.value + blobGas * tx.maxFeePerBlobGas
   if (kernel.balanceOf(sender) < most) refuse('insufficient funds for gas * price + value')
   if (tx.gasLimit > gasAvailable) refuse('gas limit reached')
-  const data = shapeOfData(tx.data)
-  const intrinsic = intrinsicGas(
-    {
-      isCreation: tx.to === undefined,
-      data,
-      listedAddresses: tx.accessList.length,
-      listedSlots: tx.accessList.reduce((sum, { storageKeys }) => sum + storageKeys.length, 0),
-      authorizations: tx.authorizationCount,
-    },
-    fork,
-  )
+  const shape = shapeOfTransaction(tx)
+  const intrinsic = intrinsicGas(shape, fork)
   if (tx.gasLimit < intrinsic) refuse('intrinsic gas too low')
-  const floor = calldataFloorGas(data, fork)
+  const floor = calldataFloorGas(shape.data, fork)
   if (tx.gasLimit < floor) refuse('insufficient gas for floor data gas cost')
   if (isSince('shanghai') && tx.to === undefined && tx.data.length > initcodeBytesMax) {
     refuse('max initcode size exceeded')
   }
   const blobCost = blobGas * block.blobBaseFee
   return executeTransaction(kernel, fork, block, tx, { gasPrice, blobCost, intrinsic, floor })
+}
+
+/** The properties of a transaction that decide its intrinsic gas. */
+export function shapeOfTransaction(
+  tx: Pick<Transaction, 'to' | 'data' | 'accessList' | 'authorizationCount'>,
+): TransactionShape {
+  return {
+    isCreation: tx.to === undefined,
+    data: shapeOfData(tx.data),
+    listedAddresses: tx.accessList.length,
+    listedSlots: tx.accessList.reduce((sum, { storageKeys }) => sum + storageKeys.length, 0),
+    authorizations: tx.authorizationCount,
+  }
 }
 
 /** Prices of a transaction that was checked. */

@@ -1,14 +1,18 @@
 import { Worker } from 'node:worker_threads'
+import type { Hash32 } from '../primitives/bytes.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
-import { FaultError, OperatorError } from '../primitives/faults.js'
+import { type Fault, FaultError, OperatorError } from '../primitives/faults.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
+import type { SendTransaction } from '../primitives/sendTransaction.js'
 import { StoreError } from '../store/environment.js'
 import type { OnUpgrade } from '../store/upgrade.js'
 import type {
   ArchiveTask,
+  CallAnswer,
   FollowTask,
   GatewayTask,
   ImportedEpoch,
+  IngestCall,
   IngestCommand,
   IngestMessage,
   IngestProgress,
@@ -24,6 +28,12 @@ const faultErrors = {
   defect: (message: string) => new Error(message),
   operator: (message: string) => new OperatorError(message),
   store: (message: string) => new StoreError(message, true),
+}
+
+/** The fault of calls to a thread that is no more. */
+const sourceEnded: Fault = {
+  kind: 'UpstreamsFailed',
+  why: 'the source of this network has ended, see the log; upstreams are not asked',
 }
 
 /** A running ingest thread, the only writer of its store. */
@@ -45,6 +55,8 @@ export interface IngestThread {
    * a right answer.
    */
   readonly fetch: FetchMissing
+  /** Of a thread with upstreams. */
+  readonly send: SendTransaction
   /** Asks the thread to end after the current block, or at once while it waits; {@link finished} settles then. */
   stop(): void
 }
@@ -85,12 +97,13 @@ export function startIngest(
     caughtUp.reject(error)
     finished.reject(error)
   }
-  const fetches = new Map<number, Deferred<boolean>>()
+  const calls = new Map<number, Deferred<CallAnswer>>()
   let serial = 0
+  let hasEnded = false
   const settle = (number: number) => {
-    const fetch = fetches.get(number)
-    fetches.delete(number)
-    return fetch
+    const call = calls.get(number)
+    calls.delete(number)
+    return call
   }
   let outcome: { progress: IngestProgress; stopped: boolean } | undefined
   worker.on('message', (message: IngestMessage) => {
@@ -110,9 +123,9 @@ export function startIngest(
         return onUpstreams?.(message.state)
       case 'said':
         return onSaid?.(message.text)
-      case 'fetched':
-        return settle(message.serial)?.resolve(message.isAbsent)
-      case 'notFetched':
+      case 'answered':
+        return settle(message.serial)?.resolve(message.answer)
+      case 'refused':
         return settle(message.serial)?.reject(new FaultError(message.fault))
       case 'finished':
         outcome = message
@@ -128,23 +141,30 @@ export function startIngest(
   })
   worker.on('error', fail)
   worker.on('exit', (code) => {
-    for (const { reject } of fetches.values()) reject(new FaultError({ kind: 'RequestTimedOut' }))
+    hasEnded = true
+    for (const { reject } of calls.values()) reject(new FaultError(sourceEnded))
     if (outcome !== undefined) {
       caughtUp.resolve()
       finished.resolve(outcome)
     } else fail(new Error(`the ingest thread ended with code ${code} before it was done`))
   })
   const send = (command: IngestCommand) => worker.postMessage(command)
+  const call = (make: (serial: number) => IngestCall): Promise<CallAnswer> => {
+    const answer = defer<CallAnswer>()
+    if (hasEnded) answer.reject(new FaultError(sourceEnded))
+    else {
+      calls.set(++serial, answer)
+      send(make(serial))
+    }
+    return answer.promise
+  }
   return {
     opened: opened.promise,
     caughtUp: caughtUp.promise,
     finished: finished.promise,
-    fetch(wanted, call) {
-      const fetched = defer<boolean>()
-      fetches.set(++serial, fetched)
-      send({ type: 'fetch', serial, wanted, call })
-      return fetched.promise
-    },
+    fetch: (wanted, wanting) =>
+      call((serial) => ({ type: 'fetch', serial, wanted, call: wanting })) as Promise<boolean>,
+    send: (raw) => call((serial) => ({ type: 'send', serial, raw })) as Promise<Hash32>,
     stop: () => send({ type: 'stop' }),
   }
 }

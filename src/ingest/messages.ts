@@ -1,5 +1,6 @@
 /** Messages between an ingest thread and the thread that started it. */
 
+import type { Hash32 } from '../primitives/bytes.js'
 import type { Fault } from '../primitives/faults.js'
 import type { Wanted, WantingCall } from '../primitives/notHeld.js'
 import type { ChainIdentity } from '../store/chainRows.js'
@@ -150,9 +151,9 @@ export type IngestMessage =
   | ({ readonly type: 'epoch' } & ImportedEpoch)
   /** What happened, as a sentence for the operator. */
   | { readonly type: 'said'; readonly text: string }
-  /** Answer to a command to fetch: stored, or nobody knows it. */
-  | { readonly type: 'fetched'; readonly serial: number; readonly isAbsent: boolean }
-  | { readonly type: 'notFetched'; readonly serial: number; readonly fault: Fault }
+  /** The outcome of a call. */
+  | { readonly type: 'answered'; readonly serial: number; readonly answer: CallAnswer }
+  | { readonly type: 'refused'; readonly serial: number; readonly fault: Fault }
   /** Everything is imported, or the thread was stopped. */
   | { readonly type: 'finished'; readonly progress: IngestProgress; readonly stopped: boolean }
   /** The last message. */
@@ -167,14 +168,21 @@ export type IngestMessage =
       readonly stack?: string
     }
 
-/** Messages to the ingest thread. */
-export type IngestCommand =
-  /** Stop after the current block. */
-  | { readonly type: 'stop' }
-  /** Fetch, prove and store something; gateways only. */
+/** To an ingest thread with upstreams, which answers each. */
+export type IngestCall =
+  /** Fetch, prove and store something; the answer is whether nobody knows it. Gateways only. */
   | {
       readonly type: 'fetch'
       readonly serial: number
       readonly wanted: Wanted
       readonly call: WantingCall | undefined
     }
+  /** Pass a signed transaction on; the answer is its hash. */
+  | { readonly type: 'send'; readonly serial: number; readonly raw: Uint8Array }
+
+export type CallAnswer = boolean | Hash32
+
+/** Messages to the ingest thread. */
+export type IngestCommand =
+  /** Stop after the current block. */
+  { readonly type: 'stop' } | IngestCall

@@ -71,7 +71,16 @@ export type Fault =
       readonly message: string
       readonly data: unknown
     }
-  /** No upstream of a gateway gave an answer that is right. `why` is the whole text. */
+  /** Asked of a network that neither follows nor asks other nodes. */
+  | { readonly kind: 'NoUpstreamToSendTo' }
+  /** An upstream's own error. */
+  | {
+      readonly kind: 'UpstreamError'
+      readonly code: number
+      readonly message: string
+      readonly data: unknown
+    }
+  /** No upstream gave an answer that is right. `why` is the whole text. */
   | { readonly kind: 'UpstreamsFailed'; readonly why: string }
   | { readonly kind: 'HistoryPruned' }
   /** Asked of a network that holds blocks and receipts alone, or not even receipts. */

@@ -57,6 +57,7 @@ import { eth_mining } from './methods/eth_mining.js'
 import { eth_newBlockFilter } from './methods/eth_newBlockFilter.js'
 import { eth_newFilter } from './methods/eth_newFilter.js'
 import { eth_newPendingTransactionFilter } from './methods/eth_newPendingTransactionFilter.js'
+import { eth_sendRawTransaction } from './methods/eth_sendRawTransaction.js'
 import { eth_simulateV1 } from './methods/eth_simulateV1.js'
 import { eth_subscribe } from './methods/eth_subscribe.js'
 import { eth_syncing } from './methods/eth_syncing.js'
@@ -151,6 +152,7 @@ export const methods = {
   eth_newFilter,
   eth_newPendingTransactionFilter,
   eth_uninstallFilter,
+  eth_sendRawTransaction,
   eth_simulateV1,
   eth_subscribe,
   eth_syncing,

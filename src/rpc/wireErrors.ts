@@ -155,7 +155,14 @@ export function faultToWireError(fault: Fault): WireError {
       }
     case 'SequencerUnanswered':
       return { code: -32000, message: `the sequencer did not answer: ${fault.why}` }
-    case 'SequencerError': {
+    case 'NoUpstreamToSendTo':
+      return {
+        code: -32000,
+        message:
+          'this network has no upstream to send transactions to; its operator can follow a node (--follow) or serve a gateway (--upstream)',
+      }
+    case 'SequencerError':
+    case 'UpstreamError': {
       const { code, message, data } = fault
       return { code, message, ...(data !== undefined && { data }) }
     }

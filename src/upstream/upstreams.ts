@@ -105,6 +105,10 @@ export class Upstreams {
     return this.#ranked([]).filter(({ isAnswering }) => isAnswering !== false)
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   /** How many there are. */
   get count(): number {
     return this.#nodes.length
@@ -156,6 +160,14 @@ export class Upstreams {
     )
     this.#flights.set(key, flight)
     return flight
+  }
+
+  /** Asks every node that answers once, each its own; best first. The answers reject as those of {@link Upstream.ask}. */
+  askEach(method: string, params: readonly unknown[], deadline: number) {
+    return this.answering.map((upstream) => ({
+      upstream,
+      answer: this.#askVetted(upstream, method, params, deadline),
+    }))
   }
 
   /**

@@ -52,7 +52,7 @@ t.test('a script reads blocks, accounts, contracts, logs and fees', { skip }, as
     code: /^0x60/,
     block: Number(facts.transaction.blockNumber),
     estimate: '21000',
-    sending: /eth_sendRawTransaction does not exist/,
+    sending: /no upstream to send transactions to/,
   })
   t.ok(found.full > 0 && found.transfers > 100)
   t.ok(BigInt(found.gasPrice) > facts.headBaseFee)

@@ -111,6 +111,7 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   eth_hashrate: [[]],
   net_listening: [[]],
   net_peerCount: [[]],
+  eth_sendRawTransaction: [['0x02f8']],
   web3_sha3: [['0x68656c6c6f']],
   ots_getApiLevel: [[]],
   ots_getBlockDetails: [['latest'], [16]],

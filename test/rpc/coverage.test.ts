@@ -86,6 +86,7 @@ const testOf: { readonly [M in MethodName | RollupMethodName]: string } = {
   eth_newFilter: 'eth_newFilter.test.ts',
   eth_newPendingTransactionFilter: 'eth_newPendingTransactionFilter.test.ts',
   eth_uninstallFilter: 'eth_uninstallFilter.test.ts',
+  eth_sendRawTransaction: 'eth_sendRawTransaction.test.ts',
   eth_simulateV1: 'eth_simulateV1.test.ts',
   eth_subscribe: 'eth_subscribe.test.ts',
   eth_syncing: 'eth_syncing.test.ts',

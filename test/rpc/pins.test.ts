@@ -124,6 +124,7 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   eth_newFilter: undefined,
   eth_newPendingTransactionFilter: undefined,
   eth_uninstallFilter: undefined,
+  eth_sendRawTransaction: undefined,
   eth_simulateV1: (block) => [{ blockStateCalls: [{ calls: [balanceOfBea] }] }, block],
   eth_subscribe: undefined,
   eth_syncing: undefined,

@@ -92,6 +92,7 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   eth_newFilter: undefined,
   eth_newPendingTransactionFilter: undefined,
   eth_uninstallFilter: undefined,
+  eth_sendRawTransaction: undefined,
   eth_simulateV1: accountStates.map(([address, block]) => [
     { blockStateCalls: [{}, { calls: [{ to: address }] }], validation: false },
     ...(block === undefined ? [] : [block]),

@@ -11,12 +11,14 @@ import type { ChainWriter } from '../../store/chainWriter.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import { NoAnswerError, Upstreams } from '../../upstream/upstreams.js'
+import { type CallTaker, callTaker } from '../callTaker.js'
 import { BadBlockError, ChainImporter } from '../importer.js'
 import { Intake } from '../intake.js'
 import { withKeysAhead } from '../keysAhead.js'
 import type { FollowPlan, FollowTask, IngestMessage } from '../messages.js'
 import type { BlockLink } from '../parsedBlock.js'
 import { openTaskStore } from '../taskStore.js'
+import { transactionSender } from '../transactionSender.js'
 import { type AheadBounds, fetchAhead } from './fetchAhead.js'
 import { UpstreamMarkers } from './markers.js'
 import { genesisOfNode } from './nodeGenesis.js'
@@ -39,13 +41,14 @@ const backMs = 2_000
 const stateMs = 500
 
 /**
- * Follows until `signal` is aborted. Rejects with OperatorError where an upstream is of another chain, its branch is too
- * long, or a block is invalid.
+ * Follows until `signal` is aborted. Gives `onReady` what takes calls once the store is open. Rejects with OperatorError
+ * where an upstream is of another chain, its branch is too long, or a block is invalid.
  */
 export async function followChain(
   task: FollowTask,
   report: (message: IngestMessage) => void,
   signal: AbortSignal,
+  onReady: (take: CallTaker) => void,
 ): Promise<void> {
   const notice = (text: string) => report({ type: 'said', text })
   const [node] = task.follow.upstreams
@@ -65,6 +68,13 @@ export async function followChain(
       log: notice,
     })
     await upstreams.check(checkMs)
+    const send = transactionSender(store, schedule, upstreams, task.follow.timeoutMs)
+    onReady(
+      callTaker(report, async (call) => {
+        if (call.type === 'send') return send(call.raw)
+        throw new Error(`a follower holds everything and takes no calls to ${call.type}`)
+      }),
+    )
     report({ type: 'opened' })
     const intake = new Intake(new ChainImporter(store, schedule), store, 0, report)
     await new Follower(task.follow, store, intake, upstreams, report, signal).run()

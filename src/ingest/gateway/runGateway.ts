@@ -3,14 +3,15 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
 import { knownIdentity } from '../../chain/knownNetworks.js'
-import { FaultError, OperatorError } from '../../primitives/faults.js'
-import type { Wanted, WantingCall } from '../../primitives/notHeld.js'
+import { OperatorError } from '../../primitives/faults.js'
 import type { ChainIdentity } from '../../store/chainRows.js'
 import { GatewayWriter } from '../../store/gatewayWriter.js'
 import { Upstream } from '../../upstream/upstream.js'
 import { Upstreams } from '../../upstream/upstreams.js'
+import { type CallTaker, callTaker } from '../callTaker.js'
 import { parseGenesis } from '../genesis.js'
 import type { GatewayTask, IngestMessage } from '../messages.js'
+import { transactionSender } from '../transactionSender.js'
 import { chainOf } from './chainOf.js'
 import { HeadKeeper } from './headKeeper.js'
 import { PartFetcher } from './partFetcher.js'
@@ -18,18 +19,15 @@ import { PartFetcher } from './partFetcher.js'
 /** Wait between two attempts to learn from upstreams which chain they have. */
 const identityRetryMs = 1_000
 
-/** Takes a command to fetch. */
-export type Fetch = (serial: number, wanted: Wanted, call: WantingCall | undefined) => void
-
 /**
- * Runs until `stopped`. Gives `onReady` what takes commands once the store is open. Throws OperatorError for everything
+ * Runs until `stopped`. Gives `onReady` what takes calls once the store is open. Throws OperatorError for everything
  * that the operator can mend.
  */
 export async function runGateway(
   task: GatewayTask,
   report: (message: IngestMessage) => void,
   stopped: AbortSignal,
-  onReady: (fetch: Fetch) => void,
+  onReady: (take: CallTaker) => void,
 ): Promise<void> {
   const log = (text: string) => report({ type: 'said', text })
   const store = GatewayWriter.open({ path: task.storePath, mapBytes: task.mapBytes })
@@ -56,20 +54,13 @@ export async function runGateway(
     const onHead = () => isOpened && report({ type: 'head' })
     const keeper = new HeadKeeper(store, fetcher, { historyBlocks, onHead, onLinked: open, log })
     ends.push(() => keeper.close())
-    onReady((serial, wanted, call) => {
-      fetcher.fetch(wanted, call).then(
-        (outcome) => report({ type: 'fetched', serial, isAbsent: outcome === 'absent' }),
-        (error) => {
-          if (!(error instanceof FaultError)) log(`a defect: ${(error as Error).stack}`)
-          const fault = error instanceof FaultError ? error.fault : undefined
-          report({
-            type: 'notFetched',
-            serial,
-            fault: fault ?? { kind: 'UpstreamsFailed', why: 'internal error' },
-          })
-        },
-      )
-    })
+    const send = transactionSender(store, schedule, upstreams, fetchMsMax)
+    onReady(
+      callTaker(report, async (call) => {
+        if (call.type === 'send') return send(call.raw)
+        return (await fetcher.fetch(call.wanted, call.call)) === 'absent'
+      }),
+    )
     ends.push(upstreams.onHead((claim) => keeper.follow(claim)))
     if (upstreams.head !== undefined) keeper.follow(upstreams.head.claim)
     if (!stopped.aborted) await once(stopped, 'abort')

@@ -9,6 +9,7 @@ const unmeasured: Readonly<Record<string, string>> = {
   eth_getFilterChanges: 'of a filter that stands; what the search takes is owed',
   eth_getFilterLogs: 'as eth_getLogs, of a filter that stands',
   eth_uninstallFilter: 'of a filter that stands',
+  eth_sendRawTransaction: 'the time of other servers, and of the thread that checks it, not of an edge',
   eth_subscribe: 'for WebSockets alone; its events are free',
   eth_unsubscribe: 'for WebSockets alone',
   tidegate_getHeaderProof: 'of blocks from archives, which the demo chain is not; the scenario era times it',

@@ -96,6 +96,17 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32000,
     'no upstream gave block 7 (a: no answer in time)',
   ],
+  NoUpstreamToSendTo: [
+    { kind: 'NoUpstreamToSendTo' },
+    -32000,
+    'this network has no upstream to send transactions to; its operator can follow a node (--follow) or serve a gateway (--upstream)',
+  ],
+  UpstreamError: [
+    { kind: 'UpstreamError', code: -32010, message: 'nonce too low', data: { nonce: 7 } },
+    -32010,
+    'nonce too low',
+    { nonce: 7 },
+  ],
   SequencerUnanswered: [
     { kind: 'SequencerUnanswered', why: 'ECONNREFUSED' },
     -32000,

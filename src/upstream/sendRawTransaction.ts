@@ -1,0 +1,54 @@
+import { UpstreamFailure } from './line.js'
+import { NodeError, type Upstream } from './upstream.js'
+import type { Upstreams } from './upstreams.js'
+
+const method = 'eth_sendRawTransaction'
+
+/**
+ * How nodes refuse a transaction that they have: geth, Reth and Erigon ("already known"), Nethermind ("AlreadyKnown"),
+ * Besu ("Known transaction"), anvil ("transaction already imported").
+ */
+const knownPattern = /already[ _]?(known|imported)|\bknown transaction\b/i
+
+/**
+ * Sends a signed transaction to every node that answers; where none does, to one after the other until the deadline, in
+ * the time of `performance.now()`. `hash` is its own, in lower-case hex. Resolves once a node accepts it or says that it
+ * has it. Rejects with {@link NodeError}, the best node's refusal, or as {@link Upstreams.ask} where there is no answer.
+ */
+export async function sendRawTransaction(
+  upstreams: Upstreams,
+  raw: string,
+  hash: string,
+  deadline: number,
+): Promise<void> {
+  const sent = upstreams.askEach(method, [raw], deadline)
+  try {
+    return await Promise.any(sent.map(({ upstream, answer }) => accepted(answer, upstream, hash)))
+  } catch (error) {
+    const refusal = (error as AggregateError).errors.find((each) => each instanceof NodeError)
+    if (refusal !== undefined) throw refusal
+  }
+  const { upstream, result } = await upstreams.ask(method, [raw], { deadline }).catch((error) => {
+    if (isKnown(error)) return { upstream: undefined, result: hash }
+    throw error
+  })
+  if (upstream !== undefined) await accepted(Promise.resolve(result), upstream, hash)
+}
+
+/** Resolves where the node accepted the transaction or had it. */
+async function accepted(answer: Promise<unknown>, upstream: Upstream, hash: string): Promise<void> {
+  try {
+    const result = await answer
+    if (typeof result === 'string' && result.toLowerCase() === hash) return
+  } catch (error) {
+    if (isKnown(error)) return
+    throw error
+  }
+  const lie = 'the hash of a transaction that it was sent is another'
+  upstream.accuse(lie)
+  throw new UpstreamFailure('quarantined', `${upstream.name} lied: ${lie}`)
+}
+
+function isKnown(error: unknown): boolean {
+  return error instanceof NodeError && knownPattern.test(error.message)
+}
