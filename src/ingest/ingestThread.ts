@@ -1,11 +1,12 @@
 import { Worker } from 'node:worker_threads'
 import type { Hash32 } from '../primitives/bytes.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
-import { type Fault, FaultError, OperatorError } from '../primitives/faults.js'
+import { FaultError, OperatorError } from '../primitives/faults.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
 import type { SendTransaction } from '../primitives/sendTransaction.js'
 import { StoreError } from '../store/environment.js'
 import type { OnUpgrade } from '../store/upgrade.js'
+import { sourceEnded } from './callTaker.js'
 import type {
   ArchiveTask,
   CallAnswer,
@@ -28,12 +29,6 @@ const faultErrors = {
   defect: (message: string) => new Error(message),
   operator: (message: string) => new OperatorError(message),
   store: (message: string) => new StoreError(message, true),
-}
-
-/** The fault of calls to a thread that is no more. */
-const sourceEnded: Fault = {
-  kind: 'UpstreamsFailed',
-  why: 'the source of this network has ended, see the log; upstreams are not asked',
 }
 
 /** A running ingest thread, the only writer of its store. */

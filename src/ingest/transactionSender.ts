@@ -9,6 +9,7 @@ import { UpstreamFailure } from '../upstream/line.js'
 import { sendRawTransaction } from '../upstream/sendRawTransaction.js'
 import { NodeError } from '../upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../upstream/upstreams.js'
+import { sourceEnded } from './callTaker.js'
 
 /** JSON-RPC's code for an error without one that is a number. */
 const unknownCode = -32_000
@@ -32,7 +33,7 @@ export function transactionSender(
   }
   return async (raw) => {
     // The store is closed next.
-    if (upstreams.isClosed) throw new FaultError({ kind: 'UpstreamsFailed', why: 'the server is stopping' })
+    if (upstreams.isClosed) throw new FaultError(sourceEnded)
     const hash = checkSentTransaction(raw, forkOfHead(), schedule.config.chainId)
     try {
       const deadline = performance.now() + timeoutMs

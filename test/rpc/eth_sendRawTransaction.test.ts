@@ -139,6 +139,22 @@ t.test('where no node answers, it is sent again until one does', { skip: without
   t.ok(refused > 2)
 })
 
+t.test('once the source has ended, callers are told so', { skip: withoutAnvil }, async (t) => {
+  const folder = makeFolder(t)
+  const anvil = await startAnvil(t, folder)
+  const service = await startFollower(t, folder, { urls: [anvil.url], genesisPath: anvil.genesisPath })
+  await reaches(service, await anvil.mine(1))
+  // Outside of blocks, so that the next one has another state root than its execution here.
+  await anvil.ask('anvil_setBalance', [to, '0x5'])
+  await anvil.mine(1)
+  await waitFor('the end of the source', async () => {
+    const health = await fetch(`${service.origin}/health`, { headers: { connection: 'close' } })
+    return JSON.parse(await health.text()).networks.dev.source === 'failed'
+  })
+  const why = 'the source of this network has ended, see the log; upstreams are not asked'
+  await checkRefusals(t, service, method, [[[await transfer()], -32000, why]])
+})
+
 t.test('from every edge', { skip: withoutAnvil || process.platform !== 'linux' }, async (t) => {
   const folder = makeFolder(t)
   const anvil = await startAnvil(t, folder, undefined, ['--no-mining'])
