@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /**
- * The program's entry: hands the command line to `commands/cli.ts` and its exit status to the system. All else is
+ * The program's entry: hands the command line to `commands/runCommandLine.ts` and its exit status to the system. All else is
  * imported once the version of Node.js is known to do, since an older one would stop at the first import it lacks.
  */
 import './requireNode.cjs'
 
-const { runCommandLine } = await import('./commands/cli.js')
+const { runCommandLine } = await import('./commands/runCommandLine.js')
 
 // A reader that closes its end early, such as head(1), has had enough; that is no failure.
 for (const stream of [process.stdout, process.stderr]) {

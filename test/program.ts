@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
-import { runCommandLine } from '../src/commands/cli.js'
+import { runCommandLine } from '../src/commands/runCommandLine.js'
 import { packageRoot } from '../src/primitives/packageRoot.js'
 import { fixtureDir } from './service.js'
 import { once } from './until.js'

@@ -1,6 +1,6 @@
 /**
  * Commands as values: a command's name, its flags, and how the words after its name become typed values. Owns parsing
- * and its error messages; `cli.ts` lists the commands, `help.ts` lays out their help.
+ * and its error messages; `commandList.ts` lists the commands, `help.ts` lays out their help.
  */
 import { parseArgs } from 'node:util'
 import { UsageError } from '../primitives/faults.js'
@@ -28,6 +28,8 @@ export interface Flag<V> {
   readonly parse: (text: string) => V | undefined
   /** What `parse` accepts, for the error message. */
   readonly expected: string
+  /** What an error message may show of a wrong value; all of it where absent. */
+  readonly redact?: (text: string) => string
 }
 
 interface FlagNotes {
@@ -80,13 +82,19 @@ export function choiceFlag<T extends string>(
 export function listFlag(
   placeholder: string,
   summary: string,
-  { isValid, expected, ...notes }: FlagNotes & { isValid(text: string): boolean; readonly expected: string },
+  {
+    isValid,
+    expected,
+    redact,
+    ...notes
+  }: FlagNotes & Pick<Flag<string>, 'expected' | 'redact'> & { isValid(text: string): boolean },
 ): Flag<readonly string[]> {
   return {
     ...textFlag(placeholder, summary, notes),
     isList: true,
     parse: (text) => (isValid(text) ? [text] : undefined),
     expected,
+    ...(redact && { redact }),
   }
 }
 
@@ -232,7 +240,9 @@ function parseValue(word: string, flag: Flag<unknown>, text: string | undefined)
   if (text === undefined) throw new UsageError(`${word} needs a value; write ${word} ${flag.placeholder}`)
   const value = flag.parse(text)
   if (value !== undefined) return value
-  throw new UsageError(`${word}: expected ${flag.expected}, got ${JSON.stringify(text)}`)
+  throw new UsageError(
+    `${word}: expected ${flag.expected}, got ${JSON.stringify(flag.redact?.(text) ?? text)}`,
+  )
 }
 
 function assertCount(command: Omit<CommandSpec<Flags>, 'run'>, count: number): void {

@@ -1,8 +1,8 @@
 /** `tidegate export`: writes canonical blocks of a store into archives and chain files. May run beside a server. */
-import { mkdirSync } from 'node:fs'
 import type { ExportConfig } from '../config/config.js'
 import { exportArchives } from '../ingest/era/exportArchives.js'
 import { FaultError, OperatorError, UsageError } from '../primitives/faults.js'
+import { makeFolder } from '../primitives/makeFolder.js'
 import { epochBlocks } from '../ssz/verifyHeaderProof.js'
 import { ChainReader } from '../store/chainReader.js'
 import type { Io } from './commandLine.js'
@@ -25,7 +25,7 @@ export async function exportChain({ network, mapBytes, ...config }: ExportConfig
         `--from: expected the first block of an epoch, a multiple of ${epochBlocks} such as ${from - (from % epochBlocks)}`,
       )
     }
-    mkdirSync(config.folder, { recursive: true })
+    makeFolder(config.folder)
     for (const file of exportArchives(store, { network: network.name, from, to, folder: config.folder })) {
       io.out(`${file.path}: blocks ${file.first} to ${file.last}`)
     }

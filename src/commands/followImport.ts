@@ -25,7 +25,7 @@ export async function followImport(
   try {
     const { progress, stopped } = await thread.finished
     view.clear()
-    if (!process.stderr.isTTY) io.out(progressLine(network, progress))
+    if (!process.stderr.isTTY) io.err(progressLine(network, progress))
     io.out(summary(network, progress, stopped))
     return stopped ? 1 : 0
   } catch (error) {

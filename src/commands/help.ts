@@ -17,8 +17,8 @@ export function buildOverview(commands: readonly Command[], version: string): st
     '',
     'Flags:',
     ...layOut([
-      ['--help', 'after a command: what it does, its flags and examples'],
-      ['--version', 'the version of this program'],
+      ['--help, -h', 'after a command: what it does, its flags and examples'],
+      ['--version, -v', 'the version of this program'],
     ]),
     '',
     'To begin, run "tidegate serve": it serves a small demo network and prints requests to try.',

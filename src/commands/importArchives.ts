@@ -28,7 +28,7 @@ export async function importArchives(config: ImportConfig, io: Io): Promise<numb
     bytesTotal: config.chainPaths.reduce((bytes, path) => bytes + statSync(path).size, 0),
     accumulators: accumulatorsPath === undefined ? undefined : readAccumulators(accumulatorsPath),
   }
-  const view = createProgressView(network.name, process.stderr, io.out)
+  const view = createProgressView(network.name, process.stderr, io.err)
   const onEpoch = (epoch: ImportedEpoch) => {
     view.clear()
     io.out(epochText(epoch, accumulatorsPath !== undefined))

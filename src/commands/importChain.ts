@@ -17,7 +17,7 @@ export async function importChain(config: ImportConfig, io: Io): Promise<number>
     network.genesisPath === undefined
       ? undefined
       : { text: readFileSync(network.genesisPath, 'utf8'), path: network.genesisPath }
-  const view = createProgressView(network.name, process.stderr, io.out)
+  const view = createProgressView(network.name, process.stderr, io.err)
   const thread = startIngest(
     {
       storePath: network.storePath,

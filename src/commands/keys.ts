@@ -1,5 +1,4 @@
 /** `tidegate keys create | list | revoke`: the node store is opened for one change, beside any running server. */
-import { existsSync } from 'node:fs'
 import {
   type KeyRecord,
   KeyRing,
@@ -8,6 +7,7 @@ import {
 } from '../access/keyRing.js'
 import type { DataConfig } from '../config/config.js'
 import { OperatorError } from '../primitives/faults.js'
+import { isThere } from '../primitives/isThere.js'
 import { NodeStore } from '../store/nodeStore.js'
 import type { Io } from './commandLine.js'
 
@@ -25,7 +25,7 @@ export async function createKey(config: DataConfig, name: string, io: Io): Promi
 
 /** Lists all keys, as a table or as JSON. */
 export async function listKeys(config: DataConfig, asJson: boolean, io: Io): Promise<number> {
-  const keys = existsSync(config.node.store) ? await withStore(config, true, listRecords) : []
+  const keys = isThere(config.node.store) ? await withStore(config, true, listRecords) : []
   if (asJson) io.out(JSON.stringify(keys.map(toJson), undefined, 2))
   else if (keys.length > 0) io.out(buildTable(keys))
   else io.err(`No keys in ${config.dataDir} yet; make one with: tidegate keys create --name NAME`)
@@ -34,7 +34,7 @@ export async function listKeys(config: DataConfig, asJson: boolean, io: Io): Pro
 
 /** Revokes the key with this id. */
 export async function revokeKey(config: DataConfig, id: string, io: Io): Promise<number> {
-  if (!existsSync(config.node.store)) {
+  if (!isThere(config.node.store)) {
     throw new OperatorError(`there are no keys in ${config.dataDir}; check --data`)
   }
   return withStore(config, false, (store) => {

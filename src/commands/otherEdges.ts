@@ -43,7 +43,7 @@ export async function shareBetweenEdges(config: Config, transport: Transport): P
     )
   }
   return {
-    port: await transport.findSharedPort(config),
+    port: await transport.findPort(config, true),
     totals: allotTotals(config.limits.socketsMax, edges),
   }
 }

@@ -40,6 +40,8 @@ export async function serve(config: Config, io: Io): Promise<number> {
   // First, so that a mistake in these files is reported before anything has been started.
   const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
   const { transport, notice } = await chooseTransport(config.transport)
+  // Before anything is made or imported, so that nobody waits for what cannot be served.
+  await transport.findPort(config, false)
   const halted = defer<number>()
   let isBroken = false
   const onStoreFailure = (failure: StoreError) => {
@@ -156,7 +158,7 @@ async function startSources(
 ): Promise<void> {
   for (const network of config.networks) {
     const { name } = network
-    const view = createProgressView(name, process.stderr, io.out)
+    const view = createProgressView(name, process.stderr, io.err)
     const source = startSource(
       network,
       config.mapBytes,

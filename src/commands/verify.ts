@@ -4,12 +4,12 @@
  */
 import { fork } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { VerifyConfig } from '../config/config.js'
 import type { VerifiedEpoch } from '../ingest/era/verifyEpochs.js'
 import type { VerifyReport } from '../ingest/verifyChain.js'
 import { OperatorError } from '../primitives/faults.js'
+import { isThere } from '../primitives/isThere.js'
 import { epochBlocks } from '../ssz/verifyHeaderProof.js'
 import type { Io } from './commandLine.js'
 import type { VerifyMessage, VerifyTask } from './verifyProcess.js'
@@ -22,7 +22,7 @@ const processPath = fileURLToPath(new URL('./verifyProcess.js', import.meta.url)
  */
 export async function verify(config: VerifyConfig, io: Io): Promise<number> {
   const { network } = config
-  if (!existsSync(network.storePath)) {
+  if (!isThere(network.storePath)) {
     throw new OperatorError(
       `network ${network.name} has no store at ${network.storePath}; check --data and --network`,
     )

@@ -10,11 +10,12 @@
  *   DIR/node/admin-token          token of the admin listener
  *   DIR/networks/NAME/chain.mdb   chain and state of one network
  */
-import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { UsageError } from '../primitives/faults.js'
+import { isThere } from '../primitives/isThere.js'
 import { type AdminConfig, adminOf } from './admin.js'
 import { entryToNetwork, type NetworkConfig, storedNetwork } from './chainNetwork.js'
+import { existingFile, existingPath } from './existingPath.js'
 import {
   type ConfigFile,
   defaultConfigFile,
@@ -199,15 +200,9 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
   const name = flags.network ?? onlyName(chainNames(file) ?? [])
   const entry = findEntry(file, name)
   const known = entry ? entryToNetwork(requireChain(entry), data.dataDir) : storedNetwork(name, data.dataDir)
-  const genesisPath = flags.genesis === undefined ? known.genesisPath : resolve(flags.genesis)
-  const accumulatorsPath = flags.accumulators === undefined ? undefined : resolve(flags.accumulators)
-  const named = chainFiles.map((path) => resolve(path))
-  for (const path of [genesisPath, accumulatorsPath, ...named]) {
-    if (path !== undefined && !existsSync(path)) {
-      throw new UsageError(`there is no file ${path}; check its path`)
-    }
-  }
-  const chainPaths = named.flatMap(archivesIn)
+  const genesisPath = flags.genesis === undefined ? known.genesisPath : existingFile(flags.genesis)
+  const accumulatorsPath = flags.accumulators === undefined ? undefined : existingFile(flags.accumulators)
+  const chainPaths = chainFiles.map(existingPath).flatMap(archivesIn)
   const isHistory = isArchiveImport(chainPaths)
   if (!isHistory && accumulatorsPath !== undefined) {
     throw new UsageError('--accumulators is for archives (.era1, .ere); chain files are executed instead')
@@ -217,7 +212,7 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
       `network ${name} is of kind ${known.kind}, which takes ${isHistory ? 'chain files' : 'archives (.era1, .ere)'}; name those, or another network`,
     )
   }
-  if (!isHistory && genesisPath === undefined && !existsSync(known.storePath)) {
+  if (!isHistory && genesisPath === undefined && !isThere(known.storePath)) {
     throw new UsageError(
       `network ${name} has no store under ${data.dataDir} yet; name its genesis with --genesis FILE for the first import`,
     )

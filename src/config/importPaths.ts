@@ -1,6 +1,7 @@
-import { readdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { UsageError } from '../primitives/faults.js'
+import { namesIn } from '../primitives/isThere.js'
 
 /** Names of archives of history end so. */
 const archivePattern = /\.(?:era1|ere)$/
@@ -8,7 +9,7 @@ const archivePattern = /\.(?:era1|ere)$/
 /** The archives of a folder, by name, which is their order; a file as it is. Throws UsageError for a folder without any. */
 export function archivesIn(path: string): string[] {
   if (!statSync(path).isDirectory()) return [path]
-  const names = readdirSync(path).filter((name) => archivePattern.test(name))
+  const names = namesIn(path).filter((name) => archivePattern.test(name))
   if (names.length === 0) throw new UsageError(`the folder ${path} has no archives (.era1, .ere); name files`)
   return names.sort().map((name) => join(path, name))
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { excerpt } from '../primitives/excerpt.js'
 import { nearest } from '../primitives/nearest.js'
+import { redactSecrets } from './redactSecrets.js'
 
 /** Longest part of a value that an error message repeats: enough for its writer to recognise it. */
 const quotedMax = 60
@@ -20,7 +21,7 @@ export function issueToLines(issue: z.core.$ZodIssue, raw: unknown, schema: z.Zo
     (inner, step) => (inner as Record<PropertyKey, unknown>)?.[step],
     raw,
   )
-  return [`${formatPath(issue.path)}: ${issue.message}, got ${formatValue(value)}`]
+  return [`${formatPath(issue.path)}: ${issue.message}, got ${formatValue(redactSecrets(value, issue.path))}`]
 }
 
 /** Keys that the schema of the whole file allows in the object at `path` of `raw`. */

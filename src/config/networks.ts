@@ -1,7 +1,7 @@
 /** Which networks a command works on: those of the configuration, of the data folder, and of the command line. */
-import { existsSync, readdirSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { UsageError } from '../primitives/faults.js'
+import { isThere, namesIn } from '../primitives/isThere.js'
 import { nearest } from '../primitives/nearest.js'
 import {
   demoNetwork,
@@ -12,6 +12,7 @@ import {
   storedNetwork,
   storePath,
 } from './chainNetwork.js'
+import { existingFile } from './existingPath.js'
 import {
   type ChainEntry,
   type ConfigFile,
@@ -57,17 +58,11 @@ export function servedNetworks(file: ConfigFile, data: DataFolder, flags: Networ
       )
     }
     const known = gatewayNetwork(network, data.dataDir, gatewayOf(upstream))
-    return [{ ...known, genesisPath: genesis === undefined ? undefined : existing(genesis) }]
+    return [{ ...known, genesisPath: genesis === undefined ? undefined : existingFile(genesis) }]
   }
   if (follow !== undefined) return [followedNetwork(file, data, flags, follow)]
   if (genesis !== undefined) throw new UsageError('--genesis is for a network with --upstream or --follow')
   return network === undefined ? configuredNetworks(file, data) : [findServedNetwork(file, data, network)]
-}
-
-function existing(path: string): string {
-  const absolute = resolve(path)
-  if (existsSync(absolute)) return absolute
-  throw new UsageError(`there is no file ${absolute}; check its path`)
 }
 
 function configuredNetworks(file: ConfigFile, data: DataFolder): Served[] {
@@ -83,7 +78,7 @@ function findServedNetwork(file: ConfigFile, data: DataFolder, name: string): Se
   const entry = findEntry(file, name)
   if (entry) return entryToServed(entry, data)
   if (name === demoNetworkName) return demoNetwork(data.dataDir)
-  if (name === demoRollupName && !existsSync(storePath(data.dataDir, name))) return demoRollup(data.dataDir)
+  if (name === demoRollupName && !isThere(storePath(data.dataDir, name))) return demoRollup(data.dataDir)
   const network = storedNetwork(name, data.dataDir)
   requireStore(network, data)
   return network
@@ -100,11 +95,11 @@ function followedNetwork(
   const name = flags.network ?? onlyName(chainNames(file) ?? [])
   const entry = findEntry(file, name)
   const known = entry ? entryToNetwork(requireChain(entry), data.dataDir) : storedNetwork(name, data.dataDir)
-  const genesisPath = flags.genesis === undefined ? known.genesisPath : existing(flags.genesis)
+  const genesisPath = flags.genesis === undefined ? known.genesisPath : existingFile(flags.genesis)
   if (known.kind === 'history') {
     throw new UsageError(`network ${name} is of kind history, which executes no blocks; name another one`)
   }
-  if (genesisPath === undefined && !existsSync(known.storePath)) {
+  if (genesisPath === undefined && !isThere(known.storePath)) {
     throw new UsageError(
       `network ${name} is new; name the genesis that the node was started with: --genesis FILE`,
     )
@@ -141,7 +136,7 @@ export function onlyName(names: readonly string[]): string {
 }
 
 export function requireStore(network: NetworkConfig, data: DataFolder): void {
-  if (existsSync(network.storePath)) return
+  if (isThere(network.storePath)) return
   const names = storedNames(data)
   const hint =
     names.length > 0
@@ -157,9 +152,9 @@ function suggestName(name: string, names: readonly string[]): string {
 
 export function storedNames(data: DataFolder): string[] {
   const folder = join(data.dataDir, 'networks')
-  if (!existsSync(folder)) return []
-  return readdirSync(folder)
-    .filter((name) => networkNamePattern.test(name) && existsSync(storePath(data.dataDir, name)))
+  if (!isThere(folder)) return []
+  return namesIn(folder)
+    .filter((name) => networkNamePattern.test(name) && isThere(storePath(data.dataDir, name)))
     .sort()
 }
 

@@ -16,7 +16,9 @@ export const upstreamSchema = object({
   /** Where heads are subscribed to; absent: looked for at the address of `url`. */
   socketUrl: z.url({ protocol: /^wss?$/, error: 'expected a URL of ws or wss' }).optional(),
   /** Headers of every request, for instance with a key; never logged. */
-  headers: z.record(text('the name of a header'), text('the value of a header')).optional(),
+  headers: z
+    .record(text('the name of a header'), text('the value of a header'), { error: 'expected an object' })
+    .optional(),
   /** Longest time of one attempt. */
   timeoutMs: integer(100, 600_000).default(timeoutMsDefault),
   /** Most bytes of one answer. */

@@ -1,8 +1,9 @@
-import { mkdirSync, statfsSync } from 'node:fs'
+import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { briefCopy } from '../primitives/briefCopy.js'
 import { OperatorError } from '../primitives/faults.js'
+import { makeFolder } from '../primitives/makeFolder.js'
 import { assertLmdbFile, makeLockFile } from './lmdbFile.js'
 import type { ReadTable } from './readTable.js'
 
@@ -49,7 +50,7 @@ export function openEnvironment({
   try {
     assertLmdbFile(path, mapBytes)
     if (!readOnly) {
-      mkdirSync(dirname(path), { recursive: true })
+      makeFolder(dirname(path))
       assertRoom(path)
     }
     makeLockFile(path)

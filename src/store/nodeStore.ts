@@ -16,16 +16,16 @@
  *
  * The tables of submitted transactions, which share the environment, are in `submissions.ts`.
  */
-import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
 import { OperatorError } from '../primitives/faults.js'
+import { isThere } from '../primitives/isThere.js'
+import { makeFolder } from '../primitives/makeFolder.js'
 import {
   closeEnvironment,
   commitSync,
   countReaders,
-  errorText,
   openEnvironment,
   openTable,
   type StoreError,
@@ -115,10 +115,10 @@ export class NodeStore {
     mapBytes,
     onFailure = () => undefined,
   }: NodeStoreOptions): NodeStore {
-    if (readOnly && !existsSync(path)) {
+    if (readOnly && !isThere(path)) {
       throw new OperatorError(`there is no node store at ${path}; check --data`)
     }
-    if (!readOnly) makeFolder(dirname(path))
+    if (!readOnly) makeFolder(dirname(path), 0o700)
     const environment = openEnvironment({ path, readOnly, ...(mapBytes !== undefined && { mapBytes }) })
     try {
       assertTables(environment, path)
@@ -325,17 +325,6 @@ export class NodeStore {
  * Makes the store's folder accessible to its owner only; its parent folders, which other data shares, get the usual
  * mode.
  */
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(dirname(path), { recursive: true })
-    mkdirSync(path, { recursive: true, mode: 0o700 })
-  } catch (error) {
-    throw new OperatorError(
-      `cannot make the folder ${path}: ${errorText(error)}; check --data and its permissions`,
-    )
-  }
-}
-
 /** Throws OperatorError for an environment with tables of another kind, before any table is made in it. */
 function assertTables(environment: RootDatabase, path: string): void {
   const known: readonly string[] = [...Object.values(tableNames), ...Object.values(submissionTableNames)]

@@ -9,12 +9,13 @@
  */
 import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { closeSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { hostname } from 'node:os'
 import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { OperatorError } from '../primitives/faults.js'
+import { makeFolder } from '../primitives/makeFolder.js'
 
 /** Held while a process writes a store. With LMDB alone a second writer would wait and then interleave its blocks. */
 export interface WriterLock {
@@ -27,7 +28,7 @@ export interface WriterLock {
  */
 export function lockForWriting(storePath: string): WriterLock {
   const path = `${storePath}.writer`
-  mkdirSync(dirname(path), { recursive: true })
+  makeFolder(dirname(path))
   const taken = take(path)
   if (typeof taken !== 'string') return taken
   const [pid, host] = taken.trim().split(' ')

@@ -58,7 +58,7 @@ export interface HttpServerOptions extends AdmissionOptions {
   readonly port: number
   /**
    * Counters shared with the other edges, where several listen on the same port; the port is then from
-   * {@link Transport.findSharedPort}.
+   * {@link Transport.findPort}.
    */
   readonly totals?: ServerTotals
   readonly limits: HttpLimits

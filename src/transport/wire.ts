@@ -30,11 +30,11 @@ export interface Transport {
   /** Whether the bytes of unfinished WebSocket messages are reported to {@link SocketHandler.onUnfinished}. */
   readonly reportsUnfinished: boolean
   /**
-   * The port on which several edges can then listen, by {@link Wire.listen} with `isShared`. Listens on it
+   * The port on which an edge can then listen, or several by {@link Wire.listen} with `isShared`. Listens on it
    * exclusively for a moment, which finds a free port for 0. Rejects with OperatorError where another process listens
-   * on it, or where ports cannot be shared.
+   * on it, or where ports are to be shared and cannot.
    */
-  findSharedPort(address: Address): Promise<number>
+  findPort(address: Address, isShared: boolean): Promise<number>
   createWire(handlers: WireHandlers, limits: WireLimits): Wire
 }
 

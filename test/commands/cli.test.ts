@@ -1,16 +1,34 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { runHere, runProgram } from '../program.js'
+import { type Outcome, runHere, runProgram } from '../program.js'
+import { genesisPath } from '../rpc/demoChain.js'
 import { once } from '../until.js'
 
 const main = join(packageRoot(), 'dist/src/main.js')
 
-t.test('--version prints the version of the package', async (t) => {
+/** Only root may run a program as another user, who has access to less. */
+const noOtherUser = process.getuid?.() !== 0 && 'not root, so there is no other user to run as'
+const nobody = 65_534
+
+async function runAsNobody(words: readonly string[], cwd: string): Promise<Outcome> {
+  const child = spawn(process.execPath, [main, ...words], { cwd, uid: nobody, gid: nobody })
+  const [out, err] = [child.stdout, child.stderr].map((stream) => text(stream)) as [
+    Promise<string>,
+    Promise<string>,
+  ]
+  const [status] = await once(child, 'close')
+  return { status, out: await out, err: await err }
+}
+
+t.test('version, --version and -v print the version of the package', async (t) => {
   const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))
-  t.strictSame(await runProgram(['--version']), { status: 0, out: `${version}\n`, err: '' })
+  for (const word of ['version', '--version', '-v']) {
+    t.strictSame(await runProgram([word]), { status: 0, out: `${version}\n`, err: '' })
+  }
 })
 
 t.test('the program ends as its commands do', async (t) => {
@@ -42,6 +60,41 @@ t.test('a state that only the operator can mend is status 1', async (t) => {
     out: '',
     err: `tidegate: ${cwd}/data/live/node/node.mdb is not a store of Tidegate, or is damaged; check --data, or move that file away\n`,
   })
+})
+
+t.test('a data folder that cannot be made ends every command at once, with a sentence', async (t) => {
+  const cwd = t.testdir({ file: 'x', chain: '' })
+  // Linux refuses folders in /proc in a way that some take for a missing parent.
+  const folders = process.platform === 'linux' ? ['file/data', '/proc/none/data'] : ['file/data']
+  for (const data of folders) {
+    for (const line of [
+      'serve --port 0',
+      'keys create --name x',
+      `import --network x --genesis ${genesisPath} chain`,
+    ]) {
+      const { status, out, err } = await runProgram([...line.split(' '), '--data', data], { cwd })
+      t.strictSame({ status, out }, { status: 1, out: '' }, line)
+      t.match(err, /^tidegate: [^\n]*cannot make the folder [^\n]*; check the path and its permissions\n$/)
+    }
+  }
+})
+
+t.test('what may not be read is not taken for absent', { skip: noOtherUser }, async (t) => {
+  const cwd = t.testdir({ data: { node: { 'node.mdb': '' } }, 'genesis.json': '{}' })
+  chmodSync(join(cwd, 'data'), 0o700)
+  chmodSync(cwd, 0o755)
+  for (const line of [
+    'keys list',
+    'keys revoke 3f9a1c0be27d',
+    'verify',
+    'verify --network x',
+    'serve --network x --port 0',
+    'import --network x --genesis data/genesis.json data/chain',
+  ]) {
+    const { status, out, err } = await runAsNobody([...line.split(' '), '--data', join(cwd, 'data')], cwd)
+    t.strictSame({ status, out }, { status: 1, out: '' }, line)
+    t.match(err, /^tidegate: cannot read [^\n]*\(EACCES\); run as the user who owns it[^\n]*\n$/)
+  }
 })
 
 t.test('a defect is one line and status 1, and shows its stack on demand', async (t) => {

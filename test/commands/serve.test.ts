@@ -1,5 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { chooseTransport } from '../../src/transport/chooseTransport.js'
 import {
@@ -336,6 +338,16 @@ t.test('beside a server', async (t) => {
     const { port } = new URL(service.origin)
     const flags = ['--config', fixtureConfig, '--no-auth', '--port', port]
     checkSentence(t, await runProgram(['serve', ...flags]), 1, /annot listen on/)
+  })
+
+  await t.test('no other makes the demo network before it finds the port taken', async (t) => {
+    const data = join(makeFolder(t), 'data')
+    const flags = ['--data', data, '--port', new URL(service.origin).port]
+    for (const transport of ['auto', 'node']) {
+      const outcome = await runProgram(['serve', ...flags, '--transport', transport])
+      checkSentence(t, outcome, 1, /annot listen on/)
+      t.notOk(existsSync(data), 'nothing was made')
+    }
   })
 
   await t.test('health answers GET and HEAD alone, without a key', async (t) => {

@@ -44,8 +44,8 @@ const stalledMsMax = 60_000
 export const nodeTransport: Transport = {
   name: 'node',
   reportsUnfinished: true,
-  async findSharedPort(address) {
-    if (!canSharePorts()) {
+  async findPort(address, isShared) {
+    if (isShared && !canSharePorts()) {
       throw new OperatorError(
         `Several edges on one port need Node.js 22.12 or later where uWebSockets.js is not used; this is ${process.version}. Take a newer one, leave "edges" at 1, or use transport uws.`,
       )

@@ -39,7 +39,7 @@ const deadSecondsMax = 960
 export const uwsTransport: Transport = {
   name: 'uws',
   reportsUnfinished: false,
-  async findSharedPort(address) {
+  async findPort(address) {
     const app = uWS.App()
     try {
       return uWS.us_socket_local_port(await bind(app, address, exclusivePort))

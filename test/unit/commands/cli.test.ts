@@ -14,6 +14,7 @@ const commands = [
   'verify',
   'slot',
   'help',
+  'version',
 ]
 
 t.test('help lists every command, also as --help and -h', async (t) => {
@@ -21,7 +22,7 @@ t.test('help lists every command, also as --help and -h', async (t) => {
   t.equal(status, 0)
   t.equal(err, '')
   for (const command of commands) t.match(out, new RegExp(`^ {2}${command} {2,}\\S`, 'm'))
-  for (const word of ['--help', '-h']) t.strictSame(await runHere([word]), { status, out, err })
+  for (const words of [[], ['--help'], ['-h']]) t.strictSame(await runHere(words), { status, out, err })
 })
 
 t.test('every command explains itself, in lines that fit a terminal', async (t) => {
@@ -81,7 +82,6 @@ t.test('the documentation has the help of every command as it is printed', async
 
 t.test('wrong usage is one sentence on standard error, and status 2', async (t) => {
   const cases: readonly (readonly [string, string])[] = [
-    ['', 'name a command; see: tidegate help'],
     ['serv', 'unknown command "serv"; did you mean serve?'],
     ['frobnicate', 'unknown command "frobnicate"; see: tidegate help'],
     ['help frobnicate', 'unknown command "frobnicate"; see: tidegate help'],
@@ -125,8 +125,28 @@ t.test('wrong usage is one sentence on standard error, and status 2', async (t) 
     ],
   ]
   for (const [line, sentence] of cases) {
-    const words = line === '' ? [] : line.split(' ')
-    t.strictSame(await runHere(words), { status: 2, out: '', err: `tidegate: ${sentence}\n` }, line)
+    t.strictSame(await runHere(line.split(' ')), { status: 2, out: '', err: `tidegate: ${sentence}\n` }, line)
+  }
+})
+
+t.test('a mistyped URL of a node is shown without what may be a key', async (t) => {
+  const wrong: readonly (readonly [string, string])[] = [
+    ['htps://user:SECRET@rpc.example.org/v3/SECRET', 'htps://rpc.example.org/…'],
+    ['htps://rpc.example.org:8545?key=SECRET', 'htps://rpc.example.org:8545/…'],
+    ['ftp://127.0.0.1:8545/', 'ftp://127.0.0.1:8545/'],
+    ['htps://us:SEC/RET@rpc.example.org', '…'],
+    ['rpc.example.org/v3/SECRET', '…'],
+    ['htps:/rpc.example.org/SECRET', '…'],
+    ['SECRET', '…'],
+  ]
+  for (const [url, shown] of wrong) {
+    t.strictSame(await runHere(['serve', '--network', 'x', '--upstream', url]), {
+      status: 2,
+      out: '',
+      err: `tidegate: --upstream: expected a URL of http, https, ws or wss, got "${shown}"\n`,
+    })
+    const { err } = await runHere(['serve', '--network', 'x', '--follow', url])
+    t.notMatch(err, /SEC|RET/)
   }
 })
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { isKeyText } from '../../../src/access/keyText.js'
-import { runCommandLine } from '../../../src/commands/cli.js'
+import { runCommandLine } from '../../../src/commands/runCommandLine.js'
 
 interface Outcome {
   readonly status: number

@@ -1,6 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import t from 'tap'
-import { runCommandLine } from '../../../src/commands/cli.js'
+import { runCommandLine } from '../../../src/commands/runCommandLine.js'
 
 async function run(...words: string[]) {
   const lines: string[] = []

@@ -258,6 +258,28 @@ t.test('a verification takes the only network there is', async (t) => {
   })
 })
 
+t.test('a URL or a folder in place of a file is named as such', async (t) => {
+  const folder = t.testdir({ 'genesis.json': '{}', chain: '', empty: {} })
+  const genesis = join(folder, 'genesis.json')
+  const url = 'https://user:pass@files.example/KEY/chain.rlp'
+  const isUrl = 'https://files.example/… is a URL, and a file is needed; download it and name that file'
+  const isFolder = `${folder}/empty is a folder, and a file is needed; name one in it`
+  const flags = { network: 'a', genesis, data: folder }
+  const chain = [join(folder, 'chain')]
+  const empty = join(folder, 'empty')
+  t.throws(() => resolveImportConfig(flags, [url]), { message: isUrl })
+  t.throws(() => resolveImportConfig({ ...flags, genesis: url }, chain), { message: isUrl })
+  t.throws(() => resolveImportConfig({ ...flags, genesis: empty }, chain), { message: isFolder })
+  t.throws(() => resolveImportConfig({ ...flags, accumulators: empty }, chain), { message: isFolder })
+  t.throws(() => resolveImportConfig(flags, [empty]), {
+    message: `the folder ${folder}/empty has no archives (.era1, .ere); name files`,
+  })
+  const upstream = ['http://127.0.0.1:1']
+  t.throws(() => resolveServeConfig({ network: 'a', data: folder, upstream, genesis: empty }), {
+    message: isFolder,
+  })
+})
+
 t.test('commands on keys read the data folder from the file', async (t) => {
   const folder = t.testdir()
   const config = writeConfig(folder, { dataDir: 'stores', store: { mapBytes: 2 ** 30 } })

@@ -1,11 +1,7 @@
 /**
- * The command line: the list of commands, finding the one that was typed, and turning failures into one sentence and
- * an exit status. The work is in the handlers, which are loaded only when they run, so that `keys list` does not wait
- * for the EVM to load.
+ * The commands, with their flags and the words that explain them. The work is in the handlers, which are loaded only
+ * when they run, so that `keys list` does not wait for the EVM to load.
  */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { redactKeys } from '../access/keyText.js'
 import {
   dataDirDefault,
   edgesMax,
@@ -19,20 +15,16 @@ import {
   transports,
   verifyBlocksDefault,
 } from '../config/config.js'
-import { OperatorError, UsageError } from '../primitives/faults.js'
-import { nearest } from '../primitives/nearest.js'
-import { packageRoot } from '../primitives/packageRoot.js'
+import { redactUrl } from '../primitives/redactUrl.js'
 import {
   type Command,
   choiceFlag,
   defineCommand,
-  type Io,
   integerFlag,
   listFlag,
   switchFlag,
   textFlag,
 } from './commandLine.js'
-import { buildCommandHelp, buildGroupHelp, buildOverview } from './help.js'
 
 const data = textFlag('DIR', 'folder of all stores', {
   shownDefault: `${dataDirDefault} under the current folder`,
@@ -64,7 +56,7 @@ const serve = defineCommand({
     upstream: listFlag(
       'URL',
       'be a gateway to this node, which is asked and not believed; may stand several times, with --network',
-      { isValid: isUpstreamUrl, expected: 'a URL of http, https, ws or wss' },
+      { isValid: isUpstreamUrl, expected: 'a URL of http, https, ws or wss', redact: redactUrl },
     ),
     edges: integerFlag('N', 'threads that listen on the port, for more than one core; Linux alone', {
       min: 1,
@@ -283,20 +275,8 @@ const slot = defineCommand({
   run: async (flags, words, io) => (await import('./slot.js')).computeSlots(flags, words, io),
 })
 
-const help = defineCommand({
-  name: 'help',
-  summary: 'explain the commands, or one of them',
-  description: ['Explains the commands, or the one that is named.'],
-  flags: {},
-  positionals: { placeholder: 'COMMAND', summary: 'a command, such as serve or keys create', min: 0, max: 2 },
-  examples: [['tidegate help keys create', 'the same as tidegate keys create --help']],
-  run: async (_flags, words, io) => {
-    io.out(explain(words))
-    return 0
-  },
-})
-
-const commands: readonly Command[] = [
+/** All but `help` and `version`, in the order in which help shows them. */
+export const commandList: readonly Command[] = [
   serve,
   importChain,
   exportChain,
@@ -305,92 +285,4 @@ const commands: readonly Command[] = [
   keysRevoke,
   verify,
   slot,
-  help,
 ]
-const groups: ReadonlySet<string> = new Set(['keys'])
-
-/** Runs one command line (without node and script) and returns its exit status: 0, 1, or 2 for wrong usage. */
-export async function runCommandLine(words: readonly string[], io: Io): Promise<number> {
-  try {
-    return await dispatch(words, io)
-  } catch (error) {
-    io.err(redactKeys(`tidegate: ${describe(error)}`))
-    return error instanceof UsageError ? 2 : 1
-  }
-}
-
-async function dispatch(words: readonly string[], io: Io): Promise<number> {
-  const [first] = words
-  if (first === undefined) throw new UsageError('name a command; see: tidegate help')
-  if (first === '--version') {
-    io.out(readVersion())
-    return 0
-  }
-  // Words after "--" are arguments, even the word "--help".
-  const end = words.indexOf('--')
-  const flags = end === -1 ? words : words.slice(0, end)
-  if (flags.includes('--help') || flags.includes('-h')) {
-    io.out(explain(wordsOfName(words)))
-    return 0
-  }
-  if (first.startsWith('-')) {
-    const near = nearest(first, ['--help', '--version'])
-    const hint =
-      near === undefined ? 'flags stand after the command, see: tidegate help' : `did you mean ${near}?`
-    throw new UsageError(`unknown flag ${first} before a command; ${hint}`)
-  }
-  const command = findCommand(wordsOfName(words))
-  return command.start(words.slice(command.name.split(' ').length), io)
-}
-
-/** The words that name a command: one, or two where the first names a group. */
-function wordsOfName(words: readonly string[]): string[] {
-  const name = words.slice(0, groups.has(words[0] ?? '') ? 2 : 1)
-  return name.filter((word) => !word.startsWith('-'))
-}
-
-function explain(words: readonly string[]): string {
-  const [first] = words
-  if (first === undefined) return buildOverview(commands, readVersion())
-  if (groups.has(first) && words.length === 1) return buildGroupHelp(first, commandsOf(first))
-  return buildCommandHelp(findCommand(words))
-}
-
-function findCommand(words: readonly string[]): Command {
-  const name = words.join(' ')
-  const found = commands.find((command) => command.name === name)
-  if (found) return found
-  const [first = '', second] = words
-  if (!groups.has(first)) {
-    const names = [
-      ...commands.map((command) => command.name).filter((known) => !known.includes(' ')),
-      ...groups,
-    ]
-    const near = nearest(first, names)
-    const hint = near === undefined ? 'see: tidegate help' : `did you mean ${near}?`
-    throw new UsageError(`unknown command ${JSON.stringify(name)}; ${hint}`)
-  }
-  const choices = commandsOf(first).map((command) => command.name.slice(first.length + 1))
-  if (second === undefined) throw new UsageError(`name what to do with ${first}: ${choices.join(', ')}`)
-  const near = nearest(second, choices)
-  const hint = near === undefined ? `choose one of ${choices.join(', ')}` : `did you mean ${first} ${near}?`
-  throw new UsageError(`unknown command ${JSON.stringify(name)}; ${hint}`)
-}
-
-function commandsOf(group: string): Command[] {
-  return commands.filter((command) => command.name.startsWith(`${group} `))
-}
-
-function readVersion(): string {
-  const content: { version: string } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))
-  return content.version
-}
-
-function describe(error: unknown): string {
-  if (error instanceof OperatorError) return error.message
-  if (process.env.TIDEGATE_DEBUG === '1' && error instanceof Error) {
-    return `internal error: ${error.stack ?? error.message}`
-  }
-  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
-  return `internal error: ${line}; run again with TIDEGATE_DEBUG=1 to see where, and report it`
-}

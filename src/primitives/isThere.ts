@@ -1,0 +1,23 @@
+import { readdirSync, statSync } from 'node:fs'
+import { OperatorError } from './faults.js'
+
+/** Whether there is something at `path`. Throws OperatorError where this user may not know, for instance without access. */
+export function isThere(path: string): boolean {
+  return orExplain(path, () => statSync(path, { throwIfNoEntry: false }) !== undefined)
+}
+
+/** Names of what is in a folder. Throws OperatorError where it cannot be read. */
+export function namesIn(folder: string): string[] {
+  return orExplain(folder, () => readdirSync(folder))
+}
+
+function orExplain<T>(path: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? 'unknown error'
+    throw new OperatorError(
+      `cannot read ${path} (${why}); run as the user who owns it, or change its permissions`,
+    )
+  }
+}
