@@ -3,10 +3,12 @@
  * when they run, so that `keys list` does not wait for the EVM to load.
  */
 import {
+  configSchema,
   dataDirDefault,
   edgesMax,
   isUpstreamUrl,
   logLevels,
+  mergedConfig,
   resolveDataConfig,
   resolveExportConfig,
   resolveImportConfig,
@@ -31,6 +33,33 @@ const data = textFlag('DIR', 'folder of all stores', {
 })
 const config = textFlag('FILE', 'configuration file (JSON); flags override it')
 const common = { config, data }
+const address = {
+  host: textFlag('HOST', 'address to listen on', {
+    shownDefault: '127.0.0.1, which only this machine can reach',
+  }),
+  port: integerFlag('PORT', 'port to listen on; 0 takes a free one', {
+    min: 0,
+    max: 65_535,
+    shownDefault: '8545',
+  }),
+}
+const threads = {
+  edges: integerFlag('N', 'threads that listen on the port, for more than one core; Linux alone', {
+    min: 1,
+    max: edgesMax,
+    shownDefault: '1',
+  }),
+  transport: choiceFlag(
+    'NAME',
+    `what speaks HTTP: ${transports.join(', ')}; auto is uws (uWebSockets.js) wherever it can be loaded`,
+    { choices: transports, shownDefault: 'auto' },
+  ),
+  logLevel: choiceFlag('LEVEL', `how much to log: ${logLevels.join(', ')}`, {
+    choices: logLevels,
+    shownDefault: 'info',
+  }),
+}
+const noAuth = switchFlag('answer without API keys; refused on an address that other machines can reach')
 
 const serve = defineCommand({
   name: 'serve',
@@ -41,14 +70,7 @@ const serve = defineCommand({
   ],
   flags: {
     ...common,
-    host: textFlag('HOST', 'address to listen on', {
-      shownDefault: '127.0.0.1, which only this machine can reach',
-    }),
-    port: integerFlag('PORT', 'port to listen on; 0 takes a free one', {
-      min: 0,
-      max: 65_535,
-      shownDefault: '8545',
-    }),
+    ...address,
     network: textFlag(
       'NAME',
       'serve this network alone; without a configuration demo, rollup, or one that was imported',
@@ -58,20 +80,7 @@ const serve = defineCommand({
       'be a gateway to this node, which is asked and not believed; may stand several times, with --network',
       { isValid: isUpstreamUrl, expected: 'a URL of http, https, ws or wss', redact: redactUrl },
     ),
-    edges: integerFlag('N', 'threads that listen on the port, for more than one core; Linux alone', {
-      min: 1,
-      max: edgesMax,
-      shownDefault: '1',
-    }),
-    transport: choiceFlag(
-      'NAME',
-      `what speaks HTTP: ${transports.join(', ')}; auto is uws (uWebSockets.js) wherever it can be loaded`,
-      { choices: transports, shownDefault: 'auto' },
-    ),
-    logLevel: choiceFlag('LEVEL', `how much to log: ${logLevels.join(', ')}`, {
-      choices: logLevels,
-      shownDefault: 'info',
-    }),
+    ...threads,
     follow: textFlag(
       'URL',
       'follow the chain of the node at this URL (http, https, ws, wss), block by block',
@@ -80,7 +89,7 @@ const serve = defineCommand({
       'FILE',
       "geth's genesis.json: with --follow the one that the node was started with; with --upstream needed where the chain is not known, and the upstream does not tell its rules",
     ),
-    noAuth: switchFlag('answer without API keys; refused on an address that other machines can reach'),
+    noAuth,
   },
   examples: [
     ['tidegate serve', 'the demo network on http://127.0.0.1:8545'],
@@ -240,6 +249,30 @@ const verify = defineCommand({
   },
 })
 
+const showConfig = defineCommand({
+  name: 'config',
+  summary: 'print the configuration as serve would use it, or its JSON Schema',
+  description: [
+    'Prints the configuration file with all defaults, the flags and absolute paths in it, as JSON. Starts nothing. Secrets are left out: of the URLs of nodes scheme and host are shown, of headers the names, with … for the rest. A faulty file ends with status 2 and every fault.',
+    'The schema is stricter than the program in two places: it wants the kind of each network, and admin as an object.',
+  ],
+  flags: {
+    schema: switchFlag('print the JSON Schema of the file instead, for editors'),
+    ...common,
+    ...address,
+    ...threads,
+    noAuth,
+  },
+  examples: [
+    ['tidegate config --config tidegate.json', 'check a file, and see what it comes to'],
+    ['tidegate config --schema > tidegate.schema.json', 'the schema of the file'],
+  ],
+  run: async ({ schema, ...flags }, _words, io) => {
+    io.out(JSON.stringify(schema ? configSchema() : mergedConfig(flags), undefined, 2))
+    return 0
+  },
+})
+
 const slot = defineCommand({
   name: 'slot',
   summary: "compute the storage slots of a mapping's entries",
@@ -284,5 +317,6 @@ export const commandList: readonly Command[] = [
   keysList,
   keysRevoke,
   verify,
+  showConfig,
   slot,
 ]

@@ -11,6 +11,7 @@
  *   DIR/networks/NAME/chain.mdb   chain and state of one network
  */
 import { join, resolve } from 'node:path'
+import { z } from 'zod'
 import { UsageError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { type AdminConfig, adminOf } from './admin.js'
@@ -19,6 +20,7 @@ import { existingFile, existingPath } from './existingPath.js'
 import {
   type ConfigFile,
   defaultConfigFile,
+  fileSchema,
   keyRates,
   type Limits,
   type LogLevel,
@@ -37,6 +39,7 @@ import {
   servedNetworks,
   storedNames,
 } from './networks.js'
+import { redactSecrets } from './redactSecrets.js'
 import type { RollupConfig } from './rollupNetwork.js'
 
 export type { AdminConfig } from './admin.js'
@@ -61,7 +64,8 @@ export interface DataFlags {
   readonly data?: string | undefined
 }
 
-export interface ServeFlags extends DataFlags, NetworkFlags {
+/** Flags that override a key of the file. */
+export interface MergedFlags extends DataFlags {
   readonly host?: string | undefined
   readonly port?: number | undefined
   readonly logLevel?: LogLevel | undefined
@@ -69,6 +73,8 @@ export interface ServeFlags extends DataFlags, NetworkFlags {
   readonly transport?: ConfigFile['transport'] | undefined
   readonly noAuth?: boolean | undefined
 }
+
+export interface ServeFlags extends MergedFlags, NetworkFlags {}
 
 export interface ImportFlags extends DataFlags {
   readonly network?: string | undefined
@@ -161,11 +167,10 @@ export interface ExportConfig {
 
 /** Settings of `serve`. Throws UsageError that names every fault of the file, or the flag that is wrong. */
 export function resolveServeConfig(flags: ServeFlags): Config {
-  const file = readFile(flags)
+  const file = mergeFlags(readFile(flags), flags)
   const data = resolveData(file, flags)
   const served = servedNetworks(file, data, flags)
-  const host = flags.host ?? file.host
-  const auth = flags.noAuth ? false : file.auth
+  const { host, port, auth } = file
   if (!auth && !isLoopback(host)) {
     throw new UsageError(
       `without API keys only this machine may be served: listen on 127.0.0.1, ::1 or localhost instead of ${host}, or leave auth on`,
@@ -174,11 +179,11 @@ export function resolveServeConfig(flags: ServeFlags): Config {
   return deepFreeze({
     ...data,
     host,
-    port: flags.port ?? file.port,
-    edges: flags.edges ?? file.edges,
-    transport: flags.transport ?? file.transport,
-    logLevel: flags.logLevel ?? file.logLevel,
-    admin: adminOf(file.admin, flags.port ?? file.port),
+    port,
+    edges: file.edges,
+    transport: file.transport,
+    logLevel: file.logLevel,
+    admin: adminOf(file.admin, port),
     auth,
     cors: file.cors,
     compression: file.compression,
@@ -188,6 +193,32 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     limits: file.limits,
     keyRates: keyRates(file.limits),
   })
+}
+
+function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile {
+  return {
+    ...file,
+    host: flags.host ?? file.host,
+    port: flags.port ?? file.port,
+    edges: flags.edges ?? file.edges,
+    transport: flags.transport ?? file.transport,
+    logLevel: flags.logLevel ?? file.logLevel,
+    auth: flags.noAuth ? false : file.auth,
+  }
+}
+
+/**
+ * The file with defaults, flags and absolute paths in it, as a file would have them, and without secrets: see
+ * {@link redactSecrets}. Throws as {@link resolveServeConfig} does.
+ */
+export function mergedConfig(flags: MergedFlags): unknown {
+  const { dataDir } = resolveServeConfig(flags)
+  return redactSecrets({ ...mergeFlags(readFile(flags), flags), dataDir })
+}
+
+/** The JSON Schema of the file. */
+export function configSchema(): unknown {
+  return z.toJSONSchema(fileSchema, { io: 'input' })
 }
 
 /**

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { runHere } from '../../program.js'
@@ -12,6 +13,7 @@ const commands = [
   'keys list',
   'keys revoke',
   'verify',
+  'config',
   'slot',
   'help',
   'version',
@@ -148,6 +150,50 @@ t.test('a mistyped URL of a node is shown without what may be a key', async (t) 
     const { err } = await runHere(['serve', '--network', 'x', '--follow', url])
     t.notMatch(err, /SEC|RET/)
   }
+})
+
+t.test('config prints what the file and the flags come to, without secrets', async (t) => {
+  const url = 'https://user:SECRET@rpc.example.org/v3/SECRET'
+  const upstreams = [{ url, socketUrl: 'wss://rpc.example.org/SECRET', headers: { authorization: 'SECRET' } }]
+  const networks = [
+    { name: 'gate', kind: 'gateway', upstreams },
+    { name: 'roll', kind: 'rollup', chainId: 'X', upstream: { url } },
+  ]
+  const folder = t.testdir({ 'tidegate.json': JSON.stringify({ port: 1, dataDir: 'stores', networks }) })
+  const file = join(folder, 'tidegate.json')
+  const { status, out, err } = await runHere(['config', '--config', file, '--port', '7', '--edges', '2'])
+  t.strictSame({ status, err }, { status: 0, err: '' })
+  t.notMatch(out, 'SECRET')
+  const shown = 'https://rpc.example.org/…'
+  const merged = JSON.parse(out)
+  t.match(merged, { host: '127.0.0.1', port: 7, edges: 2, auth: true, dataDir: join(folder, 'stores') })
+  t.match(merged.networks, [
+    {
+      quorum: 1,
+      upstreams: [
+        {
+          url: shown,
+          socketUrl: 'wss://rpc.example.org/…',
+          headers: { authorization: '…' },
+          timeoutMs: 5_000,
+        },
+      ],
+    },
+    { prefix: 'rollupx', upstream: { url: shown } },
+  ])
+  t.match(await runHere(['config', '--config', join(folder, 'none.json')]), { status: 2, out: '' })
+})
+
+t.test('what config prints is a file that means the same, and fits its schema', async (t) => {
+  const { out } = await runHere(['config', '--log-level', 'warn'])
+  const file = join(t.testdir({ 'tidegate.json': out }), 'tidegate.json')
+  t.equal((await runHere(['config', '--config', file])).out, out)
+  const schema = JSON.parse((await runHere(['config', '--schema'])).out)
+  const isValid = new Ajv2020({ strict: false, validateFormats: false }).compile(schema)
+  t.ok(isValid(JSON.parse(out)), JSON.stringify(isValid.errors))
+  t.ok(isValid({}))
+  t.notOk(isValid({ prot: 1 }))
+  t.notOk(isValid({ port: 'x' }))
 })
 
 t.test('what looks like a key never reaches an error message', async (t) => {
