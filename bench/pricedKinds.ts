@@ -148,6 +148,9 @@ export const pricedKinds: readonly PricedKind[] = [
   asked('ots_traceTransaction', (n) => [transactionHash(n)]),
   asked('ots_getInternalOperations', (n) => [transactionHash(n)]),
   asked('ots_getTransactionError', (n) => [transactionHash(n)]),
+  asked('ots_getContractCreator', () => [tide]),
+  asked('ots_searchTransactionsBefore', () => [tide, 0, 25], '25 of a token'),
+  asked('ots_searchTransactionsAfter', () => [bea, 0, 25], '25 of an account'),
   asked('eth_createAccessList', (n) => [tokenTransfer(n)], 'token transfer'),
   asked('eth_simulateV1', (n) => [{ blockStateCalls: [{ calls: [tokenTransfer(n)] }] }], 'token transfer'),
   asked(

@@ -3,6 +3,7 @@ import type { TransactionLocation } from '../store/chainRows.js'
 import type { BlockRows } from './blockRows.js'
 import type { ResolvedBlock } from './chain.js'
 import type { ChainView } from './chainView.js'
+import { firstBlockWhere } from './firstBlock.js'
 import { fieldSpan, readTransaction } from './transactionJson.js'
 
 /**
@@ -17,25 +18,12 @@ export function findSent(
   sender: Address,
   nonce: number,
 ): TransactionLocation | undefined {
-  const isSentAt = (number: number) => nonceAfter(blockAt(chain, number)) > nonce
-  let [low, high] = [0, chain.head.number]
-  if (!isSentAt(high)) return undefined
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    if (isSentAt(middle)) high = middle
-    else low = middle + 1
-  }
-  const { hash } = blockAt(chain, high)
+  const found = firstBlockWhere(chain, (block) => nonceAfter(block) > nonce)
+  if (found === undefined) return undefined
+  const { hash } = found
   const block = chain.readBlock(hash)
   const index = block === undefined ? -1 : indexOfSent(block, sender, nonce)
   return index < 0 ? undefined : { blockHash: hash, index }
-}
-
-/** A block of the chain. */
-function blockAt(chain: ChainView, number: number): ResolvedBlock {
-  const block = chain.resolve({ kind: 'number', number }, 0)
-  if (block === undefined) throw new Error(`block ${number} is below the head and not there`)
-  return block
 }
 
 function indexOfSent({ body, transactions, senders }: BlockRows, sender: Address, nonce: number): number {

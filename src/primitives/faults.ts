@@ -86,6 +86,8 @@ export type Fault =
   /** Asked of a network that holds blocks and receipts alone, or not even receipts. */
   | { readonly kind: 'NoState' }
   | { readonly kind: 'NoReceipts' }
+  /** A gateway does not know when an account changed. */
+  | { readonly kind: 'NoAccountHistory' }
   /** A block of no epoch whose accumulator was checked. */
   | { readonly kind: 'NoAccumulator'; readonly number: number }
   /** `reason` is decoded from `data`, the raw revert data, where possible. */

@@ -70,10 +70,13 @@ import { ots_getApiLevel } from './methods/ots_getApiLevel.js'
 import { ots_getBlockDetails } from './methods/ots_getBlockDetails.js'
 import { ots_getBlockDetailsByHash } from './methods/ots_getBlockDetailsByHash.js'
 import { ots_getBlockTransactions } from './methods/ots_getBlockTransactions.js'
+import { ots_getContractCreator } from './methods/ots_getContractCreator.js'
 import { ots_getInternalOperations } from './methods/ots_getInternalOperations.js'
 import { ots_getTransactionBySenderAndNonce } from './methods/ots_getTransactionBySenderAndNonce.js'
 import { ots_getTransactionError } from './methods/ots_getTransactionError.js'
 import { ots_hasCode } from './methods/ots_hasCode.js'
+import { ots_searchTransactionsAfter } from './methods/ots_searchTransactionsAfter.js'
+import { ots_searchTransactionsBefore } from './methods/ots_searchTransactionsBefore.js'
 import { ots_traceTransaction } from './methods/ots_traceTransaction.js'
 import { rpc_discover } from './methods/rpc_discover.js'
 import { rpc_modules } from './methods/rpc_modules.js'
@@ -168,6 +171,9 @@ export const methods = {
   ots_traceTransaction,
   ots_getInternalOperations,
   ots_getTransactionError,
+  ots_getContractCreator,
+  ots_searchTransactionsBefore,
+  ots_searchTransactionsAfter,
   ots_hasCode,
   rpc_discover,
   rpc_modules,

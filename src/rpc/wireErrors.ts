@@ -174,6 +174,8 @@ export function faultToWireError(fault: Fault): WireError {
       return { code: -32000, message: 'this network holds no state' }
     case 'NoReceipts':
       return { code: -32000, message: 'this network holds no receipts' }
+    case 'NoAccountHistory':
+      return { code: -32000, message: 'this network does not hold when accounts changed' }
     case 'NoAccumulator':
       return {
         code: -32000,

@@ -4,6 +4,7 @@
  */
 import type { Address, Hash32 } from '../primitives/bytes.js'
 import { bytesToHex, toHash32 } from '../primitives/bytes.js'
+import { FaultError } from '../primitives/faults.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { NotHeldError, type Wanted } from '../primitives/notHeld.js'
 import { decodeRlp, decodeRlpList, rlpBytes } from '../primitives/rlp.js'
@@ -108,6 +109,10 @@ export class ProvedRows extends ChainReader {
   /** See {@link lacksLogIndex}. */
   override readLogStretch(_key: Uint8Array, _from: number): never {
     throw new Error('a gateway keeps no index of logs')
+  }
+
+  override readAccountChanges(): never {
+    throw new FaultError({ kind: 'NoAccountHistory' })
   }
 
   override slotsOf(_address: Address): never {

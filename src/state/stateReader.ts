@@ -20,6 +20,17 @@ export interface StateReader {
   readCode(codeHash: Hash32): Uint8Array
   /** Value of a slot without leading zeros; undefined for zero and for an address without an account. */
   readSlot(block: StateBlock, address: Address, slot: Hash32): Uint8Array | undefined
+  /**
+   * Numbers of blocks up to `block` that changed an account, as `ChainRows.readAccountChanges`. Throws FaultError for
+   * a block that is not canonical, and where no history is held.
+   */
+  readAccountChanges(
+    block: StateBlock,
+    address: Address,
+    from: number,
+    isBackward: boolean,
+    limit: number,
+  ): readonly number[]
   /** The state root, even where its nodes are not held. Throws FaultError where the block is not known. */
   stateRootAfter(block: StateBlock): Hash32
 }
@@ -55,6 +66,19 @@ export class RowStateReader implements StateReader {
     }
     const row = isHead ? rows.readAccount(address) : rows.readAccountAt(address, number)
     return row && decodeAccount(row)
+  }
+
+  readAccountChanges(
+    { number, hash }: StateBlock,
+    address: Address,
+    from: number,
+    isBackward: boolean,
+    limit: number,
+  ): readonly number[] {
+    if (!this.#rows.isCanonical(number, hash)) throw new FaultError({ kind: 'HashNotCanonical' })
+    const start = isBackward ? Math.min(from, number) : from
+    const changes = this.#rows.readAccountChanges(address, start, isBackward, limit)
+    return changes.filter((change) => change <= number)
   }
 
   readCode(codeHash: Hash32): Uint8Array {

@@ -216,6 +216,16 @@ export class ChainReader implements ChainRows {
     return readLastChange(this.tables.accountHistory, address, number)
   }
 
+  /** See {@link ChainRows.readAccountChanges}; one range read. */
+  readAccountChanges(address: Address, from: number, isBackward: boolean, limit: number): readonly number[] {
+    const start = historyKey(address, from)
+    const end = isBackward ? address : keyAfterPrefix(address)
+    const range = { start, limit, reverse: isBackward, ...(end === undefined ? {} : { end }) }
+    return Array.from(this.tables.accountHistory.getRange(range), ({ key }) =>
+      readUint64(key, address.length),
+    )
+  }
+
   /** Value after canonical block `number`; one reverse range read, however old the block. */
   readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {
     return readLastChange(this.tables.slotHistory, slotKey(address, slot), number)

@@ -112,6 +112,11 @@ export interface ChainRows {
   readLogStretch(key: Uint8Array, from: number): readonly number[]
   /** Account after canonical block `number`. */
   readAccountAt(address: Address, number: number): Uint8Array | undefined
+  /**
+   * Numbers of canonical blocks that changed an account (also one of its slots), at most `limit`: ascending from
+   * `from` on, or descending from it where `isBackward`.
+   */
+  readAccountChanges(address: Address, from: number, isBackward: boolean, limit: number): readonly number[]
   /** Value after canonical block `number`. */
   readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined
   /** Each non-zero slot of an account at the head. */

@@ -71,6 +71,21 @@ t.test('every read is answered as the archive answers it, also once no upstream 
   t.notMatch(gateway.said.err, 'internal error')
 })
 
+t.test('what needs to know when accounts changed is refused', async (t) => {
+  const node = await startNode(t)
+  const gateway = await startGateway(t.testdir(), [node.url])
+  t.teardown(() => gateway.stop())
+  const address = `0x${'5a'.repeat(20)}`
+  for (const [method, ...rest] of [
+    ['ots_getContractCreator'],
+    ['ots_searchTransactionsBefore', 0, 25],
+    ['ots_searchTransactionsAfter', 0, 25],
+  ]) {
+    const { error } = await gateway.call(String(method), [address, ...rest])
+    t.equal(error?.message, 'this network does not hold when accounts changed')
+  }
+})
+
 t.test('recorded exchanges come out as from an archive', { skip: withoutRecordings }, async (t) => {
   const recorded = await startService(['--data', fixtureDir, '--network', 'recorded', '--no-auth'])
   t.teardown(() => recorded.stop())

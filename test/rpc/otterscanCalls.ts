@@ -1,5 +1,6 @@
 /** What Otterscan's methods are compared with: the nested calls of `callTracer`. */
 import type { Service } from '../service.js'
+import { blocks, quantity } from './demoChain.js'
 
 export interface NestedCall {
   readonly type: string
@@ -34,4 +35,38 @@ export function* listCalls(call: NestedCall, depth = 0, isUndone = false): Gener
 /** Whether an address is one of those that precompiled contracts have. */
 export function isLow(address: string | undefined): boolean {
   return address !== undefined && BigInt(address) <= 0x100n && BigInt(address) > 0n
+}
+
+/** A transaction of the demo chain with its calls. */
+export interface TracedTransaction {
+  readonly number: number
+  readonly hash: string
+  readonly call: NestedCall
+}
+
+/** Every transaction of the demo chain, in order. */
+export async function traceChain(service: Service): Promise<TracedTransaction[]> {
+  const all: TracedTransaction[] = []
+  for (const { number, hash } of blocks.filter(({ transactions }) => transactions.length > 0)) {
+    const { result } = await service.call('debug_traceBlockByHash', [hash, { tracer: 'callTracer' }])
+    for (const each of result) all.push({ number, hash: each.txHash, call: each.result })
+  }
+  return all
+}
+
+/** Addresses with calls from or to them. */
+export function partiesOf(call: NestedCall): Set<string | undefined> {
+  return new Set([...listCalls(call)].flatMap(({ call: { from, to } }) => [from, to]))
+}
+
+/** Numbers of the blocks that changed an account. */
+export async function changesOf(service: Service, address: string): Promise<Set<number>> {
+  const changes = new Set<number>()
+  let before = ''
+  for (const { number } of blocks) {
+    const after = JSON.stringify((await service.call('eth_getAccount', [address, quantity(number)])).result)
+    if (after !== before) changes.add(number)
+    before = after
+  }
+  return changes
 }

@@ -1,4 +1,5 @@
 /** What Otterscan's pages ask of one transaction, in the form of erigon's rpc/jsonrpc/otterscan_trace_*.go. */
+import { equalBytes } from '../../primitives/bytes.js'
 import { opcodeNames } from '../opcodeNames.js'
 import { CallFrames, create, create2, selfdestruct, staticCall } from './callFrames.js'
 import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
@@ -129,6 +130,37 @@ export class OtterscanOperations implements Tracer {
       this.#output.flush()
     }
     json.text(']')
+  }
+}
+
+/** Whether a transaction sends, calls, creates or pays an address, or has its authorization (EIP-7702). */
+export class AddressTouched implements Tracer {
+  readonly opcodes = []
+  readonly #address: Uint8Array
+  #isTouched = false
+  #output!: TraceOutput
+
+  /** 20 bytes. */
+  constructor(address: Uint8Array) {
+    this.#address = address
+  }
+
+  begin({ authorizationList, state }: TracedTransaction, output: TraceOutput): void {
+    const signers = authorizationList.length === 0 ? [] : state.signersOf(authorizationList)
+    this.#isTouched = signers.some((signer) => this.#is(signer))
+    this.#output = output
+  }
+
+  enter({ from, to }: TracedFrame): void {
+    this.#isTouched ||= this.#is(from) || this.#is(to)
+  }
+
+  end(): void {
+    this.#output.json.text(String(this.#isTouched))
+  }
+
+  #is(address: Uint8Array): boolean {
+    return equalBytes(address, this.#address)
   }
 }
 

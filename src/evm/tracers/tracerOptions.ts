@@ -5,7 +5,7 @@ import { FourByteTracer } from './fourByteTracer.js'
 import { MuxTracer } from './muxTracer.js'
 import { NoopTracer } from './noopTracer.js'
 import { OpcodeLogger, type OpcodeLoggerOptions } from './opcodeLogger.js'
-import { OtterscanCalls, OtterscanOperations, RevertData } from './otterscanTracers.js'
+import { AddressTouched, OtterscanCalls, OtterscanOperations, RevertData } from './otterscanTracers.js'
 import type { ParityTracerOptions } from './parityTracer.js'
 import { PrestateTracer, type PrestateTracerOptions } from './prestateTracer.js'
 import type { Tracer } from './tracer.js'
@@ -17,6 +17,7 @@ export type TracerOptions =
   | ({ readonly tracer: 'prestateTracer' } & PrestateTracerOptions)
   | { readonly tracer: '4byteTracer' }
   | { readonly tracer: 'noopTracer' }
+  | { readonly tracer: 'addressTouched'; readonly address: Uint8Array }
   | { readonly tracer: 'otterscanCalls' | 'otterscanOperations' | 'revertData' }
   | { readonly tracer: 'muxTracer'; readonly tracers: readonly (readonly [name: string, TracerOptions])[] }
 
@@ -37,6 +38,8 @@ export function createTracer(options: TracerOptions): Tracer {
       return new FourByteTracer()
     case 'noopTracer':
       return new NoopTracer()
+    case 'addressTouched':
+      return new AddressTouched(options.address)
     case 'otterscanCalls':
       return new OtterscanCalls()
     case 'otterscanOperations':

@@ -132,6 +132,10 @@ export class LateRows implements ChainRows {
     return this.#got(wanted, () => this.#store.readSlotAt(address, slot, number))
   }
 
+  readAccountChanges(): never {
+    throw new Error('calls do not ask for all changes')
+  }
+
   slotsOf(): never {
     throw new Error('calls do not ask for all slots')
   }

@@ -170,6 +170,14 @@ t.test('a history of the same chain answers everything but state', async (t) => 
       }
     }
   }
+  const address = examples.accounts[0]?.address
+  for (const [method, ...rest] of [
+    ['ots_getContractCreator'],
+    ['ots_searchTransactionsBefore', 0, 25],
+    ['ots_searchTransactionsAfter', 0, 25],
+  ]) {
+    t.match(await ask(history, String(method), [address, ...rest]), '"this network holds no state"')
+  }
   const proof = JSON.parse(await ask(history, 'tidegate_getHeaderProof', [blockAt(60).hash])).result
   t.equal(verifyHeaderProof(proof, proof.accumulator).blockNumber, 60)
   t.match(await ask(archive, 'tidegate_getHeaderProof', [blockAt(60).hash]), 'block 0x3c is in no epoch')

@@ -29,6 +29,7 @@ function readPrices(): Map<string, string> {
 function listPrice({ name, price, params }: Method<never>, items: number): number {
   const list = Array(items).fill('0x1')
   if (name === 'eth_subscribe') return priceOf(price, ['logs', { address: list }])
+  if (name.startsWith('ots_searchTransactions')) return priceOf(price, ['0x', 0, items])
   if (name === 'eth_simulateV1') return priceOf(price, [{ blocks: list.map(() => ({ calls: [] })) }])
   if (name === 'eth_feeHistory') return priceOf(price, [items])
   if (name === 'web3_sha3') return priceOf(price, [new Uint8Array(items * 1_024)])
@@ -42,7 +43,7 @@ function listPrice({ name, price, params }: Method<never>, items: number): numbe
 }
 
 const pricePattern =
-  /^(\d+)(?:, and (\d+) for each (?:key|block|block and call|whole KiB|address and key|address and topic)(?: \([^)]*\))?|; with full transactions (\d+))?$/
+  /^(\d+)(?:, and (\d+) for each (?:key|block|block and call|transaction of the page|whole KiB|address and key|address and topic)(?: \([^)]*\))?|; with full transactions (\d+))?$/
 
 t.test('every method stands in the table of prices, with what it costs', async (t) => {
   const table = readPrices()

@@ -145,6 +145,11 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     'historical state 0xab is not available',
   ],
   NoState: [{ kind: 'NoState' }, -32000, 'this network holds no state'],
+  NoAccountHistory: [
+    { kind: 'NoAccountHistory' },
+    -32000,
+    'this network does not hold when accounts changed',
+  ],
   NoReceipts: [{ kind: 'NoReceipts' }, -32000, 'this network holds no receipts'],
   NoAccumulator: [
     { kind: 'NoAccumulator', number: 8_200 },

@@ -167,8 +167,33 @@ function compareReads(store: ChainWriter, states: readonly State[]): void {
     for (const [number, state] of states.entries()) {
       mustBe(`account ${name} at ${number}`, store.readAccountAt(address, number), state.get(name))
     }
+    compareChanges(store, address, states)
   }
   for (const [number, state] of states.entries()) compareRanges(store, number, state, number === head)
+}
+
+/** Every block that left an account other than it was is among its changes, whatever the ends of the range. */
+function compareChanges(store: ChainWriter, address: Address, states: readonly State[]): void {
+  const name = bytesToHex(address)
+  const all = store.readAccountChanges(address, 0, false, states.length + 1)
+  for (const [number, state] of states.entries()) {
+    const isOther = number > 0 && state.get(name) !== states[number - 1]?.get(name)
+    if (isOther && !all.includes(number)) throw new Error(`block ${number} changed account ${name}`)
+    for (const limit of [1, 2, states.length + 1]) {
+      const later = store.readAccountChanges(address, number, false, limit)
+      const earlier = store.readAccountChanges(address, number, true, limit)
+      const wanted = [
+        all.filter((each) => each >= number).slice(0, limit),
+        all
+          .filter((each) => each <= number)
+          .reverse()
+          .slice(0, limit),
+      ]
+      if (JSON.stringify([later, earlier]) !== JSON.stringify(wanted)) {
+        throw new Error(`changes of account ${name} next to block ${number}, at most ${limit}`)
+      }
+    }
+  }
 }
 
 function compareRanges(store: ChainWriter, number: number, state: State, isHead: boolean): void {

@@ -1,0 +1,25 @@
+import type { ResolvedBlock } from './chain.js'
+import type { ChainView } from './chainView.js'
+
+/**
+ * The first block from genesis on of which something holds; undefined where it does not hold of the head. Where it
+ * begins to hold more than once, any block at which it begins. Asks log₂ of the chain's height times.
+ */
+export function firstBlockWhere(
+  chain: ChainView,
+  holds: (block: ResolvedBlock) => boolean,
+): ResolvedBlock | undefined {
+  const blockAt = (number: number): ResolvedBlock => {
+    const block = chain.resolve({ kind: 'number', number }, 0)
+    if (block === undefined) throw new Error(`block ${number} is below the head and not there`)
+    return block
+  }
+  let [low, high] = [0, chain.head.number]
+  if (!holds(blockAt(high))) return undefined
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (holds(blockAt(middle))) high = middle
+    else low = middle + 1
+  }
+  return blockAt(high)
+}
