@@ -2,6 +2,7 @@
 import { readsUnderProofs } from './disturbedReads.js'
 import { era } from './eraRun.js'
 import { newHeads } from './fanOut.js'
+import { gatewayCached, gatewayMiss } from './gatewayRun.js'
 import { importScenarios, readsWhileImporting } from './importRun.js'
 import { kernel } from './kernel.js'
 import { fewLogs, manyLogs } from './logRun.js'
@@ -17,6 +18,8 @@ export const specialScenarios: readonly SpecialScenario[] = [
   readsWhileImporting,
   ...importScenarios,
   era,
+  gatewayCached,
+  gatewayMiss,
   memory,
   traceStream,
   newHeads(1_000),

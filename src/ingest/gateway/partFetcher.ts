@@ -252,7 +252,10 @@ export class PartFetcher {
     const message = Array.isArray(params) ? params[0] : undefined
     if (number === undefined || typeof message !== 'object' || message === null) return
     const answer = await this.#proving.guess('eth_createAccessList', [message, toQuantity(number)])
-    const touched = touchedBy(message as Readonly<Record<string, unknown>>, answer)
+    const header = this.#store.readCanonicalRow(number)?.header
+    if (header === undefined) return
+    const { miner } = decodeHeader(header)
+    const touched = touchedBy(message as Readonly<Record<string, unknown>>, answer, miner as Address)
     const read = async (address: Address, slots: readonly Hash32[]) => {
       const wanted: Wanted = { kind: 'state', stateRoot, address, slots }
       await this.#fetchOnce(wanted)
