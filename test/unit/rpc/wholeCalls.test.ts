@@ -78,6 +78,8 @@ const questions: readonly (readonly [string, unknown[]])[] = [
   ['eth_estimateGas', [{ from: bea, to: tide, data: transfer }]],
   ['eth_estimateGas', [{ from: bea, to: cal }, 'pending']],
   ['eth_createAccessList', [{ from: bea, to: tide, data: transfer }, 'latest']],
+  ['eth_simulateV1', [{ blockStateCalls: [{ calls: [{ from: bea, to: tide, data: transfer }] }] }, 'latest']],
+  ['eth_simulateV1', [{ blockStateCalls: [] }]],
   ['eth_getProof', [tide, [word(3), '0x4'], 'latest']],
   ['eth_getProof', [tide, ['0xnone'], older]],
   ['eth_getProof', [tide, Array(1_025).fill('0x1'), older]],
