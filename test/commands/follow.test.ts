@@ -188,7 +188,26 @@ t.test(
     await waitFor('the end of the source', () => service.said.err.includes('the source ended'))
     t.match(service.said.err, 'part more than 3 blocks below the head (reorgDepthMax)')
     t.match(service.said.err, `to 8 (${ours.hash}), the upstream's`)
-    t.match(service.said.err, (await anvil.head()).hash)
+    t.match(service.said.err, /the upstream's \d+ \(0x[0-9a-f]{64}\) to \d+ \(0x[0-9a-f]{64}\)/)
+    await reaches(service, ours)
+  },
+)
+
+t.test(
+  'a node that goes back further than allowed ends the source as well',
+  { skip: withoutAnvil },
+  async (t) => {
+    const folder = makeFolder(t)
+    const anvil = await startAnvil(t, folder)
+    const options = { urls: [anvil.url], genesisPath: anvil.genesisPath, reorgDepthMax: 3 }
+    const service = await startFollower(t, folder, options)
+    await reaches(service, await anvil.mine(2))
+    const snapshot = await anvil.ask('evm_snapshot', [])
+    await reaches(service, await anvil.mine(4))
+    const ours = await anvil.head()
+    await anvil.ask('evm_revert', [snapshot])
+    await waitFor('the end of the source', () => service.said.err.includes('the source ended'))
+    t.match(service.said.err, 'part more than 3 blocks below the head (reorgDepthMax)')
     await reaches(service, ours)
   },
 )

@@ -250,8 +250,8 @@ class Follower {
     return 'again'
   }
 
-  /** The branch of `block` does not meet ours within the depth that is allowed. */
-  #refuse(lowest: BlockLink, block: BlockLink): never {
+  /** The upstream's branch, from `lowest` to `block`, does not meet ours within the depth that is allowed. */
+  #refuse(lowest: BlockName, block: BlockName): never {
     const head = this.#head()
     const ours = this.#store.readCanonicalHash(lowest.number)
     const name = (number: number, hash: Hash32 | undefined) => `${number} (${hash && bytesToHex(hash)})`
@@ -286,6 +286,8 @@ class Follower {
       .ask('eth_getBlockByHash', [bytesToHex(hash), false], deadline)
       .catch(() => hash)
     if (ours !== null || this.#upstreams.head?.claim.hash !== claim.hash) return 'idle'
+    const theirs = { number: claim.number, hash: toHash32(hexToBytes(claim.hash)) }
+    if (this.#head().number - claim.number > this.#plan.reorgDepthMax) this.#refuse(theirs, theirs)
     this.#warnOfFinalized(claim.number)
     await this.#intake.replace(claim.number, [])
     this.#report({ type: 'head' })
