@@ -83,7 +83,7 @@ function changedBlocks(
 ): { readonly hashes: readonly Hash32[]; readonly isWhole: boolean } {
   requireHistory(chain)
   const { head } = chain
-  const from = isBackward ? (number === 0 ? head.number : number - 1) : number + 1
+  const from = isBackward ? (number === 0 ? head.number : number - 1) : Math.min(number, head.number) + 1
   const changes = state.readAccountChanges(head, address, from, isBackward, changesMax)
   const hashes: Hash32[] = []
   for (const change of changes) {

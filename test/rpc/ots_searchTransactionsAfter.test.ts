@@ -65,3 +65,14 @@ t.test('an address without history has one empty page', async (t) => {
     lastPage: true,
   })
 })
+
+t.test('after the head there is one empty page, however large the number', async (t) => {
+  for (const number of [100_000, Number.MAX_SAFE_INTEGER]) {
+    t.strictSame(await page(people[0]?.address ?? '', number, 25), {
+      txs: [],
+      receipts: [],
+      firstPage: true,
+      lastPage: false,
+    })
+  }
+})
