@@ -78,7 +78,12 @@ const ofTransactions = [
   'debug_getRawTransaction',
 ]
 const ofBlocks = [
-  ...['eth_getHeaderByNumber', 'eth_getBlockTransactionCountByNumber', 'eth_getUncleCountByBlockNumber'],
+  ...[
+    'erigon_getHeaderByNumber',
+    'eth_getHeaderByNumber',
+    'eth_getBlockTransactionCountByNumber',
+    'eth_getUncleCountByBlockNumber',
+  ],
   ...['debug_getRawHeader', 'debug_getRawBlock', 'debug_getRawReceipts'],
 ]
 const ofBlockHashes = [

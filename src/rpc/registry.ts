@@ -10,6 +10,7 @@ import { debug_traceBlockByHash } from './methods/debug_traceBlockByHash.js'
 import { debug_traceBlockByNumber } from './methods/debug_traceBlockByNumber.js'
 import { debug_traceCall } from './methods/debug_traceCall.js'
 import { debug_traceTransaction } from './methods/debug_traceTransaction.js'
+import { erigon_getHeaderByNumber } from './methods/erigon_getHeaderByNumber.js'
 import { eth_accounts } from './methods/eth_accounts.js'
 import { eth_baseFee } from './methods/eth_baseFee.js'
 import { eth_blobBaseFee } from './methods/eth_blobBaseFee.js'
@@ -107,6 +108,7 @@ export const methods = {
   debug_traceBlockByNumber,
   debug_traceCall,
   debug_traceTransaction,
+  erigon_getHeaderByNumber,
   eth_accounts,
   eth_baseFee,
   eth_blobBaseFee,

@@ -87,6 +87,7 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   eth_getBlockTransactionCountByNumber: [['latest']],
   eth_getCode: [[tide, { blockHash: block?.hash }]],
   eth_getHeaderByHash: [[block?.hash]],
+  erigon_getHeaderByNumber: [['latest']],
   eth_getHeaderByNumber: [['latest']],
   eth_getRawTransactionByBlockHashAndIndex: [[block?.hash, '0x0']],
   eth_getRawTransactionByBlockNumberAndIndex: [['latest', '0x0']],

@@ -30,6 +30,7 @@ const testOf: { readonly [M in MethodName | RollupMethodName]: string } = {
   eth_getBlockTransactionCountByNumber: 'eth_getBlockTransactionCountByNumber.test.ts',
   eth_getCode: 'eth_getCode.test.ts',
   eth_getHeaderByHash: 'eth_getHeaderByHash.test.ts',
+  erigon_getHeaderByNumber: 'erigon_getHeaderByNumber.test.ts',
   eth_getHeaderByNumber: 'eth_getHeaderByNumber.test.ts',
   eth_getRawTransactionByBlockHashAndIndex: 'eth_getRawTransactionByBlockHashAndIndex.test.ts',
   eth_getRawTransactionByBlockNumberAndIndex: 'eth_getRawTransactionByBlockNumberAndIndex.test.ts',

@@ -67,6 +67,7 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   eth_getBlockTransactionCountByNumber: (block) => [block],
   eth_getCode: (block) => [tide, block],
   eth_getHeaderByHash: undefined,
+  erigon_getHeaderByNumber: (block) => [block],
   eth_getHeaderByNumber: (block) => [block],
   eth_getRawTransactionByBlockHashAndIndex: undefined,
   eth_getRawTransactionByBlockNumberAndIndex: (block) => [block, '0x0'],

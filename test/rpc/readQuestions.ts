@@ -38,6 +38,7 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   eth_getBlockTransactionCountByNumber: blockNumbers,
   eth_getCode: accountStates,
   eth_getHeaderByHash: blockHashes,
+  erigon_getHeaderByNumber: blockNumbers,
   eth_getHeaderByNumber: blockNumbers,
   eth_getRawTransactionByBlockHashAndIndex: blockHashes.map(([hash]) => [hash, '0x0']),
   eth_getRawTransactionByBlockNumberAndIndex: blockNumbers.map(([number]) => [number, '0x0']),
