@@ -38,7 +38,7 @@ t.test('a transaction arrives whole in either form, and has the same hash there'
 t.test('what is no word on the transaction is tried again', async (t) => {
   for (const form of forms) {
     const { submit, reaches, forward } = openQueue(t, t.testdir())
-    forward({ url: urls[form], form, timeoutMs: 300 })
+    forward({ url: urls[form], form, timeoutMs: 1_500 })
     const sender = newSender()
     await sequencer.order({
       kind: 'react',
@@ -50,13 +50,14 @@ t.test('what is no word on the transaction is tried again', async (t) => {
           : { kind: 'gatewayError', status: 500, code: 'StarkErrorCode.OUT_OF_DISK', message: '' },
         { kind: 'status', status: 200, body: 'null' },
         { kind: 'dropBefore' },
-        { kind: 'stall', ms: 600 },
+        { kind: 'stall', ms: 3_000 },
       ],
     })
     await reaches(await submit(makeTransaction(sender, 0)), 'ACCEPTED')
     const { arrivals, accepted } = await arrivalsOf(sender)
     t.equal(accepted.length, 1, form)
-    t.ok(arrivals.length >= 7, `${form}: ${arrivals.length} arrivals`)
+    // One that is dropped early may not have been read.
+    t.ok(arrivals.length >= 6, `${form}: ${arrivals.length} arrivals`)
   }
 })
 
