@@ -5,7 +5,7 @@
 import type { BlockId } from '../chain/blockId.js'
 import type { ChainView } from '../chain/chainView.js'
 import type { LogCriteria } from '../chain/logFilter.js'
-import type { FoundLogs, LogBounds, LogSearch } from '../chain/logSearch.js'
+import { type FoundLogs, type LogBounds, type LogSearch, requireLogs } from '../chain/logSearch.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
@@ -104,7 +104,10 @@ export function countCriteria({ addresses, topics }: LogCriteria): number {
   return topics.reduce((sum, { length }) => sum + length, addresses.length)
 }
 
-/** Searches on the edge where that is quick, otherwise on a pool thread. The CPU time is charged to `caller`. */
+/**
+ * Searches on the edge where that is quick, otherwise on a pool thread. The CPU time is charged to `caller`. Throws
+ * FaultError for a chain without receipts.
+ */
 export function findLogs(
   { chain, jobs }: { readonly chain: ChainView; readonly jobs: NetworkJobs },
   search: LogSearch,
@@ -112,6 +115,7 @@ export function findLogs(
   caller: Caller,
   turnMsMax: number,
 ): FoundLogs | Promise<FoundLogs> {
+  requireLogs(chain.identity)
   return inOneTurn(new Turns(turnMsMax, caller, 0), () => {
     const startedAtMs = performance.now()
     const found = chain.searchLogs(search, bounds, () => performance.now() - startedAtMs >= inlineMsMax)
