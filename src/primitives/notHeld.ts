@@ -40,6 +40,18 @@ export class NotHeldError extends Error {
   }
 }
 
+/** A text that only what is wanted equally has, as the key of tables. {@link NotHeldError} names it shorter, for people. */
+export function wantedKey(wanted: Wanted): string {
+  switch (wanted.kind) {
+    case 'canonical':
+      return `canonical ${wanted.number}`
+    case 'state':
+      return ['state', ...[wanted.stateRoot, wanted.address, ...wanted.slots].map(bytesToHex)].join(' ')
+    default:
+      return `${wanted.kind} ${bytesToHex(wanted.hash)}`
+  }
+}
+
 function nameOf(wanted: Wanted): string {
   switch (wanted.kind) {
     case 'canonical':

@@ -3,10 +3,10 @@
  * *absent* and *not held*. Nothing is written here.
  */
 import type { Address, Hash32 } from '../primitives/bytes.js'
-import { bytesToHex, toHash32 } from '../primitives/bytes.js'
+import { toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { keccak256 } from '../primitives/keccak.js'
-import { NotHeldError, type Wanted } from '../primitives/notHeld.js'
+import { NotHeldError, type Wanted, wantedKey } from '../primitives/notHeld.js'
 import { decodeRlp, decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 import { ChainReader, type ChainReaderOptions } from '../store/chainReader.js'
 import type { TransactionLocation } from '../store/chainRows.js'
@@ -36,7 +36,7 @@ export class ProvedRows extends ChainReader {
     const head = this.readHead()?.number
     if (this.#absentAt !== head || this.#absent.size >= absentMax) this.#absent.clear()
     this.#absentAt = head
-    this.#absent.add(nameOf(wanted))
+    this.#absent.add(wantedKey(wanted))
   }
 
   override readCanonicalHash(number: number): Hash32 | undefined {
@@ -147,13 +147,7 @@ export class ProvedRows extends ChainReader {
   }
 
   #notHeld(wanted: Wanted): undefined {
-    if (this.#absent.has(nameOf(wanted)) && this.#absentAt === this.readHead()?.number) return undefined
+    if (this.#absent.has(wantedKey(wanted)) && this.#absentAt === this.readHead()?.number) return undefined
     throw new NotHeldError(wanted)
   }
-}
-
-function nameOf(wanted: Wanted): string {
-  return wanted.kind === 'header' || wanted.kind === 'location'
-    ? `${wanted.kind} ${bytesToHex(wanted.hash)}`
-    : wanted.kind
 }

@@ -15,7 +15,7 @@ import {
   toQuantity,
 } from '../../primitives/bytes.js'
 import { emptyCodeHash, keccak256 } from '../../primitives/keccak.js'
-import type { Wanted, WantingCall } from '../../primitives/notHeld.js'
+import { type Wanted, type WantingCall, wantedKey } from '../../primitives/notHeld.js'
 import { encodeRlpListOfEncoded, RlpError, rlpListSpans, rlpSpanAt } from '../../primitives/rlp.js'
 import { emptyAccount } from '../../state/account.js'
 import { trieState } from '../../state/trieState.js'
@@ -82,7 +82,7 @@ export class PartFetcher {
   }
 
   #fetchOnce(wanted: Wanted): Promise<Outcome> {
-    const name = nameOf(wanted)
+    const name = wantedKey(wanted)
     const running = this.#underWay.get(name)
     if (running !== undefined) return running
     const outcome = this.#fetch(wanted).finally(() => this.#underWay.delete(name))
@@ -209,8 +209,9 @@ export class PartFetcher {
       } | null
       // Of a transaction that waits for its block nothing can be proved.
       if (answer === null || answer.blockHash === null) return undefined
-      if (typeof answer.blockHash !== 'string') throw new LieError(`transaction ${text} without its block`)
-      const blockHash = toHash32(fixed(answer.blockHash, 32))
+      const bytes = hexOf(answer.blockHash, 32)
+      if (bytes === undefined) throw new LieError(`transaction ${text} without its block`)
+      const blockHash = toHash32(bytes)
       const block = await this.#blockFrom(blockHash, ask)
       const index = block && indexIn(block.senders, transactionHash)
       if (block === undefined || index === undefined) {
@@ -339,25 +340,4 @@ export function readCanonical(rlp: Uint8Array, number: number): CanonicalHeader 
 function indexIn(senders: Uint8Array, transactionHash: Hash32): number | undefined {
   for (const [index, hash] of transactionHashes(senders)) if (equalBytes(hash, transactionHash)) return index
   return undefined
-}
-
-function fixed(hex: string, length: number): Uint8Array {
-  const bytes = bytesOf(hex)
-  if (bytes.length !== length) throw new LieError(`${length} bytes expected, got ${bytes.length}`)
-  return bytes
-}
-
-function nameOf(wanted: Wanted): string {
-  switch (wanted.kind) {
-    case 'canonical':
-      return `canonical ${wanted.number}`
-    case 'state':
-      return ['state', wanted.stateRoot, wanted.address, ...wanted.slots].map(textOf).join(' ')
-    default:
-      return `${wanted.kind} ${bytesToHex(wanted.hash)}`
-  }
-}
-
-function textOf(part: string | Uint8Array): string {
-  return typeof part === 'string' ? part : bytesToHex(part)
 }

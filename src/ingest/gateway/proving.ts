@@ -24,8 +24,6 @@ const unknownMethodCodes: ReadonlySet<number> = new Set([-32601, -32600, -32004]
 export interface ProvingOptions {
   /** Longest time for one thing that is proved, with all repetitions. */
   readonly fetchMsMax: number
-  /** Called with each lie, as a sentence for the operator. */
-  readonly log: (text: string) => void
 }
 
 export class Proving {
@@ -91,7 +89,7 @@ export class Proving {
         if (error instanceof NoAnswerError) throw unavailable(error.message)
         if (error instanceof NodeError) last = error.upstream
         else if (!isLie(error)) throw error
-        else if (last !== undefined) this.#accuse(last, error.message)
+        else if (last !== undefined) last.accuse(error.message)
         reasons.push(`${last?.name}: ${(error as Error).message}`)
       }
       if (last === undefined) throw new Error(`nobody was asked for ${what}`)
@@ -99,11 +97,6 @@ export class Proving {
     }
     if (denials > 0) return undefined
     throw unavailable(`no upstream gave ${what} (${reasons.join('; ') || 'none answers'})`)
-  }
-
-  #accuse(upstream: Upstream, what: string): void {
-    upstream.accuse(what)
-    this.#options.log(`upstream ${upstream.name} lied and is not asked for a while: ${what}`)
   }
 }
 

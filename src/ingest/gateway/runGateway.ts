@@ -42,7 +42,7 @@ export async function runGateway(
     const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, log })
     ends.push(() => upstreams.close())
     const isReachable = await upstreams.check(fetchMsMax)
-    const fetcher = new PartFetcher(store, upstreams, { schedule, quorum, fetchMsMax, log })
+    const fetcher = new PartFetcher(store, upstreams, { schedule, quorum, fetchMsMax })
     let isOpened = false
     const open = () => {
       if (!isOpened) report({ type: 'opened' })

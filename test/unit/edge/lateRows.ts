@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { decodeHeader } from '../../../src/chain/header.js'
 import { type Address, bytesToHex, equalBytes, type Hash32 } from '../../../src/primitives/bytes.js'
-import { NotHeldError, type Wanted } from '../../../src/primitives/notHeld.js'
+import { NotHeldError, type Wanted, wantedKey } from '../../../src/primitives/notHeld.js'
 import { buildProofJson } from '../../../src/state/proof.js'
 import type { ChainReader } from '../../../src/store/chainReader.js'
 import type { ChainIdentity, ChainRows, Marker } from '../../../src/store/chainRows.js'
@@ -21,13 +21,13 @@ export class LateRows implements ChainRows {
     const head = store.readHead()
     if (head === undefined) throw new Error('a store without a head')
     this.#head = head
-    this.#held.add(nameOf({ kind: 'header', hash: head.hash }))
+    this.#held.add(wantedKey({ kind: 'header', hash: head.hash }))
   }
 
   async supply(wanted: Wanted): Promise<void> {
     await setImmediate()
     this.supplies++
-    this.#held.add(nameOf(wanted))
+    this.#held.add(wantedKey(wanted))
     if (wanted.kind !== 'state') return
     const { stateRoot, address, slots } = wanted
     const keys = slots.map((slot) => ({ slot: slot as Hash32, writtenBytes: 32 }))
@@ -36,12 +36,12 @@ export class LateRows implements ChainRows {
       return this.#store.readNode(hash)
     }
     buildProofJson(readNode, { stateRoot, address: address as Address, keys })
-    for (const slot of slots) this.#held.add(nameOf({ ...wanted, slots: [slot] }))
-    this.#held.add(nameOf({ ...wanted, slots: [] }))
+    for (const slot of slots) this.#held.add(wantedKey({ ...wanted, slots: [slot] }))
+    this.#held.add(wantedKey({ ...wanted, slots: [] }))
   }
 
   #got<T>(wanted: Wanted, read: () => T): T {
-    if (!this.#held.has(nameOf(wanted))) throw new NotHeldError(wanted)
+    if (!this.#held.has(wantedKey(wanted))) throw new NotHeldError(wanted)
     return read()
   }
 
@@ -143,19 +143,4 @@ export class LateRows implements ChainRows {
   slotsOfAt(): never {
     throw new Error('calls do not ask for all slots')
   }
-}
-
-function nameOf(wanted: Wanted): string {
-  switch (wanted.kind) {
-    case 'canonical':
-      return `canonical ${wanted.number}`
-    case 'state':
-      return ['state', wanted.stateRoot, wanted.address, ...wanted.slots].map(textOf).join(' ')
-    default:
-      return `${wanted.kind} ${bytesToHex(wanted.hash)}`
-  }
-}
-
-function textOf(part: string | Uint8Array): string {
-  return typeof part === 'string' ? part : bytesToHex(part)
 }

@@ -170,7 +170,7 @@ function equal(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
 
 t.test('no lie is stored', async (t) => {
   const liar = new Liar()
-  const options = { schedule, quorum: 1, fetchMsMax: 60_000, log: () => {} }
+  const options = { schedule, quorum: 1, fetchMsMax: 60_000 }
   const counts = { caught: 0, harmless: 0, untold: 0 }
   for (let run = 0; counts.caught + counts.harmless < (numRuns as number); run++) {
     const wanted = chooseWanted()
