@@ -50,13 +50,13 @@ export const limitsShape = {
   poolThreads: integer(2, 256).optional(),
   /** Niceness of these threads above the edge's, on Linux; 0: the same. See pool/jobPool.ts. */
   poolNiceness: integer(0, 19).default(10),
-  /** Proofs that wait for a thread: half a second of work at 0.5 ms each; more would only wait longer. */
-  proofWaitingMax: integer(1).default(1_000),
   /**
-   * Calls, estimates and access lists that wait: a second of token transfers, or minutes of calls that run to their
-   * time limit.
+   * Proofs that wait for a thread: 0.1 s of work at 0.5 ms each. More would only wait longer, and to receive and pack
+   * hundreds at once takes the edge from others.
    */
-  executeWaitingMax: integer(1).default(500),
+  proofWaitingMax: integer(1).default(256),
+  /** Calls, estimates and access lists that wait: as many as of proofs; of those that run to their time limit, minutes. */
+  executeWaitingMax: integer(1).default(256),
   /** Jobs of up to 1,000 mapping slots that wait: half a second of work. The largest call makes ten of them. */
   slotsWaitingMax: integer(1).default(100),
   /** Log searches that wait: some seconds of ordinary ones. Searches of less than 2 ms do not use the pool. */
@@ -109,7 +109,7 @@ export const limitsShape = {
   traceWaitingMax: integer(1).default(100),
   /** One WebSocket message; where absent, the default of transport/unfinishedMessages.ts. */
   socketMessageBytesMax: integer(KiB, GiB).optional(),
-  /** Waiting calls of one WebSocket: half a second of token transfers, which leaves half of the queue to others. */
+  /** Waiting calls of one WebSocket: as many as may wait for a thread. */
   socketCallsMax: integer(1, 100_000).default(256),
   /** Unread answers of one WebSocket: the longest answer of a batch, with those that finish meanwhile. */
   socketUnsentBytesMax: integer(MiB).default(32 * MiB),

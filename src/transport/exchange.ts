@@ -88,7 +88,6 @@ export class Exchange extends Caller implements BodyReceiver {
   previous: Exchange | undefined
   next: Exchange | undefined
   readonly #reply: Reply
-  readonly #isEager: boolean
   #state: 'receiving' | 'waiting' | 'sending' | 'over' = 'receiving'
   /** Memory for a body in several parts, filled from the beginning; its length is counted in the pool. */
   #memory = noMemory
@@ -114,7 +113,6 @@ export class Exchange extends Caller implements BodyReceiver {
   ) {
     super(undefined, identity)
     this.#reply = reply
-    this.#isEager = pool.holdOffs.isEager(identity.key.id)
     pool.open++
     pool.receiving.add(this)
     reply.receive(this)
@@ -196,7 +194,7 @@ export class Exchange extends Caller implements BodyReceiver {
   #send(answer: Answer, isLast: boolean): void {
     if (this.#state === 'receiving') this.#stopReceiving()
     this.#state = 'sending'
-    if (answer.status === 503) this.pool.holdOffs.toldBusy(this.keyId, this.#isEager)
+    if (answer.status === 503) this.pool.holdOffs.toldBusy(this.keyId)
     try {
       const isEnd = isLast || this.pool.isClosing
       const body = answer.isKept === true ? this.#gzip(answer) : undefined

@@ -13,17 +13,10 @@ const holdMs = 1_000
 const busyMs = 1_000
 
 /**
- * Time after the first 503 of a key in which its requests may have been sent before it arrived, as those of a client
- * that asks much at once.
+ * Requests of a key that are answered 503 within {@link busyMs}. Clients that ask much at once get some; a client that
+ * repeats each refused request at once gets thousands, each of which takes about 0.1 ms of the edge.
  */
-const burstMs = 250
-
-/**
- * Requests that a key may send within {@link busyMs}, but after {@link burstMs}, and that are answered 503 as well.
- * Clients of one key that do not know of each other send some; a client that repeats each refused request at once
- * sends thousands, each of which takes about 0.1 ms of the edge.
- */
-export const eagerMax = 256
+export const busyMax = 128
 
 /** Why a request is refused, for the log. */
 export const heldOff = 'its API key is held off'
@@ -31,8 +24,8 @@ export const heldOff = 'its API key is held off'
 export class HoldOffs {
   /** Key id → the refusal. Entries last for {@link holdMs}; there are few, since each follows a flood. */
   readonly #refusals = new Map<string, Answer>()
-  /** Key id → when its first 503 was sent, and its eager requests since. Oldest first; the oldest are forgotten. */
-  readonly #busy = new Map<string, { readonly sinceMs: number; eager: number }>()
+  /** Key id → when its first 503 was sent, and how many since. Oldest first; the oldest are forgotten. */
+  readonly #busy = new Map<string, { readonly sinceMs: number; count: number }>()
   readonly #clockMs: () => number
 
   /** `clockMs` never goes back. */
@@ -51,26 +44,18 @@ export class HoldOffs {
     setTimeout(() => this.#refusals.delete(keyId), holdMs).unref()
   }
 
-  /** Whether a request of this key that arrives at this moment does not wait as the key was told to by a 503. */
-  isEager(keyId: string): boolean {
-    const busy = this.#busy.size === 0 ? undefined : this.#busy.get(keyId)
-    if (busy === undefined) return false
-    const passedMs = this.#clockMs() - busy.sinceMs
-    return passedMs >= burstMs && passedMs < busyMs
-  }
-
-  /** Call it when a request is answered 503. Too many that are {@link isEager} hold the key off. */
-  toldBusy(keyId: string, isEager: boolean): void {
+  /** Call it when a request is answered 503. Too many within {@link busyMs} hold the key off. */
+  toldBusy(keyId: string): void {
     const nowMs = this.#clockMs()
     for (const [id, { sinceMs }] of this.#busy) {
       if (nowMs - sinceMs < busyMs) break
       this.#busy.delete(id)
     }
     const busy = this.#busy.get(keyId)
-    if (busy === undefined) this.#busy.set(keyId, { sinceMs: nowMs, eager: 0 })
-    else if (isEager && ++busy.eager > eagerMax) {
+    if (busy === undefined) this.#busy.set(keyId, { sinceMs: nowMs, count: 1 })
+    else if (++busy.count > busyMax) {
       this.#busy.delete(keyId)
-      this.begin(keyId, 'requests of this API key that did not wait after 503', eagerMax)
+      this.begin(keyId, 'requests of this API key that were answered 503 within a second', busyMax)
     }
   }
 
