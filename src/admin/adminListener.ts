@@ -1,21 +1,33 @@
 /**
- * The listener for operators, on an address of its own: `/live`, `/ready` and `/metrics`. Owns paths, methods and the
- * token. Does not own what they show. It is node:http on the main thread, whatever serves the public.
+ * The listener for operators, on an address of its own: `/live`, `/ready`, `/metrics` and the API. Owns paths, the
+ * token, and what makes a request acceptable. Does not own what they show. It is node:http on the main thread,
+ * whatever serves the public.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { OperatorError } from '../primitives/faults.js'
-import { type Admitted, TokenGate } from './adminToken.js'
+import { OperatorError, UsageError } from '../primitives/faults.js'
+import { TokenGate } from './adminToken.js'
+import { fitToRoute, isOwnHost, Refusal, readBody } from './apiRequest.js'
+import { LiveStreams } from './liveStreams.js'
+import { buildOpenApi } from './openApi.js'
 import type { Readiness } from './readiness.js'
+import { type ApiServices, findRoute } from './routes.js'
 
 export interface AdminOptions {
   readonly host: string
   /** 0 for any free port. */
   readonly port: number
+  /** Names that a Host header may have besides addresses, `localhost` and `host`. */
+  readonly hosts: readonly string[]
   readonly token: string
+  /** Of this program. */
+  readonly version: string
   /** Parts of the process whose event loops have not turned for long; none where all is well. */
   stuck(): readonly string[]
   ready(): Readiness | Promise<Readiness>
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>
+  readonly api: ApiServices
+  /** Called each second. */
+  tick(): void
   logDefect(error: unknown): void
 }
 
@@ -23,6 +35,7 @@ interface Page {
   readonly status: number
   readonly contentType: string
   readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Time for a request to arrive, headers and body: nobody here is slow. */
@@ -35,15 +48,26 @@ const connectionsMax = 100
 export class AdminListener {
   readonly #server: Server
   readonly #options: AdminOptions
+  readonly #gate: TokenGate
+  readonly #hosts: ReadonlySet<string>
+  readonly #live: LiveStreams
+  readonly #openApi: string
 
   constructor(options: AdminOptions) {
     this.#options = options
-    const gate = new TokenGate(options.token)
+    this.#gate = new TokenGate(options.token)
+    this.#hosts = new Set([options.host, ...options.hosts].map((name) => name.toLowerCase()))
+    this.#openApi = JSON.stringify(buildOpenApi(options.version))
+    this.#live = new LiveStreams(
+      () => options.tick(),
+      () => options.api.readLive(),
+    )
     const limits = { requestTimeout: requestMsMax, maxHeaderSize: headerBytesMax }
     this.#server = createServer(limits, (request, response) => {
-      void this.#answer(request, response, gate).catch((error) => {
+      void this.#answer(request, response).catch((error) => {
         options.logDefect(error)
-        response.destroy()
+        if (response.headersSent) response.destroy()
+        else send(response, request.method, problem(500, 'internal error; see the log'))
       })
     })
     this.#server.maxConnections = connectionsMax
@@ -67,54 +91,110 @@ export class AdminListener {
 
   /** Ends all connections. */
   async close(): Promise<void> {
+    this.#live.close()
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     this.#server.closeAllConnections()
     await closed
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse, gate: TokenGate): Promise<void> {
-    const { method = '', headers, socket } = request
-    const [path = ''] = (request.url ?? '').split('?')
-    const isOpen = path === '/live' || path === '/ready'
-    const admitted = isOpen ? 'yes' : gate.admit(socket.remoteAddress ?? '', headers.authorization)
-    const page = await this.#page(path, method, admitted)
-    if (page.status === 401) response.setHeader('www-authenticate', 'Bearer')
-    if (page.status === 405) response.setHeader('allow', 'GET, HEAD')
-    if (typeof admitted === 'object') response.setHeader('retry-after', Math.ceil(admitted.lockedMs / 1_000))
-    response.writeHead(page.status, {
-      'content-type': page.contentType,
-      'content-length': Buffer.byteLength(page.body),
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-    })
-    response.end(method === 'HEAD' ? undefined : page.body)
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const page = await this.#page(request, response).catch((thrown) => refusalPage(thrown))
+    if (page !== undefined) send(response, request.method, page)
   }
 
-  async #page(path: string, method: string, admitted: Admitted): Promise<Page> {
-    const { ready, stuck, metrics } = this.#options
-    if (typeof admitted === 'object')
-      return problem(429, 'too many wrong tokens from this address; try again later')
+  /** The answer; undefined where it is sent already. */
+  async #page(request: IncomingMessage, response: ServerResponse): Promise<Page | undefined> {
+    const { method = '', headers, socket } = request
+    const [path = '', search = ''] = (request.url ?? '').split('?')
+    if (path === '/live') return readOnly(method, () => this.#readLive())
+    if (path === '/ready') return readOnly(method, () => this.#readReady())
+    if (!isOwnHost(headers.host, this.#hosts)) {
+      throw new Refusal(403, 'this host name is not served here: use an address, or add it to "admin.hosts"')
+    }
+    const refused = this.#refuse(socket.remoteAddress ?? '', headers.authorization)
+    if (refused !== undefined) return refused
+    if (path === '/metrics') return readOnly(method, () => this.#readMetrics())
+    if (path === '/openapi.json') {
+      return readOnly(method, () => ({ status: 200, contentType: 'application/json', body: this.#openApi }))
+    }
+    return this.#callApi(path, search, request, response)
+  }
+
+  /** The answer to whom the gate does not admit. */
+  #refuse(address: string, authorization: string | undefined): Page | undefined {
+    const admitted = this.#gate.admit(address, authorization)
+    if (admitted === 'yes') return undefined
     if (admitted === 'no') {
-      return problem(
-        401,
-        'the admin token is required: Authorization: Bearer TOKEN, from node/admin-token in the data folder',
-      )
+      const why =
+        'the admin token is required: Authorization: Bearer TOKEN, from node/admin-token in the data folder'
+      return { ...problem(401, why), headers: { 'www-authenticate': 'Bearer' } }
     }
-    if (path !== '/live' && path !== '/ready' && path !== '/metrics') {
-      return problem(404, 'no such path: use /live, /ready or /metrics')
+    const headers = { 'retry-after': String(Math.ceil(admitted.lockedMs / 1_000)) }
+    return { ...problem(429, 'too many wrong tokens from this address; try again later'), headers }
+  }
+
+  async #callApi(
+    path: string,
+    search: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<Page | undefined> {
+    const found = findRoute(path, request.method ?? '')
+    if (found === undefined) {
+      throw new Refusal(404, 'no such path: use /live, /ready, /metrics, or one of /openapi.json')
     }
-    if (method !== 'GET' && method !== 'HEAD') return problem(405, 'method not allowed: use GET or HEAD')
-    if (path === '/live') {
-      const found = stuck()
-      return json(found.length === 0 ? 200 : 503, { live: found.length === 0, stuck: found })
+    if ('allow' in found) return notAllowed(found.allow)
+    const { route, id } = found
+    const { query, body } = fitToRoute(route, new URLSearchParams(search), await readBody(request))
+    if (route.isStream && request.method !== 'HEAD') {
+      if (this.#live.open(response)) return undefined
+      throw new Refusal(503, 'too many listen to the live state; close one of those pages')
     }
-    if (path === '/ready') {
-      const readiness = await ready()
-      return json(readiness.ready ? 200 : 503, readiness)
-    }
-    const { contentType, text } = await metrics()
+    return json(route.status, await route.run(this.#options.api, { id, query, body }))
+  }
+
+  #readLive(): Page {
+    const found = this.#options.stuck()
+    return json(found.length === 0 ? 200 : 503, { live: found.length === 0, stuck: found })
+  }
+
+  async #readReady(): Promise<Page> {
+    const readiness = await this.#options.ready()
+    return json(readiness.ready ? 200 : 503, readiness)
+  }
+
+  async #readMetrics(): Promise<Page> {
+    const { contentType, text } = await this.#options.metrics()
     return { status: 200, contentType, body: text }
   }
+}
+
+function send(response: ServerResponse, method: string | undefined, page: Page): void {
+  response.writeHead(page.status, {
+    ...page.headers,
+    'content-type': page.contentType,
+    'content-length': Buffer.byteLength(page.body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  })
+  response.end(method === 'HEAD' ? undefined : page.body)
+}
+
+function readOnly(method: string, read: () => Page | Promise<Page>): Page | Promise<Page> {
+  return method === 'GET' || method === 'HEAD' ? read() : notAllowed(['GET', 'HEAD'])
+}
+
+function notAllowed(allow: readonly string[]): Page {
+  const methods = allow.join(', ')
+  return { ...problem(405, `method not allowed: use ${methods}`), headers: { allow: methods } }
+}
+
+/** The answer to a request that was refused; throws what is no refusal. */
+function refusalPage(thrown: unknown): Page {
+  if (thrown instanceof Refusal) return problem(thrown.status, thrown.message)
+  if (thrown instanceof UsageError) return problem(400, thrown.message)
+  if (thrown instanceof OperatorError) return problem(409, thrown.message)
+  throw thrown
 }
 
 function json(status: number, value: unknown): Page {

@@ -10,6 +10,7 @@ import { OperatorError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { NodeStore } from '../store/nodeStore.js'
 import type { Io } from './commandLine.js'
+import { keyToJson } from './keyJson.js'
 
 /** Makes a key. Only its text goes to standard output, so that a script can read it there. */
 export async function createKey(config: DataConfig, name: string, io: Io): Promise<number> {
@@ -26,7 +27,7 @@ export async function createKey(config: DataConfig, name: string, io: Io): Promi
 /** Lists all keys, as a table or as JSON. */
 export async function listKeys(config: DataConfig, asJson: boolean, io: Io): Promise<number> {
   const keys = isThere(config.node.store) ? await withStore(config, true, listRecords) : []
-  if (asJson) io.out(JSON.stringify(keys.map(toJson), undefined, 2))
+  if (asJson) io.out(JSON.stringify(keys.map(keyToJson), undefined, 2))
   else if (keys.length > 0) io.out(buildTable(keys))
   else io.err(`No keys in ${config.dataDir} yet; make one with: tidegate keys create --name NAME`)
   return 0
@@ -56,16 +57,6 @@ async function withStore<T>(
     return work(store)
   } finally {
     await store.close()
-  }
-}
-
-function toJson({ id, name, createdAtMs, revokedAtMs }: KeyRecord): unknown {
-  return {
-    id,
-    name,
-    createdAt: new Date(createdAtMs).toISOString(),
-    revokedAt: revokedAtMs === undefined ? null : new Date(revokedAtMs).toISOString(),
-    state: revokedAtMs === undefined ? 'live' : 'revoked',
   }
 }
 

@@ -1,37 +1,22 @@
 /** The admin listener of `serve`: what it shows, asked of what the process runs. */
 import { statSync } from 'node:fs'
-import type { Logger } from 'pino'
+import { listKeys } from '../access/keyRing.js'
 import { AdminListener } from '../admin/adminListener.js'
 import { readAdminToken } from '../admin/adminToken.js'
 import { checkReadiness, type Readiness, type ReadinessFigures } from '../admin/readiness.js'
 import type { AdminConfig, Config } from '../config/config.js'
-import type { Edge } from '../edge/edge.js'
 import { isCutOff } from '../edge/health.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import { Metrics } from '../metrics/metrics.js'
+import { RecentCalls } from '../metrics/recentCalls.js'
 import type { MetricSources } from '../metrics/sources.js'
-import type { Jobs } from '../pool/jobs.js'
-import type { Pool } from '../pool/pool.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { NodeStore } from '../store/nodeStore.js'
-import type { NetworkSource } from './networkSource.js'
+import type { AdminServices } from './adminServices.js'
+import { keyToJson } from './keyJson.js'
+import { readLive, readNetworks } from './liveState.js'
 import type { OpenRollup } from './openRollup.js'
-import { clientVersion } from './version.js'
-
-export interface AdminServices {
-  /** Of the main thread. */
-  readonly edge: Edge
-  /** By number of the edge. */
-  readonly counts: readonly EdgeCounts[]
-  readonly pool: Pool<Jobs>
-  readonly store: NodeStore
-  readonly sources: readonly NetworkSource[]
-  readonly rollups: readonly OpenRollup[]
-  readonly transport: string
-  readonly log: Logger
-  isDraining(): boolean
-}
+import { clientVersion, version } from './version.js'
 
 /** Edges publish their figures each second; one that has not for so long does not turn. */
 const stuckMs = 10_000
@@ -45,13 +30,26 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
   if (admin === undefined) return undefined
   const { log } = services
   const metrics = new Metrics(metricSources(config, services))
+  const recent = new RecentCalls(services.counts)
+  const ready = () => readiness(admin, services)
   const listener = new AdminListener({
     host: admin.host,
     port: admin.port,
+    hosts: admin.hosts,
+    version,
     token: readAdminToken(config.node.adminToken),
     stuck: () => stuckEdges(services.counts),
-    ready: () => readiness(admin, services),
+    ready,
     metrics: () => metrics.read(),
+    tick: () => recent.sample(),
+    api: {
+      readLive: () => readLive(config, services, recent.read(), ready()),
+      readNetworks: () => readNetworks(config, services),
+      readKeys: () => listKeys(services.store).map(keyToJson),
+      readUsage: () => {
+        throw new OperatorError('usage is not counted')
+      },
+    },
     logDefect: (error) =>
       log.error({ stack: error instanceof Error ? error.stack : String(error) }, 'admin listener'),
   })

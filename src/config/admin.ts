@@ -1,6 +1,6 @@
 /** The part `admin` of a configuration: the listener for operators. */
 import { z } from 'zod'
-import { flag, integer, object, text } from './schema.js'
+import { flag, integer, list, object, text } from './schema.js'
 
 /** Port of the admin listener, beside 8545 to 8549, which nodes use. */
 const portDefault = 8550
@@ -14,6 +14,8 @@ export const adminSchema = z.preprocess(
     host: text('a host name or IP address').default('127.0.0.1'),
     /** Where absent, 8550, or a free one where `port` of the server is 0; and none where that one is taken. */
     port: integer(0, 65_535).optional(),
+    /** Names, besides addresses and `localhost`, at which the listener may be asked; others are DNS rebinding. */
+    hosts: list(text('a host name without scheme and port')).default([]),
     /** Age of a head above which `/ready` fails, of networks with a source; where absent, any age will do. */
     headAgeMsMax: integer(1_000).optional(),
     /** How long a submission may wait for a sequencer; longer than the restart of one. */
@@ -27,13 +29,14 @@ export interface AdminConfig {
   readonly port: number
   /** Whether the operator chose the port, so that it must be had. */
   readonly isPortChosen: boolean
+  readonly hosts: readonly string[]
   readonly headAgeMsMax: number | undefined
   readonly queueAgeMsMax: number
 }
 
 /** Settings of the admin listener beside a server on `publicPort`; undefined where there is none. */
 export function adminOf(
-  { enabled, host, port, headAgeMsMax, queueAgeMsMax }: z.output<typeof adminSchema>,
+  { enabled, host, port, hosts, headAgeMsMax, queueAgeMsMax }: z.output<typeof adminSchema>,
   publicPort: number,
 ): AdminConfig | undefined {
   if (!enabled) return undefined
@@ -42,6 +45,7 @@ export function adminOf(
     // Servers on free ports are several on one machine.
     port: port ?? (publicPort === 0 ? 0 : portDefault),
     isPortChosen: port !== undefined,
+    hosts,
     headAgeMsMax,
     queueAgeMsMax,
   }

@@ -5,15 +5,10 @@
  * Labels are bounded: methods that are served, error codes and reasons from lists, configured networks, classes of
  * jobs, numbers of edges. None is made from a request, so none can hold a key.
  */
-import {
-  bucketBytes,
-  bucketSeconds,
-  type EdgeCounts,
-  type EdgeFigures,
-  type MethodCounts,
-} from './edgeCounts.js'
+import { bucketBytes, bucketSeconds, type EdgeCounts, type EdgeFigures } from './edgeCounts.js'
 import { type Emit, type MetricsText, Register } from './register.js'
 import type { JobCounts, MetricSources, NetworkFigures, RollupFigures } from './sources.js'
+import { sumMaps, sumMethods } from './sumCounts.js'
 
 export class Metrics {
   readonly #register = new Register()
@@ -342,34 +337,4 @@ export class Metrics {
       emit({}, performance.timeOrigin / 1_000),
     )
   }
-}
-
-/** One entry a method, of the counts of several edges. */
-function sumMethods(counts: readonly MethodCounts[]): MethodCounts[] {
-  const sums = new Map<string, MethodCounts>()
-  const add = (a: readonly number[], b: readonly number[]) => a.map((value, at) => value + (b[at] ?? 0))
-  for (const found of counts) {
-    const sum = sums.get(found.method)
-    sums.set(
-      found.method,
-      sum === undefined
-        ? found
-        : {
-            method: found.method,
-            calls: sum.calls + found.calls,
-            repeated: sum.repeated + found.repeated,
-            durationSeconds: sum.durationSeconds + found.durationSeconds,
-            durations: add(sum.durations, found.durations),
-            answerBytes: sum.answerBytes + found.answerBytes,
-            sizes: add(sum.sizes, found.sizes),
-          },
-    )
-  }
-  return [...sums.values()]
-}
-
-function sumMaps(maps: readonly ReadonlyMap<string, number>[]): Map<string, number> {
-  const sums = new Map<string, number>()
-  for (const map of maps) for (const [name, value] of map) sums.set(name, (sums.get(name) ?? 0) + value)
-  return sums
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { adminOf } from '../adminClient.js'
 import { makeTransaction } from '../invokeTransactions.js'
 import { startKeyedDemo } from '../keyedDemo.js'
 import { copyDemoStore, makeFolder, runProgram, writeInto } from '../program.js'
@@ -10,34 +11,6 @@ import { blockAt, genesisPath, headBlock } from '../rpc/demoChain.js'
 import { type Service, startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
 import { once, waitFor } from '../until.js'
-
-interface Admin {
-  readonly origin: string
-  readonly token: string
-  get(path: string, init?: RequestInit): Promise<{ status: number; text: string; headers: Headers }>
-  /** The metrics as name and labels → value. */
-  metrics(): Promise<Map<string, number>>
-}
-
-async function adminOf(service: Service, dataDir: string): Promise<Admin> {
-  const origin = await waitFor(
-    'the admin listener',
-    () => /"admin":"(http:[^"]+)"/.exec(service.said.err)?.[1],
-  )
-  const token = readFileSync(join(dataDir, 'node/admin-token'), 'latin1')
-  const get: Admin['get'] = async (path, init = {}) => {
-    const response = await fetch(origin + path, { headers: { authorization: `Bearer ${token}` }, ...init })
-    return { status: response.status, text: await response.text(), headers: response.headers }
-  }
-  const metrics = async () => {
-    const { text } = await get('/metrics')
-    const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-    return new Map(
-      lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
-    )
-  }
-  return { origin, token, get, metrics }
-}
 
 async function start(t: Test, settings: object = {}, flags: readonly string[] = []) {
   const folder = makeFolder(t)

@@ -1,0 +1,73 @@
+/** Requests to the admin API: what makes one acceptable, whatever its route. */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import type { z } from 'zod'
+import type { Route } from './routes.js'
+
+/** A request that is refused, and why, for its sender. */
+export class Refusal extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+/** Longest body; a key with many scopes has some thousand bytes. */
+const bodyBytesMax = 64 * 1024
+
+/**
+ * Whether a Host header names this machine by address, as `localhost`, or by one of `names` (lower case). A page of
+ * a name that was bound to this machine's address (DNS rebinding) sends that name.
+ */
+export function isOwnHost(header: string | undefined, names: ReadonlySet<string>): boolean {
+  const host = (header ?? '').replace(/:[0-9]*$/, '').toLowerCase()
+  const bare = host.replace(/^\[(.*)\]$/, '$1')
+  return isIP(bare) !== 0 || host === 'localhost' || names.has(host)
+}
+
+/**
+ * The body of a request, parsed as JSON; undefined where it has none. Throws Refusal for another content type than
+ * JSON, which a foreign web page could send without asking first, for what is too long, and for what is not JSON.
+ */
+export async function readBody(request: IncomingMessage): Promise<unknown> {
+  const { headers } = request
+  if (!hasBody(headers)) return undefined
+  const [type = ''] = (headers['content-type'] ?? '').split(';')
+  if (type.trim().toLowerCase() !== 'application/json') {
+    throw new Refusal(415, 'a body must have the content type application/json')
+  }
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of request as AsyncIterable<Uint8Array>) {
+    bytes += part.length
+    if (bytes > bodyBytesMax) throw new Refusal(413, `a body has at most ${bodyBytesMax} bytes`)
+    parts.push(part)
+  }
+  if (bytes === 0) return undefined
+  try {
+    return JSON.parse(Buffer.concat(parts).toString('utf8'))
+  } catch {
+    throw new Refusal(400, 'the body is not JSON')
+  }
+}
+
+function hasBody({ 'content-length': length, 'transfer-encoding': encoding }: IncomingHttpHeaders): boolean {
+  return encoding !== undefined || (length !== undefined && length !== '0')
+}
+
+/** Query and body as a route's schemas have them. Throws Refusal where they do not fit. */
+export function fitToRoute({ query, body }: Route, search: URLSearchParams, sent: unknown) {
+  if (body === undefined && sent !== undefined) throw new Refusal(400, 'this request takes no body')
+  const asked = Object.fromEntries(search)
+  if (query === undefined && search.size > 0) throw new Refusal(400, 'this path takes no query')
+  return { query: query && fit(query, asked, 'query'), body: body && fit(body, sent, 'body') }
+}
+
+function fit(schema: z.ZodType, value: unknown, where: string): unknown {
+  const { success, data, error } = schema.safeParse(value)
+  if (success) return data
+  const faults = error.issues.map(({ path, message }) => `${[where, ...path].join('.')}: ${message}`)
+  throw new Refusal(400, faults.join('; '))
+}

@@ -1,0 +1,136 @@
+/**
+ * The table of the admin API: its paths, what they take and answer, and what they ask of the process. Owns no data;
+ * {@link ApiServices} has it.
+ */
+import type { z } from 'zod'
+import {
+  type Key,
+  key,
+  type LiveState,
+  liveState,
+  type Network,
+  network,
+  type Usage,
+  type UsageQuery,
+  usage,
+  usageQuery,
+} from './shapes.js'
+
+/** What the API shows and changes. */
+export interface ApiServices {
+  readLive(): LiveState
+  readNetworks(): Network[]
+  readKeys(): Key[]
+  readUsage(query: UsageQuery): Usage
+}
+
+/** A request that fits its route. */
+export interface ApiCall {
+  /** What the path has for `{id}`. */
+  readonly id: string
+  readonly query: unknown
+  readonly body: unknown
+}
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** With `{id}` where one segment varies. */
+  readonly path: string
+  readonly summary: string
+  readonly query: z.ZodObject | undefined
+  readonly body: z.ZodType | undefined
+  readonly answer: z.ZodType
+  /** Whether answers come without end, as server-sent events. */
+  readonly isStream: boolean
+  readonly status: 200 | 201
+  run(services: ApiServices, call: ApiCall): unknown
+}
+
+interface RouteOf<A extends z.ZodType, Q extends z.ZodObject, B extends z.ZodType> {
+  readonly method: Route['method']
+  readonly path: string
+  readonly summary: string
+  readonly query?: Q
+  readonly body?: B
+  readonly answer: A
+  readonly isStream?: boolean
+  readonly status?: Route['status']
+  run(
+    services: ApiServices,
+    call: { readonly id: string; readonly query: z.output<Q>; readonly body: z.output<B> },
+  ): z.output<A> | Promise<z.output<A>>
+}
+
+function route<A extends z.ZodType, Q extends z.ZodObject, B extends z.ZodType>(of: RouteOf<A, Q, B>): Route {
+  const { query, body, isStream = false, status = 200 } = of
+  // `query` and `body` of a call were parsed by these schemas.
+  return { ...of, query, body, isStream, status, run: of.run as Route['run'] }
+}
+
+export const routes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/state',
+    summary: 'What the process does at the moment.',
+    answer: liveState,
+    run: (services) => services.readLive(),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/live',
+    summary: 'As /api/state, at once and each second, as the data of server-sent events named "state".',
+    answer: liveState,
+    isStream: true,
+    run: (services) => services.readLive(),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/networks',
+    summary: 'The networks that are served, the default one first.',
+    answer: network.array(),
+    run: (services) => services.readNetworks(),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/keys',
+    summary: 'All API keys, revoked ones too, oldest first.',
+    answer: key.array(),
+    run: (services) => services.readKeys(),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/usage',
+    summary:
+      'What keys used, added up by the groups in "by". Begins and ends are rounded to whole hours in UTC; the hour under way is included.',
+    query: usageQuery,
+    answer: usage,
+    run: (services, { query }) => services.readUsage(query),
+  }),
+]
+
+/** The route of a path and method; of a path with other methods those; undefined of no path of the API. */
+export function findRoute(
+  path: string,
+  method: string,
+): { readonly route: Route; readonly id: string } | { readonly allow: readonly string[] } | undefined {
+  const fitting = routes.flatMap((route) => {
+    const id = matchPath(route.path, path)
+    return id === undefined ? [] : [{ route, id }]
+  })
+  if (fitting.length === 0) return undefined
+  const asked = method === 'HEAD' ? 'GET' : method
+  const found = fitting.find(({ route }) => route.method === asked)
+  if (found !== undefined) return found
+  return {
+    allow: fitting.flatMap(({ route }) => (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method])),
+  }
+}
+
+/** What `path` has for `{id}` in `pattern`, '' where that has none; undefined where it does not fit. */
+function matchPath(pattern: string, path: string): string | undefined {
+  const [before = '', after] = pattern.split('{id}')
+  if (after === undefined) return path === pattern ? '' : undefined
+  if (!path.startsWith(before) || !path.endsWith(after)) return undefined
+  const id = path.slice(before.length, path.length - after.length)
+  return id !== '' && !id.includes('/') ? id : undefined
+}

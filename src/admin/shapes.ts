@@ -1,0 +1,188 @@
+/**
+ * What the admin API answers and takes, as schemas: types, checks of requests and the OpenAPI document are made of
+ * them. Times are ISO 8601 in UTC; durations are in seconds, amounts of data in bytes. Absent is null.
+ */
+import { z } from 'zod'
+
+const time = () => z.iso.datetime({ precision: 3 })
+const count = (what: string) => z.int().min(0).describe(what)
+const amount = (what: string) => z.number().min(0).describe(what)
+
+export const keyId = z
+  .string()
+  .regex(/^[0-9a-f]{12}$/)
+  .describe('id of an API key, 12 hex digits; 000000000000 stands for all callers where no keys are needed')
+
+export const problem = z.object({ error: z.string().describe('what is wrong, and what to do') })
+
+export const network = z.object({
+  name: z.string(),
+  kind: z.enum(['archive', 'history', 'gateway', 'rollup']),
+  hosts: z.array(z.string()).describe('host names at which a path without a network means this one'),
+  isDefault: z.boolean(),
+  chain: z
+    .object({
+      chainId: z.string().describe('decimal'),
+      head: z.object({
+        number: count('of the newest block'),
+        hash: z.string(),
+        timestamp: time(),
+        ageSeconds: amount('since the timestamp'),
+      }),
+      isSyncing: z.boolean().describe('whether its source has blocks that are not taken in yet'),
+      isReadable: z.boolean().describe('whether the newest block can be read'),
+      isCutOff: z.boolean().describe('whether its source ended with an error, or no upstream answers'),
+      upstreams: z.array(
+        z.object({
+          name: z.string(),
+          head: z.int().min(0).nullable().describe('number of the head that it claims'),
+          trouble: z.enum(['no answer', 'quarantined']).nullable(),
+        }),
+      ),
+    })
+    .nullable()
+    .describe('null for a rollup'),
+  queue: z
+    .object({
+      waiting: count('submissions that wait for the sequencer'),
+      waitingBytes: count('their bytes'),
+      oldestSeconds: amount('time that the oldest of them has waited'),
+      settled: count('submissions with a verdict that are kept'),
+      isStoring: z.boolean(),
+    })
+    .nullable()
+    .describe('of a rollup'),
+})
+
+const methodRates = z.object({
+  method: z.string(),
+  callsPerSecond: amount('calls, of batches too'),
+  repeatedPerSecond: amount('those among them that a stored answer answered; they are not timed'),
+  p50Seconds: z.number().min(0).nullable().describe('median of the timed calls; null where there are none'),
+  p99Seconds: z.number().min(0).nullable(),
+  resultBytesPerSecond: amount('of results, without streamed ones'),
+})
+
+export const liveState = z.object({
+  at: time(),
+  version: z.string(),
+  transport: z.string().describe('the HTTP and WebSocket library in use'),
+  uptimeSeconds: amount('since the process started'),
+  ready: z.boolean(),
+  failing: z.array(z.object({ check: z.string(), network: z.string().nullable(), why: z.string() })),
+  networks: z.array(network),
+  callsPerSecond: amount('of the last second'),
+  errorsPerSecond: amount('calls of the last second that ended with an error'),
+  rejectionsPerSecond: amount('requests of the last second refused before any method was called'),
+  windowSeconds: amount('what the rates and quantiles below are taken over'),
+  methods: z.array(methodRates).describe('those called within the window, busiest first'),
+  errors: z.array(z.object({ code: z.string(), total: count('since the start'), perSecond: amount('') })),
+  rejections: z.array(
+    z.object({ reason: z.string(), total: count('since the start'), perSecond: amount('') }),
+  ),
+  queues: z
+    .array(
+      z.object({
+        class: z.string(),
+        waiting: count('jobs that wait for a thread'),
+        running: count('jobs that run'),
+        finished: count('since the start'),
+        failed: count('since the start'),
+        refused: count('since the start, for lack of room'),
+      }),
+    )
+    .describe('of the worker pool'),
+  caches: z.array(
+    z.object({
+      cache: z.string(),
+      bytes: count('in use'),
+      hits: count('since the start'),
+      misses: count('since the start'),
+    }),
+  ),
+  connections: z.object({
+    http: count('open connections, without WebSockets'),
+    webSockets: count('open WebSockets'),
+    subscriptions: count('open subscriptions'),
+    skippedEvents: count('events skipped for slow readers since the start'),
+  }),
+  edges: z
+    .array(
+      z.object({
+        edge: z.int().min(0),
+        cpuShare: amount('of one core, over the window'),
+        heapBytes: count('JavaScript heap in use'),
+        loopDelayP99Seconds: z.number().min(0).nullable().describe('how late timers came, over the window'),
+      }),
+    )
+    .describe('threads that listen'),
+  topKeys: z
+    .array(
+      z.object({
+        id: keyId,
+        name: z.string().nullable(),
+        units: count('compute units'),
+        calls: count(''),
+        errors: count(''),
+        bytes: count('of results'),
+      }),
+    )
+    .describe('keys that spent most units in the last minute'),
+  slowCalls: z
+    .array(
+      z.object({
+        at: time(),
+        method: z.string(),
+        network: z.string(),
+        keyId,
+        seconds: z.number().min(0),
+        isError: z.boolean(),
+      }),
+    )
+    .describe('calls that took long, newest first'),
+})
+
+export const key = z.object({
+  id: keyId,
+  name: z.string(),
+  createdAt: time(),
+  revokedAt: time().nullable(),
+  state: z.enum(['live', 'revoked']),
+})
+
+export const usageGroups = ['key', 'network', 'method', 'hour', 'day'] as const
+
+export const usageQuery = z.strictObject({
+  key: keyId.optional(),
+  network: z.string().optional(),
+  method: z.string().optional(),
+  from: z.iso.datetime({ offset: true }).or(z.iso.date()).optional(),
+  to: z.iso.datetime({ offset: true }).or(z.iso.date()).optional(),
+  by: z
+    .string()
+    .regex(/^(key|network|method|hour|day)(,(key|network|method|hour|day))*$/)
+    .optional(),
+})
+
+export const usage = z.object({
+  from: time(),
+  to: time(),
+  rows: z.array(
+    z.object({
+      key: keyId.optional(),
+      network: z.string().optional(),
+      method: z.string().optional(),
+      time: time().optional().describe('when the hour or day begins'),
+      calls: count('calls, of batches too'),
+      errors: count('those among them that ended with an error'),
+      units: count('compute units spent'),
+      bytes: count('of results'),
+    }),
+  ),
+})
+
+export type Network = z.output<typeof network>
+export type LiveState = z.output<typeof liveState>
+export type Key = z.output<typeof key>
+export type UsageQuery = z.output<typeof usageQuery>
+export type Usage = z.output<typeof usage>

@@ -1,0 +1,23 @@
+import type { Logger } from 'pino'
+import type { Edge } from '../edge/edge.js'
+import type { EdgeCounts } from '../metrics/edgeCounts.js'
+import type { Jobs } from '../pool/jobs.js'
+import type { Pool } from '../pool/pool.js'
+import type { NodeStore } from '../store/nodeStore.js'
+import type { NetworkSource } from './networkSource.js'
+import type { OpenRollup } from './openRollup.js'
+
+/** What `serve` runs, as far as the admin listener shows it. */
+export interface AdminServices {
+  /** Of the main thread. */
+  readonly edge: Edge
+  /** By number of the edge. */
+  readonly counts: readonly EdgeCounts[]
+  readonly pool: Pool<Jobs>
+  readonly store: NodeStore
+  readonly sources: readonly NetworkSource[]
+  readonly rollups: readonly OpenRollup[]
+  readonly transport: string
+  readonly log: Logger
+  isDraining(): boolean
+}

@@ -1,0 +1,156 @@
+/**
+ * Rates and quantiles of the last seconds, from counts that only grow: the counts are sampled at even times, and the
+ * newest sample is compared with older ones.
+ */
+import { bucketSeconds, type EdgeCounts, type MethodCounts } from './edgeCounts.js'
+import { sumMaps, sumMethods } from './sumCounts.js'
+
+/** Samples kept: with one a second, a window long enough for calls that come now and then. */
+const samplesMax = 11
+
+interface Sample {
+  readonly atMs: number
+  readonly methods: ReadonlyMap<string, MethodCounts>
+  readonly errors: ReadonlyMap<string, number>
+  readonly rejections: ReadonlyMap<string, number>
+  readonly edges: readonly { readonly cpuSeconds: number; readonly delays: readonly number[] }[]
+}
+
+export interface MethodRates {
+  readonly method: string
+  readonly callsPerSecond: number
+  readonly repeatedPerSecond: number
+  /** Of timed calls; undefined where there are none. */
+  readonly p50Seconds: number | undefined
+  readonly p99Seconds: number | undefined
+  readonly resultBytesPerSecond: number
+}
+
+export interface NamedRate {
+  readonly name: string
+  readonly total: number
+  readonly perSecond: number
+}
+
+export interface RecentRates {
+  /** Between the two newest samples. */
+  readonly callsPerSecond: number
+  readonly errorsPerSecond: number
+  readonly rejectionsPerSecond: number
+  /** Between the oldest and the newest sample; all that follows is taken over it. */
+  readonly windowSeconds: number
+  /** Busiest first. */
+  readonly methods: readonly MethodRates[]
+  /** Those that ever happened, by error code and by reason. */
+  readonly errors: readonly NamedRate[]
+  readonly rejections: readonly NamedRate[]
+  /** By number of the edge. */
+  readonly edges: readonly { readonly cpuShare: number; readonly delayP99Seconds: number | undefined }[]
+}
+
+export class RecentCalls {
+  readonly #edges: readonly EdgeCounts[]
+  readonly #nowMs: () => number
+  readonly #samples: Sample[] = []
+
+  /** `nowMs` is a clock that never goes back. */
+  constructor(edges: readonly EdgeCounts[], nowMs: () => number = () => performance.now()) {
+    this.#edges = edges
+    this.#nowMs = nowMs
+    this.sample()
+  }
+
+  sample(): void {
+    const edges = this.#edges
+    this.#samples.push({
+      atMs: this.#nowMs(),
+      methods: new Map(
+        sumMethods(edges.flatMap((edge) => edge.readMethods())).map((counts) => [counts.method, counts]),
+      ),
+      errors: sumMaps(edges.map((edge) => edge.readErrors())),
+      rejections: sumMaps(edges.map((edge) => edge.readRejections())),
+      edges: edges.map((edge) => ({
+        cpuSeconds: edge.figures.cpuSeconds,
+        delays: edge.readDelays().buckets,
+      })),
+    })
+    if (this.#samples.length > samplesMax) this.#samples.shift()
+  }
+
+  read(): RecentRates {
+    const newest = this.#samples.at(-1) as Sample
+    const before = this.#samples.at(-2) ?? newest
+    const oldest = this.#samples[0] as Sample
+    const lastSeconds = (newest.atMs - before.atMs) / 1_000
+    const windowSeconds = (newest.atMs - oldest.atMs) / 1_000
+    const rateOf = (count: number, seconds: number) => (seconds > 0 ? count / seconds : 0)
+    const lastRate = (of: (sample: Sample) => number) => rateOf(of(newest) - of(before), lastSeconds)
+    const named = (of: (sample: Sample) => ReadonlyMap<string, number>): NamedRate[] =>
+      [...of(newest)]
+        .filter(([, total]) => total > 0)
+        .map(([name, total]) => {
+          const perSecond = rateOf(total - (of(oldest).get(name) ?? 0), windowSeconds)
+          return { name, total, perSecond }
+        })
+    return {
+      callsPerSecond: lastRate(({ methods }) => sumOf([...methods.values()].map(({ calls }) => calls))),
+      errorsPerSecond: lastRate(({ errors }) => sumOf([...errors.values()])),
+      rejectionsPerSecond: lastRate(({ rejections }) => sumOf([...rejections.values()])),
+      windowSeconds,
+      methods: [...newest.methods.values()]
+        .map((counts) => ratesOf(counts, oldest.methods.get(counts.method), windowSeconds))
+        .filter(({ callsPerSecond }) => callsPerSecond > 0)
+        .sort((a, b) => b.callsPerSecond - a.callsPerSecond),
+      errors: named(({ errors }) => errors),
+      rejections: named(({ rejections }) => rejections),
+      edges: newest.edges.map(({ cpuSeconds, delays }, edge) => {
+        const then = oldest.edges[edge]
+        return {
+          cpuShare: rateOf(cpuSeconds - (then?.cpuSeconds ?? 0), windowSeconds),
+          delayP99Seconds: quantile(minus(delays, then?.delays), 0.99),
+        }
+      }),
+    }
+  }
+}
+
+function ratesOf(counts: MethodCounts, then: MethodCounts | undefined, seconds: number): MethodRates {
+  const perSecond = (of: (counts: MethodCounts) => number) =>
+    seconds > 0 ? (of(counts) - (then === undefined ? 0 : of(then))) / seconds : 0
+  const durations = minus(counts.durations, then?.durations)
+  return {
+    method: counts.method,
+    callsPerSecond: perSecond(({ calls }) => calls),
+    repeatedPerSecond: perSecond(({ repeated }) => repeated),
+    p50Seconds: quantile(durations, 0.5),
+    p99Seconds: quantile(durations, 0.99),
+    resultBytesPerSecond: perSecond(({ answerBytes }) => answerBytes),
+  }
+}
+
+/**
+ * The quantile of durations that are counted by bucket, evenly spread within one, as Prometheus' `histogram_quantile`
+ * has it; undefined where there are none. In the last bucket, which has no bound, its lower bound.
+ */
+export function quantile(buckets: readonly number[], share: number): number | undefined {
+  const rank = sumOf(buckets) * share
+  if (rank === 0) return undefined
+  let below = 0
+  for (const [bucket, count] of buckets.entries()) {
+    if (below + count >= rank && count > 0) {
+      const lower = bucket === 0 ? 0 : (bucketSeconds(bucket - 1) as number)
+      const upper = bucketSeconds(bucket) ?? lower
+      return lower + ((upper - lower) * (rank - below)) / count
+    }
+    below += count
+  }
+  return undefined
+}
+
+function minus(counts: readonly number[], then: readonly number[] | undefined): number[] {
+  return counts.map((count, at) => count - (then?.[at] ?? 0))
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0)
+}

@@ -1,0 +1,167 @@
+/** The admin API beside a running server: each answer is checked against the OpenAPI document that it gives. */
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t, { type Test } from 'tap'
+import { type Admin, adminOf } from '../adminClient.js'
+import { copyDemoStore, makeFolder, writeInto } from '../program.js'
+import { genesisPath, headBlock } from '../rpc/demoChain.js'
+import { startService } from '../service.js'
+import { waitFor } from '../until.js'
+
+async function start(t: Test, settings: object = {}, flags: readonly string[] = ['--no-auth']) {
+  const folder = makeFolder(t)
+  const dataDir = join(folder, 'data')
+  copyDemoStore(dataDir, 'demo')
+  const networks = [
+    { name: 'demo', genesis: genesisPath, hosts: ['demo.example'] },
+    { name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' },
+  ]
+  const config = writeInto(folder, 'tidegate.json', { dataDir, networks, ...settings })
+  const service = await startService(['--config', config, ...flags])
+  t.teardown(() => service.stop())
+  const admin = await adminOf(service, dataDir)
+  const document = JSON.parse((await admin.get('/openapi.json')).text)
+  return { service, dataDir, config, admin, document, ask: (...of: Asked) => ask(t, admin, document, ...of) }
+}
+
+type Asked = [method: string, path: string, body?: unknown]
+
+/** Asks, checks status, content type and the answer against the document, and returns the answer. */
+// biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, which the document describes
+async function ask(t: Test, admin: Admin, document: any, method: string, path: string, body?: unknown) {
+  const { status, text, headers } = await admin.get(path, {
+    method,
+    headers: {
+      authorization: `Bearer ${admin.token}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const [bare = ''] = path.split('?')
+  const template = Object.keys(document.paths).find((known) =>
+    new RegExp(`^${known.replace('{id}', '[^/]+')}$`).test(bare),
+  )
+  const { responses } = document.paths[template ?? ''][method.toLowerCase()]
+  const { content } = responses[status] ?? responses.default
+  t.match(headers.get('content-type'), Object.keys(content)[0])
+  const answer = JSON.parse(text)
+  checkShape(t, document, content['application/json'].schema, answer)
+  return { status, answer }
+}
+
+function checkShape(t: Test, document: object, schema: object, value: unknown): void {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  ajv.addSchema({ ...document, $id: 'openapi' })
+  const local = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/'))
+  t.ok(ajv.validate(local, value), ajv.errorsText())
+}
+
+t.test('state and networks are as the document says', async (t) => {
+  const { service, ask } = await start(t)
+  const networks = await ask('GET', '/api/networks')
+  t.match(networks.answer, [
+    {
+      name: 'demo',
+      kind: 'archive',
+      isDefault: true,
+      hosts: ['demo.example'],
+      chain: { head: { number: headBlock.number }, isSyncing: false, isReadable: true, upstreams: [] },
+      queue: null,
+    },
+    { name: 'roll', kind: 'rollup', chain: null, queue: { waiting: 0, isStoring: true } },
+  ])
+  for (let call = 0; call < 3; call++) {
+    await service.post('/', '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}')
+  }
+  await service.post('/', '{"jsonrpc":"2.0","id":1,"method":"eth_nothing","params":[]}')
+  const found = await waitFor('a sample with the calls', async () => {
+    const { answer } = await ask('GET', '/api/state')
+    return answer.methods.length === 2 && answer
+  })
+  t.match(found, { ready: true, failing: [], methods: [{ method: 'eth_chainId' }, { method: 'other' }] })
+  t.match(found.errors, [{ code: '-32601', total: 1 }])
+})
+
+t.test('each event of the live stream is a state', async (t) => {
+  const { admin, document } = await start(t)
+  const { schema } = document.paths['/api/live'].get.responses[200].content['text/event-stream']
+  const controller = new AbortController()
+  const response = await fetch(`${admin.origin}/api/live`, {
+    headers: { authorization: `Bearer ${admin.token}` },
+    signal: controller.signal,
+  })
+  t.match(response.headers.get('content-type'), 'text/event-stream')
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const part of response.body as unknown as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(part, { stream: true })
+    if (text.split('\n\n').length > 3) break
+  }
+  controller.abort()
+  const events = text.split('\n\n').slice(0, 3)
+  const times = events.map((event) => {
+    const [name, data = ''] = event.split('\n')
+    t.equal(name, 'event: state')
+    const state = JSON.parse(data.replace(/^data: /, ''))
+    checkShape(t, document, schema, state)
+    return Date.parse(state.at)
+  })
+  t.ok((times[0] as number) < (times[2] as number))
+})
+
+t.test('everything but /live and /ready needs the token and a host name that is known', async (t) => {
+  const { admin, service } = await start(t, { admin: { hosts: ['admin.example.org'] } })
+  for (const path of ['/api/state', '/api/live', '/api/keys', '/openapi.json', '/metrics', '/nothing']) {
+    t.equal((await admin.get(path, { headers: {} })).status, 401, path)
+    t.equal(await statusFor(admin, path, 'evil.example'), 403, path)
+  }
+  t.equal(await statusFor(admin, '/ready', 'evil.example'), 200)
+  t.equal(await statusFor(admin, '/api/networks', 'Admin.Example.org:8550'), 200)
+  t.equal(await statusFor(admin, '/api/networks', 'localhost'), 200)
+  await service.stop()
+})
+
+t.test('a web page of another origin can neither read nor change anything', async (t) => {
+  const { admin } = await start(t)
+  const authorization = `Bearer ${admin.token}`
+  const origin = 'http://evil.example'
+  const read = await admin.get('/api/keys', { headers: { authorization, origin } })
+  t.equal(read.headers.get('access-control-allow-origin'), null)
+  const preflight = await admin.get('/api/keys', { method: 'OPTIONS', headers: { authorization, origin } })
+  t.equal(preflight.status, 405)
+  t.equal(preflight.headers.get('access-control-allow-origin'), null)
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+    const headers = { authorization, 'content-type': type }
+    const { status } = await admin.get('/api/keys', { method: 'GET', headers })
+    t.equal(status, 200, 'no body')
+  }
+})
+
+t.test('a wrong query is refused with what is wrong', async (t) => {
+  const { admin } = await start(t)
+  for (const [path, why] of [
+    ['/api/usage?key=xyz', /query\.key/],
+    ['/api/usage?by=colour', /query\.by/],
+    ['/api/usage?from=yesterday', /query\.from/],
+    ['/api/usage?colour=red', /colour/],
+    ['/api/networks?x=1', /takes no query/],
+  ] as const) {
+    const { status, text } = await admin.get(path)
+    t.equal(status, 400, path)
+    t.match(JSON.parse(text).error, why)
+  }
+})
+
+/** The status of a request with another Host header, which fetch does not allow to set. */
+function statusFor({ origin, token }: Admin, path: string, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const headers = { host, authorization: `Bearer ${token}` }
+    const asked = request(`${origin}${path}`, { headers }, (response) => {
+      response.destroy()
+      resolve(response.statusCode)
+    })
+    asked.on('error', reject)
+    asked.end()
+  })
+}
