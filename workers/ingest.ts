@@ -25,13 +25,13 @@ const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
 
 const stop = new AbortController()
-let take: CallTaker | undefined
+let calls: CallTaker | undefined
 port.on('message', (command: IngestCommand) => {
   if (command.type === 'stop') stop.abort()
-  else take?.(command)
+  else calls?.take(command)
 })
 const onReady = (ready: CallTaker): void => {
-  take = ready
+  calls = ready
 }
 const report = (message: IngestMessage): void => port.postMessage(message)
 

@@ -1,30 +1,48 @@
 import { type Fault, FaultError } from '../primitives/faults.js'
 import type { CallAnswer, IngestCall, IngestMessage } from './messages.js'
 
-/** Takes a call; its outcome is reported. */
-export type CallTaker = (call: IngestCall) => void
-
 /** The fault of calls to a thread that ends or has ended. */
 export const sourceEnded: Fault = {
   kind: 'UpstreamsFailed',
   why: 'the source of this network has ended, see the log; upstreams are not asked',
 }
 
-/** Makes what takes calls: reports what `answer` resolves to, or the fault that it rejects with. */
-export function callTaker(
-  report: (message: IngestMessage) => void,
-  answer: (call: IngestCall) => Promise<CallAnswer>,
-): CallTaker {
-  return (call) => {
+/** Takes calls, and reports for each what `answer` resolves to, or the fault that it rejects with. */
+export class CallTaker {
+  readonly #report: (message: IngestMessage) => void
+  readonly #answer: (call: IngestCall) => Promise<CallAnswer>
+  readonly #underWay = new Set<Promise<void>>()
+  #hasEnded = false
+
+  constructor(report: (message: IngestMessage) => void, answer: (call: IngestCall) => Promise<CallAnswer>) {
+    this.#report = report
+    this.#answer = answer
+  }
+
+  take(call: IngestCall): void {
+    if (this.#hasEnded) return this.#report({ type: 'refused', serial: call.serial, fault: sourceEnded })
+    const settled = this.#settle(call).finally(() => this.#underWay.delete(settled))
+    this.#underWay.add(settled)
+  }
+
+  /**
+   * Refuses every further call, and resolves once none is under way, so that what they use can be closed. End what
+   * they wait for as well.
+   */
+  async end(): Promise<void> {
+    this.#hasEnded = true
+    await Promise.all(this.#underWay)
+  }
+
+  async #settle(call: IngestCall): Promise<void> {
     const { serial } = call
-    answer(call).then(
-      (answer) => report({ type: 'answered', serial, answer }),
-      (error) => {
-        const isFault = error instanceof FaultError
-        if (!isFault) report({ type: 'said', text: `a defect: ${(error as Error).stack}` })
-        const fault = isFault ? error.fault : ({ kind: 'UpstreamsFailed', why: 'internal error' } as const)
-        report({ type: 'refused', serial, fault })
-      },
-    )
+    try {
+      this.#report({ type: 'answered', serial, answer: await this.#answer(call) })
+    } catch (error) {
+      const isFault = error instanceof FaultError
+      if (!isFault) this.#report({ type: 'said', text: `a defect: ${(error as Error).stack}` })
+      const fault = isFault ? error.fault : ({ kind: 'UpstreamsFailed', why: 'internal error' } as const)
+      this.#report({ type: 'refused', serial, fault })
+    }
   }
 }

@@ -9,7 +9,6 @@ import { UpstreamFailure } from '../upstream/line.js'
 import { sendRawTransaction } from '../upstream/sendRawTransaction.js'
 import { NodeError } from '../upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../upstream/upstreams.js'
-import { sourceEnded } from './callTaker.js'
 
 /** JSON-RPC's code for an error without one that is a number. */
 const unknownCode = -32_000
@@ -32,8 +31,6 @@ export function transactionSender(
     return schedule.forkAt(number, timestamp, difficulty === 0n || schedule.isMerged(0n))
   }
   return async (raw) => {
-    // The store is closed next.
-    if (upstreams.isClosed) throw new FaultError(sourceEnded)
     const hash = checkSentTransaction(raw, forkOfHead(), schedule.config.chainId)
     try {
       const deadline = performance.now() + timeoutMs

@@ -3,6 +3,7 @@ import { OperatorError } from '../primitives/faults.js'
 import { type HeadClaim, HeadWatch } from './headWatch.js'
 import { UpstreamFailure } from './line.js'
 import { Upstream, type UpstreamOptions } from './upstream.js'
+import { type ChainName, VettedNode } from './vettedNode.js'
 
 /** Wait before nodes that all failed are asked again, at first; doubled each time up to the longest, with jitter. */
 const retryMs = 50
@@ -11,21 +12,12 @@ const retryMsMax = 2_000
 const hedgeMsMin = 10
 /** Wait before a second node is asked where latencies are not known yet. */
 const hedgeMsDefault = 250
-/** How long a node of another chain is left alone; then somebody may have corrected it. */
-const otherChainMs = 5_000
 
 /** Methods that may be asked twice. A transaction's hash makes sending it again harmless. */
 const repeatable =
   /^(eth_(get|call$|estimateGas$|createAccessList$|blockNumber$|chainId$|feeHistory$|gasPrice$|maxPriorityFeePerGas$|blobBaseFee$|baseFee$|syncing$|config$|sendRawTransaction$)|net_|web3_|debug_(get|trace|executionWitness)|trace_|rpc_)/
 /** Questions about what changes while an answer is under way; each asker is to get an answer of its own time. */
 const answersInTime = /^eth_(getFilter|newFilter|newBlockFilter|uninstallFilter)/
-
-/** Which chain nodes must have. */
-export interface ChainName {
-  readonly chainId: bigint
-  /** Lower-case hex. */
-  readonly genesisHash: string
-}
 
 export interface UpstreamsOptions {
   readonly chain: ChainName
@@ -67,12 +59,9 @@ export interface UpstreamState {
 
 interface Watched {
   readonly upstream: Upstream
+  readonly vetted: VettedNode
   readonly watch: HeadWatch
   claim: HeadClaim | undefined
-  /** The value of {@link Upstream.outages} when its chain was last found right. */
-  vettedAt: number | undefined
-  vetting: Promise<string | undefined> | undefined
-  refusedUntil: number
 }
 
 export type HeadListener = (claim: HeadClaim, upstream: Upstream) => void
@@ -87,7 +76,7 @@ export class Upstreams {
   /** Questions under way, by method and parameters. */
   readonly #flights = new Map<string, Promise<Asked>>()
   readonly #listeners = new Set<HeadListener>()
-  #isClosed = false
+  readonly #ending = new AbortController()
   #head: { readonly claim: HeadClaim; readonly upstream: Upstream } | undefined
 
   constructor(nodes: readonly UpstreamOptions[], options: UpstreamsOptions) {
@@ -103,10 +92,6 @@ export class Upstreams {
   /** Nodes that answer, best first. */
   get answering(): readonly Upstream[] {
     return this.#ranked([]).filter(({ isAnswering }) => isAnswering !== false)
-  }
-
-  get isClosed(): boolean {
-    return this.#isClosed
   }
 
   /** How many there are. */
@@ -130,7 +115,7 @@ export class Upstreams {
    */
   async check(ms: number): Promise<boolean> {
     const deadline = performance.now() + ms
-    const verdicts = await Promise.all(this.#nodes.map((node) => this.#verdict(node, deadline)))
+    const verdicts = await Promise.all(this.#nodes.map(({ vetted }) => vetted.verdict(deadline)))
     const wrong = verdicts.find((verdict) => verdict !== undefined && verdict !== '')
     if (wrong !== undefined) throw new OperatorError(wrong)
     return verdicts.includes('')
@@ -187,7 +172,7 @@ export class Upstreams {
 
   /** Ends every question under way and every watch. */
   close(): void {
-    this.#isClosed = true
+    this.#ending.abort()
     for (const { upstream, watch } of this.#nodes) {
       watch.close()
       upstream.close()
@@ -195,23 +180,15 @@ export class Upstreams {
   }
 
   #watch(upstream: Upstream): Watched {
+    const { chain, log, pollMs } = this.#options
+    const vetted = new VettedNode(upstream, chain, log)
     const onHead = async (claim: HeadClaim) => {
-      if ((await this.#verdict(node, performance.now() + upstream.options.timeoutMs)) !== '') return
+      if ((await vetted.verdict(performance.now() + upstream.options.timeoutMs)) !== '') return
       node.claim = claim
       this.#choose()
     }
-    const watch = new HeadWatch(upstream, {
-      pollMs: this.#options.pollMs,
-      onHead: (claim) => void onHead(claim),
-    })
-    const node: Watched = {
-      upstream,
-      watch,
-      claim: undefined,
-      vettedAt: undefined,
-      vetting: undefined,
-      refusedUntil: 0,
-    }
+    const watch = new HeadWatch(upstream, { pollMs, onHead: (claim) => void onHead(claim) })
+    const node: Watched = { upstream, vetted, watch, claim: undefined }
     return node
   }
 
@@ -233,8 +210,8 @@ export class Upstreams {
   #ranked(not: readonly Upstream[]): Upstream[] {
     const highest = Math.max(0, ...this.#nodes.map(({ claim }) => claim?.number ?? 0))
     return this.#nodes
-      .filter(({ upstream, refusedUntil }) => {
-        return !not.includes(upstream) && !upstream.isQuarantined && performance.now() >= refusedUntil
+      .filter(({ upstream, vetted }) => {
+        return !not.includes(upstream) && !upstream.isQuarantined && !vetted.isRefused
       })
       .map(({ upstream, claim }) => ({
         upstream,
@@ -260,10 +237,10 @@ export class Upstreams {
       const pauses = ranked.map((upstream) => upstream.waitMs())
       const backOffMs = Math.min(retryMs * 2 ** (round - 1), retryMsMax) * (0.5 + Math.random())
       const waitMs = Math.max(backOffMs, Math.min(...pauses, retryMsMax))
-      if (this.#isClosed || round >= roundsMax || performance.now() + waitMs >= deadline) {
+      if (this.#ending.signal.aborted || round >= roundsMax || performance.now() + waitMs >= deadline) {
         throw new NoAnswerError(this.#explain(method, not, failures))
       }
-      await sleep(waitMs)
+      await sleep(waitMs, undefined, { signal: this.#ending.signal }).catch(() => undefined)
     }
   }
 
@@ -310,58 +287,17 @@ export class Upstreams {
     })
   }
 
-  async #askVetted(upstream: Upstream, method: string, params: readonly unknown[], deadline: number) {
-    const node = this.#nodes.find((each) => each.upstream === upstream) as Watched
-    if (node.vettedAt !== upstream.outages) {
-      const verdict = await this.#verdict(node, deadline)
-      if (verdict === undefined) throw new UpstreamFailure('late', 'it did not say which chain it has')
-      if (verdict !== '') throw new UpstreamFailure('otherChain', verdict)
-    }
-    return upstream.ask(method, params, deadline)
-  }
-
-  /** What is wrong with a node's chain; empty where nothing is, undefined where it did not say. */
-  #verdict(node: Watched, deadline: number): Promise<string | undefined> {
-    if (node.vettedAt === node.upstream.outages) return Promise.resolve('')
-    node.vetting ??= this.#vet(node, deadline).finally(() => {
-      node.vetting = undefined
-    })
-    return node.vetting
-  }
-
-  async #vet(node: Watched, deadline: number): Promise<string | undefined> {
-    const { upstream } = node
-    const { chainId, genesisHash } = this.#options.chain
-    const answers = await Promise.all([
-      upstream.ask('eth_chainId', [], deadline),
-      upstream.ask('eth_getBlockByNumber', ['0x0', false], deadline),
-    ]).catch(() => undefined)
-    if (answers === undefined) return undefined
-    const [id, genesis] = answers
-    const { hash } = (genesis ?? {}) as { readonly hash?: unknown }
-    let wrong = ''
-    if (typeof id !== 'string' || !/^0x[0-9a-f]+$/i.test(id)) wrong = 'it says no chain id'
-    else if (BigInt(id) !== chainId) wrong = `its chain id is ${BigInt(id)}, this network's is ${chainId}`
-    else if (typeof hash !== 'string') wrong = 'it has no genesis block'
-    else if (hash.toLowerCase() !== genesisHash) {
-      wrong = `its genesis is ${hash}, this network's is ${genesisHash}`
-    }
-    if (wrong === '') {
-      node.vettedAt = upstream.outages
-      return ''
-    }
-    node.refusedUntil = performance.now() + otherChainMs
-    const verdict = `upstream ${upstream.name} is of another chain: ${wrong}`
-    this.#options.log(verdict)
-    return verdict
+  #askVetted(upstream: Upstream, method: string, params: readonly unknown[], deadline: number) {
+    const { vetted } = this.#nodes.find((each) => each.upstream === upstream) as Watched
+    return vetted.ask(method, params, deadline)
   }
 
   #explain(method: string, not: readonly Upstream[], failures: ReadonlyMap<string, string>): string {
-    const reasons = this.#nodes.map(({ upstream, refusedUntil }) => {
+    const reasons = this.#nodes.map(({ upstream, vetted }) => {
       const { name, isQuarantined } = upstream
       if (not.includes(upstream)) return `${name}: its answer was not right`
       if (isQuarantined) return `${name}: quarantined, because it lied`
-      if (performance.now() < refusedUntil) return `${name}: of another chain`
+      if (vetted.isRefused) return `${name}: of another chain`
       return `${name}: ${failures.get(name) ?? 'it asked for a pause, or its budget is spent'}`
     })
     return `no upstream answered ${method} (${reasons.join('; ')})`

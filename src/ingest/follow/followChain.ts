@@ -11,7 +11,7 @@ import type { ChainWriter } from '../../store/chainWriter.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import { NoAnswerError, Upstreams } from '../../upstream/upstreams.js'
-import { type CallTaker, callTaker } from '../callTaker.js'
+import { CallTaker } from '../callTaker.js'
 import { BadBlockError, ChainImporter } from '../importer.js'
 import { Intake } from '../intake.js'
 import { withKeysAhead } from '../keysAhead.js'
@@ -48,7 +48,7 @@ export async function followChain(
   task: FollowTask,
   report: (message: IngestMessage) => void,
   signal: AbortSignal,
-  onReady: (take: CallTaker) => void,
+  onReady: (calls: CallTaker) => void,
 ): Promise<void> {
   const notice = (text: string) => report({ type: 'said', text })
   const [node] = task.follow.upstreams
@@ -56,32 +56,33 @@ export async function followChain(
   const { store, schedule } = await openTaskStore(task, report, (genesis, text, store) =>
     genesisOfNode(genesis, text, store, node, { notice, signal }),
   )
-  let upstreams: Upstreams | undefined
+  const ends: (() => unknown)[] = []
   try {
     const { chainId, genesisHash } = store.readIdentity() ?? {}
     if (chainId === undefined || genesisHash === undefined) throw new Error('the store has no genesis')
     const { upstreams: nodes, pollMs, quorum } = task.follow
-    upstreams = new Upstreams(nodes, {
+    const upstreams = new Upstreams(nodes, {
       chain: { chainId: BigInt(chainId), genesisHash },
       pollMs,
       quorum,
       log: notice,
     })
+    ends.push(() => upstreams.close())
     await upstreams.check(checkMs)
     const send = transactionSender(store, schedule, upstreams, task.follow.timeoutMs)
-    onReady(
-      callTaker(report, async (call) => {
-        if (call.type === 'send') return send(call.raw)
-        throw new Error(`a follower holds everything and takes no calls to ${call.type}`)
-      }),
-    )
+    const calls = new CallTaker(report, async (call) => {
+      if (call.type === 'send') return send(call.raw)
+      throw new Error(`a follower holds everything and takes no calls to ${call.type}`)
+    })
+    ends.push(() => calls.end())
+    onReady(calls)
     report({ type: 'opened' })
     const intake = new Intake(new ChainImporter(store, schedule), store, 0, report)
     await new Follower(task.follow, store, intake, upstreams, report, signal).run()
     await intake.commit()
     report({ type: 'finished', progress: intake.progress(), stopped: signal.aborted })
   } finally {
-    upstreams?.close()
+    await Promise.all(ends.reverse().map((end) => end()))
     await store.close()
   }
 }

@@ -48,8 +48,8 @@ export class HeadKeeper {
   readonly #fetcher: PartFetcher
   readonly #options: HeadKeeperOptions
   #claimed: ClaimedBlock | undefined
-  #isMoving = false
-  #isWalking = false
+  #moving: Promise<void> | undefined
+  #walking: Promise<void> | undefined
   #isClosed = false
 
   constructor(store: GatewayWriter, fetcher: PartFetcher, options: HeadKeeperOptions) {
@@ -61,15 +61,17 @@ export class HeadKeeper {
   /** Moves to a head that an upstream claims, once it is proved to link to the chain; the newest claim wins. */
   follow(claim: ClaimedBlock): void {
     this.#claimed = claim
-    if (!this.#isMoving) void this.#moveOn()
+    if (this.#isClosed) return
+    this.#moving ??= this.#moveOn()
   }
 
-  close(): void {
+  /** Resolves once it no longer uses the store. End what it waits for as well. */
+  async close(): Promise<void> {
     this.#isClosed = true
+    await Promise.all([this.#moving, this.#walking])
   }
 
   async #moveOn(): Promise<void> {
-    this.#isMoving = true
     while (this.#claimed !== undefined && !this.#isClosed) {
       const claim = this.#claimed
       this.#claimed = undefined
@@ -77,11 +79,11 @@ export class HeadKeeper {
         await this.#moveTo(claim)
         await this.#mark()
       } catch (error) {
-        this.#options.log(`head ${claim.number}: ${(error as Error).message}`)
+        this.#complain(`head ${claim.number}`, error)
       }
     }
-    this.#isMoving = false
-    if (!this.#isClosed) void this.#walkDown()
+    this.#moving = undefined
+    if (!this.#isClosed) this.#walking ??= this.#walkDown()
   }
 
   /** Takes over what upstreams call safe and finalized, where it lies on the chain and does not move back. */
@@ -179,14 +181,16 @@ export class HeadKeeper {
 
   /** Links headers further down, as far as the configuration says. */
   async #walkDown(): Promise<void> {
-    if (this.#isWalking) return
-    this.#isWalking = true
     try {
       while (!this.#isClosed && (await this.#walkBatch()));
     } catch (error) {
-      this.#options.log(`headers below the head: ${(error as Error).message}`)
+      this.#complain('headers below the head', error)
     }
-    this.#isWalking = false
+    this.#walking = undefined
+  }
+
+  #complain(what: string, error: unknown): void {
+    if (!this.#isClosed) this.#options.log(`${what}: ${(error as Error).message}`)
   }
 
   /** Whether there is more to do. */

@@ -8,7 +8,7 @@ import type { ChainIdentity } from '../../store/chainRows.js'
 import { GatewayWriter } from '../../store/gatewayWriter.js'
 import { Upstream } from '../../upstream/upstream.js'
 import { Upstreams } from '../../upstream/upstreams.js'
-import { type CallTaker, callTaker } from '../callTaker.js'
+import { CallTaker } from '../callTaker.js'
 import { parseGenesis } from '../genesis.js'
 import type { GatewayTask, IngestMessage } from '../messages.js'
 import { transactionSender } from '../transactionSender.js'
@@ -27,11 +27,11 @@ export async function runGateway(
   task: GatewayTask,
   report: (message: IngestMessage) => void,
   stopped: AbortSignal,
-  onReady: (take: CallTaker) => void,
+  onReady: (calls: CallTaker) => void,
 ): Promise<void> {
   const log = (text: string) => report({ type: 'said', text })
   const store = GatewayWriter.open({ path: task.storePath, mapBytes: task.mapBytes })
-  const ends: (() => void)[] = []
+  const ends: (() => unknown)[] = []
   try {
     const identity = store.readIdentity() ?? (await learnIdentity(task, log, stopped))
     if (identity === undefined) return
@@ -55,17 +55,18 @@ export async function runGateway(
     const keeper = new HeadKeeper(store, fetcher, { historyBlocks, onHead, onLinked: open, log })
     ends.push(() => keeper.close())
     const send = transactionSender(store, schedule, upstreams, fetchMsMax)
-    onReady(
-      callTaker(report, async (call) => {
-        if (call.type === 'send') return send(call.raw)
-        return (await fetcher.fetch(call.wanted, call.call)) === 'absent'
-      }),
-    )
+    const calls = new CallTaker(report, async (call) => {
+      if (call.type === 'send') return send(call.raw)
+      return (await fetcher.fetch(call.wanted, call.call)) === 'absent'
+    })
+    ends.push(() => calls.end())
+    onReady(calls)
     ends.push(upstreams.onHead((claim) => keeper.follow(claim)))
     if (upstreams.head !== undefined) keeper.follow(upstreams.head.claim)
     if (!stopped.aborted) await once(stopped, 'abort')
   } finally {
-    for (const end of ends.reverse()) end()
+    // Each refuses further work at once; the store is closed when none of it is under way.
+    await Promise.all(ends.reverse().map((end) => end()))
     await store.close()
   }
 }
