@@ -3,6 +3,7 @@
  * WebSockets share (websocket.ts). Does not own admission (admission.ts), calls (the endpoint's), configuration, or
  * the HTTP library (wire.ts).
  */
+import { setImmediate } from 'node:timers/promises'
 import type { Answer } from '../rpc/answer.js'
 import { isResource, resourceCall } from '../rpc/resources.js'
 import { thrownToWireError } from '../rpc/wireErrors.js'
@@ -85,7 +86,10 @@ export interface HttpServer {
   readonly totals: ServerTotals
   /** Starts listening; resolves to the port. Rejects with OperatorError where the address cannot be listened on. */
   listen(): Promise<number>
-  /** Accepts no new connections, waits for answers under way, at most `closeMsMax`, then closes everything. */
+  /**
+   * Accepts no new connections; answers the requests that have arrived, for at most `closeMsMax`, each with
+   * `connection: close`; ends WebSockets with 1001; then closes everything.
+   */
   close(): Promise<void>
   /** Closes everything at once, answers under way as well. */
   abandon(): void
@@ -102,6 +106,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   let lastPath = ''
   let lastTarget: PathTarget | undefined
   const idleListeners: (() => void)[] = []
+  /** Requests since the server began to close. */
+  let lateRequests = 0
   let tick = 0
   const shares = new TurnShares()
   const clockMs = options.clockMs ?? (() => performance.now())
@@ -233,6 +239,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   function onRequest(head: RequestHead, reply: Reply): void {
     const { method, path, doubt } = head
+    if (pool.isClosing) lateRequests++
     if (doubt !== undefined) {
       options.logRefused?.({ status: 400, path: redactPath(path), why: doubt })
       return reply.refuse(refusal(400, -32600, doubt))
@@ -253,6 +260,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       if (refused !== undefined) reject(head, reply, refused, notKept)
     } else if (method === 'OPTIONS') reply.send(noContent, cors.preflight(head.origin), pool.isClosing)
     else onOther(head, reply)
+  }
+
+  /** Resolves once all requests are answered, those as well that the system has taken and nobody has read. */
+  async function allAnswered(): Promise<void> {
+    for (let seen = -1; pool.open > 0 || seen !== lateRequests; ) {
+      seen = lateRequests
+      if (pool.open > 0) await new Promise<void>((resolve) => idleListeners.push(resolve))
+      await everythingRead()
+    }
   }
 
   const sockets = new WebSocketServer({
@@ -302,11 +318,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       isListening = false
       pool.isClosing = true
       wire.stopListening()
-      const idle = new Promise<void>((resolve) => {
-        if (pool.open === 0) resolve()
-        else idleListeners.push(resolve)
-      })
-      await within(limits.closeMsMax, Promise.all([idle, sockets.close()]))
+      await within(limits.closeMsMax, Promise.all([allAnswered(), sockets.close()]))
       clearInterval(sweep)
       wire.close()
     },
@@ -317,6 +329,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       wire.close()
     },
   }
+}
+
+/** Resolves once the event loop has read all connections on which something had arrived. */
+async function everythingRead(): Promise<void> {
+  // The first may come before the loop reads, the second cannot.
+  await setImmediate()
+  await setImmediate()
 }
 
 /** Waits for `promise`, at most `ms`. */

@@ -85,8 +85,8 @@ export interface Reply {
   pause(): void
   resume(): void
   /**
-   * Sends the whole answer; does not keep `answer`. For HEAD only its headers are sent. `isLast`: nothing more is
-   * read from the connection, which ends once this is sent.
+   * Sends the whole answer; does not keep `answer`. For HEAD only its headers are sent. `isLast`: the client is told
+   * that the connection ends, and it ends once this is sent; after a long answer over uWebSockets.js, with the wire.
    */
   send(answer: Answer, headers: ExtraHeaders, isLast: boolean): void
   /**

@@ -7,7 +7,7 @@
  * system has accepted it.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, Server, type Socket } from 'node:net'
 import { WebSocketServer } from 'ws'
 import { OperatorError } from '../../primitives/faults.js'
 import type { Answer } from '../../rpc/answer.js'
@@ -124,7 +124,8 @@ class NodeWire implements Wire {
   }
 
   stopListening(): void {
-    this.#server.close()
+    // Not that of the HTTP server, which also ends idle connections, on which requests may have arrived.
+    Server.prototype.close.call(this.#server)
   }
 
   close(): void {

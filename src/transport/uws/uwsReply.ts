@@ -108,8 +108,11 @@ export class UwsReply implements Reply {
     } else if (answer.rest !== undefined) {
       res.write(wholeBody(answer.body))
       this.#writeRest(answer.rest, isLast)
-    } else if (!isLast && lengthOf(answer.body) > wholeBytesMax) this.#writeInParts(answer.body)
-    else {
+    } else if (lengthOf(answer.body) > wholeBytesMax) {
+      // The library would keep what is left of a whole body, and not tell when it is sent.
+      if (isLast) res.writeHeader('connection', 'close')
+      this.#writeInParts(answer.body)
+    } else {
       const body = wholeBody(answer.body)
       this.#end()
       res.end(body, isLast)
@@ -148,6 +151,11 @@ export class UwsReply implements Reply {
     const res = this.#res
     /** Of parts that the library holds. */
     let unsent: (() => void)[] = []
+    const finish = () => {
+      if (this.#isOver) return
+      this.#end()
+      res.cork(() => res.end(end, isLast))
+    }
     res.onWritable(() => {
       for (const taken of unsent.splice(0)) taken()
       return true
@@ -164,11 +172,12 @@ export class UwsReply implements Reply {
       },
       end: (last) => {
         if (this.#isOver) return
+        let isSent = false
         res.cork(() => {
-          res.write(last)
-          this.#end()
-          res.end(end, isLast)
+          isSent = res.write(last)
         })
+        if (isSent) finish()
+        else unsent.push(finish)
       },
       fail: () => {
         unsent = []

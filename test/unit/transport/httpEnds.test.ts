@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { test } from '../../eachTransport.js'
 import { until } from '../../until.js'
 import { RawClient, rawPost } from './rawClient.js'
-import { call, echo, goodKey, startTestServer, withServer } from './testServer.js'
+import { call, echo, echoed, goodKey, startTestServer, withServer } from './testServer.js'
 
 const path = `/v3/${goodKey}`
 
@@ -131,6 +131,41 @@ test('closing lets answers under way finish and takes nothing new', async (t) =>
   await closed
   await idle.closed()
   await server.close()
+})
+
+test('closing answers what has arrived, and says that the connection ends', async (t) => {
+  const { port, server } = await startTestServer(t)
+  const clients = await Promise.all(Array.from({ length: 10 }, () => RawClient.connect(port)))
+  for (const client of clients) {
+    client.write(rawPost(path, echo))
+    t.not((await client.read())?.headers.get('connection'), 'close')
+  }
+  // The system takes these bytes before `write` returns.
+  for (const client of clients) client.write(rawPost(path, echo))
+  const closed = server.close()
+  for (const client of clients) {
+    const answer = await client.read()
+    t.equal(answer?.body, echoed)
+    t.equal(answer?.headers.get('connection'), 'close')
+    await client.closed()
+  }
+  await closed
+})
+
+test('closing waits until a slow reader has the whole answer', async (t) => {
+  const { port, server, network } = await startTestServer(t)
+  const client = await RawClient.connect(port)
+  client.socket.pause()
+  client.write(rawPost(path, call('test_job')))
+  await until(() => network.jobs.length > 0)
+  const closed = server.close()
+  network.jobs.pop()?.resolve(Buffer.from(JSON.stringify('x'.repeat(16_000_000))))
+  client.socket.resume()
+  const answer = await client.read()
+  t.equal(JSON.parse(answer?.body ?? '{}').result?.length, 16_000_000)
+  t.equal(answer?.headers.get('connection'), 'close')
+  await client.closed()
+  await closed
 })
 
 test('closing does not wait for ever', async (t) => {

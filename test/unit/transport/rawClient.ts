@@ -47,6 +47,11 @@ export class RawClient {
     return client
   }
 
+  /** Bytes of an answer that is not whole. */
+  get unread(): number {
+    return this.#buffer.length
+  }
+
   write(text: string | Uint8Array): void {
     this.socket.write(text)
   }
