@@ -1,6 +1,7 @@
 /** Starts Tidegate on networks that were made before, each in a process of its own with a data folder of its own. */
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createKey } from '../src/access/keyChanges.js'
 import { KeyRing } from '../src/access/keyRing.js'
 import { NodeStore } from '../src/store/nodeStore.js'
 import { type BenchNetwork, programPath } from './benchData.js'
@@ -64,7 +65,7 @@ async function makeKeys(folder: string, names: readonly string[]): Promise<strin
   try {
     const paths = { pepper: join(folder, 'pepper'), demoKey: join(folder, 'demo-key') }
     const ring = KeyRing.open(store, paths)
-    return names.map((name) => ring.createKey(name).text)
+    return names.map((name) => createKey(store, ring.pepper, { name }, 'bench').text)
   } finally {
     await store.close()
   }

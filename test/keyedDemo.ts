@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { createKey } from '../src/access/keyChanges.js'
 import { KeyRing } from '../src/access/keyRing.js'
 import { packageRoot } from '../src/primitives/packageRoot.js'
 import { NodeStore } from '../src/store/nodeStore.js'
@@ -20,7 +21,7 @@ export async function startKeyedDemo(
   )
   const store = NodeStore.open({ path })
   const ring = KeyRing.open(store, { pepper, demoKey })
-  const keys = names.map((name) => ring.createKey(name).text)
+  const keys = names.map((name) => createKey(store, ring.pepper, { name }, 'test').text)
   await store.close()
   const config = writeInto(folder, 'tidegate.json', {
     dataDir,

@@ -1,7 +1,7 @@
 /**
- * API keys: making, listing and revoking them, and checking the key that a request presents. Owns what a key is, the
- * pepper, and the demo key's file; rows live in `store/nodeStore.ts`, and what a refusal looks like on the wire is
- * decided in `transport/`.
+ * API keys: checking the key that a request presents. Owns which keys are valid and the demo key's file. Does not own
+ * their rows (`store/keyRows.ts`), changes to them (`keyChanges.ts`), nor what a refusal looks like on the wire
+ * (`transport/`).
  *
  * Only HMAC-SHA-256(pepper, text) is stored, so neither a copy of the store nor one of the pepper yields a key. A
  * slow password hash would add nothing, since there are 256 random bits to guess. Comparing digests in variable time
@@ -9,29 +9,27 @@
  * cache is looked up by the text itself; V8 hashes texts with a random seed and compares them only where the hashes
  * agree.
  */
-import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { OperatorError, UsageError } from '../primitives/faults.js'
-import { digestPrefixBytes, type KeyRow, type NodeStore } from '../store/nodeStore.js'
-import { isKeyText, makeKeyText } from './keyText.js'
+import type { KeyRow } from '../store/keyRows.js'
+import type { NodeStore } from '../store/nodeStore.js'
+import { tryCreateKey } from './keyChanges.js'
+import { type KeyRecord, prefixToId, rowToRecord } from './keyRecord.js'
+import { isKeyText } from './keyText.js'
 import type { KeyAllowance, Meter } from './meter.js'
-import { createPrivateFile, readPrivateFile, replacePrivateFile } from './privateFile.js'
-
-/** A key as its operator sees it. */
-export interface KeyRecord {
-  /** 12 hex digits: the first 6 bytes of the key's digest. */
-  readonly id: string
-  readonly name: string
-  readonly createdAtMs: number
-  readonly revokedAtMs: number | undefined
-}
+import { Pepper } from './pepper.js'
+import { readPrivateFile, replacePrivateFile } from './privateFile.js'
 
 /** Why a key is refused. `malformed`: its shape or checksum is wrong, so it was mistyped or cut. */
-export type KeyProblem = 'missing' | 'malformed' | 'unknown' | 'revoked'
+export type KeyProblem = 'missing' | 'malformed' | 'unknown' | 'revoked' | 'expired' | 'replaced'
 
 export type KeyCheck =
-  /** `allowance` is what the key may spend, where keys are metered. */
-  | { readonly ok: true; readonly key: KeyRecord; readonly allowance?: KeyAllowance }
+  /** `allowance` is what the key may spend, where keys are metered. `untilMs`: when what was presented ends. */
+  | {
+      readonly ok: true
+      readonly key: KeyRecord
+      readonly allowance?: KeyAllowance
+      readonly untilMs: number | undefined
+    }
   | { readonly ok: false; readonly why: KeyProblem }
 
 /** The reason as the caller is told it; never contains the text that was presented. */
@@ -40,6 +38,8 @@ export const keyProblemTexts: Readonly<Record<KeyProblem, string>> = {
   malformed: 'unauthorized: this is not an API key; check that it was copied whole',
   unknown: 'unauthorized: unknown API key',
   revoked: 'unauthorized: this API key has been revoked',
+  expired: 'unauthorized: this API key has expired',
+  replaced: 'unauthorized: this API key was replaced by a newer one',
 }
 
 export interface KeyRingPaths {
@@ -52,12 +52,8 @@ export interface KeyRingOptions {
   readonly meter?: Meter | undefined
   /** Milliseconds on a clock that never goes back; `performance.now` where absent. */
   readonly clockMs?: () => number
-}
-
-/** A new key. `text` is stored nowhere and cannot be recovered. */
-export interface NewKey {
-  readonly key: KeyRecord
-  readonly text: string
+  /** The time of day, for ends of validity; `Date.now` where absent. */
+  readonly dateMs?: () => number
 }
 
 /** The demo key's text; `isNew` when this call made the key. */
@@ -81,19 +77,13 @@ const recheckMsMax = 250
  */
 const rememberedKeysMax = 10_000
 
-const pepperBytes = 32
-const pepperMarkText = 'tidegate: mark of this pepper'
-
-/** Letters, marks, digits, punctuation, symbols and inner spaces; nothing invisible that could fake a listing. */
-const namePattern =
-  /^[\p{L}\p{N}\p{P}\p{S}](?:[\p{L}\p{M}\p{N}\p{P}\p{S} ]{0,62}[\p{L}\p{M}\p{N}\p{P}\p{S}])?$/u
-const idPattern = /^[0-9a-f]{12}$/
-
 const refused: Readonly<Record<KeyProblem, KeyCheck>> = {
   missing: { ok: false, why: 'missing' },
   malformed: { ok: false, why: 'malformed' },
   unknown: { ok: false, why: 'unknown' },
   revoked: { ok: false, why: 'revoked' },
+  expired: { ok: false, why: 'expired' },
+  replaced: { ok: false, why: 'replaced' },
 }
 
 export class KeyRing {
@@ -103,33 +93,28 @@ export class KeyRing {
   #checkedAtMs: number
   readonly #store: NodeStore
   readonly #paths: KeyRingPaths
-  readonly #pepper: KeyObject
   readonly #meter: Meter | undefined
   readonly #clockMs: () => number
+  readonly #dateMs: () => number
 
   private constructor(
     store: NodeStore,
     paths: KeyRingPaths,
-    pepper: KeyObject,
-    meter: Meter | undefined,
-    clockMs: () => number,
+    readonly pepper: Pepper,
+    { meter, clockMs = () => performance.now(), dateMs = Date.now }: KeyRingOptions,
   ) {
     this.#store = store
     this.#paths = paths
-    this.#pepper = pepper
     this.#meter = meter
     this.#clockMs = clockMs
+    this.#dateMs = dateMs
     this.#checkedAtMs = clockMs()
     this.#generation = store.readKeyGeneration()
   }
 
-  /**
-   * Opens the keys of a store and makes the pepper on first use. Throws OperatorError where the pepper is missing
-   * although keys exist, can be read by other users, is damaged, or is not the one the keys were made with.
-   */
+  /** Opens the keys of a store. Throws what {@link Pepper.open} throws. */
   static open(store: NodeStore, paths: KeyRingPaths, options: KeyRingOptions = {}): KeyRing {
-    const { meter, clockMs = () => performance.now() } = options
-    return new KeyRing(store, paths, openPepper(store, paths.pepper), meter, clockMs)
+    return new KeyRing(store, paths, Pepper.open(store, paths.pepper), options)
   }
 
   /**
@@ -139,7 +124,13 @@ export class KeyRing {
   authorize(presented: string): KeyCheck {
     const nowMs = this.#clockMs()
     if (nowMs - this.#checkedAtMs >= recheckMsMax) this.#recheck(nowMs)
-    return this.#remembered.get(presented) ?? this.#lookUp(presented)
+    const known = this.#remembered.get(presented)
+    if (known === undefined || this.#isOver(known)) return this.#lookUp(presented)
+    return known
+  }
+
+  #isOver(check: KeyCheck): boolean {
+    return check.ok && check.untilMs !== undefined && check.untilMs <= this.#dateMs()
   }
 
   /** Number of changes to keys seen so far, by this process and others. */
@@ -156,17 +147,6 @@ export class KeyRing {
     return this.#changesAfter(since)
   }
 
-  /** Makes a key; it is on disk when this returns. Throws UsageError for a bad name, OperatorError for a taken one. */
-  createKey(name: string): NewKey {
-    const made = this.#makeKey(parseName(name), { onlyFirst: false })
-    if (!made) {
-      throw new OperatorError(
-        `a key named "${name}" exists already; choose another name or revoke that key first`,
-      )
-    }
-    return made
-  }
-
   /**
    * The key for a newcomer's first request. Made if this store never had a key; otherwise undefined. With `keepText`,
    * meant for the embedded demo network whose data is public anyway, its text is kept in a private file, and later
@@ -177,21 +157,11 @@ export class KeyRing {
       const text = readPrivateFile(this.#paths.demoKey)?.toString('latin1').trim()
       if (text !== undefined && this.authorize(text).ok) return { text, isNew: false }
     }
-    const made = this.#makeKey(demoKeyName, { onlyFirst: true })
+    const made = tryCreateKey(this.#store, this.pepper, { name: demoKeyName }, 'serve', { onlyFirst: true })
     if (!made) return undefined
     // After the key, not before: of two processes that start together only the one whose key exists may write.
     if (keepText) replacePrivateFile(this.#paths.demoKey, Buffer.from(`${made.text}\n`, 'latin1'))
     return { text: made.text, isNew: true }
-  }
-
-  #makeKey(name: string, { onlyFirst }: { onlyFirst: boolean }): NewKey | undefined {
-    for (;;) {
-      const text = makeKeyText()
-      const row = { digest: this.#digest(text), name, createdAtMs: Date.now(), revokedAtMs: undefined }
-      const outcome = this.#store.writeKey(row, { onlyFirst })
-      if (outcome === 'written') return { key: rowToRecord(row), text }
-      if (outcome !== 'digestPrefixTaken') return undefined
-    }
   }
 
   #recheck(nowMs: number): void {
@@ -217,92 +187,36 @@ export class KeyRing {
   #lookUp(presented: string): KeyCheck {
     if (presented === '') return refused.missing
     if (!isKeyText(presented)) return refused.malformed
-    const row = this.#store.readKey(this.#digest(presented))
+    const digest = this.pepper.digest(presented)
+    const row = this.#store.readKey(digest)
     if (!row) return refused.unknown
     if (row.revokedAtMs !== undefined) return refused.revoked
     const key = rowToRecord(row)
-    const check: KeyCheck = {
-      ok: true,
-      key,
-      ...(this.#meter && { allowance: this.#meter.allowanceOf(key.id) }),
-    }
+    const check = this.#checkOf(key, secretUntilMs(row, digest))
+    if (!check.ok) return check
     // A copy: a key cut out of a URL would keep the whole URL in memory.
     this.#remembered.set(Buffer.from(presented, 'latin1').toString('latin1'), check)
     return check
   }
 
-  #digest(text: string): Uint8Array {
-    return hmac(this.#pepper, text)
-  }
-}
-
-/** All keys of a store, revoked ones too, oldest first. Needs no pepper. */
-export function listKeys(store: NodeStore): KeyRecord[] {
-  return store.readKeys().map(rowToRecord)
-}
-
-/**
- * Revokes a key for good; on disk when this returns, and in force in every process within {@link recheckMsMax}. Needs
- * no pepper. Returns the key as it was: with `revokedAtMs` if it had been revoked already. Throws UsageError where
- * `id` is not 12 hex digits, OperatorError where no key has it.
- */
-export function revokeKey(store: NodeStore, id: string): KeyRecord {
-  if (!idPattern.test(id)) {
-    throw new UsageError('a key is revoked by its id of 12 hex digits; find it with: tidegate keys list')
-  }
-  const row = store.revokeKey(Buffer.from(id, 'hex'), Date.now())
-  if (!row) throw new OperatorError(`there is no key with id ${id}; find its id with: tidegate keys list`)
-  return rowToRecord(row)
-}
-
-/** A key's name in Unicode's composed form (NFC). Throws UsageError for one that {@link namePattern} forbids. */
-function parseName(name: string): string {
-  const composed = name.normalize('NFC')
-  if (namePattern.test(composed)) return composed
-  throw new UsageError(
-    'a key needs a name of 1 to 64 printable characters that neither begins nor ends with a space',
-  )
-}
-
-function openPepper(store: NodeStore, path: string): KeyObject {
-  let pepper = readPrivateFile(path)
-  if (!pepper) {
-    if (store.hasKeys()) {
-      throw new OperatorError(
-        `the pepper ${path} is missing, and without it no API key can be checked; restore it from a backup, or remove ${store.path} as well to begin without keys`,
-      )
+  /** `secretUntilMs` as from {@link secretUntilMs}. */
+  #checkOf(key: KeyRecord, secretUntilMs: number): KeyCheck {
+    const nowMs = this.#dateMs()
+    if (secretUntilMs <= nowMs) return refused.replaced
+    const untilMs = Math.min(key.expiresAtMs ?? Number.POSITIVE_INFINITY, secretUntilMs)
+    if (untilMs <= nowMs) return refused.expired
+    return {
+      ok: true,
+      key,
+      untilMs: Number.isFinite(untilMs) ? untilMs : undefined,
+      ...(this.#meter && { allowance: this.#meter.allowanceOf(key.id) }),
     }
-    createPrivateFile(path, randomBytes(pepperBytes))
-    pepper = readPrivateFile(path)
   }
-  if (pepper?.length !== pepperBytes) {
-    throw new OperatorError(
-      `the pepper ${path} is damaged: it must be ${pepperBytes} bytes long; restore it from a backup`,
-    )
-  }
-  const secret = createSecretKey(pepper)
-  pepper.fill(0)
-  const mark = hmac(secret, pepperMarkText)
-  const stored = store.readPepperMark()
-  if (!stored || Buffer.compare(stored, mark) !== 0) {
-    if (stored && store.hasKeys()) {
-      throw new OperatorError(
-        `the pepper ${path} is not the one that the API keys in ${store.path} were made with; restore both from the same backup`,
-      )
-    }
-    store.writePepperMark(mark)
-  }
-  return secret
 }
 
-function hmac(secret: KeyObject, text: string): Uint8Array {
-  return createHmac('sha256', secret).update(text).digest()
-}
-
-function rowToRecord({ digest, name, createdAtMs, revokedAtMs }: KeyRow): KeyRecord {
-  return { id: prefixToId(digest.subarray(0, digestPrefixBytes)), name, createdAtMs, revokedAtMs }
-}
-
-function prefixToId(prefix: Uint8Array): string {
-  return Buffer.from(prefix).toString('hex')
+/** When the secret with this digest ends; Infinity where only its key does, 0 where it has ended. */
+function secretUntilMs({ details }: KeyRow, digest: Uint8Array): number {
+  if (details?.secrets === undefined) return Number.POSITIVE_INFINITY
+  const secret = details.secrets.find((each) => Buffer.compare(each.digest, digest) === 0)
+  return secret === undefined ? 0 : (secret.untilMs ?? Number.POSITIVE_INFINITY)
 }

@@ -38,6 +38,11 @@ export function isKeyText(text: string): boolean {
   return text.endsWith(checksum(start))
 }
 
+/** Whether somebody gave a key, perhaps a cut one, where something else was asked for. */
+export function looksLikeKey(text: string): boolean {
+  return text.search(shapeAnywhere) !== -1
+}
+
 /** `text` with everything that looks like a key cut down to its prefix, for logs and error messages. */
 export function redactKeys(text: string): string {
   return text.replace(shapeAnywhere, `${prefix}…`)

@@ -8,6 +8,8 @@ const time = () => z.iso.datetime({ precision: 3 })
 const count = (what: string) => z.int().min(0).describe(what)
 const amount = (what: string) => z.number().min(0).describe(what)
 
+const limit = () => z.int().min(0).nullable()
+
 export const keyId = z
   .string()
   .regex(/^[0-9a-f]{12}$/)
@@ -145,9 +147,33 @@ export const liveState = z.object({
 export const key = z.object({
   id: keyId,
   name: z.string(),
+  state: z.enum(['live', 'expired', 'revoked']),
   createdAt: time(),
+  changedAt: time().nullable().describe('of its last change'),
+  changedBy: z.string().nullable(),
+  expiresAt: time().nullable(),
   revokedAt: time().nullable(),
-  state: z.enum(['live', 'revoked']),
+  earlierSecretUntil: time().nullable().describe('end of the secret before the newest, after a rotation'),
+  scopes: z
+    .object({
+      networks: z.array(z.string()),
+      methods: z.array(z.string()).describe('names, or their beginnings as in eth_*'),
+      origins: z.array(z.string()),
+      addresses: z.array(z.string()).describe('IP addresses and CIDR blocks'),
+    })
+    .describe('all kinds must fit, and of each kind one entry; an empty list fits all'),
+  limits: z
+    .object({
+      requestsPerSecond: limit(),
+      requestsBurst: limit(),
+      unitsPerSecond: limit(),
+      unitsBurst: limit(),
+      unitsPerDay: limit(),
+      sockets: limit(),
+      subscriptions: limit(),
+      weight: limit(),
+    })
+    .describe('null: as the configuration says'),
 })
 
 export const usageGroups = ['key', 'network', 'method', 'hour', 'day'] as const

@@ -4,12 +4,10 @@
  */
 import {
   configSchema,
-  dataDirDefault,
   edgesMax,
   isUpstreamUrl,
   logLevels,
   mergedConfig,
-  resolveDataConfig,
   resolveExportConfig,
   resolveImportConfig,
   resolveServeConfig,
@@ -27,12 +25,9 @@ import {
   switchFlag,
   textFlag,
 } from './commandLine.js'
+import { common } from './commonFlags.js'
+import { keyCommands } from './keyCommands.js'
 
-const data = textFlag('DIR', 'folder of all stores', {
-  shownDefault: `${dataDirDefault} under the current folder`,
-})
-const config = textFlag('FILE', 'configuration file (JSON); flags override it')
-const common = { config, data }
 const address = {
   host: textFlag('HOST', 'address to listen on', {
     shownDefault: '127.0.0.1, which only this machine can reach',
@@ -178,47 +173,6 @@ const exportChain = defineCommand({
     (await import('./exportChain.js')).exportChain(resolveExportConfig(flags), io),
 })
 
-const keysCreate = defineCommand({
-  name: 'keys create',
-  summary: 'make an API key and print it, once',
-  description: [
-    'Makes a key and prints it on standard output. Only its hash is stored, so nobody can print it again. It works at once, also with a server that is running on the same data folder.',
-  ],
-  flags: {
-    name: textFlag('NAME', 'what the key is for: 1 to 64 printable characters', { isRequired: true }),
-    ...common,
-  },
-  examples: [['tidegate keys create --name "block explorer"', 'a key named after its user']],
-  run: async (flags, _words, io) =>
-    (await import('./keys.js')).createKey(resolveDataConfig(flags), flags.name ?? '', io),
-})
-
-const keysList = defineCommand({
-  name: 'keys list',
-  summary: 'list the API keys and their state',
-  description: ['Lists every key that was ever made, oldest first: id, name, when it was made, its state.'],
-  flags: { json: switchFlag('print a JSON array instead of a table'), ...common },
-  examples: [
-    ['tidegate keys list', 'a table'],
-    ['tidegate keys list --json', 'the same for programs'],
-  ],
-  run: async (flags, _words, io) =>
-    (await import('./keys.js')).listKeys(resolveDataConfig(flags), flags.json ?? false, io),
-})
-
-const keysRevoke = defineCommand({
-  name: 'keys revoke',
-  summary: 'end an API key for good',
-  description: [
-    'Revokes a key by the id that "tidegate keys list" shows. Running servers refuse it within a second. A revoked key cannot be brought back; its name may be used again.',
-  ],
-  flags: common,
-  positionals: { placeholder: 'ID', summary: 'id of the key, 12 hex digits', min: 1, max: 1 },
-  examples: [['tidegate keys revoke 3f9a1c0be27d', 'end the key with this id']],
-  run: async (flags, [id], io) =>
-    (await import('./keys.js')).revokeKey(resolveDataConfig(flags), id ?? '', io),
-})
-
 const verify = defineCommand({
   name: 'verify',
   summary: 'check a store against its own hashes',
@@ -313,9 +267,7 @@ export const commandList: readonly Command[] = [
   serve,
   importChain,
   exportChain,
-  keysCreate,
-  keysList,
-  keysRevoke,
+  ...keyCommands,
   verify,
   showConfig,
   slot,

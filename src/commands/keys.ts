@@ -1,24 +1,135 @@
-/** `tidegate keys create | list | revoke`: the node store is opened for one change, beside any running server. */
+/** `tidegate keys …`: the node store is opened for one change, beside any running server. */
+import { userInfo } from 'node:os'
 import {
-  type KeyRecord,
-  KeyRing,
+  createKey as createRecord,
+  findKey,
   listKeys as listRecords,
   revokeKey as revokeRecord,
-} from '../access/keyRing.js'
+  rotateKey as rotateRecord,
+  setKey as setRecord,
+} from '../access/keyChanges.js'
+import { type KeyRecord, keyToJson } from '../access/keyRecord.js'
+import { type KeySettings, parseKeySettings } from '../access/keySettings.js'
+import { Pepper } from '../access/pepper.js'
 import type { DataConfig } from '../config/config.js'
-import { OperatorError } from '../primitives/faults.js'
+import { OperatorError, UsageError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { NodeStore } from '../store/nodeStore.js'
 import type { Io } from './commandLine.js'
-import { keyToJson } from './keyJson.js'
+import { describeKey, formatTime, tableOfKeys } from './keyTexts.js'
 
-/** Makes a key. Only its text goes to standard output, so that a script can read it there. */
-export async function createKey(config: DataConfig, name: string, io: Io): Promise<number> {
+/** Settings as flags give them: lists of words, and words for numbers and times. */
+export interface SettingFlags {
+  readonly name?: string | undefined
+  readonly network?: readonly string[] | undefined
+  readonly method?: readonly string[] | undefined
+  readonly origin?: readonly string[] | undefined
+  readonly address?: readonly string[] | undefined
+  readonly expires?: string | undefined
+  readonly requestsPerSecond?: string | undefined
+  readonly requestsBurst?: string | undefined
+  readonly unitsPerSecond?: string | undefined
+  readonly unitsBurst?: string | undefined
+  readonly unitsPerDay?: string | undefined
+  readonly sockets?: string | undefined
+  readonly subscriptions?: string | undefined
+  readonly weight?: string | undefined
+}
+
+const limitNames = [
+  'requestsPerSecond',
+  'requestsBurst',
+  'unitsPerSecond',
+  'unitsBurst',
+  'unitsPerDay',
+  'sockets',
+  'subscriptions',
+  'weight',
+] as const
+
+/** Makes a key. Without `asJson` only its text goes to standard output, so that a script can read it there. */
+export async function createKey(
+  config: DataConfig,
+  flags: SettingFlags,
+  asJson: boolean,
+  io: Io,
+): Promise<number> {
+  const settings = readSettings(flags)
   return withStore(config, false, (store) => {
-    const { key, text } = KeyRing.open(store, config.node).createKey(name)
-    io.err(
-      `Made key ${key.id} (${key.name}). Copy it now; only its hash is stored, so it is not shown again:`,
-    )
+    const { key, text } = createRecord(store, Pepper.open(store, config.node.pepper), settings, actor())
+    if (asJson) io.out(toText({ ...keyToJson(key), key: text }))
+    else {
+      io.err(
+        `Made key ${key.id} (${key.name}). Copy it now; only its hash is stored, so it is not shown again:`,
+      )
+      io.out(text)
+    }
+    return 0
+  })
+}
+
+/** Changes the settings that are named. */
+export async function setKey(
+  config: DataConfig,
+  nameOrId: string,
+  flags: SettingFlags,
+  asJson: boolean,
+  io: Io,
+): Promise<number> {
+  const settings = readSettings(flags)
+  if (Object.keys(settings).length === 0) {
+    throw new UsageError('keys set needs at least one setting to change; see: tidegate keys set --help')
+  }
+  return withKeys(config, (store) => {
+    const key = setRecord(store, nameOrId, settings, actor())
+    if (!asJson) io.err(`Changed key ${key.id}; running servers follow within a second.`)
+    show(key, asJson, io)
+    return 0
+  })
+}
+
+/** Shows what a key may do. */
+export async function showKey(
+  config: DataConfig,
+  nameOrId: string,
+  asJson: boolean,
+  io: Io,
+): Promise<number> {
+  return withKeys(
+    config,
+    (store) => {
+      show(findKey(store, nameOrId), asJson, io)
+      return 0
+    },
+    true,
+  )
+}
+
+/** Gives a key a new secret, printed as {@link createKey} does. */
+export async function rotateKey(
+  config: DataConfig,
+  nameOrId: string,
+  overlap: string,
+  asJson: boolean,
+  io: Io,
+): Promise<number> {
+  const overlapMs = parseDuration(overlap)
+  if (overlapMs === undefined) {
+    throw new UsageError(`--overlap: expected a time such as 24h, 30m or 0s, got ${JSON.stringify(overlap)}`)
+  }
+  return withKeys(config, (store) => {
+    const pepper = Pepper.open(store, config.node.pepper)
+    const { key, text } = rotateRecord(store, pepper, nameOrId, overlapMs, actor())
+    if (asJson) {
+      io.out(toText({ ...keyToJson(key), key: text }))
+      return 0
+    }
+    const until = key.earlierUntilMs
+    const earlier =
+      until === undefined
+        ? 'The earlier one is refused within a second.'
+        : `The earlier one is valid until ${formatTime(until)}.`
+    io.err(`Key ${key.id} (${key.name}) has a new secret. ${earlier} Copy the new one now:`)
     io.out(text)
     return 0
   })
@@ -27,24 +138,86 @@ export async function createKey(config: DataConfig, name: string, io: Io): Promi
 /** Lists all keys, as a table or as JSON. */
 export async function listKeys(config: DataConfig, asJson: boolean, io: Io): Promise<number> {
   const keys = isThere(config.node.store) ? await withStore(config, true, listRecords) : []
-  if (asJson) io.out(JSON.stringify(keys.map(keyToJson), undefined, 2))
-  else if (keys.length > 0) io.out(buildTable(keys))
+  if (asJson) io.out(toText(keys.map(keyToJson)))
+  else if (keys.length > 0) io.out(tableOfKeys(keys))
   else io.err(`No keys in ${config.dataDir} yet; make one with: tidegate keys create --name NAME`)
   return 0
 }
 
-/** Revokes the key with this id. */
-export async function revokeKey(config: DataConfig, id: string, io: Io): Promise<number> {
-  if (!isThere(config.node.store)) {
-    throw new OperatorError(`there are no keys in ${config.dataDir}; check --data`)
-  }
-  return withStore(config, false, (store) => {
-    const { name, revokedAtMs } = revokeRecord(store, id)
+/** Revokes a key. */
+export async function revokeKey(config: DataConfig, nameOrId: string, io: Io): Promise<number> {
+  return withKeys(config, (store) => {
+    const { id, name, revokedAtMs } = revokeRecord(store, nameOrId, actor())
     if (revokedAtMs === undefined)
       io.out(`Revoked key ${id} (${name}); running servers refuse it within a second.`)
     else io.out(`Key ${id} (${name}) was revoked already, on ${formatTime(revokedAtMs)}.`)
     return 0
   })
+}
+
+function show(key: KeyRecord, asJson: boolean, io: Io): void {
+  io.out(asJson ? toText(keyToJson(key)) : describeKey(key))
+}
+
+function toText(value: unknown): string {
+  return JSON.stringify(value, undefined, 2)
+}
+
+/** Who changes a key by the command line. */
+function actor(): string {
+  try {
+    return `cli:${userInfo().username}`
+  } catch {
+    // A user without an entry in the list of users, as in some containers.
+    return 'cli'
+  }
+}
+
+function readSettings(flags: SettingFlags): KeySettings {
+  const scopes = {
+    ...(flags.network && { networks: flags.network }),
+    ...(flags.method && { methods: flags.method }),
+    ...(flags.origin && { origins: flags.origin }),
+    ...(flags.address && { addresses: flags.address }),
+  }
+  const limits = Object.fromEntries(
+    limitNames.flatMap((name) => {
+      const text = flags[name]
+      return text === undefined ? [] : [[name, text === 'none' ? null : Number(text)]]
+    }),
+  )
+  return parseKeySettings({
+    ...(flags.name !== undefined && { name: flags.name }),
+    ...(flags.expires !== undefined && { expiresAt: parseExpiry(flags.expires) }),
+    ...(Object.keys(scopes).length > 0 && { scopes }),
+    ...(Object.keys(limits).length > 0 && { limits }),
+  })
+}
+
+/** `never`, a time from now as in `90d`, or a date or time of ISO 8601, which is passed on. */
+function parseExpiry(text: string): string | null {
+  if (text === 'never') return null
+  const inMs = parseDuration(text)
+  if (inMs !== undefined) return new Date(Date.now() + inMs).toISOString()
+  return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text
+}
+
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+/** Longest time that is understood; overlaps and expiries are shorter. */
+const durationMsMax = 3_660 * unitMs.d
+
+/** Milliseconds of `90s`, `30m`, `24h`, `7d`; undefined for anything else. */
+function parseDuration(text: string): number | undefined {
+  const match = /^(\d{1,9})([smhd])$/.exec(text)
+  if (match === null) return undefined
+  const ms = Number(match[1]) * unitMs[match[2] as keyof typeof unitMs]
+  return ms <= durationMsMax ? ms : undefined
+}
+
+/** As {@link withStore}, where there must be keys. */
+function withKeys(config: DataConfig, work: (store: NodeStore) => number, readOnly = false): Promise<number> {
+  if (isThere(config.node.store)) return withStore(config, readOnly, work)
+  throw new OperatorError(`there are no keys in ${config.dataDir}; check --data`)
 }
 
 async function withStore<T>(
@@ -58,21 +231,4 @@ async function withStore<T>(
   } finally {
     await store.close()
   }
-}
-
-function buildTable(keys: readonly KeyRecord[]): string {
-  const rows = keys.map(({ id, name, createdAtMs, revokedAtMs }) => [
-    id,
-    name,
-    formatTime(createdAtMs),
-    revokedAtMs === undefined ? 'live' : `revoked ${formatTime(revokedAtMs)}`,
-  ])
-  const table = [['ID', 'NAME', 'CREATED', 'STATE'], ...rows]
-  const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => (row[column] ?? '').length)))
-  return table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')).join('\n')
-}
-
-/** UTC, without fractions of a second. */
-function formatTime(timeMs: number): string {
-  return `${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')}Z`
 }

@@ -11,14 +11,13 @@
  *             written last, the newest at the end]
  *             'pepperMark' → 32 bytes by which a foreign pepper is recognised
  *             'rollupChain:NETWORK' → chain id of the transactions that are kept for a network
- *   keys      digest (32 bytes) → [name, createdAtMs, revokedAtMs or null]
  *   keyNames  name (UTF-8) of a key that is not revoked → digest
  *
- * The tables of submitted transactions, which share the environment, are in `submissions.ts`.
+ * The rows of keys are in `keyRows.ts`, the tables of submitted transactions, which share the environment, in
+ * `submissions.ts`.
  */
 import { dirname } from 'node:path'
 import type { RootDatabase } from 'lmdb'
-import { Packr } from 'msgpackr'
 import { OperatorError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { makeFolder } from '../primitives/makeFolder.js'
@@ -32,33 +31,28 @@ import {
   type Table,
 } from './environment.js'
 import { GroupCommit } from './groupCommit.js'
+import { decodeKey, encodeKey, type KeyRow, packr } from './keyRows.js'
 import { openSubmissionTables, Submissions, submissionTableNames } from './submissions.js'
 
 /**
- * Raised whenever a stored layout changes. Version 2 added the tables of submissions; a store of version 1 is
- * upgraded.
+ * Raised whenever a stored layout changes. Version 2 added the tables of submissions, version 3 the details of keys:
+ * an older program would overlook what a key may not do. Stores of earlier versions are upgraded.
  */
-export const nodeSchemaVersion = 2
+export const nodeSchemaVersion = 3
 
 const storeKind = 'tidegate-node'
 
 /** Names are never reused for another layout. */
-const tableNames = { meta: 'meta', keys: 'keys', keyNames: 'keyNames' } as const
-
-/** Without shared structures, so that any msgpack decoder can read a single row. */
-const packr = new Packr({ useRecords: false, variableMapSize: true })
-
-/** One API key as stored. */
-export interface KeyRow {
-  /** HMAC-SHA-256 of the key's text, 32 bytes. The text itself is never stored. */
-  readonly digest: Uint8Array
-  readonly name: string
-  readonly createdAtMs: number
-  readonly revokedAtMs: number | undefined
-}
+const tableNames = { meta: 'meta', keys: 'keys', keyNames: 'keyNames', keySecrets: 'keySecrets' } as const
 
 /** Result of {@link NodeStore.writeKey}. */
 export type KeyWritten = 'written' | 'nameTaken' | 'digestPrefixTaken' | 'notFirst'
+
+/** A key before and after a change. */
+export interface KeyChanged {
+  readonly before: KeyRow
+  readonly after: KeyRow
+}
 
 export interface NodeStoreOptions {
   readonly path: string
@@ -86,6 +80,8 @@ export class NodeStore {
   readonly #meta: Table
   readonly #keys: Table
   readonly #keyNames: Table
+  /** Undefined in a store of an earlier schema that is only read. */
+  readonly #keySecrets: Table | undefined
   readonly #commits: GroupCommit
 
   private constructor(
@@ -95,6 +91,7 @@ export class NodeStore {
     meta: Table,
     keys: Table,
     keyNames: Table,
+    keySecrets: Table | undefined,
     commits: GroupCommit,
   ) {
     this.#environment = environment
@@ -102,6 +99,7 @@ export class NodeStore {
     this.#meta = meta
     this.#keys = keys
     this.#keyNames = keyNames
+    this.#keySecrets = keySecrets
     this.#commits = commits
   }
 
@@ -133,6 +131,7 @@ export class NodeStore {
         meta,
         keys,
         keyNames,
+        openTable(environment, tableNames.keySecrets),
         new GroupCommit(environment, path, onFailure),
       )
       store.#assertSchema(readOnly)
@@ -167,10 +166,28 @@ export class NodeStore {
     }
   }
 
-  /** The key with this digest; sees the latest writes of all processes. */
+  /**
+   * The key one of whose secrets has or had this digest; sees the latest writes of all processes. Its details say
+   * whether that secret is still valid.
+   */
   readKey(digest: Uint8Array): KeyRow | undefined {
     this.#renewReads()
-    const value = this.#keys.get(digest)
+    const first = this.#keySecrets?.get(digest) ?? digest
+    const value = this.#keys.get(first)
+    return value && decodeKey(first, value)
+  }
+
+  /** The key whose first digest begins with `prefix` of {@link digestPrefixBytes}. */
+  readKeyByPrefix(prefix: Uint8Array): KeyRow | undefined {
+    this.#renewReads()
+    return this.#findByPrefix(prefix)
+  }
+
+  /** The key that has this name and is not revoked. */
+  readKeyByName(name: string): KeyRow | undefined {
+    this.#renewReads()
+    const digest = this.#keyNames.get(nameToKey(name))
+    const value = digest && this.#keys.get(digest)
     return value && decodeKey(digest, value)
   }
 
@@ -203,17 +220,27 @@ export class NodeStore {
   }
 
   /**
-   * Marks the key whose digest begins with `prefix` as revoked and frees its name; on disk when this returns. Returns
-   * the key as it was before; undefined where there is none. A key that was revoked before keeps its time.
+   * Replaces a key by what `change` makes of it, in one transaction, and returns both; undefined where no key has this
+   * digest. `change` returns its argument to change nothing, and may throw. A revoked key gives its name away; a
+   * secret that is added leads to the key for good. On disk when this returns, unless 'nameTaken': then nothing was
+   * changed, because another key that is not revoked has the new name.
    */
-  revokeKey(prefix: Uint8Array, revokedAtMs: number): KeyRow | undefined {
+  changeKey(digest: Uint8Array, change: (row: KeyRow) => KeyRow): KeyChanged | 'nameTaken' | undefined {
     return commitSync(this.#environment, this.path, () => {
-      const row = this.#findByPrefix(prefix)
-      if (!row || row.revokedAtMs !== undefined) return row
-      this.#keys.putSync(row.digest, encodeKey({ ...row, revokedAtMs }))
-      this.#keyNames.removeSync(nameToKey(row.name))
-      this.#raiseGeneration(row.digest)
-      return row
+      const value = this.#keys.get(digest)
+      if (!value) return undefined
+      const before = decodeKey(digest, value)
+      const after = change(before)
+      if (after === before) return { before, after }
+      if (after.name !== before.name && this.#keyNames.get(nameToKey(after.name))) return 'nameTaken'
+      if (before.revokedAtMs === undefined) this.#keyNames.removeSync(nameToKey(before.name))
+      if (after.revokedAtMs === undefined) this.#keyNames.putSync(nameToKey(after.name), digest)
+      for (const secret of after.details?.secrets ?? []) {
+        if (Buffer.compare(secret.digest, digest) !== 0) this.#keySecrets?.putSync(secret.digest, digest)
+      }
+      this.#keys.putSync(digest, encodeKey(after))
+      this.#raiseGeneration(digest)
+      return { before, after }
     })
   }
 
@@ -280,8 +307,11 @@ export class NodeStore {
     }
     if (this.#readMeta('kind') !== storeKind) throw foreign(this.path)
     const version = this.#readMeta<number>('schema')
-    if (version === nodeSchemaVersion || (readOnly && version === 1)) return
-    if (version === 1) return commitSync(this.#environment, this.path, () => this.#putMeta('schema', 2))
+    if (version === nodeSchemaVersion) return
+    if (version !== undefined && version < nodeSchemaVersion) {
+      if (readOnly) return
+      return commitSync(this.#environment, this.path, () => this.#putMeta('schema', nodeSchemaVersion))
+    }
     throw new OperatorError(
       `the node store ${this.path} has schema ${version} and this Tidegate reads ${nodeSchemaVersion}; run the version that wrote it`,
     )
@@ -321,10 +351,6 @@ export class NodeStore {
   }
 }
 
-/**
- * Makes the store's folder accessible to its owner only; its parent folders, which other data shares, get the usual
- * mode.
- */
 /** Throws OperatorError for an environment with tables of another kind, before any table is made in it. */
 function assertTables(environment: RootDatabase, path: string): void {
   const known: readonly string[] = [...Object.values(tableNames), ...Object.values(submissionTableNames)]
@@ -342,13 +368,4 @@ function foreign(path: string): OperatorError {
 
 function nameToKey(name: string): Uint8Array {
   return Buffer.from(name, 'utf8')
-}
-
-function encodeKey({ name, createdAtMs, revokedAtMs }: KeyRow): Uint8Array {
-  return packr.pack([name, createdAtMs, revokedAtMs ?? null])
-}
-
-function decodeKey(digest: Uint8Array, value: Uint8Array): KeyRow {
-  const [name, createdAtMs, revokedAtMs] = packr.unpack(value) as [string, number, number | null]
-  return { digest: Uint8Array.from(digest), name, createdAtMs, revokedAtMs: revokedAtMs ?? undefined }
 }

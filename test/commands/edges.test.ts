@@ -1,7 +1,8 @@
 /** The program with two edges: what holds for one holds for both together. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { KeyRing, revokeKey } from '../../src/access/keyRing.js'
+import { createKey, revokeKey } from '../../src/access/keyChanges.js'
+import { KeyRing } from '../../src/access/keyRing.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { asciiToFelt, type Felt } from '../../src/rollup/felt.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
@@ -27,7 +28,10 @@ t.test(
     const store = NodeStore.open({ path })
     t.teardown(() => store.close())
     const ring = KeyRing.open(store, { pepper, demoKey })
-    const [one, other] = [ring.createKey('one'), ring.createKey('other')]
+    const [one, other] = [
+      createKey(store, ring.pepper, { name: 'one' }, 'test'),
+      createKey(store, ring.pepper, { name: 'other' }, 'test'),
+    ]
     const devnet = join(packageRoot(), 'data/devnet')
     const source = { type: 'replay', file: join(devnet, 'chain.rlp'), from: 200, intervalMs: 1 }
     const config = writeInto(folder, 'tidegate.json', {
@@ -163,7 +167,7 @@ t.test(
     })
 
     t.test('a key that is revoked is refused by both, and its WebSockets end', async (t) => {
-      revokeKey(store, one.key.id)
+      revokeKey(store, one.key.id, 'test')
       const ends = await Promise.all(sockets.map(({ closed }) => closed))
       t.ok(ends.every(({ code }) => code === 1008))
       const refusals = await onMany(() => call('demo', 'eth_chainId', [], one.text))

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { listKeys } from '../../src/access/keyRing.js'
+import { createKey, listKeys } from '../../src/access/keyChanges.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { openRig, why } from '../unit/access/keyRig.js'
 
@@ -33,8 +33,8 @@ t.test('keys made and revoked by another process count in this one', async (t) =
 })
 
 t.test('keys made here are known to another process', async (t) => {
-  const { ring, dataDir } = openRig(t)
-  const { key } = ring.createKey('from inside')
+  const { ring, store, dataDir } = openRig(t)
+  const { key } = createKey(store, ring.pepper, { name: 'from inside' }, 'test')
   const listed = JSON.parse(tidegate(dataDir, 'keys', 'list', '--json'))
   t.match(listed, [{ id: key.id, name: 'from inside', state: 'live', revokedAt: null }])
 })

@@ -13,6 +13,8 @@ export interface Rig {
   readonly paths: { readonly pepper: string; readonly demoKey: string }
   /** Moves the ring's clock. */
   readonly pass: (ms: number) => void
+  /** Sets the ring's date, which is the true one at first. */
+  readonly setDate: (ms: number) => void
 }
 
 export function openRig(t: Test, dataDir = t.testdir()): Rig {
@@ -21,7 +23,8 @@ export function openRig(t: Test, dataDir = t.testdir()): Rig {
   t.teardown(() => store.close())
   const paths = { pepper: join(node, 'pepper'), demoKey: join(node, 'demo-key') }
   let nowMs = 0
-  const ring = KeyRing.open(store, paths, { clockMs: () => nowMs })
+  let dateMs: number | undefined
+  const ring = KeyRing.open(store, paths, { clockMs: () => nowMs, dateMs: () => dateMs ?? Date.now() })
   return {
     dataDir,
     store,
@@ -29,6 +32,9 @@ export function openRig(t: Test, dataDir = t.testdir()): Rig {
     paths,
     pass: (ms) => {
       nowMs += ms
+    },
+    setDate: (ms) => {
+      dateMs = ms
     },
   }
 }

@@ -10,7 +10,10 @@ const commands = [
   'import',
   'export',
   'keys create',
+  'keys set',
+  'keys show',
   'keys list',
+  'keys rotate',
   'keys revoke',
   'verify',
   'config',
@@ -88,9 +91,12 @@ t.test('wrong usage is one sentence on standard error, and status 2', async (t) 
     ['frobnicate', 'unknown command "frobnicate"; see: tidegate help'],
     ['help frobnicate', 'unknown command "frobnicate"; see: tidegate help'],
     ['kyes list', 'unknown command "kyes"; did you mean keys?'],
-    ['keys', 'name what to do with keys: create, list, revoke'],
+    ['keys', 'name what to do with keys: create, set, show, list, rotate, revoke'],
     ['keys creat --name x', 'unknown command "keys creat"; did you mean keys create?'],
-    ['keys frobnicate', 'unknown command "keys frobnicate"; choose one of create, list, revoke'],
+    [
+      'keys frobnicate',
+      'unknown command "keys frobnicate"; choose one of create, set, show, list, rotate, revoke',
+    ],
     ['--versoin', 'unknown flag --versoin before a command; did you mean --version?'],
     [
       '--data x serve',
@@ -120,10 +126,10 @@ t.test('wrong usage is one sentence on standard error, and status 2', async (t) 
     ['import', 'import needs CHAIN; write tidegate import [flags] CHAIN...'],
     ['import chain.rlp', 'name the network with --network NAME'],
     ['keys create', 'keys create needs --name NAME; see: tidegate keys create --help'],
-    ['keys revoke', 'keys revoke needs ID; write tidegate keys revoke [flags] ID'],
+    ['keys revoke', 'keys revoke needs KEY; write tidegate keys revoke [flags] KEY'],
     [
       'keys revoke 1 2',
-      'keys revoke takes only one argument besides its flags; write tidegate keys revoke [flags] ID',
+      'keys revoke takes only one argument besides its flags; write tidegate keys revoke [flags] KEY',
     ],
   ]
   for (const [line, sentence] of cases) {

@@ -93,6 +93,64 @@ t.test('a key given in place of its id is refused without being repeated', async
   t.strictSame(await run(dataDir, 'keys', 'revoke', text), {
     status: 2,
     out: '',
-    err: 'tidegate: a key is revoked by its id of 12 hex digits; find it with: tidegate keys list',
+    err: 'tidegate: a key is named by its name or its id of 12 hex digits, not by its text; find them with: tidegate keys list',
   })
+})
+
+t.test('a key is made, changed, shown and rotated by its name', async (t) => {
+  const dataDir = t.testdir()
+  const words = ['--network', 'main', '--network', 'demo', '--method', 'eth_*', '--units-per-day', '5000']
+  const made = await run(dataDir, 'keys', 'create', '--name', 'shop', '--json', '--expires', '90d', ...words)
+  t.equal(made.status, 0)
+  const { key, id, ...rest } = JSON.parse(made.out)
+  t.equal(isKeyText(key), true)
+  t.match(rest, {
+    state: 'live',
+    scopes: { networks: ['main', 'demo'], methods: ['eth_*'], origins: [], addresses: [] },
+    limits: { unitsPerDay: 5_000, sockets: null },
+    changedBy: /^cli/,
+  })
+  t.ok(Math.abs(Date.parse(rest.expiresAt) - Date.now() - 90 * 86_400_000) < 86_400_000)
+
+  const set = await run(
+    dataDir,
+    'keys',
+    'set',
+    'shop',
+    '--method',
+    '*',
+    '--units-per-day',
+    'none',
+    '--weight',
+    '3',
+  )
+  t.equal(set.err, `Changed key ${id}; running servers follow within a second.`)
+  const shown = await run(dataDir, 'keys', 'show', id)
+  t.match(shown.out, /^state {2,}live until .*$/m)
+  t.match(shown.out, /^networks {2,}main, demo\nmethods {2,}all$/m)
+  t.match(shown.out, /^weight {2,}3$/m)
+  t.notMatch(shown.out, /units per day/)
+
+  const rotated = await run(dataDir, 'keys', 'rotate', 'shop', '--overlap', '7d')
+  t.equal(isKeyText(rotated.out), true)
+  t.not(rotated.out, key)
+  t.match(rotated.err, /^Key [0-9a-f]{12} \(shop\) has a new secret\. The earlier one is valid until /)
+  t.match((await run(dataDir, 'keys', 'show', 'shop')).out, /^earlier secret {2,}valid until /m)
+  t.match(JSON.parse((await run(dataDir, 'keys', 'list', '--json')).out), [{ id, name: 'shop' }])
+})
+
+t.test('a setting that cannot be is told', async (t) => {
+  const dataDir = t.testdir()
+  await run(dataDir, 'keys', 'create', '--name', 'shop')
+  const cases: readonly (readonly [string, RegExp])[] = [
+    ['set shop', /^tidegate: keys set needs at least one setting to change/],
+    ['set shop --address 10.0.0.300', /^tidegate: scopes\.addresses\.0: expected an IP address or block/],
+    ['set shop --weight 1000', /^tidegate: limits\.weight: expected an integer from 1 to 100/],
+    ['set shop --weight much', /^tidegate: --weight: expected an integer, or none, got "much"$/],
+    ['set shop --expires soon', /^tidegate: expiresAt: expected a time such as/],
+    ['rotate shop --overlap 1y', /^tidegate: --overlap: expected a time such as 24h, 30m or 0s, got "1y"$/],
+  ]
+  for (const [words, err] of cases) {
+    t.match(await run(dataDir, 'keys', ...words.split(' ')), { status: 2, out: '', err }, words)
+  }
 })

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { pack } from 'msgpackr'
 import t from 'tap'
 import { openEnvironment, openTable } from '../../../src/store/environment.js'
-import { type KeyRow, NodeStore, nodeSchemaVersion } from '../../../src/store/nodeStore.js'
+import type { KeyRow } from '../../../src/store/keyRows.js'
+import { NodeStore, nodeSchemaVersion } from '../../../src/store/nodeStore.js'
 
 const mapBytes = 2 ** 30
 
@@ -34,11 +35,18 @@ t.test('a write that is refused changes nothing, its generation neither', async 
   t.equal(store.writeKey(row(2, 'one')), 'nameTaken')
   t.equal(store.writeKey(row(1, 'two')), 'digestPrefixTaken')
   t.equal(store.writeKey(row(3, 'three'), { onlyFirst: true }), 'notFirst')
-  t.equal(store.revokeKey(new Uint8Array(6).fill(9), 1), undefined)
-  t.equal(store.revokeKey(new Uint8Array(6), 1), undefined)
+  const revoke = (before: KeyRow): KeyRow => ({ ...before, revokedAtMs: 7 })
+  t.equal(store.changeKey(new Uint8Array(32).fill(9), revoke), undefined)
+  t.strictSame(
+    store.changeKey(row(1, 'one').digest, (before) => before),
+    { before: row(1, 'one'), after: row(1, 'one') },
+  )
   t.strictSame(store.readKeys(), [row(1, 'one')])
   t.equal(store.readKeyGeneration(), 1)
-  t.strictSame(store.revokeKey(new Uint8Array(6).fill(1), 7), row(1, 'one'))
+  t.strictSame(store.changeKey(row(1, 'one').digest, revoke), {
+    before: row(1, 'one'),
+    after: { ...row(1, 'one'), revokedAtMs: 7 },
+  })
   t.strictSame(store.readKeys(), [{ ...row(1, 'one'), revokedAtMs: 7 }])
   t.equal(store.readKeyGeneration(), 2)
 })
@@ -62,6 +70,24 @@ t.test('a newer store is refused', async (t) => {
     name: 'OperatorError',
     message: `the node store ${path} has schema ${nodeSchemaVersion + 1} and this Tidegate reads ${nodeSchemaVersion}; run the version that wrote it`,
   })
+})
+
+t.test('a key of the second schema is read as one without details, and can be changed', async (t) => {
+  const path = join(t.testdir(), 'node.mdb')
+  await NodeStore.open({ path, mapBytes }).close()
+  const environment = openEnvironment({ path, readOnly: false, mapBytes })
+  const { digest } = row(1, 'one')
+  openTable(environment, 'meta')?.putSync(Buffer.from('schema'), pack(2))
+  openTable(environment, 'keys')?.putSync(digest, pack(['one', 1, null]))
+  openTable(environment, 'keyNames')?.putSync(Buffer.from('one'), digest)
+  await environment.close()
+  const store = NodeStore.open({ path, mapBytes })
+  t.teardown(() => store.close())
+  t.strictSame(store.readKeyByName('one'), row(1, 'one'))
+  const details = { limits: { weight: 2 } }
+  store.changeKey(digest, (before) => ({ ...before, details }))
+  t.strictSame(store.readKey(digest), { ...row(1, 'one'), details })
+  t.strictSame(store.readKeyByPrefix(digest.subarray(0, 6)), { ...row(1, 'one'), details })
 })
 
 t.test('a store of the first schema goes on, with its keys', async (t) => {

@@ -1,7 +1,8 @@
 /** API keys that pay for their calls, from the real key ring to both transports. */
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { KeyRing, keyProblemTexts, revokeKey } from '../../../src/access/keyRing.js'
+import { createKey, revokeKey } from '../../../src/access/keyChanges.js'
+import { KeyRing, keyProblemTexts } from '../../../src/access/keyRing.js'
 import { Meter } from '../../../src/access/meter.js'
 import { invokeLimitsDefault } from '../../../src/rollup/invokeTransaction.js'
 import { anonymousId } from '../../../src/rpc/caller.js'
@@ -39,7 +40,7 @@ async function withMeteredServer(t: Test, options: Partial<HttpServerOptions> = 
   const paths = { pepper: join(folder, 'pepper'), demoKey: join(folder, 'demo-key') }
   const ring = KeyRing.open(store, paths, { meter, clockMs })
   const keys = ['first', 'second'].map((name) => {
-    const { key, text } = ring.createKey(name)
+    const { key, text } = createKey(store, ring.pepper, { name }, 'test')
     return { id: key.id, text }
   })
   const server = await withSocketServer(
@@ -126,7 +127,7 @@ test('a revoked key is unauthorized, however much it had left or owed', async (t
   const [first, second] = keys
   const client = await connect(`/ws/v3/${first?.text}`)
   await client.ask(`[${dear},${dear},${dear}]`)
-  for (const key of keys) revokeKey(store, key.id)
+  for (const key of keys) revokeKey(store, key.id, 'test')
   pass(250)
   for (const key of [first, second]) t.equal((await post(`/v3/${key?.text}`, dear)).status, 401)
   t.match(await client.closed, { code: 1008 })
@@ -210,7 +211,10 @@ test('of all keys that are connected only those that were changed are looked at 
   t.teardown(() => store.close())
   const paths = { pepper: join(folder, 'pepper'), demoKey: join(folder, 'demo-key') }
   const ring = KeyRing.open(store, paths)
-  const [kept, revoked] = [ring.createKey('kept'), ring.createKey('revoked')]
+  const [kept, revoked] = [
+    createKey(store, ring.pepper, { name: 'kept' }, 'test'),
+    createKey(store, ring.pepper, { name: 'revoked' }, 'test'),
+  ]
   const asked: string[] = []
   let seen = ring.readChanges(0).generation
   const { connect } = await withSocketServer(
@@ -231,7 +235,7 @@ test('of all keys that are connected only those that were changed are looked at 
   )
   const clients = [await connect(`/ws/v3/${kept.text}`), await connect(`/ws/v3/${revoked.text}`)]
   const before = asked.length
-  revokeKey(store, revoked.key.id)
+  revokeKey(store, revoked.key.id, 'test')
   t.match(await clients[1]?.closed, { code: 1008 })
   t.strictSame(asked.slice(before), [revoked.text])
   t.ok(clients[0]?.socket.readyState === 1, 'the other is still there')

@@ -1,0 +1,49 @@
+/** Keys as the command line shows them to people. */
+import { type KeyRecord, stateOf } from '../access/keyRecord.js'
+
+export function tableOfKeys(keys: readonly KeyRecord[]): string {
+  const rows = keys.map((key) => [key.id, key.name, formatTime(key.createdAtMs), describeState(key)])
+  const table = [['ID', 'NAME', 'CREATED', 'STATE'], ...rows]
+  const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => (row[column] ?? '').length)))
+  return table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')).join('\n')
+}
+
+/** What a key may do, one line for each thing that is set. */
+export function describeKey(key: KeyRecord): string {
+  const { scopes, limits } = key
+  const lines: (readonly [name: string, value: string])[] = [
+    ['id', key.id],
+    ['name', key.name],
+    ['state', describeState(key)],
+    ['created', formatTime(key.createdAtMs)],
+  ]
+  if (key.changedAtMs !== undefined) {
+    lines.push(['changed', `${formatTime(key.changedAtMs)} by ${key.changedBy ?? 'somebody'}`])
+  }
+  if (key.earlierUntilMs !== undefined) {
+    lines.push(['earlier secret', `valid until ${formatTime(key.earlierUntilMs)}`])
+  }
+  for (const [kind, entries] of Object.entries(scopes)) {
+    lines.push([kind, entries.length === 0 ? 'all' : entries.join(', ')])
+  }
+  for (const [name, value] of Object.entries(limits)) lines.push([spaced(name), String(value)])
+  const width = Math.max(...lines.map(([name]) => name.length))
+  return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')
+}
+
+/** UTC, without fractions of a second. */
+export function formatTime(timeMs: number): string {
+  return `${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')}Z`
+}
+
+function describeState(key: KeyRecord): string {
+  const { revokedAtMs, expiresAtMs } = key
+  if (revokedAtMs !== undefined) return `revoked ${formatTime(revokedAtMs)}`
+  if (expiresAtMs === undefined) return 'live'
+  return `${stateOf(key) === 'live' ? 'live until' : 'expired'} ${formatTime(expiresAtMs)}`
+}
+
+/** `unitsPerDay` → `units per day`. */
+function spaced(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+}

@@ -1,0 +1,86 @@
+/**
+ * API keys as stored, and their encoding. `access/` owns what their members mean.
+ *
+ *   table       key → value (msgpack)
+ *   keys        digest of the first secret (32 bytes) → [name, createdAtMs, revokedAtMs or null, details]; rows of
+ *               schema 2 and earlier have no details
+ *   keySecrets  digest of a later secret (32 bytes) → digest of the first
+ */
+import { Packr } from 'msgpackr'
+
+/** Without shared structures, so that any msgpack decoder can read a single row. */
+export const packr = new Packr({ useRecords: false, variableMapSize: true })
+
+/** Where a key may be used. An empty list allows everything; of several entries one is enough. */
+export interface KeyScopes {
+  readonly networks: readonly string[]
+  /** Names, or beginnings of names with `*` at the end. */
+  readonly methods: readonly string[]
+  /** As browsers send them: `https://app.example.org`. */
+  readonly origins: readonly string[]
+  /** IP addresses and CIDR blocks. */
+  readonly addresses: readonly string[]
+}
+
+/** What a key may use; absent: as the configuration says. */
+export interface KeyLimits {
+  readonly requestsPerSecond?: number
+  /** Requests at once. */
+  readonly requestsBurst?: number
+  readonly unitsPerSecond?: number
+  /** Units at once. */
+  readonly unitsBurst?: number
+  /** Units from midnight to midnight, UTC. */
+  readonly unitsPerDay?: number
+  /** WebSockets at the same time. */
+  readonly sockets?: number
+  /** Subscriptions at the same time, of all WebSockets. */
+  readonly subscriptions?: number
+  /** Share of the pool's time, relative to keys without a weight, which have 1. */
+  readonly weight?: number
+}
+
+/** A text by which a key is known. */
+export interface KeySecret {
+  /** HMAC-SHA-256 of the text, 32 bytes. */
+  readonly digest: Uint8Array
+  /** End of its validity; absent: that of the key. */
+  readonly untilMs?: number
+}
+
+/** What a key has besides its name. Absent members are at their defaults. */
+export interface KeyDetails {
+  readonly expiresAtMs?: number
+  readonly scopes?: Partial<KeyScopes>
+  readonly limits?: KeyLimits
+  /** Valid secrets, oldest first; absent: the first alone. */
+  readonly secrets?: readonly KeySecret[]
+  readonly changedAtMs?: number
+  /** Who changed it last, as the command line or the admin API names him. */
+  readonly changedBy?: string
+}
+
+/** One API key as stored. */
+export interface KeyRow {
+  /** Digest of its first secret, which identifies the key for good. The text itself is never stored. */
+  readonly digest: Uint8Array
+  readonly name: string
+  readonly createdAtMs: number
+  readonly revokedAtMs: number | undefined
+  readonly details?: KeyDetails
+}
+
+export function encodeKey({ name, createdAtMs, revokedAtMs, details }: KeyRow): Uint8Array {
+  return packr.pack([name, createdAtMs, revokedAtMs ?? null, ...(details === undefined ? [] : [details])])
+}
+
+export function decodeKey(digest: Uint8Array, value: Uint8Array): KeyRow {
+  const [name, createdAtMs, revokedAtMs, details] = packr.unpack(value) as [
+    string,
+    number,
+    number | null,
+    KeyDetails?,
+  ]
+  const row = { digest: Uint8Array.from(digest), name, createdAtMs, revokedAtMs: revokedAtMs ?? undefined }
+  return details === undefined ? row : { ...row, details }
+}
