@@ -66,7 +66,8 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #log: DefectLog
   readonly #counts: EdgeCounts | undefined
   readonly #memo: AnswerMemo
-  readonly #lookup: Lookup<Remembered>
+  /** Undefined where no answers are stored. */
+  readonly #lookup: Lookup<Remembered> | undefined
   readonly #blockNames: BlockNames<N>
 
   constructor(
@@ -81,8 +82,11 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     this.#counts = counts
     this.#blockNames = new BlockNames(views)
     this.#memo = new AnswerMemo(limits.memoBytesMax, views.current.head.generation)
-    this.#lookup = (bytes, start, idStart, idEnd, end) =>
-      this.#memo.read(bytes, start, idStart, idEnd, end, views.current.head.generation)
+    this.#lookup =
+      limits.memoBytesMax === 0
+        ? undefined
+        : (bytes, start, idStart, idEnd, end) =>
+            this.#memo.read(bytes, start, idStart, idEnd, end, views.current.head.generation)
   }
 
   handle(
@@ -96,7 +100,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       if (unread !== undefined) return unread
       const basis = new RequestBasis(this.#views, at)
       // Stored answers are those of the head, not of a block that a request is pinned to.
-      const lookup = at === undefined ? this.#lookup : knowsNothing
+      const lookup = at === undefined ? this.#lookup : undefined
       const mayWait = body.length > shortBytesMax && isTurnOver(this.#limits.turnMsMax)
       const usual = mayWait ? undefined : readUsualCall(body, lookup)
       const job = usual && this.#jobOf(usual)
@@ -156,7 +160,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const reader = new RequestReader<Remembered>(body, this.#limits)
       while (!reader.pass());
       const calls: Member[] = []
-      while (reader.left > 0) calls.push(reader.read(knowsNothing))
+      while (reader.left > 0) calls.push(reader.read(undefined))
       const outcomeOf = ({ kind }: Member) => (kind === 'invalid' ? invalidRequest : refused)
       if (reader.isBatch) return this.#batchAnswer(answerAll(calls, this.#limits.batchBytesMax, outcomeOf))
       const call = calls[0] as Member
@@ -171,7 +175,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     body: Uint8Array,
     basis: RequestBasis<N>,
     caller: Caller,
-    lookup: Lookup<Remembered>,
+    lookup: Lookup<Remembered> | undefined,
     isGiven: boolean,
   ): Steps<Answer | Promise<Answer>> {
     const turns = new Turns(this.#limits.turnMsMax, caller, body.length)
@@ -186,7 +190,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       while (reader.left > 0) {
         // Stored answers are those of the head, which may have changed since the last turn.
         const isHead = basis.arrived === this.#views.current
-        calls.push(reader.read(isHead ? lookup : knowsNothing))
+        calls.push(reader.read(isHead ? lookup : undefined))
         if (turns.isOverAfter(reader.bytesRead)) yield* turns.pause(keep)
       }
       if (!reader.isBatch) {
@@ -387,5 +391,3 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
 }
 
 const invalidRequest = Failure.of({ kind: 'InvalidRequest' })
-
-const knowsNothing = (): Remembered | undefined => undefined

@@ -86,9 +86,12 @@ const spans = createCallSpans()
 /**
  * Reads a short body that is a single call of the common form, as most are; does not keep `body`. Undefined for any
  * other body, which {@link RequestReader} reads. `lookup` may only know questions returned by this function or the
- * reader.
+ * reader; without it no question is made.
  */
-export function readUsualCall<Known>(body: Uint8Array, lookup: Lookup<Known>): Call<Known> | undefined {
+export function readUsualCall<Known>(
+  body: Uint8Array,
+  lookup: Lookup<Known> | undefined,
+): Call<Known> | undefined {
   if (body.length > usualBytesMax) return undefined
   const start = skipSpace(body, 0)
   return body[start] === openBrace
@@ -147,8 +150,8 @@ export class RequestReader<Known> {
     return (bounds[this.#read * 2 - 1] as number) - (bounds[this.#read * 2 - 2] as number)
   }
 
-  /** Reads the next call. Throws FaultError: ParseError. */
-  read(lookup: Lookup<Known>): Call<Known> {
+  /** Reads the next call; without `lookup` no question is made. Throws FaultError: ParseError. */
+  read(lookup: Lookup<Known> | undefined): Call<Known> {
     const { bounds } = this.#scan
     const from = bounds[this.#read * 2] as number
     const to = bounds[this.#read * 2 + 1] as number
@@ -247,15 +250,15 @@ function fastCall<Known>(
   text: BodyText,
   start: number,
   end: number,
-  lookup: Lookup<Known>,
+  lookup: Lookup<Known> | undefined,
 ): Call<Known> | undefined {
   const { bytes } = text
   if (end - start > fastBytesMax) return undefined
-  const mayBeKnown = end - start <= knownBytesMax
+  const find = end - start <= knownBytesMax ? lookup : undefined
   let guessed = -1
-  if (mayBeKnown && guessId(bytes, start, end, spans)) {
+  if (find !== undefined && guessId(bytes, start, end, spans)) {
     guessed = spans.idStart
-    const known = lookup(bytes, questionStart(start), guessed, spans.idEnd, end)
+    const known = find(bytes, questionStart(start), guessed, spans.idEnd, end)
     if (known !== undefined) return { kind: 'known', id: idText(text, spans.idStart, spans.idEnd), known }
   }
   const scanEnd = scanCall(bytes, start, spans)
@@ -264,10 +267,10 @@ function fastCall<Known>(
   if (methodEnd - methodStart > methodLengthMax || idEnd - idStart > idBytesMax) return undefined
   const id = text.slice(idStart, idEnd)
   let question: Question | undefined
-  if (mayBeKnown) {
+  if (find !== undefined) {
     const from = questionStart(start)
     // A right guess of where the id begins is right about its end too.
-    const known = idStart === guessed ? undefined : lookup(bytes, from, idStart, idEnd, end)
+    const known = idStart === guessed ? undefined : find(bytes, from, idStart, idEnd, end)
     if (known !== undefined) return { kind: 'known', id, known }
     question = { text: text.slice(from, idStart) + text.slice(idEnd, end), idAt: idStart - from }
   }
