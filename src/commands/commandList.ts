@@ -100,8 +100,9 @@ const serve = defineCommand({
     ],
   ],
   run: async (flags, _files, io) => {
-    const resolved = resolveServeConfig(flags)
-    return (await import('./serve.js')).serve(resolved, io)
+    const read = () => resolveServeConfig(flags)
+    const resolved = read()
+    return (await import('./serve.js')).serve(resolved, read, io)
   },
 })
 

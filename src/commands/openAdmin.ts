@@ -71,7 +71,8 @@ function hostInUrl(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
 }
 
-function stuckEdges(counts: readonly EdgeCounts[]): string[] {
+/** Edges whose event loops have not turned for long. */
+export function stuckEdges(counts: readonly EdgeCounts[]): string[] {
   const nowMs = Date.now()
   // The main thread turns, since it asks.
   return counts.flatMap(({ figures }, edge) =>

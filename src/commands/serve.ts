@@ -23,19 +23,20 @@ import { chooseTransport } from '../transport/chooseTransport.js'
 import { sharedTotals } from '../transport/totals.js'
 import type { Io } from './commandLine.js'
 import { createProgressView } from './importProgress.js'
-import { onInterrupt } from './interrupt.js'
 import { type NetworkSource, startSource } from './networkSource.js'
-import { openAdmin } from './openAdmin.js'
+import { obeySignals } from './obeySignals.js'
+import { openAdmin, stuckEdges } from './openAdmin.js'
 import { type OpenRollup, openRollup } from './openRollup.js'
 import { shareBetweenEdges, startOtherEdges } from './otherEdges.js'
+import { SystemdNotices } from './systemdNotices.js'
 import { clientVersion } from './version.js'
 import { type DemoAccess, welcomeLines } from './welcome.js'
 
 /** How long jobs may continue after the edges are closed; nobody waits for their results then. */
 const poolCloseMsMax = 1_000
 
-/** Serves; resolves to the exit status once stopped. */
-export async function serve(config: Config, io: Io): Promise<number> {
+/** Serves; resolves to the exit status once stopped. `read` reads the configuration again. */
+export async function serve(config: Config, read: () => Config, io: Io): Promise<number> {
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
   // First, so that a mistake in these files is reported before anything has been started.
   const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
@@ -57,6 +58,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
   let edge: Edge | undefined
   let others: EdgeThreads | undefined
   let admin: AdminListener | undefined
+  let notices: SystemdNotices | undefined
   let isStopping = false
   // After an exception that nothing caught, the state of the process is unknown, so it ends. The server is abandoned
   // first: uWebSockets.js aborts a process that exits within one of its callbacks.
@@ -114,14 +116,24 @@ export async function serve(config: Config, io: Io): Promise<number> {
       log,
       isDraining: () => isStopping,
     })
-    const stopped = new Promise<number>((resolve) =>
-      onInterrupt(() => {
-        isStopping = true
-        log.info('stopping')
-        resolve(0)
-      }),
-    )
     const { networks } = edge
+    notices = new SystemdNotices({
+      env: process.env,
+      isWell: () => stuckEdges(counts).length === 0,
+      onFailure: (why) => log.warn(`systemd is not told what the server does: ${why}`),
+    })
+    notices.ready()
+    const stopped = obeySignals({
+      config,
+      read,
+      log,
+      edge,
+      others,
+      notices,
+      onStopping: () => {
+        isStopping = true
+      },
+    })
     void embeddedCaughtUp(config, sources).then(() => {
       // A source also ends when the server stops, and then there is nobody to welcome.
       if (isStopping) return
@@ -136,7 +148,7 @@ export async function serve(config: Config, io: Io): Promise<number> {
   } finally {
     isStopping = true
     await Promise.all([edge?.server.close(), others?.close()])
-    await admin?.close()
+    await Promise.all([admin?.close(), notices?.close()])
     process.off('uncaughtException', onDefect)
     await Promise.all(rollups.map((rollup) => rollup.close()))
     await pool.close(poolCloseMsMax)

@@ -58,6 +58,9 @@ export const dataDirDefault = 'data/live'
  */
 export const verifyBlocksDefault = 8
 
+/** Time to close what is left once all requests are answered. */
+const closeMs = 5_000
+
 /** Flags of every command that works on a data folder. */
 export interface DataFlags {
   readonly config?: string | undefined
@@ -119,6 +122,10 @@ export interface Config extends DataConfig {
   readonly edges: number
   /** The HTTP and WebSocket server to use. */
   readonly transport: ConfigFile['transport']
+  /** How long a server that is to stop goes on as before, while it says that it stops. */
+  readonly drainDelayMs: number
+  /** Time from the signal to the exit, at most. */
+  readonly graceMs: number
   readonly logLevel: LogLevel
   /** Undefined where there is none. */
   readonly admin: AdminConfig | undefined
@@ -182,6 +189,8 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     port,
     edges: file.edges,
     transport: file.transport,
+    drainDelayMs: file.drainDelayMs,
+    graceMs: file.graceMs ?? file.drainDelayMs + file.limits.requestMsMax + closeMs,
     logLevel: file.logLevel,
     admin: adminOf(file.admin, port),
     auth,

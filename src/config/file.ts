@@ -32,6 +32,11 @@ const MiB = 2 ** 20
 /** More edges than any machine can use. */
 export const edgesMax = 64
 
+const hourMs = 3_600_000
+
+/** Least time for a server to answer what it has taken, and to close. */
+const afterDrainMsMin = 3_000
+
 /** Log levels, from everything to nothing. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
@@ -173,6 +178,10 @@ export const fileSchema = object({
   }).prefault({}),
   /** Whether answers are compressed for clients that accept it. Copies take a fifth of `limits.answerCacheBytes`. */
   compression: flag().default(true),
+  /** How long a server that is to stop goes on as before, while `/ready` and `/health` already say that it stops. */
+  drainDelayMs: integer(0, hourMs).default(0),
+  /** Time from the signal to the exit. Where absent, that of a request longer than `drainDelayMs`, and 5 s more. */
+  graceMs: integer(afterDrainMsMin).optional(),
   logLevel: z.enum(logLevels, { error: `expected one of ${logLevels.join(', ')}` }).default('info'),
   /** The listener for operators, or `false`. */
   admin: adminSchema,
@@ -261,6 +270,8 @@ function withAbsolutePaths(network: NetworkEntry, folder: string): NetworkEntry 
 const crossSchema = z
   .object({
     defaultNetwork: z.string().optional().catch(undefined),
+    drainDelayMs: z.number().catch(0),
+    graceMs: z.number().optional().catch(undefined),
     networks: z
       .array(
         z
@@ -296,11 +307,16 @@ const crossSchema = z
       .optional()
       .catch(undefined),
   })
-  .catch({ networks: [] })
+  .catch({ networks: [], drainDelayMs: 0 })
 
 function findCrossFaults(raw: unknown, folder: string): string[] {
-  const { networks, defaultNetwork, limits } = crossSchema.parse(raw)
+  const { networks, defaultNetwork, limits, drainDelayMs, graceMs } = crossSchema.parse(raw)
   const faults: string[] = []
+  if (graceMs !== undefined && graceMs < drainDelayMs + afterDrainMsMin) {
+    faults.push(
+      `graceMs: expected at least ${afterDrainMsMin} more than drainDelayMs (${drainDelayMs}), got ${graceMs}`,
+    )
+  }
   const ownerOfName = new Map<string, string>()
   const ownerOfHost = new Map<string, string>()
   networks.forEach((network, index) => {

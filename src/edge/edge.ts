@@ -39,9 +39,13 @@ import type { EdgeRollup } from './edgeRollup.js'
 import { readHealth } from './health.js'
 import { watchLoop } from './loopWatch.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
+import { type EdgeSettings, settingsOf } from './settings.js'
 
 /** Time for answers under way when the server stops, beyond the time limit of a request. */
 const lastAnswersMsMax = 1_000
+
+/** Time to close jobs, sources and stores after the last answer, within the grace period. */
+const closeMs = 2_000
 
 /**
  * How long a closing WebSocket waits until the client has read what was sent: the default time limit of a request.
@@ -79,6 +83,9 @@ export interface Edge {
   readonly server: HttpServer
   /** Writes the figures of its thread into its counts. */
   publish(): void
+  /** Says in `/health` that the server is about to stop. */
+  drain(): void
+  apply(settings: EdgeSettings): void
   /** Closes the networks; call it once the server is closed. */
   close(): Promise<void>
 }
@@ -128,10 +135,24 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
         }),
       )
     }
-    const server = createServer(options, networks, openRpc, logDefect)
+    let isDraining = false
+    const health = () => readHealth(networks, options.rollups, isDraining)
+    const server = createServer(options, networks, { openRpc, health }, logDefect)
     const publish = () => options.counts.publish(readEdgeFigures(networks, server))
     unwatch = watchLoop(options.counts, publish)
-    return { networks, server, publish, close }
+    return {
+      networks,
+      server,
+      publish,
+      drain() {
+        isDraining = true
+      },
+      apply(settings) {
+        options.log.level = settings.logLevel
+        server.reconfigure(settings)
+      },
+      close,
+    }
   } catch (error) {
     await close()
     throw error
@@ -162,11 +183,12 @@ function share(bytes: number, parts: number): number {
 function createServer(
   options: EdgeOptions,
   networks: readonly OpenNetwork[],
-  openRpc: Uint8Array,
+  pages: { readonly openRpc: Uint8Array; readonly health: () => Page | Promise<Page> },
   logDefect: DefectLog,
 ): HttpServer {
-  const { config, rollups, ring, meter, log, shared } = options
+  const { config, ring, meter, log, shared } = options
   const { limits } = config
+  const settings = settingsOf(config)
   let seenGeneration = ring.seenGeneration
   const messageBytesMax = limits.socketMessageBytesMax ?? messageBytesDefault(options.transport)
   const server: HttpServerOptions = {
@@ -174,7 +196,7 @@ function createServer(
     host: config.host,
     port: shared?.port ?? config.port,
     ...(shared && { totals: shared.totals }),
-    routes: createRoutes(options, networks, logDefect),
+    routes: createRoutes(options, networks, settings.hosts, logDefect),
     authorize(presented) {
       const result = ring.authorize(presented)
       return result.ok
@@ -192,7 +214,10 @@ function createServer(
       bodyBytesMax: limits.bodyBytesMax,
       bufferedBytesMax: limits.bufferedBodyBytesMax,
       bodyMsMax: limits.bodyMsMax,
-      closeMsMax: limits.requestMsMax + lastAnswersMsMax,
+      closeMsMax: Math.min(
+        limits.requestMsMax + lastAnswersMsMax,
+        config.graceMs - config.drainDelayMs - closeMs,
+      ),
       compressedBytesMax: share(copyBytesOf(config), config.edges),
     },
     socketLimits: {
@@ -217,10 +242,10 @@ function createServer(
         queueBytesMax: limits.subscriptionQueueBytesMax,
       },
     },
-    cors: config.cors.origins.includes('*') ? '*' : config.cors.origins,
+    cors: settings.cors,
     pages: new Map<string, () => Page | Promise<Page>>([
-      ['/health', () => readHealth(networks, rollups)],
-      ['/openrpc.json', () => ({ status: 200, body: [openRpc] })],
+      ['/health', pages.health],
+      ['/openrpc.json', () => ({ status: 200, body: [pages.openRpc] })],
     ]),
     logDefect,
     logRefused(refused) {
@@ -234,6 +259,7 @@ function createServer(
 function createRoutes(
   { config, rollups, counts }: EdgeOptions,
   networks: readonly OpenNetwork[],
+  hostsOf: EdgeSettings['hosts'],
   logDefect: DefectLog,
 ): HttpServerOptions['routes'] {
   const { limits } = config
@@ -268,7 +294,6 @@ function createRoutes(
   const inOrder = endpoints.sort(
     (a, b) => Number(b.name === config.defaultNetwork) - Number(a.name === config.defaultNetwork),
   )
-  const hostsOf = new Map([...config.networks, ...config.rollups].map(({ name, hosts }) => [name, hosts]))
   return inOrder.map(({ name, endpoint }) => ({ name, endpoint, hosts: hostsOf.get(name) ?? [] }))
 }
 

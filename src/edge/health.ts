@@ -4,7 +4,10 @@ import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
 import type { OpenNetwork } from './openNetwork.js'
 
 export interface HealthPage {
-  /** 200, or 503 where no network can answer as it should: of none the newest head, or the queue, can be used. */
+  /**
+   * 200, or 503 where the server is about to stop, or no network can answer as it should: of none the newest head, or
+   * the queue, can be used.
+   */
   readonly status: number
   readonly body: string
 }
@@ -13,9 +16,10 @@ export interface HealthPage {
 export function readHealth(
   networks: readonly OpenNetwork[],
   rollups: readonly EdgeRollup[],
+  isDraining: boolean,
 ): HealthPage | Promise<HealthPage> {
   const ofRollups = rollups.map((rollup) => rollup.health())
-  const render = (found: readonly RollupHealth[]) => renderHealth(networks, rollups, found)
+  const render = (found: readonly RollupHealth[]) => renderHealth(networks, rollups, found, isDraining)
   const isElsewhere = ofRollups.some((health) => health instanceof Promise)
   return isElsewhere ? Promise.all(ofRollups).then(render) : render(ofRollups as readonly RollupHealth[])
 }
@@ -24,6 +28,7 @@ function renderHealth(
   networks: readonly OpenNetwork[],
   rollups: readonly EdgeRollup[],
   queues: readonly RollupHealth[],
+  isDraining: boolean,
 ): HealthPage {
   const answering = [
     ...networks.map(({ isReadable }) => isReadable),
@@ -36,9 +41,9 @@ function renderHealth(
     ...rollups.map(({ name }, index) => [name, queues[index]]),
   ]
   return {
-    status: answering.includes(true) ? 200 : 503,
+    status: answering.includes(true) && !isDraining ? 200 : 503,
     body: JSON.stringify({
-      status: isFailing ? 'failing' : isSyncing ? 'syncing' : 'ok',
+      status: isDraining ? 'draining' : isFailing ? 'failing' : isSyncing ? 'syncing' : 'ok',
       networks: Object.fromEntries(entries),
     }),
   }

@@ -5,6 +5,7 @@ import { type Deferred, defer } from '../primitives/deferred.js'
 import { FaultError } from '../primitives/faults.js'
 import type { StatusChange } from '../rollup/submissionService.js'
 import { RelayedFeed } from './chainFeed.js'
+import type { Edge } from './edge.js'
 import type { CallName, EdgeCommand, EdgeMessage } from './messages.js'
 
 interface Pending {
@@ -30,6 +31,14 @@ export class MainLink {
   onEnd(listener: (how: 'close' | 'abandon') => void): void {
     this.#port.on('message', ({ type }: EdgeCommand) => {
       if (type === 'close' || type === 'abandon') listener(type)
+    })
+  }
+
+  /** Has `edge` do what the main thread asks of a serving edge. */
+  obey(edge: Pick<Edge, 'drain' | 'apply'>): void {
+    this.#port.on('message', (command: EdgeCommand) => {
+      if (command.type === 'drain') edge.drain()
+      else if (command.type === 'reload') edge.apply(command.settings)
     })
   }
 

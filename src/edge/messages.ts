@@ -3,6 +3,7 @@ import type { Config } from '../config/config.js'
 import type { StatusChange } from '../rollup/submissionService.js'
 import type { Transport } from '../transport/wire.js'
 import type { SourceState } from './chainFeed.js'
+import type { EdgeSettings } from './settings.js'
 
 /** `workerData` of an edge's thread. */
 export interface EdgeData {
@@ -65,6 +66,9 @@ export type EdgeCommand =
   | { readonly type: 'moved'; readonly network: string; readonly state: SourceState }
   /** The status of a submitted transaction changed, on disk already. */
   | { readonly type: 'status'; readonly rollup: string; readonly change: StatusChange }
+  /** Say that the server is about to stop. */
+  | { readonly type: 'drain' }
+  | { readonly type: 'reload'; readonly settings: EdgeSettings }
   /** Accept no new connections, answer requests under way, close everything and end. */
   | { readonly type: 'close' }
   /** Close the server at once: the process is about to end. */

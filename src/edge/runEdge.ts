@@ -45,6 +45,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
   try {
     const { edge, store } = await openRooms(link, data)
     server = edge.server
+    link.obey(edge)
     await server.listen()
     link.send({ type: 'listening' })
     await closing.promise

@@ -60,7 +60,7 @@ const reservedNames: ReadonlySet<string> = new Set(['v3', 'ws', 'health'])
 
 export class Admission {
   readonly #networks = new Map<string, Endpoint>()
-  readonly #hosts = new Map<string, Endpoint>()
+  #hosts: ReadonlyMap<string, Endpoint> = new Map()
   readonly #default: Endpoint | undefined
   readonly #options: AdmissionOptions
   readonly #anonymous: Allowed
@@ -70,13 +70,23 @@ export class Admission {
     this.#options = options
     this.#anonymous = { ok: true, key: { id: anonymousId }, allowance: options.anonymousAllowance }
     this.#default = options.routes[0]?.endpoint
-    for (const { name, endpoint, hosts } of options.routes) {
+    for (const { name, endpoint } of options.routes) {
       if (reservedNames.has(name) || this.#networks.has(name)) {
         throw new RangeError(`network name is taken: ${name}`)
       }
       this.#networks.set(name, endpoint)
-      for (const host of hosts) this.#hosts.set(host.toLowerCase(), endpoint)
     }
+    this.setHosts(new Map(options.routes.map(({ name, hosts }) => [name, hosts])))
+  }
+
+  /** Replaces the host names of all networks; names of networks that are not served are ignored. */
+  setHosts(hostsOf: ReadonlyMap<string, readonly string[]>): void {
+    const endpoints = new Map<string, Endpoint>()
+    for (const [name, hosts] of hostsOf) {
+      const endpoint = this.#networks.get(name)
+      if (endpoint !== undefined) for (const host of hosts) endpoints.set(host.toLowerCase(), endpoint)
+    }
+    this.#hosts = endpoints
   }
 
   /**

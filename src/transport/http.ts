@@ -93,6 +93,14 @@ export interface HttpServer {
   close(): Promise<void>
   /** Closes everything at once, answers under way as well. */
   abandon(): void
+  reconfigure(settings: ServerSettings): void
+}
+
+/** What may change while a server runs. */
+export interface ServerSettings {
+  readonly cors: CorsOrigins
+  /** Network → host names that address it; see {@link Route.hosts}. */
+  readonly hosts: ReadonlyMap<string, readonly string[]>
 }
 
 /** Sweeps per time limit of a body, so that a late body is ended after 1 to 1.1 limits. */
@@ -101,7 +109,7 @@ const sweepsPerBodyLimit = 10
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { limits, totals = localTotals() } = options
   const admission = new Admission(options)
-  const cors = createCorsHeaders(options.cors)
+  let cors = createCorsHeaders(options.cors)
   /** The path of the last request, parsed: most clients use one path, and comparing is faster than parsing. */
   let lastPath = ''
   let lastTarget: PathTarget | undefined
@@ -273,7 +281,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   const sockets = new WebSocketServer({
     admission,
-    cors,
+    allowsOrigin: (origin) => cors.allows(origin),
     authorize: options.authorize,
     changedKeys: options.changedKeys,
     noAuth: options.noAuth,
@@ -327,6 +335,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       pool.isClosing = true
       clearInterval(sweep)
       wire.close()
+    },
+    reconfigure(settings) {
+      cors = createCorsHeaders(settings.cors)
+      admission.setHosts(settings.hosts)
     },
   }
 }

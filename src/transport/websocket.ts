@@ -16,7 +16,6 @@ import {
   refusalOfFault,
   unknownNetwork,
 } from './admission.js'
-import type { CorsHeaders } from './cors.js'
 import { type HoldOffs, heldOff } from './holdOffs.js'
 import { MessageTurns } from './messageTurns.js'
 import { parseSocketPath, redactPath } from './paths.js'
@@ -32,7 +31,8 @@ export interface WebSocketServerOptions {
   authorize(key: string): AccessDecision
   changedKeys(): readonly string[] | undefined
   readonly noAuth: boolean
-  readonly cors: CorsHeaders
+  /** Whether pages of this origin may connect; an empty text is no page's. */
+  readonly allowsOrigin: (origin: string) => boolean
   readonly limits: SocketLimits
   readonly totals: ServerTotals
   readonly holdOffs: HoldOffs
@@ -149,7 +149,7 @@ export class WebSocketServer implements SocketPool {
   }
 
   #permit(head: RequestHead): SocketPermit | Refusal | Promise<Answer> {
-    const { admission, noAuth, cors, holdOffs } = this.#options
+    const { admission, noAuth, allowsOrigin, holdOffs } = this.#options
     const target = parseSocketPath(head.path)
     if (target === undefined) return notFound
     const { doubt } = head
@@ -158,7 +158,7 @@ export class WebSocketServer implements SocketPool {
     if (endpoint === undefined) return unknownNetwork
     const admitted = admission.admitKey(target.key, keyForm)
     if ('why' in admitted) return admitted
-    if (!cors.allows(head.origin)) return foreignOrigin
+    if (!allowsOrigin(head.origin)) return foreignOrigin
     const key = noAuth ? undefined : target.key
     return (
       holdOffs.refusalOf(admitted.key.id) ??
