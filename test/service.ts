@@ -80,7 +80,7 @@ export async function startService(
   const listening = new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       lines.push(line)
-      const found = /listens on (http:\/\/\S+)/.exec(line)?.[1]
+      const found = /listens on (https?:\/\/\S+)/.exec(line)?.[1]
       if (found !== undefined) resolve(found)
     })
     child.on('exit', (status) => reject(new Error(`serve ended with status ${status}: ${said.err}`)))

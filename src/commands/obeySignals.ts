@@ -6,9 +6,11 @@ import type { Edge } from '../edge/edge.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { settingsOf } from '../edge/settings.js'
 import { OperatorError } from '../primitives/faults.js'
+import { readTlsFiles } from '../transport/tlsFiles.js'
 import { onHangup, onIdleSignals, onInterrupt } from './interrupt.js'
 import { compareConfigs } from './reload.js'
 import type { SystemdNotices } from './systemdNotices.js'
+import { TlsWatch } from './tlsWatch.js'
 
 export interface Serving {
   readonly config: Config
@@ -56,15 +58,24 @@ function announceStop({ config, log, edge, others, notices, onStopping }: Servin
 /** A function that reads the configuration again and applies it as far as a running server can. */
 function reloader({ config, read, log, edge, others, notices }: Serving): () => void {
   let current = config
+  const apply = () => {
+    const settings = settingsOf(current)
+    edge.apply(settings)
+    others?.broadcast({ type: 'reload', settings })
+  }
+  const tlsWatch = new TlsWatch(log, apply)
+  tlsWatch.follow(config.tls)
   return () => {
     notices.reloading()
     try {
       const next = read()
-      const settings = settingsOf(next)
       const { changed, restart } = compareConfigs(config, current, next)
-      edge.apply(settings)
-      others?.broadcast({ type: 'reload', settings })
+      if (config.tls && next.tls) {
+        readTlsFiles(next.tls)
+        tlsWatch.follow(next.tls)
+      }
       current = next
+      apply()
       log.info({ changed, restart }, 'reloaded; what "restart" lists changes with a restart')
     } catch (error) {
       const why = error instanceof OperatorError ? error.message : String(error)

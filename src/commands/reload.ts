@@ -10,15 +10,16 @@ export interface Reload {
 }
 
 /** Keys that `edge/settings.ts` holds. */
-const isReloadable = (key: string): boolean => /^(?:logLevel|cors|networks\.[^.]+\.hosts)$/.test(key)
+const isReloadable = (key: string): boolean =>
+  /^(?:logLevel|cors|tls\.(?:cert|key)|networks\.[^.]+\.hosts)$/.test(key)
 
 /** Compares a configuration with the one that applies, and with the one that the server was started with. */
 export function compareConfigs(started: Config, current: Config, next: Config): Reload {
   const changed = changedKeys(current, next).filter(isReloadable)
   const restart = changedKeys(started, next).filter((key) => !isReloadable(key))
-  // The hosts of a network that is not served come with the network.
-  const isServed = (key: string) => !restart.some((other) => key === `${other}.hosts`)
-  return { changed: changed.filter(isServed), restart }
+  // What belongs to a network that is not served, or to TLS that is off, comes with it.
+  const isThere = (key: string) => !restart.some((other) => key.startsWith(`${other}.`))
+  return { changed: changed.filter(isThere), restart }
 }
 
 function changedKeys(before: Config, after: Config): string[] {
@@ -33,11 +34,14 @@ function valuesOf({
   rollups,
   limits,
   mapBytes,
+  tls,
   node: _node,
   keyRates: _rates,
   ...top
 }: Config): Map<string, unknown> {
   const values = new Map<string, unknown>(Object.entries({ ...top, 'store.mapBytes': mapBytes }))
+  values.set('tls', tls !== undefined)
+  for (const [name, value] of Object.entries(tls ?? {})) values.set(`tls.${name}`, value)
   for (const [name, value] of Object.entries(limits)) values.set(`limits.${name}`, value)
   for (const { name, hosts, ...network } of [...networks, ...rollups]) {
     values.set(`networks.${name}`, network)

@@ -32,8 +32,9 @@ export function welcomeLines(
   notice?: string,
 ): string[] {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  const origin = `http://${host}:${port}`
-  const socketOrigin = `ws://${host}:${port}`
+  const s = config.tls === undefined ? '' : 's'
+  const origin = `http${s}://${host}:${port}`
+  const socketOrigin = `ws${s}://${host}:${port}`
   const secret = demo.kind === 'key' ? demo.text : 'YOUR_API_KEY'
   const path = (network: string) => {
     const prefix = network === config.defaultNetwork ? '' : `/${network}`

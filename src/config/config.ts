@@ -41,6 +41,7 @@ import {
 } from './networks.js'
 import { redactSecrets } from './redactSecrets.js'
 import type { RollupConfig } from './rollupNetwork.js'
+import type { TlsConfig } from './tls.js'
 
 export type { AdminConfig } from './admin.js'
 export { demoNetworkName, type NetworkConfig } from './chainNetwork.js'
@@ -122,6 +123,8 @@ export interface Config extends DataConfig {
   readonly edges: number
   /** The HTTP and WebSocket server to use. */
   readonly transport: ConfigFile['transport']
+  /** Absolute paths; undefined where HTTP without TLS is spoken. */
+  readonly tls: TlsConfig | undefined
   /** How long a server that is to stop goes on as before, while it says that it stops. */
   readonly drainDelayMs: number
   /** Time from the signal to the exit, at most. */
@@ -189,6 +192,7 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     port,
     edges: file.edges,
     transport: file.transport,
+    tls: file.tls,
     drainDelayMs: file.drainDelayMs,
     graceMs: file.graceMs ?? file.drainDelayMs + file.limits.requestMsMax + closeMs,
     logLevel: file.logLevel,

@@ -26,6 +26,7 @@ import {
 import { rollupShape } from './rollup.js'
 import { flag, integer, list, object, text } from './schema.js'
 import { findSourceFaults, sourceSchema, withAbsoluteSource } from './source.js'
+import { findTlsFaults, tlsSchema, withAbsoluteTls } from './tls.js'
 
 const MiB = 2 ** 20
 
@@ -164,6 +165,8 @@ export const fileSchema = object({
   edges: integer(1, edgesMax).default(1),
   /** uWebSockets.js (`uws`), node:http (`node`), or the faster one that can be loaded (`auto`). */
   transport: z.enum(transports, { error: `expected one of ${transports.join(', ')}` }).default('auto'),
+  /** Where given, HTTPS and WSS are spoken instead of HTTP and WS. Paths are relative to the configuration file. */
+  tls: tlsSchema.optional(),
   /** Folder of all stores, relative to the configuration file; where absent, `data/live` in the current folder. */
   dataDir: text('the path of a folder').optional(),
   /** Whether requests need an API key. `false` is refused on an address that other machines can reach. */
@@ -224,6 +227,7 @@ export function readConfigFile(path: string): ConfigFile {
   const faults = [
     ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => issueToLines(issue, raw, fileSchema))),
     ...findCrossFaults(raw, folder),
+    ...findTlsFaults((raw as { tls?: unknown } | null)?.tls, folder),
   ]
   if (!parsed.success || faults.length > 0) {
     const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`
@@ -233,10 +237,11 @@ export function readConfigFile(path: string): ConfigFile {
         .join('\n')}`,
     )
   }
-  const { dataDir, networks, ...rest } = parsed.data
+  const { dataDir, networks, tls, ...rest } = parsed.data
   return {
     ...rest,
     ...(dataDir !== undefined && { dataDir: resolve(folder, dataDir) }),
+    ...(tls && { tls: withAbsoluteTls(tls, folder) }),
     ...(networks && { networks: networks.map((network) => withAbsolutePaths(network, folder)) }),
   }
 }

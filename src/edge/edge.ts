@@ -149,7 +149,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
       },
       apply(settings) {
         options.log.level = settings.logLevel
-        server.reconfigure(settings)
+        void server.reconfigure(settings).catch((error: Error) => options.log.error(error.message))
       },
       close,
     }
@@ -243,6 +243,7 @@ function createServer(
       },
     },
     cors: settings.cors,
+    tls: settings.tls,
     pages: new Map<string, () => Page | Promise<Page>>([
       ['/health', pages.health],
       ['/openrpc.json', () => ({ status: 200, body: [pages.openRpc] })],

@@ -6,10 +6,11 @@ export interface EdgeSettings extends ServerSettings {
   readonly logLevel: LogLevel
 }
 
-export function settingsOf({ logLevel, cors, networks, rollups }: Config): EdgeSettings {
+export function settingsOf({ logLevel, cors, tls, networks, rollups }: Config): EdgeSettings {
   return {
     logLevel,
     cors: cors.origins.includes('*') ? '*' : cors.origins,
+    tls,
     hosts: new Map([...networks, ...rollups].map(({ name, hosts }) => [name, hosts])),
   }
 }

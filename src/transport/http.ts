@@ -34,6 +34,7 @@ import {
 import type { RequestHead } from './requestHead.js'
 import { notKept, ResourceExchange } from './resourceExchange.js'
 import type { SocketLimits } from './socketLimits.js'
+import type { TlsFiles } from './tlsFiles.js'
 import { localTotals, type ServerTotals } from './totals.js'
 import { requestsOfKeyMax, TurnShares } from './turnShares.js'
 import { WebSocketServer } from './websocket.js'
@@ -62,6 +63,8 @@ export interface HttpServerOptions extends AdmissionOptions {
    * {@link Transport.findPort}.
    */
   readonly totals?: ServerTotals
+  /** Where given, HTTPS and WSS are spoken. */
+  readonly tls?: TlsFiles | undefined
   readonly limits: HttpLimits
   readonly socketLimits: SocketLimits
   readonly cors: CorsOrigins
@@ -93,7 +96,8 @@ export interface HttpServer {
   close(): Promise<void>
   /** Closes everything at once, answers under way as well. */
   abandon(): void
-  reconfigure(settings: ServerSettings): void
+  /** Applies the settings; rejects as {@link Wire.renewTls} does, and all others apply then. */
+  reconfigure(settings: ServerSettings): Promise<void>
 }
 
 /** What may change while a server runs. */
@@ -101,6 +105,8 @@ export interface ServerSettings {
   readonly cors: CorsOrigins
   /** Network → host names that address it; see {@link Route.hosts}. */
   readonly hosts: ReadonlyMap<string, readonly string[]>
+  /** Read anew each time. Ignored by a server without TLS. */
+  readonly tls: TlsFiles | undefined
 }
 
 /** Sweeps per time limit of a body, so that a late body is ended after 1 to 1.1 limits. */
@@ -296,6 +302,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const wire = options.transport.createWire(
     { onRequest, onUpgrade: (head) => sockets.admit(head) },
     { headMsMax: limits.bodyMsMax, messageBytesMax, idleMsMax },
+    options.tls,
   )
   let isListening = false
   let sweep: NodeJS.Timeout | undefined
@@ -336,9 +343,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       clearInterval(sweep)
       wire.close()
     },
-    reconfigure(settings) {
+    async reconfigure(settings) {
       cors = createCorsHeaders(settings.cors)
       admission.setHosts(settings.hosts)
+      if (options.tls && settings.tls && isListening) await wire.renewTls(settings.tls)
     },
   }
 }

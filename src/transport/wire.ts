@@ -6,6 +6,7 @@
 import { OperatorError } from '../primitives/faults.js'
 import type { Answer, AnswerBody } from '../rpc/answer.js'
 import type { RequestHead } from './requestHead.js'
+import type { TlsFiles } from './tlsFiles.js'
 
 /** Header lines that depend on the request, in the order in which they are sent. */
 export type ExtraHeaders = readonly (readonly [name: string, value: string])[]
@@ -35,7 +36,8 @@ export interface Transport {
    * on it, or where ports are to be shared and cannot.
    */
   findPort(address: Address, isShared: boolean): Promise<number>
-  createWire(handlers: WireHandlers, limits: WireLimits): Wire
+  /** With `tls` HTTPS and WSS are spoken. Throws OperatorError where its files cannot be used. */
+  createWire(handlers: WireHandlers, limits: WireLimits, tls?: TlsFiles): Wire
 }
 
 export interface WireLimits {
@@ -56,6 +58,11 @@ export interface Wire {
    * fails.
    */
   listen(address: Address, isShared: boolean): Promise<number>
+  /**
+   * Shows new connections what these files hold; open ones go on. Rejects with OperatorError where the files cannot be
+   * used. Only for a wire made with `tls`, while it listens.
+   */
+  renewTls(files: TlsFiles): Promise<void>
   /** Accepts no new connections; open ones go on. */
   stopListening(): void
   /** Ends all connections at once and stops listening. */

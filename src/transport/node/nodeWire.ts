@@ -7,7 +7,9 @@
  * system has accepted it.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, Server, type Socket } from 'node:net'
+import { Server as TlsServer } from 'node:tls'
 import { WebSocketServer } from 'ws'
 import { OperatorError } from '../../primitives/faults.js'
 import type { Answer } from '../../rpc/answer.js'
@@ -15,6 +17,7 @@ import { refusal } from '../admission.js'
 import { lastingPieces } from '../answerBytes.js'
 import { RequestHead } from '../requestHead.js'
 import { statusReason } from '../statusReason.js'
+import { readTlsFiles, type TlsFiles, tlsVersionMin } from '../tlsFiles.js'
 import {
   type Address,
   cannotListen,
@@ -55,7 +58,7 @@ export const nodeTransport: Transport = {
     await new Promise((resolve) => server.close(resolve))
     return port
   },
-  createWire: (handlers, limits) => new NodeWire(handlers, limits),
+  createWire: (handlers, limits, tls) => new NodeWire(handlers, limits, tls),
 }
 
 /** Whether `server.listen` knows `reusePort`; older versions of Node.js ignore it silently. */
@@ -72,9 +75,13 @@ class NodeWire implements Wire {
   /** Head of the current request. */
   readonly #head = new RequestHead()
   readonly #server
+  /** The event of {@link #server} that brings a connection on which HTTP is spoken. */
+  readonly #arrival: 'connection' | 'secureConnection'
+  /** Connections below TLS, some of which have not agreed on it yet. */
+  readonly #carriers = new Set<Socket>()
   readonly #webSockets
 
-  constructor(handlers: WireHandlers, { headMsMax, messageBytesMax }: WireLimits) {
+  constructor(handlers: WireHandlers, { headMsMax, messageBytesMax }: WireLimits, tls?: TlsFiles) {
     this.#handlers = handlers
     this.#webSockets = new WebSocketServer({
       noServer: true,
@@ -85,7 +92,7 @@ class NodeWire implements Wire {
       // No subprotocol is offered.
       handleProtocols: () => false,
     })
-    this.#server = createServer({
+    const options = {
       insecureHTTPParser: false,
       // Off, because Node.js would refuse only that request and go on with the next on the same connection;
       // {@link RequestHead.doubt} refuses both.
@@ -100,10 +107,26 @@ class NodeWire implements Wire {
       // Used from Node.js 24.9 on. Older versions deliver every upgrade; those that are no WebSocket go to
       // {@link #readAsPlainHttp}.
       ...{ shouldUpgradeCallback: isHandshake },
-    })
+    }
+    this.#server =
+      tls === undefined
+        ? createServer(options)
+        : createTlsServer({
+            ...options,
+            ...readTlsFiles(tls),
+            minVersion: tlsVersionMin,
+            handshakeTimeout: headMsMax,
+          })
+    this.#arrival = tls === undefined ? 'connection' : 'secureConnection'
     // No limit besides the head's bytes: above its own limit Node.js drops headers silently.
     this.#server.maxHeadersCount = 0
-    this.#server.on('connection', (socket) => this.#connectionOf(socket))
+    this.#server.on(this.#arrival, (socket: Socket) => this.#connectionOf(socket))
+    if (tls !== undefined) {
+      this.#server.on('connection', (socket) => {
+        this.#carriers.add(socket)
+        socket.once('close', () => this.#carriers.delete(socket))
+      })
+    }
     const onRequest = (req: IncomingMessage, res: ServerResponse) => this.#onRequest(req, res)
     this.#server.on('request', onRequest)
     this.#server.on('checkContinue', onRequest)
@@ -130,7 +153,12 @@ class NodeWire implements Wire {
 
   close(): void {
     this.#server.close()
-    for (const socket of this.#connections.keys()) socket.destroy()
+    for (const socket of [...this.#connections.keys(), ...this.#carriers]) socket.destroy()
+  }
+
+  async renewTls(files: TlsFiles): Promise<void> {
+    if (this.#server instanceof TlsServer)
+      this.#server.setSecureContext({ ...readTlsFiles(files), minVersion: tlsVersionMin })
   }
 
   #connectionOf(socket: Socket): NodeConnection {
@@ -200,7 +228,7 @@ class NodeWire implements Wire {
       if (!isHop) lines.push(`${name}: ${req.rawHeaders[at + 1]}`)
     }
     socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), rest]))
-    this.#server.emit('connection', socket)
+    this.#server.emit(this.#arrival, socket)
   }
 
   /**
@@ -209,8 +237,9 @@ class NodeWire implements Wire {
    */
   #onUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     const isAnswerable = socket.writable && error.code !== 'ECONNRESET'
-    const connection = this.#connectionOf(socket)
-    if (!isAnswerable || !connection.isIdle || connection.isEnding) {
+    const connection = this.#connections.get(socket)
+    // Without one TLS was not agreed on.
+    if (connection === undefined || !isAnswerable || !connection.isIdle || connection.isEnding) {
       socket.destroy()
       return
     }

@@ -19,6 +19,7 @@ import uWS, {
   type us_socket_context_t,
 } from 'uWebSockets.js'
 import { RequestHead } from '../requestHead.js'
+import { readTlsFiles, type TlsFiles } from '../tlsFiles.js'
 import {
   type Address,
   cannotListen,
@@ -47,25 +48,54 @@ export const uwsTransport: Transport = {
       app.close()
     }
   },
-  createWire: (handlers, limits) => new UwsWire(handlers, limits),
+  createWire: (handlers, limits, tls) => new UwsWire(handlers, limits, tls),
+}
+
+/** An app of the library, and its open connections, WebSockets as well. */
+interface CountedApp {
+  readonly app: TemplatedApp
+  open: number
 }
 
 class UwsWire implements Wire {
-  readonly #app = uWS.App()
   /** Head of the current request. */
   readonly #head = new RequestHead()
   readonly #handlers: WireHandlers
+  readonly #limits: WireLimits
+  readonly #isSecure: boolean
+  #current: CountedApp
+  /** Apps with former certificates, whose connections go on. */
+  readonly #former = new Set<CountedApp>()
   #listenSocket: us_listen_socket | undefined
+  #host = ''
   connections = 0
 
-  constructor(handlers: WireHandlers, { messageBytesMax, idleMsMax }: WireLimits) {
+  constructor(handlers: WireHandlers, limits: WireLimits, tls?: TlsFiles) {
     this.#handlers = handlers
+    this.#limits = limits
+    this.#isSecure = tls !== undefined
+    this.#current = this.#createApp(tls)
+  }
+
+  #createApp(tls: TlsFiles | undefined): CountedApp {
+    if (tls !== undefined) readTlsFiles(tls)
+    const app =
+      tls === undefined ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.cert, key_file_name: tls.key })
+    const counted: CountedApp = { app, open: 0 }
+    const closed = () => {
+      counted.open--
+      // Not within the library's callback.
+      if (counted.open === 0 && this.#former.has(counted)) setImmediate(() => this.#closeFormer(counted))
+    }
     const count = (_: HttpResponse, change: number) => {
       this.connections += change
+      if (change > 0) counted.open++
+      else closed()
     }
-    this.#app.filter(count as (res: HttpResponse, change: unknown) => void)
+    app.filter(count as (res: HttpResponse, change: unknown) => void)
+    const { messageBytesMax, idleMsMax } = this.#limits
     // Requests that ask for no WebSocket go to the routes after this one.
-    this.#app.ws<UwsSocketData>('/*', {
+    app.ws<UwsSocketData>('/*', {
       compression: uWS.DISABLED,
       maxPayloadLength: Math.min(messageBytesMax + tooBigBytes, 2 ** 32 - 1),
       // No limit: above one the library drops messages silently.
@@ -85,15 +115,42 @@ class UwsWire implements Wire {
       drain: (ws) => ws.getUserData().handler?.onDrain(),
       ping: (ws) => ws.getUserData().handler?.onPing(),
       pong: (ws) => ws.getUserData().handler?.onActivity(),
-      close: (ws) => ws.getUserData().handler?.onClose(),
+      close: (ws) => {
+        ws.getUserData().handler?.onClose()
+        closed()
+      },
     })
-    this.#app.post('/*', (res, req) => this.#onRequest(res, req, 'POST'))
-    this.#app.any('/*', (res, req) => this.#onRequest(res, req, req.getMethod().toUpperCase()))
+    app.post('/*', (res, req) => this.#onRequest(res, req, 'POST'))
+    app.any('/*', (res, req) => this.#onRequest(res, req, req.getMethod().toUpperCase()))
+    return counted
   }
 
   async listen(address: Address, isShared: boolean): Promise<number> {
-    this.#listenSocket = await bind(this.#app, address, isShared ? sharedPort : exclusivePort)
+    const options = isShared || this.#isSecure ? sharedPort : exclusivePort
+    const { host } = address
+    // The library would not share a port that the system chose.
+    const port = this.#isSecure && !isShared ? await uwsTransport.findPort(address, false) : address.port
+    this.#host = host
+    this.#listenSocket = await bind(this.#current.app, { host, port }, options)
     return uWS.us_socket_local_port(this.#listenSocket)
+  }
+
+  /** An app keeps the certificate that it was made with, so another one listens on the same port. */
+  async renewTls(files: TlsFiles): Promise<void> {
+    const former = this.#current
+    const formerListener = this.#listenSocket
+    if (formerListener === undefined) return
+    const app = this.#createApp(files)
+    const port = uWS.us_socket_local_port(formerListener)
+    this.#listenSocket = await bind(app.app, { host: this.#host, port }, sharedPort)
+    this.#current = app
+    this.#former.add(former)
+    uWS.us_listen_socket_close(formerListener)
+    if (former.open === 0) this.#closeFormer(former)
+  }
+
+  #closeFormer(former: CountedApp): void {
+    if (this.#former.delete(former)) former.app.close()
   }
 
   stopListening(): void {
@@ -103,7 +160,8 @@ class UwsWire implements Wire {
 
   close(): void {
     this.#listenSocket = undefined
-    this.#app.close()
+    for (const former of this.#former) this.#closeFormer(former)
+    this.#current.app.close()
   }
 
   #read(req: HttpRequest, method: string): RequestHead {
