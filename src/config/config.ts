@@ -134,6 +134,11 @@ export interface Config extends DataConfig {
   readonly admin: AdminConfig | undefined
   readonly auth: boolean
   readonly cors: { readonly origins: readonly string[] }
+  /**
+   * Host names that are answered besides addresses, `localhost` and those of networks, "*" for all. Undefined: all
+   * where keys are needed, otherwise no others.
+   */
+  readonly allowedHosts: readonly string[] | undefined
   /** Whether answers are compressed for clients that accept it. */
   readonly compression: boolean
   /** Name of one of {@link networks} or {@link rollups}. */
@@ -199,6 +204,7 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     admin: adminOf(file.admin, port),
     auth,
     cors: file.cors,
+    allowedHosts: file.allowedHosts,
     compression: file.compression,
     defaultNetwork: flags.network ?? file.defaultNetwork ?? (served[0] as Served).name,
     networks: served.filter((network) => network.kind !== 'rollup'),

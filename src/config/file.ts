@@ -9,6 +9,7 @@ import { UsageError } from '../primitives/faults.js'
 import { unitsMax } from '../rpc/price.js'
 import { mapBytesDefault } from '../store/environment.js'
 import { adminSchema } from './admin.js'
+import { clientsShape, hostPattern } from './clients.js'
 import { gatewaySchemaParts } from './gateway.js'
 import { issueToLines } from './issues.js'
 import { readJson } from './json.js'
@@ -51,12 +52,6 @@ export const networkNameExpected =
   '1 to 32 lower-case letters, digits and hyphens, not beginning with a hyphen'
 /** First path segments that the server itself uses. */
 export const reservedNames: ReadonlySet<string> = new Set(['v3', 'ws', 'health', 'admin'])
-
-const hostPattern = /^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i
-
-/** An origin as browsers send it: without a path, so one with a slash at its end would never match. */
-const originPattern = /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/i
-const originExpected = 'an origin such as "https://example.org", or "*"'
 
 /** Members that every network has. */
 const nameShape = {
@@ -171,14 +166,7 @@ export const fileSchema = object({
   dataDir: text('the path of a folder').optional(),
   /** Whether requests need an API key. `false` is refused on an address that other machines can reach. */
   auth: flag().default(true),
-  /** Origins whose web pages may call; "*" for all, which is safe because no cookie is read. */
-  cors: object({
-    origins: list(
-      text(originExpected)
-        .regex(originPattern, { error: `expected ${originExpected}` })
-        .toLowerCase(),
-    ).default(['*']),
-  }).prefault({}),
+  ...clientsShape,
   /** Whether answers are compressed for clients that accept it. Copies take a fifth of `limits.answerCacheBytes`. */
   compression: flag().default(true),
   /** How long a server that is to stop goes on as before, while `/ready` and `/health` already say that it stops. */

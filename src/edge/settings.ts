@@ -6,11 +6,24 @@ export interface EdgeSettings extends ServerSettings {
   readonly logLevel: LogLevel
 }
 
-export function settingsOf({ logLevel, cors, tls, networks, rollups }: Config): EdgeSettings {
+export function settingsOf(config: Config): EdgeSettings {
+  const { logLevel, cors, tls, networks, rollups } = config
   return {
     logLevel,
     cors: cors.origins.includes('*') ? '*' : cors.origins,
+    allowedHosts: allowedHostsOf(config),
     tls,
     hosts: new Map([...networks, ...rollups].map(({ name, hosts }) => [name, hosts])),
   }
+}
+
+/**
+ * Where keys are needed, another web page cannot do anything without one, and every host name is answered unless the
+ * configuration lists some.
+ */
+function allowedHostsOf({ allowedHosts, auth, host, networks, rollups }: Config): string[] | undefined {
+  const listed = allowedHosts ?? (auth ? ['*'] : [])
+  if (listed.includes('*')) return undefined
+  const ofNetworks = [...networks, ...rollups].flatMap(({ hosts }) => hosts)
+  return [...listed, ...ofNetworks, host].map((name) => name.toLowerCase())
 }

@@ -7,6 +7,7 @@ import type { Answer } from '../rpc/answer.js'
 import { type Allowance, anonymousId, type Identity } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/endpoint.js'
 import { type DefectLog, faultToWireError, renderErrorAnswer, thrownToWireError } from '../rpc/wireErrors.js'
+import { hostName } from './hostGate.js'
 import type { PathTarget } from './paths.js'
 
 /** A network under its own path `/<name>/v3/<key>`. */
@@ -128,12 +129,11 @@ export const unknownNetwork: Refusal = {
   why: 'unknown network',
 }
 
-function keyMissing(form: string): AccessDecision {
-  return { ok: false, reason: `an API key is required in the path: ${form}` }
+export const foreignHost: Refusal = {
+  answer: refusal(403, -32001, 'forbidden: this host name is not served here; allowedHosts can allow it'),
+  why: 'host name',
 }
 
-/** A Host header without its port, in lower case. */
-function hostName(header: string): string {
-  const portless = header.endsWith(']') ? header : header.replace(/:[0-9]*$/, '')
-  return portless.toLowerCase()
+function keyMissing(form: string): AccessDecision {
+  return { ok: false, reason: `an API key is required in the path: ${form}` }
 }

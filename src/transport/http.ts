@@ -3,7 +3,6 @@
  * WebSockets share (websocket.ts). Does not own admission (admission.ts), calls (the endpoint's), configuration, or
  * the HTTP library (wire.ts).
  */
-import { setImmediate } from 'node:timers/promises'
 import type { Answer } from '../rpc/answer.js'
 import { isResource, resourceCall } from '../rpc/resources.js'
 import { thrownToWireError } from '../rpc/wireErrors.js'
@@ -12,6 +11,7 @@ import {
   Admission,
   type AdmissionOptions,
   type Allowed,
+  foreignHost,
   type Refusal,
   type RefusedRequest,
   refusal,
@@ -21,8 +21,10 @@ import {
 import { BodyTurns } from './bodyTurns.js'
 import { CompressedCopies } from './compressedCopies.js'
 import { type CorsOrigins, createCorsHeaders } from './cors.js'
+import { everythingRead, within } from './eventLoop.js'
 import { Exchange, type ExchangePool, ReceivingList } from './exchange.js'
 import { HoldOffs, heldOff } from './holdOffs.js'
+import { HostGate } from './hostGate.js'
 import {
   type PathTarget,
   parsePath,
@@ -68,6 +70,8 @@ export interface HttpServerOptions extends AdmissionOptions {
   readonly limits: HttpLimits
   readonly socketLimits: SocketLimits
   readonly cors: CorsOrigins
+  /** As in {@link ServerSettings}. */
+  readonly allowedHosts?: readonly string[] | undefined
   /** Path → the status and the JSON that GET answers. The functions must be fast and never throw or reject. */
   readonly pages: ReadonlyMap<string, () => Page | Promise<Page>>
   logRefused?(refused: RefusedRequest): void
@@ -105,6 +109,8 @@ export interface ServerSettings {
   readonly cors: CorsOrigins
   /** Network → host names that address it; see {@link Route.hosts}. */
   readonly hosts: ReadonlyMap<string, readonly string[]>
+  /** Host names that are answered besides addresses and `localhost`, in lower case; undefined: all are. */
+  readonly allowedHosts: readonly string[] | undefined
   /** Read anew each time. Ignored by a server without TLS. */
   readonly tls: TlsFiles | undefined
 }
@@ -116,6 +122,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { limits, totals = localTotals() } = options
   const admission = new Admission(options)
   let cors = createCorsHeaders(options.cors)
+  let hostGate = options.allowedHosts && new HostGate(options.allowedHosts)
   /** The path of the last request, parsed: most clients use one path, and comparing is faster than parsing. */
   let lastPath = ''
   let lastTarget: PathTarget | undefined
@@ -258,6 +265,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       options.logRefused?.({ status: 400, path: redactPath(path), why: doubt })
       return reply.refuse(refusal(400, -32600, doubt))
     }
+    if (hostGate?.allows(head.host) === false) return reject(head, reply, foreignHost)
     if (method === 'POST') {
       const refused = take(head, reply)
       if (refused === undefined) return
@@ -288,6 +296,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const sockets = new WebSocketServer({
     admission,
     allowsOrigin: (origin) => cors.allows(origin),
+    allowsHost: (host) => hostGate?.allows(host) !== false,
     authorize: options.authorize,
     changedKeys: options.changedKeys,
     noAuth: options.noAuth,
@@ -345,27 +354,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     async reconfigure(settings) {
       cors = createCorsHeaders(settings.cors)
+      hostGate = settings.allowedHosts && new HostGate(settings.allowedHosts)
       admission.setHosts(settings.hosts)
       if (options.tls && settings.tls && isListening) await wire.renewTls(settings.tls)
     },
   }
-}
-
-/** Resolves once the event loop has read all connections on which something had arrived. */
-async function everythingRead(): Promise<void> {
-  // The first may come before the loop reads, the second cannot.
-  await setImmediate()
-  await setImmediate()
-}
-
-/** Waits for `promise`, at most `ms`. */
-async function within(ms: number, promise: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([promise, late])
-  clearTimeout(timer)
 }
 
 /** Key in {@link TurnShares} of all requests without a valid key. */

@@ -10,6 +10,7 @@ import { SubscriberPool } from '../streams/subscriberPool.js'
 import {
   type AccessDecision,
   type Admission,
+  foreignHost,
   type Refusal,
   type RefusedRequest,
   refusal,
@@ -33,6 +34,8 @@ export interface WebSocketServerOptions {
   readonly noAuth: boolean
   /** Whether pages of this origin may connect; an empty text is no page's. */
   readonly allowsOrigin: (origin: string) => boolean
+  /** See {@link HostGate}. */
+  readonly allowsHost: (host: string) => boolean
   readonly limits: SocketLimits
   readonly totals: ServerTotals
   readonly holdOffs: HoldOffs
@@ -149,11 +152,12 @@ export class WebSocketServer implements SocketPool {
   }
 
   #permit(head: RequestHead): SocketPermit | Refusal | Promise<Answer> {
-    const { admission, noAuth, allowsOrigin, holdOffs } = this.#options
+    const { admission, noAuth, allowsOrigin, allowsHost, holdOffs } = this.#options
     const target = parseSocketPath(head.path)
     if (target === undefined) return notFound
     const { doubt } = head
     if (doubt !== undefined) return { answer: refusal(400, -32600, doubt), why: doubt }
+    if (!allowsHost(head.host)) return foreignHost
     const endpoint = admission.findEndpoint(target, head.host)
     if (endpoint === undefined) return unknownNetwork
     const admitted = admission.admitKey(target.key, keyForm)

@@ -18,6 +18,7 @@ const config = writeInto(folder, 'tidegate.json', {
   dataDir: 'data',
   defaultNetwork: 'short',
   limits: { keyUnitsPerSecond: 1 },
+  allowedHosts: ['unknown.example'],
   networks: [
     { name: 'whole', genesis: genesisPath, hosts: ['whole.example', 'Other.Example'], safe: false },
     { name: 'short', genesis: genesisPath },

@@ -47,7 +47,7 @@ for (const transport of transports) {
     const folder = makeFolder(t)
     const first = makeCertificate(folder, 'first')
     const second = makeCertificate(folder, 'second')
-    const settings = { cors: '*', hosts: new Map() } as const
+    const settings = { cors: '*', hosts: new Map(), allowedHosts: undefined } as const
     t.context = { transport }
     const start = () => withServer(t, {}, { tls: first })
     const agentOf = () => {

@@ -1,0 +1,27 @@
+/** Members of the configuration file that say which clients are answered. */
+import { list, object, text } from './schema.js'
+
+export const hostPattern = /^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i
+
+const allowedHostExpected = 'a host name without scheme and port, or "*"'
+
+/** An origin as browsers send it: without a path, so one with a slash at its end would never match. */
+const originPattern = /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/i
+const originExpected = 'an origin such as "https://example.org", or "*"'
+
+export const clientsShape = {
+  /** Origins whose web pages may call; "*" for all, which is safe because no cookie is read. */
+  cors: object({
+    origins: list(
+      text(originExpected)
+        .regex(originPattern, { error: `expected ${originExpected}` })
+        .toLowerCase(),
+    ).default(['*']),
+  }).prefault({}),
+  /** Host names that are answered besides addresses, `localhost` and those of networks; where absent, see `Config`. */
+  allowedHosts: list(
+    text(allowedHostExpected)
+      .refine((name) => name === '*' || hostPattern.test(name), { error: `expected ${allowedHostExpected}` })
+      .toLowerCase(),
+  ).optional(),
+}
