@@ -1,6 +1,5 @@
 /** What a serving process does at signals: it stops, reloads its configuration, or says that it does nothing. */
 import type { Logger } from 'pino'
-import { redactKeys } from '../access/keyText.js'
 import type { Config } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
@@ -79,7 +78,7 @@ function reloader({ config, read, log, edge, others, notices }: Serving): () => 
       log.info({ changed, restart }, 'reloaded; what "restart" lists changes with a restart')
     } catch (error) {
       const why = error instanceof OperatorError ? error.message : String(error)
-      log.error(redactKeys(`nothing is reloaded: ${why}`))
+      log.error(`nothing is reloaded: ${why}`)
     }
     notices.ready()
   }

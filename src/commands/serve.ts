@@ -2,14 +2,14 @@
  * `tidegate serve`: opens what exists once per process (keys, pool, sources, rollups) and the edges, answers until it
  * is interrupted, and closes everything in order.
  */
-import pino, { type Logger } from 'pino'
+import type { Logger } from 'pino'
 import { KeyRing } from '../access/keyRing.js'
-import { redactKeys } from '../access/keyText.js'
 import { Meter, meterBytes } from '../access/meter.js'
 import type { AdminListener } from '../admin/adminListener.js'
 import type { Config } from '../config/config.js'
 import { type Edge, openEdge, servedMethods } from '../edge/edge.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
+import { createLog } from '../edge/log.js'
 import { readNetworkLayouts } from '../edge/storageLayouts.js'
 import { allotCounts, EdgeCounts } from '../metrics/edgeCounts.js'
 import { jobsOfNetwork, openJobPool } from '../pool/jobPool.js'
@@ -37,7 +37,7 @@ const poolCloseMsMax = 1_000
 
 /** Serves; resolves to the exit status once stopped. `read` reads the configuration again. */
 export async function serve(config: Config, read: () => Config, io: Io): Promise<number> {
-  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }))
+  const log = createLog(config)
   // First, so that a mistake in these files is reported before anything has been started.
   const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
   const { transport, notice } = await chooseTransport(config.transport)
@@ -63,7 +63,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
   // After an exception that nothing caught, the state of the process is unknown, so it ends. The server is abandoned
   // first: uWebSockets.js aborts a process that exits within one of its callbacks.
   const onDefect = (error: unknown) => {
-    const stack = redactKeys(error instanceof Error ? (error.stack ?? '') : String(error))
+    const stack = error instanceof Error ? error.stack : String(error)
     log.fatal({ stack }, 'a defect that nothing contains; ending, to be started anew')
     edge?.server.abandon()
     process.exit(1)
@@ -212,7 +212,7 @@ function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Job
       },
     },
     onThreadLost({ job, keyId, why, error }: ThreadLoss) {
-      const cause = error instanceof Error ? redactKeys(error.stack ?? error.message) : undefined
+      const cause = error instanceof Error ? (error.stack ?? error.message) : undefined
       log.error(
         { job, key: keyId, cause },
         why === 'stopped' ? 'a job did not stop; its thread was ended' : 'a pool thread died',

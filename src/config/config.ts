@@ -130,6 +130,9 @@ export interface Config extends DataConfig {
   /** Time from the signal to the exit, at most. */
   readonly graceMs: number
   readonly logLevel: LogLevel
+  readonly logStyle: ConfigFile['logStyle']
+  /** One in this many requests is logged at level info; 0: none. */
+  readonly logSample: number
   /** Undefined where there is none. */
   readonly admin: AdminConfig | undefined
   readonly auth: boolean
@@ -201,6 +204,8 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     drainDelayMs: file.drainDelayMs,
     graceMs: file.graceMs ?? file.drainDelayMs + file.limits.requestMsMax + closeMs,
     logLevel: file.logLevel,
+    logStyle: file.logStyle,
+    logSample: file.logSample,
     admin: adminOf(file.admin, port),
     auth,
     cors: file.cors,

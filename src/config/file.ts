@@ -43,6 +43,8 @@ const afterDrainMsMin = 3_000
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
+export const logStyles = ['numbers', 'words'] as const
+
 /** HTTP and WebSocket servers to choose from; see transport/chooseTransport.ts. */
 export const transports = ['auto', 'uws', 'node'] as const
 
@@ -174,6 +176,10 @@ export const fileSchema = object({
   /** Time from the signal to the exit. Where absent, that of a request longer than `drainDelayMs`, and 5 s more. */
   graceMs: integer(afterDrainMsMin).optional(),
   logLevel: z.enum(logLevels, { error: `expected one of ${logLevels.join(', ')}` }).default('info'),
+  /** Whether log lines have the time in milliseconds and levels as numbers, or ISO 8601 and names. */
+  logStyle: z.enum(logStyles, { error: `expected one of ${logStyles.join(', ')}` }).default('numbers'),
+  /** One in this many requests is logged at level info; 0: none. */
+  logSample: integer(0, 1_000_000_000).default(0),
   /** The listener for operators, or `false`. */
   admin: adminSchema,
   /** The network of URLs that name none; where absent, the first one. */

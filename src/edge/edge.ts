@@ -10,7 +10,6 @@
  */
 import type { Logger } from 'pino'
 import { type KeyRing, keyProblemTexts } from '../access/keyRing.js'
-import { redactKeys } from '../access/keyText.js'
 import type { Meter } from '../access/meter.js'
 import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
@@ -165,7 +164,7 @@ function hasUpstreams({ gateway, source }: NetworkConfig): boolean {
 
 function defectLog(log: Logger): DefectLog {
   return ({ id, where, keyId, error }) => {
-    const stack = redactKeys(error instanceof Error ? (error.stack ?? '') : String(error))
+    const stack = error instanceof Error ? error.stack : String(error)
     log.error({ id, where, key: keyId, stack }, 'internal error')
   }
 }
@@ -250,6 +249,11 @@ function createServer(
       ['/openrpc.json', () => ({ status: 200, body: [pages.openRpc] })],
     ]),
     logDefect,
+    requestLog: {
+      methods: new Set(servedMethods(config)),
+      settings: settings.requestLog,
+      write: (line, isSampled) => (isSampled ? log.info(line, 'request') : log.debug(line, 'request')),
+    },
     logRefused(refused) {
       options.counts.rejected(refused.status)
       log.debug(refused, 'request refused')

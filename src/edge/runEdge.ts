@@ -1,7 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import pino from 'pino'
 import { KeyRing } from '../access/keyRing.js'
-import { redactKeys } from '../access/keyText.js'
 import { Meter } from '../access/meter.js'
 import { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { Hash32 } from '../primitives/bytes.js'
@@ -13,6 +11,7 @@ import { loadTransport } from '../transport/loadTransport.js'
 import { sharedTotals } from '../transport/totals.js'
 import { openEdge, servedMethods } from './edge.js'
 import { chainIdOf, type RollupHealth, rollupNetworkOf } from './edgeRollup.js'
+import { createLog } from './log.js'
 import { MainLink } from './mainLink.js'
 import type { EdgeData } from './messages.js'
 import { RemoteFilters } from './remoteFilters.js'
@@ -37,7 +36,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
     abandon()
     const { message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown))
     const isDefect = !(thrown instanceof OperatorError)
-    link.send({ type: 'failed', message, isDefect, ...(stack !== undefined && { stack: redactKeys(stack) }) })
+    link.send({ type: 'failed', message, isDefect, ...(stack !== undefined && { stack }) })
     link.close()
   }
   process.on('uncaughtException', fail)
@@ -62,7 +61,7 @@ async function openRooms(
   link: MainLink,
   { config, clientVersion, index, transport, port, totals, counts, meter: memory }: EdgeData,
 ) {
-  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true })).child({
+  const log = createLog(config).child({
     edge: index,
   })
   // Read-only: the main thread writes this store, and has brought it to the current schema.

@@ -1,5 +1,5 @@
 import type { Config, LogLevel } from '../config/config.js'
-import type { ServerSettings } from '../transport/http.js'
+import type { ServerSettings } from '../transport/serverSettings.js'
 
 /** What a reload of the configuration changes in an edge; crosses threads. */
 export interface EdgeSettings extends ServerSettings {
@@ -7,11 +7,12 @@ export interface EdgeSettings extends ServerSettings {
 }
 
 export function settingsOf(config: Config): EdgeSettings {
-  const { logLevel, cors, tls, networks, rollups } = config
+  const { logLevel, logSample, cors, tls, networks, rollups } = config
   return {
     logLevel,
     cors: cors.origins.includes('*') ? '*' : cors.origins,
     allowedHosts: allowedHostsOf(config),
+    requestLog: { sample: logSample, isAll: logLevel === 'debug' || logLevel === 'trace' },
     tls,
     hosts: new Map([...networks, ...rollups].map(({ name, hosts }) => [name, hosts])),
   }

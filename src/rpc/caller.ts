@@ -26,7 +26,7 @@ const anonymous: Identity = { key: { id: anonymousId } }
 
 /**
  * Waits for the answer to one request, over any transport. A transport makes one per request (or extends this class,
- * which has four fields) and calls `leave` once when nobody waits any more.
+ * which has five fields) and calls `leave` once when nobody waits any more.
  */
 export class Caller implements JobOwner {
   #isGone = false
@@ -36,6 +36,8 @@ export class Caller implements JobOwner {
   #paidUnits = 0
   /** Units owed for work beyond what was charged. */
   #owedUnits = 0
+  /** All units so far, charged and owed. */
+  #spentUnits = 0
 
   /** `subscriber` is the connection's, on a transport that can send events. */
   constructor(
@@ -57,16 +59,24 @@ export class Caller implements JobOwner {
    * can be paid.
    */
   charge(units: number): number {
-    const { allowance } = this.identity
-    if (allowance === undefined) return 0
-    const waitMs = allowance.charge(units)
-    if (waitMs === 0) this.#paidUnits += units
+    const waitMs = this.identity.allowance?.charge(units) ?? 0
+    if (waitMs === 0) {
+      this.#paidUnits += units
+      this.#spentUnits += units
+    }
     return waitMs
+  }
+
+  /** Units spent so far, whether or not they are limited. */
+  get spentUnits(): number {
+    return this.#spentUnits
   }
 
   /** As {@link charge}, for reading the request, whose CPU time is not measured. */
   chargeReading(units: number): number {
-    return this.identity.allowance?.charge(units) ?? 0
+    const waitMs = this.identity.allowance?.charge(units) ?? 0
+    if (waitMs === 0) this.#spentUnits += units
+    return waitMs
   }
 
   /** As {@link charge}, after the work: units owed for it count towards the price. */
@@ -75,6 +85,7 @@ export class Caller implements JobOwner {
     this.#owedUnits -= covered
     if (units === covered) return
     this.#paidUnits += units - covered
+    this.#spentUnits += units - covered
     this.identity.allowance?.debit(units - covered)
   }
 
@@ -93,6 +104,7 @@ export class Caller implements JobOwner {
     this.#paidUnits = Math.max(-owed, 0)
     if (owed <= 0) return
     this.#owedUnits += owed
+    this.#spentUnits += owed
     this.identity.allowance?.debit(owed)
   }
 

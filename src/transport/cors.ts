@@ -20,7 +20,10 @@ export interface CorsHeaders {
  * the page could not read through a server of its own.
  */
 export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
-  const exposed = ['access-control-expose-headers', 'tidegate-block, retry-after, etag'] as const
+  const exposed = [
+    'access-control-expose-headers',
+    'tidegate-block, retry-after, etag, x-request-id',
+  ] as const
   const anyOrigin: ExtraHeaders = [['access-control-allow-origin', '*'], exposed]
   const listed = new Set(origins === '*' ? [] : origins.map((origin) => origin.toLowerCase()))
   const isListed = (origin: string): boolean => listed.has(origin.toLowerCase())

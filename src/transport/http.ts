@@ -34,7 +34,9 @@ import {
   redactPath,
 } from './paths.js'
 import type { RequestHead } from './requestHead.js'
+import { RequestLog, type RequestLogOptions, readRequestId, withRequestId } from './requestLog.js'
 import { notKept, ResourceExchange } from './resourceExchange.js'
+import type { ServerSettings } from './serverSettings.js'
 import type { SocketLimits } from './socketLimits.js'
 import type { TlsFiles } from './tlsFiles.js'
 import { localTotals, type ServerTotals } from './totals.js'
@@ -75,6 +77,8 @@ export interface HttpServerOptions extends AdmissionOptions {
   /** Path → the status and the JSON that GET answers. The functions must be fast and never throw or reject. */
   readonly pages: ReadonlyMap<string, () => Page | Promise<Page>>
   logRefused?(refused: RefusedRequest): void
+  /** Absent: requests are not logged. */
+  readonly requestLog?: Omit<RequestLogOptions, 'routes'> | undefined
   /** Clock for pings and time limits of WebSockets and for hold-offs, in milliseconds; never goes back. */
   readonly clockMs?: () => number
 }
@@ -104,17 +108,6 @@ export interface HttpServer {
   reconfigure(settings: ServerSettings): Promise<void>
 }
 
-/** What may change while a server runs. */
-export interface ServerSettings {
-  readonly cors: CorsOrigins
-  /** Network → host names that address it; see {@link Route.hosts}. */
-  readonly hosts: ReadonlyMap<string, readonly string[]>
-  /** Host names that are answered besides addresses and `localhost`, in lower case; undefined: all are. */
-  readonly allowedHosts: readonly string[] | undefined
-  /** Read anew each time. Ignored by a server without TLS. */
-  readonly tls: TlsFiles | undefined
-}
-
 /** Sweeps per time limit of a body, so that a late body is ended after 1 to 1.1 limits. */
 const sweepsPerBodyLimit = 10
 
@@ -122,6 +115,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { limits, totals = localTotals() } = options
   const admission = new Admission(options)
   let cors = createCorsHeaders(options.cors)
+  const { routes } = options
+  const requestLog = options.requestLog && new RequestLog({ ...options.requestLog, routes })
   let hostGate = options.allowedHosts && new HostGate(options.allowedHosts)
   /** The path of the last request, parsed: most clients use one path, and comparing is faster than parsing. */
   let lastPath = ''
@@ -161,7 +156,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const { answer, why } = refusal
     options.logRefused?.({ status: answer.status, path: redactPath(head.path), why })
     const upgrade = answer === wrongTransport ? upgradeHeader : noHeaders
-    const headers = [...cors.answer(head.origin), ...extra, ...upgrade]
+    const common = withRequestId(cors.answer(head.origin), readRequestId(head.requestId))
+    const headers = [...common, ...extra, ...upgrade]
     const endless = answer.status === 413 || head.transferEncoding !== ''
     reply.send(answer, headers, endless || pool.isClosing)
   }
@@ -184,9 +180,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const admitted = admit(head, reply, target)
     if (admitted === undefined || 'why' in admitted) return admitted
     if (!isJsonContentType(head.contentType)) return { answer: wrongContentType, why: 'content type' }
-    const extra = cors.answer(head.origin)
+    const requestId = readRequestId(head.requestId)
+    const watched = requestLog?.watch(endpoint, requestId)
+    const extra = withRequestId(cors.answer(head.origin), watched?.requestId ?? requestId)
     const { at, acceptEncoding } = head
-    new Exchange(reply, pool, endpoint, admitted, extra, tick, at, length || Number.NaN, acceptEncoding)
+    const asked = watched ?? endpoint
+    new Exchange(reply, pool, asked, admitted, extra, tick, at, length || Number.NaN, acceptEncoding)
     return undefined
   }
 
@@ -221,8 +220,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const body = resourceCall({ segments, query: head.query })
     if (typeof body !== 'string') return { answer: refusalOfFault(400, body), why: 'name of a resource' }
     const { acceptEncoding, ifNoneMatch } = head
-    const exchange = new ResourceExchange(reply, pool, admitted, cors.answer(head.origin))
-    void exchange.answer(endpoint, body, { acceptEncoding, ifNoneMatch })
+    const requestId = readRequestId(head.requestId)
+    const watched = requestLog?.watch(endpoint, requestId)
+    const headers = withRequestId(cors.answer(head.origin), watched?.requestId ?? requestId)
+    const exchange = new ResourceExchange(reply, pool, admitted, headers)
+    void exchange.answer(watched ?? endpoint, body, { acceptEncoding, ifNoneMatch })
     return undefined
   }
 
@@ -305,6 +307,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     holdOffs,
     defect: (error) => void thrownToWireError(error, 'websocket', options.logDefect),
     logRefused: options.logRefused,
+    requestLog,
     clockMs,
   })
   const { messageBytesMax, idleMsMax } = options.socketLimits
@@ -354,6 +357,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     async reconfigure(settings) {
       cors = createCorsHeaders(settings.cors)
+      requestLog?.configure(settings.requestLog)
       hostGate = settings.allowedHosts && new HostGate(settings.allowedHosts)
       admission.setHosts(settings.hosts)
       if (options.tls && settings.tls && isListening) await wire.renewTls(settings.tls)

@@ -21,6 +21,8 @@ export class RequestHead {
   /** All lines of this header, joined; so is the next. */
   acceptEncoding = ''
   ifNoneMatch = ''
+  /** X-Request-Id as the client wrote it; see requestLog.ts. */
+  requestId = ''
   /** The block that the request is pinned to, as the client wrote it. */
   at = ''
   #isOld = false
@@ -44,6 +46,7 @@ export class RequestHead {
     this.origin = ''
     this.acceptEncoding = ''
     this.ifNoneMatch = ''
+    this.requestId = ''
     this.at = ''
     this.#hosts = 0
     this.#contentLengths = 0
@@ -80,6 +83,7 @@ export class RequestHead {
         break
       case 12:
         if (name === 'content-type') this.contentType ||= value
+        else if (name === 'x-request-id') this.requestId ||= value
         break
       case 13:
         if (name === 'if-none-match') this.ifNoneMatch = joined(this.ifNoneMatch, value)

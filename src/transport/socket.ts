@@ -18,6 +18,7 @@ import type { SubscriberPool } from '../streams/subscriberPool.js'
 import { HeldMessages } from './heldMessages.js'
 import { type CallRoom, MessageCaller } from './messageCaller.js'
 import { type MessageTurns, TurnShare } from './messageTurns.js'
+import type { RequestLog } from './requestLog.js'
 import type { SocketLimits } from './socketLimits.js'
 import type { Total } from './totals.js'
 import type { SocketHandler, SocketWire } from './wire.js'
@@ -31,6 +32,7 @@ export interface SocketPool {
   readonly count: Total
   readonly subscribers: SubscriberPool
   readonly turns: MessageTurns
+  readonly requestLog: RequestLog | undefined
   /** Time of the last sweep. */
   readonly nowMs: number
   /** Holds a key off that exceeded `limit` of `what`; see holdOffs.ts. */
@@ -339,7 +341,8 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
 
   #answer(body: Uint8Array): void {
     const caller = new MessageCaller(this, body.length)
-    const answer = this.#endpoint.handle(body, caller)
+    const endpoint = this.#pool.requestLog?.watch(this.#endpoint) ?? this.#endpoint
+    const answer = endpoint.handle(body, caller)
     if (answer instanceof Promise) {
       this.#callers.add(caller)
       answer

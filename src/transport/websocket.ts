@@ -21,6 +21,7 @@ import { type HoldOffs, heldOff } from './holdOffs.js'
 import { MessageTurns } from './messageTurns.js'
 import { parseSocketPath, redactPath } from './paths.js'
 import type { RequestHead } from './requestHead.js'
+import type { RequestLog } from './requestLog.js'
 import { closeCodes, Socket, type SocketData, type SocketPool } from './socket.js'
 import type { SocketLimits } from './socketLimits.js'
 import type { ServerTotals, Total } from './totals.js'
@@ -41,6 +42,7 @@ export interface WebSocketServerOptions {
   readonly holdOffs: HoldOffs
   /** Reports an exception that nothing else caught. */
   defect(error: unknown): void
+  readonly requestLog: RequestLog | undefined
   readonly logRefused: ((refused: RefusedRequest) => void) | undefined
   /** Milliseconds on a clock that never goes back. */
   readonly clockMs: () => number
@@ -77,6 +79,7 @@ export class WebSocketServer implements SocketPool {
   readonly bytes: Total
   readonly count: Total
   readonly subscribers: SubscriberPool
+  readonly requestLog: RequestLog | undefined
   readonly turns = new MessageTurns()
   nowMs: number
   readonly #options: WebSocketServerOptions
@@ -93,6 +96,7 @@ export class WebSocketServer implements SocketPool {
   constructor(options: WebSocketServerOptions) {
     this.#options = options
     this.limits = options.limits
+    this.requestLog = options.requestLog
     this.nowMs = options.clockMs()
     this.bytes = options.totals.socketBytes
     this.count = options.totals.sockets

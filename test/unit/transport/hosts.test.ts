@@ -52,7 +52,8 @@ test('listed names, addresses and localhost are answered, others are refused', a
   }
   t.equal(rejections.length, 3 * others.length)
   t.ok(rejections.every(({ why }) => why === 'host name'))
-  const settings = { cors: '*', hosts: new Map(), tls: undefined } as const
+  const requestLog = { sample: 0, isAll: false }
+  const settings = { cors: '*', hosts: new Map(), tls: undefined, requestLog } as const
   await server.reconfigure({ ...settings, allowedHosts: ['evil.example'] })
   t.equal((await statusOf(rawPost(path, echo, { host: 'evil.example' })))?.status, 200)
   t.equal((await statusOf(rawPost(path, echo, { host: 'own.example' })))?.status, 403)

@@ -47,7 +47,12 @@ for (const transport of transports) {
     const folder = makeFolder(t)
     const first = makeCertificate(folder, 'first')
     const second = makeCertificate(folder, 'second')
-    const settings = { cors: '*', hosts: new Map(), allowedHosts: undefined } as const
+    const settings = {
+      cors: '*',
+      hosts: new Map(),
+      allowedHosts: undefined,
+      requestLog: { sample: 0, isAll: false },
+    } as const
     t.context = { transport }
     const start = () => withServer(t, {}, { tls: first })
     const agentOf = () => {

@@ -1,0 +1,18 @@
+import pino, { type Logger } from 'pino'
+import { redactKeys } from '../access/keyText.js'
+import type { Config } from '../config/config.js'
+
+/**
+ * The log of a thread: JSON lines on standard error, written before the call returns. Whatever a line contains, what
+ * looks like an API key is cut to its prefix, here and nowhere else.
+ */
+export function createLog({ logLevel, logStyle }: Pick<Config, 'logLevel' | 'logStyle'>): Logger {
+  const words = {
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  }
+  return pino(
+    { level: logLevel, hooks: { streamWrite: redactKeys }, ...(logStyle === 'words' && words) },
+    pino.destination({ dest: 2, sync: true }),
+  )
+}

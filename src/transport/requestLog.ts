@@ -1,0 +1,146 @@
+/**
+ * Log lines of requests: all at level debug, or a share of them. Owns which requests are logged, their ids, and what a
+ * line says. A request that is not logged pays for one comparison.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Fault } from '../primitives/faults.js'
+import type { Answer } from '../rpc/answer.js'
+import { Caller } from '../rpc/caller.js'
+import type { Endpoint } from '../rpc/endpoint.js'
+import type { Route } from './admission.js'
+import type { ExtraHeaders } from './wire.js'
+
+/** One line about a request. Nothing in it is the client's text, but for the id, which {@link readRequestId} checked. */
+export interface RequestLine {
+  readonly request: string
+  readonly key: string
+  readonly network: string
+  /** Of a batch its first one; `other` for one that is not served, or where the request is not read for it. */
+  readonly method: string
+  /** Calls of a batch; undefined for a single call. */
+  readonly calls: number | undefined
+  readonly status: number
+  /** Compute units spent; 0 where nothing is counted. */
+  readonly units: number
+  /** From the end of the body to the answer, which may then still have to be sent. */
+  readonly microseconds: number
+}
+
+export interface RequestLogOptions {
+  /** The networks, by their endpoints. */
+  readonly routes: readonly Pick<Route, 'name' | 'endpoint'>[]
+  /** Names of all methods that are served. */
+  readonly methods: ReadonlySet<string>
+  readonly settings: RequestLogSettings
+  write(line: RequestLine, isSampled: boolean): void
+}
+
+/** What of it may change while the server runs. */
+export interface RequestLogSettings {
+  /** One in this many requests is logged whatever the level; 0: none. */
+  readonly sample: number
+  /** Whether all requests are logged, because the level says so. */
+  readonly isAll: boolean
+}
+
+/** Longest body that is parsed for the names of its methods: some 0.3 ms. */
+const readBytesMax = 64 * 1024
+
+export class RequestLog {
+  readonly #options: RequestLogOptions
+  #settings: RequestLogSettings
+  #isOff: boolean
+
+  constructor(options: RequestLogOptions) {
+    this.#options = options
+    this.#settings = options.settings
+    this.#isOff = isOff(options.settings)
+  }
+
+  configure(settings: RequestLogSettings): void {
+    this.#settings = settings
+    this.#isOff = isOff(settings)
+  }
+
+  /**
+   * Whether to log the next request: an endpoint that does so for one request, otherwise undefined. `requestId` is
+   * the client's, empty for none.
+   */
+  watch(endpoint: Endpoint, requestId = ''): WatchedEndpoint | undefined {
+    if (this.#isOff) return undefined
+    const { sample, isAll } = this.#settings
+    const isSampled = sample > 0 && Math.random() * sample < 1
+    if (!isSampled && !isAll) return undefined
+    const { routes, methods } = this.#options
+    const network = routes.find((route) => route.endpoint === endpoint)?.name ?? ''
+    const write = (line: RequestLine) => this.#options.write(line, isSampled)
+    return new WatchedEndpoint(endpoint, network, requestId || randomUUID(), methods, write)
+  }
+}
+
+function isOff({ sample, isAll }: RequestLogSettings): boolean {
+  return sample === 0 && !isAll
+}
+
+/** Passes one request to an endpoint and logs it. */
+export class WatchedEndpoint implements Endpoint {
+  constructor(
+    readonly endpoint: Endpoint,
+    readonly network: string,
+    readonly requestId: string,
+    readonly methods: ReadonlySet<string>,
+    readonly write: (line: RequestLine) => void,
+  ) {}
+
+  handle(
+    body: Uint8Array,
+    caller: Caller = new Caller(),
+    at?: string,
+    isGiven?: boolean,
+  ): Answer | Promise<Answer> {
+    const asked = this.#read(body)
+    const startedMs = performance.now()
+    const log = ({ status }: Answer) =>
+      this.write({
+        request: this.requestId,
+        key: caller.keyId,
+        network: this.network,
+        ...asked,
+        status,
+        units: caller.spentUnits,
+        microseconds: Math.round((performance.now() - startedMs) * 1_000),
+      })
+    const answer = this.endpoint.handle(body, caller, at, isGiven)
+    if (answer instanceof Promise) void answer.then(log)
+    else log(answer)
+    return answer
+  }
+
+  refuse(body: Uint8Array, fault: Fault, caller?: Caller): Answer {
+    return this.endpoint.refuse(body, fault, caller)
+  }
+
+  #read(body: Uint8Array): Pick<RequestLine, 'method' | 'calls'> {
+    let calls: unknown
+    try {
+      if (body.length <= readBytesMax) calls = JSON.parse(Buffer.from(body).toString('utf8'))
+    } catch {
+      // The answer says so.
+    }
+    const [first, count] = Array.isArray(calls) ? [calls[0], calls.length] : [calls, undefined]
+    const name: unknown = first?.method
+    return { method: typeof name === 'string' && this.methods.has(name) ? name : 'other', calls: count }
+  }
+}
+
+const requestIdPattern = /^[\w.:/+=@~-]{1,128}$/
+
+/** The client's X-Request-Id; empty where it has none, or one that could do harm in a log or in a header. */
+export function readRequestId(header: string): string {
+  return header !== '' && requestIdPattern.test(header) ? header : ''
+}
+
+/** `headers`, and the id of the request where it has one. */
+export function withRequestId(headers: ExtraHeaders, requestId: string): ExtraHeaders {
+  return requestId === '' ? headers : [...headers, ['x-request-id', requestId]]
+}
