@@ -11,7 +11,9 @@ export interface Reload {
 
 /** Keys that `edge/settings.ts` holds. */
 const isReloadable = (key: string): boolean =>
-  /^(?:logLevel|logSample|cors|allowedHosts|tls\.(?:cert|key)|networks\.[^.]+\.hosts)$/.test(key)
+  /^(?:logLevel|logSample|cors|allowedHosts|trustedProxies|tls\.(?:cert|key)|networks\.[^.]+\.hosts)$/.test(
+    key,
+  )
 
 /** Compares a configuration with the one that applies, and with the one that the server was started with. */
 export function compareConfigs(started: Config, current: Config, next: Config): Reload {

@@ -1,4 +1,5 @@
-/** Members of the configuration file that say which clients are answered. */
+/** Members of the configuration file that say which clients are answered, and who may speak for them. */
+import { isIP } from 'node:net'
 import { list, object, text } from './schema.js'
 
 export const hostPattern = /^(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i
@@ -8,6 +9,14 @@ const allowedHostExpected = 'a host name without scheme and port, or "*"'
 /** An origin as browsers send it: without a path, so one with a slash at its end would never match. */
 const originPattern = /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/i
 const originExpected = 'an origin such as "https://example.org", or "*"'
+
+const addressExpected = 'an IP address, or a network such as "10.0.0.0/8"'
+
+function isAddressOrNetwork(value: string): boolean {
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(value) ?? []
+  const version = isIP(address)
+  return version !== 0 && !address.includes('%') && Number(bits ?? 0) <= (version === 4 ? 32 : 128)
+}
 
 export const clientsShape = {
   /** Origins whose web pages may call; "*" for all, which is safe because no cookie is read. */
@@ -24,4 +33,8 @@ export const clientsShape = {
       .refine((name) => name === '*' || hostPattern.test(name), { error: `expected ${allowedHostExpected}` })
       .toLowerCase(),
   ).optional(),
+  /** Proxies whose X-Forwarded-For is believed. */
+  trustedProxies: list(
+    text(addressExpected).refine(isAddressOrNetwork, { error: `expected ${addressExpected}` }),
+  ).default([]),
 }

@@ -142,6 +142,8 @@ export interface Config extends DataConfig {
    * where keys are needed, otherwise no others.
    */
   readonly allowedHosts: readonly string[] | undefined
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[]
   /** Whether answers are compressed for clients that accept it. */
   readonly compression: boolean
   /** Name of one of {@link networks} or {@link rollups}. */
@@ -210,6 +212,7 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     auth,
     cors: file.cors,
     allowedHosts: file.allowedHosts,
+    trustedProxies: file.trustedProxies,
     compression: file.compression,
     defaultNetwork: flags.network ?? file.defaultNetwork ?? (served[0] as Served).name,
     networks: served.filter((network) => network.kind !== 'rollup'),

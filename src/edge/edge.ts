@@ -243,6 +243,7 @@ function createServer(
     },
     cors: settings.cors,
     allowedHosts: settings.allowedHosts,
+    trustedProxies: settings.trustedProxies,
     tls: settings.tls,
     pages: new Map<string, () => Page | Promise<Page>>([
       ['/health', pages.health],

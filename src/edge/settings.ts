@@ -7,11 +7,12 @@ export interface EdgeSettings extends ServerSettings {
 }
 
 export function settingsOf(config: Config): EdgeSettings {
-  const { logLevel, logSample, cors, tls, networks, rollups } = config
+  const { logLevel, logSample, trustedProxies, cors, tls, networks, rollups } = config
   return {
     logLevel,
     cors: cors.origins.includes('*') ? '*' : cors.origins,
     allowedHosts: allowedHostsOf(config),
+    trustedProxies,
     requestLog: { sample: logSample, isAll: logLevel === 'debug' || logLevel === 'trace' },
     tls,
     hosts: new Map([...networks, ...rollups].map(({ name, hosts }) => [name, hosts])),

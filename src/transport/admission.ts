@@ -28,6 +28,8 @@ export interface Allowed extends Identity {
 export interface RefusedRequest {
   readonly status: number
   readonly path: string
+  /** Of the client; see {@link RequestHead.address}. */
+  readonly address: string
   readonly why: string
 }
 

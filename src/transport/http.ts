@@ -40,6 +40,7 @@ import type { ServerSettings } from './serverSettings.js'
 import type { SocketLimits } from './socketLimits.js'
 import type { TlsFiles } from './tlsFiles.js'
 import { localTotals, type ServerTotals } from './totals.js'
+import { TrustedProxies } from './trustedProxies.js'
 import { requestsOfKeyMax, TurnShares } from './turnShares.js'
 import { WebSocketServer } from './websocket.js'
 import { type ExtraHeaders, noHeaders, type Reply, type Transport } from './wire.js'
@@ -74,6 +75,7 @@ export interface HttpServerOptions extends AdmissionOptions {
   readonly cors: CorsOrigins
   /** As in {@link ServerSettings}. */
   readonly allowedHosts?: readonly string[] | undefined
+  readonly trustedProxies?: readonly string[]
   /** Path → the status and the JSON that GET answers. The functions must be fast and never throw or reject. */
   readonly pages: ReadonlyMap<string, () => Page | Promise<Page>>
   logRefused?(refused: RefusedRequest): void
@@ -117,6 +119,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   let cors = createCorsHeaders(options.cors)
   const { routes } = options
   const requestLog = options.requestLog && new RequestLog({ ...options.requestLog, routes })
+  let proxies = new TrustedProxies(options.trustedProxies ?? [])
   let hostGate = options.allowedHosts && new HostGate(options.allowedHosts)
   /** The path of the last request, parsed: most clients use one path, and comparing is faster than parsing. */
   let lastPath = ''
@@ -154,7 +157,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   function reject(head: RequestHead, reply: Reply, refusal: Refusal, extra: ExtraHeaders = []): void {
     if (!shares.admit(nobody, tick, wire.connections)) return reply.cut()
     const { answer, why } = refusal
-    options.logRefused?.({ status: answer.status, path: redactPath(head.path), why })
+    options.logRefused?.({ status: answer.status, path: redactPath(head.path), address: head.address, why })
     const upgrade = answer === wrongTransport ? upgradeHeader : noHeaders
     const common = withRequestId(cors.answer(head.origin), readRequestId(head.requestId))
     const headers = [...common, ...extra, ...upgrade]
@@ -230,7 +233,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   /** Lets a request of a key that is held off wait for its refusal. */
   function holdBack(head: RequestHead, reply: Reply, refusal: Promise<Answer>): void {
-    options.logRefused?.({ status: 429, path: redactPath(head.path), why: heldOff })
+    options.logRefused?.({ status: 429, path: redactPath(head.path), address: head.address, why: heldOff })
     const headers = cors.answer(head.origin)
     reply.wait()
     void refusal.then((answer) => reply.send(answer, headers, true))
@@ -264,7 +267,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const { method, path, doubt } = head
     if (pool.isClosing) lateRequests++
     if (doubt !== undefined) {
-      options.logRefused?.({ status: 400, path: redactPath(path), why: doubt })
+      options.logRefused?.({ status: 400, path: redactPath(path), address: head.address, why: doubt })
       return reply.refuse(refusal(400, -32600, doubt))
     }
     if (hostGate?.allows(head.host) === false) return reject(head, reply, foreignHost)
@@ -312,7 +315,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   })
   const { messageBytesMax, idleMsMax } = options.socketLimits
   const wire = options.transport.createWire(
-    { onRequest, onUpgrade: (head) => sockets.admit(head) },
+    {
+      onRequest,
+      onUpgrade: (head) => sockets.admit(head),
+      clientOf: (peer, forwardedFor) => proxies.clientOf(peer, forwardedFor),
+    },
     { headMsMax: limits.bodyMsMax, messageBytesMax, idleMsMax },
     options.tls,
   )
@@ -358,6 +365,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     async reconfigure(settings) {
       cors = createCorsHeaders(settings.cors)
       requestLog?.configure(settings.requestLog)
+      proxies = new TrustedProxies(settings.trustedProxies)
       hostGate = settings.allowedHosts && new HostGate(settings.allowedHosts)
       admission.setHosts(settings.hosts)
       if (options.tls && settings.tls && isListening) await wire.renewTls(settings.tls)

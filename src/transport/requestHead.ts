@@ -25,16 +25,43 @@ export class RequestHead {
   requestId = ''
   /** The block that the request is pinned to, as the client wrote it. */
   at = ''
+  /** All lines of X-Forwarded-For, joined. */
+  #forwardedFor = ''
+  readonly #addressOf: (connection: unknown) => string
+  readonly #clientOf: (peer: string, forwardedFor: string) => string
+  #connection: unknown
   #isOld = false
   #hosts = 0
   #contentLengths = 0
   #transferEncodings = 0
 
   /**
+   * `addressOf` tells the IP address of the other end of a connection, as it was passed to {@link begin}, `clientOf`
+   * whose request it is; see {@link TrustedProxies.clientOf}.
+   */
+  constructor(
+    addressOf: (connection: unknown) => string = () => '',
+    clientOf: (peer: string, forwardedFor: string) => string = (peer) => peer,
+  ) {
+    this.#addressOf = addressOf
+    this.#clientOf = clientOf
+  }
+
+  /**
+   * The IP address of the client: the other end of the connection, or what a trusted proxy says of it. An IPv4 address
+   * within IPv6 is given as IPv4. To be read while the request is handled; takes a microsecond.
+   */
+  get address(): string {
+    return this.#clientOf(plainAddress(this.#addressOf(this.#connection)), this.#forwardedFor)
+  }
+
+  /**
    * Begins with the next request; then pass its headers to {@link take}. `isOld` for HTTP/1.0, which has no Host
    * header.
    */
-  begin(method: string, path: string, isOld: boolean, query = ''): void {
+  begin(method: string, path: string, isOld: boolean, query = '', connection?: unknown): void {
+    this.#connection = connection
+    this.#forwardedFor = ''
     this.method = method
     this.path = path
     this.query = query
@@ -93,12 +120,28 @@ export class RequestHead {
         break
       case 15:
         if (name === 'accept-encoding') this.acceptEncoding = joined(this.acceptEncoding, value)
+        else if (name === 'x-forwarded-for') this.#forwardedFor = joined(this.#forwardedFor, value)
         break
       case 17:
         if (name === 'transfer-encoding' && this.#transferEncodings++ === 0) this.transferEncoding = value
         break
     }
   }
+}
+
+/** IPv4-mapped IPv6 addresses (RFC 4291, section 2.5.5.2): as Node.js writes them, and as uWebSockets.js does. */
+const mappedPattern = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
+const mappedLongPattern = /^(?:0000:){5}ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/i
+
+/** An address of which each has one form. */
+function plainAddress(address: string): string {
+  const long = mappedLongPattern.exec(address)
+  if (long !== null)
+    return long
+      .slice(1)
+      .map((byte) => Number.parseInt(byte, 16))
+      .join('.')
+  return mappedPattern.exec(address)?.[1] ?? address
 }
 
 /** Two lines of a header whose value is a list. */

@@ -9,6 +9,8 @@ export interface ServerSettings {
   readonly hosts: ReadonlyMap<string, readonly string[]>
   /** Host names that are answered besides addresses and `localhost`, in lower case; undefined: all are. */
   readonly allowedHosts: readonly string[] | undefined
+  /** IP addresses and networks of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[]
   readonly requestLog: RequestLogSettings
   /** Read anew each time. Ignored by a server without TLS. */
   readonly tls: TlsFiles | undefined

@@ -131,10 +131,20 @@ export class WebSocketServer implements SocketPool {
   admit(head: RequestHead): SocketPermit | Answer | Promise<Answer> {
     const permit = this.#permit(head)
     if (permit instanceof Promise)
-      this.#options.logRefused?.({ status: 429, path: redactPath(head.path), why: heldOff })
+      this.#options.logRefused?.({
+        status: 429,
+        path: redactPath(head.path),
+        address: head.address,
+        why: heldOff,
+      })
     if (permit instanceof Promise || !('why' in permit)) return permit
     const { answer, why } = permit
-    this.#options.logRefused?.({ status: answer.status, path: redactPath(head.path), why })
+    this.#options.logRefused?.({
+      status: answer.status,
+      path: redactPath(head.path),
+      address: head.address,
+      why,
+    })
     return answer
   }
 

@@ -70,6 +70,8 @@ export interface Wire {
 }
 
 export interface WireHandlers {
+  /** Whose request it is that comes from `peer` with this X-Forwarded-For; see {@link TrustedProxies.clientOf}. */
+  clientOf(peer: string, forwardedFor: string): string
   /**
    * Called for an HTTP request. `head` is valid until the call returns; before that, the handler must call `send`,
    * `refuse`, `receive` or `wait` of `reply`.

@@ -73,7 +73,7 @@ class NodeWire implements Wire {
   /** Number of {@link #connections} that are WebSockets. */
   #upgraded = 0
   /** Head of the current request. */
-  readonly #head = new RequestHead()
+  readonly #head: RequestHead
   readonly #server
   /** The event of {@link #server} that brings a connection on which HTTP is spoken. */
   readonly #arrival: 'connection' | 'secureConnection'
@@ -83,6 +83,7 @@ class NodeWire implements Wire {
 
   constructor(handlers: WireHandlers, { headMsMax, messageBytesMax }: WireLimits, tls?: TlsFiles) {
     this.#handlers = handlers
+    this.#head = new RequestHead((socket) => (socket as Socket).remoteAddress ?? '', handlers.clientOf)
     this.#webSockets = new WebSocketServer({
       noServer: true,
       clientTracking: false,
@@ -171,11 +172,11 @@ class NodeWire implements Wire {
   }
 
   #read(req: IncomingMessage): RequestHead {
-    const { method = '', url = '', rawHeaders, httpVersionMinor } = req
+    const { method = '', url = '', rawHeaders, httpVersionMinor, socket } = req
     const query = url.indexOf('?')
     const isOld = httpVersionMinor === 0
-    if (query === -1) this.#head.begin(method, url, isOld)
-    else this.#head.begin(method, url.slice(0, query), isOld, url.slice(query + 1))
+    if (query === -1) this.#head.begin(method, url, isOld, '', socket)
+    else this.#head.begin(method, url.slice(0, query), isOld, url.slice(query + 1), socket)
     for (let at = 0; at < rawHeaders.length; at += 2) {
       this.#head.take((rawHeaders[at] as string).toLowerCase(), rawHeaders[at + 1] as string)
     }

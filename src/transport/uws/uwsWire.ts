@@ -59,7 +59,7 @@ interface CountedApp {
 
 class UwsWire implements Wire {
   /** Head of the current request. */
-  readonly #head = new RequestHead()
+  readonly #head: RequestHead
   readonly #handlers: WireHandlers
   readonly #limits: WireLimits
   readonly #isSecure: boolean
@@ -72,6 +72,10 @@ class UwsWire implements Wire {
 
   constructor(handlers: WireHandlers, limits: WireLimits, tls?: TlsFiles) {
     this.#handlers = handlers
+    this.#head = new RequestHead(
+      (res) => Buffer.from((res as HttpResponse).getRemoteAddressAsText()).toString('latin1'),
+      handlers.clientOf,
+    )
     this.#limits = limits
     this.#isSecure = tls !== undefined
     this.#current = this.#createApp(tls)
@@ -164,20 +168,20 @@ class UwsWire implements Wire {
     this.#current.app.close()
   }
 
-  #read(req: HttpRequest, method: string): RequestHead {
+  #read(res: HttpResponse, req: HttpRequest, method: string): RequestHead {
     const head = this.#head
-    head.begin(method, req.getUrl(), false, method === 'POST' ? '' : (req.getQuery() ?? ''))
+    head.begin(method, req.getUrl(), false, method === 'POST' ? '' : (req.getQuery() ?? ''), res)
     req.forEach(head.take)
     return head
   }
 
   #onRequest(res: HttpResponse, req: HttpRequest, method: string): void {
-    const head = this.#read(req, method)
+    const head = this.#read(res, req, method)
     this.#handlers.onRequest(head, new UwsReply(res, method === 'HEAD'))
   }
 
   #onUpgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
-    const permit = this.#handlers.onUpgrade(this.#read(req, 'GET'))
+    const permit = this.#handlers.onUpgrade(this.#read(res, req, 'GET'))
     if (permit instanceof Promise) {
       const reply = new UwsReply(res, false)
       reply.wait()

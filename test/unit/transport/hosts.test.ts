@@ -53,7 +53,7 @@ test('listed names, addresses and localhost are answered, others are refused', a
   t.equal(rejections.length, 3 * others.length)
   t.ok(rejections.every(({ why }) => why === 'host name'))
   const requestLog = { sample: 0, isAll: false }
-  const settings = { cors: '*', hosts: new Map(), tls: undefined, requestLog } as const
+  const settings = { cors: '*', hosts: new Map(), trustedProxies: [], tls: undefined, requestLog } as const
   await server.reconfigure({ ...settings, allowedHosts: ['evil.example'] })
   t.equal((await statusOf(rawPost(path, echo, { host: 'evil.example' })))?.status, 200)
   t.equal((await statusOf(rawPost(path, echo, { host: 'own.example' })))?.status, 403)

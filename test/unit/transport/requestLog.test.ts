@@ -68,6 +68,7 @@ test('on, every request has a line, over HTTP and WebSocket', async (t) => {
   await server.reconfigure({
     cors: '*',
     hosts: new Map(),
+    trustedProxies: [],
     tls: undefined,
     allowedHosts: undefined,
     requestLog: { sample: 0, isAll: false },

@@ -50,6 +50,7 @@ for (const transport of transports) {
     const settings = {
       cors: '*',
       hosts: new Map(),
+      trustedProxies: [],
       allowedHosts: undefined,
       requestLog: { sample: 0, isAll: false },
     } as const

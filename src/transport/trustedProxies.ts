@@ -1,0 +1,53 @@
+import { BlockList, isIP } from 'node:net'
+
+/**
+ * Tells whose request it is behind proxies. Each proxy appends the address that it was asked from to X-Forwarded-For,
+ * so only what trusted proxies appended is believed: the client is the rightmost address that is not one of theirs.
+ * What stands to the left of it was sent by the client, who may write anything.
+ */
+export class TrustedProxies {
+  readonly #list = new BlockList()
+  readonly #isEmpty: boolean
+
+  /** Addresses and networks, such as `10.0.0.0/8`. */
+  constructor(networks: readonly string[]) {
+    this.#isEmpty = networks.length === 0
+    for (const network of networks) {
+      const [address = '', bits] = network.split('/')
+      const family = familyOf(address)
+      if (bits === undefined) this.#list.addAddress(address, family)
+      else this.#list.addSubnet(address, Number(bits), family)
+    }
+  }
+
+  /** The client of a connection from `peer` whose request has this X-Forwarded-For; empty where it has none. */
+  clientOf(peer: string, forwardedFor: string): string {
+    if (this.#isEmpty || forwardedFor === '' || !this.#has(peer)) return peer
+    const hops = forwardedFor.split(',')
+    let client = peer
+    while (hops.length > 0) {
+      const hop = addressOf((hops.pop() as string).trim())
+      // A proxy that knows no address says `unknown`, or something of its own; the client is behind it.
+      if (hop === undefined) return client
+      client = hop
+      if (!this.#has(hop)) return hop
+    }
+    return client
+  }
+
+  #has(address: string): boolean {
+    return isIP(address) !== 0 && this.#list.check(address, familyOf(address))
+  }
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6'
+}
+
+/** An entry of X-Forwarded-For without its port, which some proxies add; undefined where it is no address. */
+function addressOf(hop: string): string | undefined {
+  const [, bracketed, , bare] = /^(?:\[([^\]]+)\](:\d+)?|([^[\]]+))$/.exec(hop) ?? []
+  const address = bracketed ?? (bare?.split(':').length === 2 ? bare.split(':')[0] : bare) ?? ''
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
+  return isIP(mapped) === 0 ? undefined : mapped
+}
