@@ -16,6 +16,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { OperatorError } from '../primitives/faults.js'
+import { syncPath } from '../primitives/syncPath.js'
 
 const ownerOnly = 0o600
 const otherUsers = 0o077
@@ -78,7 +79,7 @@ function placePrivateFile<T>(path: string, bytes: Uint8Array, place: (temporary:
       closeSync(file)
     }
     const placed = place(temporary)
-    syncFolder(dirname(path))
+    syncPath(dirname(path))
     return placed
   } catch (error) {
     throw new OperatorError(
@@ -86,15 +87,6 @@ function placePrivateFile<T>(path: string, bytes: Uint8Array, place: (temporary:
     )
   } finally {
     rmSync(temporary, { force: true })
-  }
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r')
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { IngestProgress } from '../ingest/messages.js'
 
 /** Time between JSON lines: often enough to show that the import goes on, rare enough for a log file. */
-const lineMs = 3000
+export const lineMs = 3000
 const barWidth = 24
 
 /** Shows how an import goes: a bar that redraws itself on a terminal, JSON lines elsewhere. */
@@ -49,7 +49,7 @@ export function upgradeText(network: string, what: string, done: number): string
   return `${network} ${bar(done)} ${Math.floor(done * 100)} %  upgrade of the store: ${what}`
 }
 
-function bar(done: number): string {
+export function bar(done: number): string {
   const filled = Math.round(done * barWidth)
   return '█'.repeat(filled) + '░'.repeat(barWidth - filled)
 }

@@ -115,6 +115,11 @@ export interface DataConfig {
   readonly mapBytes: number
 }
 
+/** Settings of `backup` and `migrate`, which take all stores of a data folder. */
+export interface StoresConfig extends DataConfig {
+  readonly networks: readonly NetworkConfig[]
+}
+
 /** Settings of `serve`. */
 export interface Config extends DataConfig {
   readonly host: string
@@ -298,7 +303,13 @@ export function resolveExportConfig(flags: ExportFlags): ExportConfig {
   return deepFreeze({ mapBytes, network, from: flags.from, to: flags.to, folder: resolve(flags.out ?? '') })
 }
 
-/** Settings of `keys`. */
+/** Settings of `backup` and `migrate`. */
+export function resolveStoresConfig(flags: DataFlags): StoresConfig {
+  const data = resolveDataConfig(flags)
+  return deepFreeze({ ...data, networks: storedNames(data).map((name) => storedNetwork(name, data.dataDir)) })
+}
+
+/** Settings of `keys` and `restore`. */
 export function resolveDataConfig(flags: DataFlags): DataConfig {
   return deepFreeze(resolveData(readFile(flags), flags))
 }

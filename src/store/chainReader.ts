@@ -309,13 +309,13 @@ function checkSchema(meta: ReadTable | undefined, path: string): ChainIdentity |
   if (identity.schema === schemaVersion) return identity
   throw new OperatorError(
     identity.schema >= schemaOldest && identity.schema < schemaVersion
-      ? `the store ${path} was made by an earlier version; "tidegate import" brings it up to date, also with a chain file whose blocks it has`
+      ? `the store ${path} was made by an earlier version; "tidegate migrate" brings it up to date`
       : `the store ${path} has schema ${identity.schema}, this version of tidegate reads ${schemaVersion}; ` +
           'use the version that made it, or import the chain again into an empty folder',
   )
 }
 
-function readBlockName(row: Uint8Array | undefined): BlockName | undefined {
+export function readBlockName(row: Uint8Array | undefined): BlockName | undefined {
   return row && { number: readUint64(row, 0), hash: toHash32(row.slice(8, 40)) }
 }
 

@@ -15,7 +15,7 @@ import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { openEnvironment, openTable, type Table } from '../../../src/store/environment.js'
 import { StoredBlock } from '../../../src/store/storedBlock.js'
 import { type ChainTables, metaKeys, openChainTables } from '../../../src/store/tables.js'
-import { copyDemoStore } from '../../program.js'
+import { copyDemoStore, runHere } from '../../program.js'
 import { differences, dumpStore, type StoreDump } from '../../storeDump.js'
 
 const mapBytes = 2 ** 30
@@ -108,7 +108,7 @@ for (const schema of [1, 2]) {
       await takeBack(path, schema)
       t.throws(() => ChainReader.open({ path, mapBytes }), {
         name: 'OperatorError',
-        message: /was made by an earlier version; "tidegate import" brings it up to date/,
+        message: /was made by an earlier version; "tidegate migrate" brings it up to date/,
       })
       await new Promise(setImmediate)
       const told: [string, number][] = []
@@ -166,6 +166,34 @@ t.test('an import brings a store of an earlier version up to date, and tells how
   const after = ChainReader.open({ path })
   t.teardown(() => after.close())
   t.strictSame(differences(dumpStore(after), whole), [])
+})
+
+t.test('"tidegate migrate" brings every store of a data folder up to date', async (t) => {
+  const folder = t.testdir()
+  const paths = ['old', 'older', 'today'].map((name) => copyDemoStore(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const before = ChainReader.open({ path: paths[2] })
+  const whole = dumpStore(before)
+  await before.close()
+  await takeBack(paths[0], 2)
+  await takeBack(paths[1], 1)
+  const upgraded =
+    'old: upgraded from version 2 to 3\nolder: upgraded from version 1 to 3\ntoday: up to date\n'
+  t.match(await runHere(['migrate', '--data', folder]), { status: 0, out: upgraded })
+  for (const path of paths) {
+    const store = ChainReader.open({ path })
+    t.strictSame(differences(dumpStore(store), whole), [])
+    await store.close()
+  }
+  const again = 'old: up to date\nolder: up to date\ntoday: up to date\n'
+  t.match(await runHere(['migrate', '--data', folder]), { status: 0, out: again, err: '' })
+  t.match(await runHere(['migrate', '--data', t.testdir({ none: {} })]), {
+    status: 1,
+    err: /^tidegate: there is no store under /,
+  })
 })
 
 t.test('a store of an earlier version that lacks a row is refused as damaged', async (t) => {
