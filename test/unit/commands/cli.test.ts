@@ -21,6 +21,7 @@ const commands = [
   'migrate',
   'config',
   'slot',
+  'completion',
   'help',
   'version',
 ]

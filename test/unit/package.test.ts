@@ -1,0 +1,44 @@
+/** The files of `package`, as far as they can be checked where neither Docker nor systemd runs. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { resolveServeConfig } from '../../src/config/config.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
+
+const folder = join(packageRoot(), 'package')
+const read = (path: string) => readFileSync(join(folder, path), 'utf8')
+
+const withoutSystemd =
+  spawnSync('systemd-analyze', ['--version']).error !== undefined && 'there is no systemd-analyze'
+
+t.test('the unit is valid, and exposes little', { skip: withoutSystemd }, async (t) => {
+  const unit = join(folder, 'systemd/tidegate.service')
+  const verified = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' })
+  t.notMatch(verified.stderr, /tidegate\.service:\d+:/)
+  const rated = spawnSync('systemd-analyze', ['security', '--offline=true', unit], { encoding: 'utf8' })
+  const exposure = Number(/Overall exposure level for tidegate\.service: ([\d.]+)/.exec(rated.stdout)?.[1])
+  t.ok(exposure < 2, `exposure ${exposure} of 10`)
+})
+
+t.test('the image copies files that are there, and starts the program of the package', async (t) => {
+  const dockerfile = read('Dockerfile')
+  const { bin } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))
+  t.ok(dockerfile.includes(`/opt/tidegate/${bin.tidegate} `))
+  const copied = [...dockerfile.matchAll(/\/build\/(\S+)/g)].map(([, path = '']) => path)
+  t.ok(copied.length > 5)
+  for (const path of copied.filter((path) => path !== 'node_modules')) {
+    t.ok(existsSync(join(packageRoot(), path)), path)
+  }
+})
+
+t.test('the configuration of the Compose file is one, and its files are there', async (t) => {
+  const config = resolveServeConfig({ config: join(folder, 'compose/tidegate.json') })
+  t.match(config, { dataDir: '/var/lib/tidegate/data/live', admin: { host: '0.0.0.0', hosts: ['tidegate'] } })
+  const mounts = [...read('compose/compose.yaml').matchAll(/^ +- (\.\.?\/[^:\n]+):/gm)]
+  t.ok(mounts.length >= 5)
+  for (const [, path = ''] of mounts) t.ok(existsSync(join(folder, 'compose', path)), path)
+  const scraped = read('compose/prometheus.yml')
+  t.ok(scraped.includes(join('/tidegate', config.node.adminToken.slice('/var/lib/tidegate/'.length))))
+  t.equal(dirname(config.node.store), '/var/lib/tidegate/data/live/node')
+})
