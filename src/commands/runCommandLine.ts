@@ -49,7 +49,7 @@ const completion = defineCommand({
     max: 1,
     choices: shells,
   },
-  examples: [['source <(tidegate completion bash)', 'in a running bash']],
+  examples: [['tidegate completion bash', 'the script for bash: source <(tidegate completion bash)']],
   run: async (_flags, [shell], io) => {
     io.out(completionScript(shell as Shell, commands))
     return 0

@@ -34,7 +34,7 @@ t.test('bash offers commands, flags and values', { skip: without('bash') }, asyn
     [['se'], ['serve']],
     [['ke'], ['keys']],
     [['keys', 'cr'], ['create']],
-    [['keys', 'create', '--n'], ['--name']],
+    [['keys', 'create', '--na'], ['--name']],
     [['serve', '--tr'], ['--transport']],
     [
       ['serve', '--transport', ''],
@@ -64,7 +64,7 @@ t.test('bash offers files where a path is expected', { skip: without('bash') }, 
   const folder = makeFolder(t)
   writeFileSync(join(folder, 'script'), await scriptOf('bash'))
   // "compopt" works within a completion alone, so a function stands in for it that says what was asked.
-  const script = 'compopt() { COMPREPLY=("$@"); }; source script'
+  const script = 'compopt() { COMPREPLY=("$@"); }; source ./script'
   for (const words of [
     ['serve', '--config', ''],
     ['import', ''],

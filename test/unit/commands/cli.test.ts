@@ -75,7 +75,8 @@ Examples:
 })
 
 t.test('the documentation has the help of every command as it is printed', async (t) => {
-  const page = readFileSync(join(packageRoot(), 'docs/commands.md'), 'utf8')
+  const pages = ['commands', 'key-commands'].map((name) => join(packageRoot(), `docs/${name}.md`))
+  const page = pages.map((path) => readFileSync(path, 'utf8')).join('\n')
   const shown = new Map(
     [...page.matchAll(/^```console\n\$ tidegate (.*)\n([\s\S]*?)^```$/gm)].map(([, words = '', out]) => [
       words,
