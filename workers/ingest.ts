@@ -5,6 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { CallTaker } from '../src/ingest/callTaker.js'
 import { importArchives } from '../src/ingest/era/importArchives.js'
+import { importBeneath } from '../src/ingest/era/importBeneath.js'
 import { followChain } from '../src/ingest/follow/followChain.js'
 import { runGateway } from '../src/ingest/gateway/runGateway.js'
 import { importFiles } from '../src/ingest/importFiles.js'
@@ -55,8 +56,10 @@ try {
   else if ('upstreams' in task) {
     await runGateway(task, report, stop.signal, onReady)
     report({ type: 'finished', progress: noProgress, stopped: true })
-  } else if ('archives' in task) await importArchives(task, report, () => stop.signal.aborted)
-  else await importFiles(task, report, () => stop.signal.aborted)
+  } else if ('archives' in task) {
+    const take = task.identity.gateway ? importBeneath : importArchives
+    await take(task, report, () => stop.signal.aborted)
+  } else await importFiles(task, report, () => stop.signal.aborted)
 } catch (error) {
   isBroken = error instanceof StoreError && error.isLasting
   const fault = isBroken ? 'store' : error instanceof OperatorError ? 'operator' : 'defect'

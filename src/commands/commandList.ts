@@ -115,6 +115,7 @@ const importChain = defineCommand({
   description: [
     'Executes every block of the chain files in the order given, checks each against its header, and stores it. A block that does not fit ends the import with status 1, and those before it stay. Blocks that the store holds already are skipped, so an interrupted import continues where it stopped.',
     'Of archives (.era1, .ere; a folder stands for those in it) blocks and receipts are stored, and no state: each block is checked against its header, each epoch of 8,192 against its accumulator. An archive that is damaged, or leaves a gap, ends the import with status 1, and the epochs before it stay; an interrupted import begins its last epoch again. The networks mainnet, sepolia, holesky and hoodi need no genesis.',
+    'Into a network that executes its blocks, also one that follows a node, archives are imported as chain files are. Beneath the blocks of a gateway they are stored without being executed, the newest first, where each block is the parent of the one above.',
   ],
   flags: {
     ...common,
@@ -148,7 +149,7 @@ const importChain = defineCommand({
   ],
   run: async (flags, files, io) => {
     const resolved = resolveImportConfig(flags, files)
-    if (resolved.isHistory) return (await import('./importArchives.js')).importArchives(resolved, io)
+    if (resolved.areArchives) return (await import('./importArchives.js')).importArchives(resolved, io)
     return (await import('./importChain.js')).importChain(resolved, io)
   },
 })

@@ -1,4 +1,7 @@
-/** `tidegate import` of archives of history (era1, ere), on the network's ingest thread. */
+/**
+ * `tidegate import` of archives (era1, ere), on the network's ingest thread: into a store of history, beneath the blocks
+ * of a gateway, or executed into the store of an archive.
+ */
 import { readFileSync, statSync } from 'node:fs'
 import { knownIdentity, knownNetworkNames } from '../chain/knownNetworks.js'
 import type { ImportConfig } from '../config/config.js'
@@ -10,15 +13,29 @@ import { bytesToHex } from '../primitives/bytes.js'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import { epochBlocks } from '../ssz/verifyHeaderProof.js'
 import { ChainReader } from '../store/chainReader.js'
-import type { ChainIdentity } from '../store/chainRows.js'
+import { type ChainIdentity, kindOf } from '../store/chainRows.js'
 import type { Io } from './commandLine.js'
 import { followImport } from './followImport.js'
-import { archiveSummary, createProgressView } from './importProgress.js'
+import { importChain } from './importChain.js'
+import { archiveSummary, beneathSummary, createProgressView } from './importProgress.js'
 
 /** Imports; resolves to the exit status: 1 where it was interrupted before the archives ended. */
 export async function importArchives(config: ImportConfig, io: Io): Promise<number> {
   const { network, accumulatorsPath } = config
-  const identity = await findIdentity(config)
+  const stored = await readStored(config)
+  const kind = stored === undefined ? network.kind : kindOf(stored)
+  if (accumulatorsPath !== undefined && (kind === 'archive' || kind === 'gateway')) {
+    throw new UsageError(
+      `network ${network.name} is of kind ${kind}, in which every block is proved; leave --accumulators out`,
+    )
+  }
+  if (kind === 'archive') return importChain(config, io)
+  if (kind === 'gateway' && stored === undefined) {
+    throw new OperatorError(
+      `the gateway ${network.name} has no head yet to which blocks could link; start it with its upstreams first`,
+    )
+  }
+  const identity = stored?.gateway ? requireGenesis(stored, config) : findIdentity(config, stored)
   requireChainId(`the history of network ${network.name}`, identity, network.chainId)
   const task = {
     storePath: network.storePath,
@@ -37,23 +54,47 @@ export async function importArchives(config: ImportConfig, io: Io): Promise<numb
     onUpgrade: view.upgrading,
     onEpoch,
   })
-  return followImport(thread, network.name, { view, io, summary: archiveSummary })
+  const summary = identity.gateway ? beneathSummary : archiveSummary
+  return followImport(thread, network.name, { view, io, summary })
 }
 
-/** Of the genesis that was named, of the store, or of a public network. */
-async function findIdentity({ network, mapBytes }: ImportConfig): Promise<ChainIdentity> {
-  const { name, genesisPath, storePath, chainId } = network
-  if (genesisPath !== undefined) return readGenesisIdentity(genesisPath)
-  const known = knownIdentity(name, chainId)
-  if (known !== undefined) return known
-  if (statSync(storePath, { throwIfNoEntry: false }) !== undefined) {
+/**
+ * The chain of the network's store. Undefined where there is none to be read yet: also for one without a whole epoch, or
+ * of an earlier version, which its writer judges.
+ */
+async function readStored({ network, mapBytes }: ImportConfig): Promise<ChainIdentity | undefined> {
+  const { storePath } = network
+  // LMDB ends the process that opens an empty file for reading.
+  if ((statSync(storePath, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined
+  try {
     const store = ChainReader.open({ path: storePath, mapBytes })
     const identity = store.readIdentity()
     await store.close()
-    if (identity !== undefined) return identity
+    return identity
+  } catch (error) {
+    if (error instanceof OperatorError) return undefined
+    throw error
   }
+}
+
+/** Of the genesis that was named, of a public network, or of the store. */
+function findIdentity({ network }: ImportConfig, stored: ChainIdentity | undefined): ChainIdentity {
+  const { name, genesisPath, chainId } = network
+  if (genesisPath !== undefined) return readGenesisIdentity(genesisPath)
+  const known = knownIdentity(name, chainId) ?? stored
+  if (known !== undefined) return known
   throw new UsageError(
     `network ${name} is none of those known here (${knownNetworkNames.join(', ')}); name its genesis with --genesis FILE, or the chainId of one of them in the configuration`,
+  )
+}
+
+/** `stored`, where a genesis that was named is its own. Throws OperatorError. */
+function requireGenesis(stored: ChainIdentity, { network }: ImportConfig): ChainIdentity {
+  const { genesisPath, name } = network
+  const named = genesisPath === undefined ? stored : readGenesisIdentity(genesisPath)
+  if (named.genesisHash === stored.genesisHash) return stored
+  throw new OperatorError(
+    `the genesis ${genesisPath} is ${named.genesisHash}, and the store of network ${name} is of the chain with genesis ${stored.genesisHash}`,
   )
 }
 
@@ -83,13 +124,16 @@ function epochText({ first, last, accumulator, isTrusted, link }: ImportedEpoch,
   const links = {
     genesis: 'begins with the genesis',
     previous: 'follows the epoch before',
+    head: 'linked to the head, block by block',
     none: 'linked to nothing before it',
   }
+  const blocks = `Epoch ${first / epochBlocks}: blocks ${first} to ${last}`
+  if (link === 'head') return `${blocks}, ${links.head}.`
   const trust = isTrusted
     ? 'in the list of trusted accumulators'
     : hasList
       ? 'after the Merge, where no list reaches'
       : "trusted as it is; the short hash in a file's name proves nothing, a list (--accumulators) does"
   const root = accumulator === undefined ? 'without accumulator' : `accumulator ${bytesToHex(accumulator)}`
-  return `Epoch ${first / epochBlocks}: blocks ${first} to ${last}, ${root}; ${links[link]}; ${trust}.`
+  return `${blocks}, ${root}; ${links[link]}; ${trust}.`
 }

@@ -1,4 +1,4 @@
-/** `tidegate import`: executes chain files into a network's store, on the network's ingest thread. */
+/** `tidegate import`: executes chain files, or the blocks of archives, into a network's store, on the network's ingest thread. */
 import { existsSync, readFileSync } from 'node:fs'
 import type { ImportConfig } from '../config/config.js'
 import { startIngest } from '../ingest/ingestThread.js'
@@ -7,7 +7,7 @@ import type { Io } from './commandLine.js'
 import { followImport } from './followImport.js'
 import { createProgressView, summaryText } from './importProgress.js'
 
-/** Imports chain files; resolves to the exit status: 1 where it was interrupted before the files ended. */
+/** Imports; resolves to the exit status: 1 where it was interrupted before the files ended. */
 export async function importChain(config: ImportConfig, io: Io): Promise<number> {
   const { network } = config
   if (network.genesisPath === undefined && !existsSync(network.storePath)) {
@@ -25,6 +25,7 @@ export async function importChain(config: ImportConfig, io: Io): Promise<number>
       genesis,
       chainId: network.chainId,
       files: config.chainPaths,
+      areArchives: config.areArchives,
     },
     (progress) => view.update(progress),
     { onUpgrade: view.upgrading },

@@ -100,12 +100,22 @@ export function summaryText(network: string, progress: IngestProgress, stopped: 
 
 /** The outcome of an import of archives as one sentence. */
 export function archiveSummary(network: string, progress: IngestProgress, stopped: boolean): string {
-  const { executed, known, number } = progress
+  const start = stopped ? 'Stopped after the last whole epoch; run the command again to continue' : 'Done'
+  const where = stopped ? '' : ` ${network} is at block ${progress.number};`
+  return `${start}:${where} ${takenText(progress)}.`
+}
+
+/** The outcome of an import beneath a gateway, as one sentence. */
+export function beneathSummary(network: string, progress: IngestProgress, stopped: boolean): string {
+  const start = stopped ? 'Stopped; run the command again to continue' : 'Done'
+  return `${start}: the blocks of ${network} are linked from ${progress.number} on; ${takenText(progress)}.`
+}
+
+function takenText(progress: IngestProgress): string {
+  const { executed, known } = progress
   const { blocksPerSecond } = rates(progress)
   const parts = [`${executed} checked and stored`, ...(known > 0 ? [`${known} known already`] : [])]
-  const start = stopped ? 'Stopped after the last whole epoch; run the command again to continue' : 'Done'
-  const where = stopped ? '' : ` ${network} is at block ${number};`
-  return `${start}:${where} blocks: ${parts.join(', ')} (${durationText(progress.elapsedMs)}, ${round(blocksPerSecond)} blocks/s).`
+  return `blocks: ${parts.join(', ')} (${durationText(progress.elapsedMs)}, ${round(blocksPerSecond)} blocks/s)`
 }
 
 function rates({ executed, known, side, gas, bytesRead, bytesTotal, elapsedMs }: IngestProgress) {

@@ -164,8 +164,8 @@ export interface ImportConfig extends DataConfig {
   readonly network: NetworkConfig
   /** Absolute, in the order given; of a folder its archives by name. */
   readonly chainPaths: readonly string[]
-  /** Whether they are archives of history. */
-  readonly isHistory: boolean
+  /** Whether they are archives (era1, ere). */
+  readonly areArchives: boolean
   /** File of trusted accumulators. */
   readonly accumulatorsPath: string | undefined
 }
@@ -266,21 +266,27 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
   const genesisPath = flags.genesis === undefined ? known.genesisPath : existingFile(flags.genesis)
   const accumulatorsPath = flags.accumulators === undefined ? undefined : existingFile(flags.accumulators)
   const chainPaths = chainFiles.map(existingPath).flatMap(archivesIn)
-  const isHistory = isArchiveImport(chainPaths)
-  if (!isHistory && accumulatorsPath !== undefined) {
+  const areArchives = isArchiveImport(chainPaths)
+  if (!areArchives && accumulatorsPath !== undefined) {
     throw new UsageError('--accumulators is for archives (.era1, .ere); chain files are executed instead')
   }
-  if (known.kind !== undefined && (known.kind === 'history') !== isHistory) {
+  if (!areArchives && (known.kind === 'history' || known.kind === 'gateway')) {
     throw new UsageError(
-      `network ${name} is of kind ${known.kind}, which takes ${isHistory ? 'chain files' : 'archives (.era1, .ere)'}; name those, or another network`,
+      `network ${name} is of kind ${known.kind}, which takes archives (.era1, .ere); name those, or another network`,
     )
   }
-  if (!isHistory && genesisPath === undefined && !isThere(known.storePath)) {
+  if (!areArchives && genesisPath === undefined && !isThere(known.storePath)) {
     throw new UsageError(
       `network ${name} has no store under ${data.dataDir} yet; name its genesis with --genesis FILE for the first import`,
     )
   }
-  return deepFreeze({ ...data, network: { ...known, genesisPath }, chainPaths, isHistory, accumulatorsPath })
+  return deepFreeze({
+    ...data,
+    network: { ...known, genesisPath },
+    chainPaths,
+    areArchives,
+    accumulatorsPath,
+  })
 }
 
 /** Settings of `verify`. Throws UsageError where there is no store to verify. */

@@ -16,6 +16,7 @@ import type { Network } from '../rpc/network.js'
 import { openRows, ProvedRows } from '../state/provedRows.js'
 import { RowStateReader } from '../state/stateReader.js'
 import type { ChainReader } from '../store/chainReader.js'
+import { kindOf } from '../store/chainRows.js'
 import type { ChainFeed, SourceState, UpstreamsHealth } from './chainFeed.js'
 import { ChainViews, type ChainViewsOptions } from './chainViews.js'
 
@@ -190,7 +191,7 @@ function requireChain({ name, kind, storePath, genesisPath }: NetworkConfig): vo
 }
 
 function checkIdentity(config: NetworkConfig, { identity }: Chain): void {
-  const kind = identity.gateway ? 'gateway' : identity.history === undefined ? 'archive' : 'history'
+  const kind = kindOf(identity)
   if (config.kind !== undefined && config.kind !== kind) {
     throw new OperatorError(
       `the store of network ${config.name} is of kind ${kind}, the configuration says ${config.kind}; correct one of them`,

@@ -1,6 +1,7 @@
 import type { ForkSchedule } from '../chain/forks.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { readChainFile } from './chainFile.js'
+import { readArchiveBlocks } from './era/archiveBlocks.js'
 import { ChainImporter } from './importer.js'
 import { asFileFault, Intake, sizeOfFile, visitBlocks } from './intake.js'
 import { withKeysAhead } from './keysAhead.js'
@@ -8,7 +9,7 @@ import type { IngestMessage, IngestProgress, IngestTask } from './messages.js'
 import { openTaskStore } from './taskStore.js'
 
 /**
- * Imports a genesis and chain files into a store, block by block, and reports progress. Ends early, after a whole
+ * Imports a genesis and chain files, or the blocks of archives, into a store, block by block, and reports progress. Ends early, after a whole
  * block, once `shouldStop` returns true. Throws OperatorError for a bad block, a damaged file, the store of another
  * chain, or a full disk. All blocks before the fault stay.
  */
@@ -20,7 +21,7 @@ export async function importFiles(
   const { store, schedule } = await openTaskStore(task, report)
   try {
     report({ type: 'opened' })
-    const { progress, stopped } = await takeFiles(task.files, store, schedule, report, shouldStop)
+    const { progress, stopped } = await takeFiles(task, store, schedule, report, shouldStop)
     report({ type: 'finished', progress, stopped })
   } finally {
     await store.close()
@@ -28,7 +29,7 @@ export async function importFiles(
 }
 
 async function takeFiles(
-  files: readonly string[],
+  { files, areArchives }: IngestTask,
   store: ChainWriter,
   schedule: ForkSchedule,
   report: (message: IngestMessage) => void,
@@ -38,12 +39,13 @@ async function takeFiles(
   for (const file of files) bytesTotal += await sizeOfFile(file)
   const importer = new ChainImporter(store, schedule)
   const intake = new Intake(importer, store, bytesTotal, report)
+  const readBlocks = areArchives ? readArchiveBlocks : readChainFile
   for (const file of files) {
     const bytesBefore = intake.bytesRead
     const onRead = (bytes: number) => {
       intake.bytesRead = bytesBefore + bytes
     }
-    const blocks = withKeysAhead(readChainFile(file, onRead), store)
+    const blocks = withKeysAhead(readBlocks(file, onRead), store)
     const isWhole = await visitBlocks(file, blocks, async ({ rlp, takeKeys }) => {
       if (shouldStop()) return false
       if (takeKeys !== undefined) importer.keys.hold(await takeKeys())

@@ -21,6 +21,8 @@ export interface IngestStore {
 /** `workerData` of a thread that imports chain files, in order. */
 export interface IngestTask extends IngestStore {
   readonly files: readonly string[]
+  /** Whether the files are archives, whose blocks are executed. */
+  readonly areArchives?: boolean
 }
 
 /** `workerData` of a thread that plays a chain file at intervals. */
@@ -33,7 +35,10 @@ export interface FollowTask extends IngestStore {
   readonly follow: FollowPlan
 }
 
-/** A thread's work as its `workerData`: to take in archives of history, in order. */
+/**
+ * A thread's work as its `workerData`: to take in archives of history, in order; beneath the blocks of a gateway where
+ * the identity is of one.
+ */
 export interface ArchiveTask {
   readonly storePath: string
   readonly mapBytes: number
@@ -42,7 +47,7 @@ export interface ArchiveTask {
   readonly archives: readonly string[]
   /** Their bytes in all. */
   readonly bytesTotal: number
-  /** Accumulators that are trusted, lower-case hex; all where undefined. */
+  /** Accumulators that are trusted, lower-case hex; all where undefined. A gateway's archives need none. */
   readonly accumulators: readonly string[] | undefined
 }
 
@@ -129,8 +134,11 @@ export interface ImportedEpoch {
   readonly accumulator: Uint8Array | undefined
   /** Whether the accumulator was in a list of trusted ones. */
   readonly isTrusted: boolean
-  /** What its first block follows: genesis is its first block, the previous epoch is stored, or nothing is known of it. */
-  readonly link: 'genesis' | 'previous' | 'none'
+  /**
+   * What its blocks link to: genesis is the first, the first follows the previous epoch, the last is an ancestor of a
+   * gateway's head, or nothing is known.
+   */
+  readonly link: 'genesis' | 'previous' | 'head' | 'none'
 }
 
 /** From the ingest thread. */

@@ -16,6 +16,12 @@ export interface ChainIdentity {
   readonly gateway?: true
 }
 
+/** The kind of network whose store has this identity. */
+export function kindOf({ gateway, history }: ChainIdentity): 'archive' | 'history' | 'gateway' {
+  if (gateway) return 'gateway'
+  return history === undefined ? 'archive' : 'history'
+}
+
 /**
  * A chain that anvil made. Its genesis header has the root of an empty state, though there are accounts; and a header
  * need not follow from its parent's (base fee, gas limit, timestamp), because callers set these at will. Blocks are

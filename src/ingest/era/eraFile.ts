@@ -98,6 +98,21 @@ export class EraFile {
     }
   }
 
+  /** The block with this number, where the index says that it is. */
+  blockAt(number: number): EraBlock {
+    const { records, isByComponent, offset } = this.#index
+    const at = (component: number) => offset + this.#index.relativeOffset(number - this.first, component)
+    const one = new RecordCursor(this.file, at(0))
+    return this.#readBlock(
+      new Map(
+        records.map((name, component) => [
+          name,
+          isByComponent ? new RecordCursor(this.file, at(component)) : one,
+        ]),
+      ),
+    )
+  }
+
   /** Moves to a block. In an era1 file blocks follow each other, and the index must agree. */
   #seek(cursors: ReadonlyMap<RecordName, RecordCursor>, block: number): void {
     const { records, isByComponent, offset } = this.#index

@@ -3,7 +3,6 @@
  * epoch against its accumulator, each archive against the one before. An epoch counts once all of it is right: the head
  * moves from epoch to epoch, and an import that was cut short begins the epoch again in which it was.
  */
-import { setImmediate } from 'node:timers/promises'
 import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
 import { bytesToHex, equalBytes, toMinimalBytes } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
@@ -11,7 +10,8 @@ import { EpochTree } from '../../ssz/epochTree.js'
 import { epochBlocks } from '../../ssz/verifyHeaderProof.js'
 import type { ChainIdentity, Epoch } from '../../store/chainRows.js'
 import { HistoryWriter } from '../../store/historyWriter.js'
-import type { ArchiveTask, IngestMessage, IngestProgress } from '../messages.js'
+import type { ArchiveTask, IngestMessage } from '../messages.js'
+import { ArchiveTally } from './archiveTally.js'
 import { BlockChecks, type CheckedBlock, type PreviousBlock } from './blockChecks.js'
 import { EraFileError } from './e2store.js'
 import { EraFile } from './eraFile.js'
@@ -20,11 +20,7 @@ import { EraFile } from './eraFile.js'
  * Bytes of blocks that share a transaction, so that memory does not grow with an epoch: a full one of the main network
  * has up to 1 GB.
  */
-const commitBytes = 32 * 2 ** 20
-/** Longest time without a turn of the event loop, in which a message to stop arrives. */
-const turnMs = 20
-/** Time between two progress messages. */
-const reportMs = 200
+export const commitBytes = 32 * 2 ** 20
 
 /**
  * Takes archives into a store, in order, and reports on the way; ends early once `shouldStop` says so, at the end of
@@ -39,7 +35,8 @@ export async function importArchives(
   const onUpgrade = (what: string, done: number) => report({ type: 'upgrading', what, done })
   const store = HistoryWriter.open({ path: task.storePath, mapBytes: task.mapBytes, onUpgrade })
   try {
-    const intake = new ArchiveIntake(store, task, report, shouldStop)
+    const tally = new ArchiveTally(task.bytesTotal, report, shouldStop)
+    const intake = new ArchiveIntake(store, task, tally, report)
     let stopped = false
     for (const path of task.archives) {
       const archive = openArchive(path)
@@ -54,13 +51,14 @@ export async function importArchives(
       if (stopped) break
     }
     if (stopped) await store.drop()
-    report({ type: 'finished', progress: intake.progress(), stopped })
+    report({ type: 'finished', progress: tally.progress(), stopped })
   } finally {
     await store.close()
   }
 }
 
-function openArchive(path: string): EraFile {
+/** Throws OperatorError for a file that is no archive. */
+export function openArchive(path: string): EraFile {
   try {
     return new EraFile(path)
   } catch (error) {
@@ -71,45 +69,22 @@ function openArchive(path: string): EraFile {
 class ArchiveIntake {
   readonly #store: HistoryWriter
   readonly #task: ArchiveTask
+  readonly #tally: ArchiveTally
   readonly #report: (message: IngestMessage) => void
-  readonly #shouldStop: () => boolean
   readonly #trusted: ReadonlySet<string> | undefined
-  readonly #startMs = performance.now()
-  #turnedMs = this.#startMs
-  #reportedMs = this.#startMs
-  #counts = { stored: 0, known: 0 }
-  #gas = 0n
-  #number = 0
-  #bytesBefore = 0
-  #bytesRead = 0
-  #bytesTotal: number
   #isOpened = false
 
   constructor(
     store: HistoryWriter,
     task: ArchiveTask,
+    tally: ArchiveTally,
     report: (message: IngestMessage) => void,
-    shouldStop: () => boolean,
   ) {
     this.#store = store
     this.#task = task
+    this.#tally = tally
     this.#report = report
-    this.#shouldStop = shouldStop
     this.#trusted = task.accumulators && new Set(task.accumulators)
-    this.#bytesTotal = task.bytesTotal
-  }
-
-  progress(): IngestProgress {
-    return {
-      number: this.#number,
-      executed: this.#counts.stored,
-      known: this.#counts.known,
-      side: 0,
-      gas: Number(this.#gas),
-      bytesRead: this.#bytesRead,
-      bytesTotal: this.#bytesTotal,
-      elapsedMs: performance.now() - this.#startMs,
-    }
   }
 
   /** Takes an archive in; false where it was stopped amid it. */
@@ -123,8 +98,7 @@ class ArchiveIntake {
     const known = this.#store.readEpoch(first / epochBlocks)
     if (known !== undefined && known.count >= count) this.#passOver(archive, known)
     else if (!(await this.#takeEpoch(archive, this.#begin(archive)))) return false
-    this.#bytesBefore += file.bytes
-    this.#bytesRead = this.#bytesBefore
+    this.#tally.endArchive(file.bytes)
     return true
   }
 
@@ -139,8 +113,8 @@ class ArchiveIntake {
         `${file.path}: the store has another epoch of blocks ${first} to ${first + count - 1}; one of the two is of another chain`,
       )
     }
-    this.#counts.known += count
-    this.#number = first + count - 1
+    this.#tally.known += count
+    this.#tally.number = first + count - 1
   }
 
   /** Makes the store ready for an archive; returns the block that it has to follow. */
@@ -191,28 +165,14 @@ class ArchiveIntake {
         await this.#store.commitHeld()
         heldBytes = 0
       }
-      this.#gas += checked.header.gasUsed
+      this.#tally.gas += checked.header.gasUsed
       previous = { number, hash: checked.hash, totalDifficulty: checked.totalDifficulty }
       records.push(previous)
-      this.#number = number
-      this.#bytesRead = this.#bytesBefore + Math.floor((file.bytes * records.length) / count)
-      if (await this.#turn()) return false
+      this.#tally.number = number
+      if (await this.#tally.turn((file.bytes * records.length) / count)) return false
     }
     await this.#seal(archive, records, before)
     return true
-  }
-
-  /** Gives the event loop its turns, and reports; true where it is time to stop. */
-  async #turn(): Promise<boolean> {
-    const now = performance.now()
-    if (now - this.#turnedMs < turnMs) return false
-    if (now - this.#reportedMs >= reportMs) {
-      this.#reportedMs = now
-      this.#report({ type: 'progress', progress: this.progress() })
-    }
-    await setImmediate()
-    this.#turnedMs = performance.now()
-    return this.#shouldStop()
   }
 
   #checkGenesis({ file }: EraFile, { hash }: CheckedBlock): void {
@@ -249,7 +209,7 @@ class ArchiveIntake {
     }
     const epoch: Epoch = { count, accumulator: root, isTrusted }
     await this.#store.seal(first / epochBlocks, epoch, last)
-    this.#counts.stored += count
+    this.#tally.stored += count
     if (!this.#isOpened) this.#open()
     const link = first === 0 ? 'genesis' : before === undefined ? 'none' : 'previous'
     this.#report({ type: 'epoch', first, last: last.number, accumulator: root, isTrusted, link })

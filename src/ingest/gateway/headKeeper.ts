@@ -16,13 +16,12 @@ import {
 import type { CanonicalHeader, GatewayWriter } from '../../store/gatewayWriter.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
 import { type PartFetcher, type ProvedBlock, readCanonical } from './partFetcher.js'
+import { addTotals } from './totals.js'
 
 /** Blocks between two heads that are fetched whole, so that their subscribers are told of each without a wait. */
 const wholeMax = 64
 /** Headers of one transaction of the walk down, asked for together. */
 const walkBatch = 100
-/** Blocks whose total difficulty is written in one transaction. */
-const totalsBatch = 4_096
 
 export interface HeadKeeperOptions {
   /** Blocks below the head whose headers are linked to it. */
@@ -200,7 +199,7 @@ export class HeadKeeper {
     if (head === undefined || from === undefined) return false
     const lowest = Math.max(0, head.number - this.#options.historyBlocks)
     if (from <= lowest) {
-      if (from === 0) this.#addTotals(head.number)
+      if (from === 0) addTotals(this.#store)
       this.#options.onLinked()
       return false
     }
@@ -225,22 +224,5 @@ export class HeadKeeper {
     const row = this.#store.readCanonicalRow(number)
     if (row === undefined) throw new Error(`block ${number} is not held`)
     return decodeHeader(row.header).parentHash
-  }
-
-  /** With all headers down to genesis, total difficulties are sums. */
-  #addTotals(last: number): void {
-    if (this.#totalAt(last) !== undefined) return
-    let total = 0n
-    let batch: (readonly [number, Uint8Array])[] = []
-    for (let number = 0; number <= last; number++) {
-      const row = this.#store.readCanonicalRow(number)
-      if (row === undefined) break
-      total += decodeHeader(row.header).difficulty
-      batch.push([number, toMinimalBytes(total)])
-      if (batch.length === totalsBatch || number === last) {
-        this.#store.putTotals(batch)
-        batch = []
-      }
-    }
   }
 }

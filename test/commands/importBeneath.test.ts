@@ -1,0 +1,121 @@
+/** Old blocks from an archive and new ones from a node, served as one network. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { makeBlocks, storedBlocks, writeArchive } from '../eraArchives.js'
+import { startFollower, writeFollowConfig } from '../followedNode.js'
+import { makeFolder, runHere, writeInto } from '../program.js'
+import { blockAt, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
+import { readQuestions } from '../rpc/readQuestions.js'
+import { type Service, startService } from '../service.js'
+import { demoStore } from '../unit/evm/demoExecution.js'
+import { waitFor } from '../until.js'
+import { forwardTo, WeatherNode } from '../weatherNode.js'
+
+const upstream = await startService()
+t.teardown(() => upstream.stop())
+
+/** Blocks 0 to `last` of the demo chain as `tidegate export` writes an archive. */
+async function exportArchive(t: Test, last: number): Promise<string> {
+  const folder = makeFolder(t)
+  const made = join(folder, 'made.era1')
+  writeArchive(made, storedBlocks(demoStore).slice(0, last + 1))
+  const words = ['--network', 'old', '--data', folder]
+  t.equal((await runHere(['import', ...words, '--genesis', genesisPath, made])).status, 0)
+  t.equal((await runHere(['export', ...words, '--out', join(folder, 'out')])).status, 0)
+  const [name = ''] = readdirSync(join(folder, 'out'))
+  t.match(name, /\.era1$/)
+  return join(folder, 'out', name)
+}
+
+async function startNode(t: Test): Promise<WeatherNode> {
+  const node = new WeatherNode(forwardTo(`${upstream.origin}/`))
+  node.hasSockets = false
+  await node.start()
+  t.teardown(() => node.stop())
+  return node
+}
+
+/** Asks both the same, and compares the texts. */
+async function compare(t: Test, service: Service, method: string, params: readonly unknown[]): Promise<void> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const [{ text }, { text: expected }] = [await service.post('/', body), await upstream.post('/', body)]
+  if (text === expected) t.pass()
+  else t.equal(text, expected, body)
+}
+
+t.test('beneath a gateway: old blocks are served without any upstream', async (t) => {
+  const folder = makeFolder(t)
+  const archive = await exportArchive(t, headBlock.number)
+  const node = await startNode(t)
+  const config = writeInto(folder, 'tidegate.json', {
+    dataDir: 'data',
+    networks: [
+      { name: 'main', kind: 'gateway', upstreams: [{ url: node.url }], historyBlocks: 5, pollMs: 50 },
+    ],
+  })
+  const importing = (...words: string[]) => runHere(['import', '--config', config, ...words])
+  t.match(await importing(archive), { status: 1, err: /main has no head yet to which blocks could link/ })
+  const first = await startService(['--config', config, '--no-auth'])
+  t.equal(await first.stop(), 0)
+
+  const stranger = join(folder, 'stranger.era1')
+  writeArchive(stranger, makeBlocks(headBlock.number + 1))
+  t.match(await importing(stranger), { status: 1, err: /the archive is of another chain or branch/ })
+  t.match(await importing('--accumulators', genesisPath, archive), { status: 2, err: /leave --accumulators/ })
+  const imported = await importing(archive)
+  t.match(imported, { status: 0, out: /Epoch 0: blocks 0 to \d+, linked to the head, block by block\./ })
+  t.match(imported.out, /Done: the blocks of main are linked from 0 on; blocks: \d+ checked and stored/)
+  t.match(await importing(archive), { out: /blocks: 0 checked and stored, 265 known already/ })
+
+  await node.stop()
+  const asked = node.calls.length
+  const gateway = await startService(['--config', config, '--no-auth'])
+  t.teardown(() => gateway.stop())
+  for (const number of [0, 1, 14, 60, 148, 200, headBlock.number]) {
+    const hash = number === 0 ? undefined : blockAt(number).hash
+    for (const isFull of [false, true]) {
+      await compare(t, gateway, 'eth_getBlockByNumber', [quantity(number), isFull])
+      if (hash !== undefined) await compare(t, gateway, 'eth_getBlockByHash', [hash, isFull])
+    }
+    await compare(t, gateway, 'eth_getBlockReceipts', [quantity(number)])
+    await compare(t, gateway, 'debug_getRawBlock', [quantity(number)])
+    const [transaction] = number === 0 ? [] : blockAt(number).transactions
+    if (transaction !== undefined) {
+      await compare(t, gateway, 'eth_getTransactionByHash', [transaction.hash])
+      await compare(t, gateway, 'eth_getTransactionReceipt', [transaction.hash])
+    }
+  }
+  await compare(t, gateway, 'eth_getLogs', [{ fromBlock: '0x0', toBlock: 'latest' }])
+  t.equal(node.calls.length, asked)
+})
+
+t.test('into a follower: the blocks of the archive are executed, and not asked for', async (t) => {
+  const folder = makeFolder(t)
+  const last = 200
+  const archive = await exportArchive(t, last)
+  const node = await startNode(t)
+  const options = { urls: [node.url], genesisPath }
+  const config = writeFollowConfig(folder, options)
+  const importing = (path: string) => runHere(['import', '--config', config, path])
+  t.match(await importing(archive), { status: 0, out: /dev is at block 200; blocks: 200 executed/ })
+  t.match(await importing(archive), { status: 0, out: /blocks: 0 executed, 201 known already/ })
+  const stranger = join(folder, 'stranger.era1')
+  writeArchive(stranger, makeBlocks(10))
+  t.match(await importing(stranger), {
+    status: 1,
+    err: /stranger.era1: at byte 8: .*it is the genesis of another chain/,
+  })
+
+  const service = await startFollower(t, folder, options)
+  await waitFor('the head', async () => {
+    return (await service.call('eth_blockNumber')).result === quantity(headBlock.number)
+  })
+  const old = node.calls.filter(({ method, params: [number] }) => {
+    return method === 'eth_getBlockByNumber' && Number(number) > 0 && Number(number) <= last
+  })
+  t.strictSame(old, [], 'blocks of the archive were not asked for')
+  for (const method of ['eth_getBalance', 'eth_getBlockReceipts', 'eth_getProof'] as const) {
+    for (const params of (readQuestions[method] ?? []).slice(0, 30)) await compare(t, service, method, params)
+  }
+})
