@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../primitives/faults.js'
 import { type HeadClaim, HeadWatch } from './headWatch.js'
 import { UpstreamFailure } from './line.js'
+import { sharedHead } from './sharedHead.js'
 import { Upstream, type UpstreamOptions } from './upstream.js'
 import { type ChainName, VettedNode } from './vettedNode.js'
 
@@ -77,6 +78,9 @@ export class Upstreams {
   readonly #flights = new Map<string, Promise<Asked>>()
   readonly #listeners = new Set<HeadListener>()
   readonly #ending = new AbortController()
+  #isChoosing = false
+  /** Whether claims came since the head was chosen last. */
+  #isChoiceOld = false
   #head: { readonly claim: HeadClaim; readonly upstream: Upstream } | undefined
 
   constructor(nodes: readonly UpstreamOptions[], options: UpstreamsOptions) {
@@ -185,25 +189,36 @@ export class Upstreams {
     const onHead = async (claim: HeadClaim) => {
       if ((await vetted.verdict(performance.now() + upstream.options.timeoutMs)) !== '') return
       node.claim = claim
-      this.#choose()
+      void this.#choose()
     }
     const watch = new HeadWatch(upstream, { pollMs, onHead: (claim) => void onHead(claim) })
     const node: Watched = { upstream, vetted, watch, claim: undefined }
     return node
   }
 
-  /** Chooses the followed head from the claims of nodes that answer. */
-  #choose(): void {
-    const claims = this.#nodes.flatMap(({ upstream, claim }) =>
-      claim === undefined || upstream.isQuarantined || upstream.isAnswering === false
-        ? []
-        : [{ upstream, claim }],
-    )
-    claims.sort((a, b) => b.claim.number - a.claim.number)
-    const chosen = claims[(this.#options.quorum ?? 1) - 1]
-    if (chosen === undefined || chosen.claim.hash === this.#head?.claim.hash) return
-    this.#head = chosen
-    for (const listener of this.#listeners) listener(chosen.claim, chosen.upstream)
+  /** Chooses the followed head from the claims of nodes that answer, and again where they changed meanwhile. */
+  async #choose(): Promise<void> {
+    this.#isChoiceOld = true
+    if (this.#isChoosing) return
+    this.#isChoosing = true
+    while (this.#isChoiceOld && !this.#ending.signal.aborted) {
+      this.#isChoiceOld = false
+      const claims = this.#nodes.flatMap((node) => {
+        const { isQuarantined, isAnswering } = node.upstream
+        const { claim } = node
+        return claim === undefined || isQuarantined || isAnswering === false ? [] : [{ node, claim }]
+      })
+      const chosen = await sharedHead(claims, {
+        quorum: this.#options.quorum ?? 1,
+        followed: this.#head?.claim.hash,
+        hashAt: hashOfNode,
+      })
+      if (chosen === undefined || chosen.claim.hash === this.#head?.claim.hash) continue
+      const { claim, node } = chosen
+      this.#head = { claim, upstream: node.upstream }
+      for (const listener of this.#listeners) listener(claim, node.upstream)
+    }
+    this.#isChoosing = false
   }
 
   /** Nodes that may be asked, best first. */
@@ -332,4 +347,13 @@ async function within<T>(promise: Promise<T>, deadline: number): Promise<T> {
   } finally {
     timer.abort()
   }
+}
+
+/** Hash of the block of this number on a node's chain; undefined where it does not say. */
+async function hashOfNode({ vetted, upstream }: Watched, number: number): Promise<string | undefined> {
+  const deadline = performance.now() + upstream.options.timeoutMs
+  const params = [`0x${number.toString(16)}`, false]
+  const block = await vetted.ask('eth_getBlockByNumber', params, deadline).catch(() => undefined)
+  const { hash } = (block ?? {}) as { readonly hash?: unknown }
+  return typeof hash === 'string' ? hash.toLowerCase() : undefined
 }

@@ -1,7 +1,8 @@
-import { equalBytes, hexToBytes, toHash32 } from '../../primitives/bytes.js'
+import { hexToBytes, toHash32 } from '../../primitives/bytes.js'
 import type { BlockName, Marker } from '../../store/chainRows.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import type { Upstreams } from '../../upstream/upstreams.js'
+import { mayMark } from '../mayMark.js'
 
 const markers: readonly Marker[] = ['safe', 'finalized']
 
@@ -28,30 +29,16 @@ export class UpstreamMarkers {
   }
 
   /**
-   * Stores what is new of the last answers: a block that lies on our chain, and not below the one that was marked
-   * before as long as that one does. Resolves to whether anything was.
+   * Stores what is new of the last answers, as far as it {@link mayMark may be}. Resolves to whether anything was.
    */
   async store(): Promise<boolean> {
-    const moved = this.#named.filter(({ marker, block }) => this.#mayMove(marker, block))
+    const moved = this.#named.filter(({ marker, block }) => mayMark(this.#store, marker, block))
     this.#named = []
     if (moved.length === 0) return false
     this.#store.holdCommits()
     for (const { marker, block } of moved) this.#store.writeMarker(marker, block)
     await this.#store.commitHeld()
     return true
-  }
-
-  #mayMove(marker: Marker, block: BlockName): boolean {
-    if (!this.#isCanonical(block)) return false
-    const before = this.#store.readMarker(marker)
-    return before === undefined || block.number > before.number || !this.#isCanonical(before)
-  }
-
-  #isCanonical({ number, hash }: BlockName): boolean {
-    const head = this.#store.readHead()
-    const canonical = this.#store.readCanonicalHash(number)
-    if (head === undefined || number > head.number || canonical === undefined) return false
-    return equalBytes(canonical, hash)
   }
 
   /** Undefined where the upstream names none, or does not answer. */

@@ -3,6 +3,7 @@
  * down to the head before, and in the background further down. Owns what a number means. Does not own fetching
  * (`partFetcher.ts`).
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeHeader } from '../../chain/header.js'
 import {
   bytesToBigInt,
@@ -15,11 +16,15 @@ import {
 } from '../../primitives/bytes.js'
 import type { CanonicalHeader, GatewayWriter } from '../../store/gatewayWriter.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
+import { mayMark } from '../mayMark.js'
 import { type PartFetcher, type ProvedBlock, readCanonical } from './partFetcher.js'
 import { addTotals } from './totals.js'
 
 /** Blocks between two heads that are fetched whole, so that their subscribers are told of each without a wait. */
 const wholeMax = 64
+/** Wait before a head that could not be proved is tried again: at first, and at most; doubled each time. */
+const retryMs = 100
+const retryMsMax = 5_000
 /** Headers of one transaction of the walk down, asked for together. */
 const walkBatch = 100
 
@@ -50,6 +55,10 @@ export class HeadKeeper {
   #moving: Promise<void> | undefined
   #walking: Promise<void> | undefined
   #isClosed = false
+  /** Ends the wait before a head is tried again. */
+  #waking: AbortController | undefined
+  /** The last sentence for the operator, who need not read it twice. */
+  #complaint = ''
 
   constructor(store: GatewayWriter, fetcher: PartFetcher, options: HeadKeeperOptions) {
     this.#store = store
@@ -61,37 +70,49 @@ export class HeadKeeper {
   follow(claim: ClaimedBlock): void {
     this.#claimed = claim
     if (this.#isClosed) return
+    this.#waking?.abort()
     this.#moving ??= this.#moveOn()
   }
 
   /** Resolves once it no longer uses the store. End what it waits for as well. */
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#waking?.abort()
     await Promise.all([this.#moving, this.#walking])
   }
 
   async #moveOn(): Promise<void> {
+    let failures = 0
     while (this.#claimed !== undefined && !this.#isClosed) {
       const claim = this.#claimed
       this.#claimed = undefined
       try {
         await this.#moveTo(claim)
         await this.#mark()
+        failures = 0
       } catch (error) {
         this.#complain(`head ${claim.number}`, error)
+        // Upstreams tell of a head once, also where they do not have all of it yet.
+        await this.#pause(Math.min(retryMs * 2 ** failures++, retryMsMax))
+        this.#claimed ??= claim
       }
     }
     this.#moving = undefined
     if (!this.#isClosed) this.#walking ??= this.#walkDown()
   }
 
-  /** Takes over what upstreams call safe and finalized, where it lies on the chain and does not move back. */
+  /** Until the time is over, another head is claimed, or the keeper is closed. */
+  async #pause(ms: number): Promise<void> {
+    this.#waking = new AbortController()
+    await sleep(ms, undefined, { signal: this.#waking.signal }).catch(() => undefined)
+    this.#waking = undefined
+  }
+
+  /** Takes over what upstreams call safe and finalized. */
   async #mark(): Promise<void> {
     for (const marker of ['safe', 'finalized'] as const) {
       const named = await this.#fetcher.readMarked(marker)
-      const before = this.#store.readMarker(marker)
-      if (named === undefined || !this.#store.isCanonical(named.number, named.hash)) continue
-      if (before === undefined || named.number > before.number) this.#store.writeMarker(marker, named)
+      if (named !== undefined && mayMark(this.#store, marker, named)) this.#store.writeMarker(marker, named)
     }
   }
 
@@ -120,7 +141,8 @@ export class HeadKeeper {
     const branch: Fetched[] = []
     let next = toHash32(hexToBytes(claim.hash))
     let fork = this.#canonicalNumber(next)
-    if (fork !== undefined && fork === this.#store.readHead()?.number) return
+    // A block of the chain, also below the head, is no news: an upstream may be behind for a moment.
+    if (fork !== undefined) return
     while (fork === undefined) {
       if (branch.length > 2 * wholeMax) {
         throw new Error(
@@ -189,7 +211,9 @@ export class HeadKeeper {
   }
 
   #complain(what: string, error: unknown): void {
-    if (!this.#isClosed) this.#options.log(`${what}: ${(error as Error).message}`)
+    const text = `${what}: ${(error as Error).message}`
+    if (!this.#isClosed && text !== this.#complaint) this.#options.log(text)
+    this.#complaint = text
   }
 
   /** Whether there is more to do. */

@@ -25,7 +25,10 @@ export class ToyChain {
   readonly answer = ({ method, params }: NodeCall): NodeAnswer => {
     if (method === 'eth_chainId') return { result: this.chainId }
     if (method === 'eth_getBlockByNumber') {
-      return { result: params[0] === 'latest' ? this.head : this.genesis }
+      if (params[0] === 'latest') return { result: this.head }
+      const number = Number(params[0])
+      if (number > Number(this.head.number)) return { result: null }
+      return { result: number === 0 ? this.genesis : toyHeader(this.head.hash.slice(2, 3), number) }
     }
     if (method === 'eth_getCode') return { result: params[0] }
     return { error: { code: -32601, message: `the method ${method} does not exist` } }

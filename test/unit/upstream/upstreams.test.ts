@@ -199,3 +199,43 @@ t.test('the followed head is the highest that a quorum has', async (t) => {
   second.head = toyHeader('a', 3)
   await headOf(upstreams, blockHash('a', 3))
 })
+
+t.test('nodes on different branches have no head that two of them have', async (t) => {
+  const chains = [new ToyChain(), new ToyChain()]
+  const nodes = await Promise.all(chains.map((chain) => openNode(t, chain.answer)))
+  for (const node of nodes) node.hasSockets = false
+  const { upstreams } = open(t, nodes, { quorum: 2 })
+  const [first, second] = chains as [ToyChain, ToyChain]
+  await headOf(upstreams, blockHash('a', 1))
+  const claimed = async (...heads: number[]) => {
+    while (upstreams.states().some(({ head }, index) => head !== heads[index])) await upstreams.poll()
+    await upstreams.poll()
+  }
+  first.head = toyHeader('a', 4)
+  second.head = toyHeader('b', 3)
+  await claimed(4, 3)
+  t.equal(upstreams.head?.claim.hash, blockHash('a', 1))
+  second.head = toyHeader('b', 4)
+  await claimed(4, 4)
+  t.equal(upstreams.head?.claim.hash, blockHash('a', 1), 'as high, and another')
+  first.head = toyHeader('b', 6)
+  await headOf(upstreams, blockHash('b', 4))
+})
+
+t.test('two branches of one height do not take turns', async (t) => {
+  const chains = [new ToyChain(), new ToyChain()]
+  const nodes = await Promise.all(chains.map((chain) => openNode(t, chain.answer)))
+  for (const node of nodes) node.hasSockets = false
+  const { upstreams } = open(t, nodes)
+  const [first, second] = chains as [ToyChain, ToyChain]
+  first.head = toyHeader('a', 3)
+  await headOf(upstreams, blockHash('a', 3))
+  second.head = toyHeader('b', 4)
+  await headOf(upstreams, blockHash('b', 4))
+  first.head = toyHeader('a', 4)
+  while (upstreams.states()[0]?.head !== 4) await upstreams.poll()
+  await upstreams.poll()
+  t.equal(upstreams.head?.claim.hash, blockHash('b', 4))
+  first.head = toyHeader('a', 5)
+  await headOf(upstreams, blockHash('a', 5))
+})
