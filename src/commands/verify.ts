@@ -7,6 +7,7 @@ import { randomInt } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { VerifyConfig } from '../config/config.js'
 import type { VerifiedEpoch } from '../ingest/era/verifyEpochs.js'
+import type { GatewayReport } from '../ingest/gateway/verifyGateway.js'
 import type { VerifyReport } from '../ingest/verifyChain.js'
 import { OperatorError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
@@ -44,7 +45,7 @@ export async function verify(config: VerifyConfig, io: Io): Promise<number> {
 }
 
 /** Rejects with OperatorError where the store cannot be read, and where the child crashed while reading it. */
-function runCheck(task: VerifyTask): Promise<VerifyReport> {
+function runCheck(task: VerifyTask): Promise<VerifyReport | GatewayReport> {
   return new Promise((resolve, reject) => {
     // LMDB prints lines of its own about pages that are missing.
     const output = process.env.TIDEGATE_DEBUG === '1' ? 'inherit' : 'ignore'
@@ -89,17 +90,34 @@ function epochLines({ first, last, accumulator, link, isTrusted }: VerifiedEpoch
   ]
 }
 
-function reportText(network: string, report: VerifyReport, seed: number): string {
-  const { blocks, transactions, epochs, stateBlocks, accounts, slots, trieNodes, faults } = report
+function reportText(network: string, report: VerifyReport | GatewayReport, seed: number): string {
+  const { faults } = report
   return [
     `Checked ${network}:`,
+    ...('linkedFrom' in report ? gatewayLines(report) : chainLines(report, seed)),
+    faults.length === 0
+      ? 'No fault found.'
+      : `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'} found.`,
+  ].join('\n')
+}
+
+function gatewayLines(report: GatewayReport): string[] {
+  const { linkedFrom, head, blocks, bodies, receipts, transactions, nodes, codes } = report
+  return [
+    `  ${blocks} headers by their hashes, linked from block ${head} down to ${linkedFrom}`,
+    `  bodies of ${bodies} blocks and receipts of ${receipts} against their roots`,
+    `  ${transactions} transactions: hash and index entry`,
+    `  ${nodes} trie nodes and ${codes} codes, each by its hash`,
+  ]
+}
+
+function chainLines(report: VerifyReport, seed: number): string[] {
+  const { blocks, transactions, epochs, stateBlocks, accounts, slots, trieNodes } = report
+  return [
     `  ${blocks} blocks: hash, link to the parent, total difficulty; transactions, uncles, withdrawals and receipts against their roots`,
     `  ${transactions} transactions: hash and index entry`,
     ...(epochs?.flatMap(epochLines) ?? [
       `  state at blocks ${stateBlocks.join(', ')} and the latest tables: ${accounts} accounts, ${slots} slots and their code against ${trieNodes} trie nodes (seed ${seed})`,
     ]),
-    faults.length === 0
-      ? 'No fault found.'
-      : `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'} found.`,
-  ].join('\n')
+  ]
 }

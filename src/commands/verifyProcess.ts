@@ -1,4 +1,5 @@
 /** Entry of the child process of `tidegate verify`: opens the store, checks it, and reports over the IPC channel. */
+import { type GatewayReport, verifyGateway } from '../ingest/gateway/verifyGateway.js'
 import { type VerifyReport, verifyChain } from '../ingest/verifyChain.js'
 import { OperatorError } from '../primitives/faults.js'
 import { ChainReader } from '../store/chainReader.js'
@@ -12,7 +13,7 @@ export interface VerifyTask {
 
 export type VerifyMessage =
   | { readonly type: 'progress'; readonly what: string; readonly done: number }
-  | { readonly type: 'report'; readonly report: VerifyReport }
+  | { readonly type: 'report'; readonly report: VerifyReport | GatewayReport }
   /** The operator can correct the cause; `message` says how. */
   | { readonly type: 'refused'; readonly message: string }
   /** The store could not be read or decoded. */
@@ -38,7 +39,9 @@ async function check({ storePath, mapBytes, blocks, seed }: VerifyTask): Promise
       const progress: VerifyMessage = { type: 'progress', what, done }
       process.send?.(progress)
     }
-    const report = verifyChain(store, { blocks, seed, onProgress })
+    const report = store.readIdentity()?.gateway
+      ? verifyGateway(store, onProgress)
+      : verifyChain(store, { blocks, seed, onProgress })
     await store.close()
     return { type: 'report', report }
   } catch (error) {

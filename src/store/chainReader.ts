@@ -155,6 +155,17 @@ export class ChainReader implements ChainRows {
     for (const { value } of this.tables.blocks.getRange(range)) yield new StoredBlock(value)
   }
 
+  /** Each known block that is not canonical, without its body. */
+  *sideBlocks(): Generator<StoredBlock> {
+    for (const { value } of this.tables.sideBlocks.getRange()) yield new StoredBlock(value)
+  }
+
+  /** Number down to which a gateway holds all headers below its head; undefined before there is a head. */
+  readLinkedFrom(): number | undefined {
+    const row = this.tables.meta.getBinary(metaKeys.linkedFrom)
+    return row && readUint64(row, 0)
+  }
+
   readHeader(hash: Hash32): Uint8Array | undefined {
     return this.readBlock(hash)?.header
   }
@@ -178,6 +189,11 @@ export class ChainReader implements ChainRows {
   readLocation(transactionHash: Hash32): TransactionLocation | undefined {
     const row = read(this.tables.locations, transactionHash)
     return row && { blockHash: toHash32(row.subarray(0, 32)), index: readUint64(row, 32) }
+  }
+
+  /** Each trie node, or each code, with its hash before it. */
+  *hashed(table: 'nodes' | 'code'): Generator<readonly [Uint8Array, Uint8Array]> {
+    for (const { key, value } of this.tables[table].getRange()) yield [key, value]
   }
 
   readNode(hash: Uint8Array): Uint8Array | undefined {

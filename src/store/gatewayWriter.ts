@@ -61,12 +61,6 @@ export class GatewayWriter extends ChainWriter {
     })
   }
 
-  /** Number down to which all headers below the head are held; undefined before there is a head. */
-  readLinkedFrom(): number | undefined {
-    const row = this.tables.meta.getBinary(metaKeys.linkedFrom)
-    return row && readUint64(row, 0)
-  }
-
   /** A canonical header, and whether more than it is held. */
   readCanonicalRow(number: number): StoredBlock | undefined {
     const row = this.tables.blocks.getBinary(numberKey(number))

@@ -1,0 +1,90 @@
+/** A gateway that is killed under questions keeps nothing wrong, and answers as the archive does. */
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { verifyGateway } from '../../src/ingest/gateway/verifyGateway.js'
+import { ChainReader } from '../../src/store/chainReader.js'
+import { makeFolder, runHere, storePathOf } from '../program.js'
+import { Dice, propertyRuns } from '../property.js'
+import { readQuestions } from '../rpc/readQuestions.js'
+import { type Service, startService } from '../service.js'
+import { once } from '../until.js'
+import { forwardTo, WeatherNode } from '../weatherNode.js'
+
+/** `KILLS=50` for a longer run. */
+const kills = Number(process.env.KILLS ?? 2)
+/** Questions under way at a time, and of a whole run of them. */
+const lanes = 4
+const askedMax = 300
+/** Longest time under questions: until then a gateway has stored most of what they need. */
+const aliveMsMax = 1_500
+
+/** Methods whose answers are the same for everybody, and quick. */
+const methods = [
+  'eth_getBlockByNumber',
+  'eth_getBlockByHash',
+  'eth_getBlockReceipts',
+  'eth_getTransactionByHash',
+  'eth_getTransactionReceipt',
+  'eth_getBalance',
+  'eth_getCode',
+  'eth_getStorageAt',
+  'eth_getProof',
+  'eth_call',
+  'eth_getLogs',
+] as const
+
+const questions = methods.flatMap((method) =>
+  (readQuestions[method] ?? []).map((params) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })),
+)
+
+t.test('a gateway that is killed under questions keeps nothing wrong', async (t) => {
+  const archive = await startService()
+  t.teardown(() => archive.stop())
+  const node = new WeatherNode(forwardTo(`${archive.origin}/`))
+  await node.start()
+  t.teardown(() => node.stop())
+  const data = join(makeFolder(t), 'data')
+  const start = () => startService(['--network', 'main', '--upstream', node.url, '--data', data, '--no-auth'])
+  const dice = new Dice(propertyRuns(kills).seed as number)
+  const expected = new Map<string, string>()
+  const compare = async (gateway: Service, body: string) => {
+    const { text } = await gateway.post('/', body)
+    if (!expected.has(body)) expected.set(body, (await archive.post('/', body)).text)
+    if (text !== expected.get(body)) t.equal(text, expected.get(body), body)
+  }
+  let stored = 0
+  for (let kill = 0; kill < kills; kill++) {
+    const gateway = await start()
+    let isKilled = false
+    const asking = Array.from({ length: lanes }, async () => {
+      for (let asked = 0; asked < askedMax / lanes && !isKilled; asked++) {
+        const body = questions[dice.throw(questions.length)] as string
+        // The connection of a question that the kill interrupts is lost.
+        await compare(gateway, body).catch((error) => {
+          if (!isKilled) throw error
+        })
+      }
+    })
+    const afterMs = dice.throw(aliveMsMax)
+    await sleep(afterMs)
+    isKilled = true
+    gateway.process.kill('SIGKILL')
+    await once(gateway.process, 'exit')
+    await Promise.all(asking)
+    const store = ChainReader.open({ path: storePathOf(data, 'main') })
+    const { faults, nodes, bodies } = verifyGateway(store)
+    await store.close()
+    t.strictSame(faults, [], `killed after ${afterMs} ms, with ${nodes} trie nodes and ${bodies} bodies`)
+    t.ok(nodes + bodies >= stored, 'what was stored is still there')
+    stored = nodes + bodies
+  }
+  const gateway = await start()
+  t.teardown(() => gateway.stop())
+  for (let asked = 0; asked < 100; asked++) {
+    await compare(gateway, questions[dice.throw(questions.length)] as string)
+  }
+  await gateway.stop()
+  const verified = await runHere(['verify', '--network', 'main', '--data', data])
+  t.match(verified, { status: 0, out: /trie nodes and \d+ codes, each by its hash\nNo fault found/ })
+})
