@@ -1,10 +1,13 @@
 /** The program in front of a node: how tests configure it, and what its clients are told. */
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import type { NodeBlock } from './anvilNode.js'
+import type { AnvilNode, NodeBlock } from './anvilNode.js'
 import { writeInto } from './program.js'
 import { type Service, startService } from './service.js'
 import { SocketClient } from './socketClient.js'
 import { waitFor } from './until.js'
+import { forwardTo, type NodeAnswer, type NodeCall, WeatherNode } from './weatherNode.js'
 
 export interface FollowOptions {
   readonly urls: readonly string[]
@@ -12,6 +15,7 @@ export interface FollowOptions {
   readonly pollMs?: number
   readonly timeoutMs?: number
   readonly reorgDepthMax?: number
+  readonly quorum?: number
 }
 
 /** Writes a configuration of network `dev` that follows nodes. */
@@ -41,6 +45,105 @@ export async function startFollower(t: Test, folder: string, options: FollowOpti
   const service = await startService(['--config', writeFollowConfig(folder, options), '--no-auth'])
   t.teardown(() => service.stop())
   return service
+}
+
+export interface GatewayOptions {
+  readonly urls: readonly string[]
+  readonly timeoutMs?: number
+  readonly quorum?: number
+  readonly requestMsMax?: number
+}
+
+/** Serves, without keys, a gateway `dev` to nodes; ends with the test. */
+export async function startGateway(
+  t: Test,
+  folder: string,
+  { urls, timeoutMs, quorum, requestMsMax }: GatewayOptions,
+): Promise<Service> {
+  const upstreams = urls.map((url) => ({ url, ...(timeoutMs !== undefined && { timeoutMs }) }))
+  const config = writeInto(folder, 'gateway.json', {
+    dataDir: 'gateway',
+    limits: { ...(requestMsMax !== undefined && { requestMsMax }) },
+    networks: [
+      { name: 'dev', kind: 'gateway', upstreams, pollMs: 50, ...(quorum !== undefined && { quorum }) },
+    ],
+  })
+  const service = await startService(['--config', config, '--no-auth'])
+  t.teardown(() => service.stop())
+  return service
+}
+
+/**
+ * A node between the program and anvil, without WebSockets, so that all goes through its weather. It also tells the
+ * rules of the chain, which a gateway asks for and anvil does not tell.
+ */
+export async function openBetween(
+  t: Test,
+  anvil: AnvilNode,
+  change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer = (_call, answer) => answer,
+): Promise<WeatherNode> {
+  const node = new WeatherNode(between(anvil, change))
+  node.hasSockets = false
+  await node.start()
+  t.teardown(() => node.stop())
+  return node
+}
+
+/** What {@link openBetween} answers. */
+export function between(
+  anvil: AnvilNode,
+  change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer = (_call, answer) => answer,
+): WeatherNode['answer'] {
+  const { config } = JSON.parse(readFileSync(anvil.genesisPath, 'utf8'))
+  return forwardTo(anvil.url, (call, answer) =>
+    change(call, call.method === 'debug_chainConfig' ? { result: config } : answer),
+  )
+}
+
+/** Resolves once so many more requests came. */
+export async function requests(node: WeatherNode, more: number): Promise<void> {
+  const before = node.requests.length
+  await waitFor(`${more} requests`, () => node.requests.length >= before + more)
+}
+
+/** One connection that asks for the number of the head again and again. */
+export class HeadAsker {
+  readonly heads: number[] = []
+  #isStopped = false
+
+  static async open(t: Test, service: Service): Promise<HeadAsker> {
+    const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
+    t.teardown(() => client.cut())
+    const asker = new HeadAsker()
+    void asker.#ask(client)
+    return asker
+  }
+
+  /** Whether no answer was below an earlier one. */
+  get isMonotonic(): boolean {
+    return this.heads.every((head, index) => index === 0 || head >= (this.heads[index - 1] as number))
+  }
+
+  /** Resolves once so many more answers came. */
+  async more(count: number): Promise<void> {
+    const before = this.heads.length
+    await waitFor(`${count} answers`, () => this.heads.length >= before + count)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  async #ask(client: SocketClient): Promise<void> {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })
+    while (!this.#isStopped) {
+      const text = await client.ask(body)
+      if (text === undefined) return
+      this.heads.push(Number(JSON.parse(text).result))
+      // Often enough to see each head, and no load.
+      await sleep(5)
+    }
+  }
 }
 
 /** Resolves once the service's head is this block. */

@@ -1,27 +1,9 @@
 import t from 'tap'
 import { type AnvilNode, startAnvil, withoutAnvil } from '../anvilNode.js'
-import { HeadListener, reaches, startFollower } from '../followedNode.js'
+import { HeadAsker, HeadListener, openBetween, reaches, requests, startFollower } from '../followedNode.js'
 import { makeFolder } from '../program.js'
 import { waitFor } from '../until.js'
-import { fine, forwardTo, type NodeAnswer, type NodeCall, type Weather, WeatherNode } from '../weatherNode.js'
-
-/** A node between Tidegate and anvil, without WebSockets, so that all goes through its weather. */
-async function openBetween(
-  t: { teardown(close: () => unknown): void },
-  anvil: AnvilNode,
-): Promise<WeatherNode> {
-  const node = new WeatherNode(forwardTo(anvil.url))
-  node.hasSockets = false
-  await node.start()
-  t.teardown(() => node.stop())
-  return node
-}
-
-/** Resolves once so many more requests came. */
-async function requests(node: WeatherNode, more: number): Promise<void> {
-  const before = node.requests.length
-  await waitFor(`${more} requests`, () => node.requests.length >= before + more)
-}
+import { fine, forwardTo, type NodeAnswer, type NodeCall, type Weather } from '../weatherNode.js'
 
 /** Changes the answer to calls of a method; others are forwarded. */
 function changing(anvil: AnvilNode, change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer) {
@@ -42,6 +24,12 @@ t.test(
     const listener = await HeadListener.open(t, service)
     const weathers: readonly Weather[] = [
       { kind: 'status', status: 429, headers: { 'retry-after': '1' } },
+      // A node whose clock is wrong asks for one second, too.
+      {
+        kind: 'status',
+        status: 429,
+        headers: { date: 'Fri, 01 Jan 2100 00:00:00 GMT', 'retry-after': 'Fri, 01 Jan 2100 00:00:01 GMT' },
+      },
       { kind: 'status', status: 500, body: 'Internal Server Error' },
       { kind: 'status', status: 200, body: '<html><body>Welcome</body></html>' },
       { kind: 'half' },
@@ -105,6 +93,7 @@ t.test('heads that jump back and forth are no reorganisation', { skip: withoutAn
   const service = await startFollower(t, folder, { urls: [node.url], genesisPath: anvil.genesisPath })
   await reaches(service, await anvil.head())
   const listener = await HeadListener.open(t, service)
+  const asker = await HeadAsker.open(t, service)
   for (let block = 0; block < 3; block++) {
     const mined = await anvil.mine(1)
     await reaches(service, mined)
@@ -112,6 +101,9 @@ t.test('heads that jump back and forth are no reorganisation', { skip: withoutAn
     await waitFor('more polls', () => asked > polls + 6)
     t.equal((await service.call('eth_getBlockByNumber', ['latest', false])).result.hash, mined.hash)
   }
+  await asker.more(2)
+  asker.stop()
+  t.ok(asker.isMonotonic, 'one connection was told no older head after a newer one')
   t.equal(listener.follow(older.hash).length, 4)
   t.notOk(listener.events.some(({ removed }) => removed))
 })

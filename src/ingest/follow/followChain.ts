@@ -192,18 +192,18 @@ class Follower {
       return 'idle'
     }
     this.#settled = undefined
-    if (claim.number > number + liveBlocksMax) return this.#catchUp(claim.number)
+    if (claim.number > number + liveBlocksMax) return this.#catchUp(claim.number, upstream)
     const next = Math.min(number + 1, claim.number)
     const block = await (next === claim.number ? this.#blocks.byHash(hash) : this.#blocks.byNumber(next))
     if (block === undefined) return 'later'
-    if (!equalBytes(block.parentHash, this.#head().hash)) return this.#switchTo(block)
+    if (!equalBytes(block.parentHash, this.#head().hash)) return this.#switchTo(block, upstream)
     await this.#intake.play(block.rlp)
     this.#report({ type: 'head' })
     return 'again'
   }
 
   /** Takes many blocks, up to number `last`, at full speed. */
-  async #catchUp(last: number): Promise<Next> {
+  async #catchUp(last: number, upstream: Upstream): Promise<Next> {
     const first = this.#head().number + 1
     const fetches = function* (blocks: UpstreamBlocks) {
       for (let number = first; number <= last; number++) yield () => blocks.byNumber(number)
@@ -213,7 +213,7 @@ class Follower {
       if (this.#signal.aborted) break
       if (!equalBytes(block.parentHash, this.#head().hash)) {
         await this.#intake.commit()
-        return this.#switchTo(block)
+        return this.#switchTo(block, upstream)
       }
       if (takeKeys !== undefined) this.#intake.importer.keys.hold(await takeKeys())
       await this.#intake.import(block.rlp)
@@ -223,15 +223,22 @@ class Follower {
     return this.#head().number < last ? 'later' : 'again'
   }
 
-  /** Replaces our branch by the one that ends with `block`, in one transaction. */
-  async #switchTo(block: FetchedBlock): Promise<Next> {
+  /** Replaces our branch by the one that ends with `block`, of which `upstream` told, in one transaction. */
+  async #switchTo(block: FetchedBlock, upstream: Upstream): Promise<Next> {
     const head = this.#head()
     const branch: BlockLink[] = [block]
     for (;;) {
       const lowest = branch[0] as BlockLink
-      if (this.#isCanonical(lowest.number - 1, lowest.parentHash)) break
+      // How many of our blocks it replaces at least.
       const depth = head.number - lowest.number + 1
-      if (lowest.number <= 1 || depth >= this.#plan.reorgDepthMax) this.#refuse(lowest, block)
+      const isLinked = this.#isCanonical(lowest.number - 1, lowest.parentHash)
+      if (isLinked && depth <= this.#plan.reorgDepthMax) break
+      const isTooDeep = depth >= this.#plan.reorgDepthMax
+      if (!isLinked && (lowest.number <= 1 || (isTooDeep && (await this.#isOfOtherChain(upstream))))) {
+        upstream.accuse(`its head ${block.number} (${bytesToHex(block.hash)}) is of another chain`)
+        return 'later'
+      }
+      if (isTooDeep) this.#refuse(lowest, block)
       const parent = await this.#blocks.linkByHash(lowest.parentHash)
       if (parent === undefined) return 'later'
       branch.unshift(parent)
@@ -249,6 +256,16 @@ class Follower {
     await this.#intake.replace(forkNumber, [...rlps, block.rlp])
     this.#report({ type: 'head' })
     return 'again'
+  }
+
+  /** Whether an upstream has another genesis by now: it was asked for its own when it began to answer. */
+  async #isOfOtherChain(upstream: Upstream): Promise<boolean> {
+    const deadline = performance.now() + this.#plan.timeoutMs
+    const genesis = await upstream
+      .ask('eth_getBlockByNumber', ['0x0', false], deadline)
+      .catch(() => undefined)
+    const { hash } = (genesis ?? {}) as { readonly hash?: unknown }
+    return typeof hash === 'string' && hash.toLowerCase() !== this.#store.readIdentity()?.genesisHash
   }
 
   /** The upstream's branch, from `lowest` to `block`, does not meet ours within the depth that is allowed. */

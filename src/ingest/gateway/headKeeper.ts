@@ -202,8 +202,11 @@ export class HeadKeeper {
 
   /** Links headers further down, as far as the configuration says. */
   async #walkDown(): Promise<void> {
+    let batches = 0
     try {
-      while (!this.#isClosed && (await this.#walkBatch()));
+      while (!this.#isClosed && (await this.#walkBatch())) batches++
+      // A block that was not linked before may be one of the two.
+      if (batches > 0 && !this.#isClosed) await this.#mark()
     } catch (error) {
       this.#complain('headers below the head', error)
     }
