@@ -1,6 +1,6 @@
 /** Transactions as JSON, directly from their RLP. Members and spelling follow go-ethereum. */
-import { integerAt } from '../primitives/bytes.js'
-import { ascii, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
+import { concatBytes, type Hash32, integerAt } from '../primitives/bytes.js'
+import { ascii, JsonBytes, memberNames } from '../primitives/jsonBytes.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 
 /** A transaction within a block's body. */
@@ -23,6 +23,14 @@ export interface TransactionPosition {
   readonly baseFeePerGas: number | bigint | undefined
   readonly index: number
   /** Rows of the block's senders: sender (20 bytes) ‖ transaction hash (32 bytes). */
+  readonly senders: Uint8Array
+}
+
+/** In no block. */
+export interface PendingPosition {
+  readonly blockHash: undefined
+  readonly index: 0
+  /** One row: sender ‖ transaction hash. */
   readonly senders: Uint8Array
 }
 
@@ -134,14 +142,16 @@ const name = memberNames(
 const firstName = ascii('{"blockHash":')
 const closeBrace = ascii('}')
 const nullText = ascii('null')
+const noBlock = ascii('null,"blockNumber":null,"blockTimestamp":null')
 
 /** Writes the transaction object of the specification. */
 export function writeTransaction(
   json: JsonBytes,
   transaction: Transaction,
-  position: TransactionPosition,
+  position: TransactionPosition | PendingPosition,
 ): void {
   const { type, bytes, layout } = transaction
+  const isPending = position.blockHash === undefined
   const quantity = (member: Uint8Array, position: number): void => {
     const { payload, end } = fieldSpan(transaction, position)
     json.raw(member)
@@ -149,16 +159,19 @@ export function writeTransaction(
   }
   const sender = position.index * 52
   json.raw(firstName)
-  json.hex(position.blockHash)
-  json.raw(name.blockNumber)
-  json.quantity(position.blockNumber)
-  json.raw(name.blockTimestamp)
-  json.quantity(position.timestamp)
+  if (isPending) json.raw(noBlock)
+  else {
+    json.hex(position.blockHash)
+    json.raw(name.blockNumber)
+    json.quantity(position.blockNumber)
+    json.raw(name.blockTimestamp)
+    json.quantity(position.timestamp)
+  }
   json.raw(name.from)
   json.hex(position.senders, sender, sender + 20)
   quantity(name.gas, layout.gas)
   json.raw(name.gasPrice)
-  json.quantity(effectiveGasPrice(transaction, position.baseFeePerGas))
+  json.quantity(effectiveGasPrice(transaction, isPending ? undefined : position.baseFeePerGas))
   if (layout.maxPriorityFee !== undefined) {
     quantity(name.maxFeePerGas, layout.maxFee)
     quantity(name.maxPriorityFeePerGas, layout.maxPriorityFee)
@@ -173,7 +186,8 @@ export function writeTransaction(
   json.raw(name.to)
   writeRecipient(json, transaction)
   json.raw(name.transactionIndex)
-  json.quantity(position.index)
+  if (isPending) json.raw(nullText)
+  else json.quantity(position.index)
   quantity(name.value, layout.value)
   json.raw(name.type)
   json.quantity(type)
@@ -195,6 +209,19 @@ export function writeTransaction(
   quantity(name.s, layout.signature + 2)
   if (type > 0) quantity(name.yParity, layout.signature)
   json.raw(closeBrace)
+}
+
+/**
+ * The object of a signed transaction (`bytes` as blocks have it) that is in no block. As go-ethereum answers it, its gas
+ * price is the highest that it would pay.
+ */
+export function pendingTransactionJson(bytes: Uint8Array, sender: Uint8Array, hash: Hash32): Uint8Array {
+  const isList = (bytes[0] as number) > 0x7f
+  const span = isList ? rlpSpanAt(bytes, 0) : { start: 0, payload: 0, end: bytes.length, isList }
+  const json = new JsonBytes(3 * bytes.length + 1_024)
+  const senders = concatBytes(sender, hash)
+  writeTransaction(json, readTransaction(bytes, span), { blockHash: undefined, index: 0, senders })
+  return json.finish()
 }
 
 /** Writes the recipient of a transaction; null for a creation. */

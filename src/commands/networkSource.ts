@@ -10,7 +10,7 @@ import {
 import { startIngest } from '../ingest/ingestThread.js'
 import type { IngestProgress, IngestStore } from '../ingest/messages.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
-import type { SendTransaction } from '../primitives/sendTransaction.js'
+import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
 import type { OnUpgrade } from '../store/upgrade.js'
 
 /** The running source of one network: its ingest thread, and the news of it that every edge gets. */
@@ -27,8 +27,8 @@ export interface NetworkSource extends ChainFeed {
   readonly caughtUp: Promise<void>
   /** Of a gateway; see {@link IngestThread.fetch}. */
   readonly fetch: FetchMissing | undefined
-  /** Of a source with upstreams; see {@link IngestThread.send}. */
-  readonly send: SendTransaction | undefined
+  /** Of a source with upstreams. */
+  readonly upstreamCalls: UpstreamCalls | undefined
   /** Stops the source after the block it is working on; resolves when it has stopped. */
   close(): Promise<void>
 }
@@ -101,7 +101,7 @@ export function startSource(
     listen: (listener) => feed.listen(listener),
     opened: ingest.opened,
     fetch: gateway && ((wanted, call) => ingest.fetch(wanted, call)),
-    send: gateway !== undefined || source?.type === 'follow' ? (raw) => ingest.send(raw) : undefined,
+    upstreamCalls: gateway !== undefined || source?.type === 'follow' ? ingest.upstreamCalls : undefined,
     caughtUp,
     ingested,
     async close() {

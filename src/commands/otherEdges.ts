@@ -6,6 +6,7 @@ import type { OpenNetwork } from '../edge/openNetwork.js'
 import { callFilters } from '../edge/remoteFilters.js'
 import type { JobInput, JobName, JobOwner, Jobs } from '../pool/jobs.js'
 import type { Pool } from '../pool/pool.js'
+import { toHash32 } from '../primitives/bytes.js'
 import { UsageError } from '../primitives/faults.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
 import type { InvokeTransaction } from '../rollup/invokeTransaction.js'
@@ -64,6 +65,7 @@ export function startOtherEdges(
     if (network === undefined) throw new Error(`there is no network ${name}`)
     return network.current.filters
   }
+  const upstreamCallsOf = (name: string) => sources.find((source) => source.name === name)?.upstreamCalls
   const threads = startEdgeThreads(
     config.edges - 1,
     { config, clientVersion, ...shared },
@@ -81,9 +83,10 @@ export function startOtherEdges(
       health: ([name]: [string]) => rollupOf(name).health(),
       fetch: ([name, ...wanted]: [string, ...Parameters<FetchMissing>]) =>
         sources.find((source) => source.name === name)?.fetch?.(...wanted),
-      send: ([name, raw]: [string, Uint8Array]) =>
-        // A copy, because the bytes lie in those of the whole message, all of which would cross once more.
-        sources.find((source) => source.name === name)?.send?.(new Uint8Array(raw)),
+      // Copies, because the bytes lie in those of the whole message, all of which would cross once more.
+      send: ([name, raw]: [string, Uint8Array]) => upstreamCallsOf(name)?.send(new Uint8Array(raw)),
+      pending: ([name, hash]: [string, Uint8Array]) =>
+        upstreamCallsOf(name)?.pending(toHash32(new Uint8Array(hash))),
     },
   )
   for (const source of sources) {

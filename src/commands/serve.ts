@@ -91,7 +91,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       layouts,
       feedOf: (network) => sources.find(({ name }) => name === network),
       fetchOf: (network) => sources.find(({ name }) => name === network)?.fetch,
-      sendOf: (network) => sources.find(({ name }) => name === network)?.send,
+      upstreamCallsOf: (network) => sources.find(({ name }) => name === network)?.upstreamCalls,
       jobsOf: (network) => jobsOfNetwork(pool, network),
       shared: shared && { port: shared.port, totals: sharedTotals(shared.totals, config.edges, 0) },
       counts: counts[0] as EdgeCounts,

@@ -35,8 +35,8 @@ export interface ChainViewsOptions
   syncing(): SyncProgress | undefined
   /** See {@link NetworkViews.supply}. */
   readonly supply?: NetworkViews<Network>['supply']
-  /** See {@link Network.send}. */
-  readonly send?: Network['send']
+  /** See {@link Network.upstreamCalls}. */
+  readonly upstreamCalls?: Network['upstreamCalls']
   /** Called with errors that no caller waits for. */
   readonly reportDefect: (error: unknown) => void
 }
@@ -77,7 +77,7 @@ export class ChainViews implements NetworkViews<Network> {
       networkId: String(networkId ?? this.chain.identity.networkId),
       clientVersion,
       openRpc,
-      send: options.send,
+      upstreamCalls: options.upstreamCalls,
     }
     this.#current = this.#headView()
   }

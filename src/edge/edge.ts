@@ -15,7 +15,7 @@ import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
-import type { SendTransaction } from '../primitives/sendTransaction.js'
+import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
 import { anonymousId } from '../rpc/caller.js'
 import { createDispatcher } from '../rpc/dispatch.js'
 import type { DispatchLimits } from '../rpc/dispatchLimits.js'
@@ -67,7 +67,7 @@ export interface EdgeOptions {
   /** Of gateways: fetches what is not held; resolves to whether nobody knows it. */
   readonly fetchOf: (network: string) => FetchMissing | undefined
   /** Of networks with upstreams. */
-  readonly sendOf: (network: string) => SendTransaction | undefined
+  readonly upstreamCallsOf: (network: string) => UpstreamCalls | undefined
   readonly jobsOf: (network: string) => NetworkJobs
   /** The polled filters of a network, on an edge that does not hold them itself. */
   readonly filtersOf?: (network: string) => FilterService
@@ -129,7 +129,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
           layouts: options.layouts.get(network.name) ?? new Map(),
           feed: options.feedOf(network.name),
           fetch: network.gateway && options.fetchOf(network.name),
-          send: hasUpstreams(network) ? options.sendOf(network.name) : undefined,
+          upstreamCalls: hasUpstreams(network) ? options.upstreamCallsOf(network.name) : undefined,
           reportDefect: (error) => void thrownToWireError(error, `head of ${network.name}`, logDefect),
         }),
       )

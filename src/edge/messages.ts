@@ -33,8 +33,9 @@ export interface EdgeData {
  *   health  [rollup] → as `/health` shows it
  *   fetch   [network, what is wanted, the call] → whether nobody knows it
  *   send    [network, signed transaction] → its hash, once an upstream took it
+ *   pending [network, hash] → the transaction that was sent and is in no block, as JSON
  */
-export type CallName = 'job' | 'submit' | 'filter' | 'health' | 'fetch' | 'send'
+export type CallName = 'job' | 'submit' | 'filter' | 'health' | 'fetch' | 'send' | 'pending'
 
 /** Messages from an edge's thread. */
 export type EdgeMessage =

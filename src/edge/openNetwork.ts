@@ -62,8 +62,8 @@ export interface OpenOptions {
   readonly feed: ChainFeed | undefined
   /** Of a gateway; see {@link EdgeOptions.fetchOf}. */
   readonly fetch?: FetchMissing | undefined
-  /** See {@link Network.send}. */
-  readonly send?: Network['send']
+  /** See {@link Network.upstreamCalls}. */
+  readonly upstreamCalls?: Network['upstreamCalls']
   /** Called with errors that no caller waits for. */
   readonly reportDefect: (error: unknown) => void
 }

@@ -88,7 +88,10 @@ async function openRooms(
     layouts,
     feedOf: (network) => link.feedOf(network),
     fetchOf: (network) => (wanted, call) => link.call('fetch', [network, wanted, call]) as Promise<boolean>,
-    sendOf: (network) => (raw) => link.call('send', [network, raw]) as Promise<Hash32>,
+    upstreamCallsOf: (network) => ({
+      send: (raw) => link.call('send', [network, raw]) as Promise<Hash32>,
+      pending: (hash) => link.call('pending', [network, hash]) as Promise<Uint8Array | undefined>,
+    }),
     jobsOf: (network) => link.jobsOf(network),
     filtersOf: (network) => new RemoteFilters(network, link),
     shared: { port, totals: sharedTotals(totals, config.edges, index) },

@@ -6,7 +6,7 @@
 import { type ForkName, includesFork } from '../chain/forks.js'
 import { calldataFloorGas, initcodeBytesMax, intrinsicGas, transactionGasMax } from '../chain/intrinsicGas.js'
 import { concatBytes, type Hash32 } from '../primitives/bytes.js'
-import { decodeRlpList, RlpError, type RlpItem, rlpSpanAt } from '../primitives/rlp.js'
+import { decodeRlpList, RlpError, rlpSpanAt } from '../primitives/rlp.js'
 import { refused } from './messageChecks.js'
 import { RecoveredKeys } from './recoveredKeys.js'
 import { InvalidSenderError, readSignedTransaction, type SignedTransaction } from './signedTransaction.js'
@@ -31,11 +31,23 @@ const nonceMax = 2n ** 64n - 1n
 /** Holds nothing, so that it recovers. */
 const keys = new RecoveredKeys()
 
+/** A signed transaction as it was sent. */
+export interface SentTransaction {
+  readonly hash: Hash32
+  /** 20 bytes. */
+  readonly sender: Uint8Array
+  readonly nonce: bigint
+  /** EIP-2718 bytes, or a list for legacy ones; with its blobs. */
+  readonly raw: Uint8Array
+  /** The same as blocks have it, without blobs. */
+  readonly bytes: Uint8Array
+}
+
 /**
- * The hash of a signed transaction (EIP-2718 bytes, or a list for legacy ones; with its blobs). Throws FaultError
+ * Reads a signed transaction (EIP-2718 bytes, or a list for legacy ones; with its blobs). Throws FaultError
  * MessageRefused where no block of this fork and chain may contain it, or pools take none such.
  */
-export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bigint): Hash32 {
+export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: bigint): SentTransaction {
   const type = typeOf(raw)
   const sizeMax = type === blobType ? blobBytesMax : bytesMax
   if (raw.length > sizeMax) {
@@ -45,9 +57,14 @@ export function checkSentTransaction(raw: Uint8Array, fork: ForkName, chainId: b
   if (!includesFork(fork, since)) {
     throw refused(`transaction type not supported: type ${type} rejected, pool not yet in ${name}`)
   }
-  const tx = reading(() => readSignedTransaction(itemOf(raw, type), fork, chainId, keys))
+  const [tx, bytes] = reading(() => {
+    const bytes = type === blobType ? withoutBlobs(raw) : raw
+    const item = type === 0 ? decodeRlpList(bytes) : bytes
+    return [readSignedTransaction(item, fork, chainId, keys), bytes] as const
+  })
   checkFields(tx, fork)
-  return tx.hash
+  const { hash, sender, nonce } = tx
+  return { hash, sender, nonce, raw, bytes }
 }
 
 function typeOf(raw: Uint8Array): number {
@@ -56,11 +73,6 @@ function typeOf(raw: Uint8Array): number {
   if (raw.length <= 1) throw refused('typed transaction too short')
   if (first === 0 || first >= forkOfType.length) throw refused('transaction type not supported')
   return first
-}
-
-function itemOf(raw: Uint8Array, type: number): RlpItem {
-  if (type === 0) return decodeRlpList(raw)
-  return type === blobType ? withoutBlobs(raw) : raw
 }
 
 /** The transaction as it stands in a block. Its parts are not decoded, because blobs are long. */
@@ -75,7 +87,7 @@ function withoutBlobs(raw: Uint8Array): Uint8Array {
   return concatBytes(raw.subarray(0, 1), raw.subarray(fields.start, fields.end))
 }
 
-function reading(read: () => SignedTransaction): SignedTransaction {
+function reading<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {

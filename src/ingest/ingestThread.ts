@@ -3,7 +3,7 @@ import type { Hash32 } from '../primitives/bytes.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { FaultError, OperatorError } from '../primitives/faults.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
-import type { SendTransaction } from '../primitives/sendTransaction.js'
+import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
 import { StoreError } from '../store/environment.js'
 import type { OnUpgrade } from '../store/upgrade.js'
 import { sourceEnded } from './callTaker.js'
@@ -51,7 +51,7 @@ export interface IngestThread {
    */
   readonly fetch: FetchMissing
   /** Of a thread with upstreams. */
-  readonly send: SendTransaction
+  readonly upstreamCalls: UpstreamCalls
   /** Asks the thread to end after the current block, or at once while it waits; {@link finished} settles then. */
   stop(): void
 }
@@ -159,7 +159,11 @@ export function startIngest(
     finished: finished.promise,
     fetch: (wanted, wanting) =>
       call((serial) => ({ type: 'fetch', serial, wanted, call: wanting })) as Promise<boolean>,
-    send: (raw) => call((serial) => ({ type: 'send', serial, raw })) as Promise<Hash32>,
+    upstreamCalls: {
+      send: (raw) => call((serial) => ({ type: 'send', serial, raw })) as Promise<Hash32>,
+      pending: (hash) =>
+        call((serial) => ({ type: 'pending', serial, hash })) as Promise<Uint8Array | undefined>,
+    },
     stop: () => send({ type: 'stop' }),
   }
 }

@@ -185,10 +185,16 @@ export type IngestCall =
       readonly wanted: Wanted
       readonly call: WantingCall | undefined
     }
-  /** Pass a signed transaction on; the answer is its hash. */
-  | { readonly type: 'send'; readonly serial: number; readonly raw: Uint8Array }
+  | ({ readonly serial: number } & PassedOnCall)
 
-export type CallAnswer = boolean | Hash32
+/** What is passed on to upstreams, or was; see `primitives/upstreamCalls.ts`. */
+export type PassedOnCall =
+  /** The answer is the transaction's hash. */
+  | { readonly type: 'send'; readonly raw: Uint8Array }
+  /** The answer is the transaction as JSON, or undefined. */
+  | { readonly type: 'pending'; readonly hash: Hash32 }
+
+export type CallAnswer = boolean | Hash32 | Uint8Array | undefined
 
 /** Messages to the ingest thread. */
 export type IngestCommand =

@@ -10,7 +10,7 @@ import type { Fault } from '../primitives/faults.js'
 import { nearest } from '../primitives/nearest.js'
 import type { Answer } from './answer.js'
 import { AnswerMemo, type Remembered } from './answerMemo.js'
-import { answerAll, busy, isParseError, type Member, pinOf, runBatch, timedOut } from './batch.js'
+import { busy, isParseError, type Member, pinOf, runBatch, timedOut } from './batch.js'
 import { BlockNames } from './blockName.js'
 import { parseFault } from './bodyScan.js'
 import { Caller } from './caller.js'
@@ -20,11 +20,19 @@ import type { DispatchLimits } from './dispatchLimits.js'
 import type { DispatcherOptions, Endpoint } from './endpoint.js'
 import { type Lookup, type Question, RequestReader, readUsualCall, usualBytesMax } from './envelope.js'
 import { collected, JsonStream } from './jsonStream.js'
-import { decodeParams, type Json, type Method, type NetworkViews, type RpcNetwork } from './method.js'
+import {
+  decodeParams,
+  type Json,
+  type Method,
+  type NetworkViews,
+  Passing,
+  type RpcNetwork,
+} from './method.js'
 import { offload, refuseUnread, staysText } from './offload.js'
 import { Failure, isNull, type Outcome, repeatedAnswer, type Streamed, singleAnswer } from './outcome.js'
 import { countBytes, limitExceeded, repeat, unpaid } from './payment.js'
 import { bodyBytesPerUnit, bodyUnits, priceOf, unitsMin } from './price.js'
+import { invalidRequest, refuseRequest } from './refuseRequest.js'
 import { RequestBasis } from './requestBasis.js'
 import { runSupplied, suppliesMax, supply } from './supplied.js'
 import { countForTurn, doSteps, inOneTurn, isTurnOver, type Steps, Turns } from './turns.js'
@@ -55,9 +63,6 @@ const shortUnitsMax = 20
 
 /** Longest body, as most are, that is read even if the turn of the event loop is over: 50 µs. */
 const shortBytesMax = 1_024
-
-/** Longest refused request that is read for its ids. */
-const refusedBytesMax = 2 ** 20
 
 class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #views: NetworkViews<N>
@@ -149,22 +154,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
 
   refuse(body: Uint8Array, fault: Fault, caller: Caller = new Caller()): Answer {
     try {
-      const refused = Failure.of(fault)
-      const isPaid = caller.chargeReading(Math.max(bodyUnits(body.length), unitsMin)) === 0
-      const turns = new Turns(this.#limits.turnMsMax, caller, 0)
-      const isLong = body.length > usualBytesMax
-      if (isLong && (!isPaid || body.length > refusedBytesMax || turns.isOverOrAwaited)) {
-        return singleAnswer('null', undefined, refused, this.#blockNames.ofHead())
-      }
-      turns.begin()
-      const reader = new RequestReader<Remembered>(body, this.#limits)
-      while (!reader.pass());
-      const calls: Member[] = []
-      while (reader.left > 0) calls.push(reader.read(undefined))
-      const outcomeOf = ({ kind }: Member) => (kind === 'invalid' ? invalidRequest : refused)
-      if (reader.isBatch) return this.#batchAnswer(answerAll(calls, this.#limits.batchBytesMax, outcomeOf))
-      const call = calls[0] as Member
-      return singleAnswer(call.id, undefined, outcomeOf(call), this.#blockNames.ofHead())
+      return refuseRequest(body, Failure.of(fault), caller, this.#limits, this.#blockNames.ofHead())
     } catch (thrown) {
       return this.#refusal(thrown)
     }
@@ -349,14 +339,15 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   }
 
   #awaited(
-    result: Promise<Json | JsonStream>,
+    result: Promise<Json | JsonStream | Passing>,
     { name }: Method<N>,
     caller: Caller,
     remember?: (json: Json) => void,
   ): Promise<Streamed> {
-    const settle = (json: Json | JsonStream) => {
-      if (json instanceof JsonStream) return json
-      remember?.(json)
+    const settle = (result: Json | JsonStream | Passing) => {
+      if (result instanceof JsonStream) return result
+      const json = result instanceof Passing ? result.json : result
+      if (json === result) remember?.(json)
       countBytes(caller, json)
       return json
     }
@@ -389,5 +380,3 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     return singleAnswer('null', undefined, refusal, this.#blockNames.ofHead())
   }
 }
-
-const invalidRequest = Failure.of({ kind: 'InvalidRequest' })

@@ -15,6 +15,11 @@ import type { Schema } from './schema.js'
 /** A rendered `result`: JSON as text or as UTF-8 bytes. Bytes are never changed after they are returned. */
 export type Json = string | Uint8Array
 
+/** A result that may change before the head does, so that dispatch never repeats it. */
+export class Passing {
+  constructor(readonly json: Json) {}
+}
+
 /** The last block of a network as a request sees it. */
 export interface RpcHead {
   readonly number: number
@@ -116,7 +121,12 @@ export interface MethodDefinition<N extends RpcNetwork, P extends readonly Param
    * `caller` to jobs, so that they end when nobody waits for the result. Long work of its own must pause after
    * `turnMsMax` milliseconds (turns.ts).
    */
-  run(network: N, args: ArgumentsOf<P>, caller: Caller, turnMsMax: number): Json | Promise<Json | JsonStream>
+  run(
+    network: N,
+    args: ArgumentsOf<P>,
+    caller: Caller,
+    turnMsMax: number,
+  ): Json | Promise<Json | JsonStream | Passing>
 }
 
 /** A method as dispatch sees it, without the static types of its arguments. */
@@ -136,7 +146,7 @@ export interface Method<N extends RpcNetwork = RpcNetwork> {
     args: readonly unknown[],
     caller: Caller,
     turnMsMax: number,
-  ): Json | Promise<Json | JsonStream>
+  ): Json | Promise<Json | JsonStream | Passing>
 }
 
 /**

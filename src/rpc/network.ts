@@ -6,7 +6,7 @@ import type { SyncProgress } from '../chain/syncProgress.js'
 import type { CallTrials } from '../evm/callTrials.js'
 import type { PlainTransfers } from '../evm/plainTransfers.js'
 import type { NetworkJobs } from '../pool/jobs.js'
-import type { SendTransaction } from '../primitives/sendTransaction.js'
+import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
 import type { StateReader } from '../state/stateReader.js'
 import type { StorageLayout } from '../state/storageLayout.js'
 import type { NetworkStreams } from '../streams/networkStreams.js'
@@ -53,8 +53,8 @@ export interface Network extends JobNetwork {
   readonly layouts: ReadonlyMap<string, StorageLayout>
   /** Undefined where the source is up to date, and for a network without one; never where it failed. */
   readonly syncing: SyncProgress | undefined
-  /** Passes a signed transaction on to upstreams; undefined on a network without any. */
-  readonly send: SendTransaction | undefined
+  /** Undefined on a network without upstreams. */
+  readonly upstreamCalls: UpstreamCalls | undefined
   /** The answer of `net_version`. */
   readonly networkId: string
   /** The answer of `rpc_discover`, JSON. */

@@ -66,45 +66,63 @@ export const logSchema = objectSchema('Log', {
   removed: booleanSchema,
 })
 
+const blockOfTransaction = {
+  blockHash: hashSchema,
+  blockNumber: quantitySchema,
+  blockTimestamp: quantitySchema,
+  transactionIndex: quantitySchema,
+}
+const transactionMembers = {
+  from: addressSchema,
+  gas: quantitySchema,
+  gasPrice: quantitySchema,
+  hash: hashSchema,
+  input: bytesSchema,
+  nonce: quantitySchema,
+  to: nullable(addressSchema),
+  value: quantitySchema,
+  type: quantitySchema,
+  v: quantitySchema,
+  r: quantitySchema,
+  s: quantitySchema,
+}
+const laterTransactionMembers = {
+  maxFeePerGas: quantitySchema,
+  maxPriorityFeePerGas: quantitySchema,
+  maxFeePerBlobGas: quantitySchema,
+  accessList: accessListSchema,
+  chainId: quantitySchema,
+  blobVersionedHashes: listSchema(hashSchema),
+  authorizationList: listSchema(
+    objectSchema('Authorization', {
+      chainId: quantitySchema,
+      address: addressSchema,
+      nonce: quantitySchema,
+      yParity: quantitySchema,
+      r: quantitySchema,
+      s: quantitySchema,
+    }),
+  ),
+  yParity: quantitySchema,
+}
+
 export const transactionSchema = objectSchema(
   'Transaction',
+  { ...blockOfTransaction, ...transactionMembers },
+  laterTransactionMembers,
+)
+
+/** A transaction that may be in no block. */
+export const sentTransactionSchema = objectSchema(
+  'SentTransaction',
   {
-    blockHash: hashSchema,
-    blockNumber: quantitySchema,
-    blockTimestamp: quantitySchema,
-    from: addressSchema,
-    gas: quantitySchema,
-    gasPrice: quantitySchema,
-    hash: hashSchema,
-    input: bytesSchema,
-    nonce: quantitySchema,
-    to: nullable(addressSchema),
-    transactionIndex: quantitySchema,
-    value: quantitySchema,
-    type: quantitySchema,
-    v: quantitySchema,
-    r: quantitySchema,
-    s: quantitySchema,
+    blockHash: nullable(hashSchema),
+    blockNumber: nullable(quantitySchema),
+    blockTimestamp: nullable(quantitySchema),
+    transactionIndex: nullable(quantitySchema),
+    ...transactionMembers,
   },
-  {
-    maxFeePerGas: quantitySchema,
-    maxPriorityFeePerGas: quantitySchema,
-    maxFeePerBlobGas: quantitySchema,
-    accessList: accessListSchema,
-    chainId: quantitySchema,
-    blobVersionedHashes: listSchema(hashSchema),
-    authorizationList: listSchema(
-      objectSchema('Authorization', {
-        chainId: quantitySchema,
-        address: addressSchema,
-        nonce: quantitySchema,
-        yParity: quantitySchema,
-        r: quantitySchema,
-        s: quantitySchema,
-      }),
-    ),
-    yParity: quantitySchema,
-  },
+  laterTransactionMembers,
 )
 
 export const receiptSchema = objectSchema(

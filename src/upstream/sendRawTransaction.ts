@@ -35,6 +35,11 @@ export async function sendRawTransaction(
   if (upstream !== undefined) await accepted(Promise.resolve(result), upstream, hash)
 }
 
+/** As {@link sendRawTransaction}, to one node, once. */
+export function sendTo(upstream: Upstream, raw: string, hash: string, deadline: number): Promise<void> {
+  return accepted(upstream.ask(method, [raw], deadline), upstream, hash)
+}
+
 /** Resolves where the node accepted the transaction or had it. */
 async function accepted(answer: Promise<unknown>, upstream: Upstream, hash: string): Promise<void> {
   try {

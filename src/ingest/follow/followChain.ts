@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../primitives/bytes.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
+import { decodeAccount } from '../../state/account.js'
 import type { BlockName } from '../../store/chainRows.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
@@ -17,8 +18,8 @@ import { Intake } from '../intake.js'
 import { withKeysAhead } from '../keysAhead.js'
 import type { FollowPlan, FollowTask, IngestMessage } from '../messages.js'
 import type { BlockLink } from '../parsedBlock.js'
+import { PassedOn } from '../passedOn.js'
 import { openTaskStore } from '../taskStore.js'
-import { transactionSender } from '../transactionSender.js'
 import { type AheadBounds, fetchAhead } from './fetchAhead.js'
 import { UpstreamMarkers } from './markers.js'
 import { genesisOfNode } from './nodeGenesis.js'
@@ -69,16 +70,29 @@ export async function followChain(
     })
     ends.push(() => upstreams.close())
     await upstreams.check(checkMs)
-    const send = transactionSender(store, schedule, upstreams, task.follow.timeoutMs)
+    const passedOn = new PassedOn(store, upstreams, {
+      schedule,
+      timeoutMs: task.follow.timeoutMs,
+      log: notice,
+      nonceOf: async (address) => {
+        const row = store.readAccount(address)
+        return row === undefined ? 0n : decodeAccount(row).nonce
+      },
+    })
+    ends.push(() => passedOn.close())
     const calls = new CallTaker(report, async (call) => {
-      if (call.type === 'send') return send(call.raw)
-      throw new Error(`a follower holds everything and takes no calls to ${call.type}`)
+      if (call.type === 'fetch') throw new Error('a follower holds everything and fetches nothing else')
+      return passedOn.answer(call)
     })
     ends.push(() => calls.end())
     onReady(calls)
     report({ type: 'opened' })
     const intake = new Intake(new ChainImporter(store, schedule), store, 0, report)
-    await new Follower(task.follow, store, intake, upstreams, report, signal).run()
+    const tell = (message: IngestMessage) => {
+      report(message)
+      if (message.type === 'head') passedOn.onHead()
+    }
+    await new Follower(task.follow, store, intake, upstreams, tell, signal).run()
     await intake.commit()
     report({ type: 'finished', progress: intake.progress(), stopped: signal.aborted })
   } finally {

@@ -165,6 +165,16 @@ export class PartFetcher {
     return isBlock ? { number: Number(number), hash: toHash32(bytes) } : undefined
   }
 
+  /** Nonce of an account at the head, proved; undefined before there is a head. Rejects as {@link fetch} does. */
+  async readNonce(address: Address): Promise<bigint | undefined> {
+    const head = this.#store.readHead()
+    const header = head && this.#store.readHeader(head.hash)
+    if (header === undefined) return undefined
+    const { stateRoot } = decodeHeader(header)
+    await this.#fetchOnce({ kind: 'state', stateRoot, address, slots: [] })
+    return (trieState(this.#store, stateRoot).account(address) ?? emptyAccount).nonce
+  }
+
   async #block(hash: Hash32): Promise<Outcome> {
     const block = await this.readBlock(hash)
     if (block === undefined) return 'absent'

@@ -11,7 +11,7 @@ import { Upstreams } from '../../upstream/upstreams.js'
 import { CallTaker } from '../callTaker.js'
 import { parseGenesis } from '../genesis.js'
 import type { GatewayTask, IngestMessage } from '../messages.js'
-import { transactionSender } from '../transactionSender.js'
+import { PassedOn } from '../passedOn.js'
 import { chainOf } from './chainOf.js'
 import { HeadKeeper } from './headKeeper.js'
 import { PartFetcher } from './partFetcher.js'
@@ -51,12 +51,21 @@ export async function runGateway(
     }
     // Without an upstream, what is held is served as it is.
     if (store.readHead() !== undefined && !isReachable) open()
-    const onHead = () => isOpened && report({ type: 'head' })
+    const passedOn = new PassedOn(store, upstreams, {
+      schedule,
+      timeoutMs: fetchMsMax,
+      log,
+      nonceOf: (address) => fetcher.readNonce(address),
+    })
+    ends.push(() => passedOn.close())
+    const onHead = () => {
+      if (isOpened) report({ type: 'head' })
+      passedOn.onHead()
+    }
     const keeper = new HeadKeeper(store, fetcher, { historyBlocks, onHead, onLinked: open, log })
     ends.push(() => keeper.close())
-    const send = transactionSender(store, schedule, upstreams, fetchMsMax)
     const calls = new CallTaker(report, async (call) => {
-      if (call.type === 'send') return send(call.raw)
+      if (call.type !== 'fetch') return passedOn.answer(call)
       return (await fetcher.fetch(call.wanted, call.call)) === 'absent'
     })
     ends.push(() => calls.end())

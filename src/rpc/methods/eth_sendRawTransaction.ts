@@ -7,7 +7,7 @@ import { hashSchema } from '../schema.js'
 
 /**
  * Passes a signed transaction on to the nodes that the network follows or asks. The fault is NoUpstreamToSendTo on a
- * network without any, otherwise as {@link Network.send}.
+ * network without any, otherwise as {@link UpstreamCalls.send}.
  */
 export const eth_sendRawTransaction = defineMethod({
   name: 'eth_sendRawTransaction',
@@ -18,8 +18,8 @@ export const eth_sendRawTransaction = defineMethod({
   price: 50,
   memo: 'never',
   result: hashSchema,
-  run({ send }: Network, [raw]) {
-    if (send === undefined) throw new FaultError({ kind: 'NoUpstreamToSendTo' })
-    return send(raw).then((hash) => `"${bytesToHex(hash)}"`)
+  run({ upstreamCalls }: Network, [raw]) {
+    if (upstreamCalls === undefined) throw new FaultError({ kind: 'NoUpstreamToSendTo' })
+    return upstreamCalls.send(raw).then((hash) => `"${bytesToHex(hash)}"`)
   },
 })

@@ -34,7 +34,7 @@ async function signBlobs(parts: readonly RlpItem[], fields: TransactionLike = {}
 /** Why it is refused. */
 function refusal(raw: Uint8Array, fork: ForkName = 'osaka'): string {
   try {
-    return bytesToHex(checkSentTransaction(raw, fork, chainId))
+    return bytesToHex(checkSentTransaction(raw, fork, chainId).hash)
   } catch (error) {
     if (!(error instanceof FaultError) || error.fault.kind !== 'MessageRefused') throw error
     return error.fault.why

@@ -1,0 +1,207 @@
+/**
+ * Transactions that were sent to upstreams from here, until a block has them. Owns which are remembered, for how long,
+ * and that upstreams keep them. They are in memory alone: after a restart they are those of the upstreams.
+ */
+import { decodeHeader } from '../chain/header.js'
+import { pendingTransactionJson } from '../chain/transactionJson.js'
+import type { SentTransaction } from '../evm/sentTransaction.js'
+import { type Address, bytesToHex, equalBytes, type Hash32, mapKey } from '../primitives/bytes.js'
+import type { ChainRows } from '../store/chainRows.js'
+import { sendTo } from '../upstream/sendRawTransaction.js'
+import { NodeError } from '../upstream/upstream.js'
+import type { Upstreams } from '../upstream/upstreams.js'
+
+export interface SentBounds {
+  readonly countMax: number
+  readonly bytesMax: number
+  /** How long one is remembered that no block takes. */
+  readonly waitMsMax: number
+}
+
+/**
+ * go-ethereum's pool has as many places for transactions that can run, of 128 KiB at most, and with blobs 1 MiB; it
+ * gives others up after as long.
+ */
+export const sentBounds: SentBounds = {
+  countMax: 5_120,
+  bytesMax: 64 * 2 ** 20,
+  waitMsMax: 3 * 3_600_000,
+}
+
+/** Blocks for which one is remembered after its block, so that a reorganisation makes it pending again. */
+const settledBlocks = 12
+/** New blocks without it after which upstreams are asked whether they still have it; a full block may pass it over. */
+const lookBlocks = 3
+/** The same in time, where no blocks come. */
+const lookMs = 15_000
+/** Transactions that are asked for at a time, so that other questions find a place. */
+const looksMax = 64
+/** Longest time of one question. */
+const askMs = 5_000
+
+export interface SentOptions {
+  readonly bounds?: SentBounds
+  /** Nonce of an account at the head; undefined where it cannot be told. */
+  nonceOf(address: Address): Promise<bigint | undefined>
+  /** Told what became of transactions, as sentences for the operator. */
+  readonly log: (text: string) => void
+}
+
+interface Entry {
+  readonly tx: SentTransaction
+  readonly sentMs: number
+  /** Number of the head, and time, when upstreams were asked for it last. */
+  lookedAt: number
+  lookedMs: number
+  /** Number of the head that had it first; undefined while no block has it. */
+  minedAt: number | undefined
+}
+
+/** What one look found of one upstream. */
+interface Losses {
+  lost: number
+  refused: number
+  why: string
+}
+
+export class SentTransactions {
+  readonly #store: ChainRows
+  readonly #upstreams: Upstreams
+  readonly #options: SentOptions
+  readonly #bounds: SentBounds
+  /** By hash, oldest first. */
+  readonly #entries = new Map<string, Entry>()
+  readonly #timer: NodeJS.Timeout
+  #bytes = 0
+  #forgotten = 0
+  #looking: Promise<void> | undefined
+
+  constructor(store: ChainRows, upstreams: Upstreams, options: SentOptions) {
+    this.#store = store
+    this.#upstreams = upstreams
+    this.#options = options
+    this.#bounds = options.bounds ?? sentBounds
+    this.#timer = setInterval(() => this.onHead(), lookMs)
+  }
+
+  /** Remembers one that an upstream took. It replaces another of its sender with the same nonce. */
+  add(tx: SentTransaction): void {
+    for (const [key, { tx: other }] of this.#entries) {
+      if (other.nonce === tx.nonce && equalBytes(other.sender, tx.sender)) this.#remove(key)
+    }
+    const now = performance.now()
+    const lookedAt = this.#store.readHead()?.number ?? 0
+    this.#entries.set(mapKey(tx.hash), { tx, sentMs: now, lookedAt, lookedMs: now, minedAt: undefined })
+    this.#bytes += tx.raw.length
+    for (const key of this.#entries.keys()) {
+      if (this.#entries.size <= this.#bounds.countMax && this.#bytes <= this.#bounds.bytesMax) break
+      this.#remove(key)
+      this.#forgotten++
+    }
+  }
+
+  /** The object of a transaction, JSON, as of one in no block; ask the chain before. */
+  find(hash: Hash32): Uint8Array | undefined {
+    const tx = this.#entries.get(mapKey(hash))?.tx
+    return tx && pendingTransactionJson(tx.bytes, tx.sender, tx.hash)
+  }
+
+  /** Call it for every new head: looks which transactions are in a block, and after those that take long. */
+  onHead(): void {
+    const head = this.#store.readHead()
+    if (head === undefined || this.#entries.size === 0) return
+    for (const [key, entry] of this.#entries) {
+      entry.minedAt = this.#isMined(entry) ? (entry.minedAt ?? head.number) : undefined
+      if (entry.minedAt !== undefined && head.number >= entry.minedAt + settledBlocks) this.#remove(key)
+      else if (entry.minedAt === undefined) this.#giveUpLate(key, entry)
+    }
+    this.#looking ??= this.#look(head.number)
+      .catch((error: Error) => this.#options.log(`transactions that wait for a block: ${error.message}`))
+      .finally(() => {
+        this.#looking = undefined
+      })
+  }
+
+  /** Resolves once the store is no longer used. End the upstreams as well. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#looking
+  }
+
+  #isMined({ tx }: Entry): boolean {
+    const location = this.#store.readLocation(tx.hash)
+    if (location === undefined) return false
+    const header = this.#store.readHeader(location.blockHash)
+    return header !== undefined && this.#store.isCanonical(decodeHeader(header).number, location.blockHash)
+  }
+
+  #remove(key: string): void {
+    this.#bytes -= this.#entries.get(key)?.tx.raw.length ?? 0
+    this.#entries.delete(key)
+  }
+
+  #giveUpLate(key: string, { tx, sentMs }: Entry): void {
+    const { waitMsMax } = this.#bounds
+    if (performance.now() < sentMs + waitMsMax) return
+    this.#remove(key)
+    const seconds = Math.round(waitMsMax / 1_000)
+    this.#options.log(`transaction ${bytesToHex(tx.hash)} is given up: no block had it within ${seconds} s`)
+  }
+
+  async #look(headNumber: number): Promise<void> {
+    const now = performance.now()
+    if (this.#forgotten > 0) {
+      const { countMax, bytesMax } = this.#bounds
+      this.#options.log(
+        `${this.#forgotten} transactions that wait for a block are no longer remembered here: there are more than ${countMax}, or than ${bytesMax} bytes`,
+      )
+      this.#forgotten = 0
+    }
+    const isDue = ({ minedAt, lookedAt, lookedMs }: Entry) =>
+      minedAt === undefined && (headNumber >= lookedAt + lookBlocks || now >= lookedMs + lookMs)
+    const due = [...this.#entries.values()].filter(isDue).slice(0, looksMax)
+    const losses = new Map<string, Losses>()
+    await Promise.all(
+      due.map((entry) => {
+        entry.lookedAt = headNumber
+        entry.lookedMs = now
+        return this.#lookAfter(entry, losses)
+      }),
+    )
+    for (const [name, { lost, refused, why }] of losses) {
+      const what = lost === 1 ? 'a transaction' : `${lost} transactions`
+      const outcome = refused === 0 ? 'sent again' : `sent again, and ${refused} refused: ${why}`
+      this.#options.log(`${name} had lost ${what} that waited for a block; ${outcome}`)
+    }
+  }
+
+  /** Forgets it where it cannot come any more; otherwise sends it again to each upstream that does not know it. */
+  async #lookAfter(entry: Entry, losses: Map<string, Losses>): Promise<void> {
+    const { tx } = entry
+    const hash = bytesToHex(tx.hash)
+    const nonce = await this.#options.nonceOf(tx.sender as Address).catch(() => undefined)
+    if (nonce !== undefined && nonce > tx.nonce) {
+      // A block has this one, or another with its nonce.
+      if (!this.#isMined(entry)) this.#remove(mapKey(tx.hash))
+      return
+    }
+    const deadline = performance.now() + askMs
+    await Promise.all(
+      this.#upstreams
+        .askEach('eth_getTransactionByHash', [hash], deadline)
+        .map(async ({ upstream, answer }) => {
+          // Only null says that it is lost.
+          if ((await answer.catch(() => undefined)) !== null) return
+          const found = losses.get(upstream.name) ?? { lost: 0, refused: 0, why: '' }
+          losses.set(upstream.name, found)
+          found.lost++
+          try {
+            await sendTo(upstream, bytesToHex(tx.raw), hash, deadline)
+          } catch (error) {
+            found.refused++
+            found.why = error instanceof NodeError ? error.message : 'it did not answer'
+          }
+        }),
+    )
+  }
+}

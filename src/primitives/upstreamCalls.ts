@@ -1,0 +1,13 @@
+import type { Hash32 } from './bytes.js'
+
+/** What callers have done by the upstreams of a network. The bytes given must have a buffer of their own. */
+export interface UpstreamCalls {
+  /**
+   * Checks a signed transaction (EIP-2718 bytes; with its blobs, EIP-4844) and passes it on; resolves to its hash once
+   * an upstream took it. Rejects with FaultError: MessageRefused for one that no block may contain, UpstreamError with
+   * an upstream's refusal, UpstreamsFailed where none answered.
+   */
+  send(raw: Uint8Array): Promise<Hash32>
+  /** The object of a transaction that was sent and is in no block yet, JSON; undefined for any other. */
+  pending(hash: Hash32): Promise<Uint8Array | undefined>
+}

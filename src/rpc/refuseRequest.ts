@@ -1,0 +1,43 @@
+/** Requests of which no call is run: each call is answered with one failure. */
+import type { Answer } from './answer.js'
+import type { Remembered } from './answerMemo.js'
+import { answerAll, type Member } from './batch.js'
+import type { Caller } from './caller.js'
+import type { DispatchLimits } from './dispatchLimits.js'
+import { RequestReader, usualBytesMax } from './envelope.js'
+import { Failure, singleAnswer } from './outcome.js'
+import { bodyUnits, unitsMin } from './price.js'
+import { Turns } from './turns.js'
+
+/** Longest refused request that is read for its ids. */
+const refusedBytesMax = 2 ** 20
+
+export const invalidRequest = Failure.of({ kind: 'InvalidRequest' })
+
+/** See {@link Endpoint.refuse}. `block` names the head. Throws FaultError for a body that cannot be read. */
+export function refuseRequest(
+  body: Uint8Array,
+  refused: Failure,
+  caller: Caller,
+  limits: DispatchLimits,
+  block: string | undefined,
+): Answer {
+  const isPaid = caller.chargeReading(Math.max(bodyUnits(body.length), unitsMin)) === 0
+  const turns = new Turns(limits.turnMsMax, caller, 0)
+  const isLong = body.length > usualBytesMax
+  if (isLong && (!isPaid || body.length > refusedBytesMax || turns.isOverOrAwaited)) {
+    return singleAnswer('null', undefined, refused, block)
+  }
+  turns.begin()
+  const reader = new RequestReader<Remembered>(body, limits)
+  while (!reader.pass());
+  const calls: Member[] = []
+  while (reader.left > 0) calls.push(reader.read(undefined))
+  const outcomeOf = ({ kind }: Member) => (kind === 'invalid' ? invalidRequest : refused)
+  if (reader.isBatch) {
+    const answers = answerAll(calls, limits.batchBytesMax, outcomeOf)
+    return { status: 200, body: answers, retryAfterMs: undefined, block }
+  }
+  const call = calls[0] as Member
+  return singleAnswer(call.id, undefined, outcomeOf(call), block)
+}

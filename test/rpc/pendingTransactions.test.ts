@@ -1,0 +1,157 @@
+/** Transactions between their sending and their block, as eth_getTransactionByHash answers them. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Transaction, type TransactionLike, Wallet } from 'ethers'
+import t from 'tap'
+import { type AnvilNode, startAnvil, withoutAnvil } from '../anvilNode.js'
+import { testKeys } from '../chainMaker.js'
+import { reaches, startFollower } from '../followedNode.js'
+import { makeFolder, writeInto } from '../program.js'
+import { fixtureDir, recordings, type Service, startService, withoutRecordings } from '../service.js'
+import { waitFor } from '../until.js'
+import { forwardTo, WeatherNode } from '../weatherNode.js'
+import { hex } from './demoChain.js'
+
+const [key = new Uint8Array(0)] = testKeys
+const wallet = new Wallet(hex(key))
+const to = `0x${'22'.repeat(20)}`
+const later: TransactionLike = { type: 2, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1 }
+
+function sign(nonce: number, fields: TransactionLike = later): Promise<string> {
+  return wallet.signTransaction({ chainId: 31_337, nonce, to, value: 1, gasLimit: 40_000, ...fields })
+}
+
+async function send(service: Service, raw: string): Promise<string> {
+  const { result } = await service.call('eth_sendRawTransaction', [raw])
+  t.match(result, /^0x/)
+  return result
+}
+
+async function find(service: Service, hash: string) {
+  return (await service.call('eth_getTransactionByHash', [hash])).result
+}
+
+/** What go-ethereum answers of a transaction, by what it answers once a block has it. */
+function beforeBlock(mined: Record<string, unknown>): Record<string, unknown> {
+  const nothing = { blockHash: null, blockNumber: null, blockTimestamp: null, transactionIndex: null }
+  return { ...mined, ...nothing, gasPrice: mined.maxFeePerGas ?? mined.gasPrice }
+}
+
+/** Mines one block with what waits. */
+async function mine(anvil: AnvilNode, service: Service): Promise<void> {
+  await anvil.ask('anvil_mine', ['0x1'])
+  await reaches(service, await anvil.head())
+}
+
+t.test('a transaction is pending until a block has it', { skip: withoutAnvil }, async (t) => {
+  const folder = makeFolder(t)
+  const anvil = await startAnvil(t, folder, undefined, ['--no-mining'])
+  const service = await startFollower(t, folder, { urls: [anvil.url], genesisPath: anvil.genesisPath })
+  await reaches(service, await anvil.head())
+  const plans: TransactionLike[] = [
+    { type: 0, gasPrice: 10n ** 11n },
+    { type: 1, gasPrice: 10n ** 11n, accessList: [[to, [`0x${'44'.repeat(32)}`]]] },
+    later,
+  ]
+  const hashes: string[] = []
+  for (const [nonce, plan] of plans.entries()) hashes.push(await send(service, await sign(nonce, plan)))
+  const waiting = await Promise.all(hashes.map((hash) => find(service, hash)))
+  await mine(anvil, service)
+  for (const [at, hash] of hashes.entries()) {
+    const mined = await find(service, hash)
+    t.match(mined, { blockNumber: '0x1', transactionIndex: `0x${at}` })
+    t.strictSame(waiting[at], beforeBlock(mined), `type ${at}`)
+  }
+})
+
+t.test('from every edge', { skip: withoutAnvil || process.platform !== 'linux' }, async (t) => {
+  const folder = makeFolder(t)
+  const anvil = await startAnvil(t, folder, undefined, ['--no-mining'])
+  const source = { type: 'follow', upstreams: [{ url: anvil.url }] }
+  const config = writeInto(folder, 'tidegate.json', {
+    dataDir: 'data',
+    edges: 2,
+    networks: [{ name: 'dev', genesis: anvil.genesisPath, source }],
+  })
+  const service = await startService(['--config', config, '--no-auth'])
+  t.teardown(() => service.stop())
+  const hash = await send(service, await sign(0))
+  // Each comes over a connection of its own; all to one edge once in 500,000 times.
+  const found = await Promise.all(Array.from({ length: 20 }, () => find(service, hash)))
+  for (const transaction of found) t.match(transaction, { hash, blockHash: null })
+})
+
+t.test('one that the node lost is sent again', { skip: withoutAnvil }, async (t) => {
+  const folder = makeFolder(t)
+  const anvil = await startAnvil(t, folder, undefined, ['--no-mining'])
+  const service = await startFollower(t, folder, { urls: [anvil.url], genesisPath: anvil.genesisPath })
+  await reaches(service, await anvil.head())
+  const hash = await send(service, await sign(0))
+  await anvil.ask('anvil_dropTransaction', [hash])
+  t.equal(await anvil.ask('eth_getTransactionByHash', [hash]), null)
+  for (let block = 0; block < 3; block++) await mine(anvil, service)
+  await waitFor('the log line', () => service.said.err.includes('had lost a transaction that waited'))
+  t.match(await find(service, hash), { hash, blockHash: null })
+  await waitFor('the node to have it', () => anvil.ask('eth_getTransactionByHash', [hash]))
+  await mine(anvil, service)
+  t.match(await find(service, hash), { hash, blockNumber: '0x4' })
+})
+
+t.test('one whose nonce another has is forgotten', { skip: withoutAnvil }, async (t) => {
+  const folder = makeFolder(t)
+  const anvil = await startAnvil(t, folder, undefined, ['--no-mining'])
+  const service = await startFollower(t, folder, { urls: [anvil.url], genesisPath: anvil.genesisPath })
+  await reaches(service, await anvil.head())
+  const hash = await send(service, await sign(0))
+  await anvil.ask('anvil_dropTransaction', [hash])
+  t.match(await find(service, hash), { hash, blockHash: null })
+  await anvil.ask('eth_sendRawTransaction', [await sign(0, { ...later, value: 2 })])
+  for (let block = 0; block < 3; block++) await mine(anvil, service)
+  await waitFor('it to be forgotten', async () => (await find(service, hash)) === null)
+})
+
+t.test('a reorganisation makes it pending again', { skip: withoutAnvil }, async (t) => {
+  const folder = makeFolder(t)
+  const anvil = await startAnvil(t, folder, undefined, ['--no-mining'])
+  const service = await startFollower(t, folder, { urls: [anvil.url], genesisPath: anvil.genesisPath })
+  await mine(anvil, service)
+  const hash = await send(service, await sign(0))
+  await mine(anvil, service)
+  t.match(await find(service, hash), { blockNumber: '0x2' })
+  await anvil.ask('anvil_reorg', [1, []])
+  await reaches(service, await anvil.head())
+  t.match(await find(service, hash), { hash, blockHash: null })
+})
+
+t.test('a gateway has them, too', { skip: withoutRecordings }, async (t) => {
+  const method = 'eth_sendRawTransaction'
+  const archive = await startService(['--data', fixtureDir, '--network', 'recorded', '--no-auth'])
+  t.teardown(() => archive.stop())
+  const forward = forwardTo(archive.origin)
+  const raws = readdirSync(join(recordings, method)).map((file) => {
+    const text = readFileSync(join(recordings, method, file), 'utf8')
+    return JSON.parse(/^>> (.*)$/m.exec(text)?.[1] ?? '').params[0] as string
+  })
+  const node = new WeatherNode((call) =>
+    call.method === method ? { result: Transaction.from(String(call.params[0])).hash } : forward(call),
+  )
+  await node.start()
+  t.teardown(() => node.stop())
+  const flags = ['--network', 'main', '--upstream', node.url, '--data', t.testdir(), '--no-auth']
+  const gateway = await startService(flags)
+  t.teardown(() => gateway.stop())
+  t.ok(raws.length > 0)
+  for (const raw of raws) {
+    const { hash, from, nonce, type } = Transaction.from(raw)
+    t.equal(await send(gateway, raw), hash)
+    t.match(await find(gateway, String(hash)), {
+      blockHash: null,
+      blockNumber: null,
+      transactionIndex: null,
+      hash,
+      from: from?.toLowerCase(),
+      nonce: `0x${nonce.toString(16)}`,
+      type: `0x${type?.toString(16)}`,
+    })
+  }
+})
