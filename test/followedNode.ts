@@ -16,6 +16,7 @@ export interface FollowOptions {
   readonly timeoutMs?: number
   readonly reorgDepthMax?: number
   readonly quorum?: number
+  readonly passThrough?: readonly string[]
 }
 
 /** Writes a configuration of network `dev` that follows nodes. */

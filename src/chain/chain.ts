@@ -17,7 +17,7 @@ import { type ExecutedBlock, writeReceiptAt, writeReceipts } from './blockReceip
 import { type BlockRows, BlockRowsReader, blockRlp, transactionPosition } from './blockRows.js'
 import { type ChainCursor, type ChainStep, nextStep } from './chainSteps.js'
 import { blobGasPrice } from './feeMarket.js'
-import { findTransaction } from './findTransaction.js'
+import { findTransaction, requireHeader } from './findTransaction.js'
 import { ForkSchedule, parseGenesisConfig } from './forks.js'
 import { decodeHeader, encodeHeader, type Header, headerHash, readBlockFacts } from './header.js'
 import { headJson } from './headJson.js'
@@ -325,12 +325,11 @@ export class Chain {
         const found = this.#store.readCanonicalHash(number)
         // Every block below the head exists, so a missing one is not null but not held.
         if (found === undefined) throw new NotHeldError({ kind: 'canonical', number })
+        this.#store.noteNumber?.(number)
         return { number, hash: found, isPending: false }
       }
       hash = header.parentHash
-      const parent = this.#store.readHeader(hash)
-      if (parent === undefined) throw new NotHeldError({ kind: 'header', hash })
-      header = decodeHeader(parent)
+      header = requireHeader(this.#store, hash)
     }
     return { number, hash, isPending: false }
   }

@@ -21,15 +21,16 @@ export function findTransaction(
     const index = indexInBlock(store, hash, transactionHash)
     if (index !== undefined) return { blockHash: hash, index }
     hash = header.parentHash
-    header = readHeader(store, hash)
+    header = requireHeader(store, hash)
   }
   const location = store.readLocation(transactionHash)
   if (location === undefined) return undefined
   // Blocks above the head, or that have just left the chain, do not exist for callers.
-  return readHeader(store, location.blockHash).number <= header.number ? location : undefined
+  return requireHeader(store, location.blockHash).number <= header.number ? location : undefined
 }
 
-function readHeader(store: ChainRows, hash: Hash32): Header {
+/** The header of a block that there is. Throws NotHeldError. */
+export function requireHeader(store: ChainRows, hash: Hash32): Header {
   const rlp = store.readHeader(hash)
   if (rlp === undefined) throw new NotHeldError({ kind: 'header', hash })
   return decodeHeader(rlp)

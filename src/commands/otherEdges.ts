@@ -87,6 +87,8 @@ export function startOtherEdges(
       send: ([name, raw]: [string, Uint8Array]) => upstreamCallsOf(name)?.send(new Uint8Array(raw)),
       pending: ([name, hash]: [string, Uint8Array]) =>
         upstreamCallsOf(name)?.pending(toHash32(new Uint8Array(hash))),
+      relay: ([name, method, params]: [string, string, string]) =>
+        upstreamCallsOf(name)?.relay(method, params),
     },
   )
   for (const source of sources) {

@@ -116,6 +116,7 @@ export function gatewayNetwork(name: string, dataDir: string, gateway: GatewayCo
   return { ...storedNetwork(name, dataDir), kind: 'gateway', gateway }
 }
 
-function gatewayPartsOf({ upstreams, quorum, historyBlocks, pollMs }: GatewayConfig): GatewayConfig {
-  return { upstreams, quorum, historyBlocks, pollMs }
+function gatewayPartsOf(entry: GatewayConfig): GatewayConfig {
+  const { upstreams, quorum, historyBlocks, pollMs, passThrough } = entry
+  return { upstreams, quorum, historyBlocks, pollMs, passThrough }
 }

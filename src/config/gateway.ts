@@ -1,6 +1,6 @@
 /** The part of the configuration file for a network of kind `gateway`, with the reasons for its limits. */
 import { integer, list, object } from './schema.js'
-import { type UpstreamConfig, upstreamSchema } from './upstream.js'
+import { passThroughSchema, type UpstreamConfig, upstreamSchema } from './upstream.js'
 
 /** Some networks make a block a second; a poll more takes 1 KB. */
 const pollMsDefault = 1_000
@@ -16,6 +16,7 @@ export const gatewaySchemaParts = {
   historyBlocks: integer(1, 100_000_000).default(historyBlocksDefault),
   /** Time between two polls of an upstream without a WebSocket. */
   pollMs: integer(50, 600_000).default(pollMsDefault),
+  passThrough: passThroughSchema,
 }
 
 /** How a gateway asks. */
@@ -24,6 +25,7 @@ export interface GatewayConfig {
   readonly quorum: number
   readonly historyBlocks: number
   readonly pollMs: number
+  readonly passThrough: readonly string[]
 }
 
 /** A gateway for these URLs, with default values. Throws ZodError for a text that is no such URL. */

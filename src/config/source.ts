@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { integer, list, object, text } from './schema.js'
-import { upstreamSchema } from './upstream.js'
+import { passThroughSchema, upstreamSchema } from './upstream.js'
 
 /** An hour: no chain takes longer from one block to the next. */
 const intervalMsMax = 3_600_000
@@ -64,6 +64,7 @@ const followSource = object({
   timeoutMs: integer(1, 600_000).default(30_000),
   /** Most blocks that a reorganisation of the nodes replaces; beyond it the source stops. */
   reorgDepthMax: integer(1, reorgDepthMax).default(reorgDepthDefault),
+  passThrough: passThroughSchema,
 })
 
 const types = '"file", "replay" or "follow"'

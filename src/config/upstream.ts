@@ -1,6 +1,6 @@
 /** Nodes that a network asks: the schema of an entry of `upstreams`, with the reasons for its limits. */
 import { z } from 'zod'
-import { integer, object, text } from './schema.js'
+import { integer, list, object, text } from './schema.js'
 
 /** Time of one attempt; a proof of many slots takes a node a second. */
 const timeoutMsDefault = 5_000
@@ -26,6 +26,16 @@ export const upstreamSchema = object({
   /** Most questions per second; absent: no limit. */
   requestsPerSecond: integer(1, 1_000_000).optional(),
 })
+
+const passedExpected =
+  'the name of a method such as bor_getAuthor, or the beginning of names and *, such as bor_*'
+
+/** Methods that are not known here and that upstreams are asked; the answers are believed. */
+export const passThroughSchema = list(
+  z
+    .string({ error: `expected ${passedExpected}` })
+    .regex(/^[a-zA-Z][a-zA-Z0-9]*_([a-zA-Z0-9_]+|[a-zA-Z0-9_]*\*)$/, { error: `expected ${passedExpected}` }),
+).default([])
 
 export type UpstreamConfig = z.output<typeof upstreamSchema>
 

@@ -130,6 +130,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
           feed: options.feedOf(network.name),
           fetch: network.gateway && options.fetchOf(network.name),
           upstreamCalls: hasUpstreams(network) ? options.upstreamCallsOf(network.name) : undefined,
+          passThrough: passThroughOf(network),
           reportDefect: (error) => void thrownToWireError(error, `head of ${network.name}`, logDefect),
         }),
       )
@@ -160,6 +161,10 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
 
 function hasUpstreams({ gateway, source }: NetworkConfig): boolean {
   return gateway !== undefined || source?.type === 'follow'
+}
+
+function passThroughOf({ gateway, source }: NetworkConfig): readonly string[] {
+  return gateway?.passThrough ?? (source?.type === 'follow' ? source.passThrough : [])
 }
 
 function defectLog(log: Logger): DefectLog {

@@ -34,8 +34,9 @@ export interface EdgeData {
  *   fetch   [network, what is wanted, the call] → whether nobody knows it
  *   send    [network, signed transaction] → its hash, once an upstream took it
  *   pending [network, hash] → the transaction that was sent and is in no block, as JSON
+ *   relay   [network, method, params as JSON] → an upstream's result, as JSON
  */
-export type CallName = 'job' | 'submit' | 'filter' | 'health' | 'fetch' | 'send' | 'pending'
+export type CallName = 'job' | 'submit' | 'filter' | 'health' | 'fetch' | 'send' | 'pending' | 'relay'
 
 /** Messages from an edge's thread. */
 export type EdgeMessage =

@@ -13,6 +13,7 @@ import { OperatorError } from '../primitives/faults.js'
 import type { FetchMissing, Wanted, WantingCall } from '../primitives/notHeld.js'
 import type { NetworkViews } from '../rpc/method.js'
 import type { Network } from '../rpc/network.js'
+import { createRelay } from '../rpc/relay.js'
 import { openRows, ProvedRows } from '../state/provedRows.js'
 import { RowStateReader } from '../state/stateReader.js'
 import type { ChainReader } from '../store/chainReader.js'
@@ -64,6 +65,8 @@ export interface OpenOptions {
   readonly fetch?: FetchMissing | undefined
   /** See {@link Network.upstreamCalls}. */
   readonly upstreamCalls?: Network['upstreamCalls']
+  /** Unknown methods that upstreams are asked; see {@link createRelay}. */
+  readonly passThrough?: readonly string[]
   /** Called with errors that no caller waits for. */
   readonly reportDefect: (error: unknown) => void
 }
@@ -75,7 +78,7 @@ export interface OpenOptions {
 export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNetwork {
   requireChain(config)
   const store = openRows({ path: config.storePath, mapBytes: options.mapBytes })
-  const { fetch } = options
+  const { fetch, upstreamCalls, passThrough = [] } = options
   let syncing: SyncProgress | undefined
   let isReadable = true
   let hasFailed = false
@@ -142,6 +145,11 @@ export function openNetwork(config: NetworkConfig, options: OpenOptions): OpenNe
     },
     pinned: (hash) => views.pinned(hash),
     supply: views.supply,
+    relay:
+      upstreamCalls === undefined || passThrough.length === 0
+        ? undefined
+        : createRelay(passThrough, upstreamCalls),
+    tookOnFaith: store instanceof ProvedRows ? () => store.tookOnFaith() : undefined,
     async close() {
       clearInterval(poll)
       unlisten?.()

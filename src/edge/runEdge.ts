@@ -91,6 +91,7 @@ async function openRooms(
     upstreamCallsOf: (network) => ({
       send: (raw) => link.call('send', [network, raw]) as Promise<Hash32>,
       pending: (hash) => link.call('pending', [network, hash]) as Promise<Uint8Array | undefined>,
+      relay: (method, params) => link.call('relay', [network, method, params]) as Promise<string>,
     }),
     jobsOf: (network) => link.jobsOf(network),
     filtersOf: (network) => new RemoteFilters(network, link),

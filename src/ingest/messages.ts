@@ -193,8 +193,10 @@ export type PassedOnCall =
   | { readonly type: 'send'; readonly raw: Uint8Array }
   /** The answer is the transaction as JSON, or undefined. */
   | { readonly type: 'pending'; readonly hash: Hash32 }
+  /** `params` and the answer are JSON. */
+  | { readonly type: 'relay'; readonly method: string; readonly params: string }
 
-export type CallAnswer = boolean | Hash32 | Uint8Array | undefined
+export type CallAnswer = boolean | string | Hash32 | Uint8Array | undefined
 
 /** Messages to the ingest thread. */
 export type IngestCommand =

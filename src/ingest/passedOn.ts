@@ -1,5 +1,5 @@
 /**
- * What is passed on to upstreams as callers sent it: transactions. Owns what is checked before, and the faults that
+ * What is passed on to upstreams as callers sent it: transactions, and questions that nobody here knows. Owns what is checked before, and the faults that
  * callers get. Does not own what is fetched and proved for them.
  */
 import type { ForkSchedule } from '../chain/forks.js'
@@ -44,6 +44,8 @@ export class PassedOn {
         return this.#send(call.raw)
       case 'pending':
         return this.#sent.find(call.hash)
+      case 'relay':
+        return this.#relay(call.method, call.params)
     }
   }
 
@@ -65,6 +67,12 @@ export class PassedOn {
     await relayed(sendRawTransaction(this.#upstreams, bytesToHex(raw), bytesToHex(tx.hash), deadline))
     this.#sent.add(tx)
     return tx.hash
+  }
+
+  async #relay(method: string, params: string): Promise<string> {
+    const deadline = performance.now() + this.#options.timeoutMs
+    const { result } = await relayed(this.#upstreams.ask(method, JSON.parse(params), { deadline }))
+    return JSON.stringify(result)
   }
 
   #forkOfHead() {

@@ -10,4 +10,9 @@ export interface UpstreamCalls {
   send(raw: Uint8Array): Promise<Hash32>
   /** The object of a transaction that was sent and is in no block yet, JSON; undefined for any other. */
   pending(hash: Hash32): Promise<Uint8Array | undefined>
+  /**
+   * Asks an upstream any question; `params` and the result are JSON. Rejects with FaultError: UpstreamError with an
+   * upstream's own error, UpstreamsFailed where none answered.
+   */
+  relay(method: string, params: string): Promise<string>
 }

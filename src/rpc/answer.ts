@@ -5,6 +5,12 @@ import type { Json } from './method.js'
 /** Text (sent as UTF-8), or pieces that are sent one after another. Empty where there were only notifications. */
 export type AnswerBody = string | readonly (string | Uint8Array)[]
 
+/**
+ * What a caller has to trust for an answer that is not proved: `quorum`, that the upstreams which agreed on a block's
+ * number say the truth; `none`, an upstream's whole answer.
+ */
+export type Trust = 'quorum' | 'none'
+
 /** The answer to a request. */
 export interface Answer {
   /** HTTP status; ignored by WebSockets. */
@@ -20,6 +26,8 @@ export interface Answer {
    * network without blocks.
    */
   readonly block?: string | undefined
+  /** Absent where everything was executed or proved here; of a batch, the least of its answers. */
+  readonly trust?: Trust | undefined
   /** The result of a single call, and why there is none; neither for a defect, nor for any other request. */
   readonly result?: Json | undefined
   readonly fault?: Fault | undefined

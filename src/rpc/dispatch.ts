@@ -33,6 +33,7 @@ import { Failure, isNull, type Outcome, repeatedAnswer, type Streamed, singleAns
 import { countBytes, limitExceeded, repeat, unpaid } from './payment.js'
 import { bodyBytesPerUnit, bodyUnits, priceOf, unitsMin } from './price.js'
 import { invalidRequest, refuseRequest } from './refuseRequest.js'
+import { passOn } from './relay.js'
 import { RequestBasis } from './requestBasis.js'
 import { runSupplied, suppliesMax, supply } from './supplied.js'
 import { countForTurn, doSteps, inOneTurn, isTurnOver, type Steps, Turns } from './turns.js'
@@ -196,7 +197,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
         start: (call) => this.#whole(this.#counted(call, basis, caller, turns), caller),
         fail: (thrown) => this.#failure(thrown, 'request', caller.keyId),
       })
-      return this.#batchAnswer(answer, basis.used(undefined))
+      return { ...this.#batchAnswer(answer, basis.used(undefined)), trust: basis.trust }
     } finally {
       turns.end()
     }
@@ -235,9 +236,12 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   /** The answer to a single call with this outcome. Never throws. */
   #finish(call: Member, basis: RequestBasis<N>, caller: Caller, outcome: Streamed): Answer {
     const at = pinOf(call)
-    const block = this.#blockNames.of(basis.used(at))
+    const { trust } = basis
+    // No block here is one that an upstream's answer was made from.
+    const block = trust === 'none' ? undefined : this.#blockNames.of(basis.used(at))
     try {
-      return singleAnswer(call.id, basis.hashOf(at), outcome, block)
+      const answer = singleAnswer(call.id, basis.hashOf(at), outcome, block)
+      return trust === undefined ? answer : { ...answer, trust }
     } catch (thrown) {
       // The answer may be longer than a string can be.
       return singleAnswer(call.id, undefined, this.#failure(thrown, 'answer', caller.keyId), block)
@@ -270,12 +274,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     if (call.kind === 'known') return repeat(call.known, caller)
     if (call.kind === 'invalid') return unpaid(caller, unitsMin) ?? invalidRequest
     const method = this.#methods.get(call.method)
-    if (method === undefined) {
-      const refusal = unpaid(caller, unitsMin)
-      if (refusal !== undefined) return refusal
-      const meant = nearest(call.method, this.#methods.keys(), misspellingsMax)
-      return Failure.of({ kind: 'MethodNotFound', method: call.method, meant })
-    }
+    if (method === undefined) return this.#pass(call, basis, caller) ?? this.#unknown(call, caller)
     const refused = refuseUnread(method, this.#views.current, caller)
     if (refused !== undefined) return refused
     // Where data may have to be fetched first, every call may wait.
@@ -287,6 +286,23 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     if (outcome instanceof Promise) void outcome.then(() => caller.release())
     else caller.release()
     return outcome
+  }
+
+  /** Passes a call of an unknown method on; undefined where the network does not. */
+  #pass(call: MethodCall, basis: RequestBasis<N>, caller: Caller): Failure | Promise<Streamed> | undefined {
+    const { relay } = this.#views
+    if (relay?.passes(call.method) !== true) return undefined
+    const answer = passOn(relay, call, basis.isPinned(call.at), caller)
+    if (answer instanceof Failure) return answer
+    basis.distrust('none')
+    return this.#awaited(answer, call.method, caller)
+  }
+
+  #unknown({ method }: MethodCall, caller: Caller): Failure {
+    const refusal = unpaid(caller, unitsMin)
+    if (refusal !== undefined) return refusal
+    const meant = nearest(method, this.#methods.keys(), misspellingsMax)
+    return Failure.of({ kind: 'MethodNotFound', method, meant })
   }
 
   #run(
@@ -303,7 +319,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       if (network instanceof Failure) return unpaid(caller, unitsMin) ?? network
       if (call.text !== undefined) {
         const answered = offload(method, call.text, network, caller)
-        return answered instanceof Failure ? answered : this.#awaited(answered, method, caller)
+        return answered instanceof Failure ? answered : this.#awaited(answered, method.name, caller)
       }
       const args = decodeParams(method, call.params)
       const price = priceOf(method.price, args)
@@ -312,18 +328,19 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       isPaid = true
       const { turnMsMax } = this.#limits
       const isLong = turns === undefined && method.cost === 'inline' && price > shortUnitsMax
-      const runOnce = () => method.run(network, args, caller, turnMsMax)
+      const runOnce = basis.noting(() => method.run(network, args, caller, turnMsMax))
+      const remember = (json: Json) => {
+        if (basis.trust === undefined) this.#remember(method, call.question, json, price, network)
+      }
       const run = isLong ? () => inOneTurn(new Turns(turnMsMax, caller, 0), runOnce) : runOnce
       const result = runSupplied(this.#views, caller, { method: method.name, params: call.params }, run)
       if (result instanceof Promise) {
-        return this.#awaited(result, method, caller, (json) =>
-          this.#remember(method, call.question, json, price, network),
-        )
+        return this.#awaited(result, method.name, caller, remember)
       }
       // A stream only comes from a job.
       const json = result as Json
       countBytes(caller, json)
-      this.#remember(method, call.question, json, price, network)
+      remember(json)
       return json
     } catch (thrown) {
       const supplied = isPaid || supplies === suppliesMax ? undefined : supply(this.#views, thrown, caller)
@@ -340,7 +357,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
 
   #awaited(
     result: Promise<Json | JsonStream | Passing>,
-    { name }: Method<N>,
+    name: string,
     caller: Caller,
     remember?: (json: Json) => void,
   ): Promise<Streamed> {

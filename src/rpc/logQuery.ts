@@ -88,6 +88,8 @@ export function toLogSearch(chain: ChainView, { criteria, blocks }: LogQuery, ar
   if (first > last) throw new FaultError({ kind: 'InvalidBlockRange' })
   if (last > number) throw new FaultError({ kind: 'BlockRangeInFuture' })
   if (first < chain.firstNumber) throw new FaultError({ kind: 'HistoryPruned' })
+  // Looked up here, where a gateway notes what it believes, because a thread of the pool may search.
+  chain.resolve({ kind: 'number', number: first }, argument)
   return { criteria, head: { number, hash }, first, last }
 }
 

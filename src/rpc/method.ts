@@ -54,6 +54,14 @@ export interface LongCall {
   readonly text: Uint8Array
 }
 
+/** Passes calls of methods that are not known on to upstreams. */
+export interface MethodRelay {
+  /** Whether it passes a method on. */
+  passes(method: string): boolean
+  /** An upstream's result. `params` is JSON. Rejects with FaultError. */
+  ask(method: string, params: string): Promise<Json>
+}
+
 /** A network at any of its blocks. A view never changes, whatever is written meanwhile. */
 export interface NetworkViews<out N extends RpcNetwork> {
   /** The network at the newest block: the same object until that changes. */
@@ -68,6 +76,13 @@ export interface NetworkViews<out N extends RpcNetwork> {
    * that fails. `call` is given the first time that a call lacks something. Absent on a network that fetches nothing.
    */
   readonly supply?: ((wanted: Wanted, caller: Caller, call?: WantingCall) => Promise<void>) | undefined
+  /** Passes unknown methods on to upstreams; absent on a network that passes on none. */
+  readonly relay?: MethodRelay | undefined
+  /**
+   * Whether anything read since the last call of this is only what a quorum of upstreams says. Absent on a network that
+   * believes nothing.
+   */
+  readonly tookOnFaith?: (() => boolean) | undefined
 }
 
 /**

@@ -5,6 +5,7 @@
 
 import { bytesToHex, hexToBytes, toHash32 } from '../primitives/bytes.js'
 import { excerpt } from '../primitives/excerpt.js'
+import type { Trust } from './answer.js'
 import type { NetworkViews, RpcNetwork } from './method.js'
 import { Failure } from './outcome.js'
 import { typeName } from './params.js'
@@ -20,6 +21,7 @@ export class RequestBasis<N extends RpcNetwork> {
   readonly #views: NetworkViews<N>
   /** The pin of the whole request. */
   readonly #at: string | undefined
+  #trust: Trust | undefined
   /** The view for calls without a pin of their own, once looked up; a failure where the request's pin is invalid. */
   #shared: N | Failure | undefined
   /** Pins of calls, as written → their view, so that equal pins of a batch share one view. */
@@ -49,6 +51,35 @@ export class RequestBasis<N extends RpcNetwork> {
     this.#pins ??= new Map()
     this.#pins.set(at, found)
     return found
+  }
+
+  /** Whether a call with this `at` member is pinned to a block. */
+  isPinned(at: unknown): boolean {
+    return this.#at !== undefined || at !== undefined
+  }
+
+  /** What the least trusted answer needs; undefined where all are proved. */
+  get trust(): Trust | undefined {
+    return this.#trust
+  }
+
+  /** Notes what an answer needs. */
+  distrust(trust: Trust): void {
+    if (this.#trust !== 'none') this.#trust = trust
+  }
+
+  /** As `run`; whether it read what is only believed is noted. What a job reads besides belongs to what `run` named. */
+  noting<T>(run: () => T): () => T {
+    const { tookOnFaith } = this.#views
+    if (tookOnFaith === undefined) return run
+    return () => {
+      tookOnFaith()
+      try {
+        return run()
+      } finally {
+        if (tookOnFaith()) this.distrust('quorum')
+      }
+    }
   }
 
   /** The view from which a call with this `at` member was answered. */

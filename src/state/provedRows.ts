@@ -2,8 +2,7 @@
  * Rows of a gateway's store: what was fetched and proved, in the tables of an archive. Owns the difference between
  * *absent* and *not held*. Nothing is written here.
  */
-import type { Address, Hash32 } from '../primitives/bytes.js'
-import { toHash32 } from '../primitives/bytes.js'
+import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { keccak256 } from '../primitives/keccak.js'
 import { NotHeldError, type Wanted, wantedKey } from '../primitives/notHeld.js'
@@ -11,6 +10,7 @@ import { decodeRlp, decodeRlpList, rlpBytes } from '../primitives/rlp.js'
 import { ChainReader, type ChainReaderOptions } from '../store/chainReader.js'
 import type { TransactionLocation } from '../store/chainRows.js'
 import type { StoredBlock } from '../store/storedBlock.js'
+import { metaKeys } from '../store/tables.js'
 import { decodeAccount } from './account.js'
 import { readTrie } from './trie.js'
 import { MissingNodeError } from './trieNode.js'
@@ -30,6 +30,7 @@ export class ProvedRows extends ChainReader {
   readonly lacksLogIndex = true
   readonly #absent = new Set<string>()
   #absentAt: number | undefined
+  #hadFaith = false
 
   /** Remembers until the head changes that nobody knows a block, or a transaction. */
   noteAbsent(wanted: Wanted): void {
@@ -37,6 +38,13 @@ export class ProvedRows extends ChainReader {
     if (this.#absentAt !== head || this.#absent.size >= absentMax) this.#absent.clear()
     this.#absentAt = head
     this.#absent.add(wantedKey(wanted))
+  }
+
+  /** Whether, since the last call of this, a block was named by a number that only upstreams say. */
+  tookOnFaith(): boolean {
+    const had = this.#hadFaith
+    this.#hadFaith = false
+    return had
   }
 
   override readCanonicalHash(number: number): Hash32 | undefined {
@@ -75,8 +83,10 @@ export class ProvedRows extends ChainReader {
 
   override readLocation(hash: Hash32): TransactionLocation | undefined {
     const location = super.readLocation(hash)
-    const isCanonical = location !== undefined && this.tables.numbers.doesExist(location.blockHash)
-    return isCanonical ? location : this.#notHeld({ kind: 'location', hash })
+    const number = location && this.tables.numbers.getBrief(location.blockHash)
+    if (number === undefined) return this.#notHeld({ kind: 'location', hash })
+    this.noteNumber(readUint64(number, 0))
+    return location
   }
 
   override readCode(hash: Hash32): Uint8Array {
@@ -144,6 +154,12 @@ export class ProvedRows extends ChainReader {
       if (error instanceof MissingNodeError) throw new NotHeldError(wanted)
       throw error
     }
+  }
+
+  /** Numbers below the headers that are linked to the head are what upstreams say. */
+  noteNumber(number: number): void {
+    const linkedFrom = this.tables.meta.getBrief(metaKeys.linkedFrom)
+    if (linkedFrom !== undefined && number < readUint64(linkedFrom, 0)) this.#hadFaith = true
   }
 
   #notHeld(wanted: Wanted): undefined {

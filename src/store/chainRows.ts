@@ -80,6 +80,8 @@ export interface ChainRows {
   /** Undefined where the source never marked one. */
   readMarker(marker: Marker): BlockName | undefined
   readCanonicalHash(number: number): Hash32 | undefined
+  /** Told of every block that a caller names by its number; absent where all numbers are certain. */
+  noteNumber?(number: number): void
   /** Whether the canonical block of this number has this hash. */
   isCanonical(number: number, hash: Uint8Array): boolean
   /** RLP. */

@@ -123,6 +123,7 @@ export function headerLines(answer: Answer, headers: ExtraHeaders, bytes: number
   if (!isBodiless(answer.status)) lines.push('content-type', 'application/json')
   if (!isBodiless(answer.status) && bytes !== undefined) lines.push('content-length', String(bytes))
   if (answer.block !== undefined) lines.push('tidegate-block', answer.block)
+  if (answer.trust !== undefined) lines.push('tidegate-trust', answer.trust)
   for (const header of headers) lines.push(...header)
   if (answer.retryAfterMs !== undefined) {
     lines.push('retry-after', String(Math.ceil(answer.retryAfterMs / 1000)))

@@ -224,6 +224,7 @@ function writeHead(res: HttpResponse, answer: Answer, headers: ExtraHeaders): vo
       answer.block === undefined ? contentType : contentTypeAndBlock(answer.block),
     )
   }
+  if (answer.trust !== undefined) res.writeHeader('tidegate-trust', answer.trust)
   if (headers !== noHeaders) for (const [name, value] of headers) res.writeHeader(name, value)
   if (answer.retryAfterMs !== undefined) {
     res.writeHeader('retry-after', String(Math.ceil(answer.retryAfterMs / 1000)))

@@ -142,8 +142,14 @@ test('pages of any origin may ask unless origins are listed', async (t) => {
   t.equal(await allowed(listed, 'https://a.example'), null)
   const exposed = async (server: TestServer, origin: string) =>
     (await server.post(path, echo, { origin })).headers.get('access-control-expose-headers')
-  t.equal(await exposed(open, 'https://a.example'), 'tidegate-block, retry-after, etag, x-request-id')
-  t.equal(await exposed(listed, 'https://app.example'), 'tidegate-block, retry-after, etag, x-request-id')
+  t.equal(
+    await exposed(open, 'https://a.example'),
+    'tidegate-block, tidegate-trust, retry-after, etag, x-request-id',
+  )
+  t.equal(
+    await exposed(listed, 'https://app.example'),
+    'tidegate-block, tidegate-trust, retry-after, etag, x-request-id',
+  )
   t.equal(await exposed(listed, 'https://a.example'), null)
 })
 
