@@ -66,7 +66,7 @@ export async function startGateway(
     dataDir: 'gateway',
     limits: { ...(requestMsMax !== undefined && { requestMsMax }) },
     networks: [
-      { name: 'dev', kind: 'gateway', upstreams, pollMs: 50, ...(quorum !== undefined && { quorum }) },
+      { name: 'dev', kind: 'gateway', upstreams, pollMs: 100, ...(quorum !== undefined && { quorum }) },
     ],
   })
   const service = await startService(['--config', config, '--no-auth'])
@@ -149,10 +149,11 @@ export class HeadAsker {
 
 /** Resolves once the service's head is this block. */
 export async function reaches(service: Service, { number, hash }: NodeBlock): Promise<void> {
-  await waitFor(`block ${Number(number)}, ${hash}`, async () => {
+  const isHead = async () => {
     const { result } = await service.call('eth_getBlockByNumber', ['latest', false])
     return result.hash === hash
-  })
+  }
+  await waitFor(`block ${Number(number)}, ${hash}`, isHead, 30)
 }
 
 /** What a subscriber of `newHeads` is told, with the blocks that left (`removed`), in order. */

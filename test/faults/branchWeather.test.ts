@@ -27,7 +27,7 @@ async function startBoth(
   const folder = makeFolder(t)
   const urls = nodes.map(({ url }) => url)
   const services = [
-    await startFollower(t, folder, { urls, genesisPath: anvil.genesisPath, quorum }),
+    await startFollower(t, folder, { urls, genesisPath: anvil.genesisPath, quorum, pollMs: 100 }),
     await startGateway(t, folder, { urls, quorum }),
   ]
   const listeners: HeadListener[] = []

@@ -1,6 +1,6 @@
 /** A gateway before nodes that fail, err and lie: its clients get a right answer, or an error in time. */
 import t, { type Test } from 'tap'
-import { type AnvilNode, anvilGenesis, startAnvil, withoutAnvil } from '../anvilNode.js'
+import { type AnvilNode, startAnvil, withoutAnvil } from '../anvilNode.js'
 import { testAddresses } from '../chainMaker.js'
 import {
   between,
@@ -128,21 +128,6 @@ t.test('before one node', { skip }, async (t) => {
     )
     await reaches(service, await anvil.mine(1))
     t.ok(nulls > 5)
-    await toldAll(t)
-  })
-
-  await t.test('the chain of another genesis', async (t) => {
-    const genesis = { ...anvilGenesis(), timestamp: '0x7' }
-    const stranger = await startAnvil(t, makeFolder(t), genesis)
-    const { number, hash } = await anvil.head()
-    await stranger.mine(Number(number) + 3)
-    node.answer = between(stranger)
-    await requests(node, 8)
-    t.equal((await service.call('eth_getBlockByNumber', ['latest', false])).result.hash, hash)
-    await rightOrClear(t, service, anvil, 'eth_getTransactionCount', [`0x${'dd'.repeat(20)}`, 'latest'])
-    node.answer = between(anvil)
-    await reaches(service, await anvil.mine(1))
-    await becomes(service, anvil, ...balance)
     await toldAll(t)
   })
   asker.stop()

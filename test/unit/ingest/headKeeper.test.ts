@@ -1,0 +1,48 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
+import { HeadKeeper } from '../../../src/ingest/gateway/headKeeper.js'
+import { PartFetcher } from '../../../src/ingest/gateway/partFetcher.js'
+import { verifyGateway } from '../../../src/ingest/gateway/verifyGateway.js'
+import { bytesToHex, toHash32 } from '../../../src/primitives/bytes.js'
+import { GatewayWriter } from '../../../src/store/gatewayWriter.js'
+import { NoAnswerError } from '../../../src/upstream/upstreams.js'
+import { archivedConfig, type MadeBlock, makeBlocks } from '../../eraArchives.js'
+
+t.test('an older block of the chain, told as the head, changes nothing', async (t) => {
+  const chain = makeBlocks(6)
+  const config = JSON.stringify(archivedConfig)
+  const store = GatewayWriter.open({ path: join(t.testdir(), 'chain.mdb'), mapBytes: 2 ** 26 })
+  t.teardown(() => store.close())
+  const genesisHash = bytesToHex((chain[0] as MadeBlock).hash)
+  store.begin({ chainId: '1', networkId: '1', genesisHash, config, gateway: true })
+  const headers = chain.map(({ number, hash, header }) => ({
+    number,
+    hash: toHash32(hash),
+    header,
+    stateRoot: toHash32(new Uint8Array(32)),
+    totalDifficulty: undefined,
+  }))
+  store.advance(-1, headers, true)
+  const nobody = {
+    answering: [],
+    ask: () => Promise.reject(new NoAnswerError('no upstream')),
+  }
+  const schedule = new ForkSchedule(parseGenesisConfig(archivedConfig))
+  const fetcher = new PartFetcher(store, nobody, { schedule, quorum: 1, fetchMsMax: 60_000 })
+  const heads: number[] = []
+  const keeper = new HeadKeeper(store, fetcher, {
+    historyBlocks: 6,
+    onHead: () => heads.push(store.readHead()?.number ?? -1),
+    onLinked: () => undefined,
+    log: (text) => t.fail(text),
+  })
+  const { number, hash } = chain[3] as MadeBlock
+  keeper.follow({ number, hash: bytesToHex(hash) })
+  await keeper.close()
+  t.strictSame(heads, [])
+  t.strictSame(verifyGateway(store), {
+    ...{ linkedFrom: 0, head: 5, blocks: 6, bodies: 0, receipts: 0, transactions: 0, nodes: 0, codes: 0 },
+    faults: [],
+  })
+})
