@@ -34,7 +34,7 @@ function limit(min: number, max: number) {
   return z.int(message).min(min, message).max(max, message).nullable()
 }
 
-const settingsSchema = z
+export const keySettingsSchema = z
   .strictObject({
     name: z
       .string()
@@ -74,11 +74,11 @@ const settingsSchema = z
  * Values of a key that are to be set; absent ones stay. A list replaces the one before, and an empty one allows all;
  * null removes an expiry or a limit.
  */
-export type KeySettings = z.output<typeof settingsSchema>
+export type KeySettings = z.output<typeof keySettingsSchema>
 
 /** Settings from JSON or flags, checked and in their normal form. Throws UsageError that names each fault. */
 export function parseKeySettings(value: unknown): KeySettings {
-  const parsed = settingsSchema.safeParse(value)
+  const parsed = keySettingsSchema.safeParse(value)
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.map(({ path, message }) =>
     path.length === 0 || path[0] === 'name' ? message : `${path.join('.')}: ${message}`,

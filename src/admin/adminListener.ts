@@ -1,12 +1,15 @@
 /**
- * The listener for operators, on an address of its own: `/live`, `/ready`, `/metrics` and the API. Owns paths, the
- * token, and what makes a request acceptable. Does not own what they show. It is node:http on the main thread,
+ * The listener for operators, on an address of its own: `/live`, `/ready`, `/metrics`, the API and the
+ * dashboard. Owns paths, the token, and what makes a request acceptable. Does not own what they show. It is node:http on the main thread,
  * whatever serves the public.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { OperatorError, UsageError } from '../primitives/faults.js'
+import { httpOrigin } from '../primitives/httpOrigin.js'
 import { TokenGate } from './adminToken.js'
 import { fitToRoute, isOwnHost, Refusal, readBody } from './apiRequest.js'
+import { dashboardHeaders, readDashboard } from './dashboard.js'
 import { LiveStreams } from './liveStreams.js'
 import { buildOpenApi } from './openApi.js'
 import type { Readiness } from './readiness.js'
@@ -34,7 +37,7 @@ export interface AdminOptions {
 interface Page {
   readonly status: number
   readonly contentType: string
-  readonly body: string
+  readonly body: string | Uint8Array
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -52,6 +55,7 @@ export class AdminListener {
   readonly #hosts: ReadonlySet<string>
   readonly #live: LiveStreams
   readonly #openApi: string
+  readonly #dashboard = readDashboard()
 
   constructor(options: AdminOptions) {
     this.#options = options
@@ -74,18 +78,20 @@ export class AdminListener {
     this.#server.unref()
   }
 
-  /** Resolves to the port. Rejects with OperatorError where the address cannot be listened on. */
-  listen(): Promise<number> {
+  /** `http://HOST:PORT`, once it listens. */
+  get url(): string {
+    return httpOrigin(this.#options.host, (this.#server.address() as AddressInfo).port)
+  }
+
+  /** Rejects with OperatorError where the address cannot be listened on. */
+  listen(): Promise<void> {
     const { host, port } = this.#options
     return new Promise((resolve, reject) => {
       this.#server.once('error', ({ code }: NodeJS.ErrnoException) => {
         const why = code === 'EADDRINUSE' ? 'another process listens there' : code
         reject(new OperatorError(`the admin listener cannot listen on ${host}:${port} (${why})`))
       })
-      this.#server.listen({ host, port, exclusive: true }, () => {
-        const address = this.#server.address()
-        resolve(typeof address === 'object' && address !== null ? address.port : port)
-      })
+      this.#server.listen({ host, port, exclusive: true }, resolve)
     })
   }
 
@@ -110,6 +116,10 @@ export class AdminListener {
     if (path === '/ready') return readOnly(method, () => this.#readReady())
     if (!isOwnHost(headers.host, this.#hosts)) {
       throw new Refusal(403, 'this host name is not served here: use an address, or add it to "admin.hosts"')
+    }
+    const file = this.#dashboard.get(path)
+    if (file !== undefined) {
+      return readOnly(method, () => ({ status: 200, ...file, headers: dashboardHeaders }))
     }
     const refused = this.#refuse(socket.remoteAddress ?? '', headers.authorization)
     if (refused !== undefined) return refused
@@ -141,7 +151,7 @@ export class AdminListener {
   ): Promise<Page | undefined> {
     const found = findRoute(path, request.method ?? '')
     if (found === undefined) {
-      throw new Refusal(404, 'no such path: use /live, /ready, /metrics, or one of /openapi.json')
+      throw new Refusal(404, 'no such path: use /, /live, /ready, /metrics, or one of /openapi.json')
     }
     if ('allow' in found) return notAllowed(found.allow)
     const { route, id } = found

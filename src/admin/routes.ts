@@ -3,13 +3,24 @@
  * {@link ApiServices} has it.
  */
 import type { z } from 'zod'
+import { type KeySettings, keySettingsSchema } from '../access/keySettings.js'
 import {
   type Key,
   key,
   type LiveState,
   liveState,
   type Network,
+  type NewKey,
   network,
+  newKey,
+  type Playground,
+  playground,
+  type Rotation,
+  type RpcAnswer,
+  type RpcCall,
+  rotation,
+  rpcAnswer,
+  rpcCall,
   type Usage,
   type UsageQuery,
   usage,
@@ -21,7 +32,14 @@ export interface ApiServices {
   readLive(): LiveState
   readNetworks(): Network[]
   readKeys(): Key[]
+  createKey(settings: KeySettings): NewKey
+  setKey(id: string, settings: KeySettings): Key
+  rotateKey(id: string, rotation: Rotation): NewKey
+  revokeKey(id: string): Key
   readUsage(query: UsageQuery): Usage
+  readPlayground(): Playground
+  /** Throws UsageError where no network has this name. */
+  callMethod(network: string, call: RpcCall): Promise<RpcAnswer>
 }
 
 /** A request that fits its route. */
@@ -98,6 +116,38 @@ export const routes: readonly Route[] = [
     run: (services) => services.readKeys(),
   }),
   route({
+    method: 'POST',
+    path: '/api/keys',
+    summary: 'Makes an API key. What is not set is not limited.',
+    body: keySettingsSchema,
+    answer: newKey,
+    status: 201,
+    run: (services, { body }) => services.createKey(body),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/keys/{id}',
+    summary: 'Changes what the body has of a key; a list replaces the one before, null removes a limit.',
+    body: keySettingsSchema,
+    answer: key,
+    run: (services, { id, body }) => services.setKey(id, body),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/keys/{id}/rotate',
+    summary: 'Gives a key a new secret; the earlier one ends after the overlap.',
+    body: rotation,
+    answer: newKey,
+    run: (services, { id, body }) => services.rotateKey(id, body),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/keys/{id}',
+    summary: 'Revokes a key for good, in force within a second.',
+    answer: key,
+    run: (services, { id }) => services.revokeKey(id),
+  }),
+  route({
     method: 'GET',
     path: '/api/usage',
     summary:
@@ -105,6 +155,21 @@ export const routes: readonly Route[] = [
     query: usageQuery,
     answer: usage,
     run: (services, { query }) => services.readUsage(query),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/playground',
+    summary: 'Networks, and the methods that can be called on them.',
+    answer: playground,
+    run: (services) => services.readPlayground(),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/networks/{id}/call',
+    summary: 'Calls a method of a network without a key; the call is counted as any other.',
+    body: rpcCall,
+    answer: rpcAnswer,
+    run: (services, { id, body }) => services.callMethod(id, body),
   }),
 ]
 

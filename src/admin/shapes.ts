@@ -3,6 +3,7 @@
  * them. Times are ISO 8601 in UTC; durations are in seconds, amounts of data in bytes. Absent is null.
  */
 import { z } from 'zod'
+import { overlapMsMax } from '../access/keyChanges.js'
 
 const time = () => z.iso.datetime({ precision: 3 })
 const count = (what: string) => z.int().min(0).describe(what)
@@ -60,6 +61,7 @@ const methodRates = z.object({
   method: z.string(),
   callsPerSecond: amount('calls, of batches too'),
   repeatedPerSecond: amount('those among them that a stored answer answered; they are not timed'),
+  errorsPerSecond: amount('those among them that ended with an error'),
   p50Seconds: z.number().min(0).nullable().describe('median of the timed calls; null where there are none'),
   p99Seconds: z.number().min(0).nullable(),
   resultBytesPerSecond: amount('of results, without streamed ones'),
@@ -77,6 +79,8 @@ export const liveState = z.object({
   errorsPerSecond: amount('calls of the last second that ended with an error'),
   rejectionsPerSecond: amount('requests of the last second refused before any method was called'),
   windowSeconds: amount('what the rates and quantiles below are taken over'),
+  p50Seconds: z.number().min(0).nullable().describe('median of the timed calls of all methods'),
+  p99Seconds: z.number().min(0).nullable(),
   methods: z.array(methodRates).describe('those called within the window, busiest first'),
   errors: z.array(z.object({ code: z.string(), total: count('since the start'), perSecond: amount('') })),
   rejections: z.array(
@@ -176,6 +180,20 @@ export const key = z.object({
     .describe('null: as the configuration says'),
 })
 
+export const newKey = z.object({
+  key,
+  text: z.string().describe('the secret; stored nowhere, so that it is not shown again'),
+})
+
+export const rotation = z.strictObject({
+  overlapSeconds: z
+    .int()
+    .min(0)
+    .max(overlapMsMax / 1_000)
+    .default(86_400)
+    .describe('how long the earlier secret stays valid'),
+})
+
 export const usageGroups = ['key', 'network', 'method', 'hour', 'day'] as const
 
 export const usageQuery = z.strictObject({
@@ -207,8 +225,35 @@ export const usage = z.object({
   ),
 })
 
+export const playground = z.object({
+  networks: z.array(
+    z.object({
+      name: z.string(),
+      tag: z.enum(['chain', 'rollup']).describe('of its methods in the OpenRPC document'),
+      prefix: z.string().nullable().describe('of a rollup: takes the place of rollupx in names of methods'),
+      url: z.string().describe('where clients call it; YOUR_API_KEY stands for a key'),
+    }),
+  ),
+  openRpc: z.unknown().describe('the OpenRPC document of the methods'),
+})
+
+export const rpcCall = z.object({
+  method: z.string(),
+  params: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]).default([]),
+})
+
+export const rpcAnswer = z.object({
+  answer: z.string().describe('the JSON-RPC answer, as clients get it'),
+  seconds: amount('from the request to the answer, in the server'),
+})
+
+export type Playground = z.output<typeof playground>
+export type RpcCall = z.output<typeof rpcCall>
+export type RpcAnswer = z.output<typeof rpcAnswer>
 export type Network = z.output<typeof network>
 export type LiveState = z.output<typeof liveState>
+export type NewKey = z.output<typeof newKey>
+export type Rotation = z.output<typeof rotation>
 export type Key = z.output<typeof key>
 export type UsageQuery = z.output<typeof usageQuery>
 export type Usage = z.output<typeof usage>

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { KeyRing } from '../access/keyRing.js'
 import type { Edge } from '../edge/edge.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { Jobs } from '../pool/jobs.js'
@@ -11,10 +12,13 @@ import type { OpenRollup } from './openRollup.js'
 export interface AdminServices {
   /** Of the main thread. */
   readonly edge: Edge
+  /** That it listens on. */
+  readonly port: number
   /** By number of the edge. */
   readonly counts: readonly EdgeCounts[]
   readonly pool: Pool<Jobs>
   readonly store: NodeStore
+  readonly ring: KeyRing
   readonly sources: readonly NetworkSource[]
   readonly rollups: readonly OpenRollup[]
   readonly transport: string

@@ -34,6 +34,8 @@ export function readLive(
     errorsPerSecond: rates.errorsPerSecond,
     rejectionsPerSecond: rates.rejectionsPerSecond,
     windowSeconds: rates.windowSeconds,
+    p50Seconds: rates.p50Seconds ?? null,
+    p99Seconds: rates.p99Seconds ?? null,
     methods: rates.methods.map(({ p50Seconds, p99Seconds, ...rest }) => ({
       ...rest,
       p50Seconds: p50Seconds ?? null,

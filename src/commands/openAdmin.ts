@@ -1,7 +1,5 @@
 /** The admin listener of `serve`: what it shows, asked of what the process runs. */
 import { statSync } from 'node:fs'
-import { listKeys } from '../access/keyChanges.js'
-import { keyToJson } from '../access/keyRecord.js'
 import { AdminListener } from '../admin/adminListener.js'
 import { readAdminToken } from '../admin/adminToken.js'
 import { checkReadiness, type Readiness, type ReadinessFigures } from '../admin/readiness.js'
@@ -13,8 +11,10 @@ import { Metrics } from '../metrics/metrics.js'
 import { RecentCalls } from '../metrics/recentCalls.js'
 import type { MetricSources } from '../metrics/sources.js'
 import { OperatorError } from '../primitives/faults.js'
+import { openAdminKeys } from './adminKeys.js'
 import type { AdminServices } from './adminServices.js'
 import { readLive, readNetworks } from './liveState.js'
+import { openPlayground } from './openPlayground.js'
 import type { OpenRollup } from './openRollup.js'
 import { clientVersion, version } from './version.js'
 
@@ -43,9 +43,10 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
     metrics: () => metrics.read(),
     tick: () => recent.sample(),
     api: {
+      ...openPlayground(config, services.edge, services.port),
+      ...openAdminKeys(services.store, services.ring),
       readLive: () => readLive(config, services, recent.read(), ready()),
       readNetworks: () => readNetworks(config, services),
-      readKeys: () => listKeys(services.store).map(keyToJson),
       readUsage: () => {
         throw new OperatorError('usage is not counted')
       },
@@ -54,21 +55,19 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
       log.error({ stack: error instanceof Error ? error.stack : String(error) }, 'admin listener'),
   })
   try {
-    const port = await listener.listen()
-    log.info({ admin: `http://${hostInUrl(admin.host)}:${port}` }, 'the admin listener listens')
+    await listener.listen()
+    log.info({ admin: listener.url }, 'the admin listener listens')
     return listener
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error
     if (admin.isPortChosen) {
       throw new OperatorError(`${error.message}; choose another "admin.port", or set "admin" to false`)
     }
-    log.warn(`${error.message}, so there is none: no /metrics, /live and /ready; choose a free "admin.port"`)
+    log.warn(
+      `${error.message}, so there is none: no dashboard, /metrics, /live and /ready; choose a free "admin.port"`,
+    )
     return undefined
   }
-}
-
-function hostInUrl(host: string): string {
-  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
 }
 
 /** Edges whose event loops have not turned for long. */

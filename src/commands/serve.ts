@@ -107,9 +107,11 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     await others?.listening
     admin = await openAdmin(config, {
       edge,
+      port,
       counts,
       pool,
       store: access.store,
+      ring: access.ring,
       sources,
       rollups,
       transport: transport.name,
@@ -117,6 +119,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       isDraining: () => isStopping,
     })
     const { networks } = edge
+    const adminUrl = admin?.url
     notices = new SystemdNotices({
       env: process.env,
       isWell: () => stuckEdges(counts).length === 0,
@@ -137,7 +140,8 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     void embeddedCaughtUp(config, sources).then(() => {
       // A source also ends when the server stops, and then there is nobody to welcome.
       if (isStopping) return
-      const lines = welcomeLines(config, { networks, rollups }, port, access.demo, notice)
+      const { demo } = access
+      const lines = welcomeLines(config, { networks, rollups, port, demo, adminUrl, notice })
       for (const line of lines) io.out(line)
     })
     const lost = others?.lost.catch((error: Error) => {

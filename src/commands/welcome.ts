@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
+import { httpOrigin } from '../primitives/httpOrigin.js'
 import { packageRoot } from '../primitives/packageRoot.js'
 import type { OpenRollup } from './openRollup.js'
 
@@ -20,29 +21,36 @@ interface DemoExamples {
   }[]
 }
 
-/** What `serve` prints once it listens: the networks, their addresses, what `notice` says, and requests to copy. */
+/** Where a network is called, with a key where keys are needed. */
+export function networkUrl(config: Config, port: number, network: string, key: string | undefined): string {
+  const origin = httpOrigin(config.host, port, config.tls !== undefined)
+  const prefix = origin + (network === config.defaultNetwork ? '' : `/${network}`)
+  return key === undefined ? `${prefix}/` : `${prefix}/v3/${key}`
+}
+
+export interface Welcome {
+  readonly networks: readonly OpenNetwork[]
+  readonly rollups: readonly OpenRollup[]
+  readonly port: number
+  readonly demo: DemoAccess
+  /** Of the dashboard; undefined where there is none. */
+  readonly adminUrl: string | undefined
+  /** What the operator should know of the transport. */
+  readonly notice: string | undefined
+}
+
+/** What `serve` prints once it listens: the networks, their addresses, the dashboard's, and requests to copy. */
 export function welcomeLines(
   config: Config,
-  {
-    networks,
-    rollups,
-  }: { readonly networks: readonly OpenNetwork[]; readonly rollups: readonly OpenRollup[] },
-  port: number,
-  demo: DemoAccess,
-  notice?: string,
+  { networks, rollups, port, demo, adminUrl, notice }: Welcome,
 ): string[] {
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  const s = config.tls === undefined ? '' : 's'
-  const origin = `http${s}://${host}:${port}`
-  const socketOrigin = `ws${s}://${host}:${port}`
+  const origin = httpOrigin(config.host, port, config.tls !== undefined)
   const secret = demo.kind === 'key' ? demo.text : 'YOUR_API_KEY'
-  const path = (network: string) => {
-    const prefix = network === config.defaultNetwork ? '' : `/${network}`
-    return demo.kind === 'open' ? `${origin}${prefix}/` : `${origin}${prefix}/v3/${secret}`
-  }
+  const path = (network: string) =>
+    networkUrl(config, port, network, demo.kind === 'open' ? undefined : secret)
   const socketPath = (network: string) => {
-    const prefix = network === config.defaultNetwork ? '' : `/${network}`
-    return demo.kind === 'open' ? `${socketOrigin}${prefix}/ws` : `${socketOrigin}${prefix}/ws/v3/${secret}`
+    const prefix = origin.replace(/^http/, 'ws') + (network === config.defaultNetwork ? '' : `/${network}`)
+    return demo.kind === 'open' ? `${prefix}/ws` : `${prefix}/ws/v3/${secret}`
   }
   const lines = [`Tidegate listens on ${origin}`]
   for (const { name, current } of networks) {
@@ -59,6 +67,9 @@ export function welcomeLines(
   }
   if (demo.kind === 'key' && demo.isNew)
     lines.push('Made the API key "demo" for you; it is in the addresses above and below.')
+  if (adminUrl !== undefined) {
+    lines.push(`The dashboard is at ${adminUrl}/; its token is in ${config.node.adminToken}`)
+  }
   if (notice !== undefined) lines.push('', `Note: ${notice}.`)
   lines.push('', 'Try it:')
   for (const { network, method, params } of exampleCalls(config)) {

@@ -19,6 +19,7 @@ import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
 import { anonymousId } from '../rpc/caller.js'
 import { createDispatcher } from '../rpc/dispatch.js'
 import type { DispatchLimits } from '../rpc/dispatchLimits.js'
+import type { Endpoint } from '../rpc/endpoint.js'
 import type { FilterService } from '../rpc/filterService.js'
 import type { Network } from '../rpc/network.js'
 import { renderOpenRpc } from '../rpc/openRpc.js'
@@ -79,6 +80,8 @@ export interface EdgeOptions {
 
 export interface Edge {
   readonly networks: readonly OpenNetwork[]
+  /** The methods over each network, rollups too, by name; the default network first. */
+  readonly endpoints: ReadonlyMap<string, Endpoint>
   readonly server: HttpServer
   /** Writes the figures of its thread into its counts. */
   publish(): void
@@ -137,11 +140,14 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
     }
     let isDraining = false
     const health = () => readHealth(networks, options.rollups, isDraining)
-    const server = createServer(options, networks, { openRpc, health }, logDefect)
+    const routes = createRoutes(options, networks, settingsOf(config).hosts, logDefect)
+    const endpoints = new Map(routes.map(({ name, endpoint }) => [name, endpoint]))
+    const server = createServer(options, routes, { openRpc, health }, logDefect)
     const publish = () => options.counts.publish(readEdgeFigures(networks, server))
     unwatch = watchLoop(options.counts, publish)
     return {
       networks,
+      endpoints,
       server,
       publish,
       drain() {
@@ -186,7 +192,7 @@ function share(bytes: number, parts: number): number {
 
 function createServer(
   options: EdgeOptions,
-  networks: readonly OpenNetwork[],
+  routes: HttpServerOptions['routes'],
   pages: { readonly openRpc: Uint8Array; readonly health: () => Page | Promise<Page> },
   logDefect: DefectLog,
 ): HttpServer {
@@ -200,7 +206,7 @@ function createServer(
     host: config.host,
     port: shared?.port ?? config.port,
     ...(shared && { totals: shared.totals }),
-    routes: createRoutes(options, networks, settings.hosts, logDefect),
+    routes,
     authorize(presented) {
       const result = ring.authorize(presented)
       return result.ok

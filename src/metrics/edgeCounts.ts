@@ -112,6 +112,8 @@ export interface MethodCounts {
   readonly calls: number
   /** Those among the calls that were answered by a stored answer. They are not timed. */
   readonly repeated: number
+  /** Those that ended with an error. */
+  readonly failed: number
   readonly durationSeconds: number
   /** By bucket, not added up. */
   readonly durations: readonly number[]
@@ -123,7 +125,8 @@ const callsAt = 0
 const repeatedAt = 1
 const usAt = 2
 const bytesAt = 3
-const durationsAt = 4
+const failedAt = 4
+const durationsAt = 5
 const sizesAt = durationsAt + durationBuckets
 const methodWords = sizesAt + sizeBuckets
 
@@ -205,6 +208,7 @@ export class EdgeCounts {
       ;(words[slot + sizesAt + sizeBucketOf(bytes)] as number) += 1
     }
     if (errorCode === undefined) return
+    ;(words[slot + failedAt] as number) += 1
     const at = errorCodes.indexOf(errorCode)
     ;(words[this.#errorsAt + (at === -1 ? errorCodes.length : at)] as number) += 1
   }
@@ -241,6 +245,7 @@ export class EdgeCounts {
         method,
         calls,
         repeated: this.#word(slot + repeatedAt),
+        failed: this.#word(slot + failedAt),
         durationSeconds: this.#word(slot + usAt) / 1e6,
         durations: this.#range(slot + durationsAt, durationBuckets),
         answerBytes: this.#word(slot + bytesAt),

@@ -2,7 +2,7 @@
  * Rates and quantiles of the last seconds, from counts that only grow: the counts are sampled at even times, and the
  * newest sample is compared with older ones.
  */
-import { bucketSeconds, type EdgeCounts, type MethodCounts } from './edgeCounts.js'
+import { bucketSeconds, durationBuckets, type EdgeCounts, type MethodCounts } from './edgeCounts.js'
 import { sumMaps, sumMethods } from './sumCounts.js'
 
 /** Samples kept: with one a second, a window long enough for calls that come now and then. */
@@ -20,6 +20,7 @@ export interface MethodRates {
   readonly method: string
   readonly callsPerSecond: number
   readonly repeatedPerSecond: number
+  readonly errorsPerSecond: number
   /** Of timed calls; undefined where there are none. */
   readonly p50Seconds: number | undefined
   readonly p99Seconds: number | undefined
@@ -39,6 +40,9 @@ export interface RecentRates {
   readonly rejectionsPerSecond: number
   /** Between the oldest and the newest sample; all that follows is taken over it. */
   readonly windowSeconds: number
+  /** Of timed calls of all methods; undefined where there are none. */
+  readonly p50Seconds: number | undefined
+  readonly p99Seconds: number | undefined
   /** Busiest first. */
   readonly methods: readonly MethodRates[]
   /** Those that ever happened, by error code and by reason. */
@@ -92,11 +96,14 @@ export class RecentCalls {
           const perSecond = rateOf(total - (of(oldest).get(name) ?? 0), windowSeconds)
           return { name, total, perSecond }
         })
+    const durations = minus(durationsOf(newest), durationsOf(oldest))
     return {
       callsPerSecond: lastRate(({ methods }) => sumOf([...methods.values()].map(({ calls }) => calls))),
       errorsPerSecond: lastRate(({ errors }) => sumOf([...errors.values()])),
       rejectionsPerSecond: lastRate(({ rejections }) => sumOf([...rejections.values()])),
       windowSeconds,
+      p50Seconds: quantile(durations, 0.5),
+      p99Seconds: quantile(durations, 0.99),
       methods: [...newest.methods.values()]
         .map((counts) => ratesOf(counts, oldest.methods.get(counts.method), windowSeconds))
         .filter(({ callsPerSecond }) => callsPerSecond > 0)
@@ -114,6 +121,15 @@ export class RecentCalls {
   }
 }
 
+/** Timed calls of all methods, by bucket. */
+function durationsOf({ methods }: Sample): number[] {
+  const sums = new Array<number>(durationBuckets).fill(0)
+  for (const { durations } of methods.values()) {
+    for (const [bucket, count] of durations.entries()) sums[bucket] = (sums[bucket] ?? 0) + count
+  }
+  return sums
+}
+
 function ratesOf(counts: MethodCounts, then: MethodCounts | undefined, seconds: number): MethodRates {
   const perSecond = (of: (counts: MethodCounts) => number) =>
     seconds > 0 ? (of(counts) - (then === undefined ? 0 : of(then))) / seconds : 0
@@ -122,6 +138,7 @@ function ratesOf(counts: MethodCounts, then: MethodCounts | undefined, seconds: 
     method: counts.method,
     callsPerSecond: perSecond(({ calls }) => calls),
     repeatedPerSecond: perSecond(({ repeated }) => repeated),
+    errorsPerSecond: perSecond(({ failed }) => failed),
     p50Seconds: quantile(durations, 0.5),
     p99Seconds: quantile(durations, 0.99),
     resultBytesPerSecond: perSecond(({ answerBytes }) => answerBytes),

@@ -14,6 +14,7 @@ export function sumMethods(counts: readonly MethodCounts[]): MethodCounts[] {
             method: found.method,
             calls: sum.calls + found.calls,
             repeated: sum.repeated + found.repeated,
+            failed: sum.failed + found.failed,
             durationSeconds: sum.durationSeconds + found.durationSeconds,
             durations: add(sum.durations, found.durations),
             answerBytes: sum.answerBytes + found.answerBytes,

@@ -35,12 +35,14 @@ t.test('calls of the last second and of the window are told apart, of all edges 
     errorsPerSecond: 0.5,
     rejectionsPerSecond: 0.5,
     windowSeconds: 3,
+    p50Seconds: rates.methods[1]?.p50Seconds,
+    p99Seconds: rates.methods[1]?.p99Seconds,
     errors: [{ name: '-32005', total: 1, perSecond: 1 / 3 }],
     rejections: [{ name: 'key', total: 1, perSecond: 1 / 3 }],
   })
   t.match(rates.methods, [
     { method: 'eth_call', callsPerSecond: 7 / 3, repeatedPerSecond: 7 / 3, resultBytesPerSecond: 70 / 3 },
-    { method: 'eth_getLogs', callsPerSecond: 1 / 3, repeatedPerSecond: 0 },
+    { method: 'eth_getLogs', callsPerSecond: 1 / 3, repeatedPerSecond: 0, errorsPerSecond: 1 / 3 },
   ])
   t.equal(rates.methods[0]?.p50Seconds, undefined, 'stored answers are not timed')
   t.ok((rates.methods[1]?.p99Seconds ?? 0) > 0)

@@ -1,0 +1,54 @@
+/**
+ * The files of the dashboard, a page for operators. `npm run build` makes them of `page/`, which runs in browsers.
+ * They hold no secret, so they need no token; all that they show comes from `/api`, which does.
+ */
+import { readFileSync } from 'node:fs'
+
+export interface DashboardFile {
+  readonly contentType: string
+  readonly body: Buffer
+}
+
+/** Path → name of the file and its type. */
+const fileNames = {
+  '/': ['index.html', 'text/html; charset=utf-8'],
+  '/dashboard.js': ['dashboard.js', 'text/javascript; charset=utf-8'],
+  '/dashboard.css': ['dashboard.css', 'text/css; charset=utf-8'],
+  '/icon.svg': ['icon.svg', 'image/svg+xml'],
+} as const
+
+/**
+ * Nothing but the files above and requests to this listener; no text becomes a script, and no other page shows this
+ * one in a frame.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+/** Sent with each of the files. */
+export const dashboardHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy': policy,
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+}
+
+/** The files by path, read from disk. */
+export function readDashboard(): ReadonlyMap<string, DashboardFile> {
+  const folder = new URL('./page/', import.meta.url)
+  return new Map(
+    Object.entries(fileNames).map(([path, [name, contentType]]) => [
+      path,
+      { contentType, body: readFileSync(new URL(name, folder)) },
+    ]),
+  )
+}

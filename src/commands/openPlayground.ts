@@ -1,0 +1,38 @@
+import type { ApiServices } from '../admin/routes.js'
+import type { Config } from '../config/config.js'
+import type { Edge } from '../edge/edge.js'
+import { UsageError } from '../primitives/faults.js'
+import { Caller } from '../rpc/caller.js'
+import { renderOpenRpc } from '../rpc/openRpc.js'
+import { lastingPieces } from '../transport/answerBytes.js'
+import { clientVersion } from './version.js'
+import { networkUrl } from './welcome.js'
+
+/** Calls of the operator: they pass through the main thread's edge as those of clients do, but need no key. */
+export function openPlayground(
+  config: Config,
+  { endpoints }: Edge,
+  port: number,
+): Pick<ApiServices, 'readPlayground' | 'callMethod'> {
+  const key = config.auth ? 'YOUR_API_KEY' : undefined
+  const openRpc: unknown = JSON.parse(renderOpenRpc(clientVersion))
+  const networks = [...endpoints.keys()].map((name) => {
+    const rollup = config.rollups.find((candidate) => candidate.name === name)
+    const tag = rollup === undefined ? ('chain' as const) : ('rollup' as const)
+    return { name, tag, prefix: rollup?.prefix ?? null, url: networkUrl(config, port, name, key) }
+  })
+  return {
+    readPlayground: () => ({ networks, openRpc }),
+    async callMethod(network, { method, params }) {
+      const endpoint = endpoints.get(network)
+      if (endpoint === undefined) throw new UsageError(`there is no network "${network}"`)
+      const caller = new Caller()
+      const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+      const startedMs = performance.now()
+      const answer = await endpoint.handle(body, caller)
+      const seconds = (performance.now() - startedMs) / 1_000
+      caller.leave()
+      return { answer: Buffer.concat(lastingPieces(answer.body)).toString('utf8'), seconds }
+    },
+  }
+}
