@@ -14,7 +14,7 @@ const stamp = join(root, 'dist/.compiled')
 const folders = ['src', 'workers', 'bench', 'build', 'test', 'data/devnet']
 /** The lock file stands for the compilers and types that are installed. */
 const files = ['package.json', 'package-lock.json', 'tsconfig.json']
-const source = /\.(?:[cm]?[jt]s|json)$/
+const source = /\.(?:[cm]?[jt]s|json|html|css|svg)$/
 
 function digestSources() {
   const below = folders.flatMap((folder) => {

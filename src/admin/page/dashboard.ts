@@ -1,0 +1,108 @@
+/**
+ * The dashboard of operators: the log-in, and the views between which the part of the address after `#` chooses. Runs
+ * in browsers, made into one file by esbuild; all that it shows comes from the admin listener that it came from.
+ */
+import { Refusal, storedToken, storeToken } from './api.js'
+import { calls } from './calls.js'
+import { make, setText } from './dom.js'
+import { keys } from './keys.js'
+import { LiveSource } from './live.js'
+import { logInForm } from './logIn.js'
+import { overview } from './overview.js'
+import { playground } from './playground.js'
+import type { View } from './view.js'
+
+/** Part of the address → title and what makes the view, each time it is chosen. */
+const views: Readonly<
+  Record<string, readonly [title: string, open: (live: LiveSource) => View | Promise<View>]>
+> = {
+  overview: ['Overview', overview],
+  calls: ['Calls', calls],
+  keys: ['Keys', keys],
+  playground: ['Playground', playground],
+}
+const firstView = 'overview'
+
+function showLogIn(why?: string): void {
+  document.body.replaceChildren(logInForm(showViews, why))
+  document.querySelector('input')?.focus()
+}
+
+function showViews(): void {
+  const content = make('main', { id: 'content', tabindex: -1 })
+  const connection = make('span', { role: 'status', class: 'connection' })
+  const links = Object.entries(views).map(([name, [title]]) => make('a', { href: `#${name}` }, title))
+  let shown: View | undefined
+  let asked: string | undefined
+
+  const logOut = (why?: string) => {
+    storeToken(undefined)
+    removeEventListener('hashchange', showView)
+    live.close()
+    shown?.close()
+    showLogIn(why)
+  }
+  const live = new LiveSource((why) => logOut(whyOut(why)))
+  live.listen(({ state, isOpen }) => {
+    const health = state === undefined || state.ready ? '' : ', not ready'
+    setText(connection, isOpen ? `live${health}` : 'no connection')
+    connection.className = `connection ${isOpen && health === '' ? 'good' : 'bad'}`
+  })
+
+  const showView = async () => {
+    const name = location.hash.slice(1) in views ? location.hash.slice(1) : firstView
+    if (name === asked) return
+    asked = name
+    const [title, open] = views[name] as (typeof views)[string]
+    for (const link of links) {
+      if (link.hash === `#${name}`) link.setAttribute('aria-current', 'page')
+      else link.removeAttribute('aria-current')
+    }
+    shown?.close()
+    shown = undefined
+    try {
+      const view = await open(live)
+      // Meanwhile another may have been chosen.
+      if (name !== asked) return view.close()
+      shown = view
+      content.replaceChildren(make('h2', {}, title), view.element)
+    } catch (error) {
+      if (error instanceof Refusal && error.status === 401) return logOut(whyOut(error))
+      // So that choosing it again asks again.
+      asked = undefined
+      content.replaceChildren(make('h2', {}, title), make('p', { class: 'problem' }, whyOut(error)))
+    }
+  }
+
+  document.body.replaceChildren(
+    make(
+      'a',
+      { href: '#content', class: 'skip', onclick: (event) => skipTo(event, content) },
+      'Skip to the content',
+    ),
+    make(
+      'header',
+      {},
+      make('h1', {}, 'Tidegate'),
+      make('nav', { 'aria-label': 'Views' }, ...links),
+      connection,
+      make('button', { type: 'button', class: 'quiet', onclick: () => logOut() }, 'Log out'),
+    ),
+    content,
+  )
+  addEventListener('hashchange', showView)
+  void showView()
+}
+
+/** The part of the address after `#` chooses the view, so that this link must not change it. */
+function skipTo(event: Event, content: HTMLElement): void {
+  event.preventDefault()
+  content.focus()
+}
+
+function whyOut(error: unknown): string {
+  return error instanceof Refusal ? error.message : 'The server does not answer.'
+}
+
+if (storedToken() === undefined) showLogIn()
+else showViews()

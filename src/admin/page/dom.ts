@@ -1,0 +1,36 @@
+/** Making elements. Text goes in as text, never as markup. */
+
+export type Child = Node | string | undefined | false
+
+/** An attribute's text, `true` for one without a value, or what is called with an event (`onclick`). */
+export type Attribute = string | number | boolean | undefined | ((event: Event) => void)
+
+export function make<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Readonly<Record<string, Attribute>> = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') element.addEventListener(name.replace(/^on/, ''), value)
+    else if (value === true) element.setAttribute(name, '')
+    else if (value !== undefined && value !== false) element.setAttribute(name, String(value))
+  }
+  element.append(...children.filter((child) => child !== undefined && child !== false))
+  return element
+}
+
+/** Sets a text only where it differs, so that what a reader has selected stays selected. */
+export function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text
+}
+
+let lastId = 0
+
+/** A label and what it names. */
+export function labelled(label: string, input: HTMLElement, hint?: string): HTMLElement {
+  input.id ||= `input-${++lastId}`
+  const described = hint === undefined ? undefined : make('small', { id: `${input.id}-hint` }, hint)
+  if (described !== undefined) input.setAttribute('aria-describedby', described.id)
+  return make('div', { class: 'field' }, make('label', { for: input.id }, label), input, described)
+}

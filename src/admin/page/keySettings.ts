@@ -1,0 +1,99 @@
+/** The fields of what may be set of a key. */
+import type { Key } from '../shapes.js'
+import { labelled, make } from './dom.js'
+
+type Scope = keyof Key['scopes']
+type Limit = keyof Key['limits']
+
+const scopeFields: readonly (readonly [kind: Scope, label: string, hint: string])[] = [
+  ['networks', 'Networks', 'names; empty: all'],
+  ['methods', 'Methods', 'names, or eth_* for all that begin so; empty: all'],
+  ['origins', 'Origins', 'of pages, as https://app.example.org; empty: all'],
+  ['addresses', 'Addresses', 'IP addresses or blocks, as 10.0.0.0/8; empty: all'],
+]
+
+const limitFields: readonly (readonly [limit: Limit, label: string])[] = [
+  ['requestsPerSecond', 'Calls a second'],
+  ['requestsBurst', 'Calls at once'],
+  ['unitsPerSecond', 'Units a second'],
+  ['unitsBurst', 'Units at once'],
+  ['unitsPerDay', 'Units a day'],
+  ['sockets', 'WebSockets'],
+  ['subscriptions', 'Subscriptions'],
+  ['weight', 'Weight in the pool'],
+]
+
+export interface SettingsForm {
+  readonly element: HTMLElement
+  /** What the fields say, all of it; the server checks it. */
+  read(): object
+}
+
+/** Fields filled with what a key has, or empty ones for a new key. */
+export function settingsForm(key?: Key): SettingsForm {
+  const name = make('input', { required: true, maxlength: 64, autocomplete: 'off', value: key?.name ?? '' })
+  const expires = make('input', {
+    autocomplete: 'off',
+    value: key?.expiresAt ?? '',
+    placeholder: '2027-01-31T00:00:00Z',
+  })
+  const scopes = scopeFields.map(([kind, label, hint]) => {
+    const input = make('input', {
+      autocomplete: 'off',
+      spellcheck: 'false',
+      value: key?.scopes[kind].join(', ') ?? '',
+    })
+    return { kind, input, field: labelled(label, input, hint) }
+  })
+  const limits = limitFields.map(([limit, label]) => {
+    const value = key?.limits[limit] ?? undefined
+    const input = make('input', { inputmode: 'numeric', pattern: '[0-9]*', autocomplete: 'off', value })
+    return { limit, input, field: labelled(label, input) }
+  })
+  const element = make(
+    'div',
+    {},
+    make('div', { class: 'row' }, labelled('Name', name), labelled('Ends', expires, 'empty: never')),
+    make(
+      'fieldset',
+      { class: 'row' },
+      make('legend', {}, 'May be used for'),
+      ...scopes.map(({ field }) => field),
+    ),
+    make(
+      'fieldset',
+      { class: 'row' },
+      make('legend', {}, 'Limits; empty: as the configuration says'),
+      ...limits.map(({ field }) => field),
+    ),
+  )
+  return {
+    element,
+    read: () => ({
+      name: name.value,
+      expiresAt: expires.value.trim() === '' ? null : expires.value.trim(),
+      scopes: Object.fromEntries(
+        scopes.map(({ kind, input }) => [kind, input.value.split(/[\s,]+/).filter((word) => word !== '')]),
+      ),
+      limits: Object.fromEntries(
+        limits.map(({ limit, input }) => [limit, input.value.trim() === '' ? null : Number(input.value)]),
+      ),
+    }),
+  }
+}
+
+/** What is set of a key, in a line. */
+export function describeKey({ scopes, limits, expiresAt, earlierSecretUntil }: Key): string {
+  const ofScopes = scopeFields.flatMap(([kind, label]) =>
+    scopes[kind].length === 0 ? [] : `${label.toLowerCase()}: ${scopes[kind].join(', ')}`,
+  )
+  const ofLimits = limitFields.flatMap(([limit, label]) => {
+    const value = limits[limit]
+    return value === null ? [] : `${label.toLowerCase()}: ${value.toLocaleString('en')}`
+  })
+  const times = [
+    expiresAt === null ? [] : `ends ${expiresAt.slice(0, 16)}Z`,
+    earlierSecretUntil === null ? [] : `earlier secret until ${earlierSecretUntil.slice(0, 16)}Z`,
+  ].flat()
+  return [...ofScopes, ...ofLimits, ...times].join('; ') || 'everything, no limits of its own'
+}

@@ -1,0 +1,184 @@
+/** The view of API keys: their use, what they may do, and changes of both. */
+import type { Key, LiveState, NewKey } from '../shapes.js'
+import { ask, Refusal } from './api.js'
+import { type Child, labelled, make } from './dom.js'
+import { formatBytes, formatCount } from './format.js'
+import { describeKey, settingsForm } from './keySettings.js'
+import type { LiveSource } from './live.js'
+import { LiveTable } from './table.js'
+import type { View } from './view.js'
+
+export async function keys(live: LiveSource): Promise<View> {
+  const top = new LiveTable<LiveState['topKeys'][number]>(
+    'Most units in the last minute',
+    [
+      { title: 'Key', of: ({ id }) => id },
+      { title: 'Name', of: ({ name }) => name ?? '–' },
+      { title: 'Units', of: ({ units }) => formatCount(units), isFigure: true },
+      { title: 'Calls', of: ({ calls }) => formatCount(calls), isFigure: true },
+      {
+        title: 'Errors',
+        of: ({ errors }) => formatCount(errors),
+        isFigure: true,
+        mark: ({ errors }) => (errors > 0 ? 'bad' : undefined),
+      },
+      { title: 'Results', of: ({ bytes }) => formatBytes(bytes), isFigure: true },
+    ],
+    'No key was used.',
+  )
+  const close = live.listen(({ state }) => state && top.show(state.topKeys))
+  const secret = make('div', { role: 'status' })
+  const list = make('div')
+  const element = make('div', { class: 'stack' }, secret, list, top.element)
+  const showSecret = ({ key, text }: NewKey) => secret.replaceChildren(secretCard(key, text))
+  const reload = async () => list.replaceChildren(keyList(await readKeys(), element, showSecret, reload))
+  await reload()
+  return { element, close }
+}
+
+/** Keys that may be used first, then the others; newest first. */
+async function readKeys(): Promise<Key[]> {
+  const found = await ask<Key[]>('api/keys')
+  const rank = ({ state }: Key) => Number(state !== 'live')
+  return found.reverse().sort((a, b) => rank(a) - rank(b))
+}
+
+function keyList(
+  found: readonly Key[],
+  place: HTMLElement,
+  showSecret: (made: NewKey) => void,
+  reload: () => Promise<void>,
+): HTMLElement {
+  const create = () => {
+    const form = settingsForm()
+    openDialog(place, 'Make a key', [form.element], 'Make it', async () => {
+      showSecret(await ask<NewKey>('api/keys', 'POST', form.read()))
+      await reload()
+    })
+  }
+  const change = (key: Key) => {
+    const form = settingsForm(key)
+    openDialog(place, `Change ${key.name}`, [form.element], 'Save', async () => {
+      await ask(`api/keys/${key.id}`, 'POST', form.read())
+      await reload()
+    })
+  }
+  const rotate = (key: Key) => {
+    const hours = make('input', { inputmode: 'numeric', pattern: '[0-9]+', required: true, value: 24 })
+    const fields = [
+      make('p', {}, 'Makes a new secret. Clients may use the earlier one for some time yet.'),
+      labelled('Hours that the earlier secret stays valid', hours),
+    ]
+    openDialog(place, `Rotate ${key.name}`, fields, 'Make a new secret', async () => {
+      const body = { overlapSeconds: Number(hours.value) * 3_600 }
+      showSecret(await ask<NewKey>(`api/keys/${key.id}/rotate`, 'POST', body))
+      await reload()
+    })
+  }
+  const revoke = (key: Key) => {
+    const text =
+      'Ends the key for good, within a second. Its open WebSockets are closed. This cannot be undone.'
+    openDialog(place, `Revoke ${key.name}`, [make('p', {}, text)], 'Revoke it', async () => {
+      await ask(`api/keys/${key.id}`, 'DELETE')
+      await reload()
+    })
+  }
+  const action = (verb: string, key: Key, act: (key: Key) => void, kind: string) =>
+    make(
+      'button',
+      { type: 'button', class: kind, 'aria-label': `${verb} ${key.name}`, onclick: () => act(key) },
+      verb,
+    )
+  const row = (key: Key) =>
+    make(
+      'tr',
+      {},
+      make('td', {}, key.name),
+      make('td', { class: 'code' }, key.id),
+      make('td', { class: key.state === 'live' ? 'good' : 'bad' }, key.state),
+      make('td', { class: 'long' }, describeKey(key)),
+      make(
+        'td',
+        { class: 'actions' },
+        ...(key.state === 'revoked'
+          ? []
+          : [
+              action('Change', key, change, 'quiet'),
+              action('Rotate', key, rotate, 'quiet'),
+              action('Revoke', key, revoke, 'danger'),
+            ]),
+      ),
+    )
+  const titles = ['Name', 'Id', 'State', 'May be used for', 'Actions']
+  const table = make(
+    'table',
+    { 'aria-label': 'API keys' },
+    make('thead', {}, make('tr', {}, ...titles.map((title) => make('th', { scope: 'col' }, title)))),
+    make('tbody', {}, ...found.map(row)),
+  )
+  return make(
+    'section',
+    { class: 'card' },
+    make('h3', {}, 'API keys'),
+    make('button', { type: 'button', onclick: create }, 'Make a key'),
+    make('div', { class: 'scrolled', tabindex: 0, role: 'region', 'aria-label': 'API keys' }, table),
+  )
+}
+
+/** The text of a key, until its reader has it. */
+function secretCard({ name, id }: Key, text: string): HTMLElement {
+  const copied = make('span')
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    copied.textContent = 'Copied'
+  }
+  const card = make(
+    'section',
+    { class: 'card secret' },
+    make('h3', {}, `The new secret of ${name} (${id})`),
+    make('p', {}, 'Copy it now: only its hash is stored, so it is not shown again.'),
+    make('pre', { tabindex: 0, 'aria-label': 'New secret' }, text),
+    make('button', { type: 'button', onclick: () => void copy() }, 'Copy'),
+    ' ',
+    make('button', { type: 'button', class: 'quiet', onclick: () => card.remove() }, 'I have it'),
+    ' ',
+    copied,
+  )
+  return card
+}
+
+/** Asks before `act`; stays open with the reason where that is refused. Escape closes it. */
+function openDialog(
+  place: HTMLElement,
+  title: string,
+  content: readonly Child[],
+  verb: string,
+  act: () => Promise<void>,
+): void {
+  const problem = make('p', { role: 'alert', class: 'problem' })
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    try {
+      await act()
+      dialog.close()
+    } catch (error) {
+      problem.textContent = error instanceof Refusal ? error.message : 'The server does not answer.'
+    }
+  }
+  const dialog = make(
+    'dialog',
+    { 'aria-label': title, onclose: () => dialog.remove() },
+    make(
+      'form',
+      { onsubmit: (event) => void submit(event) },
+      make('h3', {}, title),
+      ...content,
+      problem,
+      make('button', { type: 'submit' }, verb),
+      ' ',
+      make('button', { type: 'button', class: 'quiet', onclick: () => dialog.close() }, 'Cancel'),
+    ),
+  )
+  place.append(dialog)
+  dialog.showModal()
+}

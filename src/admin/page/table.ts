@@ -1,0 +1,59 @@
+import { type Child, make, setText } from './dom.js'
+
+export interface Column<R> {
+  readonly title: string
+  readonly of: (row: R) => string
+  /** Whether the column holds figures, which stand below each other at the right. */
+  readonly isFigure?: boolean
+  /** A class of the cell, such as `bad`. */
+  readonly mark?: (row: R) => string | undefined
+}
+
+/** A table whose rows change while it is read: only cells that differ are written. */
+export class LiveTable<R> {
+  readonly element: HTMLElement
+  readonly #columns: readonly Column<R>[]
+  readonly #body = make('tbody')
+  readonly #empty: HTMLElement
+
+  /** `none` is shown where there are no rows. */
+  constructor(title: string, columns: readonly Column<R>[], none: string, note?: Child) {
+    this.#columns = columns
+    this.#empty = make('p', { class: 'note' }, none)
+    const head = columns.map(({ title, isFigure }) =>
+      make('th', { scope: 'col', class: isFigure && 'figure' }, title),
+    )
+    const table = make(
+      'table',
+      { 'aria-label': title },
+      make('thead', {}, make('tr', {}, ...head)),
+      this.#body,
+    )
+    // Wide tables scroll by themselves, so that the page does not.
+    const scrolled = make(
+      'div',
+      { class: 'scrolled', tabindex: 0, role: 'region', 'aria-label': title },
+      table,
+    )
+    this.element = make('section', { class: 'card' }, make('h3', {}, title), note, scrolled, this.#empty)
+  }
+
+  show(rows: readonly R[]): void {
+    this.#empty.hidden = rows.length > 0
+    while (this.#body.rows.length > rows.length) this.#body.deleteRow(-1)
+    for (const [at, row] of rows.entries()) {
+      const line = this.#body.rows[at] ?? this.#addRow()
+      for (const [column, { of, mark, isFigure }] of this.#columns.entries()) {
+        const cell = line.cells[column] as HTMLTableCellElement
+        setText(cell, of(row))
+        cell.className = [isFigure && 'figure', mark?.(row)].filter((name) => name).join(' ')
+      }
+    }
+  }
+
+  #addRow(): HTMLTableRowElement {
+    const line = make('tr', {}, ...this.#columns.map(() => make('td')))
+    this.#body.append(line)
+    return line
+  }
+}

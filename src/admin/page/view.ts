@@ -1,0 +1,6 @@
+/** What is shown below the header. */
+export interface View {
+  readonly element: HTMLElement
+  /** Called when another view is shown. */
+  close(): void
+}

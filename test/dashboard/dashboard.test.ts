@@ -1,0 +1,285 @@
+/** The dashboard in a real browser, on a real server of the demo chain. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openBrowser, Visit, withoutBrowser } from '../browser.js'
+import { copyDemoStore, makeFolder, writeInto } from '../program.js'
+import { genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
+import { type Service, startService } from '../service.js'
+import { waitFor } from '../until.js'
+
+interface Served {
+  readonly service: Service
+  readonly url: string
+  readonly token: string
+  /** The API key that the first start made. */
+  readonly key: string
+}
+
+/** Serves the demo chain, and a rollup; callers need keys. */
+async function serve(t: Test): Promise<Served> {
+  const folder = makeFolder(t)
+  const dataDir = join(folder, 'data')
+  copyDemoStore(dataDir, 'demo')
+  const networks = [
+    { name: 'demo', genesis: genesisPath },
+    { name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA', prefix: 'starknet' },
+  ]
+  const config = writeInto(folder, 'tidegate.json', { dataDir, networks })
+  const service = await startService(['--config', config])
+  t.teardown(() => service.stop())
+  const found = () => service.lines.flatMap((line) => /dashboard is at (\S+);/.exec(line)?.[1] ?? [])[0]
+  const url = await waitFor('the address of the dashboard', found)
+  const key = /\/v3\/(tg_\w+)/.exec(service.lines.join('\n'))?.[1] ?? ''
+  return { service, url, key, token: readFileSync(join(dataDir, 'node/admin-token'), 'latin1') }
+}
+
+async function logIn(visit: Visit, token: string): Promise<void> {
+  await visit.fill('textbox', 'Admin token', token)
+  await visit.click('button', 'Log in')
+  await visit.see('Playground', 'nav')
+}
+
+t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
+  const served = await serve(t)
+  const { url, token } = served
+  const browser = await openBrowser(t)
+
+  t.test('a wrong token is refused, the right one is kept for the tab alone', async (t) => {
+    const visit = await Visit.open(browser, url)
+    await visit.fill('textbox', 'Admin token', 'x'.repeat(64))
+    await visit.click('button', 'Log in')
+    await visit.see('This is not the admin token.')
+    await logIn(visit, token)
+    await visit.page.reload()
+    await visit.see('Playground', 'nav')
+    t.notOk((await visit.page.content()).includes(token))
+    t.strictSame(await visit.page.cookies(), [])
+    await visit.click('button', 'Log out')
+    await visit.see('Admin token')
+    await visit.page.reload()
+    await visit.see('Admin token')
+    t.strictSame(visit.faults, [
+      'Failed to load resource: the server responded with a status of 401 (Unauthorized)',
+    ])
+  })
+
+  t.test(
+    'the playground runs a method, by form and by JSON, and shows its answer and a line of curl',
+    async (t) => {
+      const visit = await Visit.open(browser, url)
+      await logIn(visit, token)
+      await visit.click('link', 'Playground')
+      await visit.fill('combobox', 'Network', 'demo')
+      await visit.fill('combobox', 'Method', 'eth_getBlockByNumber')
+      await visit.see('fullTransactions')
+      await visit.fill('combobox', 'block', 'latest')
+      await visit.fill('combobox', 'fullTransactions', 'false')
+      await visit.click('button', 'Run')
+      const shown = await visit.see(`"number": "${quantity(headBlock.number)}"`)
+      t.match(shown, /[\d.]+ (?:µs|ms) in the server, /)
+      await visit.see(`"params":["latest",false]}'`, '.curl')
+      await visit.see(`${served.service.origin}/v3/YOUR_API_KEY`, '.curl')
+      await visit.click('checkbox', 'write the parameters as JSON')
+      await visit.fill('textbox', 'Parameters as JSON', '["0x5", true]')
+      await visit.click('button', 'Run')
+      await visit.see('"number": "0x5"', '.answer')
+      await visit.fill('textbox', 'Parameters as JSON', '["0x5", ')
+      await visit.click('button', 'Run')
+      await visit.see(/JSON/, '.problem')
+      t.strictSame(visit.faults, [])
+    },
+  )
+
+  t.test('methods of a rollup have its prefix', async (t) => {
+    const visit = await Visit.open(browser, url)
+    await logIn(visit, token)
+    await visit.click('link', 'Playground')
+    await visit.fill('combobox', 'Network', 'roll')
+    await visit.fill('combobox', 'Method', 'starknet_chainId')
+    await visit.click('button', 'Run')
+    await visit.see('"result": "0x534e5f5345504f4c4941"', '.answer')
+    t.strictSame(visit.faults, [])
+  })
+
+  t.test('the keyboard alone is enough to log in and to run a method', async (t) => {
+    const visit = await Visit.open(browser, url)
+    await visit.see('Admin token')
+    t.equal(await visit.focused(), 'input Admin token')
+    await visit.page.keyboard.type(token)
+    await visit.page.keyboard.press('Enter')
+    await visit.see('Playground', 'nav')
+    await visit.tabTo('a Playground')
+    await visit.page.keyboard.press('Enter')
+    await visit.tabTo('input Method')
+    await visit.page.keyboard.type('eth_chainId')
+    await visit.page.keyboard.press('Enter')
+    await visit.see('"result": "0x20f1"', '.answer')
+    t.strictSame(visit.faults, [])
+  })
+
+  t.test('figures move while calls come', async (t) => {
+    const visit = await Visit.open(browser, url)
+    await logIn(visit, token)
+    const head = `demo (default)\tarchive\t${headBlock.number}\t`
+    await visit.see(head)
+    const end = load(served)
+    await visit.see(/Calls a second\s+(?:[1-9]|0\.)/)
+    await visit.see(/p99\s+[\d.]+ (?:µs|ms|s)\s/)
+    await visit.see(/proof\t0\t\d+\t[1-9]/)
+    await visit.see('live', 'header')
+    t.equal(await visit.page.evaluate("document.querySelectorAll('.chart canvas').length"), 2)
+    await visit.click('link', 'Calls')
+    await visit.see(/eth_getProof\t[\d.]+\t0\t[\d.]+ (?:µs|ms|s)\t/)
+    await visit.see(/eth_getBalance\t[\d.]+\t(?!0\t)[\d.]+\t/)
+    await visit.see(/-32602\t[\d.]+\t[1-9]/)
+    await end()
+    await visit.see('No method was called in the last seconds.')
+    t.strictSame(visit.faults, [])
+  })
+
+  t.test('a key is made, changed, rotated and revoked, each in force for callers', async (t) => {
+    const visit = await Visit.open(browser, url)
+    await logIn(visit, token)
+    await visit.click('link', 'Keys')
+    await visit.click('button', 'Make a key')
+    await visit.fill('textbox', 'Name', 'shop')
+    await visit.click('button', 'Make it')
+    const first = await newSecret(visit)
+    t.equal(await statusOf(served, first, 'eth_blockNumber'), 200)
+    t.notOk((await visit.page.content()).includes(first), 'the text is gone once its reader has it')
+
+    await visit.click('button', 'Change shop')
+    await visit.fill('textbox', 'Methods', 'eth_chainId net_*')
+    await visit.fill('textbox', 'Units a day', '5000')
+    await visit.click('button', 'Save')
+    await visit.see('methods: eth_chainId, net_*; units a day: 5,000')
+    t.equal(await statusOf(served, first, 'eth_chainId'), 200)
+    await visit.click('button', 'Change shop')
+    await visit.fill('textbox', 'Ends', '2020-01-01T00:00:00Z')
+    await visit.click('button', 'Save')
+    await visit.see(/shop\t[0-9a-f]{12}\texpired/)
+    await waitFor('the key to end', async () => (await statusOf(served, first, 'eth_chainId')) === 401)
+    await visit.click('button', 'Change shop')
+    await visit.fill('textbox', 'Ends', '')
+    await visit.click('button', 'Save')
+    await visit.see(/shop\t[0-9a-f]{12}\tlive/)
+    await waitFor('the key to live', async () => (await statusOf(served, first, 'eth_chainId')) === 200)
+
+    await visit.click('button', 'Rotate shop')
+    await visit.fill('textbox', 'Hours that the earlier secret stays valid', '0')
+    await visit.click('button', 'Make a new secret')
+    const second = await newSecret(visit)
+    t.not(second, first)
+    t.equal(await statusOf(served, second, 'eth_chainId'), 200)
+    await waitFor(
+      'the first secret to end',
+      async () => (await statusOf(served, first, 'eth_chainId')) === 401,
+    )
+
+    await visit.click('button', 'Revoke shop')
+    await visit.click('button', 'Revoke it')
+    await visit.see(/shop\t[0-9a-f]{12}\trevoked/)
+    await waitFor('the key to end', async () => (await statusOf(served, second, 'eth_chainId')) === 401)
+    t.strictSame(visit.faults, [])
+  })
+
+  t.test('a setting that is refused is explained; Escape closes a dialog', async (t) => {
+    const visit = await Visit.open(browser, url)
+    await logIn(visit, token)
+    await visit.click('link', 'Keys')
+    await visit.click('button', 'Make a key')
+    await visit.fill('textbox', 'Name', 'bad')
+    await visit.fill('textbox', 'Addresses', '10.0.0.0/99')
+    await visit.click('button', 'Make it')
+    await visit.see('expected an IP address or block')
+    await visit.page.keyboard.press('Escape')
+    await waitFor('the dialog to close', async () => (await visit.text('dialog')) === '')
+    t.notMatch(await visit.text(), /bad\t/)
+    t.strictSame(visit.faults, [
+      'Failed to load resource: the server responded with a status of 400 (Bad Request)',
+    ])
+  })
+
+  t.test('each view fits a phone, in light and dark', async (t) => {
+    const visit = await Visit.open(browser, url)
+    await visit.page.setViewport({ width: 375, height: 740, isMobile: true, hasTouch: true })
+    await logIn(visit, token)
+    const wide = async () => visit.page.evaluate('document.documentElement.scrollWidth')
+    for (const [name, said] of views) {
+      await visit.click('link', name)
+      await visit.see(said, 'main')
+      t.equal(await wide(), 375, name)
+    }
+    await visit.click('link', 'Keys')
+    await visit.click('button', 'Make a key')
+    await visit.see('May be used for', 'dialog')
+    t.equal(await wide(), 375, 'a dialog')
+    const lightness = 'Math.max(...getComputedStyle(document.documentElement).backgroundColor.match(/\\d+/g))'
+    t.ok(Number(await visit.page.evaluate(lightness)) > 200, 'light')
+    await visit.page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }])
+    t.ok(Number(await visit.page.evaluate(lightness)) < 60, 'dark')
+    t.strictSame(visit.faults, [])
+  })
+
+  t.test('no part of a key or of the token is on a page', async (t) => {
+    const visit = await Visit.open(browser, url)
+    await logIn(visit, token)
+    t.equal(await statusOf(served, served.key, 'eth_chainId'), 200)
+    const shown: string[] = []
+    for (const [name, said] of views) {
+      await visit.click('link', name)
+      await visit.see(said, 'main')
+      shown.push(await visit.page.content())
+    }
+    const secrets = [served.key.slice('tg_'.length), token]
+    for (const secret of secrets) {
+      t.ok(secret.length > 40)
+      for (let at = 0; at + 8 <= secret.length; at++) {
+        if (shown.join().includes(secret.slice(at, at + 8))) t.fail('eight characters are shown')
+      }
+    }
+    t.strictSame(visit.faults, [])
+  })
+})
+
+/** Each view's link, and a text that is there once it is. */
+const views = [
+  ['Overview', 'demo (default)'],
+  ['Calls', 'Slow calls'],
+  ['Keys', 'May be used for'],
+  ['Playground', 'The same with curl'],
+] as const
+
+async function statusOf({ service }: Served, key: string, method: string): Promise<number> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] })
+  return (await service.post(`/v3/${key}`, body)).status
+}
+
+/** The secret that the page shows; it is closed then. */
+async function newSecret(visit: Visit): Promise<string> {
+  await visit.see(/tg_\w{49}/, '.secret')
+  const text = (await visit.text('.secret pre')).trim()
+  await visit.click('button', 'I have it')
+  await waitFor('the secret to go', async () => (await visit.text('.secret')) === '')
+  return text
+}
+
+/** Calls that succeed, fail and wait for the pool, one after the other; the function that is returned ends them. */
+function load({ service, key }: Served): () => Promise<void> {
+  let isEnded = false
+  const address = `0x${'0'.repeat(40)}`
+  const calls = [
+    ['eth_getBalance', [address, 'latest']],
+    ['eth_getBalance', []],
+    ['eth_getProof', [address, [], 'latest']],
+  ]
+  const bodies = calls.map(([method, params]) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+  const ended = (async () => {
+    while (!isEnded) for (const body of bodies) await service.post(`/v3/${key}`, body)
+  })()
+  return () => {
+    isEnded = true
+    return ended
+  }
+}
