@@ -12,6 +12,8 @@ interface Served {
   readonly service: Service
   readonly url: string
   readonly token: string
+  /** Writes the configuration with this port of the admin listener; its path. */
+  config(port: number): string
   /** The API key that the first start made. */
   readonly key: string
 }
@@ -25,13 +27,13 @@ async function serve(t: Test): Promise<Served> {
     { name: 'demo', genesis: genesisPath },
     { name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA', prefix: 'starknet' },
   ]
-  const config = writeInto(folder, 'tidegate.json', { dataDir, networks })
-  const service = await startService(['--config', config])
+  const config = (port: number) => writeInto(folder, 'tidegate.json', { dataDir, networks, admin: { port } })
+  const service = await startService(['--config', config(0)])
   t.teardown(() => service.stop())
   const found = () => service.lines.flatMap((line) => /dashboard is at (\S+);/.exec(line)?.[1] ?? [])[0]
   const url = await waitFor('the address of the dashboard', found)
   const key = /\/v3\/(tg_\w+)/.exec(service.lines.join('\n'))?.[1] ?? ''
-  return { service, url, key, token: readFileSync(join(dataDir, 'node/admin-token'), 'latin1') }
+  return { service, url, key, config, token: readFileSync(join(dataDir, 'node/admin-token'), 'latin1') }
 }
 
 async function logIn(visit: Visit, token: string): Promise<void> {
@@ -80,6 +82,8 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
       t.match(shown, /[\d.]+ (?:µs|ms) in the server, /)
       await visit.see(`"params":["latest",false]}'`, '.curl')
       await visit.see(`${served.service.origin}/v3/YOUR_API_KEY`, '.curl')
+      await visit.click('button', 'Copy the line')
+      await visit.see(/Copied|Selected: copy it/)
       await visit.click('checkbox', 'write the parameters as JSON')
       await visit.fill('textbox', 'Parameters as JSON', '["0x5", true]')
       await visit.click('button', 'Run')
@@ -154,6 +158,7 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     await visit.fill('textbox', 'Units a day', '5000')
     await visit.click('button', 'Save')
     await visit.see('methods: eth_chainId, net_*; units a day: 5,000')
+    await waitFor('the focus to return', async () => (await visit.focused()) === 'button Change shop')
     t.equal(await statusOf(served, first, 'eth_chainId'), 200)
     await visit.click('button', 'Change shop')
     await visit.fill('textbox', 'Ends', '2020-01-01T00:00:00Z')
@@ -241,6 +246,36 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     }
     t.strictSame(visit.faults, [])
   })
+})
+
+t.test('what keeps an operator out is said', { skip: withoutBrowser }, async (t) => {
+  const { service, url, token } = await serve(t)
+  const visit = await Visit.open(await openBrowser(t), url)
+  for (let guess = 0; guess < 10; guess++) {
+    await visit.fill('textbox', 'Admin token', `wrong${guess}`)
+    await visit.click('button', 'Log in')
+    await visit.see('This is not the admin token.')
+  }
+  await visit.fill('textbox', 'Admin token', token)
+  await visit.click('button', 'Log in')
+  await visit.see('too many wrong tokens from this address')
+  await service.stop()
+  await visit.click('button', 'Log in')
+  await visit.see('The server does not answer.')
+  t.notOk((await visit.page.content()).includes(token))
+})
+
+t.test('a server that goes away is told, and found again', { skip: withoutBrowser }, async (t) => {
+  const served = await serve(t)
+  const visit = await Visit.open(await openBrowser(t), served.url)
+  await logIn(visit, served.token)
+  await visit.see('live', 'header')
+  await served.service.stop()
+  await visit.see('no connection', 'header')
+  const port = new URL(served.url).port
+  const again = await startService(['--config', served.config(Number(port))])
+  t.teardown(() => again.stop())
+  t.match(await visit.see('live', 'header'), 'Log out')
 })
 
 /** Each view's link, and a text that is there once it is. */

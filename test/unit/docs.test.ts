@@ -4,7 +4,10 @@ import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 
-const docs = readdirSync(join(packageRoot(), 'docs')).map((name) => `docs/${name}`)
+/** Files; pictures are in a folder of their own. */
+const docs = readdirSync(join(packageRoot(), 'docs'), { withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map(({ name }) => `docs/${name}`)
 const pages = ['README.md', 'bench/README.md', 'data/devnet/README.md', ...docs.filter(isPage)]
 
 function isPage(path: string): boolean {
@@ -58,6 +61,14 @@ t.test('every file of docs stands in its index', async (t) => {
     docs.filter((path) => path !== 'docs/README.md' && !linked.has(path)),
     [],
   )
+})
+
+t.test('every picture is shown on a page, and there', async (t) => {
+  const shown = docs
+    .filter(isPage)
+    .flatMap((page) => [...read(page).matchAll(/(?:src|srcset)="(images\/[^"]+)"/g)].map(([, path]) => path))
+  const pictures = readdirSync(join(packageRoot(), 'docs/images')).map((name) => `images/${name}`)
+  t.strictSame([...new Set(shown)].sort(), pictures.sort())
 })
 
 t.test('the first page is read in half a minute, any other in one go', async (t) => {

@@ -1,6 +1,7 @@
 /** The view of API keys: their use, what they may do, and changes of both. */
 import type { Key, LiveState, NewKey } from '../shapes.js'
 import { ask, Refusal } from './api.js'
+import { copyButton } from './copyButton.js'
 import { type Child, labelled, make } from './dom.js'
 import { formatBytes, formatCount } from './format.js'
 import { describeKey, settingsForm } from './keySettings.js'
@@ -127,22 +128,16 @@ function keyList(
 
 /** The text of a key, until its reader has it. */
 function secretCard({ name, id }: Key, text: string): HTMLElement {
-  const copied = make('span')
-  const copy = async () => {
-    await navigator.clipboard.writeText(text)
-    copied.textContent = 'Copied'
-  }
+  const shown = make('pre', { tabindex: 0, 'aria-label': 'New secret' }, text)
   const card = make(
     'section',
     { class: 'card secret' },
     make('h3', {}, `The new secret of ${name} (${id})`),
     make('p', {}, 'Copy it now: only its hash is stored, so it is not shown again.'),
-    make('pre', { tabindex: 0, 'aria-label': 'New secret' }, text),
-    make('button', { type: 'button', onclick: () => void copy() }, 'Copy'),
+    shown,
+    copyButton('Copy', shown),
     ' ',
     make('button', { type: 'button', class: 'quiet', onclick: () => card.remove() }, 'I have it'),
-    ' ',
-    copied,
   )
   return card
 }
@@ -165,9 +160,18 @@ function openDialog(
       problem.textContent = error instanceof Refusal ? error.message : 'The server does not answer.'
     }
   }
+  const opener = document.activeElement
+  const leave = () => {
+    dialog.remove()
+    if (opener?.isConnected) return
+    // The list was made anew; the keyboard goes on where it was.
+    const buttons = [...place.querySelectorAll('button')]
+    const again = buttons.find((button) => button.ariaLabel === opener?.ariaLabel) ?? buttons[0]
+    again?.focus()
+  }
   const dialog = make(
     'dialog',
-    { 'aria-label': title, onclose: () => dialog.remove() },
+    { 'aria-label': title, onclose: leave },
     make(
       'form',
       { onsubmit: (event) => void submit(event) },

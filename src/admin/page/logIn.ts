@@ -15,7 +15,7 @@ export function logInForm(enter: () => void, why = ''): HTMLElement {
     event.preventDefault()
     storeToken(input.value.trim())
     try {
-      await request('metrics', { method: 'HEAD' })
+      await request('api/networks')
       enter()
     } catch (error) {
       storeToken(undefined)

@@ -1,6 +1,7 @@
 /** The playground: a method of a network, its parameters as a form or as JSON, and the answer. */
 import type { Playground, RpcAnswer } from '../shapes.js'
 import { ask, Refusal } from './api.js'
+import { copyButton } from './copyButton.js'
 import { labelled, make } from './dom.js'
 import { formatBytes, formatMs } from './format.js'
 import {
@@ -149,11 +150,6 @@ export async function playground(): Promise<View> {
   })
   asJson.addEventListener('change', switchForm)
   for (const element of [fields, json]) element.addEventListener('input', showCurl)
-  const copied = make('span', { role: 'status' })
-  const copy = async () => {
-    await navigator.clipboard.writeText(curl.textContent ?? '')
-    copied.textContent = 'Copied'
-  }
   jsonField.hidden = true
   showNetwork()
   const element = make(
@@ -177,9 +173,7 @@ export async function playground(): Promise<View> {
       answer,
       make('h3', {}, 'The same with curl'),
       curl,
-      make('button', { type: 'button', onclick: () => void copy() }, 'Copy the line'),
-      ' ',
-      copied,
+      copyButton('Copy the line', curl),
     ),
   )
   return { element, close() {} }
