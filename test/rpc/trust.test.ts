@@ -6,9 +6,11 @@ import { blockAt, blocks, headBlock } from './demoChain.js'
 
 const archive = await startService()
 t.teardown(() => archive.stop())
+// Longer than an archive on a busy machine takes for its first call.
+const upstreams = [{ url: archive.origin, timeoutMs: 600_000 }]
 const config = writeInto(makeFolder(t), 'tidegate.json', {
   dataDir: 'data',
-  networks: [{ name: 'main', kind: 'gateway', upstreams: [{ url: archive.origin }], historyBlocks: 8 }],
+  networks: [{ name: 'main', kind: 'gateway', upstreams, historyBlocks: 8 }],
 })
 const gateway = await startService(['--config', config, '--no-auth'])
 t.teardown(() => gateway.stop())
@@ -22,7 +24,7 @@ async function trustOf(...calls: readonly (readonly [method: string, ...params: 
     body: JSON.stringify(all.length === 1 ? all[0] : all),
   })
   const answers = [(await response.json()) as never].flat() as { readonly result?: unknown }[]
-  for (const { result } of answers) t.ok(result !== undefined && result !== null)
+  for (const answer of answers) t.ok((answer.result ?? null) !== null, JSON.stringify(answer).slice(0, 200))
   return response.headers.get('tidegate-trust')
 }
 
@@ -38,7 +40,7 @@ t.test('what is asked of a number far below the head is believed', async (t) => 
   }
   t.equal(await trustOf(['eth_getBalance', address, number]), 'quorum')
   t.equal(await trustOf(['eth_call', { to: address }, number]), 'quorum')
-  t.equal(await trustOf(['eth_getLogs', { fromBlock: number, toBlock: 'latest' }]), 'quorum')
+  t.equal(await trustOf(['eth_getLogs', { fromBlock: number, toBlock: '0x8' }]), 'quorum')
   t.equal(await trustOf(['eth_getTransactionByHash', early?.hash]), 'quorum')
   t.equal(await trustOf(['eth_chainId'], ['eth_getBlockByNumber', number, false]), 'quorum', 'in a batch')
 })
