@@ -14,6 +14,7 @@ import type { KeyRow } from '../store/keyRows.js'
 import type { NodeStore } from '../store/nodeStore.js'
 import { tryCreateKey } from './keyChanges.js'
 import { type KeyRecord, prefixToId, rowToRecord } from './keyRecord.js'
+import { KeyScope, type MethodScope } from './keyScope.js'
 import { isKeyText } from './keyText.js'
 import type { KeyAllowance, Meter } from './meter.js'
 import { Pepper } from './pepper.js'
@@ -23,11 +24,15 @@ import { readPrivateFile, replacePrivateFile } from './privateFile.js'
 export type KeyProblem = 'missing' | 'malformed' | 'unknown' | 'revoked' | 'expired' | 'replaced'
 
 export type KeyCheck =
-  /** `allowance` is what the key may spend, where keys are metered. `untilMs`: when what was presented ends. */
   | {
       readonly ok: true
       readonly key: KeyRecord
+      /** What the key may spend, where it is metered. */
       readonly allowance?: KeyAllowance
+      /** Where the key may be used, and what it may call; absent: anywhere, and anything. */
+      readonly scope?: KeyScope
+      readonly methods?: MethodScope | undefined
+      /** When what was presented ends. */
       readonly untilMs: number | undefined
     }
   | { readonly ok: false; readonly why: KeyProblem }
@@ -209,9 +214,16 @@ export class KeyRing {
       ok: true,
       key,
       untilMs: Number.isFinite(untilMs) ? untilMs : undefined,
+      ...scopeOf(key),
       ...(this.#meter && { allowance: this.#meter.allowanceOf(key.id) }),
     }
   }
+}
+
+function scopeOf({ scopes }: KeyRecord) {
+  if (Object.values(scopes).every((entries) => entries.length === 0)) return {}
+  const scope = new KeyScope(scopes)
+  return { scope, methods: scope.methods }
 }
 
 /** When the secret with this digest ends; Infinity where only its key does, 0 where it has ended. */

@@ -108,6 +108,7 @@ export type Fault =
   /** `why` completes `unauthorized: …`; it never contains the key. */
   | { readonly kind: 'Unauthorized'; readonly why: string }
   | { readonly kind: 'MethodNotAllowed'; readonly method: string }
+  | { readonly kind: 'NetworkNotAllowed'; readonly network: string }
   /** `what` completes `limit exceeded: …`. */
   | {
       readonly kind: 'LimitExceeded'

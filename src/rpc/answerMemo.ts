@@ -20,6 +20,7 @@ export interface Remembered {
   readonly tail: Uint8Array
   /** Units that each repetition costs, the same as the first call. */
   readonly price: number
+  readonly method: string
   /** Where its method is counted; see `metrics/edgeCounts.ts`. */
   readonly slot: number
 }
@@ -96,7 +97,7 @@ export class AnswerMemo {
   write(
     { text, idAt }: Question,
     json: Json,
-    { price, slot }: Pick<Remembered, 'price' | 'slot'>,
+    { method, price, slot }: Pick<Remembered, 'method' | 'price' | 'slot'>,
     headGeneration: number,
   ): void {
     if (headGeneration !== this.#headGeneration || !this.#doorkeeper.admits(text)) return
@@ -112,6 +113,7 @@ export class AnswerMemo {
       // Text is also kept as text, because answers of a batch are joined from it.
       json: typeof json === 'string' ? flatText(json) : resultInTail(tail),
       tail,
+      method,
       price,
       slot,
     }

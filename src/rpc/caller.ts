@@ -17,6 +17,8 @@ export interface Identity {
   readonly key: { readonly id: string }
   /** The allowance to which calls are charged; undefined: no limit. */
   readonly allowance?: Allowance | undefined
+  /** The methods that it may call, and the same as text, to compare; undefined: all. */
+  readonly methods?: { allows(name: string): boolean; readonly text: string } | undefined
 }
 
 /** The key id of all callers where no keys are needed. */

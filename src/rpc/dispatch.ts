@@ -30,7 +30,7 @@ import {
 } from './method.js'
 import { offload, refuseUnread, staysText } from './offload.js'
 import { Failure, isNull, type Outcome, repeatedAnswer, type Streamed, singleAnswer } from './outcome.js'
-import { countBytes, limitExceeded, repeat, unpaid } from './payment.js'
+import { countBytes, limitExceeded, notAllowed, repeat, unpaid } from './payment.js'
 import { bodyBytesPerUnit, bodyUnits, priceOf, unitsMin } from './price.js'
 import { invalidRequest, refuseRequest } from './refuseRequest.js'
 import { passOn } from './relay.js'
@@ -212,7 +212,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   ): Answer | Promise<Answer> {
     if (call.kind === 'known') {
       const { known, id } = call
-      const refusal = unpaid(caller, known.price)
+      const refusal = notAllowed(caller, known.method) ?? unpaid(caller, known.price)
       if (refusal === undefined) {
         countBytes(caller, known.json)
         this.#counts?.repeated(known.slot, known.json.length)
@@ -275,7 +275,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     if (call.kind === 'invalid') return unpaid(caller, unitsMin) ?? invalidRequest
     const method = this.#methods.get(call.method)
     if (method === undefined) return this.#pass(call, basis, caller) ?? this.#unknown(call, caller)
-    const refused = refuseUnread(method, this.#views.current, caller)
+    const refused = notAllowed(caller, method.name) ?? refuseUnread(method, this.#views.current, caller)
     if (refused !== undefined) return refused
     // Where data may have to be fetched first, every call may wait.
     if (method.cost === 'inline' && this.#views.supply === undefined) {
@@ -378,7 +378,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     // Earlier heads and pinned blocks are other views, whose results are not stored.
     if (network !== this.#views.current) return
     const slot = this.#counts?.slotOf(method.name) ?? 0
-    this.#memo.write(question, json, { price, slot }, network.head.generation)
+    this.#memo.write(question, json, { method: method.name, price, slot }, network.head.generation)
   }
 
   #failure(thrown: unknown, where: string, keyId?: string): Failure {

@@ -5,12 +5,19 @@ import type { Remembered } from './answerMemo.js'
 import type { Caller } from './caller.js'
 import type { Json } from './method.js'
 import { Failure, type Outcome } from './outcome.js'
-import { bytesPerUnit } from './price.js'
+import { bytesPerUnit, unitsMin } from './price.js'
 
 /** Charges for a call: undefined where it is paid or there is no limit, otherwise the failure. */
 export function unpaid(caller: Caller, units: number): Failure | undefined {
   const waitMs = caller.charge(units)
   return waitMs === 0 ? undefined : limitExceeded(caller, 'this call', units, waitMs)
+}
+
+/** The failure of a call whose method is outside the scope of its key, which is charged as an invalid one. */
+export function notAllowed(caller: Caller, method: string): Failure | undefined {
+  const { methods } = caller.identity
+  if (methods === undefined || methods.allows(method)) return undefined
+  return unpaid(caller, unitsMin) ?? Failure.of({ kind: 'MethodNotAllowed', method })
 }
 
 /** The refusal of what costs so many units and could be paid in so many milliseconds. */
@@ -27,8 +34,8 @@ export function limitExceeded(
 }
 
 /** Charges for a stored answer the price of its first call. */
-export function repeat({ json, price }: Remembered, caller: Caller): Outcome {
-  const refusal = unpaid(caller, price)
+export function repeat({ json, price, method }: Remembered, caller: Caller): Outcome {
+  const refusal = notAllowed(caller, method) ?? unpaid(caller, price)
   if (refusal === undefined) countBytes(caller, json)
   return refusal ?? json
 }

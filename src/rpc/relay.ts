@@ -7,7 +7,7 @@ import { busy, type Member } from './batch.js'
 import type { Caller } from './caller.js'
 import type { Json, MethodRelay } from './method.js'
 import { Failure } from './outcome.js'
-import { unpaid } from './payment.js'
+import { notAllowed, unpaid } from './payment.js'
 
 /** As for a transaction, which is passed on as well. */
 const relayUnits = 50
@@ -38,7 +38,7 @@ export function passOn(
   isPinned: boolean,
   caller: Caller,
 ): Failure | Promise<Json> {
-  const refusal = unpaid(caller, relayUnits)
+  const refusal = notAllowed(caller, method) ?? unpaid(caller, relayUnits)
   if (refusal !== undefined) return refusal
   if (isPinned) return pinned
   const given = params ?? []

@@ -217,6 +217,8 @@ export function faultToWireError(fault: Fault): WireError {
       return { code: -32001, message: `unauthorized: ${fault.why}` }
     case 'MethodNotAllowed':
       return { code: -32004, message: `method ${fault.method} is not allowed for this API key` }
+    case 'NetworkNotAllowed':
+      return { code: -32004, message: `network ${fault.network} is not allowed for this API key` }
     case 'LimitExceeded':
       return {
         code: -32005,

@@ -49,6 +49,11 @@ export class Subscriber {
     return this.#pool.limits
   }
 
+  /** Open subscriptions. */
+  get count(): number {
+    return this.#subscriptions.size
+  }
+
   /** Whether the connection is gone. */
   get isClosed(): boolean {
     return this.#isClosed

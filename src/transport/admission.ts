@@ -1,6 +1,6 @@
 /**
- * Admits requests, over HTTP and WebSocket alike: finds the network by path or host name, checks the API key, and
- * makes the answers of refusals. Does not own keys (it calls `authorize`) nor the shapes of paths (paths.ts).
+ * Admits requests, over HTTP and WebSocket alike: finds the network by path or host name, checks the API key and its
+ * scopes, and makes the answers of refusals. Does not own keys (it calls `authorize`) nor the shapes of paths (paths.ts).
  */
 import type { Fault } from '../primitives/faults.js'
 import type { Answer } from '../rpc/answer.js'
@@ -22,6 +22,26 @@ export type AccessDecision = Allowed | { readonly ok: false; readonly reason: st
 
 export interface Allowed extends Identity {
   readonly ok: true
+  /** Where the key may be used; absent: anywhere. */
+  readonly scope?: UseScope | undefined
+  /** When the key, or what stood for it, ends; absent: never. */
+  readonly untilMs?: number | undefined
+}
+
+/** See `access/keyScope.ts`. */
+export interface UseScope {
+  allowsNetwork(name: string): boolean
+  allowsOrigin(origin: string): boolean
+  allowsAddressOf(use: { readonly address: string }): boolean
+}
+
+/** What a request says of who uses a key, and where: its head, or what a WebSocket keeps of it. */
+export interface KeyUse {
+  readonly origin: string
+  readonly address: string
+  /** Keys of the headers Authorization and X-API-Key; empty where there are none. */
+  readonly bearer: string
+  readonly apiKey: string
 }
 
 /** A request refused before it reached an endpoint, for the log. `path` contains no key. */
@@ -62,9 +82,9 @@ export interface AdmissionOptions {
 const reservedNames: ReadonlySet<string> = new Set(['v3', 'ws', 'health'])
 
 export class Admission {
-  readonly #networks = new Map<string, Endpoint>()
-  #hosts: ReadonlyMap<string, Endpoint> = new Map()
-  readonly #default: Endpoint | undefined
+  readonly #networks = new Map<string, Route>()
+  #hosts: ReadonlyMap<string, Route> = new Map()
+  readonly #default: Route | undefined
   readonly #options: AdmissionOptions
   readonly #anonymous: Allowed
 
@@ -72,38 +92,50 @@ export class Admission {
   constructor(options: AdmissionOptions) {
     this.#options = options
     this.#anonymous = { ok: true, key: { id: anonymousId }, allowance: options.anonymousAllowance }
-    this.#default = options.routes[0]?.endpoint
-    for (const { name, endpoint } of options.routes) {
+    this.#default = options.routes[0]
+    for (const route of options.routes) {
+      const { name } = route
       if (reservedNames.has(name) || this.#networks.has(name)) {
         throw new RangeError(`network name is taken: ${name}`)
       }
-      this.#networks.set(name, endpoint)
+      this.#networks.set(name, route)
     }
     this.setHosts(new Map(options.routes.map(({ name, hosts }) => [name, hosts])))
   }
 
   /** Replaces the host names of all networks; names of networks that are not served are ignored. */
   setHosts(hostsOf: ReadonlyMap<string, readonly string[]>): void {
-    const endpoints = new Map<string, Endpoint>()
+    const routes = new Map<string, Route>()
     for (const [name, hosts] of hostsOf) {
-      const endpoint = this.#networks.get(name)
-      if (endpoint !== undefined) for (const host of hosts) endpoints.set(host.toLowerCase(), endpoint)
+      const route = this.#networks.get(name)
+      if (route !== undefined) for (const host of hosts) routes.set(host.toLowerCase(), route)
     }
-    this.#hosts = endpoints
+    this.#hosts = routes
   }
 
   /**
-   * The endpoint of the network that a path names; where it names none, that of the Host header, or else the default.
+   * The network that a path names; where it names none, that of the Host header, or else the default.
    */
-  findEndpoint(target: PathTarget, host: string): Endpoint | undefined {
+  findRoute(target: PathTarget, host: string): Route | undefined {
     if (target.network !== undefined) return this.#networks.get(target.network)
     if (this.#hosts.size === 0) return this.#default
     return this.#hosts.get(hostName(host)) ?? this.#default
   }
 
-  /** Checks the key of a path. `form` shows in the refusal where in a path the key belongs. */
-  admitKey(key: string | undefined, form: string): Allowed | Refusal {
+  /**
+   * Checks the keys of a request to a network, in its path and in its headers, and their scopes. `form` shows in the
+   * refusal where in a path the key belongs.
+   */
+  admit({ name }: Route, pathKey: string | undefined, use: KeyUse, form: string): Allowed | Refusal {
     if (this.#options.noAuth) return this.#anonymous
+    const { bearer, apiKey } = use
+    const isInPath = bearer === '' && apiKey === ''
+    const admitted = isInPath ? this.#check(pathKey, form) : this.#checkAll([pathKey ?? '', apiKey, bearer])
+    if ('why' in admitted || admitted.scope === undefined) return admitted
+    return outOfScope(admitted.scope, name, use) ?? admitted
+  }
+
+  #check(key: string | undefined, form: string): Allowed | Refusal {
     let decision: AccessDecision
     try {
       decision = key === undefined ? keyMissing(form) : this.#options.authorize(key)
@@ -115,6 +147,29 @@ export class Admission {
     const why = decision.reason
     return { answer: refusalOfFault(401, { kind: 'Unauthorized', why }), why }
   }
+
+  /** All that are not empty must be valid and of one key; the one that ends first counts. */
+  #checkAll(keys: readonly string[]): Allowed | Refusal {
+    let first: Allowed | undefined
+    for (const key of keys) {
+      if (key === '') continue
+      const checked = this.#check(key, '')
+      if ('why' in checked) return checked
+      if (first !== undefined && first.key.id !== checked.key.id) return keysDiffer
+      if (first === undefined || endOf(checked) < endOf(first)) first = checked
+    }
+    return first as Allowed
+  }
+}
+
+/** Why a use is outside the scope of its key; undefined where it is inside. */
+function outOfScope(scope: UseScope, network: string, use: KeyUse): Refusal | undefined {
+  if (!scope.allowsNetwork(network)) {
+    const answer = refusalOfFault(403, { kind: 'NetworkNotAllowed', network })
+    return { answer, why: 'network outside the scope of the key' }
+  }
+  if (!scope.allowsOrigin(use.origin)) return wrongOrigin
+  return scope.allowsAddressOf(use) ? undefined : wrongAddress
 }
 
 export function refusal(status: number, code: number, message: string): Answer {
@@ -136,6 +191,26 @@ export const foreignHost: Refusal = {
   why: 'host name',
 }
 
+function endOf({ untilMs }: Allowed): number {
+  return untilMs ?? Number.POSITIVE_INFINITY
+}
+
+const keysDiffer: Refusal = {
+  answer: refusal(400, -32600, 'the path and the headers of this request have different API keys'),
+  why: 'different keys',
+}
+const wrongOrigin: Refusal = {
+  answer: refusal(403, -32001, 'forbidden: this API key may not be used from this origin'),
+  why: 'origin outside the scope of the key',
+}
+const wrongAddress: Refusal = {
+  answer: refusal(403, -32001, 'forbidden: this API key may not be used from this address'),
+  why: 'address outside the scope of the key',
+}
+
 function keyMissing(form: string): AccessDecision {
-  return { ok: false, reason: `an API key is required in the path: ${form}` }
+  return {
+    ok: false,
+    reason: `an API key is required in the path: ${form}, or in the header Authorization: Bearer <key>`,
+  }
 }

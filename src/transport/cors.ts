@@ -16,7 +16,7 @@ export interface CorsHeaders {
 }
 
 /**
- * The CORS headers of the Fetch standard. Keys travel in the path and never in cookies, so `*` exposes nothing that
+ * The CORS headers of the Fetch standard. Keys travel in the path or in headers and never in cookies, so `*` exposes nothing that
  * the page could not read through a server of its own.
  */
 export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
@@ -41,7 +41,8 @@ export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
     preflight: (origin) => [
       ...answer(origin),
       ['access-control-allow-methods', 'POST, GET, HEAD, OPTIONS'],
-      ['access-control-allow-headers', '*'],
+      // The asterisk does not include Authorization.
+      ['access-control-allow-headers', '*, authorization'],
       // One day; browsers reduce it to their own limit (2 hours in Chromium).
       ['access-control-max-age', '86400'],
     ],

@@ -14,6 +14,7 @@ import {
   foreignHost,
   type Refusal,
   type RefusedRequest,
+  type Route,
   refusal,
   refusalOfFault,
   unknownNetwork,
@@ -173,21 +174,21 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       lastTarget = parsePath(path)
     }
     const target = lastTarget
-    const endpoint = target && admission.findEndpoint(target, head.host)
-    if (endpoint === undefined) {
+    const route = target && admission.findRoute(target, head.host)
+    if (target === undefined || route === undefined) {
       if (parseSocketPath(path) !== undefined) return { answer: wrongTransport, why: 'path of WebSockets' }
       return target === undefined ? { answer: notFound, why: 'unknown path' } : unknownNetwork
     }
     const length = Number(head.contentLength)
     if (length > limits.bodyBytesMax) return { answer: pool.tooLong(length), why: 'body too long' }
-    const admitted = admit(head, reply, target)
+    const admitted = admit(head, reply, route, target)
     if (admitted === undefined || 'why' in admitted) return admitted
     if (!isJsonContentType(head.contentType)) return { answer: wrongContentType, why: 'content type' }
     const requestId = readRequestId(head.requestId)
-    const watched = requestLog?.watch(endpoint, requestId)
+    const watched = requestLog?.watch(route.endpoint, requestId)
     const extra = withRequestId(cors.answer(head.origin), watched?.requestId ?? requestId)
     const { at, acceptEncoding } = head
-    const asked = watched ?? endpoint
+    const asked = watched ?? route.endpoint
     new Exchange(reply, pool, asked, admitted, extra, tick, at, length || Number.NaN, acceptEncoding)
     return undefined
   }
@@ -196,9 +197,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   function admit(
     head: RequestHead,
     reply: Reply,
-    target: PathTarget | undefined,
+    route: Route,
+    target: PathTarget,
   ): Allowed | Refusal | undefined {
-    const admitted = admission.admitKey(target?.key, keyForm)
+    const admitted = admission.admit(route, target.key, head, keyForm)
     if ('why' in admitted) return admitted
     const { id } = admitted.key
     const laterRefusal = holdOffs.refusalOf(id)
@@ -216,18 +218,18 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   /** Answers a GET or HEAD of a resource, or returns why it is refused. */
   function show(head: RequestHead, reply: Reply, { target, segments }: ResourcePath): Refusal | undefined {
-    const endpoint = admission.findEndpoint(target, head.host)
-    if (endpoint === undefined) return unknownNetwork
-    const admitted = admit(head, reply, target)
+    const route = admission.findRoute(target, head.host)
+    if (route === undefined) return unknownNetwork
+    const admitted = admit(head, reply, route, target)
     if (admitted === undefined || 'why' in admitted) return admitted
     const body = resourceCall({ segments, query: head.query })
     if (typeof body !== 'string') return { answer: refusalOfFault(400, body), why: 'name of a resource' }
     const { acceptEncoding, ifNoneMatch } = head
     const requestId = readRequestId(head.requestId)
-    const watched = requestLog?.watch(endpoint, requestId)
+    const watched = requestLog?.watch(route.endpoint, requestId)
     const headers = withRequestId(cors.answer(head.origin), watched?.requestId ?? requestId)
     const exchange = new ResourceExchange(reply, pool, admitted, headers)
-    void exchange.answer(watched ?? endpoint, body, { acceptEncoding, ifNoneMatch })
+    void exchange.answer(watched ?? route.endpoint, body, { acceptEncoding, ifNoneMatch })
     return undefined
   }
 
@@ -302,7 +304,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     admission,
     allowsOrigin: (origin) => cors.allows(origin),
     allowsHost: (host) => hostGate?.allows(host) !== false,
-    authorize: options.authorize,
     changedKeys: options.changedKeys,
     noAuth: options.noAuth,
     limits: options.socketLimits,

@@ -18,6 +18,10 @@ export class RequestHead {
   contentType = ''
   transferEncoding = ''
   origin = ''
+  /** What follows `Bearer ` in Authorization; empty where that has another scheme. */
+  bearer = ''
+  /** X-API-Key. */
+  apiKey = ''
   /** All lines of this header, joined; so is the next. */
   acceptEncoding = ''
   ifNoneMatch = ''
@@ -71,6 +75,8 @@ export class RequestHead {
     this.contentType = ''
     this.transferEncoding = ''
     this.origin = ''
+    this.bearer = ''
+    this.apiKey = ''
     this.acceptEncoding = ''
     this.ifNoneMatch = ''
     this.requestId = ''
@@ -105,6 +111,9 @@ export class RequestHead {
       case 6:
         if (name === 'origin') this.origin ||= value
         break
+      case 9:
+        if (name === 'x-api-key') this.apiKey ||= value
+        break
       case 11:
         if (name === 'tidegate-at') this.at ||= value
         break
@@ -113,7 +122,8 @@ export class RequestHead {
         else if (name === 'x-request-id') this.requestId ||= value
         break
       case 13:
-        if (name === 'if-none-match') this.ifNoneMatch = joined(this.ifNoneMatch, value)
+        if (name === 'authorization') this.bearer ||= bearerPattern.exec(value)?.[1] ?? ''
+        else if (name === 'if-none-match') this.ifNoneMatch = joined(this.ifNoneMatch, value)
         break
       case 14:
         if (name === 'content-length' && this.#contentLengths++ === 0) this.contentLength = value
@@ -128,6 +138,8 @@ export class RequestHead {
     }
   }
 }
+
+const bearerPattern = /^bearer +(\S+) *$/i
 
 /** IPv4-mapped IPv6 addresses (RFC 4291, section 2.5.5.2): as Node.js writes them, and as uWebSockets.js does. */
 const mappedPattern = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i

@@ -10,11 +10,12 @@
  */
 import type { Fault } from '../primitives/faults.js'
 import type { AnswerBody } from '../rpc/answer.js'
-import { Caller, type Identity } from '../rpc/caller.js'
+import { Caller } from '../rpc/caller.js'
 import type { Endpoint } from '../rpc/endpoint.js'
 import type { EventSink } from '../streams/eventSink.js'
 import { Subscriber } from '../streams/subscriber.js'
 import type { SubscriberPool } from '../streams/subscriberPool.js'
+import type { Allowed, KeyUse, Route } from './admission.js'
 import { HeldMessages } from './heldMessages.js'
 import { type CallRoom, MessageCaller } from './messageCaller.js'
 import { type MessageTurns, TurnShare } from './messageTurns.js'
@@ -43,12 +44,13 @@ export interface SocketPool {
   defect(error: unknown): void
 }
 
-/** The key of a connection and the endpoint that answers it. */
+/** The network of a connection, its key, and what it showed when it was opened. */
 export interface SocketData {
-  readonly endpoint: Endpoint
+  readonly route: Route
+  readonly use: KeyUse & { readonly pathKey: string | undefined }
   /** Undefined where no keys are needed. */
-  readonly key: string | undefined
-  readonly identity: Identity
+  readonly keyId: string | undefined
+  readonly identity: Allowed
 }
 
 /** Close codes of RFC 6455, section 7.4.1, and 1013 of the IANA registry that it establishes. */
@@ -84,8 +86,10 @@ const pingsRecentMax = 1024
 const busy: Fault = { kind: 'ServerBusy', retryAfterMs: 1000 }
 
 export class Socket implements EventSink, SocketHandler, CallRoom {
-  readonly key: string | undefined
-  readonly identity: Identity
+  readonly keyId: string | undefined
+  readonly route: Route
+  readonly use: SocketData['use']
+  identity: Allowed
   readonly #wire: SocketWire
   readonly #endpoint: Endpoint
   readonly #pool: SocketPool
@@ -115,15 +119,17 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   #isOver = false
 
   /** Takes over `wire`. */
-  constructor(wire: SocketWire, { endpoint, key, identity }: SocketData, pool: SocketPool) {
+  constructor(wire: SocketWire, { route, use, keyId, identity }: SocketData, pool: SocketPool) {
     this.#wire = wire
-    this.key = key
+    this.keyId = keyId
+    this.route = route
+    this.use = use
     this.identity = identity
-    this.#endpoint = endpoint
+    this.#endpoint = route.endpoint
     this.#pool = pool
     this.#activeMs = pool.nowMs
     this.#pingedMs = pool.nowMs
-    this.subscriber = new Subscriber(this, key, pool.subscribers)
+    this.subscriber = new Subscriber(this, keyId, pool.subscribers)
   }
 
   get bufferedBytes(): number {
@@ -226,6 +232,17 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
       this.#pingedMs = nowMs
       this.#wire.ping()
     }
+  }
+
+  /**
+   * Takes over what the key may do from this moment on. Subscriptions that it could not make any more may be open, so
+   * a change of its methods ends a connection that has any.
+   */
+  follow(identity: Allowed): void {
+    const isOther = identity.methods?.text !== this.identity.methods?.text
+    this.identity = identity
+    if (!isOther || this.subscriber.count === 0) return
+    this.close(closeCodes.policy, 'what this API key may call was changed; connect again')
   }
 
   /** Ignores further messages, and ends the connection as soon as everything under way is sent. */

@@ -8,7 +8,6 @@ import { contained } from '../primitives/contained.js'
 import type { Answer } from '../rpc/answer.js'
 import { SubscriberPool } from '../streams/subscriberPool.js'
 import {
-  type AccessDecision,
   type Admission,
   foreignHost,
   type Refusal,
@@ -30,7 +29,6 @@ import type { SocketPermit, SocketWire } from './wire.js'
 export interface WebSocketServerOptions {
   readonly admission: Admission
   /** As in {@link AdmissionOptions}. */
-  authorize(key: string): AccessDecision
   changedKeys(): readonly string[] | undefined
   readonly noAuth: boolean
   /** Whether pages of this origin may connect; an empty text is no page's. */
@@ -49,8 +47,8 @@ export interface WebSocketServerOptions {
 }
 
 /**
- * Time between two sweeps. The key ring notices a revoked key within 250 ms and the sweep within as long again, so
- * its sockets end within half a second.
+ * Time between two sweeps. The key ring notices a changed key within 250 ms and the sweep within as long again, so
+ * its sockets end or follow within half a second.
  */
 const sweepMs = 250
 
@@ -83,7 +81,7 @@ export class WebSocketServer implements SocketPool {
   readonly turns = new MessageTurns()
   nowMs: number
   readonly #options: WebSocketServerOptions
-  /** Key → its connections. */
+  /** Key id → its connections; undefined where no keys are needed. */
   readonly #sockets = new Map<string | undefined, Set<Socket>>()
   /** Key → its WebSockets that ended before any message, since the last sweep. */
   readonly #unused = new Map<string, number>()
@@ -104,10 +102,10 @@ export class WebSocketServer implements SocketPool {
   }
 
   start(): void {
-    const endRevoked = contained(this.#options.defect, () => this.#endRevoked())
+    const followKeys = contained(this.#options.defect, () => this.#followKeys())
     const sweep = contained(this.#options.defect, () => this.#sweep())
     this.#sweeper = setInterval(() => {
-      endRevoked()
+      followKeys()
       sweep()
     }, sweepMs)
     // The timer alone must not keep the process alive.
@@ -149,10 +147,10 @@ export class WebSocketServer implements SocketPool {
   }
 
   gone(socket: Socket): void {
-    const sockets = this.#sockets.get(socket.key)
+    const sockets = this.#sockets.get(socket.keyId)
     if (sockets?.delete(socket) !== true) return
-    if (sockets.size === 0) this.#sockets.delete(socket.key)
-    this.#uncount(socket.key)
+    if (sockets.size === 0) this.#sockets.delete(socket.keyId)
+    this.#uncount(socket.keyId)
     if (!socket.isUsed) this.#countUnused(socket.identity.key.id)
     if (--this.#openSockets === 0) this.#onIdle()
   }
@@ -172,17 +170,20 @@ export class WebSocketServer implements SocketPool {
     const { doubt } = head
     if (doubt !== undefined) return { answer: refusal(400, -32600, doubt), why: doubt }
     if (!allowsHost(head.host)) return foreignHost
-    const endpoint = admission.findEndpoint(target, head.host)
-    if (endpoint === undefined) return unknownNetwork
-    const admitted = admission.admitKey(target.key, keyForm)
+    const route = admission.findRoute(target, head.host)
+    if (route === undefined) return unknownNetwork
+    const admitted = admission.admit(route, target.key, head, keyForm)
     if ('why' in admitted) return admitted
     if (!allowsOrigin(head.origin)) return foreignOrigin
-    const key = noAuth ? undefined : target.key
+    const { origin, address, bearer, apiKey } = head
+    const use = { origin, address, bearer, apiKey, pathKey: target.key }
+    const { id } = admitted.key
+    const keyId = noAuth ? undefined : id
     return (
-      holdOffs.refusalOf(admitted.key.id) ??
-      this.#countIn(key) ?? {
-        open: (wire) => this.#open(wire, { endpoint, key, identity: admitted }),
-        release: () => this.#uncount(key),
+      holdOffs.refusalOf(id) ??
+      this.#countIn(keyId) ?? {
+        open: (wire) => this.#open(wire, { route, use, keyId, identity: admitted }),
+        release: () => this.#uncount(keyId),
       }
     )
   }
@@ -191,7 +192,7 @@ export class WebSocketServer implements SocketPool {
    * Counts a connection that is about to open, or returns why it is refused, for this key or at all. Added before it
    * is compared, so that two edges that do so at the same time cannot accept one too many.
    */
-  #countIn(key: string | undefined): Refusal | undefined {
+  #countIn(keyId: string | undefined): Refusal | undefined {
     const { socketsMax, socketsPerKeyMax } = this.limits
     if (this.#isClosing) return stopping
     const { sockets, addOfKey } = this.#options.totals
@@ -199,10 +200,10 @@ export class WebSocketServer implements SocketPool {
       sockets.add(-1)
       return tooMany(503, 'WebSockets of this server', socketsMax)
     }
-    if (key === undefined) return undefined
-    const ofKey = addOfKey(key, 1)
+    if (keyId === undefined) return undefined
+    const ofKey = addOfKey(keyId, 1)
     if (ofKey <= socketsPerKeyMax) return undefined
-    if (Number.isFinite(ofKey)) addOfKey(key, -1)
+    if (Number.isFinite(ofKey)) addOfKey(keyId, -1)
     sockets.add(-1)
     return tooMany(429, 'WebSockets of this API key', socketsPerKeyMax)
   }
@@ -213,55 +214,58 @@ export class WebSocketServer implements SocketPool {
     if (count > unusedMax) this.holdOff(keyId, 'WebSockets of this API key that end unused', unusedMax)
   }
 
-  #uncount(key: string | undefined): void {
+  #uncount(keyId: string | undefined): void {
     const { sockets, addOfKey } = this.#options.totals
     sockets.add(-1)
-    if (key !== undefined) addOfKey(key, -1)
+    if (keyId !== undefined) addOfKey(keyId, -1)
   }
 
   #open(wire: SocketWire, data: SocketData): Socket {
     const socket = new Socket(wire, data, this)
-    const sockets = this.#sockets.get(data.key)
-    if (sockets === undefined) this.#sockets.set(data.key, new Set([socket]))
+    const sockets = this.#sockets.get(data.keyId)
+    if (sockets === undefined) this.#sockets.set(data.keyId, new Set([socket]))
     else sockets.add(socket)
     this.#openSockets++
-    // The key may have been revoked since it was checked.
-    if (data.key !== undefined) this.#endIfRevoked(data.key)
+    // The key may have changed since it was checked.
+    this.#followKey(socket)
     return socket
   }
 
   #sweep(): void {
     this.nowMs = this.#options.clockMs()
     this.#unused.clear()
-    for (const sockets of this.#sockets.values()) for (const socket of sockets) socket.sweep()
+    for (const sockets of this.#sockets.values()) {
+      for (const socket of sockets) {
+        if (socket.identity.untilMs !== undefined) this.#followKey(socket)
+        socket.sweep()
+      }
+    }
   }
 
-  /**
-   * Ends the sockets of revoked keys. Looks only at changed keys: more keys may be in use than the key ring
-   * remembers, and each one that it does not costs 10 µs.
-   */
-  #endRevoked(): void {
+  /** Lets the sockets of changed keys follow. Looks at no others: more keys may be in use than the ring remembers. */
+  #followKeys(): void {
     const changed = this.#options.changedKeys()
     if (changed?.length === 0) return
-    const ids = changed && new Set(changed)
-    for (const [key, [first]] of this.#sockets) {
-      if (key === undefined || first === undefined || ids?.has(first.identity.key.id) === false) continue
-      this.#endIfRevoked(key)
+    for (const keyId of changed ?? [...this.#sockets.keys()]) {
+      for (const socket of this.#sockets.get(keyId) ?? []) this.#followKey(socket)
     }
   }
 
-  #endIfRevoked(key: string): void {
-    try {
-      const authorization = this.#options.authorize(key)
-      if (authorization.ok) return
-      for (const socket of this.#sockets.get(key) ?? []) {
-        socket.close(closeCodes.policy, `unauthorized: ${authorization.reason}`)
-      }
-    } catch (error) {
-      // A key that cannot be read must not stop the check of the others.
-      this.defect(error)
-    }
+  /** Ends a socket that its key no longer admits; otherwise the key's present limits and methods apply to it. */
+  #followKey(socket: Socket): void {
+    if (socket.keyId === undefined) return
+    const { route, use } = socket
+    const admitted = this.#options.admission.admit(route, use.pathKey, use, keyForm)
+    // Status 500: the key could not be read, which must not end what it admitted.
+    if (!('why' in admitted)) socket.follow(admitted)
+    else if (admitted.answer.status !== 500) socket.close(closeCodes.policy, closeReason(admitted.answer))
   }
+}
+
+/** The message of a refusal, as a reason to close. Longest reason of a close frame: 123 bytes (RFC 6455, section 5.5). */
+function closeReason({ body }: Answer): string {
+  const { error } = JSON.parse(String(body)) as { readonly error: { readonly message: string } }
+  return error.message.slice(0, 120)
 }
 
 function tooMany(status: number, what: string, limit: number): Refusal {

@@ -202,7 +202,10 @@ t.test('keys: made and revoked by another process, refused where they are not ri
 
   const unknown = 'tg_0000000000000000000000000000000000000000000'
   for (const [presented, message] of [
-    ['', 'unauthorized: an API key is required in the path: /v3/<key>'],
+    [
+      '',
+      'unauthorized: an API key is required in the path: /v3/<key>, or in the header Authorization: Bearer <key>',
+    ],
     ['abc', 'unauthorized: this is not an API key; check that it was copied whole'],
     [unknown, 'unauthorized: this is not an API key; check that it was copied whole'],
     [key.slice(0, -1), 'unauthorized: this is not an API key; check that it was copied whole'],

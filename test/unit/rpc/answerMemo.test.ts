@@ -29,7 +29,8 @@ t.test('a question is told from every other by its bytes and by where its id sta
           const json = JSON.stringify([text, idAt])
           answers.set(json, json)
           // What was not asked before is not kept.
-          for (let time = 0; time < 2; time++) memo.write({ text, idAt }, json, { price: 1, slot: 0 }, 1)
+          for (let time = 0; time < 2; time++)
+            memo.write({ text, idAt }, json, { method: 'test', price: 1, slot: 0 }, 1)
         }
         for (const asked of [...kept, ...others]) {
           const expected = answers.get(JSON.stringify([asked.text, asked.idAt]))
@@ -57,7 +58,8 @@ t.test('a question is told from every other by its bytes and by where its id sta
 t.test('bytes are kept once, with what follows them in an answer', async (t) => {
   const memo = new AnswerMemo(1_000_000, 1)
   const asked = { text: ',"method":"m"}', idAt: 0 }
-  for (let time = 0; time < 2; time++) memo.write(asked, Buffer.from('{"a":1}'), { price: 1, slot: 0 }, 1)
+  for (let time = 0; time < 2; time++)
+    memo.write(asked, Buffer.from('{"a":1}'), { method: 'test', price: 1, slot: 0 }, 1)
   const remembered = readFrom(memo, asked, '12')
   t.equal(Buffer.from(remembered?.tail ?? []).toString(), ',"result":{"a":1}}')
   t.equal(Buffer.from(remembered?.json ?? []).toString(), '{"a":1}')
@@ -69,9 +71,10 @@ t.test(
   async (t) => {
     const memo = new AnswerMemo(8_000, 1)
     const asked = { text: ',"method":"m"}', idAt: 0 }
-    for (let time = 0; time < 2; time++) memo.write(asked, 'x'.repeat(1_001), { price: 1, slot: 0 }, 1)
+    for (let time = 0; time < 2; time++)
+      memo.write(asked, 'x'.repeat(1_001), { method: 'test', price: 1, slot: 0 }, 1)
     t.equal(readFrom(memo, asked, '1'), undefined)
-    memo.write(asked, '"x"', { price: 1, slot: 0 }, 1)
+    memo.write(asked, '"x"', { method: 'test', price: 1, slot: 0 }, 1)
     t.equal(readFrom(memo, asked, '1')?.json, '"x"')
     t.equal(memo.read(Buffer.from(`1${asked.text}`), 0, 0, 1, 15, 2), undefined)
     t.equal(readFrom(memo, asked, '1'), undefined)

@@ -198,6 +198,11 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     -32004,
     'method eth_x is not allowed for this API key',
   ],
+  NetworkNotAllowed: [
+    { kind: 'NetworkNotAllowed', network: 'main' },
+    -32004,
+    'network main is not allowed for this API key',
+  ],
   LimitExceeded: [
     { kind: 'LimitExceeded', what: 'requests per second', limit: 10, retryAfterMs: 500 },
     -32005,

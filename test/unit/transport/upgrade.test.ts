@@ -17,7 +17,8 @@ test('paths lead to networks, keys are asked for', async (t) => {
       id: null,
       error: {
         code: -32001,
-        message: 'unauthorized: an API key is required in the path: /ws/v3/<key>',
+        message:
+          'unauthorized: an API key is required in the path: /ws/v3/<key>, or in the header Authorization: Bearer <key>',
       },
     })
   }
