@@ -12,11 +12,11 @@
 import { LRUCache } from 'lru-cache'
 import type { KeyRow } from '../store/keyRows.js'
 import type { NodeStore } from '../store/nodeStore.js'
+import type { Allowances, KeyAllowance } from './allowances.js'
 import { tryCreateKey } from './keyChanges.js'
 import { type KeyRecord, prefixToId, rowToRecord } from './keyRecord.js'
 import { KeyScope, type MethodScope } from './keyScope.js'
 import { isKeyText } from './keyText.js'
-import type { KeyAllowance, Meter } from './meter.js'
 import { Pepper } from './pepper.js'
 import { readPrivateFile, replacePrivateFile } from './privateFile.js'
 
@@ -28,7 +28,7 @@ export type KeyCheck =
       readonly ok: true
       readonly key: KeyRecord
       /** What the key may spend, where it is metered. */
-      readonly allowance?: KeyAllowance
+      readonly allowance?: KeyAllowance | undefined
       /** Where the key may be used, and what it may call; absent: anywhere, and anything. */
       readonly scope?: KeyScope
       readonly methods?: MethodScope | undefined
@@ -53,8 +53,8 @@ export interface KeyRingPaths {
 }
 
 export interface KeyRingOptions {
-  /** Limits what each key may spend; absent: no limit. */
-  readonly meter?: Meter | undefined
+  /** What keys may spend; absent: no key has a limit. */
+  readonly allowances?: Allowances | undefined
   /** Milliseconds on a clock that never goes back; `performance.now` where absent. */
   readonly clockMs?: () => number
   /** The time of day, for ends of validity; `Date.now` where absent. */
@@ -98,7 +98,7 @@ export class KeyRing {
   #checkedAtMs: number
   readonly #store: NodeStore
   readonly #paths: KeyRingPaths
-  readonly #meter: Meter | undefined
+  readonly #allowances: Allowances | undefined
   readonly #clockMs: () => number
   readonly #dateMs: () => number
 
@@ -106,11 +106,11 @@ export class KeyRing {
     store: NodeStore,
     paths: KeyRingPaths,
     readonly pepper: Pepper,
-    { meter, clockMs = () => performance.now(), dateMs = Date.now }: KeyRingOptions,
+    { allowances, clockMs = () => performance.now(), dateMs = Date.now }: KeyRingOptions,
   ) {
     this.#store = store
     this.#paths = paths
-    this.#meter = meter
+    this.#allowances = allowances
     this.#clockMs = clockMs
     this.#dateMs = dateMs
     this.#checkedAtMs = clockMs()
@@ -215,7 +215,7 @@ export class KeyRing {
       key,
       untilMs: Number.isFinite(untilMs) ? untilMs : undefined,
       ...scopeOf(key),
-      ...(this.#meter && { allowance: this.#meter.allowanceOf(key.id) }),
+      ...(this.#allowances && { allowance: this.#allowances.of(key.id, key.limits) }),
     }
   }
 }

@@ -3,7 +3,8 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 import { UsageError } from '../primitives/faults.js'
 import type { KeyDetails, KeyLimits, KeyScopes } from '../store/keyRows.js'
-import { burstMax, unitsPerSecondMax } from './meter.js'
+import { unitsBurstMin } from './allowances.js'
+import { burstMax, perSecondMax } from './meter.js'
 
 /** Entries of one kind of scope: a check of all takes some microseconds, and is remembered. */
 const entriesMax = 100
@@ -57,10 +58,11 @@ export const keySettingsSchema = z
       .partial(),
     limits: z
       .strictObject({
-        requestsPerSecond: limit(1, 1_000_000),
-        requestsBurst: limit(1, 1_000_000_000),
-        unitsPerSecond: limit(1, unitsPerSecondMax),
-        unitsBurst: limit(1, burstMax),
+        requestsPerSecond: limit(1, perSecondMax),
+        requestsBurst: limit(1, burstMax),
+        unitsPerSecond: limit(1, perSecondMax),
+        // With less some calls could never be made.
+        unitsBurst: limit(unitsBurstMin, burstMax),
         unitsPerDay: limit(1, 1_000_000_000_000),
         sockets: limit(0, 1_000_000),
         subscriptions: limit(0, 1_000_000),

@@ -3,8 +3,8 @@
  * is interrupted, and closes everything in order.
  */
 import type { Logger } from 'pino'
+import { Allowances, allotSpentMemory, type SpentMemory } from '../access/allowances.js'
 import { KeyRing } from '../access/keyRing.js'
-import { Meter, meterBytes } from '../access/meter.js'
 import type { AdminListener } from '../admin/adminListener.js'
 import type { Config } from '../config/config.js'
 import { type Edge, openEdge, servedMethods } from '../edge/edge.js'
@@ -84,7 +84,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       config,
       clientVersion,
       ring: access.ring,
-      meter: access.meter,
+      allowances: access.allowances,
       log,
       transport,
       rollups,
@@ -101,7 +101,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       shared &&
       startOtherEdges(
         config,
-        { ...shared, transport: transport.name, meter: access.meterMemory, counts: countsMemory },
+        { ...shared, transport: transport.name, spent: access.spent, counts: countsMemory },
         { pool, rollups, sources, networks: edge.networks },
       )
     await others?.listening
@@ -160,6 +160,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     // A broken store is left open, because it cannot be closed; see {@link StoreError}.
     if (!isBroken) {
       await edge?.close()
+      access.quotas.close()
       await access.store.close()
     }
   }
@@ -228,19 +229,19 @@ function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Job
 interface Access {
   readonly store: NodeStore
   readonly ring: KeyRing
-  /** Undefined, like `meterMemory`, where keys have no limit. */
-  readonly meter: Meter | undefined
-  readonly meterMemory: SharedArrayBuffer | undefined
+  readonly allowances: Allowances
+  readonly spent: SpentMemory
+  /** Writes what was spent today. */
+  readonly quotas: { close(): void }
   readonly demo: DemoAccess
 }
 
 function openAccess(config: Config, onFailure: (failure: StoreError) => void): Access {
   const store = NodeStore.open({ path: config.node.store, mapBytes: config.mapBytes, onFailure })
-  const { keyRates } = config
-  const meterMemory = keyRates && new SharedArrayBuffer(meterBytes)
-  const meter = keyRates && new Meter(keyRates, meterMemory)
-  const ring = KeyRing.open(store, config.node, { meter })
-  const shared = { store, ring, meter, meterMemory }
+  const spent = allotSpentMemory()
+  const allowances = Allowances.over(spent, config.keyRates)
+  const ring = KeyRing.open(store, config.node, { allowances })
+  const shared = { store, ring, allowances, spent, quotas: allowances.quotas.keep(store) }
   if (!config.auth) return { ...shared, demo: { kind: 'open' } }
   const key = ring.ensureDemoKey({
     keepText: [...config.networks, ...config.rollups].every((network) => network.isEmbedded),

@@ -9,8 +9,8 @@
  * (`mainLink.ts`).
  */
 import type { Logger } from 'pino'
+import type { Allowances } from '../access/allowances.js'
 import { type KeyRing, keyProblemTexts } from '../access/keyRing.js'
-import type { Meter } from '../access/meter.js'
 import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { NetworkJobs } from '../pool/jobs.js'
@@ -57,8 +57,7 @@ export interface EdgeOptions {
   /** The answer of `web3_clientVersion`. */
   readonly clientVersion: string
   readonly ring: KeyRing
-  /** Undefined where keys have no limit. */
-  readonly meter: Meter | undefined
+  readonly allowances: Allowances
   readonly log: Logger
   readonly transport: Transport
   readonly rollups: readonly EdgeRollup[]
@@ -196,7 +195,7 @@ function createServer(
   pages: { readonly openRpc: Uint8Array; readonly health: () => Page | Promise<Page> },
   logDefect: DefectLog,
 ): HttpServer {
-  const { config, ring, meter, log, shared } = options
+  const { config, ring, allowances, log, shared } = options
   const { limits } = config
   const settings = settingsOf(config)
   let seenGeneration = ring.seenGeneration
@@ -219,7 +218,7 @@ function createServer(
       return ids
     },
     noAuth: !config.auth,
-    anonymousAllowance: meter?.allowanceOf(anonymousId),
+    anonymousAllowance: allowances.of(anonymousId),
     limits: {
       bodyBytesMax: limits.bodyBytesMax,
       bufferedBytesMax: limits.bufferedBodyBytesMax,

@@ -97,8 +97,11 @@ function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => bo
   listening.promise.catch(() => undefined)
   /** Callers of the calls under way, by serial number. */
   const callers = new Map<number, Caller>()
-  const answer = async ({ serial, name, args, keyId }: EdgeCall): Promise<void> => {
-    const caller = new RelayedCaller(undefined, keyId === undefined ? undefined : { key: { id: keyId } })
+  const answer = async ({ serial, name, args, keyId, weight = 1 }: EdgeCall): Promise<void> => {
+    const caller = new RelayedCaller(
+      undefined,
+      keyId === undefined ? undefined : { key: { id: keyId, limits: { weight } } },
+    )
     callers.set(serial, caller)
     const reply = await Promise.resolve()
       .then(() => handlers[name](decodeArgs(args) as never, caller))

@@ -72,7 +72,9 @@ export class MainLink {
     this.#pending.set(serial, { outcome, owner, cancel })
     owner?.onGone(cancel)
     const encoded = encodeArgs(args)
-    this.send({ type: 'call', serial, name, args: encoded, keyId: owner?.keyId }, [encoded.buffer])
+    this.send({ type: 'call', serial, name, args: encoded, keyId: owner?.keyId, weight: owner?.weight }, [
+      encoded.buffer,
+    ])
     return outcome.promise
   }
 

@@ -1,5 +1,7 @@
 /** Messages between the main thread (edge 0) and the threads of the other edges. */
+import type { SpentMemory } from '../access/allowances.js'
 import type { Config } from '../config/config.js'
+import type { JobOwner } from '../pool/jobs.js'
 import type { StatusChange } from '../rollup/submissionService.js'
 import type { Transport } from '../transport/wire.js'
 import type { SourceState } from './chainFeed.js'
@@ -18,8 +20,8 @@ export interface EdgeData {
   readonly totals: SharedArrayBuffer
   /** See `metrics/edgeCounts.ts`. */
   readonly counts: SharedArrayBuffer
-  /** Memory of the meter; undefined where keys have no limit. */
-  readonly meter: SharedArrayBuffer | undefined
+  /** Memory of what keys have spent; see `access/allowances.ts`. */
+  readonly spent: SpentMemory
   /** One 32-bit integer per edge: 1 once it has stopped listening. */
   readonly silent: SharedArrayBuffer
 }
@@ -51,6 +53,8 @@ export type EdgeMessage =
       readonly args: Uint8Array<ArrayBuffer>
       /** Key of the caller; undefined where the call has no caller or the caller no key. */
       readonly keyId: string | undefined
+      /** See {@link JobOwner}. */
+      readonly weight: number | undefined
     }
   /** The caller no longer waits for a call. Its reply is sent nevertheless. */
   | { readonly type: 'cancel'; readonly serial: number }

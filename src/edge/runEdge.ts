@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
+import { Allowances } from '../access/allowances.js'
 import { KeyRing } from '../access/keyRing.js'
-import { Meter } from '../access/meter.js'
 import { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import { defer } from '../primitives/deferred.js'
@@ -59,7 +59,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
 
 async function openRooms(
   link: MainLink,
-  { config, clientVersion, index, transport, port, totals, counts, meter: memory }: EdgeData,
+  { config, clientVersion, index, transport, port, totals, counts, spent }: EdgeData,
 ) {
   const log = createLog(config).child({
     edge: index,
@@ -75,13 +75,13 @@ async function openRooms(
       health: () => link.call('health', [name]) as Promise<RollupHealth>,
     }
   })
-  const meter = config.keyRates && new Meter(config.keyRates, memory)
+  const allowances = Allowances.over(spent, config.keyRates)
   const layouts = new Map(config.networks.map((network) => [network.name, readNetworkLayouts(network)]))
   const edge = await openEdge({
     config,
     clientVersion,
-    ring: KeyRing.open(store, config.node, { meter }),
-    meter,
+    ring: KeyRing.open(store, config.node, { allowances }),
+    allowances,
     log,
     transport: await loadTransport(transport),
     rollups,

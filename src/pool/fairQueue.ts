@@ -12,6 +12,8 @@ export interface Queued<C extends string> {
   readonly class: C
   /** Id of its API key. */
   readonly keyId: string
+  /** Share of the time that its key has, relative to other keys; that of its newest item counts. 1 where absent. */
+  readonly weight?: number
   readonly bytes: number
   /** False at first; see {@link FairQueue.tryMakeLong} and {@link FairQueue.putBack}. */
   isLong: boolean
@@ -34,7 +36,7 @@ const forgottenMs = 1
 
 /**
  * A bounded queue that shares threads by time: the next item is from the key whose items have recently used the least
- * time, running ones included; within the key from the class with the least time; and of these the oldest. So however
+ * time for its weight, running ones included; within the key from the class with the least time; and of these the oldest. So however
  * many items of one key wait, another key's first item comes next, and a key whose items take seconds comes after
  * keys whose items take milliseconds.
  *
@@ -101,6 +103,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
   add(item: T): readonly T[] {
     const lane = this.#laneOf(item)
     const { key } = lane
+    key.weight = item.weight ?? 1
     if (item.isLong) lane.waitingLong.add(item)
     else lane.waiting.add(item)
     lane.class.waiting++
@@ -206,7 +209,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     })
     if (lane === undefined || lane === own) return false
     if (lane.key === own.key) return this.#laneUse(lane, nowMs) < this.#laneUse(own, nowMs) / 2
-    return this.#use(lane.key, nowMs) < this.#use(own.key, nowMs) / 2
+    return this.#use(lane.key, nowMs) / lane.key.weight < this.#use(own.key, nowMs) / own.key.weight / 2
   }
 
   /** Removes and returns all waiting items. */
@@ -252,9 +255,9 @@ export class FairQueue<C extends string, T extends Queued<C>> {
         best = lane
         least = laneUse
       }
-      if (best === undefined || use >= leastOfKeys) continue
+      if (best === undefined || use / key.weight >= leastOfKeys) continue
       next = best
-      leastOfKeys = use
+      leastOfKeys = use / key.weight
     }
     return next
   }
@@ -342,7 +345,7 @@ export class FairQueue<C extends string, T extends Queued<C>> {
     const { keyId: id } = item
     let key = this.#keys.get(id)
     if (key === undefined) {
-      key = { id, lanes: [], waiting: 0, waitingBytes: 0, out: 0, longOut: 0 }
+      key = { id, weight: item.weight ?? 1, lanes: [], waiting: 0, waitingBytes: 0, out: 0, longOut: 0 }
       this.#keys.set(id, key)
     }
     const lane: Lane<C, T> = {

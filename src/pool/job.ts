@@ -72,6 +72,10 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
     return this.owner?.keyId ?? ''
   }
 
+  get weight(): number {
+    return this.owner?.weight ?? 1
+  }
+
   get bytes(): number {
     return this.args.length + (this.body?.buffer.byteLength ?? 0)
   }

@@ -132,6 +132,8 @@ export interface JobInput<A> {
 export interface JobOwner {
   /** Id of the caller's API key, by which threads are shared. */
   readonly keyId: string
+  /** Share of the threads that the key has, relative to others; 1 where absent. */
+  readonly weight?: number
   readonly isGone: boolean
   /** Calls `listener` once, when the owner leaves. */
   onGone(listener: () => void): void

@@ -29,6 +29,7 @@ export interface Lane<C extends string, T> {
 
 export interface Key<C extends string, T> {
   readonly id: string
+  weight: number
   /** The lanes used so far, a few at most. */
   readonly lanes: Lane<C, T>[]
   waiting: number

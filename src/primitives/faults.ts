@@ -36,7 +36,8 @@ export type Fault =
       readonly first: number
       readonly last: number
     }
-  | { readonly kind: 'TooManySubscriptions'; readonly max: number }
+  /** `whose` ends the sentence: `on one connection`, `of this API key`. */
+  | { readonly kind: 'TooManySubscriptions'; readonly whose: string; readonly max: number }
   /** `whose` subscriptions would take more than `max` bytes: those of a connection, an API key or the server. */
   | { readonly kind: 'TooMuchSubscriptionMemory'; readonly whose: string; readonly max: number }
   /** `index` counts arguments from 0. */

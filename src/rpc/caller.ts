@@ -5,16 +5,31 @@ import { bytesPerUnit, unitsPerMs } from './price.js'
 /** What a caller may spend; see `access/meter.ts`. */
 export interface Allowance {
   readonly unitsPerSecond: number
-  /** Takes `units` and returns 0, or takes nothing and returns the milliseconds until they will be available. */
-  charge(units: number): number
+  /**
+   * Takes `units` for so many requests, one where absent, and returns 0; or takes nothing and returns the milliseconds
+   * until they will be available.
+   */
+  charge(units: number, requests?: number): number
+  /** Which limit refused the last charge, if that was not the one of units per second. */
+  readonly lack?: { readonly what: string; readonly limit: number } | undefined
   /** Takes `units` even where fewer are left; the debt delays the next charge. */
   debit(units: number): void
+  /** What is left, as headers of an answer. */
+  headers?(): readonly (readonly [name: string, value: string])[]
+}
+
+/** Limits of a key that are no allowance; absent ones are those of the server. */
+export interface HolderLimits {
+  readonly sockets?: number
+  readonly subscriptions?: number
+  /** Share of the pool's time, relative to keys without a weight, which have 1. */
+  readonly weight?: number
 }
 
 /** Identity of a caller: metering, the pool and logs tell callers apart by their key. */
 export interface Identity {
   /** Its id has 12 hex digits; see `access/keyRing.ts`. */
-  readonly key: { readonly id: string }
+  readonly key: { readonly id: string; readonly limits?: HolderLimits }
   /** The allowance to which calls are charged; undefined: no limit. */
   readonly allowance?: Allowance | undefined
   /** The methods that it may call, and the same as text, to compare; undefined: all. */
@@ -56,6 +71,10 @@ export class Caller implements JobOwner {
     return this.identity.key.id
   }
 
+  get weight(): number {
+    return this.identity.key.limits?.weight ?? 1
+  }
+
   /**
    * Charges for a call that is about to begin: returns 0, or charges nothing and returns the milliseconds until it
    * can be paid.
@@ -76,7 +95,7 @@ export class Caller implements JobOwner {
 
   /** As {@link charge}, for reading the request, whose CPU time is not measured. */
   chargeReading(units: number): number {
-    const waitMs = this.identity.allowance?.charge(units) ?? 0
+    const waitMs = this.identity.allowance?.charge(units, 0) ?? 0
     if (waitMs === 0) this.#spentUnits += units
     return waitMs
   }

@@ -27,6 +27,8 @@ export function limitExceeded(
   units: number,
   retryAfterMs: number,
 ): Failure {
+  const { lack } = identity.allowance ?? {}
+  if (lack !== undefined) return Failure.of({ kind: 'LimitExceeded', ...lack, retryAfterMs })
   const limit = identity.allowance?.unitsPerSecond ?? 0
   const left = Math.max(Math.floor(units - (retryAfterMs * limit) / 1_000), 0)
   const what = `${subject} costs ${units} compute units, ${left} are left, and ${limit} come in a second`

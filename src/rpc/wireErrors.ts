@@ -89,7 +89,7 @@ export function faultToWireError(fault: Fault): WireError {
     case 'TooManySubscriptions':
       return {
         code: -32005,
-        message: `limit exceeded: at most ${fault.max} subscriptions on one connection`,
+        message: `limit exceeded: at most ${fault.max} subscriptions ${fault.whose}`,
         data: { limit: fault.max },
       }
     case 'TooMuchSubscriptionMemory':

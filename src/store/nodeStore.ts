@@ -12,6 +12,7 @@
  *             'pepperMark' → 32 bytes by which a foreign pepper is recognised
  *             'rollupChain:NETWORK' → chain id of the transactions that are kept for a network
  *   keyNames  name (UTF-8) of a key that is not revoked → digest
+ *   keyQuotas id of a key with a daily quota (6 bytes) → [day since 1970, units spent on it]
  *
  * The rows of keys are in `keyRows.ts`, the tables of submitted transactions, which share the environment, in
  * `submissions.ts`.
@@ -43,10 +44,24 @@ export const nodeSchemaVersion = 3
 const storeKind = 'tidegate-node'
 
 /** Names are never reused for another layout. */
-const tableNames = { meta: 'meta', keys: 'keys', keyNames: 'keyNames', keySecrets: 'keySecrets' } as const
+const tableNames = {
+  meta: 'meta',
+  keys: 'keys',
+  keyNames: 'keyNames',
+  keySecrets: 'keySecrets',
+  quotas: 'keyQuotas',
+} as const
 
 /** Result of {@link NodeStore.writeKey}. */
 export type KeyWritten = 'written' | 'nameTaken' | 'digestPrefixTaken' | 'notFirst'
+
+/** Units that a key spent on a day, counted from 1970. */
+export interface SpentQuota {
+  /** 12 hex digits. */
+  readonly id: string
+  readonly day: number
+  readonly units: number
+}
 
 /** A key before and after a change. */
 export interface KeyChanged {
@@ -82,6 +97,7 @@ export class NodeStore {
   readonly #keyNames: Table
   /** Undefined in a store of an earlier schema that is only read. */
   readonly #keySecrets: Table | undefined
+  readonly #quotas: Table | undefined
   readonly #commits: GroupCommit
 
   private constructor(
@@ -92,6 +108,7 @@ export class NodeStore {
     keys: Table,
     keyNames: Table,
     keySecrets: Table | undefined,
+    quotas: Table | undefined,
     commits: GroupCommit,
   ) {
     this.#environment = environment
@@ -100,6 +117,7 @@ export class NodeStore {
     this.#keys = keys
     this.#keyNames = keyNames
     this.#keySecrets = keySecrets
+    this.#quotas = quotas
     this.#commits = commits
   }
 
@@ -132,6 +150,7 @@ export class NodeStore {
         keys,
         keyNames,
         openTable(environment, tableNames.keySecrets),
+        openTable(environment, tableNames.quotas),
         new GroupCommit(environment, path, onFailure),
       )
       store.#assertSchema(readOnly)
@@ -241,6 +260,23 @@ export class NodeStore {
       this.#keys.putSync(digest, encodeKey(after))
       this.#raiseGeneration(digest)
       return { before, after }
+    })
+  }
+
+  /** What keys with a daily quota had spent when it was last written. */
+  readQuotas(): SpentQuota[] {
+    this.#renewReads()
+    return [...(this.#quotas?.getRange() ?? [])].map(({ key, value }) => {
+      const [day, units] = packr.unpack(value) as [number, number]
+      return { id: Buffer.from(key).toString('hex'), day, units }
+    })
+  }
+
+  /** Replaces rows of {@link readQuotas}; on disk when this returns. */
+  writeQuotas(rows: readonly SpentQuota[]): void {
+    commitSync(this.#environment, this.path, () => {
+      for (const { id, day, units } of rows)
+        this.#quotas?.putSync(Buffer.from(id, 'hex'), packr.pack([day, units]))
     })
   }
 

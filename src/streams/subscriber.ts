@@ -34,6 +34,8 @@ export class Subscriber {
   /** Memory of {@link #subscriptions}. */
   #bytes = 0
   #isClosed = false
+  /** Subscriptions of all connections of the key; undefined: no limit. */
+  ofKeyMax: number | undefined
 
   /** `key` is the id of the connection's API key, undefined where no keys are needed. */
   constructor(
@@ -117,7 +119,7 @@ export class Subscriber {
     const { bytes } = subscription
     if (this.#isClosed) return subscription.end()
     this.#requireOwnRoom(bytes)
-    this.#pool.take(this.#key, bytes)
+    this.#pool.take(this.#key, bytes, this.ofKeyMax)
     this.#bytes += bytes
     this.#subscriptions.set(subscription.id, subscription)
     this.#pool.open++
@@ -126,13 +128,17 @@ export class Subscriber {
   /** Throws what {@link add} would throw for a subscription of `bytes`. */
   requireRoom(bytes: number): void {
     this.#requireOwnRoom(bytes)
-    this.#pool.requireRoom(this.#key, bytes)
+    this.#pool.requireRoom(this.#key, bytes, this.ofKeyMax)
   }
 
   #requireOwnRoom(bytes: number): void {
     const { subscriptionsMax, bytesMax } = this.limits
     if (this.#subscriptions.size >= subscriptionsMax) {
-      throw new FaultError({ kind: 'TooManySubscriptions', max: subscriptionsMax })
+      throw new FaultError({
+        kind: 'TooManySubscriptions',
+        whose: 'on one connection',
+        max: subscriptionsMax,
+      })
     }
     if (this.#bytes + bytes > bytesMax) throw tooMuch('this connection', bytesMax)
   }

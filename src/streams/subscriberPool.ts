@@ -20,6 +20,7 @@ export interface SubscriptionLimits {
 export interface SubscriptionTotals {
   readonly subscriptionBytes: { add(change: number): number }
   addSubscriptionBytesOfKey(key: string, change: number): number
+  addSubscriptionsOfKey(key: string, change: number): number
 }
 
 /** Bytes counted for a subscription with all that is kept for it; V8 counts 1,500. */
@@ -65,10 +66,10 @@ export class SubscriberPool {
   }
 
   /**
-   * Counts `bytes` for a connection of `key` (undefined where no keys are needed). Throws FaultError, and counts
-   * nothing, where a limit would be exceeded.
+   * Counts a subscription of `bytes` for a connection of `key` (undefined where no keys are needed), which may have
+   * `ofKeyMax` of them. Throws FaultError, and counts nothing, where a limit would be exceeded.
    */
-  take(key: string | undefined, bytes: number): void {
+  take(key: string | undefined, bytes: number, ofKeyMax = Number.POSITIVE_INFINITY): void {
     const { bytesPerKeyMax, bytesInAllMax } = this.limits
     const { subscriptionBytes } = this.#totals
     // Added before it is compared, so that two edges that do so at the same time cannot exceed the limit together.
@@ -78,21 +79,26 @@ export class SubscriberPool {
     }
     if (key === undefined) return
     const ofKey = this.#totals.addSubscriptionBytesOfKey(key, bytes)
-    if (ofKey <= bytesPerKeyMax) return
+    const count = ofKey <= bytesPerKeyMax ? this.#totals.addSubscriptionsOfKey(key, 1) : 0
+    if (ofKey <= bytesPerKeyMax && count <= ofKeyMax) return
     if (Number.isFinite(ofKey)) this.#totals.addSubscriptionBytesOfKey(key, -bytes)
     subscriptionBytes.add(-bytes)
-    throw tooMuch('this API key', bytesPerKeyMax)
+    if (count === 0) throw tooMuch('this API key', bytesPerKeyMax)
+    if (Number.isFinite(count)) this.#totals.addSubscriptionsOfKey(key, -1)
+    throw new FaultError({ kind: 'TooManySubscriptions', whose: 'of this API key', max: ofKeyMax })
   }
 
   /** Throws what {@link take} would throw; counts nothing. */
-  requireRoom(key: string | undefined, bytes: number): void {
-    this.take(key, bytes)
+  requireRoom(key: string | undefined, bytes: number, ofKeyMax?: number): void {
+    this.take(key, bytes, ofKeyMax)
     this.release(key, bytes)
   }
 
   release(key: string | undefined, bytes: number): void {
     this.#totals.subscriptionBytes.add(-bytes)
-    if (key !== undefined) this.#totals.addSubscriptionBytesOfKey(key, -bytes)
+    if (key === undefined) return
+    this.#totals.addSubscriptionBytesOfKey(key, -bytes)
+    this.#totals.addSubscriptionsOfKey(key, -1)
   }
 
   /**

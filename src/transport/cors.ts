@@ -22,7 +22,7 @@ export interface CorsHeaders {
 export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
   const exposed = [
     'access-control-expose-headers',
-    'tidegate-block, tidegate-trust, retry-after, etag, x-request-id',
+    'tidegate-block, tidegate-trust, retry-after, ratelimit, ratelimit-policy, etag, x-request-id',
   ] as const
   const anyOrigin: ExtraHeaders = [['access-control-allow-origin', '*'], exposed]
   const listed = new Set(origins === '*' ? [] : origins.map((origin) => origin.toLowerCase()))

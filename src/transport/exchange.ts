@@ -198,9 +198,11 @@ export class Exchange extends Caller implements BodyReceiver {
     try {
       const isEnd = isLast || this.pool.isClosing
       const body = answer.isKept === true ? this.#gzip(answer) : undefined
-      if (body === undefined) this.#reply.send(answer, this.headers, isEnd)
+      const { allowance } = this.identity
+      const own = allowance === undefined ? this.headers : [...this.headers, ...(allowance.headers?.() ?? [])]
+      if (body === undefined) this.#reply.send(answer, own, isEnd)
       else {
-        const headers = this.headers === noHeaders ? gzipHeaders : [...this.headers, ...gzipHeaders]
+        const headers = own === noHeaders ? gzipHeaders : [...own, ...gzipHeaders]
         this.#reply.send({ ...answer, body }, headers, isEnd)
       }
     } catch (error) {

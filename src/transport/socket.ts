@@ -130,6 +130,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
     this.#activeMs = pool.nowMs
     this.#pingedMs = pool.nowMs
     this.subscriber = new Subscriber(this, keyId, pool.subscribers)
+    this.subscriber.ofKeyMax = identity.key.limits?.subscriptions
   }
 
   get bufferedBytes(): number {
@@ -241,6 +242,7 @@ export class Socket implements EventSink, SocketHandler, CallRoom {
   follow(identity: Allowed): void {
     const isOther = identity.methods?.text !== this.identity.methods?.text
     this.identity = identity
+    this.subscriber.ofKeyMax = identity.key.limits?.subscriptions
     if (!isOther || this.subscriber.count === 0) return
     this.close(closeCodes.policy, 'what this API key may call was changed; connect again')
   }

@@ -64,6 +64,7 @@ export function localTotals(): ServerTotals {
     subscriptionBytes: new LocalTotal(),
     addOfKey: localCounts(),
     addSubscriptionBytesOfKey: localCounts(),
+    addSubscriptionsOfKey: localCounts(),
   }
 }
 
@@ -78,17 +79,19 @@ function localCounts(): AddOfKey {
 }
 
 const sharedWords = 4
+/** Counts by key. */
+const sharedTables = 3
 
 /** Memory for the totals of `edges` edges that serve at most `socketsMax` WebSockets together. */
 export function allotTotals(socketsMax: number, edges: number): SharedArrayBuffer {
-  return new SharedArrayBuffer(sharedWords * 8 + 2 * KeyedCounts.bytesFor(socketsMax, edges))
+  return new SharedArrayBuffer(sharedWords * 8 + sharedTables * KeyedCounts.bytesFor(socketsMax, edges))
 }
 
 /** The totals of edge number `edge`, from 0, in the memory that {@link allotTotals} made for all. */
 export function sharedTotals(memory: SharedArrayBuffer, edges: number, edge: number): ServerTotals {
   const words = new BigInt64Array(memory, 0, sharedWords)
   const firstBytes = sharedWords * 8
-  const bytes = (memory.byteLength - firstBytes) / 2
+  const bytes = (memory.byteLength - firstBytes) / sharedTables
   const sharedCounts = (index: number): AddOfKey => {
     const layout = { offset: firstBytes + index * bytes, bytes, threads: edges, thread: edge }
     const counts = new KeyedCounts(memory, layout)
@@ -101,5 +104,6 @@ export function sharedTotals(memory: SharedArrayBuffer, edges: number, edge: num
     subscriptionBytes: new SharedTotal(words, 3),
     addOfKey: sharedCounts(0),
     addSubscriptionBytesOfKey: sharedCounts(1),
+    addSubscriptionsOfKey: sharedCounts(2),
   }
 }

@@ -181,7 +181,7 @@ export class WebSocketServer implements SocketPool {
     const keyId = noAuth ? undefined : id
     return (
       holdOffs.refusalOf(id) ??
-      this.#countIn(keyId) ?? {
+      this.#countIn(keyId, admitted.key.limits?.sockets) ?? {
         open: (wire) => this.#open(wire, { route, use, keyId, identity: admitted }),
         release: () => this.#uncount(keyId),
       }
@@ -192,9 +192,10 @@ export class WebSocketServer implements SocketPool {
    * Counts a connection that is about to open, or returns why it is refused, for this key or at all. Added before it
    * is compared, so that two edges that do so at the same time cannot accept one too many.
    */
-  #countIn(keyId: string | undefined): Refusal | undefined {
-    const { socketsMax, socketsPerKeyMax } = this.limits
+  #countIn(keyId: string | undefined, ofKeyMax = this.limits.socketsPerKeyMax): Refusal | undefined {
+    const { socketsMax } = this.limits
     if (this.#isClosing) return stopping
+    const max = Math.min(ofKeyMax, this.limits.socketsPerKeyMax)
     const { sockets, addOfKey } = this.#options.totals
     if (sockets.add(1) > socketsMax) {
       sockets.add(-1)
@@ -202,10 +203,10 @@ export class WebSocketServer implements SocketPool {
     }
     if (keyId === undefined) return undefined
     const ofKey = addOfKey(keyId, 1)
-    if (ofKey <= socketsPerKeyMax) return undefined
+    if (ofKey <= max) return undefined
     if (Number.isFinite(ofKey)) addOfKey(keyId, -1)
     sockets.add(-1)
-    return tooMany(429, 'WebSockets of this API key', socketsPerKeyMax)
+    return tooMany(429, 'WebSockets of this API key', max)
   }
 
   #countUnused(keyId: string): void {

@@ -1,7 +1,15 @@
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import t from 'tap'
-import { burstMax, debtSecondsMax, Meter, type MeterRates, meterBytes } from '../../../src/access/meter.js'
+import type { UnitRates } from '../../../src/access/allowances.js'
+import {
+  type Bucket,
+  type BucketRates,
+  burstMax,
+  debtSecondsMax,
+  Meter,
+  meterBytes,
+} from '../../../src/access/meter.js'
 import { propertyRuns } from '../../property.js'
 import { once } from '../../until.js'
 
@@ -9,13 +17,16 @@ import { once } from '../../until.js'
 const neighbour = (index: number): string => `fff8${index.toString(16).padStart(7, '0')}1`
 
 interface Rig {
-  readonly meter: Meter
+  readonly meter: { allowanceOf(keyId: string): Bucket }
   readonly clock: { ms: number }
 }
 
-function openMeter(rates: MeterRates, ms = 0): Rig {
+/** Buckets of one kind with the same rates. */
+function openMeter({ unitsPerSecond, unitsBurst }: UnitRates, ms = 0): Rig {
   const clock = { ms }
-  return { meter: new Meter(rates, undefined, () => clock.ms), clock }
+  const meter = new Meter(undefined, () => clock.ms)
+  const rates: BucketRates = { perSecond: unitsPerSecond, burst: unitsBurst }
+  return { meter: { allowanceOf: (keyId) => meter.bucketOf(keyId, 0, rates) }, clock }
 }
 
 /** A token bucket as the books have it: filled at each whole tick, in integers without bounds. */
@@ -159,16 +170,33 @@ t.test('where all places nearby are needed, whoever owes least is forgotten', as
 
 t.test('threads over the same memory spend from the same buckets', async (t) => {
   const memory = new SharedArrayBuffer(meterBytes)
-  const rates = { unitsPerSecond: 1_000, unitsBurst: 100_000 }
+  const rates = { perSecond: 1_000, burst: 100_000 }
   const keyId = neighbour(0)
   const gate = new SharedArrayBuffer(4)
-  const workerData = { memory, rates, keyId, tries: rates.unitsBurst, threads: 2, gate }
+  const workerData = { memory, rates, keyId, tries: rates.burst, threads: 2, gate }
   const options = { workerData, execArgv: [] }
   const threads = [0, 1].map(() => new Worker(new URL('./meterThread.js', import.meta.url), options))
   const got = await Promise.all(threads.map(async (thread) => (await once(thread, 'message'))[0] as number))
-  t.equal((got[0] as number) + (got[1] as number), rates.unitsBurst, `${got}`)
+  t.equal((got[0] as number) + (got[1] as number), rates.burst, `${got}`)
 })
 
-t.test('a bucket larger than an era is refused', async (t) => {
-  t.throws(() => openMeter({ unitsPerSecond: 1, unitsBurst: burstMax + 1 }), RangeError)
+t.test('a bucket larger than its ticks can tell is refused', async (t) => {
+  const { meter } = openMeter({ unitsPerSecond: 1, unitsBurst: burstMax + 1 })
+  t.throws(() => meter.allowanceOf(neighbour(0)), RangeError)
+})
+
+t.test('kinds of buckets and other rates stand for themselves', async (t) => {
+  const clock = { ms: 5_000 }
+  const meter = new Meter(undefined, () => clock.ms)
+  const of = (kind: number, perSecond: number) => meter.bucketOf(neighbour(0), kind, { perSecond, burst: 10 })
+  t.equal(of(0, 1).charge(10), 0)
+  t.equal(of(0, 1).charge(1), 1_000)
+  t.equal(of(1, 1).charge(10), 0, 'another kind')
+  t.equal(of(0, 1_000).charge(10), 0, 'another rate')
+  clock.ms += 10
+  t.equal(of(0, 1_000).charge(10), 0, 'full again, while the slow one is not')
+  t.equal(of(0, 1).charge(1), 990)
+  t.equal(of(0, 1).spent, 10)
+  of(0, 1).debit(-4)
+  t.equal(of(0, 1).spent, 6)
 })

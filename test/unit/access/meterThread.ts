@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { Meter } from '../../../src/access/meter.js'
 
 const { memory, rates, keyId, tries, threads, gate } = workerData
-const allowance = new Meter(rates, memory, () => 1_000).allowanceOf(keyId)
+const allowance = new Meter(memory, () => 1_000).bucketOf(keyId, 0, rates)
 const ready = new Int32Array(gate)
 Atomics.add(ready, 0, 1)
 // All begin together, or one would be done before the next has started.

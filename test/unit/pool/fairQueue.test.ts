@@ -26,6 +26,14 @@ t.test('the first item of a key comes next, however many of another wait', async
   )
 })
 
+t.test('a key of weight 3 gets three times the time of another', async (t) => {
+  const rig = open()
+  rig.add(...upTo(100, (at) => `a${at} of heavy3`), ...upTo(100, (at) => `a${at} of light`))
+  const served = upTo(80, () => String(rig.serve(10)))
+  const heavy = served.filter((label) => label.endsWith('heavy3')).length
+  t.ok(heavy >= 58 && heavy <= 62, `${heavy} of 80`)
+})
+
 t.test('a key whose items took seconds comes after all whose items took milliseconds', async (t) => {
   const rig = open()
   const { add, serve } = rig

@@ -8,10 +8,11 @@ export interface Item extends Queued<Name> {
   readonly label: string
 }
 
-/** `a1 of x` is an item of class a and key x. */
+/** `a1 of x` is an item of class a and key x; a digit after the key is its weight. */
 export function item(label: string, bytes = 1): Item {
   const [name, keyId] = label.split(' of ') as [string, string?]
-  return { label, class: name[0] as Name, keyId: keyId ?? 'x', bytes, isLong: false }
+  const weight = Number(/\d+$/.exec(keyId ?? '')?.[0] ?? 1)
+  return { label, class: name[0] as Name, keyId: keyId ?? 'x', weight, bytes, isLong: false }
 }
 
 export interface Rig {

@@ -1,5 +1,6 @@
 /** What calls are charged, whatever becomes of them, and what comes of a call that cannot be paid. */
 import t from 'tap'
+import { Allowances } from '../../../src/access/allowances.js'
 import { Meter } from '../../../src/access/meter.js'
 import { Caller } from '../../../src/rpc/caller.js'
 import { defineMethod } from '../../../src/rpc/method.js'
@@ -20,9 +21,12 @@ interface Metered extends TestEndpoint {
 function createMetered(): Metered {
   const made = createTestEndpoint()
   const clock = { ms: 1_000 }
-  const meter = new Meter({ unitsPerSecond: 10, unitsBurst: 100 }, undefined, () => clock.ms)
+  const meter = new Meter(undefined, () => clock.ms)
   const id = '0123456789ab'
-  const identity = { key: { id }, allowance: meter.allowanceOf(id) }
+  const identity = {
+    key: { id },
+    allowance: new Allowances(meter, { unitsPerSecond: 10, unitsBurst: 100 }).of(id),
+  }
   const caller = () => new Caller(undefined, identity)
   const pay: Metered['pay'] = async (body, at) =>
     bodyText(await made.endpoint.handle(Buffer.from(body), caller(), at))

@@ -178,8 +178,8 @@ t.test('a long call costs what a short one does', async (t) => {
     const spent = await Promise.all(
       [endpoint, plain].map(async (over) => {
         // Nothing flows in, and what threads take is paid by the price.
-        const meter = new Meter({ unitsPerSecond: 1, unitsBurst: 100_000 }, undefined, () => 1_000)
-        const allowance = meter.allowanceOf('0123456789ab')
+        const meter = new Meter(undefined, () => 1_000)
+        const allowance = meter.bucketOf('0123456789ab', 0, { perSecond: 1, burst: 100_000 })
         let units = 0
         const charge = (more: number) => {
           units += more

@@ -55,7 +55,7 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     [3, 977],
   ],
   TooManySubscriptions: [
-    { kind: 'TooManySubscriptions', max: 1024 },
+    { kind: 'TooManySubscriptions', whose: 'on one connection', max: 1024 },
     -32005,
     'limit exceeded: at most 1024 subscriptions on one connection',
     { limit: 1024 },

@@ -130,7 +130,7 @@ test('pages of any origin may ask unless origins are listed', async (t) => {
   t.equal(preflight.status, 204)
   t.equal(preflight.headers.get('access-control-allow-origin'), '*')
   t.match(preflight.headers.get('access-control-allow-methods'), /POST/)
-  t.equal(preflight.headers.get('access-control-allow-headers'), '*')
+  t.equal(preflight.headers.get('access-control-allow-headers'), '*, authorization')
   const allowed = (server: TestServer, origin?: string, to = path) =>
     server
       .post(to, echo, origin === undefined ? {} : { origin })
@@ -144,11 +144,11 @@ test('pages of any origin may ask unless origins are listed', async (t) => {
     (await server.post(path, echo, { origin })).headers.get('access-control-expose-headers')
   t.equal(
     await exposed(open, 'https://a.example'),
-    'tidegate-block, tidegate-trust, retry-after, etag, x-request-id',
+    'tidegate-block, tidegate-trust, retry-after, ratelimit, ratelimit-policy, etag, x-request-id',
   )
   t.equal(
     await exposed(listed, 'https://app.example'),
-    'tidegate-block, tidegate-trust, retry-after, etag, x-request-id',
+    'tidegate-block, tidegate-trust, retry-after, ratelimit, ratelimit-policy, etag, x-request-id',
   )
   t.equal(await exposed(listed, 'https://a.example'), null)
 })

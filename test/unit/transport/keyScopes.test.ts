@@ -1,43 +1,8 @@
 /** Where keys may be used and what they may call, from the real key ring to both transports. */
-import { join } from 'node:path'
-import type { Test } from 'tap'
-import { createKey, revokeKey, rotateKey, setKey } from '../../../src/access/keyChanges.js'
-import { KeyRing, keyProblemTexts } from '../../../src/access/keyRing.js'
-import { parseKeySettings } from '../../../src/access/keySettings.js'
-import { NodeStore } from '../../../src/store/nodeStore.js'
+import { createKey, revokeKey, rotateKey } from '../../../src/access/keyChanges.js'
 import { test } from '../../eachTransport.js'
-import { withSocketServer } from './socketServer.js'
+import { withKeyedServer } from './keyedServer.js'
 import { call, echo, echoed } from './testServer.js'
-
-async function withKeyedServer(t: Test) {
-  const folder = t.testdir()
-  const store = NodeStore.open({ path: join(folder, 'node.mdb'), mapBytes: 2 ** 30 })
-  t.teardown(() => store.close())
-  const paths = { pepper: join(folder, 'pepper'), demoKey: join(folder, 'demo-key') }
-  const date = { ms: Date.now() }
-  const ring = KeyRing.open(store, paths, { dateMs: () => date.ms })
-  let seen = ring.readChanges(0).generation
-  const server = await withSocketServer(
-    t,
-    {},
-    {
-      authorize(key) {
-        const result = ring.authorize(key)
-        if (result.ok) return result
-        return { ok: false, reason: keyProblemTexts[result.why].replace('unauthorized: ', '') }
-      },
-      changedKeys() {
-        const { generation, ids } = ring.readChanges(seen)
-        seen = generation
-        return ids
-      },
-    },
-  )
-  const make = (settings: object) =>
-    createKey(store, ring.pepper, parseKeySettings({ name: 'shop', ...settings }), 'test').text
-  const set = (settings: object) => setKey(store, 'shop', parseKeySettings(settings), 'test')
-  return { ...server, store, ring, date, make, set }
-}
 
 const json = { 'content-type': 'application/json' }
 

@@ -1,6 +1,7 @@
 /** API keys that pay for their calls, from the real key ring to both transports. */
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { Allowances } from '../../../src/access/allowances.js'
 import { createKey, revokeKey } from '../../../src/access/keyChanges.js'
 import { KeyRing, keyProblemTexts } from '../../../src/access/keyRing.js'
 import { Meter } from '../../../src/access/meter.js'
@@ -36,9 +37,10 @@ async function withMeteredServer(t: Test, options: Partial<HttpServerOptions> = 
   t.teardown(() => store.close())
   const clock = { ms: 5_000 }
   const clockMs = () => clock.ms
-  const meter = new Meter({ unitsPerSecond: 10, unitsBurst: 100 }, undefined, clockMs)
+  const meter = new Meter(undefined, clockMs)
+  const allowances = new Allowances(meter, { unitsPerSecond: 10, unitsBurst: 100 })
   const paths = { pepper: join(folder, 'pepper'), demoKey: join(folder, 'demo-key') }
-  const ring = KeyRing.open(store, paths, { meter, clockMs })
+  const ring = KeyRing.open(store, paths, { allowances, clockMs })
   const keys = ['first', 'second'].map((name) => {
     const { key, text } = createKey(store, ring.pepper, { name }, 'test')
     return { id: key.id, text }
@@ -51,7 +53,7 @@ async function withMeteredServer(t: Test, options: Partial<HttpServerOptions> = 
         const result = ring.authorize(key)
         return result.ok ? result : { ok: false, reason: keyProblemTexts[result.why] }
       },
-      anonymousAllowance: meter.allowanceOf(anonymousId),
+      anonymousAllowance: allowances.of(anonymousId),
       ...options,
     },
   )

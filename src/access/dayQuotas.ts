@@ -1,0 +1,135 @@
+/**
+ * Units that keys with a daily quota have spent since midnight, UTC. Counted in memory that all edges share; the main
+ * thread writes what has changed to the node store, so a crash forgets a few seconds.
+ */
+import type { NodeStore } from '../store/nodeStore.js'
+
+/** Keys that can be counted on one day; others beyond, whose places are taken, are not limited by the day. */
+const places = 16_384
+const probesMax = 64
+
+const dayMs = 86_400_000
+
+/** Bits of a word that hold the units: more than 64 cores can spend in a day. The day is above them. */
+const unitBits = 44n
+const unitMask = (1n << unitBits) - 1n
+
+/** Words of a place: the key's id, 48 bits (0 where it was never used); the day, and the units spent on it. */
+const placeWords = 2
+
+/** 256 KiB. */
+export const quotaBytes = places * placeWords * BigInt64Array.BYTES_PER_ELEMENT
+
+/** Time between two writes. A write takes some milliseconds of the main thread's time where the disk is slow. */
+const writeMs = 5_000
+
+export class DayQuotas {
+  readonly #words: BigInt64Array
+  readonly #dateMs: () => number
+
+  /** `memory` has {@link quotaBytes} bytes, all zero at first. */
+  constructor(memory: ArrayBufferLike = new ArrayBuffer(quotaBytes), dateMs: () => number = Date.now) {
+    this.#words = new BigInt64Array(memory)
+    this.#dateMs = dateMs
+  }
+
+  /** Takes units from the quota of a key, where it has as many left today. */
+  charge(keyId: string, units: number, unitsPerDay: number): boolean {
+    const place = this.#find(keyId)
+    if (place === undefined) return true
+    for (;;) {
+      const before = Atomics.load(this.#words, place + 1)
+      const spent = this.#spentOf(before) + units
+      if (spent > unitsPerDay) return false
+      if (this.#exchange(place, before, spent)) return true
+    }
+  }
+
+  /** Takes units even where fewer are left. */
+  debit(keyId: string, units: number): void {
+    const place = this.#find(keyId)
+    if (place === undefined) return
+    for (;;) {
+      const before = Atomics.load(this.#words, place + 1)
+      if (this.#exchange(place, before, this.#spentOf(before) + units)) return
+    }
+  }
+
+  spent(keyId: string): number {
+    const place = this.#find(keyId)
+    return place === undefined ? 0 : this.#spentOf(Atomics.load(this.#words, place + 1))
+  }
+
+  get msToMidnight(): number {
+    return dayMs - (this.#dateMs() % dayMs)
+  }
+
+  /** Begins with what the store has of this day, and writes what changes there until it is closed. */
+  keep(store: NodeStore): { close(): void } {
+    const day = this.#today()
+    const written = new Map<string, number>()
+    for (const row of store.readQuotas()) {
+      if (row.day !== day) continue
+      this.debit(row.id, row.units)
+      written.set(row.id, row.units)
+    }
+    const write = (): void => {
+      const today = this.#today()
+      const rows = this.#entries().filter(({ id, units }) => written.get(id) !== units)
+      if (rows.length === 0) return
+      store.writeQuotas(rows.map((row) => ({ ...row, day: today })))
+      for (const { id, units } of rows) written.set(id, units)
+    }
+    const timer = setInterval(write, writeMs)
+    timer.unref()
+    return {
+      close() {
+        clearInterval(timer)
+        write()
+      },
+    }
+  }
+
+  /** What has been spent today. */
+  #entries(): { readonly id: string; readonly units: number }[] {
+    const entries = []
+    for (let place = 0; place < this.#words.length; place += placeWords) {
+      const mark = Atomics.load(this.#words, place)
+      if (mark === 0n) continue
+      const id = mark.toString(16).padStart(12, '0')
+      entries.push({ id, units: this.#spentOf(Atomics.load(this.#words, place + 1)) })
+    }
+    return entries
+  }
+
+  #today(): number {
+    return Math.floor(this.#dateMs() / dayMs)
+  }
+
+  #spentOf(word: bigint): number {
+    return Number(word >> unitBits) === this.#today() ? Number(word & unitMask) : 0
+  }
+
+  #exchange(place: number, before: bigint, spent: number): boolean {
+    const after = (BigInt(this.#today()) << unitBits) | BigInt(spent)
+    return Atomics.compareExchange(this.#words, place + 1, before, after) === before
+  }
+
+  /** The place of a key; one that was spent from on an earlier day is given to another. */
+  #find(keyId: string): number | undefined {
+    const words = this.#words
+    const mark = BigInt(`0x${keyId}`)
+    const home = Number.parseInt(keyId.slice(0, 4), 16)
+    let free: number | undefined
+    for (let probe = 0; probe < probesMax; probe++) {
+      const place = placeWords * ((home + probe) % places)
+      const found = Atomics.load(words, place)
+      if (found === mark) return place
+      if (found === 0n || this.#spentOf(Atomics.load(words, place + 1)) === 0) free ??= place
+      if (found === 0n) break
+    }
+    if (free === undefined) return undefined
+    Atomics.store(words, free, mark)
+    return free
+  }
+}

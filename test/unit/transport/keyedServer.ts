@@ -1,0 +1,42 @@
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { Allowances } from '../../../src/access/allowances.js'
+import { createKey, setKey } from '../../../src/access/keyChanges.js'
+import { KeyRing, keyProblemTexts } from '../../../src/access/keyRing.js'
+import { parseKeySettings } from '../../../src/access/keySettings.js'
+import { Meter } from '../../../src/access/meter.js'
+import { NodeStore } from '../../../src/store/nodeStore.js'
+import { withSocketServer } from './socketServer.js'
+
+/** A server with a real key ring; `make` makes a key named `shop`, and `set` changes it. */
+export async function withKeyedServer(t: Test) {
+  const folder = t.testdir()
+  const store = NodeStore.open({ path: join(folder, 'node.mdb'), mapBytes: 2 ** 30 })
+  t.teardown(() => store.close())
+  const paths = { pepper: join(folder, 'pepper'), demoKey: join(folder, 'demo-key') }
+  const date = { ms: Date.now() }
+  const clock = { ms: 5_000 }
+  const allowances = new Allowances(new Meter(undefined, () => clock.ms))
+  const ring = KeyRing.open(store, paths, { allowances, dateMs: () => date.ms })
+  let seen = ring.readChanges(0).generation
+  const server = await withSocketServer(
+    t,
+    {},
+    {
+      authorize(key) {
+        const result = ring.authorize(key)
+        if (result.ok) return result
+        return { ok: false, reason: keyProblemTexts[result.why].replace('unauthorized: ', '') }
+      },
+      changedKeys() {
+        const { generation, ids } = ring.readChanges(seen)
+        seen = generation
+        return ids
+      },
+    },
+  )
+  const make = (settings: object) =>
+    createKey(store, ring.pepper, parseKeySettings({ name: 'shop', ...settings }), 'test').text
+  const set = (settings: object) => setKey(store, 'shop', parseKeySettings(settings), 'test')
+  return { ...server, store, ring, date, clock, make, set }
+}
