@@ -2,8 +2,9 @@
  * Changes of keys, as plain functions over the node store: for the command line and the admin API. Each is on disk
  * when it returns, and in force in every process within a second. `actor` says who makes the change.
  */
+import { createHash } from 'node:crypto'
 import { OperatorError, UsageError } from '../primitives/faults.js'
-import type { KeyRow } from '../store/keyRows.js'
+import type { KeyRow, TokenVerifier } from '../store/keyRows.js'
 import type { NodeStore } from '../store/nodeStore.js'
 import { type KeyRecord, rowToRecord } from './keyRecord.js'
 import { applySettings, type KeySettings } from './keySettings.js'
@@ -124,6 +125,50 @@ export function revokeKey(store: NodeStore, nameOrId: string, actor: string): Ke
   )
   if (typeof changed !== 'object') throw new Error('a key that was found is gone')
   return rowToRecord(changed.before)
+}
+
+/** Signers of tokens that one key may have, so that a forged token costs a few checks at most. */
+const verifiersMax = 4
+
+/** Lets a signer make tokens that stand for a key. Throws OperatorError for a revoked key, and where it has enough. */
+export function addToken(
+  store: NodeStore,
+  nameOrId: string,
+  verifier: Omit<TokenVerifier, 'id' | 'addedAtMs'>,
+  actor: string,
+): KeyRecord {
+  const id = createHash('sha256').update(verifier.material).digest('hex').slice(0, 8)
+  return changeTokens(store, nameOrId, actor, (tokens, addedAtMs) => {
+    if (tokens.length >= verifiersMax) {
+      throw new OperatorError(`a key has at most ${verifiersMax} signers of tokens; remove one first`)
+    }
+    if (tokens.some((token) => token.id === id))
+      throw new OperatorError(`this key has the signer ${id} already`)
+    return [...tokens, { ...verifier, id, addedAtMs }]
+  })
+}
+
+/** Ends a signer of tokens, and so its tokens. Throws OperatorError where the key has none with this id. */
+export function removeToken(store: NodeStore, nameOrId: string, id: string, actor: string): KeyRecord {
+  return changeTokens(store, nameOrId, actor, (tokens) => {
+    const kept = tokens.filter((token) => token.id !== id)
+    if (kept.length < tokens.length) return kept
+    throw new OperatorError(`this key has no signer of tokens ${JSON.stringify(id)}; see: tidegate keys show`)
+  })
+}
+
+function changeTokens(
+  store: NodeStore,
+  nameOrId: string,
+  actor: string,
+  make: (tokens: readonly TokenVerifier[], nowMs: number) => readonly TokenVerifier[],
+): KeyRecord {
+  const after = change(store, nameOrId, (row) => {
+    const nowMs = Date.now()
+    const { tokens = [], ...details } = unrevoked(row).details ?? {}
+    return { ...row, details: { ...applySettings(details, {}, nowMs, actor), tokens: make(tokens, nowMs) } }
+  })
+  return rowToRecord(after)
 }
 
 function change(store: NodeStore, nameOrId: string, make: (row: KeyRow) => KeyRow): KeyRow {

@@ -1,4 +1,4 @@
-import type { KeyLimits, KeyRow, KeyScopes } from '../store/keyRows.js'
+import type { KeyLimits, KeyRow, KeyScopes, TokenVerifier } from '../store/keyRows.js'
 import { digestPrefixBytes } from '../store/nodeStore.js'
 
 /** A key as its operator sees it. */
@@ -13,6 +13,8 @@ export interface KeyRecord {
   readonly limits: KeyLimits
   /** Until when the secret before the newest is valid; undefined where there is one secret. */
   readonly earlierUntilMs: number | undefined
+  /** Signers of tokens that stand for it. */
+  readonly tokens: readonly Omit<TokenVerifier, 'material'>[]
   readonly changedAtMs: number | undefined
   readonly changedBy: string | undefined
 }
@@ -31,6 +33,7 @@ export function rowToRecord({ digest, name, createdAtMs, revokedAtMs, details = 
     scopes: { ...noScopes, ...details.scopes },
     limits: details.limits ?? {},
     earlierUntilMs: details.secrets?.find(({ untilMs }) => untilMs !== undefined)?.untilMs,
+    tokens: (details.tokens ?? []).map(({ material: _, ...rest }) => rest),
     changedAtMs: details.changedAtMs,
     changedBy: details.changedBy,
   }
@@ -57,6 +60,13 @@ export function keyToJson(key: KeyRecord) {
     expiresAt: toIso(key.expiresAtMs),
     revokedAt: toIso(key.revokedAtMs),
     earlierSecretUntil: toIso(key.earlierUntilMs),
+    tokens: key.tokens.map(({ id, algorithm, audience, subject, addedAtMs }) => ({
+      id,
+      algorithm,
+      audience: audience ?? null,
+      subject: subject ?? null,
+      addedAt: new Date(addedAtMs).toISOString(),
+    })),
     scopes: {
       networks: [...key.scopes.networks],
       methods: [...key.scopes.methods],

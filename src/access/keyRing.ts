@@ -19,9 +19,17 @@ import { KeyScope, type MethodScope } from './keyScope.js'
 import { isKeyText } from './keyText.js'
 import { Pepper } from './pepper.js'
 import { readPrivateFile, replacePrivateFile } from './privateFile.js'
+import { type TokenProblem, Tokens, tokenMinutesMax } from './tokens.js'
 
 /** Why a key is refused. `malformed`: its shape or checksum is wrong, so it was mistyped or cut. */
-export type KeyProblem = 'missing' | 'malformed' | 'unknown' | 'revoked' | 'expired' | 'replaced'
+export type KeyProblem =
+  | 'missing'
+  | 'malformed'
+  | 'unknown'
+  | 'revoked'
+  | 'expired'
+  | 'replaced'
+  | TokenProblem
 
 export type KeyCheck =
   | {
@@ -45,6 +53,13 @@ export const keyProblemTexts: Readonly<Record<KeyProblem, string>> = {
   revoked: 'unauthorized: this API key has been revoked',
   expired: 'unauthorized: this API key has expired',
   replaced: 'unauthorized: this API key was replaced by a newer one',
+  tokenMalformed:
+    'unauthorized: this is no JSON Web Token of ES256 or HS256 whose kid is the id of an API key',
+  tokenForged: 'unauthorized: no signer of this API key has signed this token',
+  tokenExpired: 'unauthorized: this token has expired, or is not valid yet',
+  tokenLasting: `unauthorized: a token needs an exp at most ${tokenMinutesMax} minutes ahead`,
+  tokenForOthers: 'unauthorized: this token is for another audience or subject',
+  tokenFlood: 'unauthorized: too many wrong tokens arrive; send this one again',
 }
 
 export interface KeyRingPaths {
@@ -89,6 +104,12 @@ const refused: Readonly<Record<KeyProblem, KeyCheck>> = {
   revoked: { ok: false, why: 'revoked' },
   expired: { ok: false, why: 'expired' },
   replaced: { ok: false, why: 'replaced' },
+  tokenMalformed: { ok: false, why: 'tokenMalformed' },
+  tokenForged: { ok: false, why: 'tokenForged' },
+  tokenExpired: { ok: false, why: 'tokenExpired' },
+  tokenLasting: { ok: false, why: 'tokenLasting' },
+  tokenForOthers: { ok: false, why: 'tokenForOthers' },
+  tokenFlood: { ok: false, why: 'tokenFlood' },
 }
 
 export class KeyRing {
@@ -101,6 +122,7 @@ export class KeyRing {
   readonly #allowances: Allowances | undefined
   readonly #clockMs: () => number
   readonly #dateMs: () => number
+  readonly #tokens: Tokens
 
   private constructor(
     store: NodeStore,
@@ -113,6 +135,7 @@ export class KeyRing {
     this.#allowances = allowances
     this.#clockMs = clockMs
     this.#dateMs = dateMs
+    this.#tokens = new Tokens(store, pepper, dateMs)
     this.#checkedAtMs = clockMs()
     this.#generation = store.readKeyGeneration()
   }
@@ -191,25 +214,35 @@ export class KeyRing {
 
   #lookUp(presented: string): KeyCheck {
     if (presented === '') return refused.missing
-    if (!isKeyText(presented)) return refused.malformed
-    const digest = this.pepper.digest(presented)
-    const row = this.#store.readKey(digest)
-    if (!row) return refused.unknown
-    if (row.revokedAtMs !== undefined) return refused.revoked
-    const key = rowToRecord(row)
-    const check = this.#checkOf(key, secretUntilMs(row, digest))
+    const check = presented.includes('.') ? this.#checkToken(presented) : this.#checkText(presented)
     if (!check.ok) return check
     // A copy: a key cut out of a URL would keep the whole URL in memory.
     this.#remembered.set(Buffer.from(presented, 'latin1').toString('latin1'), check)
     return check
   }
 
-  /** `secretUntilMs` as from {@link secretUntilMs}. */
-  #checkOf(key: KeyRecord, secretUntilMs: number): KeyCheck {
-    const nowMs = this.#dateMs()
-    if (secretUntilMs <= nowMs) return refused.replaced
-    const untilMs = Math.min(key.expiresAtMs ?? Number.POSITIVE_INFINITY, secretUntilMs)
-    if (untilMs <= nowMs) return refused.expired
+  #checkText(text: string): KeyCheck {
+    if (!isKeyText(text)) return refused.malformed
+    const digest = this.pepper.digest(text)
+    const row = this.#store.readKey(digest)
+    if (!row) return refused.unknown
+    const untilMs = secretUntilMs(row, digest)
+    return row.revokedAtMs === undefined && untilMs <= this.#dateMs()
+      ? refused.replaced
+      : this.#checkOf(row, untilMs)
+  }
+
+  #checkToken(text: string): KeyCheck {
+    const token = this.#tokens.check(text)
+    return token.ok ? this.#checkOf(token.row, token.untilMs) : refused[token.why]
+  }
+
+  /** `credentialUntilMs`: when the secret or token ends, Infinity where only its key does. */
+  #checkOf(row: KeyRow, credentialUntilMs: number): KeyCheck {
+    if (row.revokedAtMs !== undefined) return refused.revoked
+    const key = rowToRecord(row)
+    const untilMs = Math.min(key.expiresAtMs ?? Number.POSITIVE_INFINITY, credentialUntilMs)
+    if (untilMs <= this.#dateMs()) return refused.expired
     return {
       ok: true,
       key,

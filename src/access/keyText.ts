@@ -23,6 +23,8 @@ export const keyTextChars = prefix.length + secretChars + checksumChars
 
 const shape = /^tg_[0-9A-Za-z]{49}$/
 const shapeAnywhere = /tg_[0-9A-Za-z]{8,}/g
+/** A JSON Web Token: its header is an object, so it begins with `{"` in base64. */
+const tokenAnywhere = /eyJ[\w-]{8,}(?:\.[\w-]+)*/g
 
 /** A new key from 256 bits of the system's randomness. */
 export function makeKeyText(): string {
@@ -43,9 +45,9 @@ export function looksLikeKey(text: string): boolean {
   return text.search(shapeAnywhere) !== -1
 }
 
-/** `text` with everything that looks like a key cut down to its prefix, for logs and error messages. */
+/** `text` with everything that looks like a key or a token cut down to its beginning, for logs and error messages. */
 export function redactKeys(text: string): string {
-  return text.replace(shapeAnywhere, `${prefix}…`)
+  return text.replace(shapeAnywhere, `${prefix}…`).replace(tokenAnywhere, 'eyJ…')
 }
 
 function checksum(start: string): string {

@@ -158,6 +158,17 @@ export const key = z.object({
   expiresAt: time().nullable(),
   revokedAt: time().nullable(),
   earlierSecretUntil: time().nullable().describe('end of the secret before the newest, after a rotation'),
+  tokens: z
+    .array(
+      z.object({
+        id: z.string(),
+        algorithm: z.enum(['ES256', 'HS256']),
+        audience: z.string().nullable(),
+        subject: z.string().nullable(),
+        addedAt: time(),
+      }),
+    )
+    .describe('signers of JSON Web Tokens that stand for the key'),
   scopes: z
     .object({
       networks: z.array(z.string()),

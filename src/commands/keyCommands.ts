@@ -130,6 +130,34 @@ const rotate = defineCommand({
     ),
 })
 
+const jwt = defineCommand({
+  name: 'keys jwt',
+  summary: 'let a signer make short-lived tokens that stand for an API key',
+  description: [
+    'Adds a signer of JSON Web Tokens to a key, or removes one. A token stands for the key, with its scopes and limits, until it ends: its kid is the id of the key, its alg ES256 or HS256, its exp at most 60 minutes ahead. It comes as Authorization: Bearer TOKEN.',
+    'Of ES256 the store has the public key alone; the secret of HS256 is kept encrypted with the pepper.',
+  ],
+  flags: {
+    publicKey: textFlag('FILE', 'public key of the signer (PEM, P-256), for ES256'),
+    secretFile: textFlag('FILE', 'secret that the signer shares, of at least 32 bytes, for HS256'),
+    audience: textFlag('TEXT', 'what the aud of its tokens must be or contain', { shownDefault: 'anything' }),
+    subject: textFlag('TEXT', 'what the sub of its tokens must be', { shownDefault: 'anything' }),
+    ...common,
+  },
+  positionals: {
+    placeholder: 'add|remove KEY SIGNER',
+    summary: 'a key, and of remove the id of a signer',
+    min: 2,
+    max: 3,
+  },
+  examples: [
+    ['tidegate keys jwt add shop --public-key signer.pem', 'tokens that the private key signs'],
+    ['tidegate keys jwt remove shop 5f0c9a1e', 'end the signer with this id, and its tokens'],
+  ],
+  run: async (flags, words, io) =>
+    (await import('./keys.js')).changeSigners(resolveDataConfig(flags), words, flags, io),
+})
+
 const revoke = defineCommand({
   name: 'keys revoke',
   summary: 'end an API key for good',
@@ -144,4 +172,4 @@ const revoke = defineCommand({
 })
 
 /** In the order in which help shows them. */
-export const keyCommands: readonly Command[] = [create, set, show, list, rotate, revoke]
+export const keyCommands: readonly Command[] = [create, set, show, list, rotate, jwt, revoke]

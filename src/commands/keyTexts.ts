@@ -23,6 +23,10 @@ export function describeKey(key: KeyRecord): string {
   if (key.earlierUntilMs !== undefined) {
     lines.push(['earlier secret', `valid until ${formatTime(key.earlierUntilMs)}`])
   }
+  for (const { id, algorithm, audience, subject } of key.tokens) {
+    const claims = [audience && `audience ${audience}`, subject && `subject ${subject}`].filter(Boolean)
+    lines.push(['tokens', [`${algorithm} ${id}`, ...claims].join(', ')])
+  }
   for (const [kind, entries] of Object.entries(scopes)) {
     lines.push([kind, entries.length === 0 ? 'all' : entries.join(', ')])
   }

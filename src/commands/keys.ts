@@ -1,9 +1,12 @@
 /** `tidegate keys …`: the node store is opened for one change, beside any running server. */
+import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import {
+  addToken,
   createKey as createRecord,
   findKey,
   listKeys as listRecords,
+  removeToken,
   revokeKey as revokeRecord,
   rotateKey as rotateRecord,
   setKey as setRecord,
@@ -11,6 +14,7 @@ import {
 import { type KeyRecord, keyToJson } from '../access/keyRecord.js'
 import { type KeySettings, parseKeySettings } from '../access/keySettings.js'
 import { Pepper } from '../access/pepper.js'
+import { verifierOfPublicKey, verifierOfSecret } from '../access/tokens.js'
 import type { DataConfig } from '../config/config.js'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
@@ -133,6 +137,63 @@ export async function rotateKey(
     io.out(text)
     return 0
   })
+}
+
+/** What `keys jwt` is told about a signer. */
+export interface SignerFlags {
+  readonly publicKey?: string | undefined
+  readonly secretFile?: string | undefined
+  readonly audience?: string | undefined
+  readonly subject?: string | undefined
+}
+
+/** Adds a signer of tokens to a key, or removes one. */
+export async function changeSigners(
+  config: DataConfig,
+  [action = '', nameOrId = '', signerId]: readonly string[],
+  { publicKey, secretFile, audience, subject }: SignerFlags,
+  io: Io,
+): Promise<number> {
+  if (action === 'remove') {
+    if (signerId === undefined)
+      throw new UsageError('keys jwt remove needs the id of a signer; see: tidegate keys show')
+    return withKeys(config, (store) => {
+      const { id } = removeToken(store, nameOrId, signerId, actor())
+      io.out(`Key ${id} has no signer ${signerId} any more; its tokens are refused within a second.`)
+      return 0
+    })
+  }
+  if (action !== 'add' || signerId !== undefined) {
+    throw new UsageError('write tidegate keys jwt add KEY, or tidegate keys jwt remove KEY SIGNER')
+  }
+  const path = publicKey ?? secretFile
+  if (path === undefined || (publicKey !== undefined && secretFile !== undefined)) {
+    throw new UsageError('keys jwt add needs --public-key FILE (ES256) or --secret-file FILE (HS256)')
+  }
+  const bytes = readSignerFile(path)
+  return withKeys(config, (store) => {
+    const verifier =
+      publicKey === undefined
+        ? verifierOfSecret(bytes, Pepper.open(store, config.node.pepper))
+        : verifierOfPublicKey(bytes.toString('latin1'))
+    const claims = { ...(audience !== undefined && { audience }), ...(subject !== undefined && { subject }) }
+    const key = addToken(store, nameOrId, { ...verifier, ...claims }, actor())
+    const signer = key.tokens.at(-1)
+    io.out(
+      `Key ${key.id} has the signer ${signer?.id} (${signer?.algorithm}); the kid of its tokens is ${key.id}.`,
+    )
+    return 0
+  })
+}
+
+/** The bytes of a file, without a line break at the end. */
+function readSignerFile(path: string): Buffer {
+  try {
+    const bytes = readFileSync(path)
+    return bytes.at(-1) === 0x0a ? bytes.subarray(0, bytes.at(-2) === 0x0d ? -2 : -1) : bytes
+  } catch (error) {
+    throw new OperatorError(`cannot read ${path} (${(error as NodeJS.ErrnoException).code})`)
+  }
 }
 
 /** Lists all keys, as a table or as JSON. */

@@ -5,6 +5,7 @@
  *   keys        digest of the first secret (32 bytes) → [name, createdAtMs, revokedAtMs or null, details]; rows of
  *               schema 2 and earlier have no details
  *   keySecrets  digest of a later secret (32 bytes) → digest of the first
+ *   keyQuotas   id of a key with a daily quota (6 bytes) → [day, units spent on it]
  */
 import { Packr } from 'msgpackr'
 
@@ -48,6 +49,19 @@ export interface KeySecret {
   readonly untilMs?: number
 }
 
+/** What signs tokens that stand for a key. */
+export interface TokenVerifier {
+  /** 8 hex digits, by which it is removed. */
+  readonly id: string
+  readonly algorithm: 'ES256' | 'HS256'
+  /** The public key (SPKI, DER), or the secret, sealed by the pepper. */
+  readonly material: Uint8Array
+  /** What `aud` and `sub` of a token must be; absent: anything. */
+  readonly audience?: string
+  readonly subject?: string
+  readonly addedAtMs: number
+}
+
 /** What a key has besides its name. Absent members are at their defaults. */
 export interface KeyDetails {
   readonly expiresAtMs?: number
@@ -55,6 +69,7 @@ export interface KeyDetails {
   readonly limits?: KeyLimits
   /** Valid secrets, oldest first; absent: the first alone. */
   readonly secrets?: readonly KeySecret[]
+  readonly tokens?: readonly TokenVerifier[]
   readonly changedAtMs?: number
   /** Who changed it last, as the command line or the admin API names him. */
   readonly changedBy?: string
@@ -70,6 +85,12 @@ export interface KeyRow {
   readonly details?: KeyDetails
 }
 
+/** A key before and after a change. */
+export interface KeyChanged {
+  readonly before: KeyRow
+  readonly after: KeyRow
+}
+
 export function encodeKey({ name, createdAtMs, revokedAtMs, details }: KeyRow): Uint8Array {
   return packr.pack([name, createdAtMs, revokedAtMs ?? null, ...(details === undefined ? [] : [details])])
 }
@@ -83,4 +104,21 @@ export function decodeKey(digest: Uint8Array, value: Uint8Array): KeyRow {
   ]
   const row = { digest: Uint8Array.from(digest), name, createdAtMs, revokedAtMs: revokedAtMs ?? undefined }
   return details === undefined ? row : { ...row, details }
+}
+
+/** Units that a key spent on a day, counted from 1970. */
+export interface SpentQuota {
+  /** 12 hex digits. */
+  readonly id: string
+  readonly day: number
+  readonly units: number
+}
+
+export function encodeQuota({ day, units }: SpentQuota): Uint8Array {
+  return packr.pack([day, units])
+}
+
+export function decodeQuota(key: Uint8Array, value: Uint8Array): SpentQuota {
+  const [day, units] = packr.unpack(value) as [number, number]
+  return { id: Buffer.from(key).toString('hex'), day, units }
 }

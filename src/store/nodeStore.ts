@@ -12,7 +12,6 @@
  *             'pepperMark' → 32 bytes by which a foreign pepper is recognised
  *             'rollupChain:NETWORK' → chain id of the transactions that are kept for a network
  *   keyNames  name (UTF-8) of a key that is not revoked → digest
- *   keyQuotas id of a key with a daily quota (6 bytes) → [day since 1970, units spent on it]
  *
  * The rows of keys are in `keyRows.ts`, the tables of submitted transactions, which share the environment, in
  * `submissions.ts`.
@@ -32,7 +31,16 @@ import {
   type Table,
 } from './environment.js'
 import { GroupCommit } from './groupCommit.js'
-import { decodeKey, encodeKey, type KeyRow, packr } from './keyRows.js'
+import {
+  decodeKey,
+  decodeQuota,
+  encodeKey,
+  encodeQuota,
+  type KeyChanged,
+  type KeyRow,
+  packr,
+  type SpentQuota,
+} from './keyRows.js'
 import { openSubmissionTables, Submissions, submissionTableNames } from './submissions.js'
 
 /**
@@ -54,20 +62,6 @@ const tableNames = {
 
 /** Result of {@link NodeStore.writeKey}. */
 export type KeyWritten = 'written' | 'nameTaken' | 'digestPrefixTaken' | 'notFirst'
-
-/** Units that a key spent on a day, counted from 1970. */
-export interface SpentQuota {
-  /** 12 hex digits. */
-  readonly id: string
-  readonly day: number
-  readonly units: number
-}
-
-/** A key before and after a change. */
-export interface KeyChanged {
-  readonly before: KeyRow
-  readonly after: KeyRow
-}
 
 export interface NodeStoreOptions {
   readonly path: string
@@ -266,17 +260,13 @@ export class NodeStore {
   /** What keys with a daily quota had spent when it was last written. */
   readQuotas(): SpentQuota[] {
     this.#renewReads()
-    return [...(this.#quotas?.getRange() ?? [])].map(({ key, value }) => {
-      const [day, units] = packr.unpack(value) as [number, number]
-      return { id: Buffer.from(key).toString('hex'), day, units }
-    })
+    return [...(this.#quotas?.getRange() ?? [])].map(({ key, value }) => decodeQuota(key, value))
   }
 
   /** Replaces rows of {@link readQuotas}; on disk when this returns. */
   writeQuotas(rows: readonly SpentQuota[]): void {
     commitSync(this.#environment, this.path, () => {
-      for (const { id, day, units } of rows)
-        this.#quotas?.putSync(Buffer.from(id, 'hex'), packr.pack([day, units]))
+      for (const row of rows) this.#quotas?.putSync(Buffer.from(row.id, 'hex'), encodeQuota(row))
     })
   }
 

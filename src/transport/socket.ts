@@ -15,11 +15,13 @@ import type { Endpoint } from '../rpc/endpoint.js'
 import type { EventSink } from '../streams/eventSink.js'
 import { Subscriber } from '../streams/subscriber.js'
 import type { SubscriberPool } from '../streams/subscriberPool.js'
-import type { Allowed, KeyUse, Route } from './admission.js'
+import type { Allowed } from './admission.js'
+import { closeCodes } from './closeCodes.js'
 import { HeldMessages } from './heldMessages.js'
 import { type CallRoom, MessageCaller } from './messageCaller.js'
 import { type MessageTurns, TurnShare } from './messageTurns.js'
 import type { RequestLog } from './requestLog.js'
+import type { SocketData } from './socketData.js'
 import type { SocketLimits } from './socketLimits.js'
 import type { Total } from './totals.js'
 import type { SocketHandler, SocketWire } from './wire.js'
@@ -43,24 +45,6 @@ export interface SocketPool {
   /** Reports an exception that nothing else caught. */
   defect(error: unknown): void
 }
-
-/** The network of a connection, its key, and what it showed when it was opened. */
-export interface SocketData {
-  readonly route: Route
-  readonly use: KeyUse & { readonly pathKey: string | undefined }
-  /** Undefined where no keys are needed. */
-  readonly keyId: string | undefined
-  readonly identity: Allowed
-}
-
-/** Close codes of RFC 6455, section 7.4.1, and 1013 of the IANA registry that it establishes. */
-export const closeCodes = {
-  goingAway: 1001,
-  unsupportedData: 1003,
-  policy: 1008,
-  tooBig: 1009,
-  tryLater: 1013,
-} as const
 
 /**
  * Unsent bytes above which messages wait. The operating system's buffers hold up to 3.9 MB more, so the reader has
@@ -87,7 +71,7 @@ const busy: Fault = { kind: 'ServerBusy', retryAfterMs: 1000 }
 
 export class Socket implements EventSink, SocketHandler, CallRoom {
   readonly keyId: string | undefined
-  readonly route: Route
+  readonly route: SocketData['route']
   readonly use: SocketData['use']
   identity: Allowed
   readonly #wire: SocketWire

@@ -16,12 +16,14 @@ import {
   refusalOfFault,
   unknownNetwork,
 } from './admission.js'
+import { closeCodes } from './closeCodes.js'
 import { type HoldOffs, heldOff } from './holdOffs.js'
 import { MessageTurns } from './messageTurns.js'
 import { parseSocketPath, redactPath } from './paths.js'
 import type { RequestHead } from './requestHead.js'
 import type { RequestLog } from './requestLog.js'
-import { closeCodes, Socket, type SocketData, type SocketPool } from './socket.js'
+import { Socket, type SocketPool } from './socket.js'
+import type { SocketData } from './socketData.js'
 import type { SocketLimits } from './socketLimits.js'
 import type { ServerTotals, Total } from './totals.js'
 import type { SocketPermit, SocketWire } from './wire.js'

@@ -1,0 +1,171 @@
+/**
+ * JSON Web Tokens (RFC 7519) that stand for an API key for a while: `kid` is the key's id, and the signature is of a
+ * key pair (ES256) or secret (HS256) that was added to it. Owns which tokens are valid; `keyRing.ts` remembers them.
+ *
+ * Signatures are checked by node:crypto and not by jose, which has only promises: a request would have to wait, unread,
+ * before anybody knows whose it is. ES256 takes 0.1 ms, HS256 a tenth of that, and both are remembered until `exp`.
+ */
+import { createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
+import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose'
+import { OperatorError, UsageError } from '../primitives/faults.js'
+import type { KeyRow, TokenVerifier } from '../store/keyRows.js'
+import { digestPrefixBytes, type NodeStore } from '../store/nodeStore.js'
+import type { Pepper } from './pepper.js'
+
+/** How far ahead `exp` may be. Whoever finds a token can use it so long; keys are for longer times. */
+export const tokenMinutesMax = 60
+
+/** Longest token, in characters: 300 are usual. */
+const tokenCharsMax = 4_096
+
+/** How early a token may be used, since clocks differ. */
+const earlyMs = 60_000
+
+/** Least secret of HS256 (RFC 7518, section 3.2), and a bound. */
+const secretBytesMin = 32
+const secretBytesMax = 1_024
+
+/** Wrong signatures that are checked within a second: 2 % of a core. Beyond, tokens that are not known wait. */
+const wrongPerSecondMax = 200
+
+export type TokenProblem =
+  | 'tokenMalformed'
+  | 'tokenForged'
+  | 'tokenExpired'
+  | 'tokenLasting'
+  | 'tokenForOthers'
+  | 'tokenFlood'
+
+export type TokenCheck =
+  | { readonly ok: true; readonly row: KeyRow; readonly untilMs: number }
+  | { readonly ok: false; readonly why: TokenProblem }
+
+/** Checks tokens; counts wrong ones. */
+export class Tokens {
+  readonly #store: NodeStore
+  readonly #pepper: Pepper
+  readonly #dateMs: () => number
+  #wrong = 0
+  #wrongSinceMs = 0
+
+  constructor(store: NodeStore, pepper: Pepper, dateMs: () => number) {
+    this.#store = store
+    this.#pepper = pepper
+    this.#dateMs = dateMs
+  }
+
+  /** The key that a token stands for, whatever its state, and the end of the token. */
+  check(token: string): TokenCheck {
+    const parsed = parseToken(token)
+    if (parsed === undefined) return refused('tokenMalformed')
+    const { algorithm, kid, claims } = parsed
+    const nowMs = this.#dateMs()
+    if (nowMs - this.#wrongSinceMs >= 1_000 || nowMs < this.#wrongSinceMs) {
+      this.#wrong = 0
+      this.#wrongSinceMs = nowMs
+    }
+    if (this.#wrong >= wrongPerSecondMax) return refused('tokenFlood')
+    const row = this.#store.readKeyByPrefix(Buffer.from(kid, 'hex'))
+    const verifier = row?.details?.tokens?.find(
+      (each) => each.algorithm === algorithm && this.#isSigned(parsed, each),
+    )
+    if (row === undefined || verifier === undefined) {
+      this.#wrong++
+      return refused('tokenForged')
+    }
+    const { exp, nbf } = claims
+    if (typeof exp !== 'number' || exp * 1_000 > nowMs + tokenMinutesMax * 60_000)
+      return refused('tokenLasting')
+    if (exp * 1_000 <= nowMs) return refused('tokenExpired')
+    if (nbf !== undefined && !(nbf * 1_000 <= nowMs + earlyMs)) return refused('tokenExpired')
+    if (!isFor(claims, verifier)) return refused('tokenForOthers')
+    return { ok: true, row, untilMs: exp * 1_000 }
+  }
+
+  #isSigned({ algorithm, signed, signature }: ParsedToken, { material }: TokenVerifier): boolean {
+    if (algorithm === 'ES256') {
+      const key = publicKeyOf(material)
+      return verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, signature)
+    }
+    const secret = this.#pepper.unseal(material)
+    const expected = createHmac('sha256', secret).update(signed).digest()
+    return expected.length === signature.length && timingSafeEqual(expected, signature)
+  }
+}
+
+/** A verifier from the PEM text of a P-256 public key. Throws UsageError for any other. */
+export function verifierOfPublicKey(pem: string): Pick<TokenVerifier, 'algorithm' | 'material'> {
+  let key: KeyObject
+  try {
+    // A private key contains its public key, and would be taken for it.
+    if (/PRIVATE KEY/.test(pem)) throw new Error('private')
+    key = createPublicKey(pem)
+  } catch {
+    throw new UsageError('expected the PEM text of a public key ("-----BEGIN PUBLIC KEY-----")')
+  }
+  if (key.asymmetricKeyType !== 'ec' || key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
+    throw new UsageError('ES256 needs a key of the curve P-256 (prime256v1)')
+  }
+  return { algorithm: 'ES256', material: key.export({ format: 'der', type: 'spki' }) }
+}
+
+/** A verifier from a secret. Throws UsageError for one that is too short. */
+export function verifierOfSecret(
+  secret: Uint8Array,
+  pepper: Pepper,
+): Pick<TokenVerifier, 'algorithm' | 'material'> {
+  if (secret.length < secretBytesMin || secret.length > secretBytesMax) {
+    throw new UsageError(`a secret of HS256 has ${secretBytesMin} to ${secretBytesMax} bytes`)
+  }
+  return { algorithm: 'HS256', material: pepper.seal(secret) }
+}
+
+interface ParsedToken {
+  readonly algorithm: TokenVerifier['algorithm']
+  readonly kid: string
+  readonly claims: JWTPayload
+  readonly signed: Buffer
+  readonly signature: Buffer
+}
+
+const tokenPattern = /^([\w-]+\.[\w-]+)\.([\w-]+)$/
+const kidPattern = new RegExp(`^[0-9a-f]{${2 * digestPrefixBytes}}$`)
+
+function parseToken(token: string): ParsedToken | undefined {
+  const match = token.length <= tokenCharsMax ? tokenPattern.exec(token) : null
+  if (match === null) return undefined
+  try {
+    const { alg, kid, crit } = decodeProtectedHeader(token)
+    if (alg !== 'ES256' && alg !== 'HS256') return undefined
+    if (kid === undefined || !kidPattern.test(kid) || crit !== undefined) return undefined
+    return {
+      algorithm: alg,
+      kid,
+      claims: decodeJwt(token),
+      signed: Buffer.from(match[1] as string, 'latin1'),
+      signature: Buffer.from(match[2] as string, 'base64url'),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether audience and subject are those that the verifier asks for. */
+function isFor({ aud, sub }: JWTPayload, { audience, subject }: TokenVerifier): boolean {
+  if (subject !== undefined && sub !== subject) return false
+  return audience === undefined || (Array.isArray(aud) ? aud.includes(audience) : aud === audience)
+}
+
+function publicKeyOf(der: Uint8Array): KeyObject {
+  try {
+    return createPublicKey({ key: Buffer.from(der), format: 'der', type: 'spki' })
+  } catch {
+    throw new OperatorError(
+      'a public key of the node store is damaged; remove it with: tidegate keys jwt remove',
+    )
+  }
+}
+
+function refused(why: TokenProblem): TokenCheck {
+  return { ok: false, why }
+}
