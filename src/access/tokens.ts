@@ -134,6 +134,9 @@ const kidPattern = new RegExp(`^[0-9a-f]{${2 * digestPrefixBytes}}$`)
 function parseToken(token: string): ParsedToken | undefined {
   const match = token.length <= tokenCharsMax ? tokenPattern.exec(token) : null
   if (match === null) return undefined
+  const signature = Buffer.from(match[2] as string, 'base64url')
+  // One text for each signature: bits of the last character that mean nothing must be zero (RFC 4648, section 3.5).
+  if (signature.toString('base64url') !== match[2]) return undefined
   try {
     const { alg, kid, crit } = decodeProtectedHeader(token)
     if (alg !== 'ES256' && alg !== 'HS256') return undefined
@@ -143,7 +146,7 @@ function parseToken(token: string): ParsedToken | undefined {
       kid,
       claims: decodeJwt(token),
       signed: Buffer.from(match[1] as string, 'latin1'),
-      signature: Buffer.from(match[2] as string, 'base64url'),
+      signature,
     }
   } catch {
     return undefined
