@@ -3,6 +3,7 @@
  * thread's port and loop; jobThread.ts owns what is done around a job, and the other entries the work.
  */
 import { performance } from 'node:perf_hooks'
+import { getHeapStatistics } from 'node:v8'
 import { receiveMessageOnPort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { JobCell } from '../src/pool/jobCells.js'
@@ -35,15 +36,25 @@ const exactMsMin = 2
 /** Once jobs on trial have taken so long, those of them that are left have to wait again: their callers wait for nobody longer. */
 const trialsMsMax = 5
 
+/** Least time between two looks at the size of the heap, which take some microseconds. */
+const heapMs = 1_000
+
 const { works, preload, cells } = Piscina.workerData as ThreadData
 const jobCell = new JobCell(cells)
 const handlers = new Map<string, JobHandler>()
 
 /** Does jobs as long as the thread lives. Between jobs the thread sleeps in `Atomics.wait`, without an event loop. */
-export async function runSession({ port, posted }: SessionTask): Promise<never> {
+export async function runSession({ port, posted, heap }: SessionTask): Promise<never> {
   openParts(port)
   await import(preload)
   port.postMessage('ready' satisfies ThreadReady)
+  let toldMs = Number.NEGATIVE_INFINITY
+  const tellHeap = () => {
+    if (performance.now() - toldMs < heapMs) return
+    heap[0] = getHeapStatistics().used_heap_size
+    toldMs = performance.now()
+  }
+  tellHeap()
   let seen = 0
   for (let done = 0; ; ) {
     Atomics.wait(posted, 0, seen)
@@ -53,6 +64,7 @@ export async function runSession({ port, posted }: SessionTask): Promise<never> 
       if (received === undefined) break
       const jobs = unpackJobs(received.message as Parcel)
       post(port, packReplies(await doJobs(jobs)))
+      tellHeap()
       done += jobs.length
       if (done < jobsPerTurn) continue
       done = 0

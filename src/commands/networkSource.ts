@@ -8,7 +8,7 @@ import {
   upToDate,
 } from '../edge/chainFeed.js'
 import { startIngest } from '../ingest/ingestThread.js'
-import type { IngestProgress, IngestStore } from '../ingest/messages.js'
+import type { IngestFigures, IngestProgress, IngestStore } from '../ingest/messages.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
 import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
 import type { OnUpgrade } from '../store/upgrade.js'
@@ -29,6 +29,8 @@ export interface NetworkSource extends ChainFeed {
   readonly fetch: FetchMissing | undefined
   /** Of a source with upstreams. */
   readonly upstreamCalls: UpstreamCalls | undefined
+  /** What its thread told last; undefined before the first time. */
+  readonly figures: IngestFigures | undefined
   /** Stops the source after the block it is working on; resolves when it has stopped. */
   close(): Promise<void>
 }
@@ -70,6 +72,7 @@ export function startSource(
   }
   let syncing: SourceProgress | undefined
   let upstreams: UpstreamsHealth | undefined
+  let figures: IngestFigures | undefined
   const ingest = startIngest(
     task,
     (progress) => {
@@ -82,6 +85,9 @@ export function startSource(
       onHead: onCurrent,
       ...(onUpgrade && { onUpgrade }),
       ...(onSaid && { onSaid }),
+      onFigures(told) {
+        figures = told
+      },
       onUpstreams(state) {
         upstreams = state
         publish()
@@ -104,6 +110,9 @@ export function startSource(
     upstreamCalls: gateway !== undefined || source?.type === 'follow' ? ingest.upstreamCalls : undefined,
     caughtUp,
     ingested,
+    get figures() {
+      return figures
+    },
     async close() {
       ingest.stop()
       await ingested.catch(() => undefined)

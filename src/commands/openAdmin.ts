@@ -108,7 +108,7 @@ function readiness(
 }
 
 function metricSources(config: Config, services: AdminServices): MetricSources {
-  const { edge, counts, pool, store, rollups, transport } = services
+  const { edge, counts, pool, store, sources, rollups, transport } = services
   const storeFigures = (store: string, path: string, readers: number) => ({
     store,
     bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0,
@@ -121,6 +121,9 @@ function metricSources(config: Config, services: AdminServices): MetricSources {
     refresh: () => edge.publish(),
     jobs: () => pool.counts.byClass.map(({ cpuMs, ...rest }) => ({ ...rest, cpuSeconds: cpuMs / 1_000 })),
     threadsLost: () => pool.counts.threadsLost,
+    heaps: () => pool.heaps,
+    sources: () =>
+      sources.flatMap(({ name, figures }) => (figures === undefined ? [] : [{ network: name, ...figures }])),
     networks: () =>
       edge.networks.map((network) => ({
         network: network.name,

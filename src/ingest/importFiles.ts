@@ -6,6 +6,7 @@ import { ChainImporter } from './importer.js'
 import { asFileFault, Intake, sizeOfFile, visitBlocks } from './intake.js'
 import { withKeysAhead } from './keysAhead.js'
 import type { IngestMessage, IngestProgress, IngestTask } from './messages.js'
+import { publishFigures } from './publishFigures.js'
 import { openTaskStore } from './taskStore.js'
 
 /**
@@ -29,15 +30,35 @@ export async function importFiles(
 }
 
 async function takeFiles(
-  { files, areArchives }: IngestTask,
+  task: IngestTask,
   store: ChainWriter,
   schedule: ForkSchedule,
   report: (message: IngestMessage) => void,
   shouldStop: () => boolean,
 ): Promise<{ progress: IngestProgress; stopped: boolean }> {
   let bytesTotal = 0
-  for (const file of files) bytesTotal += await sizeOfFile(file)
+  for (const file of task.files) bytesTotal += await sizeOfFile(file)
   const importer = new ChainImporter(store, schedule)
+  const endFigures = publishFigures(report, { store, importer })
+  try {
+    return await takeBlocks(task, { importer, store, bytesTotal }, report, shouldStop)
+  } finally {
+    endFigures()
+  }
+}
+
+interface Taking {
+  readonly importer: ChainImporter
+  readonly store: ChainWriter
+  readonly bytesTotal: number
+}
+
+async function takeBlocks(
+  { files, areArchives }: IngestTask,
+  { importer, store, bytesTotal }: Taking,
+  report: (message: IngestMessage) => void,
+  shouldStop: () => boolean,
+): Promise<{ progress: IngestProgress; stopped: boolean }> {
   const intake = new Intake(importer, store, bytesTotal, report)
   const readBlocks = areArchives ? readArchiveBlocks : readChainFile
   for (const file of files) {

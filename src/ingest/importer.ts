@@ -69,6 +69,8 @@ interface Candidate extends ParsedBlock {
 export class ChainImporter {
   /** Public keys of the next block, if they were recovered ahead. */
   readonly keys = new RecoveredKeys()
+  /** Time spent on blocks, by what was done: rules of headers and bodies, execution with its roots, rows in the store. */
+  readonly seconds = { check: 0, execute: 0, write: 0 }
   readonly #executor: Executor
   readonly #branchBlocksMax: number
   readonly #development: Development | undefined
@@ -111,7 +113,9 @@ export class ChainImporter {
         this.#last = { number, hash }
         return { outcome: 'known', number, hash, gasUsed: 0n }
       }
-      const block = isKnown ? this.#storedBlock(hash) : this.#checkBlock(parsed, rlp.length)
+      const block = this.#timed('check', () =>
+        isKnown ? this.#storedBlock(hash) : this.#checkBlock(parsed, rlp.length),
+      )
       this.#last = { number, hash }
       return { ...(await this.#choose(block)), number, hash }
     } catch (error) {
@@ -128,9 +132,8 @@ export class ChainImporter {
         this.#store,
         stateRootOf(decodeHeader(this.#header(head.hash)), this.#development),
       )
-      this.#store.apply(head.number, [
-        await this.#execute(block, state, (n) => this.#store.readCanonicalHash(n)),
-      ])
+      const bundle = await this.#execute(block, state, (n) => this.#store.readCanonicalHash(n))
+      this.#timed('write', () => this.#store.apply(head.number, [bundle]))
       return { outcome: 'canonical', gasUsed: header.gasUsed }
     }
     if (!block.isMerged && block.totalDifficulty <= this.#totalDifficulty(head.hash)) {
@@ -192,8 +195,17 @@ export class ChainImporter {
       }
       gasUsed += member.header.gasUsed
     }
-    this.#store.apply(base.number, bundles)
+    this.#timed('write', () => this.#store.apply(base.number, bundles))
     return gasUsed
+  }
+
+  #timed<T>(phase: keyof ChainImporter['seconds'], work: () => T): T {
+    const begunMs = performance.now()
+    try {
+      return work()
+    } finally {
+      this.seconds[phase] += (performance.now() - begunMs) / 1_000
+    }
   }
 
   #checkBlock(parsed: ParsedBlock, blockBytes: number): Candidate {
@@ -261,7 +273,9 @@ export class ChainImporter {
     ancestorHash: (number: number) => Hash32 | undefined,
   ): Promise<Bundle> {
     const { header } = block
+    const begunMs = performance.now()
     const executed = await this.#executor.execute(block.items, block.fork, state, ancestorHash)
+    this.seconds.execute += (performance.now() - begunMs) / 1_000
     compareWithHeader(header, executed)
     const { accounts, slots, nodes, code } = executed.changes
     return {

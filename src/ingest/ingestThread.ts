@@ -15,6 +15,7 @@ import type {
   ImportedEpoch,
   IngestCall,
   IngestCommand,
+  IngestFigures,
   IngestMessage,
   IngestProgress,
   IngestTask,
@@ -66,6 +67,8 @@ export interface IngestListeners {
   readonly onEpoch?: (epoch: ImportedEpoch) => void
   /** When what is known of the nodes that are followed has changed. */
   readonly onUpstreams?: (state: UpstreamsState) => void
+  /** Each second. */
+  readonly onFigures?: (figures: IngestFigures) => void
   /** For each sentence for the operator. */
   readonly onSaid?: (text: string) => void
 }
@@ -77,7 +80,7 @@ export interface IngestListeners {
 export function startIngest(
   task: IngestTask | ReplayTask | FollowTask | ArchiveTask | GatewayTask,
   onProgress: (progress: IngestProgress) => void,
-  { onHead, onUpgrade, onEpoch, onUpstreams, onSaid }: IngestListeners = {},
+  { onHead, onUpgrade, onEpoch, onUpstreams, onFigures, onSaid }: IngestListeners = {},
 ): IngestThread {
   const worker = new Worker(threadUrl, { workerData: task })
   const opened = defer<void>()
@@ -116,6 +119,8 @@ export function startIngest(
         return onEpoch?.(message)
       case 'upstream':
         return onUpstreams?.(message.state)
+      case 'figures':
+        return onFigures?.(message.figures)
       case 'said':
         return onSaid?.(message.text)
       case 'answered':

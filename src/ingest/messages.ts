@@ -5,7 +5,7 @@ import type { Fault } from '../primitives/faults.js'
 import type { Wanted, WantingCall } from '../primitives/notHeld.js'
 import type { ChainIdentity } from '../store/chainRows.js'
 import type { UpstreamOptions } from '../upstream/upstream.js'
-import type { UpstreamState } from '../upstream/upstreams.js'
+import type { UpstreamFigures, UpstreamState } from '../upstream/upstreams.js'
 
 /** The store that an ingest thread writes. */
 export interface IngestStore {
@@ -126,6 +126,19 @@ export interface IngestProgress {
   readonly elapsedMs: number
 }
 
+/** What a source has done since its start. */
+export interface IngestFigures {
+  /** JavaScript heap in use of its thread. */
+  readonly heapBytes: number
+  /** See {@link ChainWriter.commits}. */
+  readonly commits: { readonly count: number; readonly seconds: number }
+  /** Seconds by phase; empty where nothing is executed. */
+  readonly phases: Readonly<Record<string, number>>
+  readonly upstreams: readonly UpstreamFigures[]
+  /** Of a gateway: things fetched, proved and kept, by kind. */
+  readonly kept: Readonly<Record<string, number>>
+}
+
 /** An epoch whose blocks are stored. */
 export interface ImportedEpoch {
   readonly first: number
@@ -155,6 +168,8 @@ export type IngestMessage =
   | { readonly type: 'head' }
   /** What is known of the nodes that are followed has changed. */
   | { readonly type: 'upstream'; readonly state: UpstreamsState }
+  /** Once a second, of a source that serves. */
+  | { readonly type: 'figures'; readonly figures: IngestFigures }
   /** An epoch of an archive is stored. */
   | ({ readonly type: 'epoch' } & ImportedEpoch)
   /** What happened, as a sentence for the operator. */

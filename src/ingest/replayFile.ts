@@ -13,6 +13,7 @@ import { Intake, sizeOfFile, visitBlocks } from './intake.js'
 import type { IngestMessage, ReplayPlan, ReplayStep, ReplayTask } from './messages.js'
 import { Pace } from './pace.js'
 import { type BlockLink, readBlockLink } from './parsedBlock.js'
+import { publishFigures } from './publishFigures.js'
 import { openTaskStore } from './taskStore.js'
 
 /**
@@ -35,8 +36,13 @@ export async function replayFile(
     report({ type: 'opened' })
     const importer = new ChainImporter(store, schedule)
     const intake = new Intake(importer, store, bytesTotal, report)
-    await new Replay(task.replay, store, intake, report, signal).run()
-    await intake.commit()
+    const endFigures = publishFigures(report, { store, importer })
+    try {
+      await new Replay(task.replay, store, intake, report, signal).run()
+      await intake.commit()
+    } finally {
+      endFigures()
+    }
     report({ type: 'finished', progress: intake.progress(), stopped: signal.aborted })
   } finally {
     await store.close()

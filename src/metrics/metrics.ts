@@ -6,7 +6,8 @@
  * jobs, numbers of edges. None is made from a request, so none can hold a key.
  */
 import { bucketBytes, bucketSeconds, type EdgeCounts, type EdgeFigures } from './edgeCounts.js'
-import { type Emit, type MetricsText, Register } from './register.js'
+import { type DeclaredMetric, type Emit, type MetricsText, Register } from './register.js'
+import { defineSources } from './sourceMetrics.js'
 import type { JobCounts, MetricSources, NetworkFigures, RollupFigures } from './sources.js'
 import { sumMaps, sumMethods } from './sumCounts.js'
 
@@ -21,12 +22,13 @@ export class Metrics {
     this.#defineJobs()
     this.#defineNetworks()
     this.#defineStores()
+    defineSources(this.#register, sources)
     this.#defineProcess()
   }
 
-  /** Names of all metrics. */
-  get names(): readonly string[] {
-    return this.#register.names
+  /** What there is, without figures. */
+  get declared(): readonly DeclaredMetric[] {
+    return this.#register.declared
   }
 
   read(): Promise<MetricsText> {
@@ -56,6 +58,7 @@ export class Metrics {
     this.#register.histogram(
       'tidegate_rpc_duration_seconds',
       'Time from the beginning of a call to its result, or to the first part of a streamed one. Stored answers are not timed; of other calls that need no job one in 16 is, and counts 16 times.',
+      ['method'],
       bucketSeconds,
       () =>
         methods().map(({ method, durations, durationSeconds }) => ({
@@ -67,6 +70,7 @@ export class Metrics {
     this.#register.histogram(
       'tidegate_rpc_result_bytes',
       'Bytes of results, without streamed ones.',
+      ['method'],
       bucketBytes,
       () =>
         methods().map(({ method, sizes, answerBytes }) => ({
@@ -104,6 +108,7 @@ export class Metrics {
     this.#register.histogram(
       'tidegate_event_loop_delay_seconds',
       'How late a timer of an edge came: the time that its event loop was held.',
+      ['edge'],
       bucketSeconds,
       () =>
         edges.map((counts, edge) => {
@@ -175,7 +180,7 @@ export class Metrics {
   }
 
   #defineJobs(): void {
-    const { jobs, threadsLost } = this.#sources
+    const { jobs, threadsLost, heaps } = this.#sources
     const each = (name: Exclude<keyof JobCounts, 'class'>) => (emit: Emit) => {
       for (const counts of jobs()) emit({ class: counts.class }, counts[name])
     }
@@ -206,6 +211,14 @@ export class Metrics {
       each('refused'),
     )
     this.#register.counter('tidegate_pool_cpu_seconds_total', 'CPU time of jobs.', labels, each('cpuSeconds'))
+    this.#register.gauge(
+      'tidegate_pool_heap_bytes',
+      'JavaScript heap in use of a thread of the pool, after its last jobs.',
+      ['thread'],
+      (emit) => {
+        for (const [thread, bytes] of heaps().entries()) emit({ thread }, bytes)
+      },
+    )
     this.#register.counter(
       'tidegate_pool_lost_threads_total',
       'Threads that died or had to be ended.',

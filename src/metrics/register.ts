@@ -62,13 +62,20 @@ export interface MetricsText {
   readonly text: string
 }
 
+/** A metric as documents name it. */
+export interface DeclaredMetric {
+  readonly name: string
+  readonly type: 'gauge' | 'counter' | 'histogram'
+  readonly help: string
+  readonly labels: readonly string[]
+}
+
 /** Metrics of prom-client whose figures are kept elsewhere and asked for when the metrics are. */
 export class Register {
   readonly #register = new Registry()
 
-  get names(): readonly string[] {
-    return this.#register.getMetricsAsArray().map(({ name }) => name)
-  }
+  /** In the order in which they were declared. */
+  readonly declared: DeclaredMetric[] = []
 
   async read(): Promise<MetricsText> {
     return { contentType: this.#register.contentType, text: await this.#register.metrics() }
@@ -76,6 +83,7 @@ export class Register {
 
   gauge(name: string, help: string, labelNames: string[], read: Read): void {
     const register = this.#register
+    this.declared.push({ name, type: 'gauge', help, labels: labelNames })
     new Gauge({
       name,
       help,
@@ -90,6 +98,7 @@ export class Register {
 
   counter(name: string, help: string, labelNames: string[], read: Read): void {
     const register = this.#register
+    this.declared.push({ name, type: 'counter', help, labels: labelNames })
     new Counter({
       name,
       help,
@@ -105,9 +114,11 @@ export class Register {
   histogram(
     name: string,
     help: string,
+    labels: string[],
     bound: (bucket: number) => number | undefined,
     read: () => readonly Distribution[],
   ): void {
+    this.declared.push({ name, type: 'histogram', help, labels })
     new ReadHistogram(this.#register, name, help, bound, read)
   }
 }

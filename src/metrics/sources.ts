@@ -31,6 +31,34 @@ export interface RollupFigures {
   readonly settled: number
 }
 
+/** A node that a source asks. */
+export interface UpstreamCounts {
+  /** Host and port as configured. */
+  readonly name: string
+  readonly isAnswering: boolean
+  readonly isQuarantined: boolean
+  /** Number of the head that it claims. */
+  readonly head: number | undefined
+  /** Exchanges; a batch is one. */
+  readonly answered: number
+  readonly seconds: number
+  readonly failed: number
+  readonly hedges: number
+  readonly lies: number
+}
+
+/** What the source of a network told of its thread. */
+export interface SourceFigures {
+  readonly network: string
+  readonly heapBytes: number
+  readonly commits: { readonly count: number; readonly seconds: number }
+  /** Seconds by phase. */
+  readonly phases: Readonly<Record<string, number>>
+  readonly upstreams: readonly UpstreamCounts[]
+  /** Of a gateway: things fetched, proved and kept, by kind. */
+  readonly kept: Readonly<Record<string, number>>
+}
+
 export interface StoreFigures {
   readonly store: string
   readonly bytes: number
@@ -47,6 +75,10 @@ export interface MetricSources {
   refresh(): void
   jobs(): readonly JobCounts[]
   threadsLost(): number
+  /** JavaScript heaps of the pool's threads, in bytes. */
+  heaps(): readonly number[]
+  /** Of the networks whose source has told something. */
+  sources(): readonly SourceFigures[]
   networks(): readonly NetworkFigures[]
   rollups(): readonly RollupFigures[]
   stores(): readonly StoreFigures[]

@@ -41,6 +41,7 @@ export class JobThread {
   readonly #hardStop = new HardStop()
   /** Number of jobs posted; the thread waits on it with `Atomics.wait`. */
   readonly #posted = new Int32Array(new SharedArrayBuffer(4))
+  readonly #heap = new Float64Array(new SharedArrayBuffer(8))
   readonly #loaded = defer<void>()
   #isReady = false
 
@@ -57,7 +58,7 @@ export class JobThread {
       this.#loaded.resolve()
       events.onReady(this)
     })
-    const task: SessionTask = { port: port2, posted: this.#posted }
+    const task: SessionTask = { port: port2, posted: this.#posted, heap: this.#heap }
     const options = { name: 'runSession', signal: this.#hardStop, transferList: [port2] }
     piscina.run(task, options).catch((error: unknown) => {
       this.#loaded.resolve()
@@ -69,6 +70,11 @@ export class JobThread {
   /** Whether it has loaded its code. */
   get isReady(): boolean {
     return this.#isReady
+  }
+
+  /** JavaScript heap in use after its last jobs. */
+  get heapBytes(): number {
+    return this.#heap[0] ?? 0
   }
 
   /** Settles when it has loaded its code, or has failed to. */

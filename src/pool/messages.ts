@@ -44,6 +44,8 @@ export interface SessionTask {
   readonly port: MessagePort
   /** One word in shared memory that counts the jobs posted. */
   readonly posted: Int32Array
+  /** One number in shared memory, in which the thread says how large its JavaScript heap is, in bytes. */
+  readonly heap: Float64Array
 }
 
 /**

@@ -113,6 +113,11 @@ export class Pool<J extends JobTable<J>> {
     return this.#threads.start()
   }
 
+  /** JavaScript heap in use of each thread, in bytes; as it was after its last jobs. */
+  get heaps(): readonly number[] {
+    return this.#threads.heaps
+  }
+
   get counts(): PoolCounts {
     const running = [...this.#running.values()].flat()
     return this.#tally.counts((name) => ({

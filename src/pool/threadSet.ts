@@ -37,6 +37,11 @@ export class ThreadSet {
     return this.#free.length
   }
 
+  /** JavaScript heap in use of each thread, in bytes. */
+  get heaps(): number[] {
+    return Array.from(this.#threads, ({ heapBytes }) => heapBytes)
+  }
+
   /** Whether the pool is closing, so that threads end as intended. */
   get isEnding(): boolean {
     return this.#isEnding

@@ -49,6 +49,7 @@ export class ChainWriter extends ChainReader {
   #lock: WriterLock | undefined
   #held: { readonly end: Deferred<void>; readonly done: Promise<void> } | undefined
   #heldRows = 0
+  readonly #commits = { count: 0, seconds: 0 }
 
   /**
    * Opens a store for writing, and makes it if there is none; first upgrades one of an earlier version ({@link
@@ -174,11 +175,20 @@ export class ChainWriter extends ChainReader {
     return this.#heldRows
   }
 
+  /**
+   * Transactions that are on disk, and the time that it took to get them there: writing their pages, the flush, and
+   * for one that was not held its writes.
+   */
+  get commits(): { readonly count: number; readonly seconds: number } {
+    return this.#commits
+  }
+
   /** Commits the held writes, if any, and settles when they are on disk. If it rejects, none of them is stored. */
   async commitHeld(): Promise<void> {
     const held = this.#held
     if (held === undefined) return
     this.#held = undefined
+    const begunMs = performance.now()
     try {
       this.#flushLatest()
       held.end.resolve()
@@ -187,6 +197,7 @@ export class ChainWriter extends ChainReader {
     }
     try {
       await held.done
+      this.#countCommit(begunMs)
     } catch (error) {
       this.#forgetLatest()
       throw toStoreError(error, this.environment, this.path) ?? error
@@ -211,10 +222,12 @@ export class ChainWriter extends ChainReader {
   protected commit(write: () => void): void {
     try {
       if (this.#held !== undefined) return write()
+      const begunMs = performance.now()
       commitSync(this.environment, this.path, () => {
         write()
         this.#flushLatest()
       })
+      this.#countCommit(begunMs)
     } catch (error) {
       this.#forgetLatest()
       if (this.#held === undefined) throw error
@@ -223,6 +236,11 @@ export class ChainWriter extends ChainReader {
       this.#held.end.reject(failure as Error)
       throw failure
     }
+  }
+
+  #countCommit(begunMs: number): void {
+    this.#commits.count++
+    this.#commits.seconds += (performance.now() - begunMs) / 1_000
   }
 
   #flushLatest(): void {

@@ -13,15 +13,20 @@ export class Standing {
   #next = 0
   #errorShare = 0
   readonly #lies: string[] = []
+  /** Exchanges that were answered, the time these took, and those that failed. A batch is one. */
+  readonly totals = { answered: 0, seconds: 0, failed: 0 }
 
   answered(latencyMs: number): void {
     this.#latencies[this.#next] = latencyMs
     this.#next = (this.#next + 1) % samplesMax
     this.#errorShare *= 1 - newestShare
+    this.totals.answered++
+    this.totals.seconds += latencyMs / 1_000
   }
 
   failed(): void {
     this.#errorShare += newestShare * (1 - this.#errorShare)
+    this.totals.failed++
   }
 
   lied(what: string): void {

@@ -72,6 +72,8 @@ const busyCodes: ReadonlySet<unknown> = new Set([-32005, 429])
 /** One node. */
 export class Upstream {
   readonly standing = new Standing()
+  /** Questions that it got because another node was slow. */
+  hedges = 0
   /** Host and port, which are no secret. */
   readonly name: string
   readonly options: UpstreamOptions

@@ -58,6 +58,16 @@ export interface UpstreamState {
   readonly lies: readonly string[]
 }
 
+/** What was asked of a node since the start, and how it stands. */
+export interface UpstreamFigures extends Omit<UpstreamState, 'lies'> {
+  /** Exchanges; a batch is one. */
+  readonly answered: number
+  readonly seconds: number
+  readonly failed: number
+  readonly hedges: number
+  readonly lies: number
+}
+
 interface Watched {
   readonly upstream: Upstream
   readonly vetted: VettedNode
@@ -111,6 +121,13 @@ export class Upstreams {
       head: claim?.number,
       lies: upstream.standing.lies,
     }))
+  }
+
+  figures(): UpstreamFigures[] {
+    return this.states().map((state, index) => {
+      const { standing, hedges } = (this.#nodes[index] as Watched).upstream
+      return { ...state, ...standing.totals, hedges, lies: state.lies.length }
+    })
   }
 
   /**
@@ -279,7 +296,7 @@ export class Upstreams {
         next = upstreams.length
         settle()
       }
-      const startNext = () => {
+      const startNext = (isHedge = false) => {
         clearTimeout(hedge)
         const upstream = upstreams[next++]
         if (upstream === undefined) {
@@ -287,6 +304,7 @@ export class Upstreams {
           return
         }
         running++
+        if (isHedge) upstream.hedges++
         this.#askVetted(upstream, method, params, deadline).then(
           (result) => finish(() => resolve({ result, upstream })),
           (error) => {
@@ -296,7 +314,7 @@ export class Upstreams {
             startNext()
           },
         )
-        if (next === 1) hedge = setTimeout(startNext, hedgeMs(upstream))
+        if (next === 1) hedge = setTimeout(startNext, hedgeMs(upstream), true)
       }
       startNext()
     })

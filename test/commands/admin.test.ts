@@ -7,7 +7,7 @@ import { adminOf } from '../adminClient.js'
 import { makeTransaction } from '../invokeTransactions.js'
 import { startKeyedDemo } from '../keyedDemo.js'
 import { copyDemoStore, makeFolder, runProgram, writeInto } from '../program.js'
-import { blockAt, genesisPath, headBlock } from '../rpc/demoChain.js'
+import { blockAt, chainPath, genesisPath, headBlock } from '../rpc/demoChain.js'
 import { type Service, startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
 import { once, waitFor } from '../until.js'
@@ -75,6 +75,7 @@ for (const transport of ['uws', 'node']) {
       t.equal(found.get('tidegate_rpc_errors_total{code="-32601"}'), 1)
       t.equal(found.get('tidegate_pool_finished_jobs_total{class="proof"}'), 1)
       t.ok((found.get('tidegate_pool_cpu_seconds_total{class="proof"}') ?? 0) > 0)
+      t.ok((found.get('tidegate_pool_heap_bytes{thread="0"}') ?? 0) > 0)
       t.equal(found.get('tidegate_websockets'), 1)
     })
 
@@ -229,3 +230,22 @@ t.test('no key and no part of one is in any page', async (t) => {
 function configPathOf({ process: { spawnargs } }: Service): string {
   return spawnargs[spawnargs.indexOf('--config') + 1] as string
 }
+
+t.test('the time of an import is shown by phase, and the commits of its store', async (t) => {
+  const folder = makeFolder(t)
+  const networks = [{ name: 'tides', genesis: genesisPath, source: { type: 'file', path: chainPath } }]
+  const config = writeInto(folder, 'tidegate.json', { dataDir: 'data', networks })
+  const service = await startService(['--config', config, '--no-auth'])
+  t.teardown(() => service.stop())
+  const admin = await adminOf(service, join(folder, 'data'))
+  const found = await waitFor('the whole chain', async () => {
+    const metrics = await admin.metrics()
+    const isWhole = metrics.get('tidegate_head_number{network="tides"}') === headBlock.number
+    return isWhole && metrics.has('tidegate_source_heap_bytes{network="tides"}') && metrics
+  })
+  for (const phase of ['check', 'execute', 'write']) {
+    t.ok((found.get(`tidegate_import_seconds_total{network="tides",phase="${phase}"}`) ?? 0) > 0, phase)
+  }
+  t.ok((found.get('tidegate_chain_commits_total{network="tides"}') ?? 0) > 0)
+  t.ok((found.get('tidegate_chain_commit_seconds_total{network="tides"}') ?? 0) > 0)
+})

@@ -2,10 +2,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { adminOf } from '../adminClient.js'
 import { tellOneLie } from '../lies.js'
 import { Dice, propertyRuns } from '../property.js'
 import { readQuestions } from '../rpc/readQuestions.js'
 import { fixtureDir, recordings, type Service, startService, withoutRecordings } from '../service.js'
+import { waitFor } from '../until.js'
 import { fine, forwardTo, WeatherNode } from '../weatherNode.js'
 
 const archive = await startService()
@@ -119,6 +121,27 @@ t.test('a node that lies is named, and its lies are told to nobody', async (t) =
   honest.weather = () => (hasLied ? fine : { kind: 'status', status: 503 })
   await compare(t, gateway, some)
   t.match(gateway.said.err, /127\.0\.0\.1:\d+ lied: .*; it is not asked for 5 s/)
+})
+
+t.test('metrics tell what upstreams were asked, what is kept, and the commits of the store', async (t) => {
+  const node = await startNode(t)
+  const data = t.testdir()
+  const gateway = await startGateway(data, [node.url])
+  t.teardown(() => gateway.stop())
+  const admin = await adminOf(gateway, data)
+  await gateway.call('eth_getBalance', [`0x${'0'.repeat(40)}`, '0x5'])
+  const upstream = `network="main",upstream="${new URL(node.url).host}"`
+  const found = await waitFor('figures of the fetched state', async () => {
+    const metrics = await admin.metrics()
+    return (metrics.get('tidegate_gateway_kept_total{network="main",kind="state"}') ?? 0) > 0 && metrics
+  })
+  t.ok((found.get(`tidegate_upstream_exchanges_total{${upstream},outcome="answered"}`) ?? 0) > 0)
+  t.ok((found.get(`tidegate_upstream_answer_seconds_total{${upstream}}`) ?? 0) > 0)
+  t.equal(found.get(`tidegate_upstream_lies_total{${upstream}}`), 0)
+  t.equal(found.get(`tidegate_upstream_answering{${upstream}}`), 1)
+  t.ok((found.get(`tidegate_upstream_head_number{${upstream}}`) ?? 0) > 0)
+  t.ok((found.get('tidegate_chain_commits_total{network="main"}') ?? 0) > 0)
+  t.ok((found.get('tidegate_source_heap_bytes{network="main"}') ?? 0) > 0)
 })
 
 t.test('where all nodes lie, callers get errors', async (t) => {

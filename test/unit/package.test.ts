@@ -36,7 +36,7 @@ t.test('the configuration of the Compose file is one, and its files are there', 
   const config = resolveServeConfig({ config: join(folder, 'compose/tidegate.json') })
   t.match(config, { dataDir: '/var/lib/tidegate/data/live', admin: { host: '0.0.0.0', hosts: ['tidegate'] } })
   const mounts = [...read('compose/compose.yaml').matchAll(/^ +- (\.\.?\/[^:\n]+):/gm)]
-  t.ok(mounts.length >= 3)
+  t.ok(mounts.length >= 5)
   for (const [, path = ''] of mounts) t.ok(existsSync(join(folder, 'compose', path)), path)
   const scraped = read('compose/prometheus.yml')
   t.ok(scraped.includes(join('/tidegate', config.node.adminToken.slice('/var/lib/tidegate/'.length))))

@@ -19,6 +19,7 @@ import { withKeysAhead } from '../keysAhead.js'
 import type { FollowPlan, FollowTask, IngestMessage } from '../messages.js'
 import type { BlockLink } from '../parsedBlock.js'
 import { PassedOn } from '../passedOn.js'
+import { publishFigures } from '../publishFigures.js'
 import { openTaskStore } from '../taskStore.js'
 import { type AheadBounds, fetchAhead } from './fetchAhead.js'
 import { UpstreamMarkers } from './markers.js'
@@ -87,7 +88,9 @@ export async function followChain(
     ends.push(() => calls.end())
     onReady(calls)
     report({ type: 'opened' })
-    const intake = new Intake(new ChainImporter(store, schedule), store, 0, report)
+    const importer = new ChainImporter(store, schedule)
+    ends.push(publishFigures(report, { store, importer, upstreams }))
+    const intake = new Intake(importer, store, 0, report)
     const tell = (message: IngestMessage) => {
       report(message)
       if (message.type === 'head') passedOn.onHead()

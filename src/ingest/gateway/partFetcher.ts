@@ -59,6 +59,8 @@ export class PartFetcher {
   readonly #proving: Proving
   readonly #options: FetcherOptions
   readonly #parts: BlockParts
+  /** Things that were fetched, proved and kept, by kind. */
+  readonly kept: Partial<Record<Wanted['kind'], number>> = {}
   /** By name: what is being fetched. */
   readonly #underWay = new Map<string, Promise<Outcome>>()
 
@@ -85,8 +87,14 @@ export class PartFetcher {
     const name = wantedKey(wanted)
     const running = this.#underWay.get(name)
     if (running !== undefined) return running
-    const outcome = this.#fetch(wanted).finally(() => this.#underWay.delete(name))
+    const outcome = this.#fetchAndCount(wanted).finally(() => this.#underWay.delete(name))
     this.#underWay.set(name, outcome)
+    return outcome
+  }
+
+  async #fetchAndCount(wanted: Wanted): Promise<Outcome> {
+    const outcome = await this.#fetch(wanted)
+    if (outcome !== 'absent') this.kept[wanted.kind] = (this.kept[wanted.kind] ?? 0) + 1
     return outcome
   }
 

@@ -12,6 +12,7 @@ import { CallTaker } from '../callTaker.js'
 import { parseGenesis } from '../genesis.js'
 import type { GatewayTask, IngestMessage } from '../messages.js'
 import { PassedOn } from '../passedOn.js'
+import { publishFigures } from '../publishFigures.js'
 import { chainOf } from './chainOf.js'
 import { HeadKeeper } from './headKeeper.js'
 import { PartFetcher } from './partFetcher.js'
@@ -43,6 +44,7 @@ export async function runGateway(
     ends.push(() => upstreams.close())
     const isReachable = await upstreams.check(fetchMsMax)
     const fetcher = new PartFetcher(store, upstreams, { schedule, quorum, fetchMsMax })
+    ends.push(publishFigures(report, { store, upstreams, fetcher }))
     let isOpened = false
     const open = () => {
       if (!isOpened) report({ type: 'opened' })

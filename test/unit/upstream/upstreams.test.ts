@@ -93,6 +93,45 @@ t.test('a question goes to another node where one fails, is slow or is excluded'
   }
 })
 
+t.test('what each node was asked is counted: answers, failures, hedges and lies', async (t) => {
+  const nodes = [await openNode(t), await openNode(t)]
+  const { upstreams } = open(t, nodes)
+  await headOf(upstreams, blockHash('a', 1))
+  const before = upstreams.figures()
+  let kind: 'silent' | 'drop' | undefined = 'silent'
+  for (const node of nodes) {
+    node.weather = (calls) => {
+      const weather =
+        kind !== undefined && calls.some(({ method }) => method === 'eth_getCode') ? { kind } : fine
+      if (weather !== fine) kind = undefined
+      return weather
+    }
+  }
+  const { upstream } = await upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() })
+  const hedges = upstreams.figures().map(({ name, hedges }) => [name, hedges])
+  t.strictSame(
+    new Map(hedges as [string, number][]).get(upstream.name),
+    1,
+    'it was asked because another is slow',
+  )
+  t.equal(
+    hedges.reduce((sum, [, count]) => sum + Number(count), 0),
+    1,
+  )
+  kind = 'drop'
+  await upstreams.ask('eth_getCode', ['0x2'], { deadline: soon() })
+  upstream.accuse('code of another hash')
+  const after = upstreams.figures()
+  const grown = (name: 'answered' | 'seconds' | 'failed' | 'lies') =>
+    [after, before]
+      .map((figures) => figures.reduce((sum, each) => sum + each[name], 0))
+      .reduce((a, b) => a - b)
+  t.ok(grown('answered') >= 2)
+  t.ok(grown('seconds') > 0)
+  t.ok(grown('failed') >= 1)
+  t.equal(grown('lies'), 1)
+})
+
 t.test('a question that may not be repeated is asked once', async (t) => {
   const node = await openNode(t)
   const { upstreams } = open(t, [node])
