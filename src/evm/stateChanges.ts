@@ -51,21 +51,22 @@ export function buildChanges(
       const isNew = before === undefined || !equalBytes(before.codeHash, codeHash)
       if (isNew && kernel.hasCode(handle)) code.set(mapKey(codeHash), [codeHash, kernel.codeOf(handle)])
     }
-    if (isSame(before, after)) continue
+    if (isSameAccount(before, after)) continue
     const row = after && encodeAccount(after)
     accounts.push([address, row ?? noBytes])
     accountChanges.push([keccak256(address), row])
   }
   return {
     stateRoot: updateTrie(below.stateRoot, accountChanges, readNode, emit, recent),
-    accounts: sorted(accounts),
-    slots: sorted(slots),
-    nodes: sorted([...nodes.values()]),
-    code: sorted([...code.values()]),
+    accounts: sortChanges(accounts),
+    slots: sortChanges(slots),
+    nodes: sortChanges([...nodes.values()]),
+    code: sortChanges([...code.values()]),
   }
 }
 
-function isSame(a: Account | undefined, b: Account | undefined): boolean {
+/** Whether two accounts, or none, are alike. */
+export function isSameAccount(a: Account | undefined, b: Account | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   return (
     a.nonce === b.nonce &&
@@ -103,7 +104,8 @@ function changedSlots(kernel: Kernel, handle: number, address: Address, below: S
   return { changed, written, isWiped }
 }
 
-function sorted(changes: Change[]): Change[] {
+/** Sorts by key, in place. */
+export function sortChanges(changes: Change[]): Change[] {
   // Most keys differ in their first byte, and a call out of compiled code takes longer than comparing it.
   return changes.sort(([a], [b]) => (a[0] as number) - (b[0] as number) || Buffer.compare(a, b))
 }

@@ -5,9 +5,9 @@
  */
 import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
+import { BlockParts, expectHash, type PartFault } from '../../evm/blockParts.js'
 import type { Hash32 } from '../../primitives/bytes.js'
 import { RlpError } from '../../primitives/rlp.js'
-import { BlockParts, expectHash, type PartFault } from '../blockParts.js'
 import type { BlockRecord, EraBlock, EraFile } from './eraFile.js'
 
 /** The parent of the next block. */

@@ -6,6 +6,7 @@
 import { blockRlpFromJson, headerRlpFromJson, uncleHashesOf } from '../../chain/blockFromJson.js'
 import type { ForkSchedule } from '../../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
+import { BlockParts } from '../../evm/blockParts.js'
 import {
   type Address,
   bytesToHex,
@@ -22,7 +23,6 @@ import { trieState } from '../../state/trieState.js'
 import type { BlockName, Marker } from '../../store/chainRows.js'
 import { transactionHashes } from '../../store/chainWriter.js'
 import type { CanonicalHeader, GatewayWriter } from '../../store/gatewayWriter.js'
-import { BlockParts } from '../blockParts.js'
 import { checkProof } from './accountProof.js'
 import { LieError } from './lie.js'
 import { type Ask, type Asking, Proving, type ProvingOptions, unavailable } from './proving.js'

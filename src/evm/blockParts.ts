@@ -4,9 +4,6 @@
  */
 import type { ForkSchedule } from '../chain/forks.js'
 import type { Header } from '../chain/header.js'
-import { RecoveredKeys } from '../evm/recoveredKeys.js'
-import { readSignedTransaction } from '../evm/signedTransaction.js'
-import { InvalidTransactionError } from '../evm/transaction.js'
 import { bytesToHex, concatBytes, equalBytes } from '../primitives/bytes.js'
 import { emptyUnclesHash, keccak256 } from '../primitives/keccak.js'
 import {
@@ -20,6 +17,9 @@ import {
   rlpSpanAt,
 } from '../primitives/rlp.js'
 import { indexedRoot } from '../state/trie.js'
+import { RecoveredKeys } from './recoveredKeys.js'
+import { readSignedTransaction } from './signedTransaction.js'
+import { InvalidTransactionError } from './transaction.js'
 
 export type BlockPart = 'body' | 'receipts'
 
@@ -34,11 +34,13 @@ const numberOfBloomBytes = 256
 
 /** Checks parts of one chain's blocks. */
 export class BlockParts {
-  readonly #keys = new RecoveredKeys()
+  readonly #keys: Pick<RecoveredKeys, 'senderOf'>
   readonly #schedule: ForkSchedule
 
-  constructor(schedule: ForkSchedule) {
+  /** `keys` says who sent a transaction; asked in the order of the block. */
+  constructor(schedule: ForkSchedule, keys: Pick<RecoveredKeys, 'senderOf'> = new RecoveredKeys()) {
     this.#schedule = schedule
+    this.#keys = keys
   }
 
   /**
