@@ -6,11 +6,14 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { CallTaker } from '../src/ingest/callTaker.js'
 import { importArchives } from '../src/ingest/era/importArchives.js'
 import { importBeneath } from '../src/ingest/era/importBeneath.js'
+import { followFeed } from '../src/ingest/feed/followFeed.js'
+import { type OpenPublisher, publishSource } from '../src/ingest/feed/publishSource.js'
 import { followChain } from '../src/ingest/follow/followChain.js'
 import { runGateway } from '../src/ingest/gateway/runGateway.js'
 import { importFiles } from '../src/ingest/importFiles.js'
 import type {
   ArchiveTask,
+  FeedTask,
   FollowTask,
   GatewayTask,
   IngestCommand,
@@ -48,18 +51,31 @@ const noProgress = {
   elapsedMs: 0,
 }
 
+type ChainTask = IngestTask | ReplayTask | FollowTask
+
+/** Executes the blocks of a source. */
+async function takeChain(task: ChainTask, signal: AbortSignal, openPublisher?: OpenPublisher): Promise<void> {
+  if ('replay' in task) await replayFile(task, report, signal, openPublisher)
+  else if ('follow' in task) await followChain(task, report, signal, onReady, openPublisher)
+  else await importFiles(task, report, () => signal.aborted, openPublisher)
+}
+
 let isBroken = false
 try {
-  const task = workerData as IngestTask | ReplayTask | FollowTask | ArchiveTask | GatewayTask
-  if ('replay' in task) await replayFile(task, report, stop.signal)
-  else if ('follow' in task) await followChain(task, report, stop.signal, onReady)
+  const task = workerData as ChainTask | FeedTask | ArchiveTask | GatewayTask
+  if ('feed' in task) await followFeed(task, report, stop.signal)
   else if ('upstreams' in task) {
     await runGateway(task, report, stop.signal, onReady)
     report({ type: 'finished', progress: noProgress, stopped: true })
   } else if ('archives' in task) {
     const take = task.identity.gateway ? importBeneath : importArchives
     await take(task, report, () => stop.signal.aborted)
-  } else await importFiles(task, report, () => stop.signal.aborted)
+  } else if (task.publish === undefined) await takeChain(task, stop.signal)
+  else {
+    await publishSource({ ...task, publish: task.publish }, report, stop.signal, onReady, (open, signal) =>
+      takeChain(task, signal, open),
+    )
+  }
 } catch (error) {
   isBroken = error instanceof StoreError && error.isLasting
   const fault = isBroken ? 'store' : error instanceof OperatorError ? 'operator' : 'defect'

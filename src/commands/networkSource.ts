@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { GatewayConfig, NetworkConfig } from '../config/config.js'
+import { feedSchemaOf, type GatewayConfig, type NetworkConfig } from '../config/config.js'
 import {
   type ChainFeed,
   RelayedFeed,
@@ -38,10 +38,13 @@ export interface NetworkSource extends ChainFeed {
 /** Longest time in which one thing is fetched from upstreams; a request's own limit may end it before. */
 const fetchMsMax = 20_000
 
-function taskOf({ name, source, gateway, chainId }: NetworkConfig, store: IngestStore) {
+function taskOf({ name, source, gateway, chainId, publish }: NetworkConfig, unpublished: IngestStore) {
+  const schema = feedSchemaOf(name)
+  const store = { ...unpublished, publish: publish && { ...publish, schema: publish.schema ?? schema } }
   if (source === undefined)
     return { ...store, ...(gateway as GatewayConfig), network: name, chainId, fetchMsMax }
   if (source.type === 'file') return { ...store, files: [source.path] }
+  if (source.type === 'feed') return { ...store, feed: { ...source, schema: source.schema ?? schema } }
   return source.type === 'follow' ? { ...store, follow: source } : { ...store, replay: source }
 }
 

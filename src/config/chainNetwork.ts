@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { packageRoot } from '../primitives/packageRoot.js'
+import type { PublishConfig } from './feed.js'
 import type { ChainEntry } from './file.js'
 import type { GatewayConfig } from './gateway.js'
 import type { SourceConfig } from './source.js'
@@ -29,6 +30,8 @@ export interface NetworkConfig {
   /** Undefined for a network found in the data folder alone, whose store holds its genesis block. */
   readonly genesisPath: string | undefined
   readonly source: SourceConfig | undefined
+  /** Where what the source brings is published. */
+  readonly publish: PublishConfig | undefined
   /** Of a gateway. */
   readonly gateway: GatewayConfig | undefined
   /** Absolute path of a file of storage layouts by address. */
@@ -54,7 +57,9 @@ export function entryToNetwork(entry: ChainEntry, dataDir: string): NetworkConfi
     entry.kind === 'history'
       ? {}
       : {
-          ...(entry.kind === 'gateway' ? { gateway: gatewayPartsOf(entry) } : { source: entry.source }),
+          ...(entry.kind === 'gateway'
+            ? { gateway: gatewayPartsOf(entry) }
+            : { source: entry.source, publish: entry.publish }),
           storageLayoutsPath: entry.storageLayouts,
           estimateMarginBps: entry.estimateGas.marginBps,
         }
@@ -83,6 +88,7 @@ export function storedNetwork(name: string, dataDir: string): NetworkConfig {
     networkId: undefined,
     genesisPath: undefined,
     source: undefined,
+    publish: undefined,
     gateway: undefined,
     storageLayoutsPath: undefined,
     hosts: [],

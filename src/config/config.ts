@@ -45,6 +45,7 @@ import type { TlsConfig } from './tls.js'
 
 export type { AdminConfig } from './admin.js'
 export { demoNetworkName, type NetworkConfig } from './chainNetwork.js'
+export { feedSchemaOf } from './feed.js'
 export { edgesMax, type Limits, type LogLevel, logLevels, transports } from './file.js'
 export type { GatewayConfig } from './gateway.js'
 export type { RollupConfig } from './rollupNetwork.js'

@@ -10,6 +10,7 @@ import { unitsMax } from '../rpc/price.js'
 import { mapBytesDefault } from '../store/environment.js'
 import { adminSchema } from './admin.js'
 import { clientsShape, hostPattern } from './clients.js'
+import { publishSchema } from './feed.js'
 import { gatewaySchemaParts } from './gateway.js'
 import { issueToLines } from './issues.js'
 import { readJson } from './json.js'
@@ -83,6 +84,8 @@ const archiveShape = {
   genesis: text('the path of a genesis.json'),
   /** Where new blocks come from; absent: only imported blocks are served. */
   source: sourceSchema.optional(),
+  /** Where what this network's source brings is published, for replicas. */
+  publish: publishSchema.optional(),
   /** JSON from addresses to Solidity storage layouts, for tidegate_readVariable; relative to the configuration file. */
   storageLayouts: text('the path of a JSON file').optional(),
   /** Whether the `safe` tag is answered; if not, callers are told to use `finalized`. */
@@ -283,6 +286,7 @@ const crossSchema = z
             genesis: z.string().min(1).optional().catch(undefined),
             storageLayouts: z.string().min(1).optional().catch(undefined),
             source: z.unknown().optional(),
+            publish: z.unknown().optional(),
             upstream: z
               .object({ waitMs: z.number().default(0) })
               .optional()
@@ -307,6 +311,11 @@ const crossSchema = z
       .catch(undefined),
   })
   .catch({ networks: [], drainDelayMs: 0 })
+
+/** Whether a source, as it stands in the file, brings blocks that are executed. */
+function isExecuting(source: unknown): boolean {
+  return typeof source === 'object' && source !== null && (source as { type?: unknown }).type !== 'feed'
+}
 
 function findCrossFaults(raw: unknown, folder: string): string[] {
   const { networks, defaultNetwork, limits, drainDelayMs, graceMs } = crossSchema.parse(raw)
@@ -347,6 +356,11 @@ function findCrossFaults(raw: unknown, folder: string): string[] {
       if (file !== undefined && !existsSync(resolve(folder, file))) {
         faults.push(`${path}.${key}: there is no file ${resolve(folder, file)}`)
       }
+    }
+    if (network.publish !== undefined && !isExecuting(network.source)) {
+      faults.push(
+        `${path}.publish: expected a source beside it that is no feed, since only what it brings is published`,
+      )
     }
     faults.push(...findSourceFaults(network.source, folder).map((fault) => `${path}.source.${fault}`))
   })

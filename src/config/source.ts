@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { feedSource } from './feed.js'
 import { integer, list, object, text } from './schema.js'
 import { passThroughSchema, upstreamSchema } from './upstream.js'
 
@@ -67,10 +68,14 @@ const followSource = object({
   passThrough: passThroughSchema,
 })
 
-const types = '"file", "replay" or "follow"'
-export const sourceSchema = z.discriminatedUnion('type', [fileSource, replaySource, followSource], {
-  error: ({ code }) => (code === 'invalid_union' ? `expected ${types}` : 'expected an object'),
-})
+const types = '"file", "replay", "follow" or "feed"'
+export const sourceSchema = z.discriminatedUnion(
+  'type',
+  [fileSource, replaySource, followSource, feedSource],
+  {
+    error: ({ code }) => (code === 'invalid_union' ? `expected ${types}` : 'expected an object'),
+  },
+)
 
 /** The source that a URL on the command line stands for. */
 export function followUrl(url: string): SourceConfig {
@@ -81,7 +86,7 @@ export type SourceConfig = z.output<typeof sourceSchema>
 
 export function withAbsoluteSource(source: SourceConfig, folder: string): SourceConfig {
   if (source.type === 'file') return { ...source, path: resolve(folder, source.path) }
-  if (source.type === 'follow') return source
+  if (source.type === 'follow' || source.type === 'feed') return source
   return {
     ...source,
     file: resolve(folder, source.file),

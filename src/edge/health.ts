@@ -54,14 +54,21 @@ export function isCutOff({ hasSourceFailed, upstreams }: OpenNetwork): boolean {
   return hasSourceFailed || upstreams?.isDown === true
 }
 
-function networkEntry({ current, isReadable, hasSourceFailed, upstreams }: OpenNetwork) {
+function networkEntry(network: OpenNetwork) {
+  const { current, isReadable, hasSourceFailed, upstreams } = network
   return {
     head: current.head.number,
     syncing: current.syncing !== undefined,
+    ...(isCutOff(network) && { headAgeSeconds: ageSeconds(current.head.header.timestamp) }),
     ...(!isReadable && { isReadable }),
     ...(hasSourceFailed && { source: 'failed' }),
     ...(upstreams && { upstreams: Object.fromEntries(upstreams.nodes.map(upstreamEntry)) }),
   }
+}
+
+/** Seconds since a block's timestamp. */
+function ageSeconds(timestamp: number | bigint): number {
+  return Math.max(0, Math.floor(Date.now() / 1_000) - Number(timestamp))
 }
 
 /** The entry of a node that is followed: the head it says it has, and what keeps it from being asked. */

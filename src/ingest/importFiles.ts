@@ -1,31 +1,37 @@
 import type { ForkSchedule } from '../chain/forks.js'
+import type { Publisher } from '../feed/publisher.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { readChainFile } from './chainFile.js'
 import { readArchiveBlocks } from './era/archiveBlocks.js'
+import type { OpenPublisher } from './feed/publishSource.js'
 import { ChainImporter } from './importer.js'
 import { asFileFault, Intake, sizeOfFile, visitBlocks } from './intake.js'
 import { withKeysAhead } from './keysAhead.js'
 import type { IngestMessage, IngestProgress, IngestTask } from './messages.js'
 import { publishFigures } from './publishFigures.js'
-import { openTaskStore } from './taskStore.js'
+import { closePublished, openTaskStore } from './taskStore.js'
 
 /**
  * Imports a genesis and chain files, or the blocks of archives, into a store, block by block, and reports progress. Ends early, after a whole
  * block, once `shouldStop` returns true. Throws OperatorError for a bad block, a damaged file, the store of another
- * chain, or a full disk. All blocks before the fault stay.
+ * chain, or a full disk. All blocks before the fault stay. `openPublisher` is called once the
+ * store is open.
  */
 export async function importFiles(
   task: IngestTask,
   report: (message: IngestMessage) => void,
   shouldStop: () => boolean,
+  openPublisher: OpenPublisher = () => undefined,
 ): Promise<void> {
   const { store, schedule } = await openTaskStore(task, report)
+  let publisher: Publisher | undefined
   try {
     report({ type: 'opened' })
-    const { progress, stopped } = await takeFiles(task, store, schedule, report, shouldStop)
+    publisher = openPublisher(store)
+    const { progress, stopped } = await takeFiles(task, store, schedule, report, shouldStop, publisher)
     report({ type: 'finished', progress, stopped })
   } finally {
-    await store.close()
+    await closePublished(store, publisher)
   }
 }
 
@@ -35,13 +41,14 @@ async function takeFiles(
   schedule: ForkSchedule,
   report: (message: IngestMessage) => void,
   shouldStop: () => boolean,
+  publisher: Publisher | undefined,
 ): Promise<{ progress: IngestProgress; stopped: boolean }> {
   let bytesTotal = 0
   for (const file of task.files) bytesTotal += await sizeOfFile(file)
   const importer = new ChainImporter(store, schedule)
   const endFigures = publishFigures(report, { store, importer })
   try {
-    return await takeBlocks(task, { importer, store, bytesTotal }, report, shouldStop)
+    return await takeBlocks(task, { importer, store, bytesTotal, publisher }, report, shouldStop)
   } finally {
     endFigures()
   }
@@ -51,15 +58,16 @@ interface Taking {
   readonly importer: ChainImporter
   readonly store: ChainWriter
   readonly bytesTotal: number
+  readonly publisher: Publisher | undefined
 }
 
 async function takeBlocks(
   { files, areArchives }: IngestTask,
-  { importer, store, bytesTotal }: Taking,
+  { importer, store, bytesTotal, publisher }: Taking,
   report: (message: IngestMessage) => void,
   shouldStop: () => boolean,
 ): Promise<{ progress: IngestProgress; stopped: boolean }> {
-  const intake = new Intake(importer, store, bytesTotal, report)
+  const intake = new Intake(importer, store, bytesTotal, report, publisher)
   const readBlocks = areArchives ? readArchiveBlocks : readChainFile
   for (const file of files) {
     const bytesBefore = intake.bytesRead

@@ -10,6 +10,7 @@ import { sourceEnded } from './callTaker.js'
 import type {
   ArchiveTask,
   CallAnswer,
+  FeedTask,
   FollowTask,
   GatewayTask,
   ImportedEpoch,
@@ -78,7 +79,7 @@ export interface IngestListeners {
  * in LMDB.
  */
 export function startIngest(
-  task: IngestTask | ReplayTask | FollowTask | ArchiveTask | GatewayTask,
+  task: IngestTask | ReplayTask | FollowTask | FeedTask | ArchiveTask | GatewayTask,
   onProgress: (progress: IngestProgress) => void,
   { onHead, onUpgrade, onEpoch, onUpstreams, onFigures, onSaid }: IngestListeners = {},
 ): IngestThread {

@@ -4,6 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { InvalidBlockError } from '../evm/invalidBlock.js'
+import type { Publisher } from '../feed/publisher.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { ChainFileError, type FileBlock, fileBytes } from './chainFile.js'
@@ -41,15 +42,18 @@ export class Intake {
   readonly #store: ChainWriter
   readonly #bytesTotal: number
   readonly #report: (message: IngestMessage) => void
+  readonly #publisher: Publisher | undefined
 
-  /** `bytesTotal` is the size of all files; the importer writes to the store. */
+  /** `bytesTotal` is the size of all files; the importer writes to the store, whose blocks `publisher` publishes. */
   constructor(
     readonly importer: ChainImporter,
     store: ChainWriter,
     bytesTotal: number,
     report: (message: IngestMessage) => void,
+    publisher?: Publisher,
   ) {
     this.#store = store
+    this.#publisher = publisher
     this.#bytesTotal = bytesTotal
     this.#report = report
     this.#number = store.readHead()?.number ?? 0
@@ -82,15 +86,18 @@ export class Intake {
     return imported
   }
 
-  /** Settles once all imported blocks are on disk. */
-  commit(): Promise<void> {
-    return this.#store.commitHeld()
+  /** Settles once all imported blocks are on disk, and not too many of them wait to be published. */
+  async commit(): Promise<void> {
+    await this.#store.commitHeld()
+    await this.#publisher?.committed()
   }
 
   /** Imports a block as the new head; it is on disk when this settles. Reports nothing. */
   async play(rlp: Uint8Array): Promise<ImportedBlock> {
     await this.commit()
-    return this.#count(await this.importer.playBlock(rlp))
+    const imported = this.#count(await this.importer.playBlock(rlp))
+    await this.#publisher?.committed()
+    return imported
   }
 
   /**

@@ -1,5 +1,7 @@
 /** Messages between an ingest thread and the thread that started it. */
 
+import type { FeedDatabase } from '../feed/postgresLog.js'
+import type { PublishPlan } from '../feed/publisher.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import type { Fault } from '../primitives/faults.js'
 import type { Wanted, WantingCall } from '../primitives/notHeld.js'
@@ -16,6 +18,8 @@ export interface IngestStore {
   readonly genesis: { readonly text: string; readonly path: string } | undefined
   /** The chain id that the genesis or the store has to have; undefined for any. */
   readonly chainId?: number | undefined
+  /** Where the blocks of a file, replay or node are published. */
+  readonly publish?: PublishPlan | undefined
 }
 
 /** `workerData` of a thread that imports chain files, in order. */
@@ -33,6 +37,16 @@ export interface ReplayTask extends IngestStore {
 /** `workerData` of a thread that follows the chain of other nodes. */
 export interface FollowTask extends IngestStore {
   readonly follow: FollowPlan
+}
+
+/** `workerData` of a thread that takes what another process publishes. */
+export interface FeedTask extends IngestStore {
+  readonly feed: FeedPlan
+}
+
+export interface FeedPlan extends FeedDatabase {
+  /** Transactions of each block whose senders are recovered. */
+  readonly sendersChecked: number
 }
 
 /**

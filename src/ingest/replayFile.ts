@@ -3,39 +3,45 @@
  * importer decides what happens to a block.
  */
 import { setImmediate } from 'node:timers/promises'
+import type { Publisher } from '../feed/publisher.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { BlockName } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { readChainFile } from './chainFile.js'
+import type { OpenPublisher } from './feed/publishSource.js'
 import { ChainImporter } from './importer.js'
 import { Intake, sizeOfFile, visitBlocks } from './intake.js'
 import type { IngestMessage, ReplayPlan, ReplayStep, ReplayTask } from './messages.js'
 import { Pace } from './pace.js'
 import { type BlockLink, readBlockLink } from './parsedBlock.js'
 import { publishFigures } from './publishFigures.js'
-import { openTaskStore } from './taskStore.js'
+import { closePublished, openTaskStore } from './taskStore.js'
 
 /**
  * Imports the blocks of a file up to `from` at full speed, then one block per interval. Canonical blocks above `from`
  * are unwound first, so that every start plays the same. Ends after a whole block once `signal` is aborted. Rejects
- * with OperatorError for a cause that the operator can remove; earlier blocks stay.
+ * with OperatorError for a cause that the operator can remove; earlier blocks stay. `openPublisher` is called once the
+ * store is open.
  */
 export async function replayFile(
   task: ReplayTask,
   report: (message: IngestMessage) => void,
   signal: AbortSignal,
+  openPublisher: OpenPublisher = () => undefined,
 ): Promise<void> {
   const bytesTotal = await sizeOfFile(task.replay.file)
   await checkStart(task.replay)
   await checkScript(task.replay.script)
   const { store, schedule } = await openTaskStore(task, report)
+  let publisher: Publisher | undefined
   try {
+    publisher = openPublisher(store)
     await unwindTo(task.replay.from, store, signal)
     // Readers open the store only after the unwinding, so that nobody sees the head of the previous run.
     report({ type: 'opened' })
     const importer = new ChainImporter(store, schedule)
-    const intake = new Intake(importer, store, bytesTotal, report)
+    const intake = new Intake(importer, store, bytesTotal, report, publisher)
     const endFigures = publishFigures(report, { store, importer })
     try {
       await new Replay(task.replay, store, intake, report, signal).run()
@@ -45,7 +51,7 @@ export async function replayFile(
     }
     report({ type: 'finished', progress: intake.progress(), stopped: signal.aborted })
   } finally {
-    await store.close()
+    await closePublished(store, publisher)
   }
 }
 

@@ -1,5 +1,6 @@
 import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
 import { decodeHeader } from '../chain/header.js'
+import type { Publisher } from '../feed/publisher.js'
 import { bytesToBigInt } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { ChainIdentity } from '../store/chainRows.js'
@@ -35,6 +36,15 @@ export async function openTaskStore(
   } catch (error) {
     await store.close()
     throw error
+  }
+}
+
+/** Closes a store after what is left of it was published. */
+export async function closePublished(store: ChainWriter, publisher: Publisher | undefined): Promise<void> {
+  try {
+    await publisher?.end()
+  } finally {
+    await store.close()
   }
 }
 

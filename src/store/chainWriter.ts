@@ -45,6 +45,8 @@ const abandoned = new Error('what was held is given up')
 
 export class ChainWriter extends ChainReader {
   declare protected readonly tables: WriteTables
+  /** Called before canonical blocks are unwound, within the transaction that does it. */
+  beforeUnwind: (() => void) | undefined
   #latest: readonly LatestTable[] = []
   #lock: WriterLock | undefined
   #held: { readonly end: Deferred<void>; readonly done: Promise<void> } | undefined
@@ -129,6 +131,7 @@ export class ChainWriter extends ChainReader {
       if (forkNumber < 0 || forkNumber > head.number) {
         throw new Error(`block ${forkNumber} is not canonical; the head is block ${head.number}`)
       }
+      if (forkNumber < head.number) this.beforeUnwind?.()
       for (let number = head.number; number > forkNumber; number--) this.#unwindBlock(number)
       for (const [index, bundle] of bundles.entries()) {
         const parentHash = this.readCanonicalHash(forkNumber + index) as Hash32

@@ -6,11 +6,11 @@
  */
 import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
 import { decodeHeader, headerHash } from '../../chain/header.js'
+import { BlockParts, type PartFault } from '../../evm/blockParts.js'
 import { bytesToHex, equalBytes, type Hash32 } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { GatewayWriter } from '../../store/gatewayWriter.js'
 import type { StoredBlock } from '../../store/storedBlock.js'
-import { BlockParts, type PartFault } from '../blockParts.js'
 import { isProofOfStake, readCanonical } from '../gateway/partFetcher.js'
 import { addTotals } from '../gateway/totals.js'
 import type { ArchiveTask, IngestMessage } from '../messages.js'

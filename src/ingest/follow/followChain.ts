@@ -3,6 +3,7 @@
  * which block comes next, walking back to where branches part, and when to try again; the importer executes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Publisher } from '../../feed/publisher.js'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../primitives/bytes.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
@@ -13,6 +14,7 @@ import type { HeadClaim } from '../../upstream/headWatch.js'
 import type { Upstream } from '../../upstream/upstream.js'
 import { NoAnswerError, Upstreams } from '../../upstream/upstreams.js'
 import { CallTaker } from '../callTaker.js'
+import type { OpenPublisher } from '../feed/publishSource.js'
 import { BadBlockError, ChainImporter } from '../importer.js'
 import { Intake } from '../intake.js'
 import { withKeysAhead } from '../keysAhead.js'
@@ -20,7 +22,7 @@ import type { FollowPlan, FollowTask, IngestMessage } from '../messages.js'
 import type { BlockLink } from '../parsedBlock.js'
 import { PassedOn } from '../passedOn.js'
 import { publishFigures } from '../publishFigures.js'
-import { openTaskStore } from '../taskStore.js'
+import { closePublished, openTaskStore } from '../taskStore.js'
 import { type AheadBounds, fetchAhead } from './fetchAhead.js'
 import { UpstreamMarkers } from './markers.js'
 import { genesisOfNode } from './nodeGenesis.js'
@@ -43,14 +45,15 @@ const backMs = 2_000
 const stateMs = 500
 
 /**
- * Follows until `signal` is aborted. Gives `onReady` what takes calls once the store is open. Rejects with OperatorError
- * where an upstream is of another chain, its branch is too long, or a block is invalid.
+ * Follows until `signal` is aborted. Gives `onReady` what takes calls, and calls `openPublisher`, once the store is
+ * open. Rejects with OperatorError where an upstream is of another chain, its branch is too long, or a block is invalid.
  */
 export async function followChain(
   task: FollowTask,
   report: (message: IngestMessage) => void,
   signal: AbortSignal,
   onReady: (calls: CallTaker) => void,
+  openPublisher: OpenPublisher = () => undefined,
 ): Promise<void> {
   const notice = (text: string) => report({ type: 'said', text })
   const [node] = task.follow.upstreams
@@ -59,7 +62,9 @@ export async function followChain(
     genesisOfNode(genesis, text, store, node, { notice, signal }),
   )
   const ends: (() => unknown)[] = []
+  let publisher: Publisher | undefined
   try {
+    publisher = openPublisher(store)
     const { chainId, genesisHash } = store.readIdentity() ?? {}
     if (chainId === undefined || genesisHash === undefined) throw new Error('the store has no genesis')
     const { upstreams: nodes, pollMs, quorum } = task.follow
@@ -90,7 +95,7 @@ export async function followChain(
     report({ type: 'opened' })
     const importer = new ChainImporter(store, schedule)
     ends.push(publishFigures(report, { store, importer, upstreams }))
-    const intake = new Intake(importer, store, 0, report)
+    const intake = new Intake(importer, store, 0, report, publisher)
     const tell = (message: IngestMessage) => {
       report(message)
       if (message.type === 'head') passedOn.onHead()
@@ -100,7 +105,7 @@ export async function followChain(
     report({ type: 'finished', progress: intake.progress(), stopped: signal.aborted })
   } finally {
     await Promise.all(ends.reverse().map((end) => end()))
-    await store.close()
+    await closePublished(store, publisher)
   }
 }
 

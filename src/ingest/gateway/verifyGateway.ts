@@ -4,13 +4,13 @@
  */
 import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../../chain/header.js'
+import { BlockParts, type PartFault } from '../../evm/blockParts.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toHash32 } from '../../primitives/bytes.js'
 import { keccak256 } from '../../primitives/keccak.js'
 import type { ChainReader } from '../../store/chainReader.js'
 import type { BlockName } from '../../store/chainRows.js'
 import { transactionHashes } from '../../store/chainWriter.js'
 import type { StoredBlock } from '../../store/storedBlock.js'
-import { BlockParts, type PartFault } from '../blockParts.js'
 import { FaultList, TooManyFaults } from '../faultList.js'
 import { isProofOfStake } from './partFetcher.js'
 

@@ -56,7 +56,7 @@ t.test('every fault of a file is named with its path, in one run', async (t) => 
       '  networks[1].safe: expected true or false, got 0',
       '  networks[1].finalizedLag: expected a non-negative integer, got "x"',
       '  networks[2].genesis: expected the path of a genesis.json, got nothing',
-      '  networks[2].source.type: expected "file", "replay" or "follow", got "http"',
+      '  networks[2].source.type: expected "file", "replay", "follow" or "feed", got "http"',
       '  networks[2].finalisedLag: unknown key; did you mean finalizedLag?',
       '  networks[3].chainId: expected an integer of at least 1, got 0',
       '  networks[4]: expected an object, got 7',
@@ -95,7 +95,7 @@ t.test('every fault of a source is named with its path', async (t) => {
   const step = { after: 7, back: 2, file: 'chain.rlp' }
   const cases: readonly (readonly [unknown, readonly string[]])[] = [
     ['chain.rlp', [': expected an object, got "chain.rlp"']],
-    [{ path: 'chain.rlp' }, ['.type: expected "file", "replay" or "follow", got nothing']],
+    [{ path: 'chain.rlp' }, ['.type: expected "file", "replay", "follow" or "feed", got nothing']],
     [
       { type: 'file', path: '', from: 1 },
       ['.path: expected the path of a chain file, got ""', '.from: unknown key; remove it'],
@@ -162,6 +162,18 @@ t.test('every fault of a source is named with its path', async (t) => {
     ],
     [{ ...follow, reorgDepthMax: 0 }, ['.reorgDepthMax: expected an integer from 1 to 8192, got 0']],
   ]
+  const feedCases: readonly (readonly [unknown, readonly string[]])[] = [
+    [{ type: 'feed' }, ['.url: expected a URL of postgres, got nothing']],
+    [{ type: 'feed', url: 'http://db/SECRET' }, ['.url: expected a URL of postgres, got "http://db/…"']],
+    [
+      { type: 'feed', url: 'postgres://db/x', schema: '', sendersChecked: -1 },
+      [
+        '.schema: expected the name of a schema, got ""',
+        '.sendersChecked: expected a non-negative integer, got -1',
+      ],
+    ],
+  ]
+  for (const [source, expected] of feedCases) t.strictSame(faults(source), expected, JSON.stringify(source))
   for (const [source, expected] of followCases) t.strictSame(faults(source), expected, JSON.stringify(source))
   for (const [source, expected] of cases) t.strictSame(faults(source), expected, JSON.stringify(source))
   const config = writeConfig(folder, withSource({ ...replay, script: [step] }))
@@ -171,6 +183,24 @@ t.test('every fault of a source is named with its path', async (t) => {
     file: chain,
     script: [{ ...step, file: chain }],
   })
+})
+
+t.test('what is published needs a source that executes', async (t) => {
+  const folder = t.testdir()
+  const url = 'postgres://tidegate:SECRET@db/x'
+  const faults = (entry: unknown) =>
+    refusal(folder, { networks: [{ name: 'a', genesis: 'genesis.json', ...(entry as object) }] })
+  const needs =
+    'networks[0].publish: expected a source beside it that is no feed, since only what it brings is published'
+  t.match(faults({ publish: { url } }), needs)
+  t.match(faults({ publish: { url }, source: { type: 'feed', url } }), needs)
+  const source = { type: 'follow', upstreams: [{ url: 'http://127.0.0.1:1' }] }
+  const bad = faults({ source, publish: { url: 'SECRET', feedAheadMax: 0, leaseMs: 1, retainBlocks: 1 } })
+  t.match(bad, 'networks[0].publish.url: expected a URL of postgres, got "…"')
+  t.match(bad, 'networks[0].publish.feedAheadMax: expected an integer from 1 to 65536, got 0')
+  t.match(bad, 'networks[0].publish.leaseMs: expected an integer from 200 to 600000, got 1')
+  t.match(bad, 'networks[0].publish.retainBlocks: expected an integer of at least 256, got 1')
+  t.notMatch(bad, 'SECRET')
 })
 
 t.test('what may be a key of a node is not repeated in a fault', async (t) => {

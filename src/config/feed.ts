@@ -1,0 +1,44 @@
+/** The feed of a network in PostgreSQL: the schemas of `publish` and of the source `feed`, and the reasons for their limits. */
+import { z } from 'zod'
+import { integer, object, text } from './schema.js'
+
+const databaseShape = {
+  /** postgres://user@host:port/database; may contain a password, which is never logged. */
+  url: z.url({ protocol: /^postgres(?:ql)?$/, error: 'expected a URL of postgres' }),
+  /** The PostgreSQL schema of this network's tables; absent: `tidegate_` and the network's name. */
+  schema: text('the name of a schema').max(63, { error: 'expected at most 63 characters' }).optional(),
+}
+
+/**
+ * A writer that loses its database goes on for this many blocks: twelve minutes of Ethereum's, in which a database
+ * starts again. They are the ones that a standby has to execute again if the writer never comes back.
+ */
+const feedAheadDefault = 64
+/** Two weeks of Ethereum's blocks: replicas that were away for less go on by themselves. */
+const retainBlocksDefault = 100_000
+/** Longer than a garbage collection or a busy database, short enough that a standby is soon a writer. */
+const leaseMsDefault = 5_000
+
+export const publishSchema = object({
+  ...databaseShape,
+  /** Blocks that the writer may be ahead of what is published. */
+  feedAheadMax: integer(1, 65_536).default(feedAheadDefault),
+  /** Blocks below the head that stay in the database. */
+  retainBlocks: integer(256).default(retainBlocksDefault),
+  /** How long a writer that is gone keeps a standby from taking over. */
+  leaseMs: integer(200, 600_000).default(leaseMsDefault),
+})
+
+export const feedSource = object({
+  type: z.literal('feed'),
+  ...databaseShape,
+  /** Transactions of each block, chosen at random, whose senders are recovered. */
+  sendersChecked: integer(0).default(2),
+})
+
+export type PublishConfig = z.output<typeof publishSchema>
+
+/** The schema of a network whose entry names none. */
+export function feedSchemaOf(network: string): string {
+  return `tidegate_${network}`
+}

@@ -1,0 +1,179 @@
+/**
+ * Keeps a store as the feed has it. Owns where in the feed a store goes on, waiting for news, and connecting again;
+ * replica.ts applies entries.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ForkSchedule } from '../../chain/forks.js'
+import { type BundleLog, LogUnreachableError } from '../../feed/bundleLog.js'
+import { PostgresLog } from '../../feed/postgresLog.js'
+import { type Deferred, defer } from '../../primitives/deferred.js'
+import { OperatorError } from '../../primitives/faults.js'
+import type { ChainWriter } from '../../store/chainWriter.js'
+import type { FeedPlan, FeedTask, IngestMessage } from '../messages.js'
+import { openTaskStore } from '../taskStore.js'
+import { Replica } from './replica.js'
+
+/** Longest time between two looks at the feed, should a notification be lost. */
+const pollMs = 1_000
+/** Wait before the next attempt to connect. */
+const retryMs = 200
+/** With more entries than this at once, the network counts as syncing. */
+const liveEntriesMax = 16
+/** Newest own blocks that are looked up in the feed: no reorganisation of a source is longer. */
+const ownBlocksMax = 8_192
+
+/** Follows until `signal` is aborted. Rejects with OperatorError for an entry that fails its check. */
+export async function followFeed(
+  task: FeedTask,
+  report: (message: IngestMessage) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, schedule } = await openTaskStore(task, report)
+  try {
+    report({ type: 'opened' })
+    const follower = new FeedFollower(task.feed, store, schedule, report, signal)
+    await follower.run(false)
+    report({ type: 'finished', progress: follower.progress(), stopped: signal.aborted })
+  } finally {
+    await store.close()
+  }
+}
+
+/** Called where there is nothing new; true ends the following. */
+export type OnIdle = (log: BundleLog, position: number) => Promise<boolean>
+
+export class FeedFollower {
+  readonly #plan: FeedPlan
+  readonly #store: ChainWriter
+  readonly #replica: Replica
+  readonly #report: (message: IngestMessage) => void
+  readonly #signal: AbortSignal
+  readonly #start = performance.now()
+  #applied = 0
+  #news: Deferred<void> = defer()
+  #stateTold = ''
+  #isCutOff = false
+
+  constructor(
+    plan: FeedPlan,
+    store: ChainWriter,
+    schedule: ForkSchedule,
+    report: (message: IngestMessage) => void,
+    signal: AbortSignal,
+  ) {
+    this.#plan = plan
+    this.#store = store
+    this.#replica = new Replica(store, schedule, plan.sendersChecked)
+    this.#report = report
+    this.#signal = signal
+  }
+
+  /** Until `onIdle` resolves to true or the signal is aborted. A writer makes the feed where there is none. */
+  async run(isWriter: boolean, onIdle?: OnIdle): Promise<void> {
+    const identity = this.#store.readIdentity()
+    if (identity === undefined) throw new Error('the store has no genesis')
+    const wake = () => this.#news.resolve()
+    this.#signal.addEventListener('abort', wake)
+    try {
+      while (!this.#signal.aborted) {
+        let log: PostgresLog | undefined
+        try {
+          log = await PostgresLog.connect(this.#plan, identity, isWriter)
+          if (await this.#follow(log, onIdle)) return
+        } catch (error) {
+          if (!(error instanceof LogUnreachableError)) throw error
+          this.#tell(undefined, error.message)
+          await sleep(retryMs, undefined, { signal: this.#signal }).catch(() => undefined)
+        } finally {
+          await log?.close()
+        }
+      }
+    } finally {
+      this.#signal.removeEventListener('abort', wake)
+    }
+  }
+
+  progress() {
+    const number = this.#store.readHead()?.number ?? 0
+    const elapsedMs = performance.now() - this.#start
+    return {
+      number,
+      executed: this.#applied,
+      known: 0,
+      side: 0,
+      gas: 0,
+      bytesRead: 0,
+      bytesTotal: 0,
+      elapsedMs,
+    }
+  }
+
+  /** Resolves to whether `onIdle` ended it. */
+  async #follow(log: BundleLog, onIdle: OnIdle | undefined): Promise<boolean> {
+    log.onNews(() => this.#news.resolve())
+    let position = await this.#position(log)
+    while (!this.#signal.aborted) {
+      this.#news = defer()
+      const entries = await log.read(position)
+      const last = entries.at(-1)
+      if (last === undefined) {
+        const tip = await log.readTip()
+        // Something may have come meanwhile.
+        if (tip.sequence > position) continue
+        this.#tell(tip.head?.number)
+        if (await onIdle?.(log, position)) return true
+        await this.#wait(Math.min(pollMs, onIdle === undefined ? pollMs : Math.max(tip.leaseMsLeft, 10)))
+        continue
+      }
+      await this.#replica.apply(entries, this.#signal)
+      position = last.sequence
+      this.#applied += entries.length
+      if (entries.length > liveEntriesMax) this.#report({ type: 'progress', progress: this.progress() })
+      else this.#report({ type: 'head' })
+    }
+    return false
+  }
+
+  /** After which entry the store goes on. */
+  async #position(log: BundleLog): Promise<number> {
+    const { sequence } = await log.readTip()
+    if (sequence === 0) return 0
+    const head = this.#store.readHead()?.number ?? 0
+    const hashes: Uint8Array[] = []
+    for (let number = head; number >= 0 && hashes.length < ownBlocksMax; number--) {
+      hashes.push(this.#store.readCanonicalHash(number) as Uint8Array)
+    }
+    const position = await log.findPosition(hashes)
+    if (position !== undefined) return position
+    throw new OperatorError(
+      `the feed does not go on from any of the newest ${hashes.length} blocks of this store, whose head is ${head}: ` +
+        'it was away for longer than the writer keeps blocks (retainBlocks); copy the store of another replica',
+    )
+  }
+
+  async #wait(ms: number): Promise<void> {
+    const done = new AbortController()
+    await Promise.race([
+      this.#news.promise,
+      sleep(ms, undefined, { signal: done.signal }).catch(() => undefined),
+    ])
+    done.abort()
+  }
+
+  /** Tells the state of the feed where it changed: its head, or why it does not answer. */
+  #tell(head: number | undefined, trouble?: string): void {
+    const isAnswering = trouble === undefined
+    if (isAnswering !== !this.#isCutOff) {
+      const text = isAnswering ? 'the feed answers again' : `the feed does not answer: ${trouble}`
+      this.#report({ type: 'said', text })
+    }
+    this.#isCutOff = !isAnswering
+    const node = { name: 'feed', isAnswering, isQuarantined: false, head, lies: [] }
+    const state = { head, isDown: !isAnswering, nodes: [node] }
+    const told = JSON.stringify(state)
+    if (told === this.#stateTold) return
+    this.#stateTold = told
+    this.#report({ type: 'upstream', state })
+    if (isAnswering) this.#report({ type: 'head' })
+  }
+}

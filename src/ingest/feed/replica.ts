@@ -1,0 +1,89 @@
+/** Applies the entries of a feed to a store. Owns what each does to the canonical chain; the feed owns their order. */
+import { setImmediate } from 'node:timers/promises'
+import type { ForkSchedule } from '../../chain/forks.js'
+import { BundleError, decodeBundle } from '../../feed/bundleCodec.js'
+import type { FeedEntry } from '../../feed/bundleLog.js'
+import { previousState } from '../../feed/previousState.js'
+import { BundleVerifier } from '../../feed/verifyBundle.js'
+import { bytesToHex, equalBytes } from '../../primitives/bytes.js'
+import { OperatorError } from '../../primitives/faults.js'
+import type { ChainWriter } from '../../store/chainWriter.js'
+
+/** Longest time without a turn of the event loop, in which a message to stop can arrive. */
+const turnMs = 20
+
+export class Replica {
+  readonly #store: ChainWriter
+  readonly #verifier: BundleVerifier
+
+  /** `sendersChecked`: see {@link BundleVerifier}. */
+  constructor(store: ChainWriter, schedule: ForkSchedule, sendersChecked: number) {
+    this.#store = store
+    this.#verifier = new BundleVerifier(schedule, { sendersChecked })
+  }
+
+  /**
+   * Applies entries in order, in one transaction that is on disk when this settles; fewer where `signal` is aborted.
+   * Rejects with OperatorError where an entry contradicts itself or the store; those before it are on disk then.
+   */
+  async apply(entries: readonly FeedEntry[], signal: AbortSignal): Promise<void> {
+    const store = this.#store
+    let turned = performance.now()
+    store.holdCommits()
+    for (const entry of entries) {
+      if (signal.aborted) break
+      try {
+        this.#apply(entry)
+      } catch (error) {
+        if (!(error instanceof BundleError)) {
+          await store.abandonHeld()
+          throw error
+        }
+        await store.commitHeld()
+        throw new OperatorError(
+          `entry ${entry.sequence} of the feed is refused: ${error.message}; the store stays at block ${store.readHead()?.number}`,
+        )
+      }
+      if (performance.now() - turned < turnMs) continue
+      await setImmediate()
+      turned = performance.now()
+    }
+    await store.commitHeld()
+  }
+
+  #apply(entry: FeedEntry): void {
+    const { number, hash } = entry.block
+    const store = this.#store
+    if (entry.kind === 'block') return this.#applyBlock(entry)
+    if (!this.#isCanonical(number, hash)) {
+      throw new BundleError(`it names block ${number} (${bytesToHex(hash)}), which is not canonical here`)
+    }
+    if (entry.kind === 'unwind') this.#unwindTo(number)
+    else store.writeMarker(entry.kind, entry.block)
+  }
+
+  #applyBlock({ block, parentHash, bundle }: FeedEntry & { readonly kind: 'block' }): void {
+    const { number, hash } = block
+    if (this.#isCanonical(number, hash)) return
+    if (!this.#isCanonical(number - 1, parentHash)) {
+      throw new BundleError(`block ${number} (${bytesToHex(hash)}) does not follow a canonical block`)
+    }
+    const parts = decodeBundle(bundle)
+    if (!equalBytes(parts.hash, hash)) {
+      throw new BundleError(
+        `the bundle of block ${number} (${bytesToHex(hash)}) is of ${bytesToHex(parts.hash)}`,
+      )
+    }
+    this.#unwindTo(number - 1)
+    const whole = this.#verifier.verifyBundle(previousState(this.#store), parts)
+    this.#store.apply(number - 1, [whole])
+  }
+
+  #unwindTo(number: number): void {
+    if ((this.#store.readHead()?.number ?? 0) > number) this.#store.apply(number, [])
+  }
+
+  #isCanonical(number: number, hash: Uint8Array): boolean {
+    return number <= (this.#store.readHead()?.number ?? 0) && this.#store.isCanonical(number, hash)
+  }
+}

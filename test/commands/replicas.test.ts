@@ -1,0 +1,215 @@
+/** Several processes with one feed in a real PostgreSQL: a writer that follows a node, and replicas. */
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { bytesToHex } from '../../src/primitives/bytes.js'
+import { contracts, type MadeBlock, testAddresses } from '../chainMaker.js'
+import { type Postgres, startPostgres, withoutPostgres } from '../postgres.js'
+import { makeFolder, writeInto } from '../program.js'
+import { makeReplayedChain, type ReplayedChain } from '../replayedChain.js'
+import { type Service, startService } from '../service.js'
+import { Steps } from '../steppedReplay.js'
+import { inTime, waitFor } from '../until.js'
+
+interface Cluster {
+  readonly chain: ReplayedChain
+  readonly postgres: Postgres
+  readonly steps: Steps
+  readonly node: Service
+}
+
+const reorganisations = [
+  { after: 8, back: 2, blocks: 3 },
+  { after: 14, back: 3, blocks: 1 },
+  { after: 15, back: 1, blocks: 2 },
+]
+
+/** A node whose chain moves when the test lets it, and a database. */
+async function startCluster(t: Test): Promise<Cluster> {
+  const chain = await makeReplayedChain(t, { length: 20, from: 4, intervalMs: 1, reorganisations })
+  const steps = await Steps.listen(t)
+  const node = await chain.start(steps.env())
+  t.teardown(() => node.stop())
+  return { chain, postgres: await startPostgres(t), steps, node }
+}
+
+/** Starts a process of the cluster: `network` is what its entry has besides a name and the genesis. */
+async function startMember(
+  t: Test,
+  { chain }: Cluster,
+  network: Record<string, unknown>,
+  folder = makeFolder(t),
+): Promise<Service> {
+  const config = writeInto(folder, 'tidegate.json', {
+    dataDir: 'data',
+    networks: [{ name: 'tides', genesis: join(chain.configPath, '../genesis.json'), ...network }],
+  })
+  const service = await startService(['--config', config, '--no-auth'])
+  t.teardown(() => service.stop())
+  return service
+}
+
+function writerOf({ node, postgres }: Cluster, publish: Record<string, unknown> = {}) {
+  return {
+    source: { type: 'follow', upstreams: [{ url: node.origin }], pollMs: 20 },
+    publish: { url: postgres.url, leaseMs: 300, ...publish },
+  }
+}
+
+function replicaOf({ postgres }: Cluster) {
+  return { source: { type: 'feed', url: postgres.url } }
+}
+
+async function headOf(service: Service): Promise<string> {
+  return (await service.call('eth_getBlockByNumber', ['latest', false])).result.hash
+}
+
+/** Resolves once the newest block of each is that of `want`. */
+async function atHead(want: MadeBlock | string, services: readonly Service[]): Promise<void> {
+  const hash = typeof want === 'string' ? want : bytesToHex(want.hash)
+  for (const service of services) {
+    await waitFor(`${service.origin} to have the head ${hash}`, async () => (await headOf(service)) === hash)
+  }
+}
+
+interface Health {
+  readonly status: string
+  readonly networks: Record<string, Record<string, unknown>>
+}
+
+async function healthOf(service: Service): Promise<Health> {
+  const asked = fetch(`${service.origin}/health`, { headers: { connection: 'close' } })
+  return (await inTime('/health', asked)).json() as Promise<Health>
+}
+
+interface LogLine {
+  readonly kind: string
+  readonly number: number
+  readonly epoch: number
+}
+
+/** What the log has after every head of the chain, one after the other. */
+function expectedLog({ heads, blocks, branches }: ReplayedChain): LogLine[] {
+  const made = new Map([...blocks, ...branches.flat()].map((block) => [bytesToHex(block.hash), block]))
+  const lines: LogLine[] = []
+  let canonical: MadeBlock[] = []
+  for (const head of heads) {
+    const branch: MadeBlock[] = []
+    let block: MadeBlock | undefined = head
+    while (block !== undefined && canonical[block.number - 1] !== block) {
+      branch.unshift(block)
+      block = made.get(bytesToHex(block.block.header.parentHash))
+    }
+    const fork = block?.number ?? 0
+    if (fork < canonical.length) lines.push({ kind: 'unwind', number: fork, epoch: 1 })
+    lines.push(...branch.map(({ number }) => ({ kind: 'block', number, epoch: 1 })))
+    canonical = [...canonical.slice(0, fork), ...branch]
+  }
+  return lines
+}
+
+const slot = `0x${'0'.repeat(63)}1`
+
+/** A request of each method that reads what a block's hash names, or that takes a block. */
+function readsAt({
+  hash,
+  block,
+}: MadeBlock): readonly (readonly [method: string, params: readonly unknown[]])[] {
+  const blockHash = bytesToHex(hash)
+  const at = { blockHash }
+  const [sender, receiver] = testAddresses.map(String)
+  const call = { from: sender, to: contracts.store, data: `0x${'00'.repeat(63)}07` }
+  const tracer = { tracer: 'callTracer' }
+  const transactions = block.transactions.map((transaction) => bytesToHex(transaction.hash()))
+  return [
+    ['eth_getBlockByHash', [blockHash, true]],
+    ['eth_getBlockByHash', [blockHash, false]],
+    ['eth_getHeaderByHash', [blockHash]],
+    ['eth_getBlockReceipts', [at]],
+    ['eth_getBlockTransactionCountByHash', [blockHash]],
+    ['eth_getUncleCountByBlockHash', [blockHash]],
+    ['eth_getTransactionByBlockHashAndIndex', [blockHash, '0x0']],
+    ['eth_getRawTransactionByBlockHashAndIndex', [blockHash, '0x0']],
+    ['eth_getLogs', [at]],
+    ['eth_getBalance', [receiver, at]],
+    ['eth_getTransactionCount', [sender, at]],
+    ['eth_getCode', [contracts.store, at]],
+    ['eth_getStorageAt', [contracts.store, slot, at]],
+    ['eth_getProof', [contracts.store, [slot], at]],
+    ['eth_call', [call, at]],
+    ['eth_estimateGas', [call, at]],
+    ['eth_createAccessList', [call, at]],
+    ['eth_simulateV1', [{ blockStateCalls: [{ calls: [call] }] }, at]],
+    ['debug_getRawBlock', [at]],
+    ['debug_getRawHeader', [at]],
+    ['debug_getRawReceipts', [at]],
+    ['debug_traceBlockByHash', [blockHash, tracer]],
+    ['debug_traceCall', [call, at, tracer]],
+    ...transactions.flatMap((transaction) =>
+      [
+        'eth_getTransactionByHash',
+        'eth_getTransactionReceipt',
+        'eth_getRawTransactionByHash',
+        'debug_traceTransaction',
+        'trace_transaction',
+      ].map((method) => [method, [transaction]] as const),
+    ),
+  ]
+}
+
+async function answerOf(
+  service: Service,
+  [method, params]: readonly [string, readonly unknown[]],
+): Promise<string> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  return (await service.post('/', body)).text
+}
+
+/** Compares every answer at these blocks; returns how many there were. */
+async function compareAnswers(
+  t: Test,
+  blocks: readonly MadeBlock[],
+  writer: Service,
+  replicas: readonly Service[],
+) {
+  let answers = 0
+  for (const block of blocks) {
+    for (const read of readsAt(block)) {
+      const want = await answerOf(writer, read)
+      for (const replica of replicas) {
+        answers++
+        const got = await answerOf(replica, read)
+        if (got !== want) t.equal(got, want, JSON.stringify(read))
+      }
+    }
+  }
+  return answers
+}
+
+t.test('a writer and its replicas', { skip: withoutPostgres }, async (t) => {
+  const cluster = await startCluster(t)
+  const { chain, postgres, steps } = cluster
+  const writer = await startMember(t, cluster, writerOf(cluster))
+  const early = await startMember(t, cluster, replicaOf(cluster))
+  const services = [writer, early]
+  for (const head of chain.heads) {
+    await atHead(head, services)
+    await steps.next()
+  }
+  const late = await startMember(t, cluster, replicaOf(cluster))
+  const last = chain.heads.at(-1) as MadeBlock
+  await atHead(last, [late])
+  const rows = await postgres.query(
+    `select kind, number::int, epoch::int from tidegate_tides.entry
+     where kind in ('block', 'unwind') order by sequence`,
+  )
+  const expected = expectedLog(chain)
+  t.strictSame(rows, expected, 'the log has every head in order')
+  const blocks = [...chain.blocks, ...chain.branches.flat()]
+  const answers = await compareAnswers(t, blocks, writer, [early, late])
+  t.ok(answers > 1_000, `${answers} answers`)
+  t.strictSame((await healthOf(late)).networks.tides, {
+    head: last.number,
+    syncing: false,
+    upstreams: { feed: { head: last.number } },
+  })
+})
