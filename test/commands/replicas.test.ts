@@ -1,85 +1,18 @@
 /** Several processes with one feed in a real PostgreSQL: a writer that follows a node, and replicas. */
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { contracts, type MadeBlock, testAddresses } from '../chainMaker.js'
-import { type Postgres, startPostgres, withoutPostgres } from '../postgres.js'
-import { makeFolder, writeInto } from '../program.js'
-import { makeReplayedChain, type ReplayedChain } from '../replayedChain.js'
-import { type Service, startService } from '../service.js'
-import { Steps } from '../steppedReplay.js'
-import { inTime, waitFor } from '../until.js'
-
-interface Cluster {
-  readonly chain: ReplayedChain
-  readonly postgres: Postgres
-  readonly steps: Steps
-  readonly node: Service
-}
+import { withoutPostgres } from '../postgres.js'
+import type { ReplayedChain } from '../replayedChain.js'
+import { atHead, healthOf, replicaOf, startCluster, startMember, writerOf } from '../replicaCluster.js'
+import type { Service } from '../service.js'
+import { waitFor } from '../until.js'
 
 const reorganisations = [
   { after: 8, back: 2, blocks: 3 },
   { after: 14, back: 3, blocks: 1 },
   { after: 15, back: 1, blocks: 2 },
 ]
-
-/** A node whose chain moves when the test lets it, and a database. */
-async function startCluster(t: Test): Promise<Cluster> {
-  const chain = await makeReplayedChain(t, { length: 20, from: 4, intervalMs: 1, reorganisations })
-  const steps = await Steps.listen(t)
-  const node = await chain.start(steps.env())
-  t.teardown(() => node.stop())
-  return { chain, postgres: await startPostgres(t), steps, node }
-}
-
-/** Starts a process of the cluster: `network` is what its entry has besides a name and the genesis. */
-async function startMember(
-  t: Test,
-  { chain }: Cluster,
-  network: Record<string, unknown>,
-  folder = makeFolder(t),
-): Promise<Service> {
-  const config = writeInto(folder, 'tidegate.json', {
-    dataDir: 'data',
-    networks: [{ name: 'tides', genesis: join(chain.configPath, '../genesis.json'), ...network }],
-  })
-  const service = await startService(['--config', config, '--no-auth'])
-  t.teardown(() => service.stop())
-  return service
-}
-
-function writerOf({ node, postgres }: Cluster, publish: Record<string, unknown> = {}) {
-  return {
-    source: { type: 'follow', upstreams: [{ url: node.origin }], pollMs: 20 },
-    publish: { url: postgres.url, leaseMs: 300, ...publish },
-  }
-}
-
-function replicaOf({ postgres }: Cluster) {
-  return { source: { type: 'feed', url: postgres.url } }
-}
-
-async function headOf(service: Service): Promise<string> {
-  return (await service.call('eth_getBlockByNumber', ['latest', false])).result.hash
-}
-
-/** Resolves once the newest block of each is that of `want`. */
-async function atHead(want: MadeBlock | string, services: readonly Service[]): Promise<void> {
-  const hash = typeof want === 'string' ? want : bytesToHex(want.hash)
-  for (const service of services) {
-    await waitFor(`${service.origin} to have the head ${hash}`, async () => (await headOf(service)) === hash)
-  }
-}
-
-interface Health {
-  readonly status: string
-  readonly networks: Record<string, Record<string, unknown>>
-}
-
-async function healthOf(service: Service): Promise<Health> {
-  const asked = fetch(`${service.origin}/health`, { headers: { connection: 'close' } })
-  return (await inTime('/health', asked)).json() as Promise<Health>
-}
 
 interface LogLine {
   readonly kind: string
@@ -186,7 +119,7 @@ async function compareAnswers(
 }
 
 t.test('a writer and its replicas', { skip: withoutPostgres }, async (t) => {
-  const cluster = await startCluster(t)
+  const cluster = await startCluster(t, 20, reorganisations)
   const { chain, postgres, steps } = cluster
   const writer = await startMember(t, cluster, writerOf(cluster))
   const early = await startMember(t, cluster, replicaOf(cluster))
@@ -213,3 +146,35 @@ t.test('a writer and its replicas', { skip: withoutPostgres }, async (t) => {
     upstreams: { feed: { head: last.number } },
   })
 })
+
+t.test(
+  'a bundle that fails its check stops the replica at the last good block',
+  { skip: withoutPostgres },
+  async (t) => {
+    const cluster = await startCluster(t, 9, [])
+    const { chain, postgres, steps } = cluster
+    const writer = await startMember(t, cluster, writerOf(cluster))
+    await steps.next(5)
+    await atHead(chain.heads.at(-1) as MadeBlock, [writer])
+    await waitFor('all blocks to be published', async () => {
+      const [row] = await postgres.query('select head_number::int from tidegate_tides.feed')
+      return row?.head_number === 9
+    })
+    // Block 6 comes with what belongs to block 7: whole, with its checksum, and of another block.
+    await postgres.query(`update tidegate_tides.part set bytes = (
+    select other.bytes from tidegate_tides.part as other join tidegate_tides.entry using (sequence) where number = 7 and kind = 'block'
+  ) where sequence = (select sequence from tidegate_tides.entry where number = 6 and kind = 'block')`)
+    const replica = await startMember(t, cluster, replicaOf(cluster))
+    await waitFor(
+      'the replica to refuse it',
+      async () => (await healthOf(replica)).networks.tides?.source === 'failed',
+    )
+    await atHead(chain.blocks[4] as MadeBlock, [replica])
+    t.match((await healthOf(replica)).networks.tides, { head: 5, source: 'failed', syncing: true })
+    const [, hash6, hash7] = chain.blocks.slice(4).map(({ hash }) => bytesToHex(hash))
+    t.match(
+      replica.said.err,
+      `of the feed is refused: the bundle of block 6 (${hash6}) is of ${hash7}; the store stays at block 5`,
+    )
+  },
+)

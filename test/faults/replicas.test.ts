@@ -1,0 +1,184 @@
+/**
+ * A feed whose writers, replicas and database are killed at random moments, by the signals that a failing machine comes
+ * closest to. `KILLS=50` sets how often the writer is.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { hexDigits } from '../../src/primitives/bytes.js'
+import type { MadeBlock } from '../chainMaker.js'
+import { type Postgres, withoutPostgres } from '../postgres.js'
+import { makeFolder } from '../program.js'
+import {
+  atHead,
+  type Cluster,
+  healthOf,
+  replicaOf,
+  startCluster,
+  startMember,
+  writerOf,
+} from '../replicaCluster.js'
+import type { Service } from '../service.js'
+import { once, waitFor } from '../until.js'
+
+const kills = Number(process.env.KILLS ?? 3)
+const blocksPerKill = 5
+
+/** Reorganisations of two blocks, one for about each kill. */
+function reorganisationsUpTo(length: number) {
+  return Array.from({ length: Math.floor((length - 8) / 5) }, (_, index) => ({
+    after: 8 + 5 * index,
+    back: 2,
+    blocks: 3,
+  }))
+}
+
+async function kill(service: Service): Promise<void> {
+  service.process.kill('SIGKILL')
+  if (service.process.exitCode === null && service.process.signalCode === null)
+    await once(service.process, 'exit')
+}
+
+async function feedOf(postgres: Postgres) {
+  const [row] = await postgres.query('select epoch::int, holder, head_hash from tidegate_tides.feed')
+  // "host pid id"
+  return {
+    epoch: row?.epoch as number,
+    pid: Number(row?.holder?.split(' ')[1]),
+    head: row && hexDigits(row.head_hash ?? []),
+  }
+}
+
+/**
+ * Checks every entry of the log against those before it, and its end against the canonical chain: none is lost, doubled
+ * or reordered, and none was written by a writer that had been replaced.
+ */
+async function checkLog(t: Test, { postgres, chain }: Cluster): Promise<void> {
+  const rows = await postgres.query(
+    `select sequence::int, epoch::int, kind, number::int, encode(hash, 'hex') as hash, encode(parent_hash, 'hex') as parent
+     from tidegate_tides.entry order by sequence`,
+  )
+  const genesis = Buffer.from(chain.blocks[0]?.block.header.parentHash ?? []).toString('hex')
+  const canonical = [genesis]
+  let epoch = 0
+  for (const [index, row] of rows.entries()) {
+    const name = `entry ${row.sequence}`
+    if (row.sequence !== index + 1) t.fail(`${name} stands at ${index + 1}`)
+    if (row.epoch < epoch) t.fail(`${name} is of epoch ${row.epoch}, after ${epoch}`)
+    epoch = row.epoch
+    if (row.kind === 'block') {
+      if (row.number !== canonical.length || row.parent !== canonical.at(-1))
+        t.fail(`${name} does not follow`)
+      canonical.push(row.hash)
+    } else if (canonical[row.number] !== row.hash) t.fail(`${name} names a block that is not canonical`)
+    else if (row.kind === 'unwind') canonical.length = row.number + 1
+  }
+  const want = [genesis, ...chain.blocks.map(({ hash }) => hexDigits(hash))]
+  t.strictSame(canonical, want, 'the log ends with the whole chain')
+}
+
+t.test('a standby takes over from a writer that is killed', { skip: withoutPostgres }, async (t) => {
+  const length = 8 + kills * blocksPerKill
+  const cluster = await startCluster(t, length, reorganisationsUpTo(length))
+  const { chain, postgres, steps } = cluster
+  const folders = [makeFolder(t), makeFolder(t)]
+  const start = (folder: string) => startMember(t, cluster, writerOf(cluster), folder)
+  const first = await start(folders[0] as string)
+  const writers = new Map([[first.process.pid as number, { service: first, folder: folders[0] as string }]])
+  await waitFor('a writer', async () => (await feedOf(postgres).catch(() => undefined))?.epoch === 1)
+  const second = await start(folders[1] as string)
+  writers.set(second.process.pid as number, { service: second, folder: folders[1] as string })
+  const replica = await startMember(t, cluster, replicaOf(cluster))
+  const pauses: string[] = []
+  for (let round = 0; round < kills; round++) {
+    await steps.reached()
+    steps.let(blocksPerKill - 1)
+    await pause(Math.random() * 300)
+    const { pid, epoch } = await feedOf(postgres)
+    const writer = writers.get(pid)
+    if (writer === undefined) throw new Error(`there is no writer ${pid}`)
+    const killed = performance.now()
+    await kill(writer.service)
+    writers.delete(pid)
+    // Everything may have been published; this one is not.
+    steps.let(1)
+    await waitFor('another writer', async () => (await feedOf(postgres)).epoch > epoch, 2)
+    const taken = performance.now()
+    await waitFor(
+      'its first entry',
+      async () => {
+        const [row] = await postgres.query('select max(epoch)::int as epoch from tidegate_tides.entry')
+        return (row?.epoch ?? 0) > epoch
+      },
+      2,
+    )
+    pauses.push(`${Math.round(taken - killed)} + ${Math.round(performance.now() - taken)}`)
+    const again = await start(writer.folder)
+    writers.set(again.process.pid as number, { service: again, folder: writer.folder })
+  }
+  t.comment(`ms from the kill to the lease + to the first entry: ${pauses.join(', ')} (a lease is 300 ms)`)
+  await steps.next(chain.heads.length)
+  const services = [...writers.values()].map(({ service }) => service)
+  await atHead(chain.blocks.at(-1) as MadeBlock, [...services, replica])
+  await checkLog(t, cluster)
+})
+
+t.test(
+  'a writer that was paused does not write after another took over',
+  { skip: withoutPostgres },
+  async (t) => {
+    const cluster = await startCluster(t, 16, reorganisationsUpTo(16))
+    const { chain, postgres, steps } = cluster
+    const paused = await startMember(t, cluster, writerOf(cluster))
+    await waitFor('a writer', async () => (await feedOf(postgres).catch(() => undefined))?.epoch === 1)
+    const standby = await startMember(t, cluster, writerOf(cluster))
+    await steps.next(3)
+    paused.process.kill('SIGSTOP')
+    await steps.next(3)
+    await waitFor('the standby to write', async () => (await feedOf(postgres)).epoch > 1)
+    await steps.next(chain.heads.length)
+    await atHead(chain.blocks.at(-1) as MadeBlock, [standby])
+    paused.process.kill('SIGCONT')
+    await waitFor('the paused one to stand by', () => /another process writes the feed/.test(paused.said.err))
+    await atHead(chain.blocks.at(-1) as MadeBlock, [paused])
+    await checkLog(t, cluster)
+    t.equal((await feedOf(postgres)).epoch, 2)
+  },
+)
+
+t.test('replicas and the writer outlive their database', { skip: withoutPostgres }, async (t) => {
+  const cluster = await startCluster(t, 24, [{ after: 20, back: 2, blocks: 3 }])
+  const { chain, postgres, steps } = cluster
+  const writer = await startMember(t, cluster, writerOf(cluster, { feedAheadMax: 3 }))
+  const folder = makeFolder(t)
+  const replica = await startMember(t, cluster, replicaOf(cluster))
+  const victim = await startMember(t, cluster, replicaOf(cluster), folder)
+  await steps.next(2)
+  const before = chain.heads[2] as MadeBlock
+  await atHead(before, [writer, replica, victim])
+  await postgres.kill()
+  await kill(victim)
+  const restarted = await startMember(t, cluster, replicaOf(cluster), folder)
+  await waitFor('the replicas to say so', async () => {
+    const pages = await Promise.all([replica, restarted].map(healthOf))
+    return pages.every(({ status }) => status === 'failing')
+  })
+  t.match((await healthOf(replica)).networks.tides, {
+    head: before.number,
+    syncing: true,
+    headAgeSeconds: Number,
+    upstreams: { feed: { trouble: 'no answer' } },
+  })
+  // It waits with the block by which it is too far ahead.
+  for (const block of chain.blocks.slice(before.number, before.number + 4)) {
+    await steps.next()
+    await atHead(block, [writer])
+  }
+  await steps.next(4)
+  await atHead(before, [replica, restarted])
+  await atHead(chain.blocks[before.number + 3] as MadeBlock, [writer])
+  await postgres.start()
+  await steps.next(chain.heads.length)
+  await atHead(chain.blocks.at(-1) as MadeBlock, [writer, replica, restarted])
+  await waitFor('health', async () => (await healthOf(replica)).status === 'ok')
+  await checkLog(t, cluster)
+})

@@ -1,0 +1,80 @@
+/** Processes with one feed in a real PostgreSQL: a node whose chain moves, writers that follow it, and replicas. */
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { bytesToHex } from '../src/primitives/bytes.js'
+import type { MadeBlock } from './chainMaker.js'
+import { type Postgres, startPostgres } from './postgres.js'
+import { makeFolder, writeInto } from './program.js'
+import { makeReplayedChain, type Reorganisation, type ReplayedChain } from './replayedChain.js'
+import { type Service, startService } from './service.js'
+import { Steps } from './steppedReplay.js'
+import { inTime, waitFor } from './until.js'
+
+export interface Cluster {
+  readonly chain: ReplayedChain
+  readonly postgres: Postgres
+  readonly steps: Steps
+  readonly node: Service
+}
+
+/** A node whose chain moves when the test lets it, and a database. */
+export async function startCluster(
+  t: Test,
+  length: number,
+  reorganisations: readonly Reorganisation[],
+): Promise<Cluster> {
+  const chain = await makeReplayedChain(t, { length, from: 4, intervalMs: 1, reorganisations })
+  const steps = await Steps.listen(t)
+  const node = await chain.start(steps.env())
+  t.teardown(() => node.stop())
+  return { chain, postgres: await startPostgres(t), steps, node }
+}
+
+/** Starts a process of the cluster: `network` is what its entry has besides a name and the genesis. */
+export async function startMember(
+  t: Test,
+  { chain }: Cluster,
+  network: Record<string, unknown>,
+  folder = makeFolder(t),
+): Promise<Service> {
+  const config = writeInto(folder, 'tidegate.json', {
+    dataDir: 'data',
+    networks: [{ name: 'tides', genesis: join(chain.configPath, '../genesis.json'), ...network }],
+  })
+  const service = await startService(['--config', config, '--no-auth'])
+  t.teardown(() => service.stop())
+  return service
+}
+
+export function writerOf({ node, postgres }: Cluster, publish: Record<string, unknown> = {}) {
+  return {
+    source: { type: 'follow', upstreams: [{ url: node.origin }], pollMs: 20 },
+    publish: { url: postgres.url, leaseMs: 300, ...publish },
+  }
+}
+
+export function replicaOf({ postgres }: Cluster) {
+  return { source: { type: 'feed', url: postgres.url } }
+}
+
+export async function headOf(service: Service): Promise<string> {
+  return (await service.call('eth_getBlockByNumber', ['latest', false])).result.hash
+}
+
+/** Resolves once the newest block of each is that of `want`. */
+export async function atHead(want: MadeBlock | string, services: readonly Service[]): Promise<void> {
+  const hash = typeof want === 'string' ? want : bytesToHex(want.hash)
+  for (const service of services) {
+    await waitFor(`${service.origin} to have the head ${hash}`, async () => (await headOf(service)) === hash)
+  }
+}
+
+export interface Health {
+  readonly status: string
+  readonly networks: Record<string, Record<string, unknown>>
+}
+
+export async function healthOf(service: Service): Promise<Health> {
+  const asked = fetch(`${service.origin}/health`, { headers: { connection: 'close' } })
+  return (await inTime('/health', asked)).json() as Promise<Health>
+}
