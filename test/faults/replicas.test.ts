@@ -96,11 +96,11 @@ t.test('a standby takes over from a writer that is killed', { skip: withoutPostg
     const { pid, epoch } = await feedOf(postgres)
     const writer = writers.get(pid)
     if (writer === undefined) throw new Error(`there is no writer ${pid}`)
-    const killed = performance.now()
     await kill(writer.service)
+    const killed = performance.now()
     writers.delete(pid)
     // Everything may have been published; this one is not.
-    steps.let(1)
+    await steps.next()
     await waitFor('another writer', async () => (await feedOf(postgres)).epoch > epoch, 2)
     const taken = performance.now()
     await waitFor(
