@@ -55,6 +55,8 @@ export interface Contestant {
  */
 const latencyLoad = 0.25
 const latencyRateMax = 500
+/** Connections of a slow scenario: two for each of two cores. */
+const slowConnections = 4
 /** Answers needed for a p99, five of which are above it. Scenarios too slow for that have no p99. */
 const answersForP99 = 500
 const latencySecondsMax = 5
@@ -79,9 +81,12 @@ export async function measureHttp(
   scenario: Scenario,
   own: Contestant,
   { isBareLeftOut = false, anvil, beside }: Rivals,
-  settings: RunSettings,
+  runSettings: RunSettings,
   folder: string,
 ): Promise<Outcome> {
+  const settings = scenario.isSlow
+    ? { ...runSettings, connections: slowConnections, latencyRounds: 0 }
+    : runSettings
   const answers = await sampleAnswers(scenario, own)
   if (anvil !== undefined && scenario.anvil === 'same') await compareAnswers(scenario, answers, anvil)
   const bareProcess = await startBare(folder, answers)

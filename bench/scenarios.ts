@@ -41,6 +41,8 @@ export interface Scenario {
    * because it does not have that much state. `none`: anvil cannot answer this.
    */
   readonly anvil: 'same' | 'none' | ((n: number) => string)
+  /** Takes so long that few connections ask, and nothing is asked at a fixed rate. */
+  readonly isSlow?: true
   /** A scenario on the same server to compare with, measured in turns. */
   readonly beside?: Scenario
 }
@@ -209,7 +211,10 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
       'callTracer, block of 200 transactions',
       rpc('debug_traceBlockByNumber', [full, { tracer: 'callTracer' }]),
       // Its answer has members in another order, and some of its own.
-      { anvil: () => rpc('debug_traceBlockByNumber', [full, { tracer: 'callTracer' }]) },
+      {
+        anvil: () => rpc('debug_traceBlockByNumber', [full, { tracer: 'callTracer' }]),
+        isSlow: true,
+      },
     ),
     one('block-full-uncached', 'that block, from the store', fullBody, { isUncached: true }),
     one('receipts-uncached', 'its receipts, from the store', receiptsBody, { isUncached: true }),
@@ -260,7 +265,10 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
       return estimate({ to: addressOf('Burner'), data })
     }),
     // Headers of simulated blocks differ: anvil gives them other roots and hashes.
-    many('simulate', 'simulate, 2 blocks of 5 transfers', simulation, { anvil: simulation }),
+    many('simulate', 'simulate, 2 blocks of 5 transfers', simulation, {
+      anvil: simulation,
+      isSlow: true,
+    }),
     many('mapping-slots', 'mapping slots, 1,000 keys', mappingSlots, { anvil: 'none' }),
     one('batch-storage', 'batch of 100 storage reads', storageBatch()),
     one('batch-mixed', 'batch of 100 mixed reads', mixedBatch()),

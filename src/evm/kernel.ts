@@ -8,11 +8,18 @@ import { type ForkName, forkNames } from '../chain/forks.js'
 import { equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { emptyCodeHash } from '../primitives/keccak.js'
+import { isTrap } from '../primitives/webAssembly.js'
 import { exchange, KernelAnswers, type KernelHost } from './kernelHost.js'
 import { type KernelLog, type NumberedLog, readAddress, readLogs } from './kernelLogs.js'
 import { KernelMemory } from './kernelMemory.js'
 import { instantiateKernel, type KernelExports, type Offsets, readOffsets } from './kernelModule.js'
-import { type FailedInstruction, failures, type GasNeed, type KernelFailure } from './kernelOutcome.js'
+import {
+  type FailedInstruction,
+  failures,
+  type GasNeed,
+  type KernelFailure,
+  readFailedInstruction,
+} from './kernelOutcome.js'
 import { type KernelTracer, traceImports } from './kernelTrace.js'
 
 /** Values of a block that instructions read. */
@@ -30,7 +37,6 @@ export interface BlockWords {
 
 // Addresses as in src/kernel/layout.ts and context.ts.
 const contextWords = 0x1b00
-const opcodeTable = 0x2000
 const heapStart = 0x80000 + 1_025 * 1_024 * 32
 /**
  * Most bytes of the kernel's heap. Free blocks of other sizes may double what it takes of the 4 GB of WebAssembly.
@@ -44,6 +50,8 @@ export class Kernel {
   readonly #at: Offsets
   readonly #memory: KernelMemory
   readonly #answers = new KernelAnswers()
+  /** Calls of {@link #enter} that have not returned. */
+  #depth = 0
   #memoryBytesMax = 2 ** 28
   #block: BlockWords | undefined
   /** Seed of the hash tables, so that nobody can choose keys that collide. */
@@ -293,27 +301,7 @@ export class Kernel {
   }
 
   get failedInstruction(): FailedInstruction {
-    const { failedOpcode, failedStack, failedStackWords, failedGas } = this.#exports
-    const { failedCold, memoryBytesBefore, unpaidGas } = this.#exports
-    const stackWords = failedStackWords.value
-    const entry = opcodeTable + failedOpcode.value * 8
-    const stackLeast = this.#memory.view.getUint16(entry + 2, true) / 32
-    const operands: bigint[] = []
-    for (let i = 1; i <= Math.min(7, stackWords); i++) {
-      operands.push(this.#memory.wordAt(failedStack.value + (stackWords - i) * 32))
-    }
-    return {
-      opcode: failedOpcode.value,
-      stackWords,
-      stackLeast,
-      stackMost: stackLeast + this.#memory.uint32(entry + 4) / 32,
-      operands,
-      gas: failedGas.value,
-      staticGas: this.#memory.view.getUint16(entry, true),
-      isCold: failedCold.value !== 0,
-      memoryBytes: memoryBytesBefore.value,
-      unpaidGas: unpaidGas.value,
-    }
+    return readFailedInstruction(this.#exports, this.#memory)
   }
 
   /** The logs of the transaction, without transfers. */
@@ -381,11 +369,16 @@ export class Kernel {
     }
   }
 
-  /** Runs `work` in the kernel. After a trap its state is invalid, so everything is dropped. */
+  /**
+   * Runs `work` in the kernel. After a trap its state is invalid, so everything is dropped, by the outermost call: a
+   * tracer, which the kernel calls, may call it as well.
+   */
   #enter<T>(work: () => T): T {
+    this.#depth++
     try {
       return work()
     } catch (error) {
+      if (this.#depth > 1) throw error
       const { thrown } = this.#answers
       const isOutOfMemory = this.#exports.stopReason.value === outOfMemory
       this.#answers.thrown = undefined
@@ -394,7 +387,10 @@ export class Kernel {
         throw new FaultError({ kind: 'ExecutionOutOfMemory', limitBytes: this.#memoryBytesMax })
       }
       if (thrown !== undefined) throw thrown.error
+      if (!isTrap(error)) throw error
       throw new Error('the EVM kernel has trapped', { cause: error })
+    } finally {
+      this.#depth--
     }
   }
 }

@@ -1,4 +1,9 @@
 /** The kernel's report of a finished run. */
+import type { KernelMemory } from './kernelMemory.js'
+import type { KernelExports } from './kernelModule.js'
+
+/** As in src/kernel/layout.ts. */
+const opcodeTable = 0x2000
 
 /** Why a message failed; numbers as `Failure` in src/kernel/frames.ts. */
 export const failures = [
@@ -57,4 +62,28 @@ export interface GasNeed {
    * its caller may survive.
    */
   readonly bindsOutermost: boolean
+}
+
+export function readFailedInstruction(exports: KernelExports, memory: KernelMemory): FailedInstruction {
+  const { failedOpcode, failedStack, failedStackWords, failedGas } = exports
+  const { failedCold, memoryBytesBefore, unpaidGas } = exports
+  const stackWords = failedStackWords.value
+  const entry = opcodeTable + failedOpcode.value * 8
+  const stackLeast = memory.view.getUint16(entry + 2, true) / 32
+  const operands: bigint[] = []
+  for (let i = 1; i <= Math.min(7, stackWords); i++) {
+    operands.push(memory.wordAt(failedStack.value + (stackWords - i) * 32))
+  }
+  return {
+    opcode: failedOpcode.value,
+    stackWords,
+    stackLeast,
+    stackMost: stackLeast + memory.uint32(entry + 4) / 32,
+    operands,
+    gas: failedGas.value,
+    staticGas: memory.view.getUint16(entry, true),
+    isCold: failedCold.value !== 0,
+    memoryBytes: memoryBytesBefore.value,
+    unpaidGas: unpaidGas.value,
+  }
 }

@@ -56,13 +56,16 @@ export class Tracing {
 
   /**
    * Traces, and returns the last part of the JSON; the others go to `take`. Throws FaultError for what is not known
-   * and for exceeded limits, also after some parts were taken.
+   * and for exceeded limits, also after some parts were taken; NotHeldError only before.
    */
   trace(request: TraceRequest, shouldStop: () => boolean, take: TakePart): Uint8Array<ArrayBuffer> {
     this.#store.refresh()
     const output = new Output(take, this.#limits.answerBytesMax)
     if (this.#traced.kernel.grownBytes > grownBytesMax) this.#traced = new TracedKernel()
     try {
+      // Once for nobody, because a part that was sent cannot be taken back when a row turns out to be missing.
+      if (this.#store.mayLack)
+        this.#run(request, shouldStop, new Output(() => {}, this.#limits.answerBytesMax))
       this.#run(request, shouldStop, output)
     } finally {
       this.#traced.end()

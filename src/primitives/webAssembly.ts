@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object
   readonly Instance: new (module: object, imports: object) => { readonly exports: unknown }
+  readonly RuntimeError: new () => Error
 }
 
 /** An exported global. */
@@ -14,6 +15,11 @@ export interface WasmGlobal<T = number> {
 /** An exported memory. Its buffer stays the same unless the memory grows. */
 export interface WasmMemory {
   readonly buffer: ArrayBuffer
+}
+
+/** Whether a module has trapped, rather than an import having thrown. */
+export function isTrap(error: unknown): boolean {
+  return error instanceof WebAssembly.RuntimeError
 }
 
 /** URL → compiled module. */

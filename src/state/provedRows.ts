@@ -27,6 +27,7 @@ export function openRows(options: ChainReaderOptions): ChainReader {
 }
 
 export class ProvedRows extends ChainReader {
+  readonly mayLack = true
   readonly lacksLogIndex = true
   readonly #absent = new Set<string>()
   #absentAt: number | undefined

@@ -111,6 +111,8 @@ export interface ChainRows {
   readAccount(address: Address): Uint8Array | undefined
   /** Value at the head without leading zeros; undefined for zero. */
   readSlot(address: Address, slot: Hash32): Uint8Array | undefined
+  /** Whether rows may have to be fetched: any read may throw NotHeldError. */
+  readonly mayLack?: boolean
   /** Whether there is no index of logs, so that blooms of headers say which blocks may have some. */
   readonly lacksLogIndex?: boolean
   /**

@@ -10,6 +10,7 @@ const blockIds = [...blockNumbers, ...blockHashes.slice(0, -1).map(([blockHash])
 const transactionHashes = [...examples.transactions.map(({ hash }) => hash), unknownHash].map((hash) => [
   hash,
 ])
+const tracedHashes = transactionHashes.slice(0, 3)
 const people = [...examples.accounts, ...examples.contracts]
 const accountStates = people.flatMap(({ address }) => [[address], [address, '0x64'], [address, 'earliest']])
 
@@ -23,15 +24,21 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   debug_getRawHeader: blockIds,
   debug_getRawReceipts: blockIds,
   debug_getRawTransaction: transactionHashes,
-  // Jobs, which read the rows of a store.
-  debug_traceBlockByHash: undefined,
-  debug_traceBlockByNumber: undefined,
-  debug_traceCall: undefined,
-  debug_traceTransaction: undefined,
-  trace_block: undefined,
-  trace_filter: undefined,
-  trace_get: undefined,
-  trace_transaction: undefined,
+  debug_traceBlockByHash: [
+    [blockAt(45).hash, { tracer: 'callTracer' }],
+    [blockAt(200).hash, { tracer: 'prestateTracer' }],
+  ],
+  // The second is longer than one part of an answer.
+  debug_traceBlockByNumber: [
+    [quantity(14), { tracer: 'flatCallTracer' }],
+    [quantity(200), { enableMemory: true }],
+  ],
+  debug_traceCall: examples.contracts.map(({ address }) => [{ to: address, data: '0x18160ddd' }, 'latest']),
+  debug_traceTransaction: tracedHashes.flatMap(([hash]) => [[hash], [hash, { tracer: '4byteTracer' }]]),
+  trace_block: [45, 200].map((number) => [quantity(number)]),
+  trace_filter: [[{ fromBlock: '0xc8', toBlock: '0xc9', count: 5 }]],
+  trace_get: tracedHashes.map(([hash]) => [hash, ['0x0']]),
+  trace_transaction: tracedHashes,
   eth_getAccount: accountStates,
   eth_getBalance: accountStates,
   eth_getBlockTransactionCountByHash: blockHashes,
@@ -76,9 +83,9 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   ots_getBlockDetailsByHash: blockHashes,
   ots_getBlockTransactions: blockNumbers.map(([number]) => [number, 0, 3]),
   ots_getTransactionBySenderAndNonce: people.map(({ address }) => [address, 1]),
-  ots_traceTransaction: undefined,
-  ots_getInternalOperations: undefined,
-  ots_getTransactionError: undefined,
+  ots_traceTransaction: tracedHashes,
+  ots_getInternalOperations: tracedHashes,
+  ots_getTransactionError: tracedHashes,
   ots_getContractCreator: undefined,
   ots_searchTransactionsBefore: undefined,
   ots_searchTransactionsAfter: undefined,

@@ -10,6 +10,7 @@ import type { StoredBlock } from '../../../src/store/storedBlock.js'
 
 /** Everything but the head is not held until {@link supply} has got it from the store. */
 export class LateRows implements ChainRows {
+  readonly mayLack = true
   /** How often something was got. */
   supplies = 0
   readonly #store: ChainReader

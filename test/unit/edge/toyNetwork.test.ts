@@ -8,8 +8,9 @@ import { Execution } from '../../../src/evm/execution.js'
 import { Witnesses } from '../../../src/evm/executionWitness.js'
 import { JobWatch } from '../../../src/evm/jobWatch.js'
 import { Simulation } from '../../../src/evm/simulate/simulation.js'
+import { Tracing } from '../../../src/evm/tracing.js'
 import { importArchives } from '../../../src/ingest/era/importArchives.js'
-import type { JobName, Jobs, NetworkJobs } from '../../../src/pool/jobs.js'
+import type { JobName, JobOwner, Jobs, NetworkJobs } from '../../../src/pool/jobs.js'
 import { decodeReply, encodeResult, encodeThrown } from '../../../src/pool/messages.js'
 import { FaultError } from '../../../src/primitives/faults.js'
 import { createDispatcher } from '../../../src/rpc/dispatch.js'
@@ -48,6 +49,17 @@ const stateMethods: readonly string[] = [
   'eth_createAccessList',
   'eth_simulateV1',
   'debug_executionWitness',
+  'debug_traceBlockByHash',
+  'debug_traceBlockByNumber',
+  'debug_traceCall',
+  'debug_traceTransaction',
+  'trace_block',
+  'trace_filter',
+  'trace_get',
+  'trace_transaction',
+  'ots_traceTransaction',
+  'ots_getInternalOperations',
+  'ots_getTransactionError',
   'ots_getTransactionBySenderAndNonce',
   'ots_hasCode',
   'tidegate_getStorageByKeys',
@@ -57,7 +69,8 @@ const stateMethods: readonly string[] = [
 /** Jobs on this thread, as their replies come back from another one. */
 function jobsOver(rows: ChainRows): NetworkJobs {
   const execution = new Execution(rows, limits)
-  const works: { readonly [N in JobName]?: (args: never) => unknown } = {
+  const tracing = new Tracing(rows, { ...limits, answerBytesMax: 2 ** 30 })
+  const works: { readonly [N in JobName]?: (args: never, owner: JobOwner | undefined) => unknown } = {
     prove: (args) => buildProofJson((hash) => rows.readNode(hash), args),
     indexProof: (args) => buildIndexProofJson(rows, args),
     headerProof: (args) => new HeaderProver(rows as ChainReader).prove(args),
@@ -66,12 +79,13 @@ function jobsOver(rows: ChainRows): NetworkJobs {
     accessList: (args) => execution.accessList(args, goOn),
     simulate: (args) => new Simulation(rows, limits).simulateJson(args, goOn),
     witness: (args) => new Witnesses(rows).buildJson(args, new JobWatch(goOn, limits)),
+    trace: (args, owner) => tracing.trace(args, goOn, (part) => owner?.takePart?.(part, () => {})),
     mappingSlots: computeMappingSlots,
     searchLogs: ({ search, bounds }: Jobs['searchLogs']['args']) => searchLogs(rows, search, bounds, goOn),
   }
-  const run = async (name: JobName, args: unknown) => {
-    const work = works[name] as (args: unknown) => unknown
-    return decodeReply(await (async () => work(args))().then(encodeResult, encodeThrown))
+  const run = async (name: JobName, args: unknown, owner?: JobOwner) => {
+    const work = works[name] as (args: unknown, owner: JobOwner | undefined) => unknown
+    return decodeReply(await (async () => work(args, owner))().then(encodeResult, encodeThrown))
   }
   return { run: run as NetworkJobs['run'] }
 }
