@@ -36,10 +36,10 @@ export interface ApiServices {
   setKey(id: string, settings: KeySettings): Key
   rotateKey(id: string, rotation: Rotation): NewKey
   revokeKey(id: string): Key
-  readUsage(query: UsageQuery): Usage
   readPlayground(): Playground
   /** Throws UsageError where no network has this name. */
   callMethod(network: string, call: RpcCall): Promise<RpcAnswer>
+  readUsage(query: UsageQuery): Promise<Usage>
 }
 
 /** A request that fits its route. */
@@ -151,7 +151,7 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/api/usage',
     summary:
-      'What keys used, added up by the groups in "by". Begins and ends are rounded to whole hours in UTC; the hour under way is included.',
+      'What keys used until now, added up by the groups in "by", by time and then units. Whole hours are counted, in UTC. At most 10,000 rows.',
     query: usageQuery,
     answer: usage,
     run: (services, { query }) => services.readUsage(query),

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { overlapMsMax } from '../access/keyChanges.js'
+import { usageGroups } from '../access/usageReport.js'
 
 const time = () => z.iso.datetime({ precision: 3 })
 const count = (what: string) => z.int().min(0).describe(what)
@@ -205,23 +206,23 @@ export const rotation = z.strictObject({
     .describe('how long the earlier secret stays valid'),
 })
 
-export const usageGroups = ['key', 'network', 'method', 'hour', 'day'] as const
+const dayOrTime = (what: string) => z.string().describe(`${what}; ISO 8601, a day in UTC or a time`)
 
 export const usageQuery = z.strictObject({
   key: keyId.optional(),
   network: z.string().optional(),
   method: z.string().optional(),
-  from: z.iso.datetime({ offset: true }).or(z.iso.date()).optional(),
-  to: z.iso.datetime({ offset: true }).or(z.iso.date()).optional(),
+  from: dayOrTime('the hour that holds this time is the first; where absent, a day before "to"').optional(),
+  to: dayOrTime('the end; where absent, now').optional(),
   by: z
     .string()
-    .regex(/^(key|network|method|hour|day)(,(key|network|method|hour|day))*$/)
+    .describe(`any of ${usageGroups.join(', ')}, separated by commas; where absent, key,method`)
     .optional(),
 })
 
 export const usage = z.object({
-  from: time(),
-  to: time(),
+  from: time().describe('begin of the first hour'),
+  to: time().describe('end of the last hour'),
   rows: z.array(
     z.object({
       key: keyId.optional(),

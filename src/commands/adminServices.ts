@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { KeyRing } from '../access/keyRing.js'
+import type { UsageLedger } from '../access/usageLedger.js'
 import type { Edge } from '../edge/edge.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { Jobs } from '../pool/jobs.js'
@@ -19,6 +20,7 @@ export interface AdminServices {
   readonly pool: Pool<Jobs>
   readonly store: NodeStore
   readonly ring: KeyRing
+  readonly usage: UsageLedger
   readonly sources: readonly NetworkSource[]
   readonly rollups: readonly OpenRollup[]
   readonly transport: string

@@ -19,6 +19,7 @@ import {
   verifyBlocksDefault,
 } from '../config/config.js'
 import { redactUrl } from '../primitives/redactUrl.js'
+import { bookCommands } from './bookCommands.js'
 import {
   type Command,
   choiceFlag,
@@ -316,6 +317,7 @@ export const commandList: readonly Command[] = [
   importChain,
   exportChain,
   ...keyCommands,
+  ...bookCommands,
   verify,
   backUp,
   restore,

@@ -1,11 +1,10 @@
 /** Keys as the command line shows them to people. */
 import { type KeyRecord, stateOf } from '../access/keyRecord.js'
+import { formatTime, layOutTable } from './tables.js'
 
 export function tableOfKeys(keys: readonly KeyRecord[]): string {
   const rows = keys.map((key) => [key.id, key.name, formatTime(key.createdAtMs), describeState(key)])
-  const table = [['ID', 'NAME', 'CREATED', 'STATE'], ...rows]
-  const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => (row[column] ?? '').length)))
-  return table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')).join('\n')
+  return layOutTable([['ID', 'NAME', 'CREATED', 'STATE'], ...rows])
 }
 
 /** What a key may do, one line for each thing that is set. */
@@ -33,11 +32,6 @@ export function describeKey(key: KeyRecord): string {
   for (const [name, value] of Object.entries(limits)) lines.push([spaced(name), String(value)])
   const width = Math.max(...lines.map(([name]) => name.length))
   return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')
-}
-
-/** UTC, without fractions of a second. */
-export function formatTime(timeMs: number): string {
-  return `${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')}Z`
 }
 
 function describeState(key: KeyRecord): string {

@@ -20,7 +20,8 @@ import { OperatorError, UsageError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { NodeStore } from '../store/nodeStore.js'
 import type { Io } from './commandLine.js'
-import { describeKey, formatTime, tableOfKeys } from './keyTexts.js'
+import { describeKey, tableOfKeys } from './keyTexts.js'
+import { formatTime } from './tables.js'
 
 /** Settings as flags give them: lists of words, and words for numbers and times. */
 export interface SettingFlags {

@@ -10,15 +10,16 @@ import type { AdminServices } from './adminServices.js'
 import type { OpenRollup } from './openRollup.js'
 import { clientVersion } from './version.js'
 
-type Services = Pick<AdminServices, 'edge' | 'counts' | 'pool' | 'rollups' | 'transport'>
+type Services = Pick<AdminServices, 'edge' | 'counts' | 'pool' | 'rollups' | 'transport' | 'usage'>
 
 export function readLive(
   config: Config,
   services: Services,
   rates: RecentRates,
   { ready, failing }: Readiness,
+  nameOf: (keyId: string) => string | undefined,
 ): LiveState {
-  const { edge, counts, pool, transport } = services
+  const { edge, counts, pool, transport, usage } = services
   edge.publish()
   const figures = counts.map((counts) => counts.figures)
   const sum = (name: keyof EdgeFigures) => figures.reduce((total, edge) => total + edge[name], 0)
@@ -67,8 +68,16 @@ export function readLive(
       heapBytes: figures[at]?.heapBytes ?? 0,
       loopDelayP99Seconds: delayP99Seconds ?? null,
     })),
-    topKeys: [],
-    slowCalls: [],
+    topKeys: usage.readTopKeys().map(({ keyId, ...amounts }) => ({
+      id: keyId,
+      name: nameOf(keyId) ?? null,
+      ...amounts,
+    })),
+    slowCalls: usage.readSlowCalls().map(({ atMs, ms, ...call }) => ({
+      at: isoTime(atMs),
+      ...call,
+      seconds: ms / 1_000,
+    })),
   }
 }
 

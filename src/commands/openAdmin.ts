@@ -1,8 +1,12 @@
 /** The admin listener of `serve`: what it shows, asked of what the process runs. */
 import { statSync } from 'node:fs'
+import { listKeys } from '../access/keyChanges.js'
+import type { UsageLedger } from '../access/usageLedger.js'
+import { UsageReport } from '../access/usageReport.js'
 import { AdminListener } from '../admin/adminListener.js'
 import { readAdminToken } from '../admin/adminToken.js'
 import { checkReadiness, type Readiness, type ReadinessFigures } from '../admin/readiness.js'
+import type { Usage, UsageQuery } from '../admin/shapes.js'
 import type { AdminConfig, Config } from '../config/config.js'
 import { isCutOff } from '../edge/health.js'
 import type { OpenNetwork } from '../edge/openNetwork.js'
@@ -11,6 +15,8 @@ import { Metrics } from '../metrics/metrics.js'
 import { RecentCalls } from '../metrics/recentCalls.js'
 import type { MetricSources } from '../metrics/sources.js'
 import { OperatorError } from '../primitives/faults.js'
+import type { NodeStore } from '../store/nodeStore.js'
+import { hourMs } from '../store/usage.js'
 import { openAdminKeys } from './adminKeys.js'
 import type { AdminServices } from './adminServices.js'
 import { readLive, readNetworks } from './liveState.js'
@@ -32,6 +38,7 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
   const metrics = new Metrics(metricSources(config, services))
   const recent = new RecentCalls(services.counts)
   const ready = () => readiness(admin, services)
+  const nameOf = keyNames(services.store)
   const listener = new AdminListener({
     host: admin.host,
     port: admin.port,
@@ -45,11 +52,9 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
     api: {
       ...openPlayground(config, services.edge, services.port),
       ...openAdminKeys(services.store, services.ring),
-      readLive: () => readLive(config, services, recent.read(), ready()),
+      readLive: () => readLive(config, services, recent.read(), ready(), nameOf),
       readNetworks: () => readNetworks(config, services),
-      readUsage: () => {
-        throw new OperatorError('usage is not counted')
-      },
+      readUsage: (query) => readUsage(services.usage, query),
     },
     logDefect: (error) =>
       log.error({ stack: error instanceof Error ? error.stack : String(error) }, 'admin listener'),
@@ -68,6 +73,28 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
     )
     return undefined
   }
+}
+
+/** Names of keys by id. They are read again when keys changed, not each second: there may be thousands. */
+function keyNames(store: NodeStore): (keyId: string) => string | undefined {
+  let generation = -1
+  let names = new Map<string, string>()
+  return (keyId) => {
+    const newest = store.readKeyGeneration()
+    if (newest !== generation) names = new Map(listKeys(store).map(({ id, name }) => [id, name]))
+    generation = newest
+    return names.get(keyId)
+  }
+}
+
+/** Rows of one answer: some megabytes. */
+const usageRowsMax = 10_000
+
+async function readUsage(ledger: UsageLedger, query: UsageQuery): Promise<Usage> {
+  const report = new UsageReport(query, Date.now(), usageRowsMax)
+  await ledger.read(report.from, report.to, query.key, (cells) => report.add(cells))
+  const toIso = (hour: number) => new Date(hour * hourMs).toISOString()
+  return { from: toIso(report.from), to: toIso(report.to), rows: report.rows() }
 }
 
 /** Edges whose event loops have not turned for long. */

@@ -1,3 +1,4 @@
+import type { UsageLedger } from '../access/usageLedger.js'
 import type { Config } from '../config/config.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { startEdgeThreads } from '../edge/edgeThreads.js'
@@ -29,6 +30,7 @@ interface ProcessServices {
   readonly rollups: readonly OpenRollup[]
   /** Networks of the main thread's edge, which holds their polled filters. */
   readonly networks: readonly OpenNetwork[]
+  readonly usage: UsageLedger
 }
 
 /**
@@ -53,7 +55,7 @@ export async function shareBetweenEdges(config: Config, transport: Transport): P
 export function startOtherEdges(
   config: Config,
   shared: Shared & Pick<EdgeData, 'transport' | 'spent' | 'counts'>,
-  { pool, sources, rollups, networks }: ProcessServices,
+  { pool, sources, rollups, networks, usage }: ProcessServices,
 ): EdgeThreads {
   const rollupOf = (name: string): OpenRollup => {
     const rollup = rollups.find((candidate) => candidate.name === name)
@@ -80,6 +82,7 @@ export function startOtherEdges(
         rollupOf(name).queue.submit(transaction, owner),
       filter: ([name, ...call]: [string, keyof FilterService, unknown], caller: Caller) =>
         callFilters(filtersOf(name), call, caller, turnMsDefault),
+      used: (report) => usage.take(report),
       health: ([name]: [string]) => rollupOf(name).health(),
       fetch: ([name, ...wanted]: [string, ...Parameters<FetchMissing>]) =>
         sources.find((source) => source.name === name)?.fetch?.(...wanted),

@@ -5,6 +5,8 @@
 import type { Logger } from 'pino'
 import { Allowances, allotSpentMemory, type SpentMemory } from '../access/allowances.js'
 import { KeyRing } from '../access/keyRing.js'
+import { UsageCounter } from '../access/usageCounter.js'
+import { UsageLedger } from '../access/usageLedger.js'
 import type { AdminListener } from '../admin/adminListener.js'
 import type { Config } from '../config/config.js'
 import { type Edge, openEdge, servedMethods } from '../edge/edge.js'
@@ -59,6 +61,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
   let others: EdgeThreads | undefined
   let admin: AdminListener | undefined
   let notices: SystemdNotices | undefined
+  let usage: UsageLedger | undefined
   let isStopping = false
   // After an exception that nothing caught, the state of the process is unknown, so it ends. The server is abandoned
   // first: uWebSockets.js aborts a process that exits within one of its callbacks.
@@ -80,6 +83,8 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     const served = servedMethods(config)
     const countsMemory = allotCounts(served, config.edges)
     const counts = Array.from({ length: config.edges }, (_, at) => new EdgeCounts(countsMemory, served, at))
+    const used = new UsageCounter((slot) => (counts[0] as EdgeCounts).methodAt(slot))
+    usage = openUsage(access.store, used, log)
     edge = await openEdge({
       config,
       clientVersion,
@@ -95,6 +100,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       jobsOf: (network) => jobsOfNetwork(pool, network),
       shared: shared && { port: shared.port, totals: sharedTotals(shared.totals, config.edges, 0) },
       counts: counts[0] as EdgeCounts,
+      usage: used,
     })
     const port = await edge.server.listen()
     others =
@@ -102,7 +108,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       startOtherEdges(
         config,
         { ...shared, transport: transport.name, spent: access.spent, counts: countsMemory },
-        { pool, rollups, sources, networks: edge.networks },
+        { pool, rollups, sources, networks: edge.networks, usage },
       )
     await others?.listening
     admin = await openAdmin(config, {
@@ -112,6 +118,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       pool,
       store: access.store,
       ring: access.ring,
+      usage,
       sources,
       rollups,
       transport: transport.name,
@@ -153,6 +160,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     isStopping = true
     await Promise.all([edge?.server.close(), others?.close()])
     await Promise.all([admin?.close(), notices?.close()])
+    await usage?.close()
     process.off('uncaughtException', onDefect)
     await Promise.all(rollups.map((rollup) => rollup.close()))
     await pool.close(poolCloseMsMax)
@@ -247,6 +255,14 @@ function openAccess(config: Config, onFailure: (failure: StoreError) => void): A
     keepText: [...config.networks, ...config.rollups].every((network) => network.isEmbedded),
   })
   return { ...shared, demo: key === undefined ? { kind: 'unknown' } : { kind: 'key', ...key } }
+}
+
+function openUsage(store: NodeStore, counter: UsageCounter, log: Logger): UsageLedger {
+  const tables = store.openUsage()
+  if (tables === undefined) throw new Error('a store that is written has all tables')
+  return new UsageLedger(tables, counter, {
+    onFailure: (error) => log.warn(`usage is not stored yet: ${error.message}`),
+  })
 }
 
 /** Resolves once the embedded network has blocks to show. */

@@ -11,6 +11,7 @@
 import type { Logger } from 'pino'
 import type { Allowances } from '../access/allowances.js'
 import { type KeyRing, keyProblemTexts } from '../access/keyRing.js'
+import type { UsageCounter } from '../access/usageCounter.js'
 import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { NetworkJobs } from '../pool/jobs.js'
@@ -75,6 +76,8 @@ export interface EdgeOptions {
   readonly shared: { readonly port: number; readonly totals: ServerTotals } | undefined
   /** Where this edge counts what it does. */
   readonly counts: EdgeCounts
+  /** Where it counts what each key uses. */
+  readonly usage: UsageCounter
 }
 
 export interface Edge {
@@ -274,7 +277,7 @@ function createServer(
 }
 
 function createRoutes(
-  { config, rollups, counts }: EdgeOptions,
+  { config, rollups, counts, usage }: EdgeOptions,
   networks: readonly OpenNetwork[],
   hostsOf: EdgeSettings['hosts'],
   logDefect: DefectLog,
@@ -289,20 +292,19 @@ function createRoutes(
     requestMsMax: limits.requestMsMax,
     memoBytesMax: share(limits.memoBytes, config.edges),
   }
-  const archives = createDispatcher<Network>({
-    methods: Object.values(methods),
+  const shared = {
     limits: dispatchLimits,
     log: logDefect,
     counts,
-  })
+    usageOf: (network: string) => usage.ofNetwork(network),
+  }
+  const archives = createDispatcher<Network>({ ...shared, methods: Object.values(methods) })
   const rollupEndpoint = ({ name, network }: EdgeRollup) => {
     const rollup = config.rollups.find((candidate) => candidate.name === name) as RollupConfig
-    return createDispatcher<RollupNetwork>({
-      methods: rollupMethodsOf(rollup),
-      limits: dispatchLimits,
-      log: logDefect,
-      counts,
-    }).endpoint({ current: network, pinned: () => undefined })
+    return createDispatcher<RollupNetwork>({ ...shared, methods: rollupMethodsOf(rollup) }).endpoint({
+      current: network,
+      pinned: () => undefined,
+    })
   }
   const endpoints = [
     ...networks.map((network) => ({ name: network.name, endpoint: archives.endpoint(network) })),

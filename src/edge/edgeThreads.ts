@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import type { UsageReport } from '../access/usageCounter.js'
 import { decodeArgs, encodeResult, encodeThrown } from '../pool/messages.js'
 import { defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
@@ -13,6 +14,9 @@ const silentMsMax = 1_000
 /** Handlers of the calls that edges make, by name; {@link CallName} gives arguments and results. */
 export type CallHandlers = {
   readonly [N in CallName]: (args: never, caller: Caller) => unknown
+} & {
+  /** Takes what keys used on an edge. */
+  used(report: UsageReport): void
 }
 
 export interface EdgeThreads {
@@ -120,6 +124,8 @@ function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => bo
         failure = message.isDefect ? new Error(message.message) : new OperatorError(message.message)
         if (message.stack !== undefined) failure.stack = message.stack
         return
+      case 'used':
+        return handlers.used(message.report)
       case 'call':
         return void answer(message)
       case 'cancel':

@@ -1,5 +1,6 @@
 /** Messages between the main thread (edge 0) and the threads of the other edges. */
 import type { SpentMemory } from '../access/allowances.js'
+import type { UsageReport } from '../access/usageCounter.js'
 import type { Config } from '../config/config.js'
 import type { JobOwner } from '../pool/jobs.js'
 import type { StatusChange } from '../rollup/submissionService.js'
@@ -43,6 +44,8 @@ export type CallName = 'job' | 'submit' | 'filter' | 'health' | 'fetch' | 'send'
 /** Messages from an edge's thread. */
 export type EdgeMessage =
   | { readonly type: 'listening' }
+  /** What keys used since the last of these. */
+  | { readonly type: 'used'; readonly report: UsageReport }
   /** The last message. `isDefect`: the program is at fault; otherwise the operator can remove the cause. */
   | { readonly type: 'failed'; readonly message: string; readonly isDefect: boolean; readonly stack?: string }
   /** `args` is msgpack in its own ArrayBuffer, as for jobs. */

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { Allowances } from '../access/allowances.js'
 import { KeyRing } from '../access/keyRing.js'
+import { reportMs, UsageCounter } from '../access/usageCounter.js'
 import { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import { defer } from '../primitives/deferred.js'
@@ -42,13 +43,22 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
   process.on('uncaughtException', fail)
   link.onEnd((how) => (how === 'close' ? closing.resolve() : abandon()))
   try {
-    const { edge, store } = await openRooms(link, data)
+    const counts = new EdgeCounts(data.counts, servedMethods(data.config), data.index)
+    const usage = new UsageCounter((slot) => counts.methodAt(slot))
+    const { edge, store } = await openRooms(link, data, counts, usage)
     server = edge.server
     link.obey(edge)
     await server.listen()
     link.send({ type: 'listening' })
+    const report = () => {
+      const used = usage.take()
+      if (used !== undefined) link.send({ type: 'used', report: used })
+    }
+    const reporting = setInterval(report, reportMs)
     await closing.promise
     await server.close()
+    clearInterval(reporting)
+    report()
     await edge.close()
     await store.close()
     link.close()
@@ -59,7 +69,9 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
 
 async function openRooms(
   link: MainLink,
-  { config, clientVersion, index, transport, port, totals, counts, spent }: EdgeData,
+  { config, clientVersion, index, transport, port, totals, spent }: EdgeData,
+  counts: EdgeCounts,
+  usage: UsageCounter,
 ) {
   const log = createLog(config).child({
     edge: index,
@@ -96,7 +108,8 @@ async function openRooms(
     jobsOf: (network) => link.jobsOf(network),
     filtersOf: (network) => new RemoteFilters(network, link),
     shared: { port, totals: sharedTotals(totals, config.edges, index) },
-    counts: new EdgeCounts(counts, servedMethods(config), index),
+    counts,
+    usage,
   })
   return { edge, store }
 }

@@ -167,6 +167,11 @@ export class EdgeCounts {
     return this.#slots.get(method) ?? this.#otherSlot
   }
 
+  /** The method that is counted there. */
+  methodAt(slot: number): string {
+    return this.#methods[slot / methodWords] ?? other
+  }
+
   /** Counts a call that was answered by a stored answer of so many bytes. */
   repeated(slot: number, bytes: number): void {
     const words = this.#words
@@ -186,7 +191,7 @@ export class EdgeCounts {
 
   /**
    * Counts a call that began at `startedMs` and ended with a result of so many bytes (undefined where they are not
-   * known), or with an error code.
+   * known), or with an error code. Returns the milliseconds that it took, 0 where it was not timed.
    */
   ended(
     slot: number,
@@ -194,11 +199,12 @@ export class EdgeCounts {
     startedMs: number,
     bytes: number | undefined,
     errorCode?: number | undefined,
-  ): void {
+  ): number {
     const words = this.#words
     ;(words[slot + callsAt] as number) += 1
+    const ms = startedMs === 0 ? 0 : performance.now() - startedMs
     if (startedMs !== 0) {
-      const us = (performance.now() - startedMs) * 1_000
+      const us = ms * 1_000
       const weight = isJob ? 1 : timedOneIn
       ;(words[slot + usAt] as number) += us * weight
       ;(words[slot + durationsAt + bucketOf(us)] as number) += weight
@@ -207,10 +213,11 @@ export class EdgeCounts {
       ;(words[slot + bytesAt] as number) += bytes
       ;(words[slot + sizesAt + sizeBucketOf(bytes)] as number) += 1
     }
-    if (errorCode === undefined) return
+    if (errorCode === undefined) return ms
     ;(words[slot + failedAt] as number) += 1
     const at = errorCodes.indexOf(errorCode)
     ;(words[this.#errorsAt + (at === -1 ? errorCodes.length : at)] as number) += 1
+    return ms
   }
 
   /** Counts a request that was refused with this HTTP status before a method was called. */

@@ -313,7 +313,7 @@ export class Metrics {
     )
     this.#register.counter(
       'tidegate_submission_commits_total',
-      'Transactions of the node store with submissions.',
+      'Transactions of the node store with submissions or usage.',
       [],
       (emit) => emit({}, commits().count),
     )

@@ -43,7 +43,7 @@ const anonymous: Identity = { key: { id: anonymousId } }
 
 /**
  * Waits for the answer to one request, over any transport. A transport makes one per request (or extends this class,
- * which has five fields) and calls `leave` once when nobody waits any more.
+ * which has seven fields) and calls `leave` once when nobody waits any more.
  */
 export class Caller implements JobOwner {
   #isGone = false
@@ -55,6 +55,8 @@ export class Caller implements JobOwner {
   #owedUnits = 0
   /** All units so far, charged and owed. */
   #spentUnits = 0
+  /** Those of them that {@link takeSpent} returned. */
+  #takenUnits = 0
 
   /** `subscriber` is the connection's, on a transport that can send events. */
   constructor(
@@ -108,6 +110,13 @@ export class Caller implements JobOwner {
     this.#paidUnits += units - covered
     this.#spentUnits += units - covered
     this.identity.allowance?.debit(units - covered)
+  }
+
+  /** The units that were spent since the last call of this, whether or not they are limited. */
+  takeSpent(): number {
+    const units = this.#spentUnits - this.#takenUnits
+    this.#takenUnits = this.#spentUnits
+    return units
   }
 
   /** Counts CPU time of work for this request; time beyond what was charged is owed. */

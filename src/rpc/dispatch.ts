@@ -5,7 +5,6 @@
  * If every method of a request answers synchronously, so does dispatch, without a promise. A request is answered from
  * one block: the head at its arrival, or the block that it is pinned to (requestBasis.ts).
  */
-import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { Fault } from '../primitives/faults.js'
 import { nearest } from '../primitives/nearest.js'
 import type { Answer } from './answer.js'
@@ -13,8 +12,8 @@ import { AnswerMemo, type Remembered } from './answerMemo.js'
 import { busy, isParseError, type Member, pinOf, runBatch, timedOut } from './batch.js'
 import { BlockNames } from './blockName.js'
 import { parseFault } from './bodyScan.js'
+import { CallCounter } from './callCounter.js'
 import { Caller } from './caller.js'
-import { countedCall, countFailure } from './countCalls.js'
 import { Deadline } from './deadline.js'
 import type { DispatchLimits } from './dispatchLimits.js'
 import type { DispatcherOptions, Endpoint } from './endpoint.js'
@@ -70,7 +69,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   readonly #methods: ReadonlyMap<string, Method<N>>
   readonly #limits: DispatchLimits
   readonly #log: DefectLog
-  readonly #counts: EdgeCounts | undefined
+  readonly #counter: CallCounter | undefined
   readonly #memo: AnswerMemo
   /** Undefined where no answers are stored. */
   readonly #lookup: Lookup<Remembered> | undefined
@@ -79,13 +78,13 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   constructor(
     views: NetworkViews<N>,
     methods: ReadonlyMap<string, Method<N>>,
-    { limits, log, counts }: DispatcherOptions<N>,
+    { limits, log, counts, usageOf }: DispatcherOptions<N>,
   ) {
     this.#views = views
     this.#methods = methods
     this.#limits = limits
     this.#log = log
-    this.#counts = counts
+    this.#counter = counts && new CallCounter(counts, usageOf?.(views.current.name))
     this.#blockNames = new BlockNames(views)
     this.#memo = new AnswerMemo(limits.memoBytesMax, views.current.head.generation)
     this.#lookup =
@@ -113,7 +112,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       if (usual !== undefined && job === undefined) return this.#single(usual, basis, caller, undefined)
       const refused = job && refuseUnread(job, this.#views.current, caller)
       if (refused !== undefined) {
-        countFailure(this.#counts, this.#counts?.slotOf((job as Method<N>).name), refused)
+        this.#counter?.failed((job as Method<N>).name, refused, caller)
         return this.#finish(usual as Member, basis, caller, refused)
       }
       const answer =
@@ -157,7 +156,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     try {
       return refuseRequest(body, Failure.of(fault), caller, this.#limits, this.#blockNames.ofHead())
     } catch (thrown) {
-      return this.#refusal(thrown)
+      return this.#refusal(thrown, caller, true)
     }
   }
 
@@ -215,8 +214,8 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
       const refusal = notAllowed(caller, known.method) ?? unpaid(caller, known.price)
       if (refusal === undefined) {
         countBytes(caller, known.json)
-        this.#counts?.repeated(known.slot, known.json.length)
-      } else countFailure(this.#counts, known.slot, refusal)
+        this.#counter?.repeated(known.slot, known.json.length, caller)
+      } else this.#counter?.failedAt(known.slot, refusal, caller)
       const block = this.#blockNames.of(basis.arrived)
       return refusal === undefined
         ? repeatedAnswer(id, known.json, known.tail, block)
@@ -260,8 +259,8 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     caller: Caller,
     turns: Turns | undefined,
   ): Outcome | Promise<Streamed> {
-    const isJob = this.#jobOf(call) !== undefined
-    return countedCall(this.#counts, call, isJob, () => this.#start(call, basis, caller, turns))
+    const start = () => this.#start(call, basis, caller, turns)
+    return this.#counter?.run(call, this.#jobOf(call) !== undefined, caller, start) ?? start()
   }
 
   /** Charges for a call and runs it. Never throws or rejects. */
@@ -377,7 +376,7 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     if (isNull(json)) return
     // Earlier heads and pinned blocks are other views, whose results are not stored.
     if (network !== this.#views.current) return
-    const slot = this.#counts?.slotOf(method.name) ?? 0
+    const slot = this.#counter?.slotOf(method.name) ?? 0
     this.#memo.write(question, json, { method: method.name, price, slot }, network.head.generation)
   }
 
@@ -390,10 +389,10 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
   }
 
   /** The answer to a request that failed as a whole. Never throws. */
-  #refusal(thrown: unknown, caller?: Caller): Answer {
-    const failure = this.#failure(thrown, 'request', caller?.keyId)
-    const refusal = (caller && unpaid(caller, unitsMin)) ?? failure
-    countFailure(this.#counts, undefined, refusal)
+  #refusal(thrown: unknown, caller: Caller, isPaid = false): Answer {
+    const failure = this.#failure(thrown, 'request', caller.keyId)
+    const refusal = (isPaid ? undefined : unpaid(caller, unitsMin)) ?? failure
+    this.#counter?.failed('', refusal, caller)
     return singleAnswer('null', undefined, refusal, this.#blockNames.ofHead())
   }
 }

@@ -1,6 +1,7 @@
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
 import type { Fault } from '../primitives/faults.js'
 import type { Answer } from './answer.js'
+import type { UsageCounts } from './callCounter.js'
 import type { Caller } from './caller.js'
 import type { DispatchLimits } from './dispatchLimits.js'
 import type { Method, RpcNetwork } from './method.js'
@@ -12,6 +13,8 @@ export interface DispatcherOptions<N extends RpcNetwork> {
   readonly log: DefectLog
   /** Where calls are counted; absent: nowhere. */
   readonly counts?: EdgeCounts | undefined
+  /** Where calls are counted by key, besides; needs `counts`. */
+  readonly usageOf?: ((network: string) => UsageCounts) | undefined
 }
 
 /** The methods over one network. */

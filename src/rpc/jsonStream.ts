@@ -24,6 +24,8 @@ export class JsonStream {
   #waiting: { readonly part: Uint8Array; readonly taken: () => void }[] = []
   #end: End | undefined
   #sink: PartSink | undefined
+  /** Bytes of the parts that came so far. */
+  bytes = 0
   /** Ends the work; the stream fails. */
   readonly cancel: () => void
 
@@ -32,12 +34,14 @@ export class JsonStream {
   }
 
   put(part: Uint8Array, taken: () => void): void {
+    this.bytes += part.length
     if (this.#sink === undefined) this.#waiting.push({ part, taken })
     else this.#sink.put(part, taken)
   }
 
   finish(end: End): void {
     this.#end = end
+    if ('last' in end) this.bytes += end.last.length
     if (this.#sink !== undefined) this.#finishSink(this.#sink)
   }
 

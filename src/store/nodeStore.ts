@@ -13,8 +13,8 @@
  *             'rollupChain:NETWORK' → chain id of the transactions that are kept for a network
  *   keyNames  name (UTF-8) of a key that is not revoked → digest
  *
- * The rows of keys are in `keyRows.ts`, the tables of submitted transactions, which share the environment, in
- * `submissions.ts`.
+ * The rows of keys are in `keyRows.ts`; tables that share the environment are those of submitted transactions
+ * (`submissions.ts`) and of usage (`usage.ts`).
  */
 import { dirname } from 'node:path'
 import type { RootDatabase } from 'lmdb'
@@ -41,7 +41,9 @@ import {
   packr,
   type SpentQuota,
 } from './keyRows.js'
-import { openSubmissionTables, Submissions, submissionTableNames } from './submissions.js'
+import { assertTables, foreign, tableNames } from './nodeTables.js'
+import { openSubmissionTables, Submissions } from './submissions.js'
+import { openUsageTables, UsageStore } from './usage.js'
 
 /**
  * Raised whenever a stored layout changes. Version 2 added the tables of submissions, version 3 the details of keys:
@@ -50,15 +52,6 @@ import { openSubmissionTables, Submissions, submissionTableNames } from './submi
 export const nodeSchemaVersion = 3
 
 const storeKind = 'tidegate-node'
-
-/** Names are never reused for another layout. */
-const tableNames = {
-  meta: 'meta',
-  keys: 'keys',
-  keyNames: 'keyNames',
-  keySecrets: 'keySecrets',
-  quotas: 'keyQuotas',
-} as const
 
 /** Result of {@link NodeStore.writeKey}. */
 export type KeyWritten = 'written' | 'nameTaken' | 'digestPrefixTaken' | 'notFirst'
@@ -301,17 +294,24 @@ export class NodeStore {
     return new Submissions(network, this.#environment, tables, this.#commits)
   }
 
+  /** What keys used; undefined in a store that is only read and has none yet. */
+  openUsage(): UsageStore | undefined {
+    const open = () => openUsageTables(this.#environment)
+    const tables = this.#isReadOnly ? open() : commitSync(this.#environment, this.path, open)
+    return tables && new UsageStore(this.#environment, tables, this.#commits)
+  }
+
   /** See {@link countReaders}. */
   get readers(): number {
     return countReaders(this.#environment)
   }
 
-  /** Groups of submissions that are on disk, and the time that writing and flushing them took. */
+  /** Groups of submissions and of usage that are on disk, and the time that writing and flushing them took. */
   get commits(): { readonly count: number; readonly seconds: number } {
     return this.#commits.done
   }
 
-  /** Whether the last attempt to store submissions succeeded. */
+  /** Whether the last attempt to store submissions or usage succeeded. */
   get isStoring(): boolean {
     return this.#commits.isStoring
   }
@@ -375,21 +375,6 @@ export class NodeStore {
   #renewReads(): void {
     this.#environment.resetReadTxn()
   }
-}
-
-/** Throws OperatorError for an environment with tables of another kind, before any table is made in it. */
-function assertTables(environment: RootDatabase, path: string): void {
-  const known: readonly string[] = [...Object.values(tableNames), ...Object.values(submissionTableNames)]
-  for (const key of environment.getKeys()) {
-    const name = Buffer.from(key as Uint8Array)
-      .toString('utf8')
-      .replace(/\0$/, '')
-    if (!known.includes(name)) throw foreign(path)
-  }
-}
-
-function foreign(path: string): OperatorError {
-  return new OperatorError(`${path} is not a node store of Tidegate; check --data, or move that file away`)
 }
 
 function nameToKey(name: string): Uint8Array {

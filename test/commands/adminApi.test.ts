@@ -142,8 +142,8 @@ t.test('a wrong query is refused with what is wrong', async (t) => {
   const { admin } = await start(t)
   for (const [path, why] of [
     ['/api/usage?key=xyz', /query\.key/],
-    ['/api/usage?by=colour', /query\.by/],
-    ['/api/usage?from=yesterday', /query\.from/],
+    ['/api/usage?by=colour', /grouped by/],
+    ['/api/usage?from=yesterday', /expected a day/],
     ['/api/usage?colour=red', /colour/],
     ['/api/networks?x=1', /takes no query/],
   ] as const) {

@@ -16,6 +16,7 @@ const commands = [
   'keys rotate',
   'keys jwt',
   'keys revoke',
+  'usage',
   'verify',
   'backup',
   'restore',

@@ -1,0 +1,128 @@
+/** Counting on one edge what each key uses, until the process's ledger takes the counts. */
+
+/** What one key used of one method on one network since the counts were taken last. */
+export interface UsedCalls {
+  readonly keyId: string
+  readonly network: string
+  readonly method: string
+  readonly calls: number
+  readonly errors: number
+  readonly units: number
+  readonly bytes: number
+}
+
+export interface SlowCall {
+  /** Milliseconds since 1970 at which it ended. */
+  readonly atMs: number
+  readonly keyId: string
+  readonly network: string
+  readonly method: string
+  readonly isError: boolean
+  readonly ms: number
+}
+
+export interface UsageReport {
+  readonly used: readonly UsedCalls[]
+  readonly slow: readonly SlowCall[]
+}
+
+/** Time between two reports of an edge to the ledger. */
+export const reportMs = 1_000
+
+/** Slow calls kept between two reports, the first ones; more would push each other out of what is shown. */
+const slowMax = 50
+
+interface Cell {
+  calls: number
+  errors: number
+  units: number
+  bytes: number
+}
+
+export class UsageCounter {
+  readonly #methodAt: (slot: number) => string
+  readonly #networks: NetworkUsage[] = []
+  #slow: SlowCall[] = []
+
+  /** `methodAt` gives the name of the method with a slot; see {@link NetworkUsage.count}. */
+  constructor(methodAt: (slot: number) => string) {
+    this.#methodAt = methodAt
+  }
+
+  /** Where calls to a network are counted. Call it once for each. */
+  ofNetwork(network: string): NetworkUsage {
+    const counts = new NetworkUsage(network, this.#methodAt, (call) => {
+      if (this.#slow.length < slowMax) this.#slow.push(call)
+    })
+    this.#networks.push(counts)
+    return counts
+  }
+
+  /** What was counted since the last call of this; undefined where nothing was. */
+  take(): UsageReport | undefined {
+    const used = this.#networks.flatMap((network) => network.take())
+    const slow = this.#slow
+    if (slow.length > 0) this.#slow = []
+    return used.length > 0 || slow.length > 0 ? { used, slow } : undefined
+  }
+}
+
+/** Counts by key for one network. */
+class NetworkUsage {
+  readonly #network: string
+  readonly #methodAt: (slot: number) => string
+  readonly #keep: (call: SlowCall) => void
+  /** Key id → slot of the method → counts. */
+  #cells = new Map<string, Map<number, Cell>>()
+  // The same key often asks the same again, and comparing takes less time than looking up.
+  #lastKey = ''
+  #lastSlot = -1
+  #last: Cell = noCalls()
+
+  constructor(network: string, methodAt: (slot: number) => string, keep: (call: SlowCall) => void) {
+    this.#network = network
+    this.#methodAt = methodAt
+    this.#keep = keep
+  }
+
+  /** Counts one call; with `calls` 0 only what a call that was counted before used later. */
+  count(keyId: string, slot: number, calls: 0 | 1, isError: boolean, units: number, bytes: number): void {
+    const cell = slot === this.#lastSlot && keyId === this.#lastKey ? this.#last : this.#find(keyId, slot)
+    cell.calls += calls
+    cell.units += units
+    cell.bytes += bytes
+    if (isError) cell.errors++
+  }
+
+  /** Notes a call that took long. */
+  note(keyId: string, slot: number, isError: boolean, ms: number): void {
+    const method = this.#methodAt(slot)
+    this.#keep({ atMs: Date.now(), keyId, network: this.#network, method, isError, ms })
+  }
+
+  take(): UsedCalls[] {
+    const cells = this.#cells
+    if (cells.size === 0) return []
+    this.#cells = new Map()
+    this.#lastSlot = -1
+    const network = this.#network
+    return [...cells].flatMap(([keyId, methods]) =>
+      [...methods].map(([slot, cell]) => ({ keyId, network, method: this.#methodAt(slot), ...cell })),
+    )
+  }
+
+  #find(keyId: string, slot: number): Cell {
+    const methods = this.#cells.get(keyId) ?? new Map<number, Cell>()
+    const cell = methods.get(slot) ?? noCalls()
+    this.#cells.set(keyId, methods)
+    methods.set(slot, cell)
+    this.#lastKey = keyId
+    this.#lastSlot = slot
+    this.#last = cell
+    return cell
+  }
+}
+
+function noCalls(): Cell {
+  return { calls: 0, errors: 0, units: 0, bytes: 0 }
+}
