@@ -10,6 +10,7 @@ import { httpOrigin } from '../primitives/httpOrigin.js'
 import { TokenGate } from './adminToken.js'
 import { fitToRoute, isOwnHost, Refusal, readBody } from './apiRequest.js'
 import { dashboardHeaders, readDashboard } from './dashboard.js'
+import { FailedLogIns, type FailedLogInsNote } from './failedLogIns.js'
 import { LiveStreams } from './liveStreams.js'
 import { buildOpenApi } from './openApi.js'
 import type { Readiness } from './readiness.js'
@@ -29,6 +30,8 @@ export interface AdminOptions {
   ready(): Readiness | Promise<Readiness>
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>
   readonly api: ApiServices
+  /** Called with wrong tokens that were sent, at most once a minute. */
+  noteFailedLogIns(failed: FailedLogInsNote): void
   /** Called each second. */
   tick(): void
   logDefect(error: unknown): void
@@ -56,11 +59,13 @@ export class AdminListener {
   readonly #live: LiveStreams
   readonly #openApi: string
   readonly #dashboard = readDashboard()
+  readonly #failedLogIns: FailedLogIns
 
   constructor(options: AdminOptions) {
     this.#options = options
     this.#gate = new TokenGate(options.token)
     this.#hosts = new Set([options.host, ...options.hosts].map((name) => name.toLowerCase()))
+    this.#failedLogIns = new FailedLogIns((note) => options.noteFailedLogIns(note))
     this.#openApi = JSON.stringify(buildOpenApi(options.version))
     this.#live = new LiveStreams(
       () => options.tick(),
@@ -98,6 +103,7 @@ export class AdminListener {
   /** Ends all connections. */
   async close(): Promise<void> {
     this.#live.close()
+    this.#failedLogIns.close()
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     this.#server.closeAllConnections()
     await closed
@@ -135,6 +141,7 @@ export class AdminListener {
     const admitted = this.#gate.admit(address, authorization)
     if (admitted === 'yes') return undefined
     if (admitted === 'no') {
+      if (authorization !== undefined) this.#failedLogIns.note(address)
       const why =
         'the admin token is required: Authorization: Bearer TOKEN, from node/admin-token in the data folder'
       return { ...problem(401, why), headers: { 'www-authenticate': 'Bearer' } }

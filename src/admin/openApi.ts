@@ -1,9 +1,17 @@
 import { z } from 'zod'
 import { type Route, routes } from './routes.js'
-import { key, liveState, network, problem, usage } from './shapes.js'
+import { auditEntry, key, liveState, network, problem, usage } from './shapes.js'
 
 /** Schemas that the document names. */
-const named = { LiveState: liveState, Network: network, Key: key, Usage: usage, Problem: problem } as const
+const named = {
+  LiveState: liveState,
+  Network: network,
+  Key: key,
+
+  Usage: usage,
+  AuditEntry: auditEntry,
+  Problem: problem,
+} as const
 
 /** The OpenAPI document of the admin listener. */
 export function buildOpenApi(version: string): object {

@@ -5,6 +5,10 @@
 import type { z } from 'zod'
 import { type KeySettings, keySettingsSchema } from '../access/keySettings.js'
 import {
+  type AuditEntry,
+  type AuditQuery,
+  auditEntry,
+  auditQuery,
   type Key,
   key,
   type LiveState,
@@ -39,6 +43,7 @@ export interface ApiServices {
   readPlayground(): Playground
   /** Throws UsageError where no network has this name. */
   callMethod(network: string, call: RpcCall): Promise<RpcAnswer>
+  readAudit(query: AuditQuery): AuditEntry[]
   readUsage(query: UsageQuery): Promise<Usage>
 }
 
@@ -75,7 +80,7 @@ interface RouteOf<A extends z.ZodType, Q extends z.ZodObject, B extends z.ZodTyp
   readonly status?: Route['status']
   run(
     services: ApiServices,
-    call: { readonly id: string; readonly query: z.output<Q>; readonly body: z.output<B> },
+    call: Pick<ApiCall, 'id'> & { readonly query: z.output<Q>; readonly body: z.output<B> },
   ): z.output<A> | Promise<z.output<A>>
 }
 
@@ -146,6 +151,14 @@ export const routes: readonly Route[] = [
     summary: 'Revokes a key for good, in force within a second.',
     answer: key,
     run: (services, { id }) => services.revokeKey(id),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/audit',
+    summary: 'Entries of the audit log, newest first.',
+    query: auditQuery,
+    answer: auditEntry.array(),
+    run: (services, { query }) => services.readAudit(query),
   }),
   route({
     method: 'GET',

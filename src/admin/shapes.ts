@@ -206,6 +206,21 @@ export const rotation = z.strictObject({
     .describe('how long the earlier secret stays valid'),
 })
 
+export const auditQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('entries at most'),
+  before: z.coerce.number().int().min(1).optional().describe('those before this entry; absent: the newest'),
+})
+
+export const auditEntry = z.object({
+  sequence: z.int().min(1),
+  at: time(),
+  actor: z.string().describe('who: cli and a user, admin and an address, serve, or a signal'),
+  action: z.string(),
+  keyId: keyId.nullable(),
+  detail: z.string(),
+  hash: z.string().describe('of this entry and all before it, 64 hex digits'),
+})
+
 const dayOrTime = (what: string) => z.string().describe(`${what}; ISO 8601, a day in UTC or a time`)
 
 export const usageQuery = z.strictObject({
@@ -267,5 +282,7 @@ export type LiveState = z.output<typeof liveState>
 export type NewKey = z.output<typeof newKey>
 export type Rotation = z.output<typeof rotation>
 export type Key = z.output<typeof key>
+export type AuditQuery = z.output<typeof auditQuery>
+export type AuditEntry = z.output<typeof auditEntry>
 export type UsageQuery = z.output<typeof usageQuery>
 export type Usage = z.output<typeof usage>

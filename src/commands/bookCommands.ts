@@ -1,6 +1,7 @@
-/** The commands that show what the node store keeps of the past: what keys used. */
+/** The commands that show what the node store keeps of the past: what keys used, and who changed what. */
 import { resolveDataConfig } from '../config/config.js'
-import { type Command, defineCommand, switchFlag, textFlag } from './commandLine.js'
+import { UsageError } from '../primitives/faults.js'
+import { type Command, defineCommand, integerFlag, switchFlag, textFlag } from './commandLine.js'
 import { common } from './commonFlags.js'
 
 const usage = defineCommand({
@@ -34,4 +35,30 @@ const usage = defineCommand({
     (await import('./usage.js')).showUsage(resolveDataConfig(flags), flags, io),
 })
 
-export const bookCommands: readonly Command[] = [usage]
+const audit = defineCommand({
+  name: 'audit',
+  summary: 'show who changed keys, or check that this log is whole',
+  description: [
+    'Without "verify": the newest entries of the audit log, oldest first. There is one for each creation, change, rotation and revocation of an API key, for wrong tokens that the admin listener was sent, and for reloads of the configuration. Entries name keys by their ids, and settings without their values.',
+    'With "verify": checks that no entry was changed, removed or moved, by the hash that each has of itself and all before it, and ends with status 1 where one was. Who can write the store could compute all hashes anew: keep the newest hash that this prints elsewhere, and give it the next time.',
+  ],
+  flags: {
+    limit: integerFlag('N', 'entries at most', { min: 1, max: 1_000_000, shownDefault: '100' }),
+    json: switchFlag('print a JSON array instead of a table'),
+    hash: textFlag('HASH', 'with "verify": of an entry that must be there, once the newest'),
+    ...common,
+  },
+  positionals: { placeholder: 'verify', summary: 'check the log instead of showing it', min: 0, max: 1 },
+  examples: [
+    ['tidegate audit --limit 20', 'the last twenty entries'],
+    ['tidegate audit verify', 'check all of them'],
+  ],
+  run: async ({ limit = 100, json = false, hash, ...flags }, [word], io) => {
+    const { listAudit, verifyAudit } = await import('./audit.js')
+    if (word === undefined && hash === undefined) return listAudit(resolveDataConfig(flags), limit, json, io)
+    if (word === 'verify') return verifyAudit(resolveDataConfig(flags), hash, io)
+    throw new UsageError('write "tidegate audit", or "tidegate audit verify" with or without --hash')
+  },
+})
+
+export const bookCommands: readonly Command[] = [usage, audit]

@@ -19,6 +19,7 @@ import type { NodeStore } from '../store/nodeStore.js'
 import { hourMs } from '../store/usage.js'
 import { openAdminKeys } from './adminKeys.js'
 import type { AdminServices } from './adminServices.js'
+import { readAudit } from './auditJson.js'
 import { readLive, readNetworks } from './liveState.js'
 import { openPlayground } from './openPlayground.js'
 import type { OpenRollup } from './openRollup.js'
@@ -48,12 +49,21 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
     stuck: () => stuckEdges(services.counts),
     ready,
     metrics: () => metrics.read(),
+    noteFailedLogIns: ({ count, address, otherAddresses }) => {
+      const others = otherAddresses === 0 ? '' : ` and ${otherAddresses} other addresses`
+      const note = { atMs: Date.now(), actor: `admin:${address}`, keyId: undefined }
+      const detail = `${count} wrong tokens from ${address}${others}`
+      services.store
+        .note({ ...note, action: 'log-in failed', detail })
+        .catch((error: Error) => log.error(`the audit log could not be written: ${error.message}`))
+    },
     tick: () => recent.sample(),
     api: {
       ...openPlayground(config, services.edge, services.port),
       ...openAdminKeys(services.store, services.ring),
       readLive: () => readLive(config, services, recent.read(), ready(), nameOf),
       readNetworks: () => readNetworks(config, services),
+      readAudit: (query) => readAudit(services.store.audit, query),
       readUsage: (query) => readUsage(services.usage, query),
     },
     logDefect: (error) =>

@@ -14,13 +14,14 @@
  *   keyNames  name (UTF-8) of a key that is not revoked → digest
  *
  * The rows of keys are in `keyRows.ts`; tables that share the environment are those of submitted transactions
- * (`submissions.ts`) and of usage (`usage.ts`).
+ * (`submissions.ts`), of usage (`usage.ts`) and the audit log (`audit.ts`).
  */
 import { dirname } from 'node:path'
 import type { RootDatabase } from 'lmdb'
 import { OperatorError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { makeFolder } from '../primitives/makeFolder.js'
+import { AuditLog, type AuditNote, noteOfKey } from './audit.js'
 import {
   closeEnvironment,
   commitSync,
@@ -96,6 +97,8 @@ export class NodeStore {
     keyNames: Table,
     keySecrets: Table | undefined,
     quotas: Table | undefined,
+    /** Undefined in a store that is only read and has none yet. */
+    readonly audit: AuditLog | undefined,
     commits: GroupCommit,
   ) {
     this.#environment = environment
@@ -138,6 +141,7 @@ export class NodeStore {
         keyNames,
         openTable(environment, tableNames.keySecrets),
         openTable(environment, tableNames.quotas),
+        AuditLog.open(environment, meta),
         new GroupCommit(environment, path, onFailure),
       )
       store.#assertSchema(readOnly)
@@ -220,7 +224,7 @@ export class NodeStore {
       if (this.#findByPrefix(row.digest.subarray(0, digestPrefixBytes))) return 'digestPrefixTaken'
       this.#keys.putSync(row.digest, encodeKey(row))
       this.#keyNames.putSync(nameToKey(row.name), row.digest)
-      this.#raiseGeneration(row.digest)
+      this.#noteChange(undefined, row)
       return 'written'
     })
   }
@@ -245,7 +249,7 @@ export class NodeStore {
         if (Buffer.compare(secret.digest, digest) !== 0) this.#keySecrets?.putSync(secret.digest, digest)
       }
       this.#keys.putSync(digest, encodeKey(after))
-      this.#raiseGeneration(digest)
+      this.#noteChange(before, after)
       return { before, after }
     })
   }
@@ -292,6 +296,11 @@ export class NodeStore {
       )
     }
     return new Submissions(network, this.#environment, tables, this.#commits)
+  }
+
+  /** Adds an entry to the audit log; on disk when this resolves. Rejects with the fault NotStored where it is not. */
+  note(note: AuditNote): Promise<void> {
+    return this.#commits.run(() => this.audit?.append(note))
   }
 
   /** What keys used; undefined in a store that is only read and has none yet. */
@@ -348,6 +357,12 @@ export class NodeStore {
       if (Buffer.compare(key.subarray(0, prefix.length), prefix) === 0) return decodeKey(key, value)
     }
     return undefined
+  }
+
+  #noteChange(before: KeyRow | undefined, after: KeyRow): void {
+    const id = Buffer.from(after.digest.subarray(0, digestPrefixBytes)).toString('hex')
+    this.audit?.append(noteOfKey(before, after, id))
+    this.#raiseGeneration(after.digest)
   }
 
   #raiseGeneration(changed: Uint8Array): void {

@@ -1,5 +1,6 @@
 import type { RootDatabase } from 'lmdb'
 import { OperatorError } from '../primitives/faults.js'
+import { auditTableNames } from './audit.js'
 import { submissionTableNames } from './submissions.js'
 import { usageTableNames } from './usage.js'
 
@@ -14,7 +15,12 @@ export const tableNames = {
 
 /** Throws OperatorError for an environment with tables of another kind, before any table is made in it. */
 export function assertTables(environment: RootDatabase, path: string): void {
-  const known: readonly string[] = [tableNames, submissionTableNames, usageTableNames].flatMap(Object.values)
+  const known: readonly string[] = [
+    tableNames,
+    submissionTableNames,
+    usageTableNames,
+    auditTableNames,
+  ].flatMap(Object.values)
   for (const key of environment.getKeys()) {
     const name = Buffer.from(key as Uint8Array)
       .toString('utf8')

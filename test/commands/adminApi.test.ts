@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { type Admin, adminOf } from '../adminClient.js'
-import { copyDemoStore, makeFolder, writeInto } from '../program.js'
+import { copyDemoStore, makeFolder, runProgram, writeInto } from '../program.js'
 import { genesisPath, headBlock } from '../rpc/demoChain.js'
 import { startService } from '../service.js'
 import { waitFor } from '../until.js'
@@ -151,6 +151,38 @@ t.test('a wrong query is refused with what is wrong', async (t) => {
     t.equal(status, 400, path)
     t.match(JSON.parse(text).error, why)
   }
+})
+
+t.test('wrong tokens are in the audit log, in summary', async (t) => {
+  const { admin, ask, service, config } = await start(t)
+  for (let guess = 0; guess < 5; guess++) {
+    await admin.get('/api/keys', { headers: { authorization: `Bearer wrong${guess}` } })
+  }
+  const failures = async () =>
+    (await ask('GET', '/api/audit')).answer.filter(
+      ({ action }: { action: string }) => action === 'log-in failed',
+    )
+  const found = await waitFor('an entry', async () => {
+    const entries = await failures()
+    return entries.length > 0 && entries
+  })
+  t.match(found, [{ actor: 'admin:127.0.0.1', keyId: null, detail: '1 wrong tokens from 127.0.0.1' }])
+  await service.stop()
+  const { out } = await runProgram(['audit', '--config', config, '--json'])
+  const details = (JSON.parse(out) as { action: string; detail: string }[])
+    .filter(({ action }) => action === 'log-in failed')
+    .map(({ detail }) => detail)
+  t.strictSame(details, ['1 wrong tokens from 127.0.0.1', '4 wrong tokens from 127.0.0.1'])
+  const table = await runProgram(['audit', '--config', config])
+  t.match(table.out, /^ENTRY +TIME +WHO +WHAT +KEY +DETAIL\n1 /)
+  const verified = await runProgram(['audit', 'verify', '--config', config])
+  t.equal(verified.status, 0)
+  const [hash = ''] = /[0-9a-f]{64}/.exec(verified.out) ?? []
+  t.equal((await runProgram(['audit', 'verify', '--hash', hash, '--config', config])).status, 0)
+  const other = await runProgram(['audit', 'verify', '--hash', '0'.repeat(64), '--config', config])
+  t.equal(other.status, 1)
+  t.match(other.err, 'not whole: no entry has the hash')
+  t.equal((await runProgram(['audit', 'verfy', '--config', config])).status, 2)
 })
 
 /** The status of a request with another Host header, which fetch does not allow to set. */

@@ -17,6 +17,7 @@ const commands = [
   'keys jwt',
   'keys revoke',
   'usage',
+  'audit',
   'verify',
   'backup',
   'restore',
