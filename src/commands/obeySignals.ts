@@ -5,6 +5,7 @@ import type { Edge } from '../edge/edge.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { settingsOf } from '../edge/settings.js'
 import { OperatorError } from '../primitives/faults.js'
+import type { NodeStore } from '../store/nodeStore.js'
 import { readTlsFiles } from '../transport/tlsFiles.js'
 import { onHangup, onIdleSignals, onInterrupt } from './interrupt.js'
 import { compareConfigs } from './reload.js'
@@ -20,6 +21,8 @@ export interface Serving {
   readonly edge: Edge
   readonly others: EdgeThreads | undefined
   readonly notices: SystemdNotices
+  /** For the audit log. */
+  readonly store: NodeStore
   /** Called at the signal that stops the server. */
   onStopping(): void
 }
@@ -55,7 +58,7 @@ function announceStop({ config, log, edge, others, notices, onStopping }: Servin
 }
 
 /** A function that reads the configuration again and applies it as far as a running server can. */
-function reloader({ config, read, log, edge, others, notices }: Serving): () => void {
+function reloader({ config, read, log, edge, others, notices, store }: Serving): () => void {
   let current = config
   const apply = () => {
     const settings = settingsOf(current)
@@ -75,6 +78,11 @@ function reloader({ config, read, log, edge, others, notices }: Serving): () => 
       }
       current = next
       apply()
+      const detail = changed.join(', ')
+      const note = { atMs: Date.now(), actor: 'SIGHUP', keyId: undefined, detail } as const
+      store
+        .note({ ...note, action: 'configuration reloaded' })
+        .catch((error: Error) => log.error(`the audit log could not be written: ${error.message}`))
       log.info({ changed, restart }, 'reloaded; what "restart" lists changes with a restart')
     } catch (error) {
       const why = error instanceof OperatorError ? error.message : String(error)

@@ -140,6 +140,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       edge,
       others,
       notices,
+      store: access.store,
       onStopping: () => {
         isStopping = true
       },

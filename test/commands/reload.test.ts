@@ -1,7 +1,7 @@
 /** SIGHUP: what a running server takes from its configuration file, what it names, and what changes nothing. */
 import { join } from 'node:path'
 import t from 'tap'
-import { copyDemoStore, makeFolder, writeInto } from '../program.js'
+import { copyDemoStore, makeFolder, runProgram, writeInto } from '../program.js'
 import { genesisPath } from '../rpc/demoChain.js'
 import { type Service, startService } from '../service.js'
 import { refusedUpgrade, SocketClient } from '../socketClient.js'
@@ -84,6 +84,18 @@ for (const [edges, transport] of [
       if (asked !== undefined) t.match(await asked.json(), { result: '77' })
       await service.post('/nowhere', '{}')
       await waitFor('a line of level debug', () => linesOf(service).some(({ level }) => level === 20))
+    })
+
+    await t.test('a reload is in the audit log, with what changed', async (t) => {
+      const { out } = await waitFor('the entry', async () => {
+        const found = await runProgram(['audit', '--config', config, '--json'])
+        return found.out.includes('configuration reloaded') && found
+      })
+      t.match(JSON.parse(out).at(-1), {
+        actor: 'SIGHUP',
+        action: 'configuration reloaded',
+        detail: 'cors, logLevel, networks.second.hosts',
+      })
     })
 
     await t.test('an invalid file changes nothing and says why', async (t) => {
