@@ -1,6 +1,7 @@
 /**
  * Changes of keys, as plain functions over the node store: for the command line and the admin API. Each is on disk
- * when it returns, and in force in every process within a second. `actor` says who makes the change.
+ * when it returns, and in force in every process within a second. `actor` says who makes the change. What changes a key
+ * throws UnknownKey where there is none, besides what it says.
  */
 import { createHash } from 'node:crypto'
 import { OperatorError, UsageError } from '../primitives/faults.js'
@@ -17,6 +18,9 @@ export interface NewKey {
   readonly text: string
 }
 
+/** No key has this id or name. */
+export class UnknownKey extends OperatorError {}
+
 const idPattern = /^[0-9a-f]{12}$/
 
 /** Longest overlap of two secrets: a year. Who needs more has two keys. */
@@ -28,7 +32,7 @@ export function listKeys(store: NodeStore): KeyRecord[] {
 }
 
 /**
- * The key with this id (12 hex digits), or the one that is not revoked with this name. Throws OperatorError where
+ * The key with this id (12 hex digits), or the one that is not revoked with this name. Throws UnknownKey where
  * there is none, UsageError for the text of a key, which is not repeated.
  */
 export function findKey(store: NodeStore, nameOrId: string): KeyRecord {
@@ -196,5 +200,5 @@ function findRow(store: NodeStore, nameOrId: string): KeyRow {
     store.readKeyByName(nameOrId.normalize('NFC'))
   if (row) return row
   const what = isId ? `with id ${nameOrId}` : `named ${JSON.stringify(nameOrId)} that is not revoked`
-  throw new OperatorError(`there is no key ${what}; find its id with: tidegate keys list`)
+  throw new UnknownKey(`there is no key ${what}; find its id with: tidegate keys list`)
 }

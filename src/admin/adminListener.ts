@@ -5,6 +5,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { UnknownKey } from '../access/keyChanges.js'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import { httpOrigin } from '../primitives/httpOrigin.js'
 import { TokenGate } from './adminToken.js'
@@ -167,7 +168,8 @@ export class AdminListener {
       if (this.#live.open(response)) return undefined
       throw new Refusal(503, 'too many listen to the live state; close one of those pages')
     }
-    return json(route.status, await route.run(this.#options.api, { id, query, body }))
+    const address = request.socket.remoteAddress ?? ''
+    return json(route.status, await route.run(this.#options.api, { id, address, query, body }))
   }
 
   #readLive(): Page {
@@ -209,6 +211,7 @@ function notAllowed(allow: readonly string[]): Page {
 /** The answer to a request that was refused; throws what is no refusal. */
 function refusalPage(thrown: unknown): Page {
   if (thrown instanceof Refusal) return problem(thrown.status, thrown.message)
+  if (thrown instanceof UnknownKey) return problem(404, thrown.message)
   if (thrown instanceof UsageError) return problem(400, thrown.message)
   if (thrown instanceof OperatorError) return problem(409, thrown.message)
   throw thrown

@@ -36,10 +36,12 @@ export interface ApiServices {
   readLive(): LiveState
   readNetworks(): Network[]
   readKeys(): Key[]
-  createKey(settings: KeySettings): NewKey
-  setKey(id: string, settings: KeySettings): Key
-  rotateKey(id: string, rotation: Rotation): NewKey
-  revokeKey(id: string): Key
+  /** `address` is that of the operator who changes keys, for the audit log. */
+  createKey(settings: KeySettings, address: string): NewKey
+  /** This and what follows throws UnknownKey where there is none with this id. */
+  setKey(id: string, settings: KeySettings, address: string): Key
+  rotateKey(id: string, rotation: Rotation, address: string): NewKey
+  revokeKey(id: string, address: string): Key
   readPlayground(): Playground
   /** Throws UsageError where no network has this name. */
   callMethod(network: string, call: RpcCall): Promise<RpcAnswer>
@@ -51,6 +53,8 @@ export interface ApiServices {
 export interface ApiCall {
   /** What the path has for `{id}`. */
   readonly id: string
+  /** Of the client. */
+  readonly address: string
   readonly query: unknown
   readonly body: unknown
 }
@@ -80,7 +84,7 @@ interface RouteOf<A extends z.ZodType, Q extends z.ZodObject, B extends z.ZodTyp
   readonly status?: Route['status']
   run(
     services: ApiServices,
-    call: Pick<ApiCall, 'id'> & { readonly query: z.output<Q>; readonly body: z.output<B> },
+    call: Pick<ApiCall, 'id' | 'address'> & { readonly query: z.output<Q>; readonly body: z.output<B> },
   ): z.output<A> | Promise<z.output<A>>
 }
 
@@ -127,7 +131,7 @@ export const routes: readonly Route[] = [
     body: keySettingsSchema,
     answer: newKey,
     status: 201,
-    run: (services, { body }) => services.createKey(body),
+    run: (services, { body, address }) => services.createKey(body, address),
   }),
   route({
     method: 'POST',
@@ -135,7 +139,7 @@ export const routes: readonly Route[] = [
     summary: 'Changes what the body has of a key; a list replaces the one before, null removes a limit.',
     body: keySettingsSchema,
     answer: key,
-    run: (services, { id, body }) => services.setKey(id, body),
+    run: (services, { id, body, address }) => services.setKey(id, body, address),
   }),
   route({
     method: 'POST',
@@ -143,14 +147,14 @@ export const routes: readonly Route[] = [
     summary: 'Gives a key a new secret; the earlier one ends after the overlap.',
     body: rotation,
     answer: newKey,
-    run: (services, { id, body }) => services.rotateKey(id, body),
+    run: (services, { id, body, address }) => services.rotateKey(id, body, address),
   }),
   route({
     method: 'DELETE',
     path: '/api/keys/{id}',
     summary: 'Revokes a key for good, in force within a second.',
     answer: key,
-    run: (services, { id }) => services.revokeKey(id),
+    run: (services, { id, address }) => services.revokeKey(id, address),
   }),
   route({
     method: 'GET',

@@ -17,7 +17,7 @@ import type { MetricSources } from '../metrics/sources.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { NodeStore } from '../store/nodeStore.js'
 import { hourMs } from '../store/usage.js'
-import { openAdminKeys } from './adminKeys.js'
+import { adminActor, openAdminKeys } from './adminKeys.js'
 import type { AdminServices } from './adminServices.js'
 import { readAudit } from './auditJson.js'
 import { readLive, readNetworks } from './liveState.js'
@@ -51,7 +51,7 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
     metrics: () => metrics.read(),
     noteFailedLogIns: ({ count, address, otherAddresses }) => {
       const others = otherAddresses === 0 ? '' : ` and ${otherAddresses} other addresses`
-      const note = { atMs: Date.now(), actor: `admin:${address}`, keyId: undefined }
+      const note = { atMs: Date.now(), actor: adminActor(address), keyId: undefined }
       const detail = `${count} wrong tokens from ${address}${others}`
       services.store
         .note({ ...note, action: 'log-in failed', detail })

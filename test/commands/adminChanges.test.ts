@@ -47,7 +47,12 @@ t.test('the dashboard and what it changes', async (t) => {
     const made = await change('POST', '/api/keys', { name: 'shop', scopes: { methods: ['eth_*'] } })
     t.equal(made.status, 201)
     const { key, text } = made.answer
-    t.match(key, { name: 'shop', state: 'live', changedBy: 'admin', scopes: { methods: ['eth_*'] } })
+    t.match(key, {
+      name: 'shop',
+      state: 'live',
+      changedBy: 'admin:127.0.0.1',
+      scopes: { methods: ['eth_*'] },
+    })
     t.equal(await statusOf(text), 200)
     const set = await change('POST', `/api/keys/${key.id}`, { limits: { unitsPerDay: 500 } })
     t.match(set.answer, { name: 'shop', scopes: { methods: ['eth_*'] }, limits: { unitsPerDay: 500 } })
@@ -61,6 +66,28 @@ t.test('the dashboard and what it changes', async (t) => {
       await waitFor('the key to end', async () => (await statusOf(secret)) === 401)
     }
     t.equal((await change('POST', `/api/keys/${key.id}`, { name: 'other' })).status, 409)
+    const { answer: audit } = await change('GET', '/api/audit')
+    const ofKey = audit.filter(({ keyId }: { keyId: string | null }) => keyId === key.id)
+    t.match(ofKey, [
+      { action: 'key revoked', actor: /^admin:127\.0\.0\.1$/ },
+      { action: 'key rotated', actor: /^admin:127\.0\.0\.1$/ },
+      { action: 'key changed', actor: /^admin:127\.0\.0\.1$/, detail: 'unitsPerDay' },
+      { action: 'key created', actor: /^admin:127\.0\.0\.1$/ },
+    ])
+  })
+
+  t.test('a key that is not there is not found', async (t) => {
+    const before = await admin.get('/api/audit')
+    for (const [method, path, body] of [
+      ['POST', '/api/keys/000000000001', { name: 'x' }],
+      ['POST', '/api/keys/000000000001/rotate', {}],
+      ['DELETE', '/api/keys/000000000001', undefined],
+    ] as const) {
+      const { status, answer } = await change(method, path, body)
+      t.equal(status, 404, `${method} ${path}`)
+      t.match(answer.error, 'there is no key with id 000000000001')
+    }
+    t.equal((await admin.get('/api/audit')).text, before.text)
   })
 
   t.test('what is wrong with a change is said, and nothing changes', async (t) => {
@@ -70,7 +97,6 @@ t.test('the dashboard and what it changes', async (t) => {
       ['/api/keys', { name: 'demo' }, 'exists already'],
       ['/api/keys', { name: 'x', scopes: { addresses: ['10.0.0.0/99'] } }, 'expected an IP address'],
       ['/api/keys', { name: 'x', colour: 'red' }, 'colour'],
-      ['/api/keys/000000000001', { name: 'x' }, 'there is no key with id'],
       ['/api/keys/000000000001/rotate', { overlapSeconds: -1 }, 'overlapSeconds'],
     ] as const) {
       const { status, answer } = await change('POST', path, body)
