@@ -189,6 +189,37 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
     t.strictSame(visit.faults, [])
   })
 
+  t.test('limits that the page sets hold for callers, and what they used is shown', async (t) => {
+    const visit = await Visit.open(browser, url)
+    await logIn(visit, token)
+    await visit.click('link', 'Keys')
+    await visit.click('button', 'Make a key')
+    await visit.fill('textbox', 'Name', 'kiosk')
+    await visit.fill('textbox', 'Methods', 'eth_chainId')
+    await visit.click('button', 'Make it')
+    const secret = await newSecret(visit)
+    await visit.see(/kiosk\t[0-9a-f]{12}\tlive\tmethods: eth_chainId\t0\t0\t0\t/)
+    t.strictSame(await codesOf(served, secret, ['eth_chainId', 'eth_blockNumber']), [undefined, -32004])
+
+    await visit.click('button', 'Change kiosk')
+    await visit.fill('textbox', 'Calls a second', '1')
+    await visit.fill('textbox', 'Calls at once', '10')
+    await visit.click('button', 'Save')
+    await visit.see('calls a second: 1; calls at once: 10')
+    const many = Array.from({ length: 500 }, () => 'eth_chainId')
+    const isLimited = async () => (await codesOf(served, secret, many)).includes(-32005)
+    await waitFor('a call beyond the limit', isLimited)
+    await waitFor('the status of a call beyond it', async () => {
+      const status = await statusOf(served, secret, 'eth_chainId')
+      t.ok(status === 200 || status === 429, String(status))
+      return status === 429
+    })
+
+    await visit.see(/kiosk\t[0-9a-f]{12}\tlive\t[^\t]*\t[1-9][\d,]*\t[1-9][\d,]*\t[1-9][\d,]*\t/)
+    await visit.see(/[0-9a-f]{12}\tkiosk\t[1-9][\d,]*\t[1-9]/, 'main')
+    t.strictSame(visit.faults, [])
+  })
+
   t.test('a setting that is refused is explained; Escape closes a dialog', async (t) => {
     const visit = await Visit.open(browser, url)
     await logIn(visit, token)
@@ -289,6 +320,18 @@ const views = [
 async function statusOf({ service }: Served, key: string, method: string): Promise<number> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] })
   return (await service.post(`/v3/${key}`, body)).status
+}
+
+/** The error code of each call of a batch; undefined where there is a result. */
+async function codesOf(
+  { service }: Served,
+  key: string,
+  methods: readonly string[],
+): Promise<(number | undefined)[]> {
+  const calls = methods.map((method, id) => ({ jsonrpc: '2.0', id, method, params: [] }))
+  const { text } = await service.post(`/v3/${key}`, JSON.stringify(calls))
+  const answers = JSON.parse(text) as { id: number; error?: { code: number } }[]
+  return answers.map(({ error }) => error?.code)
 }
 
 /** The secret that the page shows; it is closed then. */

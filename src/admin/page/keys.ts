@@ -5,9 +5,13 @@ import { copyButton } from './copyButton.js'
 import { type Child, labelled, make } from './dom.js'
 import { formatBytes, formatCount } from './format.js'
 import { describeKey, settingsForm } from './keySettings.js'
+import { KeyUse } from './keyUse.js'
 import type { LiveSource } from './live.js'
 import { LiveTable } from './table.js'
 import type { View } from './view.js'
+
+/** Between two looks at their use: each adds up a day of all keys. */
+const useMs = 10_000
 
 export async function keys(live: LiveSource): Promise<View> {
   const top = new LiveTable<LiveState['topKeys'][number]>(
@@ -27,13 +31,22 @@ export async function keys(live: LiveSource): Promise<View> {
     ],
     'No key was used.',
   )
-  const close = live.listen(({ state }) => state && top.show(state.topKeys))
+  const use = new KeyUse()
   const secret = make('div', { role: 'status' })
   const list = make('div')
   const element = make('div', { class: 'stack' }, secret, list, top.element)
   const showSecret = ({ key, text }: NewKey) => secret.replaceChildren(secretCard(key, text))
-  const reload = async () => list.replaceChildren(keyList(await readKeys(), element, showSecret, reload))
+  const reload = async () => {
+    list.replaceChildren(keyList(await readKeys(), use, element, showSecret, reload))
+    void use.read()
+  }
   await reload()
+  const stop = live.listen(({ state }) => state && top.show(state.topKeys))
+  const timer = setInterval(() => void use.read(), useMs)
+  const close = () => {
+    stop()
+    clearInterval(timer)
+  }
   return { element, close }
 }
 
@@ -46,6 +59,7 @@ async function readKeys(): Promise<Key[]> {
 
 function keyList(
   found: readonly Key[],
+  use: KeyUse,
   place: HTMLElement,
   showSecret: (made: NewKey) => void,
   reload: () => Promise<void>,
@@ -98,6 +112,7 @@ function keyList(
       make('td', { class: 'code' }, key.id),
       make('td', { class: key.state === 'live' ? 'good' : 'bad' }, key.state),
       make('td', { class: 'long' }, describeKey(key)),
+      ...use.cellsOf(key.id),
       make(
         'td',
         { class: 'actions' },
@@ -110,7 +125,7 @@ function keyList(
             ]),
       ),
     )
-  const titles = ['Name', 'Id', 'State', 'May be used for', 'Actions']
+  const titles = ['Name', 'Id', 'State', 'May be used for', ...use.titles, 'Actions']
   const table = make(
     'table',
     { 'aria-label': 'API keys' },
@@ -121,6 +136,7 @@ function keyList(
     'section',
     { class: 'card' },
     make('h3', {}, 'API keys'),
+    use.note,
     make('button', { type: 'button', onclick: create }, 'Make a key'),
     make('div', { class: 'scrolled', tabindex: 0, role: 'region', 'aria-label': 'API keys' }, table),
   )
