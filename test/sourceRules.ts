@@ -29,8 +29,10 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   streams: ['chain'],
   rpc: ['chain', 'state', 'pool', 'rollup', 'streams', 'types:evm', 'types:metrics'],
   transport: ['rpc', 'streams', 'access'],
+  traces: ['access', 'types:transport'],
   edge: [
     'transport',
+    'traces',
     'rpc',
     'access',
     'metrics',

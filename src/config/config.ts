@@ -23,10 +23,10 @@ import {
   fileSchema,
   keyRates,
   type Limits,
-  type LogLevel,
   readConfigFile,
 } from './file.js'
 import { archivesIn, isArchiveImport } from './importPaths.js'
+import type { LogLevel, TracesConfig } from './logging.js'
 import { isLoopback } from './loopback.js'
 import {
   chainNames,
@@ -46,8 +46,9 @@ import type { TlsConfig } from './tls.js'
 export type { AdminConfig } from './admin.js'
 export { demoNetworkName, type NetworkConfig } from './chainNetwork.js'
 export { feedSchemaOf } from './feed.js'
-export { edgesMax, type Limits, type LogLevel, logLevels, transports } from './file.js'
+export { edgesMax, type Limits, transports } from './file.js'
 export type { GatewayConfig } from './gateway.js'
+export { type LogLevel, logLevels, type TracesConfig } from './logging.js'
 export type { RollupConfig } from './rollupNetwork.js'
 export { isUpstreamUrl } from './upstream.js'
 
@@ -139,6 +140,8 @@ export interface Config extends DataConfig {
   readonly logStyle: ConfigFile['logStyle']
   /** One in this many requests is logged at level info; 0: none. */
   readonly logSample: number
+  /** Undefined: nothing is traced. */
+  readonly traces: TracesConfig | undefined
   /** Undefined where there is none. */
   readonly admin: AdminConfig | undefined
   readonly auth: boolean
@@ -214,6 +217,7 @@ export function resolveServeConfig(flags: ServeFlags): Config {
     logLevel: file.logLevel,
     logStyle: file.logStyle,
     logSample: file.logSample,
+    traces: file.traces,
     admin: adminOf(file.admin, port),
     auth,
     cors: file.cors,

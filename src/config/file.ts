@@ -25,6 +25,7 @@ import {
   subscriptionQueueBytesDefault,
   subscriptionQueueBytesMaxDefault,
 } from './limits.js'
+import { findTracesFaults, loggingShape, withAbsoluteTraces } from './logging.js'
 import { rollupShape } from './rollup.js'
 import { flag, integer, list, object, text } from './schema.js'
 import { findSourceFaults, sourceSchema, withAbsoluteSource } from './source.js'
@@ -39,12 +40,6 @@ const hourMs = 3_600_000
 
 /** Least time for a server to answer what it has taken, and to close. */
 const afterDrainMsMin = 3_000
-
-/** Log levels, from everything to nothing. */
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
-export type LogLevel = (typeof logLevels)[number]
-
-export const logStyles = ['numbers', 'words'] as const
 
 /** HTTP and WebSocket servers to choose from; see transport/chooseTransport.ts. */
 export const transports = ['auto', 'uws', 'node'] as const
@@ -178,11 +173,7 @@ export const fileSchema = object({
   drainDelayMs: integer(0, hourMs).default(0),
   /** Time from the signal to the exit. Where absent, that of a request longer than `drainDelayMs`, and 5 s more. */
   graceMs: integer(afterDrainMsMin).optional(),
-  logLevel: z.enum(logLevels, { error: `expected one of ${logLevels.join(', ')}` }).default('info'),
-  /** Whether log lines have the time in milliseconds and levels as numbers, or ISO 8601 and names. */
-  logStyle: z.enum(logStyles, { error: `expected one of ${logStyles.join(', ')}` }).default('numbers'),
-  /** One in this many requests is logged at level info; 0: none. */
-  logSample: integer(0, 1_000_000_000).default(0),
+  ...loggingShape,
   /** The listener for operators, or `false`. */
   admin: adminSchema,
   /** The network of URLs that name none; where absent, the first one. */
@@ -225,6 +216,7 @@ export function readConfigFile(path: string): ConfigFile {
     ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => issueToLines(issue, raw, fileSchema))),
     ...findCrossFaults(raw, folder),
     ...findTlsFaults((raw as { tls?: unknown } | null)?.tls, folder),
+    ...findTracesFaults((raw as { traces?: unknown } | null)?.traces, folder),
   ]
   if (!parsed.success || faults.length > 0) {
     const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`
@@ -234,11 +226,12 @@ export function readConfigFile(path: string): ConfigFile {
         .join('\n')}`,
     )
   }
-  const { dataDir, networks, tls, ...rest } = parsed.data
+  const { dataDir, networks, tls, traces, ...rest } = parsed.data
   return {
     ...rest,
     ...(dataDir !== undefined && { dataDir: resolve(folder, dataDir) }),
     ...(tls && { tls: withAbsoluteTls(tls, folder) }),
+    ...(traces && { traces: withAbsoluteTraces(traces, folder) }),
     ...(networks && { networks: networks.map((network) => withAbsolutePaths(network, folder)) }),
   }
 }

@@ -30,7 +30,9 @@ import type { RollupNetwork } from '../rpc/rollupNetwork.js'
 import { prefixRollupMethods } from '../rpc/rollupRegistry.js'
 import { turnMsDefault } from '../rpc/turns.js'
 import { type DefectLog, thrownToWireError } from '../rpc/wireErrors.js'
+import type { Tracer } from '../traces/tracer.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions, type Page } from '../transport/http.js'
+import type { RequestTracer } from '../transport/requestLog.js'
 import type { ServerTotals } from '../transport/totals.js'
 import { messageBytesDefault, socketsPerKeyFor } from '../transport/unfinishedMessages.js'
 import type { Transport } from '../transport/wire.js'
@@ -104,10 +106,11 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
   const openRpc = Buffer.from(renderOpenRpc(options.clientVersion))
   const networks: OpenNetwork[] = []
   const logDefect = defectLog(options.log)
+  const tracer = await openTracer(options)
   let unwatch = () => {}
   const close = async () => {
     unwatch()
-    await Promise.all(networks.map((network) => network.close()))
+    await Promise.all([tracer?.close(), ...networks.map((network) => network.close())])
   }
   try {
     for (const network of config.networks) {
@@ -144,7 +147,7 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
     const health = () => readHealth(networks, options.rollups, isDraining)
     const routes = createRoutes(options, networks, settingsOf(config).hosts, logDefect)
     const endpoints = new Map(routes.map(({ name, endpoint }) => [name, endpoint]))
-    const server = createServer(options, routes, { openRpc, health }, logDefect)
+    const server = createServer(options, routes, { openRpc, health }, logDefect, tracer)
     const publish = () => options.counts.publish(readEdgeFigures(networks, server))
     unwatch = watchLoop(options.counts, publish)
     return {
@@ -182,6 +185,22 @@ function defectLog(log: Logger): DefectLog {
   }
 }
 
+/** Loads what traces need only where requests are traced. */
+async function openTracer({ config, clientVersion, log }: EdgeOptions): Promise<Tracer | undefined> {
+  const { traces, edges } = config
+  if (traces === undefined) return undefined
+  const { Tracer } = await import('../traces/tracer.js')
+  const { endpoint, sample, parentsPerSecond, headersFile } = traces
+  return new Tracer({
+    endpoint,
+    sample,
+    parentsPerSecond: Math.ceil(parentsPerSecond / edges),
+    headersFile,
+    version: clientVersion,
+    warn: (text) => log.warn(text),
+  })
+}
+
 /** What compressed copies take of the memory for answers: a block is four times as long as its gzip. */
 function copyBytesOf({ compression, limits }: Config): number {
   return compression ? share(limits.answerCacheBytes, 5) : 0
@@ -197,6 +216,7 @@ function createServer(
   routes: HttpServerOptions['routes'],
   pages: { readonly openRpc: Uint8Array; readonly health: () => Page | Promise<Page> },
   logDefect: DefectLog,
+  tracer: RequestTracer | undefined,
 ): HttpServer {
   const { config, ring, allowances, log, shared } = options
   const { limits } = config
@@ -267,6 +287,7 @@ function createServer(
       methods: new Set(servedMethods(config)),
       settings: settings.requestLog,
       write: (line, isSampled) => (isSampled ? log.info(line, 'request') : log.debug(line, 'request')),
+      tracer,
     },
     logRefused(refused) {
       options.counts.rejected(refused.status)

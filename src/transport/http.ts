@@ -185,7 +185,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (admitted === undefined || 'why' in admitted) return admitted
     if (!isJsonContentType(head.contentType)) return { answer: wrongContentType, why: 'content type' }
     const requestId = readRequestId(head.requestId)
-    const watched = requestLog?.watch(route.endpoint, requestId)
+    const watched = requestLog?.watch(route.endpoint, requestId, head.traceParent)
     const extra = withRequestId(cors.answer(head.origin), watched?.requestId ?? requestId)
     const { at, acceptEncoding } = head
     const asked = watched ?? route.endpoint
@@ -226,7 +226,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (typeof body !== 'string') return { answer: refusalOfFault(400, body), why: 'name of a resource' }
     const { acceptEncoding, ifNoneMatch } = head
     const requestId = readRequestId(head.requestId)
-    const watched = requestLog?.watch(route.endpoint, requestId)
+    const watched = requestLog?.watch(route.endpoint, requestId, head.traceParent)
     const headers = withRequestId(cors.answer(head.origin), watched?.requestId ?? requestId)
     const exchange = new ResourceExchange(reply, pool, admitted, headers)
     void exchange.answer(watched ?? route.endpoint, body, { acceptEncoding, ifNoneMatch })

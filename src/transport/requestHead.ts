@@ -27,6 +27,8 @@ export class RequestHead {
   ifNoneMatch = ''
   /** X-Request-Id as the client wrote it; see requestLog.ts. */
   requestId = ''
+  /** All lines of traceparent, joined, which is then none; see requestLog.ts. */
+  traceParent = ''
   /** The block that the request is pinned to, as the client wrote it. */
   at = ''
   /** All lines of X-Forwarded-For, joined. */
@@ -80,6 +82,7 @@ export class RequestHead {
     this.acceptEncoding = ''
     this.ifNoneMatch = ''
     this.requestId = ''
+    this.traceParent = ''
     this.at = ''
     this.#hosts = 0
     this.#contentLengths = 0
@@ -116,6 +119,7 @@ export class RequestHead {
         break
       case 11:
         if (name === 'tidegate-at') this.at ||= value
+        else if (name === 'traceparent') this.traceParent = joined(this.traceParent, value)
         break
       case 12:
         if (name === 'content-type') this.contentType ||= value

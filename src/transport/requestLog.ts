@@ -1,6 +1,7 @@
 /**
- * Log lines of requests: all at level debug, or a share of them. Owns which requests are logged, their ids, and what a
- * line says. A request that is not logged pays for one comparison.
+ * Records of requests: log lines, all at level debug or a share of them, and spans of traces. Owns which requests are
+ * logged, their ids, and what a record says; which are traced is the tracer's. Where nothing is logged or traced, a
+ * request pays for one comparison.
  */
 import { randomUUID } from 'node:crypto'
 import type { Fault } from '../primitives/faults.js'
@@ -10,7 +11,7 @@ import type { Endpoint } from '../rpc/endpoint.js'
 import type { Route } from './admission.js'
 import type { ExtraHeaders } from './wire.js'
 
-/** One line about a request. Nothing in it is the client's text, but for the id, which {@link readRequestId} checked. */
+/** What is recorded of a request. Nothing in it is the client's text, but for the id, which {@link readRequestId} checked. */
 export interface RequestLine {
   readonly request: string
   readonly key: string
@@ -24,6 +25,23 @@ export interface RequestLine {
   readonly units: number
   /** From the end of the body to the answer, which may then still have to be sent. */
   readonly microseconds: number
+  /** Id of the trace that the request is in. */
+  readonly trace?: string
+}
+
+/** What identifies a span (W3C Trace Context): ids of 16 and 8 bytes in hex. */
+export interface TraceContext {
+  readonly traceId: string
+  readonly spanId: string
+  /** The client's span; undefined where the trace begins here. */
+  readonly parentId: string | undefined
+}
+
+/** Chooses the requests that are traced, and takes what is recorded of them. Never throws. */
+export interface RequestTracer {
+  /** `traceParent` is the client's header as it stands, empty for none. Undefined: the request is not traced. */
+  begin(traceParent: string): TraceContext | undefined
+  end(context: TraceContext, line: RequestLine): void
 }
 
 export interface RequestLogOptions {
@@ -33,6 +51,8 @@ export interface RequestLogOptions {
   readonly methods: ReadonlySet<string>
   readonly settings: RequestLogSettings
   write(line: RequestLine, isSampled: boolean): void
+  /** Absent: nothing is traced. */
+  readonly tracer?: RequestTracer | undefined
 }
 
 /** What of it may change while the server runs. */
@@ -54,35 +74,41 @@ export class RequestLog {
   constructor(options: RequestLogOptions) {
     this.#options = options
     this.#settings = options.settings
-    this.#isOff = isOff(options.settings)
+    this.#isOff = this.#findOff()
   }
 
   configure(settings: RequestLogSettings): void {
     this.#settings = settings
-    this.#isOff = isOff(settings)
+    this.#isOff = this.#findOff()
+  }
+
+  #findOff(): boolean {
+    const { sample, isAll } = this.#settings
+    return sample === 0 && !isAll && this.#options.tracer === undefined
   }
 
   /**
-   * Whether to log the next request: an endpoint that does so for one request, otherwise undefined. `requestId` is
-   * the client's, empty for none.
+   * Whether to record the next request: an endpoint that does so for one request, otherwise undefined. `requestId` and
+   * `traceParent` are the client's, empty for none.
    */
-  watch(endpoint: Endpoint, requestId = ''): WatchedEndpoint | undefined {
+  watch(endpoint: Endpoint, requestId = '', traceParent = ''): WatchedEndpoint | undefined {
     if (this.#isOff) return undefined
     const { sample, isAll } = this.#settings
+    const { routes, methods, tracer } = this.#options
     const isSampled = sample > 0 && Math.random() * sample < 1
-    if (!isSampled && !isAll) return undefined
-    const { routes, methods } = this.#options
+    const isLogged = isSampled || isAll
+    const trace = tracer?.begin(traceParent)
+    if (!isLogged && trace === undefined) return undefined
     const network = routes.find((route) => route.endpoint === endpoint)?.name ?? ''
-    const write = (line: RequestLine) => this.#options.write(line, isSampled)
+    const write = (line: RequestLine) => {
+      if (isLogged) this.#options.write(trace ? { ...line, trace: trace.traceId } : line, isSampled)
+      if (trace) tracer?.end(trace, line)
+    }
     return new WatchedEndpoint(endpoint, network, requestId || randomUUID(), methods, write)
   }
 }
 
-function isOff({ sample, isAll }: RequestLogSettings): boolean {
-  return sample === 0 && !isAll
-}
-
-/** Passes one request to an endpoint and logs it. */
+/** Passes one request to an endpoint and records it. */
 export class WatchedEndpoint implements Endpoint {
   constructor(
     readonly endpoint: Endpoint,
@@ -100,7 +126,7 @@ export class WatchedEndpoint implements Endpoint {
   ): Answer | Promise<Answer> {
     const asked = this.#read(body)
     const startedMs = performance.now()
-    const log = ({ status }: Answer) =>
+    const record = ({ status }: Answer) =>
       this.write({
         request: this.requestId,
         key: caller.keyId,
@@ -111,8 +137,8 @@ export class WatchedEndpoint implements Endpoint {
         microseconds: Math.round((performance.now() - startedMs) * 1_000),
       })
     const answer = this.endpoint.handle(body, caller, at, isGiven)
-    if (answer instanceof Promise) void answer.then(log)
-    else log(answer)
+    if (answer instanceof Promise) void answer.then(record)
+    else record(answer)
     return answer
   }
 

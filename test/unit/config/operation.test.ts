@@ -13,6 +13,7 @@ t.test('each fault is named', async (t) => {
     tls: { cert: 'nowhere.pem', key: '' },
     logStyle: 'poem',
     logSample: -1,
+    traces: { endpoint: 'http://ann:secret@a.example/v1/traces', sample: -1, headersFile: 'none', key: 1 },
   })
   for (const line of [
     'allowedHosts[0]: expected a host name without scheme and port, or "*"',
@@ -25,10 +26,31 @@ t.test('each fault is named', async (t) => {
     'tls.key: expected the path of a PEM file',
     'logStyle: expected one of numbers, words, got "poem"',
     'logSample: expected an integer from 0 to 1000000000, got -1',
+    'traces.endpoint: expected a URL of http or https, without a user and password: those are headers, for headersFile, got "http://a.example/…"',
+    'traces.sample: expected an integer from 0 to 1000000000, got -1',
+    'traces.headersFile: there is no file DIR/none',
+    'traces.key: unknown key',
   ]) {
     t.match(text, line)
   }
   t.notMatch(text, 'trustedProxies[0]')
+  t.notMatch(text, 'secret')
+})
+
+t.test('traces go to a URL of http or https, and are off where none is named', async (t) => {
+  const folder = t.testdir({ headers: '' })
+  const resolved = (traces: object) => resolveServeConfig({ config: writeConfig(folder, { traces }) }).traces
+  for (const endpoint of ['https://a.example', 'http://[::1]:4318/v1/traces?a=b@c']) {
+    t.strictSame(resolved({ endpoint, headersFile: 'headers' }), {
+      endpoint,
+      sample: 1_000,
+      parentsPerSecond: 100,
+      headersFile: join(folder, 'headers'),
+    })
+  }
+  for (const endpoint of ['a.example', 'ftp://a.example/', 'http://ann@a.example/', 'http://:x@a.example'])
+    t.match(refusal(t.testdir(), { traces: { endpoint } }), 'traces.endpoint: expected a URL of http')
+  t.equal(resolveServeConfig({ config: writeConfig(folder, {}) }).traces, undefined)
 })
 
 t.test('the grace period follows the longest request where none is set', async (t) => {

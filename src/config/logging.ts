@@ -1,0 +1,52 @@
+/** Members of the configuration file that say what is logged, and which requests are traced. */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { integer, object, text } from './schema.js'
+
+/** Log levels, from everything to nothing. */
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+export const logStyles = ['numbers', 'words'] as const
+
+const oneInMax = 1_000_000_000
+
+const endpointExpected =
+  'a URL of http or https, without a user and password: those are headers, for headersFile'
+
+export const loggingShape = {
+  logLevel: z.enum(logLevels, { error: `expected one of ${logLevels.join(', ')}` }).default('info'),
+  /** Whether log lines have the time in milliseconds and levels as numbers, or ISO 8601 and names. */
+  logStyle: z.enum(logStyles, { error: `expected one of ${logStyles.join(', ')}` }).default('numbers'),
+  /** One in this many requests is logged at level info; 0: none. */
+  logSample: integer(0, oneInMax).default(0),
+  /** Where given, requests are traced. */
+  traces: object({
+    /** The whole URL to which OTLP is posted. */
+    endpoint: z
+      .url({ protocol: /^https?$/, error: `expected ${endpointExpected}` })
+      .regex(/^[^:]+:\/\/[^/?#@]+(?:[/?#]|$)/, { error: `expected ${endpointExpected}` }),
+    /** One in this many requests is traced; 0: only those that belong to a client's trace. */
+    sample: integer(0, oneInMax).default(1_000),
+    /** Most requests a second that are traced because their client traces them, which any client may ask for. */
+    parentsPerSecond: integer(0, 100_000).default(100),
+    /** Headers of what is sent, by lines, relative to the configuration file; only its owner may read it. */
+    headersFile: text('the path of a file').optional(),
+  }).optional(),
+}
+
+export type TracesConfig = NonNullable<z.output<typeof loggingShape.traces>>
+
+const headersFileSchema = z.object({ headersFile: z.string().min(1) })
+
+/** The fault of a file of headers that is named and not there. */
+export function findTracesFaults(raw: unknown, folder: string): string[] {
+  const named = headersFileSchema.safeParse(raw)
+  const path = named.success ? resolve(folder, named.data.headersFile) : undefined
+  return path === undefined || existsSync(path) ? [] : [`traces.headersFile: there is no file ${path}`]
+}
+
+export function withAbsoluteTraces({ headersFile, ...rest }: TracesConfig, folder: string): TracesConfig {
+  return { ...rest, ...(headersFile !== undefined && { headersFile: resolve(folder, headersFile) }) }
+}

@@ -1,0 +1,104 @@
+/**
+ * Traces of requests, for a collector of OpenTelemetry. Owns which requests are traced, the ids of their spans, and
+ * their way to the collector (spanExporter.ts). Does not own what is recorded of a request (transport/requestLog.ts).
+ * Loaded only where traces are configured.
+ */
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { RequestLine, RequestTracer, TraceContext } from '../transport/requestLog.js'
+import { readHeadersFile } from './headersFile.js'
+import { renderSpan } from './otlp.js'
+import { type ExportLimits, SpanExporter } from './spanExporter.js'
+
+export interface TracerOptions {
+  /** URL to which OTLP is posted. */
+  readonly endpoint: string
+  /** One in this many requests is traced; 0: only those that belong to a client's trace. */
+  readonly sample: number
+  /** Most requests of one second that are traced because their client traces them. */
+  readonly parentsPerSecond: number
+  /** Headers of what is sent; see {@link readHeadersFile}. */
+  readonly headersFile: string | undefined
+  /** Of this program. */
+  readonly version: string
+  /** Says what was lost and why, at most once a minute. */
+  readonly warn: (text: string) => void
+  /** Clock that never goes back, in milliseconds. */
+  readonly nowMs?: () => number
+  readonly limits?: ExportLimits
+}
+
+export class Tracer implements RequestTracer {
+  readonly #options: TracerOptions
+  readonly #exporter: SpanExporter
+  readonly #nowMs: () => number
+  #second = 0
+  /** Traces of clients in that second. */
+  #parents = 0
+
+  /** Throws OperatorError where the file of headers cannot be used. */
+  constructor(options: TracerOptions) {
+    const { endpoint, headersFile, version, warn, limits } = options
+    this.#options = options
+    this.#nowMs = options.nowMs ?? (() => performance.now())
+    const headers = headersFile === undefined ? {} : readHeadersFile(headersFile)
+    const resource = { version, instance: randomUUID() }
+    this.#exporter = new SpanExporter({ endpoint, headers, resource, warn, nowMs: this.#nowMs, limits })
+  }
+
+  begin(traceParent: string): TraceContext | undefined {
+    const parent = traceParent === '' ? undefined : parseTraceParent(traceParent)
+    if (parent === undefined) {
+      const { sample } = this.#options
+      if (sample === 0 || Math.random() * sample >= 1) return undefined
+      return { traceId: randomHex(16), spanId: randomHex(8), parentId: undefined }
+    }
+    if (!parent.isSampled || !this.#mayContinue()) return undefined
+    return { traceId: parent.traceId, spanId: randomHex(8), parentId: parent.spanId }
+  }
+
+  end(context: TraceContext, line: RequestLine): void {
+    this.#exporter.add(renderSpan(context, line, nowMicroseconds()))
+  }
+
+  /** Sends what waits, for at most `closeMsMax`. */
+  close(): Promise<void> {
+    return this.#exporter.close()
+  }
+
+  #mayContinue(): boolean {
+    const second = Math.floor(this.#nowMs() / 1_000)
+    if (second !== this.#second) {
+      this.#second = second
+      this.#parents = 0
+    }
+    return ++this.#parents <= this.#options.parentsPerSecond
+  }
+}
+
+function randomHex(bytes: number): string {
+  return randomBytes(bytes).toString('hex')
+}
+
+/** Version, trace id, parent id and flags; later versions may add parts (W3C Trace Context, section 3.2). */
+const traceParentPattern = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+const zeros = /^0+$/
+
+/** The client's trace and span; undefined where the header is none, as for a header that is not there. */
+function parseTraceParent(
+  header: string,
+): { readonly traceId: string; readonly spanId: string; readonly isSampled: boolean } | undefined {
+  const [, version, traceId = '', spanId = '', flags = '', more] = traceParentPattern.exec(header) ?? []
+  if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) return undefined
+  if (zeros.test(traceId) || zeros.test(spanId)) return undefined
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 }
+}
+
+/**
+ * Microseconds since 1970. The clock that began with the process is finer than the system's, and another where that was
+ * set since.
+ */
+function nowMicroseconds(): number {
+  const fineMs = performance.timeOrigin + performance.now()
+  const systemMs = Date.now()
+  return Math.round((Math.abs(fineMs - systemMs) < 2 ? fineMs : systemMs) * 1_000)
+}
