@@ -19,7 +19,7 @@ export function formatRate(perSecond: number | undefined): string {
 export function formatBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
   const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1)
-  return `${power === 0 ? bytes : digits(bytes / 1024 ** power)} ${units[power]}`
+  return `${digits(bytes / 1024 ** power)} ${units[power]}`
 }
 
 export function formatShare(part: number, whole: number): string {
@@ -42,5 +42,5 @@ export function formatTime(ms: number): string {
 function digits(value: number): string {
   if (value === 0) return '0'
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en')
-  return value.toPrecision(3).replace(/\.?0+$/, '')
+  return String(Number(value.toPrecision(3)))
 }

@@ -125,11 +125,16 @@ function keyList(
             ]),
       ),
     )
-  const titles = ['Name', 'Id', 'State', 'May be used for', ...use.titles, 'Actions']
+  const title = (text: string, kind?: string) => make('th', { scope: 'col', class: kind }, text)
+  const titles = [
+    ...['Name', 'Id', 'State', 'May be used for'].map((text) => title(text)),
+    ...use.titles.map((text) => title(text, 'figure')),
+    title('Actions'),
+  ]
   const table = make(
     'table',
     { 'aria-label': 'API keys' },
-    make('thead', {}, make('tr', {}, ...titles.map((title) => make('th', { scope: 'col' }, title)))),
+    make('thead', {}, make('tr', {}, ...titles)),
     make('tbody', {}, ...found.map(row)),
   )
   return make(
