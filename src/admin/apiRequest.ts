@@ -40,11 +40,12 @@ export async function readBody(request: IncomingMessage): Promise<unknown> {
   }
   const parts: Uint8Array[] = []
   let bytes = 0
+  // To the end, which the time limit of requests sets at the latest: who still sends may not read the refusal.
   for await (const part of request as AsyncIterable<Uint8Array>) {
     bytes += part.length
-    if (bytes > bodyBytesMax) throw new Refusal(413, `a body has at most ${bodyBytesMax} bytes`)
-    parts.push(part)
+    if (bytes <= bodyBytesMax) parts.push(part)
   }
+  if (bytes > bodyBytesMax) throw new Refusal(413, `a body has at most ${bodyBytesMax} bytes`)
   if (bytes === 0) return undefined
   try {
     return JSON.parse(Buffer.concat(parts).toString('utf8'))

@@ -138,6 +138,119 @@ t.test('a web page of another origin can neither read nor change anything', asyn
   }
 })
 
+t.test('keys are made, changed, rotated and revoked as the document says', async (t) => {
+  const { admin, document, ask, service } = await start(t, {}, [])
+  const fits = (path: string, body: object) => {
+    const { requestBody } = document.paths[path].post
+    checkShape(t, document, requestBody.content['application/json'].schema, body)
+  }
+  const settings = {
+    name: 'shop',
+    expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+    scopes: { networks: ['demo'], methods: ['eth_*'], addresses: ['127.0.0.0/8'] },
+    limits: { requestsPerSecond: 25, unitsPerDay: 5_000 },
+  }
+  fits('/api/keys', settings)
+  const made = await ask('POST', '/api/keys', settings)
+  t.equal(made.status, 201)
+  const { key, text: first } = made.answer
+  const { expiresAt, ...kept } = settings
+  t.match(key, { ...kept, state: 'live' })
+  t.equal(Date.parse(key.expiresAt), Date.parse(expiresAt))
+
+  const changes = { name: 'shop 2', scopes: { methods: [] }, limits: { unitsPerDay: null } }
+  fits('/api/keys/{id}', changes)
+  const changed = await ask('POST', `/api/keys/${key.id}`, changes)
+  t.match(changed, { status: 200, answer: { id: key.id, name: 'shop 2', changedBy: 'admin:127.0.0.1' } })
+  t.match(changed.answer.scopes, { networks: ['demo'], methods: [] })
+  t.match(changed.answer.limits, { requestsPerSecond: 25, unitsPerDay: null })
+
+  fits('/api/keys/{id}/rotate', { overlapSeconds: 60 })
+  const rotated = await ask('POST', `/api/keys/${key.id}/rotate`, { overlapSeconds: 60 })
+  t.match(rotated, { status: 200, answer: { key: { id: key.id } } })
+  t.ok(Date.parse(rotated.answer.key.earlierSecretUntil) > Date.parse(key.createdAt))
+  const second = rotated.answer.text
+  for (const text of [first, second]) {
+    const body = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
+    t.equal((await service.post(`/v3/${text}`, body)).status, 200)
+  }
+
+  const revoked = await ask('DELETE', `/api/keys/${key.id}`)
+  t.match(revoked, { status: 200, answer: { id: key.id, state: 'revoked' } })
+  for (const [method, path, body] of [
+    ['POST', '/api/keys', { name: 'shop', colour: 'red' }],
+    ['POST', `/api/keys/${key.id}`, { name: 'again' }],
+    ['POST', '/api/keys/0000000000ff/rotate', {}],
+    ['DELETE', '/api/keys/0000000000ff', undefined],
+  ] as const) {
+    const { status, answer } = await ask(method, path, body)
+    t.ok(status >= 400 && status < 500, `${status}`)
+    t.strictSame(Object.keys(answer), ['error'])
+  }
+
+  await waitFor('the use of the key', async () => {
+    const { answer } = await ask('GET', '/api/usage?by=key')
+    return answer.rows.some((row: { key: string; calls: number }) => row.key === key.id && row.calls === 2)
+  })
+  const answers = [JSON.stringify({ ...made.answer, text: '' }), JSON.stringify(rotated.answer.key)]
+  for (const path of Object.keys(document.paths).filter(
+    (path) => !path.includes('{') && path !== '/api/live',
+  )) {
+    const { status, text } = await admin.get(path)
+    t.equal(status, 200, path)
+    answers.push(text)
+  }
+  t.ok(answers.length >= 8)
+  const all = [...answers, JSON.stringify([changed, revoked])].join()
+  t.ok(all.includes(key.id))
+  for (const secret of [first, second].map((text: string) => text.slice('tg_'.length))) {
+    const parts = Array.from({ length: secret.length - 11 }, (_, at) => secret.slice(at, at + 12))
+    t.ok(parts.length > 20)
+    t.strictSame(
+      parts.filter((part) => all.includes(part)),
+      [],
+    )
+  }
+})
+
+t.test('a body that is forged, too long or no JSON changes nothing', async (t) => {
+  const { admin } = await start(t)
+  const before = (await admin.get('/api/keys')).text
+  const authorization = `Bearer ${admin.token}`
+  const post = async (body: RequestInit['body'], type?: string) => {
+    const headers = { authorization, origin: 'http://evil.example', ...(type && { 'content-type': type }) }
+    const { status, text } = await admin.get('/api/keys', {
+      method: 'POST',
+      headers,
+      body,
+      duplex: 'half',
+    } as object)
+    return [status, JSON.parse(text).error] as const
+  }
+  const good = '{"name":"forged"}'
+  // What a form or a script of another origin may send without being asked.
+  const simple = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']
+  for (const type of [...simple, 'text/plain; application/json', undefined]) {
+    const body = type === undefined ? Buffer.from(good) : good
+    t.strictSame(
+      await post(body, type),
+      [415, 'a body must have the content type application/json'],
+      String(type),
+    )
+  }
+  const json = 'application/json'
+  const long = [413, 'a body has at most 65536 bytes'] as const
+  t.strictSame(await post(JSON.stringify({ name: 'x'.repeat(65_536) }), json), long)
+  t.strictSame(await post('x'.repeat(20e6), json), long)
+  t.strictSame(await post(new Blob(['x'.repeat(1e6)]).stream(), json), long, 'without a length')
+  for (const body of ['{"name":"forged"', 'name=forged', '\u0000', '{"name":"forged"}{}']) {
+    t.strictSame(await post(body, json), [400, 'the body is not JSON'], body)
+  }
+  for (const body of ['[]', 'null', '"forged"', '7']) t.match(await post(body, json), [400, /^body/], body)
+  t.match(await post('', json), [400, /body/], 'none')
+  t.equal((await admin.get('/api/keys')).text, before)
+})
+
 t.test('a wrong query is refused with what is wrong', async (t) => {
   const { admin } = await start(t)
   for (const [path, why] of [
