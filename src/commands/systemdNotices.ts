@@ -11,7 +11,7 @@ export interface SystemdNoticesOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Whether the server still works; the watchdog restarts it where it does not for long. */
   isWell(): boolean
-  /** Called once, where messages cannot be sent. */
+  /** Called with the first message that cannot be sent. */
   onFailure(why: string): void
 }
 
@@ -59,7 +59,7 @@ export class SystemdNotices {
 
   /** Messages are sent one after another, so that they arrive in order. */
   #send(...assignments: readonly string[]): void {
-    if (!this.#isThere || this.#hasFailed) return
+    if (!this.#isThere) return
     this.#sent = this.#sent.then(() => this.#run(assignments)).catch((error: Error) => this.#fail(error))
   }
 
@@ -70,6 +70,7 @@ export class SystemdNotices {
     if (status !== 0) throw new Error(`systemd-notify ended with status ${status}`)
   }
 
+  /** Later messages are sent all the same: without the watchdog's, systemd would end a server that is well. */
   #fail({ message }: Error): void {
     if (!this.#hasFailed) this.#options.onFailure(message)
     this.#hasFailed = true

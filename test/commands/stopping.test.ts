@@ -1,5 +1,6 @@
 /** What a server says and does between the signal that stops it and its exit, and what systemd hears of it. */
 import { spawn, spawnSync } from 'node:child_process'
+import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
@@ -92,13 +93,21 @@ while True:
     print(s.recv(4096).decode().replace('\\n', ' ').strip(), flush=True)
 `
 
-t.test('systemd hears of start, watchdog, reload and stop', { skip: withoutNotify }, async (t) => {
+/** A socket as systemd has it; `heard` are the messages that arrive. */
+async function listenAsSystemd(
+  t: Test,
+): Promise<{ readonly path: string; readonly heard: readonly string[] }> {
   const path = join(makeFolder(t), 'notify')
   const python = spawn('python3', ['-c', receiver, path], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => python.kill('SIGKILL'))
   const heard: string[] = []
   createInterface({ input: python.stdout }).on('line', (line) => heard.push(line))
   await waitFor('the socket', () => heard.includes('bound'))
+  return { path, heard }
+}
+
+t.test('systemd hears of start, watchdog, reload and stop', { skip: withoutNotify }, async (t) => {
+  const { path, heard } = await listenAsSystemd(t)
   const service = await start(t, {}, { NOTIFY_SOCKET: path, WATCHDOG_USEC: '200000', WATCHDOG_PID: '' })
   const count = (start: string) => heard.filter((line) => line.startsWith(start)).length
   await waitFor('READY', () => count('READY=1') === 1)
@@ -112,6 +121,18 @@ t.test('systemd hears of start, watchdog, reload and stop', { skip: withoutNotif
   t.ok(heard.indexOf('READY=1') < heard.findIndex((line) => line.startsWith('RELOADING=1')))
   t.equal(await service.stop(), 0)
   await waitFor('STOPPING', () => count('STOPPING=1') === 1)
+})
+
+t.test('a message that cannot be sent does not end the watchdog', { skip: withoutNotify }, async (t) => {
+  const { path, heard } = await listenAsSystemd(t)
+  const programs = makeFolder(t)
+  const service = await start(t, {}, { NOTIFY_SOCKET: path, WATCHDOG_USEC: '200000', PATH: programs })
+  await waitFor('a line about it', () => service.said.err.includes('systemd is not told'))
+  const { stdout } = spawnSync('sh', ['-c', 'command -v systemd-notify'], { encoding: 'utf8' })
+  symlinkSync(stdout.trim(), join(programs, 'systemd-notify'))
+  await waitFor('WATCHDOG', () => heard.includes('WATCHDOG=1'))
+  t.equal(service.said.err.split('systemd is not told').length, 2)
+  t.equal(await service.stop(), 0)
 })
 
 t.test('a server without the program systemd-notify serves, and says so once', async (t) => {
