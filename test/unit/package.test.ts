@@ -21,6 +21,19 @@ t.test('the unit is valid, and exposes little', { skip: withoutSystemd }, async 
   t.ok(exposure < 2, `exposure ${exposure} of 10`)
 })
 
+t.test('the unit waits for what the server tells, reloads it and watches it', async (t) => {
+  const unit = read('systemd/tidegate.service')
+  const setting = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1]
+  t.equal(setting('Type'), 'notify')
+  // systemd-notify, a process of its own, sends the messages.
+  t.equal(setting('NotifyAccess'), 'all')
+  t.equal(setting('ExecReload'), '/bin/kill -HUP $MAINPID')
+  const { graceMs } = resolveServeConfig({})
+  t.ok(Number(setting('TimeoutStopSec')) * 1_000 > graceMs, `${graceMs} ms`)
+  // An edge counts as stuck after 10 s, and messages come each half of this time.
+  t.ok(Number(setting('WatchdogSec')) >= 30)
+})
+
 t.test('the image copies files that are there, and starts the program of the package', async (t) => {
   const dockerfile = read('Dockerfile')
   const { bin } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))
