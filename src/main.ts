@@ -7,9 +7,11 @@ import './requireNode.cjs'
 
 const { runCommandLine } = await import('./commands/runCommandLine.js')
 
-// A reader that closes its end early, such as head(1), has had enough; that is no failure.
+// A reader that closes its end early, such as head(1), has had enough; that is no failure. Of a terminal that is gone
+// SIGHUP tells.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EIO') return
     if (error.code !== 'EPIPE') throw error
     process.exit(0)
   })

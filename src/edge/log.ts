@@ -11,8 +11,11 @@ export function createLog({ logLevel, logStyle }: Pick<Config, 'logLevel' | 'log
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   }
+  const destination = pino.destination({ dest: 2, sync: true })
+  // Its terminal is gone, or the disk that it is written to is full: requests are answered all the same.
+  destination.on('error', () => {})
   return pino(
     { level: logLevel, hooks: { streamWrite: redactKeys }, ...(logStyle === 'words' && words) },
-    pino.destination({ dest: 2, sync: true }),
+    destination,
   )
 }

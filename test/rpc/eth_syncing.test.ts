@@ -102,12 +102,15 @@ t.test('a network whose source failed says so, and is not in sync, also after a 
       // A source that has not begun yet is not behind either.
       return status === 'failing' && networks.still.head === 1 && !networks.still.syncing
     })
+    const health = await wholeHealthOf(service)
+    const { headAgeSeconds } = health.networks.tides
+    t.ok(headAgeSeconds > 0)
     t.strictSame(
-      await wholeHealthOf(service),
+      health,
       {
         status: 'failing',
         networks: {
-          tides: { head: goodBlocks, syncing: true, source: 'failed' },
+          tides: { head: goodBlocks, syncing: true, source: 'failed', headAgeSeconds },
           still: { head: 1, syncing: false },
         },
       },
