@@ -1,6 +1,6 @@
 /** The package that `npm pack` makes, installed into an empty folder. npm fetches what it depends on. */
 import { execFile, spawn } from 'node:child_process'
-import { readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
@@ -41,6 +41,9 @@ t.test('the package runs from an empty folder, and takes less than 120 MB', { sk
     [],
     'binaries of other systems are left out',
   )
+  const page = join(modules, 'tidegate/dist/src/admin/page')
+  t.ok(existsSync(join(page, 'uplot.LICENSE')))
+  t.notOk(existsSync(join(modules, 'uplot')), 'the page holds it')
   t.equal((await run('npx', ['tidegate', '--version'], { cwd: folder })).stdout.trim(), version)
 
   // By node itself, so that a signal reaches it.

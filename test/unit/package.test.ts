@@ -34,6 +34,13 @@ t.test('the unit waits for what the server tells, reloads it and watches it', as
   t.ok(Number(setting('WatchdogSec')) >= 30)
 })
 
+t.test('the page of the dashboard has the licence of what it was made with beside it', async (t) => {
+  const { dependencies } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))
+  t.notOk('uplot' in dependencies, 'the page holds it')
+  const licence = readFileSync(join(packageRoot(), 'dist/src/admin/page/uplot.LICENSE'), 'utf8')
+  t.match(licence, 'Copyright (c) 2022 Leon Sorokin')
+})
+
 t.test('the image copies files that are there, and starts the program of the package', async (t) => {
   const dockerfile = read('Dockerfile')
   const { bin } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'))
