@@ -5,6 +5,7 @@
  */
 import { performance } from 'node:perf_hooks'
 import { WebSocket } from 'ws'
+import { endProcess } from '../src/primitives/endProcess.js'
 
 export interface FanOutResult {
   /** For each message, ms since the first socket received the same head. */
@@ -65,7 +66,7 @@ function finish(): void {
     seconds: (performance.now() - startedAtMs) / 1000,
     cpuMicros: (user + system) / arrivals.length,
   }
-  process.send?.(result, () => process.exit(0))
+  process.send?.(result, () => endProcess(0))
 }
 
 function openSocket(): Promise<void> {
@@ -95,5 +96,5 @@ try {
   isCounting = true
   process.send?.({})
 } catch (error) {
-  process.send?.({ refused: (error as Error).message }, () => process.exit(0))
+  process.send?.({ refused: (error as Error).message }, () => endProcess(0))
 }

@@ -11,6 +11,7 @@
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import autocannon from 'autocannon'
+import { endProcess } from '../src/primitives/endProcess.js'
 
 export interface LatencyJob {
   readonly url: string
@@ -112,7 +113,7 @@ function failureOf({ errors, non2xx }: autocannon.Result): string | undefined {
 }
 
 // Ends with its parent, so that no load remains.
-process.on('disconnect', () => process.exit(1))
+process.on('disconnect', () => endProcess(1))
 const [job] = (await once(process, 'message')) as [LatencyJob]
 const said = await load(job).catch((error: Error) => `${job.url}: ${error.message}`)
-process.send?.(said, () => process.exit(0))
+process.send?.(said, () => endProcess(0))

@@ -5,6 +5,7 @@
  */
 import { once } from 'node:events'
 import { setPriority } from 'node:os'
+import { endProcess } from '../src/primitives/endProcess.js'
 import { attacks } from './neighboursAttacks.js'
 import { AttackTools } from './neighboursAttackTools.js'
 
@@ -16,7 +17,7 @@ const attack = attacks.find((each) => each.name === name)
 if (attack === undefined) throw new RangeError(`there is no attack ${name}`)
 setPriority(niceness)
 // Ends with its parent, so that no attacker remains.
-process.on('disconnect', () => process.exit(1))
+process.on('disconnect', () => endProcess(1))
 
 const tools = new AttackTools(url)
 const order = once(process, 'message')
@@ -24,6 +25,6 @@ process.send?.({})
 const [ms] = (await order) as [number]
 setTimeout(() => {
   tools.isOver = true
-  process.send?.(tools.tally.counts(), () => process.exit(0))
+  process.send?.(tools.tally.counts(), () => endProcess(0))
 }, ms)
 attack.drive(tools)

@@ -4,6 +4,7 @@
  * imported once the version of Node.js is known to do, since an older one would stop at the first import it lacks.
  */
 import './requireNode.cjs'
+import { endProcess } from './primitives/endProcess.js'
 
 const { runCommandLine } = await import('./commands/runCommandLine.js')
 
@@ -13,7 +14,7 @@ for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EIO') return
     if (error.code !== 'EPIPE') throw error
-    process.exit(0)
+    endProcess(0)
   })
 }
 

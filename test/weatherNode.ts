@@ -37,6 +37,21 @@ export type Weather =
 
 export const fine: Weather = { kind: 'fine' }
 
+const day = (second: number) => `Fri, 01 Jan 2100 00:00:0${second} GMT`
+
+/** Each way in which a node does not answer. */
+export const badWeathers: readonly Weather[] = [
+  { kind: 'status', status: 429, headers: { 'retry-after': '1' } },
+  // A node whose clock is wrong asks for one second, too.
+  { kind: 'status', status: 429, headers: { date: day(0), 'retry-after': day(1) } },
+  { kind: 'status', status: 500, body: 'Internal Server Error' },
+  { kind: 'status', status: 200, body: '<html><body>Welcome</body></html>' },
+  { kind: 'half' },
+  { kind: 'drip' },
+  { kind: 'drop' },
+  { kind: 'silent' },
+]
+
 interface RequestCall extends NodeCall {
   readonly id: unknown
 }

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { settingsOf } from '../edge/settings.js'
+import { endProcess } from '../primitives/endProcess.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { NodeStore } from '../store/nodeStore.js'
 import { readTlsFiles } from '../transport/tlsFiles.js'
@@ -53,7 +54,7 @@ function announceStop({ config, log, edge, others, notices, onStopping }: Servin
   setTimeout(() => {
     log.warn('the grace period is over; what still runs is abandoned')
     edge.server.abandon()
-    process.exit(0)
+    endProcess(0)
   }, config.graceMs).unref()
 }
 

@@ -19,6 +19,7 @@ import type { Jobs } from '../pool/jobs.js'
 import type { Pool } from '../pool/pool.js'
 import type { ThreadLoss } from '../pool/poolOptions.js'
 import { defer } from '../primitives/deferred.js'
+import { endProcess } from '../primitives/endProcess.js'
 import { StoreError } from '../store/environment.js'
 import { NodeStore } from '../store/nodeStore.js'
 import { chooseTransport } from '../transport/chooseTransport.js'
@@ -69,7 +70,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     const stack = error instanceof Error ? error.stack : String(error)
     log.fatal({ stack }, 'a defect that nothing contains; ending, to be started anew')
     edge?.server.abandon()
-    process.exit(1)
+    endProcess(1)
   }
   process.once('uncaughtException', onDefect)
   try {

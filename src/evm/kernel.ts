@@ -379,14 +379,12 @@ export class Kernel {
       return work()
     } catch (error) {
       if (this.#depth > 1) throw error
-      const { thrown } = this.#answers
       const isOutOfMemory = this.#exports.stopReason.value === outOfMemory
-      this.#answers.thrown = undefined
       this.clear()
       if (isOutOfMemory) {
         throw new FaultError({ kind: 'ExecutionOutOfMemory', limitBytes: this.#memoryBytesMax })
       }
-      if (thrown !== undefined) throw thrown.error
+      // What an answer or a tracer threw comes through the kernel as it is.
       if (!isTrap(error)) throw error
       throw new Error('the EVM kernel has trapped', { cause: error })
     } finally {

@@ -48,8 +48,6 @@ const codeBytesPerStep = 64
 
 export class KernelAnswers implements KernelImports {
   host: KernelHost | undefined
-  /** The exception of an answer, thrown again outside the kernel. */
-  thrown: { readonly error: unknown } | undefined
   #memory!: KernelMemory
   #exports!: KernelExports
 
@@ -124,13 +122,8 @@ export class KernelAnswers implements KernelImports {
     })
 
   #answer<T>(find: (host: KernelHost) => T, steps = answerSteps): T {
-    try {
-      if (this.host === undefined) throw new Error('a kernel needs a host')
-      this.host.watch?.take(steps)
-      return find(this.host)
-    } catch (error) {
-      this.thrown ??= { error }
-      throw error
-    }
+    if (this.host === undefined) throw new Error('a kernel needs a host')
+    this.host.watch?.take(steps)
+    return find(this.host)
   }
 }

@@ -4,8 +4,8 @@ import { nobodyListens } from './writerLock.js'
 
 const [path] = process.argv.slice(2)
 if (path === undefined) throw new Error('this takes the path of a socket')
-connect(path)
-  .on('connect', () => process.exit(0))
+const socket = connect(path)
+  .on('connect', () => socket.destroy())
   .on('error', ({ code }: NodeJS.ErrnoException) => {
-    process.exit(code === 'ENOENT' || code === 'ECONNREFUSED' ? nobodyListens : 1)
+    process.exitCode = code === 'ENOENT' || code === 'ECONNREFUSED' ? nobodyListens : 1
   })

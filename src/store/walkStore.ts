@@ -1,5 +1,5 @@
 /**
- * Entry of a process that reads every row of a store and exits with status 0 if that succeeds; see lmdbFile.ts. Opens
+ * Entry of a process that reads every row of a store and ends with status 0 if that succeeds; see lmdbFile.ts. Opens
  * the file without the checks there, which started this process.
  */
 import { open } from 'lmdb'
@@ -19,4 +19,4 @@ const tables = names.map((name) =>
 )
 let bytes = 0
 for (const table of tables) for (const { value } of table.getRange()) bytes += value.length
-process.exit(Number.isFinite(bytes) ? 0 : 1)
+process.exitCode = Number.isFinite(bytes) ? 0 : 1

@@ -3,7 +3,7 @@ import { type AnvilNode, startAnvil, withoutAnvil } from '../anvilNode.js'
 import { HeadAsker, HeadListener, openBetween, reaches, requests, startFollower } from '../followedNode.js'
 import { makeFolder } from '../program.js'
 import { waitFor } from '../until.js'
-import { fine, forwardTo, type NodeAnswer, type NodeCall, type Weather } from '../weatherNode.js'
+import { badWeathers, fine, forwardTo, type NodeAnswer, type NodeCall } from '../weatherNode.js'
 
 /** Changes the answer to calls of a method; others are forwarded. */
 function changing(anvil: AnvilNode, change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer) {
@@ -22,22 +22,7 @@ t.test(
     await reaches(service, await anvil.mine(1))
     const base = await anvil.head()
     const listener = await HeadListener.open(t, service)
-    const weathers: readonly Weather[] = [
-      { kind: 'status', status: 429, headers: { 'retry-after': '1' } },
-      // A node whose clock is wrong asks for one second, too.
-      {
-        kind: 'status',
-        status: 429,
-        headers: { date: 'Fri, 01 Jan 2100 00:00:00 GMT', 'retry-after': 'Fri, 01 Jan 2100 00:00:01 GMT' },
-      },
-      { kind: 'status', status: 500, body: 'Internal Server Error' },
-      { kind: 'status', status: 200, body: '<html><body>Welcome</body></html>' },
-      { kind: 'half' },
-      { kind: 'drip' },
-      { kind: 'drop' },
-      { kind: 'silent' },
-    ]
-    for (const weather of weathers) {
+    for (const weather of badWeathers) {
       node.weather = () => weather
       const mined = await anvil.mine(2)
       await requests(node, 1)

@@ -14,7 +14,7 @@ import {
 import { makeFolder } from '../program.js'
 import type { Service } from '../service.js'
 import { waitFor } from '../until.js'
-import { fine, type Weather } from '../weatherNode.js'
+import { badWeathers, fine } from '../weatherNode.js'
 
 const skip = withoutAnvil
 /** What a gateway says that has no answer: which nodes it asked and why they did not help, or that time is over. */
@@ -72,19 +72,7 @@ t.test('before one node', { skip }, async (t) => {
 
   await t.test('whatever the node does, every block comes once it is well again', async (t) => {
     const held = await service.call('eth_getBlockByHash', [base.hash, true])
-    const day = (second: number) => `Fri, 01 Jan 2100 00:00:0${second} GMT`
-    const weathers: readonly Weather[] = [
-      { kind: 'status', status: 429, headers: { 'retry-after': '1' } },
-      // A node whose clock is wrong asks for one second, too.
-      { kind: 'status', status: 429, headers: { date: day(0), 'retry-after': day(1) } },
-      { kind: 'status', status: 500, body: 'Internal Server Error' },
-      { kind: 'status', status: 200, body: '<html><body>Welcome</body></html>' },
-      { kind: 'half' },
-      { kind: 'drip' },
-      { kind: 'drop' },
-      { kind: 'silent' },
-    ]
-    for (const weather of weathers) {
+    for (const weather of badWeathers) {
       node.weather = () => weather
       const mined = await anvil.mine(2)
       await requests(node, 1)
