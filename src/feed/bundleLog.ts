@@ -35,7 +35,7 @@ export interface LogTip {
 }
 
 export interface BundleLog {
-  /** Rejects with {@link LogUnreachableError} where there is no answer; so do all others. */
+  /** Rejects with UnreachableError where there is no answer; so do all others. */
   readTip(): Promise<LogTip>
   /** The next entries after a sequence, in order: at least one where there is any. */
   read(after: number): Promise<readonly FeedEntry[]>
@@ -60,11 +60,6 @@ export interface BundleLog {
   /** Calls `listener` when there may be new entries, or the log is lost. Returns a function that stops this. */
   onNews(listener: () => void): () => void
   close(): Promise<void>
-}
-
-/** The log gives no answer. */
-export class LogUnreachableError extends Error {
-  override readonly name = 'LogUnreachableError'
 }
 
 /** Another writer has a newer epoch, or wrote: this one may no longer write. */

@@ -1,10 +1,9 @@
 /** The tables of a feed in PostgreSQL, one schema per network, and the migrations that make them. */
 
 /**
- * Each element brings a schema from the version of its index to the next. Names are those of the schema, which is first
- * in the search path. Elements are never changed, only added.
+ * Each element brings a schema from the version of its index to the next. Elements are never changed, only added.
  */
-const migrations: readonly string[] = [
+export const feedMigrations: readonly string[] = [
   `
   -- One row: the chain, the one writer, and the end of the log.
   create table feed (
@@ -43,14 +42,3 @@ const migrations: readonly string[] = [
   alter table part alter column bytes set storage external;
   `,
 ]
-
-/** The version that this program reads and writes. */
-export const schemaVersion = migrations.length
-
-/** Statements, in order, that bring a schema of this version up to date. */
-export function migrationsFrom(version: number): readonly string[] {
-  return migrations.slice(version).map(
-    (statements, index) => `${statements}
-  insert into migration (version) values (${version + index + 1});`,
-  )
-}

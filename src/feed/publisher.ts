@@ -8,15 +8,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeHeader } from '../chain/header.js'
+import { type DatabaseAddress, UnreachableError } from '../postgres/connection.js'
 import { equalBytes } from '../primitives/bytes.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import type { BlockName } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { encodeBundle, readBundleParts } from './bundleCodec.js'
-import { type BundleLog, type FeedEvent, FencedError, type LogTip, LogUnreachableError } from './bundleLog.js'
-import { type FeedDatabase, PostgresLog } from './postgresLog.js'
+import { type BundleLog, type FeedEvent, FencedError, type LogTip } from './bundleLog.js'
+import { PostgresLog } from './postgresLog.js'
 
-export interface PublishPlan extends FeedDatabase {
+export interface PublishPlan extends DatabaseAddress {
   /** Blocks that the store may be ahead of the log. */
   readonly feedAheadMax: number
   /** Blocks below the head that stay in the log. */
@@ -136,7 +137,7 @@ export class Publisher {
         await this.#publish(log)
         return await log.release(this.#epoch)
       } catch (error) {
-        if (!(error instanceof LogUnreachableError)) {
+        if (!(error instanceof UnreachableError)) {
           if (!(error instanceof FencedError)) this.#failure = error
           this.#fenced.abort()
           this.#progress.resolve()

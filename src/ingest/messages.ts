@@ -1,7 +1,7 @@
 /** Messages between an ingest thread and the thread that started it. */
 
-import type { FeedDatabase } from '../feed/postgresLog.js'
 import type { PublishPlan } from '../feed/publisher.js'
+import type { DatabaseAddress } from '../postgres/connection.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import type { Fault } from '../primitives/faults.js'
 import type { Wanted, WantingCall } from '../primitives/notHeld.js'
@@ -44,7 +44,7 @@ export interface FeedTask extends IngestStore {
   readonly feed: FeedPlan
 }
 
-export interface FeedPlan extends FeedDatabase {
+export interface FeedPlan extends DatabaseAddress {
   /** Transactions of each block whose senders are recovered. */
   readonly sendersChecked: number
 }

@@ -4,8 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
-import { type BundleLog, LogUnreachableError } from '../../feed/bundleLog.js'
+import type { BundleLog } from '../../feed/bundleLog.js'
 import { PostgresLog } from '../../feed/postgresLog.js'
+import { UnreachableError } from '../../postgres/connection.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
@@ -81,7 +82,7 @@ export class FeedFollower {
           log = await PostgresLog.connect(this.#plan, identity, isWriter)
           if (await this.#follow(log, onIdle)) return
         } catch (error) {
-          if (!(error instanceof LogUnreachableError)) throw error
+          if (!(error instanceof UnreachableError)) throw error
           this.#tell(undefined, error.message)
           await sleep(retryMs, undefined, { signal: this.#signal }).catch(() => undefined)
         } finally {

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
-import { type FeedEvent, FencedError, LogUnreachableError } from '../../../src/feed/bundleLog.js'
+import { type FeedEvent, FencedError } from '../../../src/feed/bundleLog.js'
 import { PostgresLog } from '../../../src/feed/postgresLog.js'
+import { UnreachableError } from '../../../src/postgres/connection.js'
 import { bytesToHex, type Hash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { type Postgres, startPostgres, withoutPostgres } from '../../postgres.js'
@@ -153,7 +154,7 @@ t.test('a log of bundles in PostgreSQL', { skip: withoutPostgres }, async (t) =>
       connect(t, postgres, 'tidegate_other'),
       /made by a newer release \(version 1000, this one knows 1\)/,
     )
-    await t.rejects(connect(t, postgres, 'nothing here', false), LogUnreachableError)
+    await t.rejects(connect(t, postgres, 'nothing here', false), UnreachableError)
   })
 
   t.test('a database that was killed has all that was appended', async (t) => {
@@ -166,8 +167,8 @@ t.test('a log of bundles in PostgreSQL', { skip: withoutPostgres }, async (t) =>
     })
     await postgres.kill()
     await until(() => isTold)
-    await t.rejects(writer.append(epoch, 2, [block(3)]), LogUnreachableError)
-    await t.rejects(connect(t, postgres, 'tidegate_kill', false), LogUnreachableError)
+    await t.rejects(writer.append(epoch, 2, [block(3)]), UnreachableError)
+    await t.rejects(connect(t, postgres, 'tidegate_kill', false), UnreachableError)
     await postgres.start()
     const again = await connect(t, postgres, 'tidegate_kill')
     t.match(await again.readTip(), { sequence: 2, epoch })

@@ -1,0 +1,167 @@
+/**
+ * A connection to one schema of a PostgreSQL: statements, notifications, and the migrations that make its tables. Owns
+ * when a connection counts as lost, which is its end: whoever uses it makes another one. Does not own any table but
+ * `migration`.
+ */
+import type { Client, ClientConfig, QueryResultRow } from 'pg'
+import { OperatorError } from '../primitives/faults.js'
+
+export interface DatabaseAddress {
+  /**
+   * postgres://user@host:port/database, with `sslmode` and `sslrootcert` for TLS. What is absent comes from PGPASSWORD,
+   * PGPASSFILE and the other variables of libpq.
+   */
+  readonly url: string
+  /** The PostgreSQL schema that has the tables; also the channel of their notifications. */
+  readonly schema: string
+}
+
+/** The database gives no answer. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError'
+}
+
+/** How long a connection, and one statement, may take before the database counts as lost. */
+const connectMsMax = 5_000
+const statementMsMax = 15_000
+
+export class Connection {
+  readonly #client: Client
+  readonly schema: string
+  readonly #listeners = new Set<() => void>()
+  #lost: UnreachableError | undefined
+
+  private constructor(client: Client, schema: string) {
+    this.#client = client
+    this.schema = schema
+    client.on('error', (error) => this.#lose(error))
+    client.on('end', () => this.#lose(new Error('the connection ended')))
+    client.on('notification', () => this.#tell())
+  }
+
+  /** Names without a schema mean those of `schema`, which need not exist yet. Rejects with {@link UnreachableError}. */
+  static async open({ url, schema }: DatabaseAddress): Promise<Connection> {
+    // Loaded where it is needed: few processes have a database.
+    const { default: pg } = await import('pg')
+    const config: ClientConfig = {
+      connectionString: url,
+      application_name: 'tidegate',
+      connectionTimeoutMillis: connectMsMax,
+      query_timeout: statementMsMax,
+      keepAlive: true,
+    }
+    const client = new pg.Client(config)
+    const connection = new Connection(client, schema)
+    try {
+      await client.connect()
+    } catch (error) {
+      await connection.close()
+      throw unreachable(error)
+    }
+    await connection.query(`set search_path to ${quoted(schema)}`)
+    return connection
+  }
+
+  /**
+   * The rows of one statement. Statements of several callers take turns, so what has to be one transaction is one
+   * statement. Any failure ends the connection and rejects with {@link UnreachableError}.
+   */
+  async query(text: string, values: readonly unknown[] = []): Promise<QueryResultRow[]> {
+    if (this.#lost !== undefined) throw this.#lost
+    try {
+      return (await this.#client.query(text, [...values])).rows
+    } catch (error) {
+      this.#lose(error)
+      throw this.#lost
+    }
+  }
+
+  /**
+   * Makes the schema, or brings it up to date; one process at a time, all or nothing. Each element of `migrations`
+   * brings it from the version of its index to the next. `fill` is run last, each time. Call it before the connection
+   * has other callers.
+   */
+  async migrate(
+    migrations: readonly string[],
+    fill: { readonly text: string; readonly values: readonly unknown[] },
+  ): Promise<void> {
+    await this.query('begin')
+    await this.query('select pg_advisory_xact_lock(hashtext($1))', [`tidegate ${this.schema}`])
+    await this.query(`create schema if not exists ${quoted(this.schema)}`)
+    await this.query(
+      'create table if not exists migration (version integer primary key, applied_at timestamptz not null default now())',
+    )
+    const version = await this.#readVersion()
+    for (const [index, statements] of migrations.entries()) {
+      if (index < version) continue
+      await this.query(statements)
+      await this.query('insert into migration (version) values ($1)', [index + 1])
+    }
+    await this.query(fill.text, fill.values)
+    await this.query('commit')
+  }
+
+  /**
+   * Rejects with OperatorError where the schema was made by a newer release, with {@link UnreachableError} where it is
+   * not there yet or has an earlier version. `what` names what it has, as in "the feed".
+   */
+  async assertVersion(what: string, newest: number): Promise<void> {
+    const version = await this.#readVersion()
+    if (version > newest) {
+      throw new OperatorError(
+        `${what} in schema ${this.schema} was made by a newer release (version ${version}, this one knows ` +
+          `${newest}); update this program`,
+      )
+    }
+    if (version < newest) {
+      throw new UnreachableError(`${what} has version ${version} until a writer of this release starts`)
+    }
+  }
+
+  /** Begins to listen to the channel of the schema. */
+  async listen(): Promise<void> {
+    await this.query(`listen ${quoted(this.schema)}`)
+  }
+
+  /** Calls `listener` at each notification, and when the connection is lost. Returns a function that stops this. */
+  onNews(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear()
+    this.#lost ??= new UnreachableError('the connection was closed')
+    await this.#client.end().catch(() => undefined)
+  }
+
+  async #readVersion(): Promise<number> {
+    const [row] = await this.query('select coalesce(max(version), 0) as version from migration')
+    return Number(row?.version)
+  }
+
+  #lose(error: unknown): void {
+    if (this.#lost !== undefined) return
+    this.#lost = unreachable(error)
+    void this.#client.end().catch(() => undefined)
+    this.#tell()
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+/** Bytes as `pg` takes them, not copied. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+function unreachable(error: unknown): UnreachableError {
+  if (error instanceof UnreachableError) return error
+  return new UnreachableError((error as Error).message || String((error as { code?: unknown }).code))
+}
