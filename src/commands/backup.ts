@@ -1,10 +1,10 @@
 /**
- * `tidegate backup` and `tidegate restore`: a data folder, copied while it is in use, and made again from that copy.
- * A backup is laid out like a data folder, with a manifest beside it.
+ * `tidegate backup`, `snapshot` and `restore`: a data folder, or the store of one network, copied while it is in use,
+ * and made again from that copy. A copy is laid out like a data folder, with a manifest beside it.
  */
 import { rmSync, statSync } from 'node:fs'
-import { dirname, join, relative, sep } from 'node:path'
-import type { DataConfig, StoresConfig } from '../config/config.js'
+import { dirname, join, posix, relative, sep } from 'node:path'
+import type { DataConfig, NetworkStoreConfig, StoresConfig } from '../config/config.js'
 import { OperatorError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import { makeFolder } from '../primitives/makeFolder.js'
@@ -35,14 +35,37 @@ interface Source {
  * `to`. Each store is copied as of one moment; two stores are of different moments.
  */
 export async function backUp(config: StoresConfig, to: string, io: Io): Promise<number> {
-  const { dataDir, mapBytes } = config
-  const sources = sourcesOf(config)
+  const { node, networks, dataDir } = config
+  const { store, ...secrets } = node
+  const stores = [store, ...networks.map(({ storePath }) => storePath)]
+  const sources = [...sourcesOf(dataDir, stores, true), ...sourcesOf(dataDir, Object.values(secrets), false)]
   if (sources.length === 0) {
     throw new OperatorError(`there is no store under ${dataDir}; check --data`)
   }
+  const contents = await copyTo(to, sources, config, 'backup', io)
+  io.out([`Backed up ${dataDir} to ${to}:`, ...contents].join('\n'))
+  return 0
+}
+
+/** Copies the store of one network alone to the new folder `to`. */
+export async function takeSnapshot(config: NetworkStoreConfig, to: string, io: Io): Promise<number> {
+  const { dataDir, network } = config
+  const contents = await copyTo(to, sourcesOf(dataDir, [network.storePath], true), config, 'snapshot', io)
+  io.out([`Copied the store of ${network.name} to ${to}:`, ...contents].join('\n'))
+  return 0
+}
+
+/** Makes the folder `to` of copies and their manifest; resolves to lines that say what is in it. */
+async function copyTo(
+  to: string,
+  sources: readonly Source[],
+  { dataDir, mapBytes }: DataConfig,
+  event: string,
+  io: Io,
+): Promise<string[]> {
   const chains: Record<string, StoredChain> = {}
   const files: ManifestFile[] = []
-  await fillFolder(to, 'backup', io, async (folder, view) => {
+  await fillFolder(to, event, io, async (folder, view) => {
     const bytes = sources.map(({ path }) => statSync(join(dataDir, path)).size)
     assertRoomFor(
       bytes.reduce((sum, each) => sum + each, 0),
@@ -65,25 +88,20 @@ export async function backUp(config: StoresConfig, to: string, io: Io): Promise<
     }
     writeManifest(folder, { madeBy: version, madeAt: new Date().toISOString(), chains, files })
   })
-  io.out([`Backed up ${dataDir} to ${to}:`, ...contentLines(chains, files)].join('\n'))
-  return 0
+  return contentLines(chains, files)
 }
 
-/** Paths of what a backup holds, from the data folder on. */
-function sourcesOf({ dataDir, node, networks }: StoresConfig): Source[] {
-  const { store, ...secrets } = node
-  const stores = [store, ...networks.map(({ storePath }) => storePath)]
-  return [
-    ...stores.map((path) => ({ path, isStore: true })),
-    ...Object.values(secrets).map((path) => ({ path, isStore: false })),
-  ]
-    .filter(({ path }) => isThere(path) && statSync(path).size > 0)
-    .map(({ path, isStore }) => ({ path: relative(dataDir, path).split(sep).join('/'), isStore }))
+/** Those of these files that there are. */
+function sourcesOf(dataDir: string, paths: readonly string[], isStore: boolean): Source[] {
+  return paths
+    .filter((path) => isThere(path) && statSync(path).size > 0)
+    .map((path) => ({ path: relative(dataDir, path).split(sep).join('/'), isStore }))
 }
 
 /**
- * Makes a data folder from a backup, all of which is checked first. Throws OperatorError where there is anything in
- * the data folder, and for a backup that is incomplete, damaged or of a newer version.
+ * Makes a data folder from a backup, or the folder of its network from a snapshot, all of which is checked first.
+ * Throws OperatorError where there is anything in that folder, and for a copy that is incomplete, damaged or of a
+ * newer version.
  */
 export async function restore({ dataDir }: DataConfig, from: string, io: Io): Promise<number> {
   const { chains, files, madeAt } = readManifest(from)
@@ -93,20 +111,28 @@ export async function restore({ dataDir }: DataConfig, from: string, io: Io): Pr
       throw damaged(join(from, path), found === undefined ? 'missing' : 'of another length')
   }
   for (const [name, chain] of Object.entries(chains)) assertReadable(name, chain)
-  await fillFolder(dataDir, 'restore', io, async (folder, view) => {
+  const root = rootOf(files)
+  const target = join(dataDir, root)
+  await fillFolder(target, 'restore', io, async (folder, view) => {
     assertRoomFor(
       files.reduce((sum, { bytes }) => sum + bytes, 0),
       folder,
     )
     for (const { path, sha256 } of files) {
-      const copy = join(folder, path)
+      const copy = join(folder, posix.relative(root, path))
       makeFolder(dirname(copy), 0o700)
       const made = await copyFile(join(from, path), copy, (done) => view.update(path, done))
       if (made.sha256 !== sha256) throw damaged(join(from, path), 'not what the manifest says')
     }
   })
-  io.out([`Restored ${dataDir} as of ${madeAt}:`, ...contentLines(chains, files)].join('\n'))
+  io.out([`Restored ${target} as of ${madeAt}:`, ...contentLines(chains, files)].join('\n'))
   return 0
+}
+
+/** The folder that a copy stands for, in a data folder: that of the network of a snapshot, all of it for a backup. */
+function rootOf(files: readonly ManifestFile[]): string {
+  const [folder = '', other] = new Set(files.map(({ path }) => posix.dirname(path)))
+  return other === undefined && folder.startsWith('networks/') ? folder : ''
 }
 
 function damaged(path: string, how: string): OperatorError {

@@ -12,6 +12,7 @@ import {
   resolveDataConfig,
   resolveExportConfig,
   resolveImportConfig,
+  resolveNetworkStoreConfig,
   resolveServeConfig,
   resolveStoresConfig,
   resolveVerifyConfig,
@@ -227,15 +228,41 @@ const backUp = defineCommand({
     (await import('./backup.js')).backUp(resolveStoresConfig(flags), resolve(folder), io),
 })
 
+const snapshot = defineCommand({
+  name: 'snapshot',
+  summary: "copy one network's store while it is in use, for a replica to start from",
+  description: [
+    'Copies the store of one network as "backup" does, without API keys, submitted transactions and secrets. "restore" makes the network from it on another machine; a replica or standby there goes on from its newest block.',
+  ],
+  flags: {
+    ...common,
+    network: textFlag('NAME', 'network to copy; may be left out where there is only one'),
+  },
+  positionals: {
+    placeholder: 'FOLDER',
+    summary: 'folder for the snapshot, which may not exist',
+    min: 1,
+    max: 1,
+  },
+  examples: [['tidegate snapshot --network main /copies/main', 'the store of main']],
+  run: async (flags, [folder = ''], io) =>
+    (await import('./backup.js')).takeSnapshot(resolveNetworkStoreConfig(flags), resolve(folder), io),
+})
+
 const restore = defineCommand({
   name: 'restore',
-  summary: 'make a data folder from a backup',
+  summary: 'make a data folder from a backup, or one network of it from a snapshot',
   description: [
-    'Checks the manifest and the checksums of a backup and copies it to the data folder, which appears only once it is whole. A folder with anything in it is refused.',
+    'Checks the manifest and the checksums of a backup and copies it to the data folder, which appears only once it is whole. A folder with anything in it is refused. Of a snapshot the same is true of the folder of its network, networks/NAME in the data folder; all else there stays as it is.',
     'The restored keys and submitted transactions are those of the time of the backup: revoke again what was revoked since.',
   ],
   flags: common,
-  positionals: { placeholder: 'FOLDER', summary: 'a folder that "tidegate backup" made', min: 1, max: 1 },
+  positionals: {
+    placeholder: 'FOLDER',
+    summary: 'a folder that "backup" or "snapshot" made',
+    min: 1,
+    max: 1,
+  },
   examples: [['tidegate restore /backups/2026-11-22 --data data/live', 'begin again from that backup']],
   run: async (flags, [folder = ''], io) =>
     (await import('./backup.js')).restore(resolveDataConfig(flags), resolve(folder), io),
@@ -320,6 +347,7 @@ export const commandList: readonly Command[] = [
   ...bookCommands,
   verify,
   backUp,
+  snapshot,
   restore,
   migrate,
   showConfig,

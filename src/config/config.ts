@@ -88,14 +88,16 @@ export interface ImportFlags extends DataFlags {
   readonly accumulators?: string | undefined
 }
 
-export interface VerifyFlags extends DataFlags {
+export interface NetworkStoreFlags extends DataFlags {
   readonly network?: string | undefined
+}
+
+export interface VerifyFlags extends NetworkStoreFlags {
   readonly blocks?: number | undefined
   readonly seed?: number | undefined
 }
 
-export interface ExportFlags extends DataFlags {
-  readonly network?: string | undefined
+export interface ExportFlags extends NetworkStoreFlags {
   readonly from?: number | undefined
   readonly to?: number | undefined
   readonly out?: string | undefined
@@ -120,6 +122,11 @@ export interface DataConfig {
 /** Settings of `backup` and `migrate`, which take all stores of a data folder. */
 export interface StoresConfig extends DataConfig {
   readonly networks: readonly NetworkConfig[]
+}
+
+/** Settings of `snapshot`, and of others that read the store of one network. */
+export interface NetworkStoreConfig extends DataConfig {
+  readonly network: NetworkConfig
 }
 
 /** Settings of `serve`. */
@@ -175,8 +182,7 @@ export interface ImportConfig extends DataConfig {
 }
 
 /** Settings of `verify`. */
-export interface VerifyConfig extends DataConfig {
-  readonly network: NetworkConfig
+export interface VerifyConfig extends NetworkStoreConfig {
   /** Number of blocks whose state is compared. */
   readonly blocks: number
   /** Seed of the random choice of blocks; undefined: a new choice in each run. */
@@ -294,8 +300,8 @@ export function resolveImportConfig(flags: ImportFlags, chainFiles: readonly str
   })
 }
 
-/** Settings of `verify`. Throws UsageError where there is no store to verify. */
-export function resolveVerifyConfig(flags: VerifyFlags): VerifyConfig {
+/** Settings of `snapshot`, and of others that read one store. Throws UsageError where there is none. */
+export function resolveNetworkStoreConfig(flags: NetworkStoreFlags): NetworkStoreConfig {
   const file = readFile(flags)
   const data = resolveData(file, flags)
   const names = chainNames(file) ?? storedNames(data)
@@ -305,12 +311,18 @@ export function resolveVerifyConfig(flags: VerifyFlags): VerifyConfig {
     ? entryToNetwork(requireChain(entry), data.dataDir)
     : storedNetwork(name, data.dataDir)
   requireStore(network, data)
-  return deepFreeze({ ...data, network, blocks: flags.blocks ?? verifyBlocksDefault, seed: flags.seed })
+  return deepFreeze({ ...data, network })
+}
+
+/** Settings of `verify`. Throws UsageError where there is no store to verify. */
+export function resolveVerifyConfig(flags: VerifyFlags): VerifyConfig {
+  const blocks = flags.blocks ?? verifyBlocksDefault
+  return deepFreeze({ ...resolveNetworkStoreConfig(flags), blocks, seed: flags.seed })
 }
 
 /** Settings of `export`. Throws UsageError where there is no store to export from. */
 export function resolveExportConfig(flags: ExportFlags): ExportConfig {
-  const { mapBytes, network } = resolveVerifyConfig(flags)
+  const { mapBytes, network } = resolveNetworkStoreConfig(flags)
   return deepFreeze({ mapBytes, network, from: flags.from, to: flags.to, folder: resolve(flags.out ?? '') })
 }
 

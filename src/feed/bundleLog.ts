@@ -37,7 +37,10 @@ export interface LogTip {
 export interface BundleLog {
   /** Rejects with UnreachableError where there is no answer; so do all others. */
   readTip(): Promise<LogTip>
-  /** The next entries after a sequence, in order: at least one where there is any. */
+  /**
+   * The next entries after a sequence, in order: at least one where there is any. Rejects with {@link TrimmedError}
+   * where the first of them is no longer there.
+   */
   read(after: number): Promise<readonly FeedEntry[]>
   /**
    * After which entry a store goes on whose newest canonical blocks have these hashes: that of the highest of these
@@ -60,6 +63,11 @@ export interface BundleLog {
   /** Calls `listener` when there may be new entries, or the log is lost. Returns a function that stops this. */
   onNews(listener: () => void): () => void
   close(): Promise<void>
+}
+
+/** The entries that a reader needs next were removed. */
+export class TrimmedError extends Error {
+  override readonly name = 'TrimmedError'
 }
 
 /** Another writer has a newer epoch, or wrote: this one may no longer write. */

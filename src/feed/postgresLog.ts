@@ -12,7 +12,14 @@ import { asBuffer, Connection, type DatabaseAddress, UnreachableError } from '..
 import { bytesToHex, type Hash32, hexToBytes } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { BlockName, ChainIdentity } from '../store/chainRows.js'
-import { type BundleLog, type FeedEntry, type FeedEvent, FencedError, type LogTip } from './bundleLog.js'
+import {
+  type BundleLog,
+  type FeedEntry,
+  type FeedEvent,
+  FencedError,
+  type LogTip,
+  TrimmedError,
+} from './bundleLog.js'
 import { feedMigrations } from './feedSchema.js'
 
 const deflate = promisify(deflateRaw)
@@ -101,10 +108,7 @@ export class PostgresLog implements BundleLog {
     }
     const [first] = entries
     if (first !== undefined && first.sequence !== after + 1) {
-      throw new OperatorError(
-        `the feed begins with entry ${first.sequence}, and this replica needs the one after ${after}; ` +
-          'the writer keeps too few blocks for its absence (retainBlocks): copy the store of another replica',
-      )
+      throw new TrimmedError(`the log begins with entry ${first.sequence}`)
     }
     return entries
   }

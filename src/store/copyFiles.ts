@@ -152,7 +152,9 @@ function assertVacant(folder: string): void {
   if (!isThere(folder)) return
   const { dev } = statSync(folder)
   if (!statSync(folder).isDirectory() || namesIn(folder).length > 0) {
-    throw new OperatorError(`${folder} is not empty, and nothing is overwritten; name another folder`)
+    throw new OperatorError(
+      `${folder} is not empty, and nothing is overwritten; name another folder, or move this one away`,
+    )
   }
   if (dev !== statSync(dirname(folder)).dev) {
     throw new OperatorError(

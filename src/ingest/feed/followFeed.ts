@@ -2,9 +2,10 @@
  * Keeps a store as the feed has it. Owns where in the feed a store goes on, waiting for news, and connecting again;
  * replica.ts applies entries.
  */
+import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
-import type { BundleLog } from '../../feed/bundleLog.js'
+import { type BundleLog, TrimmedError } from '../../feed/bundleLog.js'
 import { PostgresLog } from '../../feed/postgresLog.js'
 import { UnreachableError } from '../../postgres/connection.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
@@ -23,7 +24,10 @@ const liveEntriesMax = 16
 /** Newest own blocks that are looked up in the feed: no reorganisation of a source is longer. */
 const ownBlocksMax = 8_192
 
-/** Follows until `signal` is aborted. Rejects with OperatorError for an entry that fails its check. */
+/**
+ * Follows until `signal` is aborted. Rejects with OperatorError for an entry that fails its check, and where the feed
+ * does not go on from the store.
+ */
 export async function followFeed(
   task: FeedTask,
   report: (message: IngestMessage) => void,
@@ -82,6 +86,7 @@ export class FeedFollower {
           log = await PostgresLog.connect(this.#plan, identity, isWriter)
           if (await this.#follow(log, onIdle)) return
         } catch (error) {
+          if (error instanceof TrimmedError) throw this.#unreached()
           if (!(error instanceof UnreachableError)) throw error
           this.#tell(undefined, error.message)
           await sleep(retryMs, undefined, { signal: this.#signal }).catch(() => undefined)
@@ -145,10 +150,21 @@ export class FeedFollower {
       hashes.push(this.#store.readCanonicalHash(number) as Uint8Array)
     }
     const position = await log.findPosition(hashes)
-    if (position !== undefined) return position
-    throw new OperatorError(
-      `the feed does not go on from any of the newest ${hashes.length} blocks of this store, whose head is ${head}: ` +
-        'it was away for longer than the writer keeps blocks (retainBlocks); copy the store of another replica',
+    if (position === undefined) throw this.#unreached()
+    return position
+  }
+
+  /** The feed no longer has the blocks after those of the store. */
+  #unreached(): OperatorError {
+    // DATA/networks/NAME/chain.mdb
+    const folder = dirname(this.#store.path)
+    const [network, dataDir] = [basename(folder), dirname(dirname(folder))]
+    return new OperatorError(
+      `the feed does not go on from this store, which ends with block ${this.#store.readHead()?.number}: the writer ` +
+        'keeps only its newest blocks there (retainBlocks). Begin with a copy of the store of another process on this ' +
+        `feed: there run "tidegate snapshot --network ${network} FOLDER" (with its --config or --data), and bring FOLDER ` +
+        `here; then stop this process, run "rm -r ${folder}" and "tidegate restore FOLDER --data ${dataDir}", and start ` +
+        'it again',
     )
   }
 

@@ -20,6 +20,7 @@ const commands = [
   'audit',
   'verify',
   'backup',
+  'snapshot',
   'restore',
   'migrate',
   'config',

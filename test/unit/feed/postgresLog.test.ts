@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { type FeedEvent, FencedError } from '../../../src/feed/bundleLog.js'
+import { type FeedEvent, FencedError, TrimmedError } from '../../../src/feed/bundleLog.js'
 import { PostgresLog } from '../../../src/feed/postgresLog.js'
 import { UnreachableError } from '../../../src/postgres/connection.js'
 import { bytesToHex, type Hash32 } from '../../../src/primitives/bytes.js'
@@ -123,7 +123,7 @@ t.test('a log of bundles in PostgreSQL', { skip: withoutPostgres }, async (t) =>
     )
     t.equal(await position('block 2'), 6, 'the parent of the oldest')
     t.equal(await position('block 1'), undefined)
-    await t.rejects(log.read(3), /the feed begins with entry 7, and this replica needs the one after 3/)
+    await t.rejects(log.read(3), TrimmedError)
   })
 
   t.test('tells readers of new entries', async (t) => {
