@@ -56,6 +56,11 @@ export class AnswerCache {
     return { hits: this.#hits, misses: this.#misses, bytes: this.#answers?.calculatedSize ?? 0 }
   }
 
+  /** Counts an answer that was not looked up, because it cannot be in the cache. */
+  countMiss(): void {
+    this.#misses++
+  }
+
   /** The answer under `key`, if it is in the cache. Owned by the cache: never write to it. */
   read(key: string): Uint8Array | undefined {
     const held = this.#answers?.get(key)

@@ -3,7 +3,7 @@
  * takes more time than writing it. Members and spelling follow go-ethereum, plus `totalDifficulty`.
  */
 import { toMinimalBytes } from '../primitives/bytes.js'
-import { ascii, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
+import { ascii, type Constant, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
 import { type RlpItem, rlpBytes, rlpEndAt, rlpLength, rlpList, rlpPayloadAt } from '../primitives/rlp.js'
 import { appendedFields, encodeHeader, type Header } from './header.js'
 
@@ -52,7 +52,9 @@ interface Member {
   /** Index in a header's RLP. */
   readonly index: number
   /** `,"name":` */
-  readonly name: Uint8Array
+  readonly name: Constant
+  /** `"name":` */
+  readonly firstName: Constant
   readonly kind: 'quantity' | 'hex' | 'bloom'
   readonly isNullWhilePending: boolean
 }
@@ -72,12 +74,13 @@ const rootOfWithdrawals = membersOf('withdrawalsRoot')
 
 const names = memberNames(
   ...(['hash', 'size', 'totalDifficulty', 'withdrawals'] as const),
-  ...(['index', 'validatorIndex', 'address', 'amount'] as const),
+  ...(['validatorIndex', 'address', 'amount'] as const),
 )
 const nullText = ascii('null')
 const unclesStart = ascii(',"uncles":[')
 const transactionsStart = ascii(',"transactions":[')
 const openBrace = ascii('{')
+const withdrawalStart = ascii('{"index":')
 const closeBrace = ascii('}')
 const openBracket = ascii('[')
 const closeBracket = ascii(']')
@@ -87,6 +90,7 @@ function membersOf(...of: readonly Field[]): readonly Member[] {
   return of.map((field) => ({
     index: fieldIndex[field],
     name: ascii(`,"${field}":`),
+    firstName: ascii(`"${field}":`),
     kind: field === 'logsBloom' ? 'bloom' : quantities.has(field) ? 'quantity' : 'hex',
     isNullWhilePending: nullWhilePending.has(field),
   }))
@@ -116,13 +120,13 @@ function writeMembers(
   isFirst = false,
 ): void {
   let first = isFirst
-  for (const { index, name, kind, isNullWhilePending } of members) {
+  for (const { index, name, firstName, kind, isNullWhilePending } of members) {
     if (index >= fieldCount) continue
-    json.raw(first ? name.subarray(1) : name)
+    json.constant(first ? firstName : name)
     first = false
     const start = bounds[2 * index] as number
     const end = bounds[2 * index + 1] as number
-    if (isPending && isNullWhilePending) json.raw(nullText)
+    if (isPending && isNullWhilePending) json.constant(nullText)
     else if (kind === 'quantity') json.quantityOf(rlp, start, end)
     else if (kind === 'bloom') json.sparseHex(rlp, start, end)
     else json.hex(rlp, start, end)
@@ -141,21 +145,21 @@ function writeStart(
 ): void {
   const isPending = hash === null
   findFields(rlp)
-  json.raw(openBrace)
+  json.constant(openBrace)
   writeMembers(json, rlp, beforeHash, isPending, true)
-  json.raw(names.hash)
-  if (isPending) json.raw(nullText)
+  json.constant(names.hash)
+  if (isPending) json.constant(nullText)
   else json.hex(hash)
   writeMembers(json, rlp, beforeSize, isPending)
   if (size !== undefined) {
-    json.raw(names.size)
+    json.constant(names.size)
     json.quantity(size.size)
   }
   writeMembers(json, rlp, afterSize, isPending)
   if (size === undefined) return
-  json.raw(names.totalDifficulty)
+  json.constant(names.totalDifficulty)
   const { totalDifficulty } = size
-  if (totalDifficulty === undefined) json.raw(nullText)
+  if (totalDifficulty === undefined) json.constant(nullText)
   else json.quantityOf(totalDifficulty, 0, totalDifficulty.length)
 }
 
@@ -164,7 +168,7 @@ export function writeHeader(json: JsonBytes, rlp: Uint8Array, hash: Uint8Array |
   writeStart(json, rlp, hash)
   writeMembers(json, rlp, rootOfTransactions, hash === null)
   writeMembers(json, rlp, rootOfWithdrawals, hash === null)
-  json.raw(closeBrace)
+  json.constant(closeBrace)
 }
 
 /**
@@ -181,22 +185,22 @@ export function writeBlock(
 ): void {
   const isPending = identity.hash === null
   writeStart(json, rlp, identity.hash, identity)
-  json.raw(transactionsStart)
+  json.constant(transactionsStart)
   writeTransactions()
-  json.raw(closeBracket)
+  json.constant(closeBracket)
   writeMembers(json, rlp, rootOfTransactions, isPending)
   writeUncles(json, uncleHashes)
   if (withdrawals !== undefined) {
-    json.raw(names.withdrawals)
-    json.raw(openBracket)
+    json.constant(names.withdrawals)
+    json.constant(openBracket)
     withdrawals.forEach((item, index) => {
-      if (index > 0) json.raw(comma)
+      if (index > 0) json.constant(comma)
       writeWithdrawal(json, item)
     })
-    json.raw(closeBracket)
+    json.constant(closeBracket)
   }
   writeMembers(json, rlp, rootOfWithdrawals, isPending)
-  json.raw(closeBrace)
+  json.constant(closeBrace)
 }
 
 /** Writes the pending block, which is empty, from its header and its parent's total difficulty. */
@@ -209,12 +213,12 @@ export function writePendingBlock(json: JsonBytes, header: Header, parentTotal: 
 }
 
 function writeUncles(json: JsonBytes, hashes: readonly Uint8Array[]): void {
-  json.raw(unclesStart)
+  json.constant(unclesStart)
   hashes.forEach((hash, index) => {
-    if (index > 0) json.raw(comma)
+    if (index > 0) json.constant(comma)
     json.hex(hash)
   })
-  json.raw(closeBracket)
+  json.constant(closeBracket)
 }
 
 /** Writes an uncle object: a block without transactions and uncles. */
@@ -228,7 +232,7 @@ export function writeUncle(
   writeMembers(json, rlp, rootOfTransactions, false)
   writeUncles(json, [])
   writeMembers(json, rlp, rootOfWithdrawals, false)
-  json.raw(closeBrace)
+  json.constant(closeBrace)
 }
 
 /** RLP size of a block with this header and an empty body, with or without a list of withdrawals. */
@@ -243,14 +247,13 @@ function writeWithdrawal(json: JsonBytes, item: RlpItem): void {
     Uint8Array,
     Uint8Array,
   ]
-  json.raw(openBrace)
-  json.raw(names.index.subarray(1))
+  json.constant(withdrawalStart)
   json.quantityOf(index, 0, index.length)
-  json.raw(names.validatorIndex)
+  json.constant(names.validatorIndex)
   json.quantityOf(validatorIndex, 0, validatorIndex.length)
-  json.raw(names.address)
+  json.constant(names.address)
   json.hex(address)
-  json.raw(names.amount)
+  json.constant(names.amount)
   json.quantityOf(amount, 0, amount.length)
-  json.raw(closeBrace)
+  json.constant(closeBrace)
 }

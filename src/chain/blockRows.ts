@@ -177,8 +177,7 @@ export class BlockRowsReader {
    * of it is held.
    */
   read(hash: Hash32, number?: number): BlockRows | undefined {
-    const held =
-      this.#held(hash) ?? (this.#doorkeeper.admitsHash(hash, 0) ? this.#keep(hash, number) : undefined)
+    const held = this.#held(hash, number)
     if (held !== undefined) return held
     const stored = this.#store.readBlock(hash, number)
     if (stored === undefined) return undefined
@@ -195,8 +194,7 @@ export class BlockRowsReader {
     const lent = this.#lent
     if (lent !== undefined && equalBytes(lent.hash, hash)) return lent
     this.#lent = undefined
-    const held =
-      this.#held(hash) ?? (this.#doorkeeper.admitsHash(hash, 0) ? this.#keep(hash, number) : undefined)
+    const held = this.#held(hash, number)
     if (held !== undefined) return held
     const stored = this.#store.readBlock(hash, number, true)
     if (stored === undefined) return undefined
@@ -211,12 +209,13 @@ export class BlockRowsReader {
     return this.#lent
   }
 
-  /** A block in memory of its own. */
-  #held(hash: Hash32): BlockRows | undefined {
+  /** A block in memory of its own; undefined for one that is requested for the first time, or not known. */
+  #held(hash: Hash32, number: number | undefined): BlockRows | undefined {
     const last = this.#last
     if (last !== undefined && equalBytes(last.hash, hash)) return last
+    if (!this.#doorkeeper.admitsHash(hash, 0)) return undefined
     const kept = this.#kept.get(readUint32(hash, 0))
-    if (kept === undefined || !equalBytes(kept.hash, hash)) return undefined
+    if (kept === undefined || !equalBytes(kept.hash, hash)) return this.#keep(hash, number)
     this.#last = kept
     return kept
   }

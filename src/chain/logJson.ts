@@ -1,6 +1,6 @@
 /** Logs as JSON, from their consensus encoding. Members and spelling follow go-ethereum. */
 import { bytesToHex, type Hash32, mapKey, toQuantity } from '../primitives/bytes.js'
-import { ascii, JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
+import { ascii, type Constant, JsonBytes, memberNames, type Written } from '../primitives/jsonBytes.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 import { type BlockRows, transactionPosition } from './blockRows.js'
 import type { Header } from './header.js'
@@ -20,11 +20,11 @@ const notRemoved = ascii(',"removed":false}')
 /** Members that all logs and receipts of a block share, with the names of the members that follow. */
 export interface BlockMembers {
   /** For receipts. */
-  readonly hashAndNumber: Uint8Array
+  readonly hashAndNumber: Constant
   /** For logs. */
-  readonly numberAndHashName: Uint8Array
-  readonly blockHash: Uint8Array
-  readonly timestampAndIndexName: Uint8Array
+  readonly numberAndHashName: Constant
+  readonly blockHash: Constant
+  readonly timestampAndIndexName: Constant
 }
 
 /** The members of a block that its logs repeat. */
@@ -51,11 +51,11 @@ export type LogPosition = Pick<TransactionPosition, 'senders' | 'index'>
 function writePositionMembers(json: JsonBytes, position: LogPosition, block: BlockMembers): Written {
   const start = json.length
   const hashAt = position.index * 52 + 20
-  json.raw(block.numberAndHashName)
+  json.constant(block.numberAndHashName)
   json.hex(position.senders, hashAt, hashAt + 32)
-  json.raw(name.transactionIndex)
+  json.constant(name.transactionIndex)
   json.quantity(position.index)
-  json.raw(block.blockHash)
+  json.constant(block.blockHash)
   return { start, end: json.length }
 }
 
@@ -79,18 +79,18 @@ export function writeLog(
   index: number,
 ): Written {
   const [address, topics, data] = readLog(receipts, log)
-  json.raw(firstName)
+  json.constant(firstName)
   json.hex(receipts, address.payload, address.end)
-  json.raw(name.topics)
+  json.constant(name.topics)
   writeList(json, receipts, topics, ({ payload, end }) => json.hex(receipts, payload, end))
-  json.raw(name.data)
+  json.constant(name.data)
   json.hex(receipts, data.payload, data.end)
-  json.raw(comma)
+  json.constant(comma)
   const members = 'start' in position ? position : writePositionMembers(json, position, block)
   if (members === position) json.again(members.start, members.end)
-  json.raw(block.timestampAndIndexName)
+  json.constant(block.timestampAndIndexName)
   json.quantity(index)
-  json.raw(notRemoved)
+  json.constant(notRemoved)
   return members
 }
 

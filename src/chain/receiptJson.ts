@@ -60,42 +60,42 @@ export function writeReceipt(
   const cumulativeGasUsed = integerAt(receipts, cumulative.payload, cumulative.end)
   const sender = position.index * 52
   if (transaction.type === 3 && cursor.blobGasPrice !== undefined) {
-    json.raw(firstBlobName)
+    json.constant(firstBlobName)
     json.quantity(cursor.blobGasPrice)
-    json.raw(name.blobGasUsed)
+    json.constant(name.blobGasUsed)
     json.quantity(BigInt(blobCount(transaction)) * gasPerBlob)
-    json.raw(comma)
-  } else json.raw(openBrace)
-  json.raw(cursor.block.hashAndNumber)
+    json.constant(comma)
+  } else json.constant(openBrace)
+  json.constant(cursor.block.hashAndNumber)
   if (isCreation(transaction)) {
-    json.raw(name.contractAddress)
+    json.constant(name.contractAddress)
     json.hex(createdAddress(transaction, position))
-    json.raw(name.cumulativeGasUsed)
-  } else json.raw(noContractThenGasName)
+    json.constant(name.cumulativeGasUsed)
+  } else json.constant(noContractThenGasName)
   json.quantity(cumulativeGasUsed)
-  json.raw(name.effectiveGasPrice)
+  json.constant(name.effectiveGasPrice)
   json.quantity(effectiveGasPrice(transaction, position.baseFeePerGas))
-  json.raw(name.from)
+  json.constant(name.from)
   json.hex(position.senders, sender, sender + 20)
-  json.raw(name.gasUsed)
+  json.constant(name.gasUsed)
   json.quantity(difference(cumulativeGasUsed, cursor.cumulativeGasUsed))
-  json.raw(name.logs)
+  json.constant(name.logs)
   let written: Written | undefined
   writeList(json, receipts, logs, (log) => {
     written = writeLog(json, receipts, log, written ?? position, cursor.block, cursor.logIndex++)
   })
-  json.raw(name.logsBloom)
+  json.constant(name.logsBloom)
   json.sparseHex(receipts, bloom.payload, bloom.end)
   writeOutcome(json, receipts, outcome)
-  json.raw(name.to)
+  json.constant(name.to)
   writeRecipient(json, transaction)
-  json.raw(name.transactionHash)
+  json.constant(name.transactionHash)
   json.hex(position.senders, sender + 20, sender + 52)
-  json.raw(name.transactionIndex)
+  json.constant(name.transactionIndex)
   json.quantity(position.index)
-  json.raw(name.type)
+  json.constant(name.type)
   json.quantity(transaction.type)
-  json.raw(closeBrace)
+  json.constant(closeBrace)
   cursor.cumulativeGasUsed = cumulativeGasUsed
 }
 
@@ -113,10 +113,10 @@ function difference(a: number | bigint, b: number | bigint): number | bigint {
 /** Before Byzantium a receipt holds the state root after its transaction, since then whether it succeeded (EIP-658). */
 function writeOutcome(json: JsonBytes, receipts: Uint8Array, { payload, end }: RlpSpan): void {
   if (end - payload === 32) {
-    json.raw(name.root)
+    json.constant(name.root)
     json.hex(receipts, payload, end)
   } else {
-    json.raw(name.status)
+    json.constant(name.status)
     json.quantityOf(receipts, payload, end)
   }
 }

@@ -1,6 +1,6 @@
 /** Transactions as JSON, directly from their RLP. Members and spelling follow go-ethereum. */
 import { concatBytes, type Hash32, integerAt } from '../primitives/bytes.js'
-import { ascii, JsonBytes, memberNames } from '../primitives/jsonBytes.js'
+import { ascii, type Constant, JsonBytes, memberNames } from '../primitives/jsonBytes.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
 
 /** A transaction within a block's body. */
@@ -152,63 +152,63 @@ export function writeTransaction(
 ): void {
   const { type, bytes, layout } = transaction
   const isPending = position.blockHash === undefined
-  const quantity = (member: Uint8Array, position: number): void => {
+  const quantity = (member: Constant, position: number): void => {
     const { payload, end } = fieldSpan(transaction, position)
-    json.raw(member)
+    json.constant(member)
     json.quantityOf(bytes, payload, end)
   }
   const sender = position.index * 52
-  json.raw(firstName)
-  if (isPending) json.raw(noBlock)
+  json.constant(firstName)
+  if (isPending) json.constant(noBlock)
   else {
     json.hex(position.blockHash)
-    json.raw(name.blockNumber)
+    json.constant(name.blockNumber)
     json.quantity(position.blockNumber)
-    json.raw(name.blockTimestamp)
+    json.constant(name.blockTimestamp)
     json.quantity(position.timestamp)
   }
-  json.raw(name.from)
+  json.constant(name.from)
   json.hex(position.senders, sender, sender + 20)
   quantity(name.gas, layout.gas)
-  json.raw(name.gasPrice)
+  json.constant(name.gasPrice)
   json.quantity(effectiveGasPrice(transaction, isPending ? undefined : position.baseFeePerGas))
   if (layout.maxPriorityFee !== undefined) {
     quantity(name.maxFeePerGas, layout.maxFee)
     quantity(name.maxPriorityFeePerGas, layout.maxPriorityFee)
   }
   if (type === 3) quantity(name.maxFeePerBlobGas, maxFeePerBlobGasAt)
-  json.raw(name.hash)
+  json.constant(name.hash)
   json.hex(position.senders, sender + 20, sender + 52)
   const input = fieldSpan(transaction, layout.input)
-  json.raw(name.input)
+  json.constant(name.input)
   json.hex(bytes, input.payload, input.end)
   quantity(name.nonce, layout.nonce)
-  json.raw(name.to)
+  json.constant(name.to)
   writeRecipient(json, transaction)
-  json.raw(name.transactionIndex)
-  if (isPending) json.raw(nullText)
+  json.constant(name.transactionIndex)
+  if (isPending) json.constant(nullText)
   else json.quantity(position.index)
   quantity(name.value, layout.value)
-  json.raw(name.type)
+  json.constant(name.type)
   json.quantity(type)
   if (type > 0) {
-    json.raw(name.accessList)
+    json.constant(name.accessList)
     writeAccessList(json, bytes, fieldSpan(transaction, layout.input + 1))
     quantity(name.chainId, 0)
   } else writeLegacyChainId(json, transaction)
   if (type === 3) {
-    json.raw(name.blobVersionedHashes)
+    json.constant(name.blobVersionedHashes)
     writeHashes(json, bytes, fieldSpan(transaction, blobHashesAt))
   }
   if (type === 4) {
-    json.raw(name.authorizationList)
+    json.constant(name.authorizationList)
     writeAuthorizations(json, bytes, fieldSpan(transaction, authorizationsAt))
   }
   quantity(name.v, layout.signature)
   quantity(name.r, layout.signature + 1)
   quantity(name.s, layout.signature + 2)
   if (type > 0) quantity(name.yParity, layout.signature)
-  json.raw(closeBrace)
+  json.constant(closeBrace)
 }
 
 /**
@@ -227,7 +227,7 @@ export function pendingTransactionJson(bytes: Uint8Array, sender: Uint8Array, ha
 /** Writes the recipient of a transaction; null for a creation. */
 export function writeRecipient(json: JsonBytes, transaction: Transaction): void {
   const { payload, end } = fieldSpan(transaction, transaction.layout.to)
-  if (payload === end) json.raw(nullText)
+  if (payload === end) json.constant(nullText)
   else json.hex(transaction.bytes, payload, end)
 }
 
@@ -236,7 +236,7 @@ function writeLegacyChainId(json: JsonBytes, transaction: Transaction): void {
   const { payload, end } = fieldSpan(transaction, transaction.layout.signature)
   const v = integerAt(transaction.bytes, payload, end)
   if (v < 35) return
-  json.raw(name.chainId)
+  json.constant(name.chainId)
   json.quantity(typeof v === 'number' ? Math.floor((v - 35) / 2) : (v - 35n) / 2n)
 }
 
@@ -288,13 +288,13 @@ export function writeList(
   list: RlpSpan,
   write: (item: RlpSpan, index: number) => void,
 ): void {
-  json.raw(openBracket)
+  json.constant(openBracket)
   let index = 0
   for (let offset = list.payload; offset < list.end; index++) {
     const item = rlpSpanAt(bytes, offset, list.end)
-    if (index > 0) json.raw(comma)
+    if (index > 0) json.constant(comma)
     write(item, index)
     offset = item.end
   }
-  json.raw(closeBracket)
+  json.constant(closeBracket)
 }

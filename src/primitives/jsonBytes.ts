@@ -18,9 +18,6 @@ const quote = 0x22
 const zero = 0x30
 const lowerX = 0x78
 
-/** From this length on, {@link JsonBytes.raw} copies with `Uint8Array.set`, which takes 25 ns at least. */
-const blockCopyMin = 16
-
 /** Largest memory that is kept for the next text: a block with 500 transactions and their receipts. */
 const keptBytesMax = 1024 * 1024
 
@@ -30,14 +27,29 @@ export interface Written {
   readonly end: number
 }
 
-/** For each name the bytes of `,"name":`, to be written with {@link JsonBytes.raw}. */
-export function memberNames<const N extends string>(...names: readonly N[]): Readonly<Record<N, Uint8Array>> {
-  return Object.fromEntries(names.map((name) => [name, ascii(`,"${name}":`)])) as Record<N, Uint8Array>
+/** Text that is written often; see {@link ascii}. */
+export interface Constant {
+  readonly length: number
+  /** Its bytes, little-endian, four in each, and zeros after the last. */
+  readonly words: Uint32Array
 }
 
-/** Constant ASCII text as bytes, to be written with {@link JsonBytes.raw} at a third of what {@link JsonBytes.text} costs. */
-export function ascii(text: string): Uint8Array {
-  return new Uint8Array(Buffer.from(text, 'latin1'))
+/** For each name the text `,"name":`. */
+export function memberNames<const N extends string>(...names: readonly N[]): Readonly<Record<N, Constant>> {
+  return Object.fromEntries(names.map((name) => [name, ascii(`,"${name}":`)])) as Record<N, Constant>
+}
+
+/**
+ * Short ASCII text for {@link JsonBytes.constant}, which takes 7 ns for a name of 16 bytes, where `Uint8Array.set` takes 30:
+ * the names of a block's members were a sixth of the time of writing it.
+ */
+export function ascii(text: string): Constant {
+  const view = new DataView(new ArrayBuffer(text.length + 3))
+  for (let i = 0; i < text.length; i++) view.setUint8(i, text.charCodeAt(i))
+  const words = Uint32Array.from({ length: Math.ceil(text.length / 4) }, (_, word) =>
+    view.getUint32(4 * word, true),
+  )
+  return { length: text.length, words }
 }
 
 /**
@@ -85,14 +97,20 @@ export class JsonBytes {
     this.#length = at
   }
 
+  constant({ length, words }: Constant): void {
+    // The zeros after the last byte are overwritten by what is written next.
+    this.#reserve(length + 3)
+    const view = this.#view
+    let at = this.#length
+    this.#length = at + length
+    for (let word = 0; word < words.length; word++, at += 4) view.setUint32(at, words[word] as number, true)
+  }
+
   /** Writes bytes as they are. */
   raw(source: Uint8Array): void {
     this.#reserve(source.length)
-    const bytes = this.#bytes
-    let at = this.#length
-    this.#length = at + source.length
-    if (source.length >= blockCopyMin) bytes.set(source, at)
-    else for (let i = 0; i < source.length; i++) bytes[at++] = source[i] as number
+    this.#bytes.set(source, this.#length)
+    this.#length += source.length
   }
 
   /** Writes `"0x…"`, two digits a byte. */

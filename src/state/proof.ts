@@ -3,7 +3,7 @@
  * and the text of the answer. Nodes come from the caller; only the path to the keys is decoded.
  */
 import { type Address, bytesToHex, bytesToQuantity, equalBytes, type Hash32 } from '../primitives/bytes.js'
-import { ascii, JsonBytes } from '../primitives/jsonBytes.js'
+import { JsonBytes } from '../primitives/jsonBytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
 import { NotHeldError } from '../primitives/notHeld.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
@@ -157,7 +157,9 @@ export class UpperNodes {
 }
 
 function withJson(node: ProofNode): ProofNode {
-  node.json = ascii(`"${bytesToHex(node.rlp)}"`)
+  const json = new JsonBytes(0)
+  json.hex(node.rlp)
+  node.json = json.finish()
   return node
 }
 

@@ -66,20 +66,20 @@ export class CallTracer implements Tracer {
   #write(call: Call, isUndone: boolean): void {
     const { json } = this.#output
     const { from, gas, gasUsed, to, input, output, failure, calls, logs, value, kind } = call
-    json.raw(member.from)
+    json.constant(member.from)
     json.hex(from)
-    json.raw(member.gas)
+    json.constant(member.gas)
     json.quantity(gas)
-    json.raw(member.gasUsed)
+    json.constant(member.gasUsed)
     json.quantity(gasUsed)
     if (to !== undefined) {
-      json.raw(member.to)
+      json.constant(member.to)
       json.hex(to)
     }
-    json.raw(member.input)
+    json.constant(member.input)
     json.hex(input)
     if (output.length > 0) {
-      json.raw(member.output)
+      json.constant(member.output)
       json.hex(output)
     }
     if (failure !== undefined) {
@@ -99,7 +99,7 @@ export class CallTracer implements Tracer {
     }
     if (logs.length > 0 && !isGone) this.#writeLogs(logs)
     if (kind !== staticCall) {
-      json.raw(member.value)
+      json.constant(member.value)
       json.quantity(value)
     }
     json.text(`,"type":"${opcodeNames[kind]}"}`)

@@ -4,7 +4,7 @@
  * at the end.
  */
 import { mapKey } from '../../primitives/bytes.js'
-import { ascii, JsonBytes } from '../../primitives/jsonBytes.js'
+import { ascii, type Constant, JsonBytes } from '../../primitives/jsonBytes.js'
 import type { KernelStep } from '../kernelTrace.js'
 import { opcodeNames } from '../opcodeNames.js'
 import { goText } from './callFrames.js'
@@ -118,37 +118,37 @@ export class OpcodeLogger implements Tracer {
     const tail = this.#tail
     tail.clear()
     if (!disableStack) {
-      tail.raw(stackName)
+      tail.constant(stackName)
       for (let i = 0; i < stackWords; i++) {
-        if (i > 0) tail.raw(comma)
+        if (i > 0) tail.constant(comma)
         tail.quantityOfWord(linear, stackAt + i * 32)
       }
-      tail.raw(bracket)
+      tail.constant(bracket)
     }
     const { returned } = this.#state
     if (enableReturnData && returned.length > 0) {
-      tail.raw(returnDataName)
+      tail.constant(returnDataName)
       tail.hex(returned)
     }
     if (enableMemory && memory.length > 0) {
-      tail.raw(memoryName)
+      tail.constant(memoryName)
       for (let at = 0; at < memory.length; at += 32) {
-        if (at > 0) tail.raw(comma)
+        if (at > 0) tail.constant(comma)
         tail.hex(memory, at, at + 32)
       }
-      tail.raw(bracket)
+      tail.constant(bracket)
     }
   }
 
   #write(cost: bigint, error: string | undefined): void {
     this.#isPending = false
     const { json } = this.#output
-    if (this.#count++ > 0) json.raw(comma)
+    if (this.#count++ > 0) json.constant(comma)
     const start = json.length
     json.text(`{"pc":${this.#pc}`)
-    json.raw(heads[this.#opcode] as Uint8Array)
+    json.constant(heads[this.#opcode] as Constant)
     json.text(`${this.#gas},"gasCost":${cost}`)
-    json.raw(depthName)
+    json.constant(depthName)
     json.text(String(this.#depth + 1))
     if (error !== undefined) json.text(`,"error":${goText(error)}`)
     json.raw(this.#tail.written)
