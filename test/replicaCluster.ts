@@ -30,15 +30,20 @@ export async function startCluster(
   return { chain, postgres: await startPostgres(t), steps, node }
 }
 
-/** Starts a process of the cluster: `network` is what its entry has besides a name and the genesis. */
+/**
+ * Starts a process of the cluster: `network` is what its entry has besides a name and the genesis, `settings` what its
+ * configuration has besides the network.
+ */
 export async function startMember(
   t: Test,
   { chain }: Cluster,
   network: Record<string, unknown>,
   folder = makeFolder(t),
+  settings: Record<string, unknown> = {},
 ): Promise<Service> {
   const config = writeInto(folder, 'tidegate.json', {
     dataDir: 'data',
+    ...settings,
     networks: [{ name: 'tides', genesis: join(chain.configPath, '../genesis.json'), ...network }],
   })
   const service = await startService(['--config', config, '--no-auth'])

@@ -54,10 +54,15 @@ const noProgress = {
 type ChainTask = IngestTask | ReplayTask | FollowTask
 
 /** Executes the blocks of a source. */
-async function takeChain(task: ChainTask, signal: AbortSignal, openPublisher?: OpenPublisher): Promise<void> {
-  if ('replay' in task) await replayFile(task, report, signal, openPublisher)
-  else if ('follow' in task) await followChain(task, report, signal, onReady, openPublisher)
-  else await importFiles(task, report, () => signal.aborted, openPublisher)
+async function takeChain(
+  task: ChainTask,
+  signal: AbortSignal,
+  tell = report,
+  openPublisher?: OpenPublisher,
+): Promise<void> {
+  if ('replay' in task) await replayFile(task, tell, signal, openPublisher)
+  else if ('follow' in task) await followChain(task, tell, signal, onReady, openPublisher)
+  else await importFiles(task, tell, () => signal.aborted, openPublisher)
 }
 
 let isBroken = false
@@ -72,8 +77,9 @@ try {
     await take(task, report, () => stop.signal.aborted)
   } else if (task.publish === undefined) await takeChain(task, stop.signal)
   else {
-    await publishSource({ ...task, publish: task.publish }, report, stop.signal, onReady, (open, signal) =>
-      takeChain(task, signal, open),
+    const published = { ...task, publish: task.publish }
+    await publishSource(published, report, stop.signal, onReady, (openPublisher, signal, tell) =>
+      takeChain(task, signal, tell, openPublisher),
     )
   }
 } catch (error) {

@@ -34,6 +34,21 @@ export interface LogTip {
   readonly leaseMsLeft: number
 }
 
+/** Where a process is in a log, as of its last answer; zeros before the first. */
+export interface FeedFigures {
+  /** Whether the log answers. */
+  readonly isAnswering: boolean
+  /** Of the newest writer. */
+  readonly epoch: number
+  /** Whether that is this process. */
+  readonly hasLease: boolean
+  /** Of the newest entry that the store has, or that this process appended. */
+  readonly sequence: number
+  /** What the store lacks of the log; of a writer, what the log lacks of its store. */
+  readonly entriesBehind: number
+  readonly blocksBehind: number
+}
+
 export interface BundleLog {
   /** Rejects with UnreachableError where there is no answer; so do all others. */
   readTip(): Promise<LogTip>

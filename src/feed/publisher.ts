@@ -14,7 +14,7 @@ import { type Deferred, defer } from '../primitives/deferred.js'
 import type { BlockName } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { encodeBundle, readBundleParts } from './bundleCodec.js'
-import { type BundleLog, type FeedEvent, FencedError, type LogTip } from './bundleLog.js'
+import { type BundleLog, type FeedEvent, type FeedFigures, FencedError, type LogTip } from './bundleLog.js'
 import { PostgresLog } from './postgresLog.js'
 
 export interface PublishPlan extends DatabaseAddress {
@@ -59,6 +59,7 @@ export class Publisher {
   #news: Deferred<void> = defer()
   #progress: Deferred<void> = defer()
   #isEnding = false
+  #hasEnded = false
   #isCutOff = false
   #failure: unknown
   readonly #running: Promise<void>
@@ -121,6 +122,18 @@ export class Publisher {
     if (this.#failure !== undefined) throw this.#failure
   }
 
+  figures(): FeedFigures {
+    const unplanned = Math.max(0, this.#committed.number - (this.#planned.head?.number ?? 0))
+    return {
+      isAnswering: !this.#isCutOff,
+      epoch: this.#epoch,
+      hasLease: !this.#fenced.signal.aborted && !this.#hasEnded,
+      sequence: this.#sequence,
+      entriesBehind: this.#queue.length + unplanned,
+      blocksBehind: this.#queue.filter(({ kind }) => kind === 'block').length + unplanned,
+    }
+  }
+
   get #blocksAhead(): number {
     return Math.max(this.#committed.number - this.#publishedNumber, this.#queue.length)
   }
@@ -135,7 +148,9 @@ export class Publisher {
         if (this.#isCutOff) this.#say('the feed answers again')
         this.#isCutOff = false
         await this.#publish(log)
-        return await log.release(this.#epoch)
+        await log.release(this.#epoch)
+        this.#hasEnded = true
+        return
       } catch (error) {
         if (!(error instanceof UnreachableError)) {
           if (!(error instanceof FencedError)) this.#failure = error

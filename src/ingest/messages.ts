@@ -1,5 +1,6 @@
 /** Messages between an ingest thread and the thread that started it. */
 
+import type { FeedFigures } from '../feed/bundleLog.js'
 import type { PublishPlan } from '../feed/publisher.js'
 import type { DatabaseAddress } from '../postgres/connection.js'
 import type { Hash32 } from '../primitives/bytes.js'
@@ -151,6 +152,8 @@ export interface IngestFigures {
   readonly upstreams: readonly UpstreamFigures[]
   /** Of a gateway: things fetched, proved and kept, by kind. */
   readonly kept: Readonly<Record<string, number>>
+  /** Of a network with a feed. */
+  readonly feed?: FeedFigures
 }
 
 /** An epoch whose blocks are stored. */

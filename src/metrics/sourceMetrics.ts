@@ -1,5 +1,5 @@
 import type { Emit, Labels, Register } from './register.js'
-import type { MetricSources, SourceFigures, UpstreamCounts } from './sources.js'
+import type { FeedCounts, MetricSources, SourceFigures, UpstreamCounts } from './sources.js'
 
 type Each = (read: (figures: SourceFigures) => number) => (emit: Emit) => void
 
@@ -47,6 +47,32 @@ export function defineSources(register: Register, { sources }: MetricSources): v
     },
   )
   defineUpstreams(register, sources)
+  defineFeeds(register, sources)
+}
+
+function defineFeeds(register: Register, sources: MetricSources['sources']): void {
+  const gauge = (name: string, help: string, read: (feed: FeedCounts) => number) =>
+    register.gauge(`tidegate_feed_${name}`, help, ['network'], (emit) => {
+      for (const { network, feed } of sources()) if (feed !== undefined) emit({ network }, read(feed))
+    })
+  gauge('answering', 'Whether the database of a feed answers.', ({ isAnswering }) => Number(isAnswering))
+  gauge('epoch', 'Epoch of the newest writer of a feed.', ({ epoch }) => epoch)
+  gauge('lease', 'Whether this process is the writer of a feed.', ({ hasLease }) => Number(hasLease))
+  gauge(
+    'sequence',
+    'Number of the newest entry of a feed that the store has, or that this writer published.',
+    ({ sequence }) => sequence,
+  )
+  gauge(
+    'lag_entries',
+    'Entries of a feed that the store has not taken in, or that this writer has not published.',
+    ({ entriesBehind }) => entriesBehind,
+  )
+  gauge(
+    'lag_blocks',
+    'Blocks that the store is behind the feed, or the feed behind the store of its writer.',
+    ({ blocksBehind }) => blocksBehind,
+  )
 }
 
 function defineUpstreams(register: Register, sources: MetricSources['sources']): void {

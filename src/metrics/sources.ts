@@ -47,6 +47,16 @@ export interface UpstreamCounts {
   readonly lies: number
 }
 
+/** Where a process is in the feed of a network. */
+export interface FeedCounts {
+  readonly isAnswering: boolean
+  readonly epoch: number
+  readonly hasLease: boolean
+  readonly sequence: number
+  readonly entriesBehind: number
+  readonly blocksBehind: number
+}
+
 /** What the source of a network told of its thread. */
 export interface SourceFigures {
   readonly network: string
@@ -57,6 +67,8 @@ export interface SourceFigures {
   readonly upstreams: readonly UpstreamCounts[]
   /** Of a gateway: things fetched, proved and kept, by kind. */
   readonly kept: Readonly<Record<string, number>>
+  /** Undefined for a network without a feed. */
+  readonly feed?: FeedCounts
 }
 
 export interface StoreFigures {

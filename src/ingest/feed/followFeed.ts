@@ -5,14 +5,16 @@
 import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
-import { type BundleLog, TrimmedError } from '../../feed/bundleLog.js'
+import { type BundleLog, type FeedFigures, type LogTip, TrimmedError } from '../../feed/bundleLog.js'
 import { PostgresLog } from '../../feed/postgresLog.js'
 import { UnreachableError } from '../../postgres/connection.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import type { FeedPlan, FeedTask, IngestMessage } from '../messages.js'
+import { publishFigures } from '../publishFigures.js'
 import { openTaskStore } from '../taskStore.js'
+import { withFeedFigures } from './feedFigures.js'
 import { Replica } from './replica.js'
 
 /** Longest time between two looks at the feed, should a notification be lost. */
@@ -21,6 +23,8 @@ const pollMs = 1_000
 const retryMs = 200
 /** With more entries than this at once, the network counts as syncing. */
 const liveEntriesMax = 16
+/** While there is always more to apply, how often the end of the feed is looked at. */
+const tipMs = 1_000
 /** Newest own blocks that are looked up in the feed: no reorganisation of a source is longer. */
 const ownBlocksMax = 8_192
 
@@ -34,12 +38,15 @@ export async function followFeed(
   signal: AbortSignal,
 ): Promise<void> {
   const { store, schedule } = await openTaskStore(task, report)
+  let endFigures = () => {}
   try {
     report({ type: 'opened' })
     const follower = new FeedFollower(task.feed, store, schedule, report, signal)
+    endFigures = publishFigures((message) => report(withFeedFigures(message, follower)), { store })
     await follower.run(false)
     report({ type: 'finished', progress: follower.progress(), stopped: signal.aborted })
   } finally {
+    endFigures()
     await store.close()
   }
 }
@@ -55,6 +62,11 @@ export class FeedFollower {
   readonly #signal: AbortSignal
   readonly #start = performance.now()
   #applied = 0
+  /** After which entry the store goes on. */
+  #position = 0
+  #tip: LogTip | undefined
+  #tipRead = 0
+  #isAnswering = false
   #news: Deferred<void> = defer()
   #stateTold = ''
   #isCutOff = false
@@ -88,6 +100,7 @@ export class FeedFollower {
         } catch (error) {
           if (error instanceof TrimmedError) throw this.#unreached()
           if (!(error instanceof UnreachableError)) throw error
+          this.#isAnswering = false
           this.#tell(undefined, error.message)
           await sleep(retryMs, undefined, { signal: this.#signal }).catch(() => undefined)
         } finally {
@@ -114,25 +127,38 @@ export class FeedFollower {
     }
   }
 
+  figures(): FeedFigures {
+    const { epoch = 0, sequence = 0, head } = this.#tip ?? {}
+    return {
+      isAnswering: this.#isAnswering,
+      epoch,
+      hasLease: false,
+      sequence: this.#position,
+      entriesBehind: Math.max(0, sequence - this.#position),
+      blocksBehind: Math.max(0, (head?.number ?? 0) - (this.#store.readHead()?.number ?? 0)),
+    }
+  }
+
   /** Resolves to whether `onIdle` ended it. */
   async #follow(log: BundleLog, onIdle: OnIdle | undefined): Promise<boolean> {
     log.onNews(() => this.#news.resolve())
-    let position = await this.#position(log)
+    this.#position = await this.#findPosition(log)
     while (!this.#signal.aborted) {
       this.#news = defer()
-      const entries = await log.read(position)
+      const entries = await log.read(this.#position)
       const last = entries.at(-1)
       if (last === undefined) {
-        const tip = await log.readTip()
+        const tip = await this.#readTip(log)
         // Something may have come meanwhile.
-        if (tip.sequence > position) continue
+        if (tip.sequence > this.#position) continue
         this.#tell(tip.head?.number)
-        if (await onIdle?.(log, position)) return true
+        if (await onIdle?.(log, this.#position)) return true
         await this.#wait(Math.min(pollMs, onIdle === undefined ? pollMs : Math.max(tip.leaseMsLeft, 10)))
         continue
       }
       await this.#replica.apply(entries, this.#signal)
-      position = last.sequence
+      this.#position = last.sequence
+      if (performance.now() - this.#tipRead > tipMs) await this.#readTip(log)
       this.#applied += entries.length
       if (entries.length > liveEntriesMax) this.#report({ type: 'progress', progress: this.progress() })
       else this.#report({ type: 'head' })
@@ -140,9 +166,16 @@ export class FeedFollower {
     return false
   }
 
+  async #readTip(log: BundleLog): Promise<LogTip> {
+    this.#tipRead = performance.now()
+    this.#tip = await log.readTip()
+    this.#isAnswering = true
+    return this.#tip
+  }
+
   /** After which entry the store goes on. */
-  async #position(log: BundleLog): Promise<number> {
-    const { sequence } = await log.readTip()
+  async #findPosition(log: BundleLog): Promise<number> {
+    const { sequence } = await this.#readTip(log)
     if (sequence === 0) return 0
     const head = this.#store.readHead()?.number ?? 0
     const hashes: Uint8Array[] = []

@@ -9,12 +9,16 @@ import { Publisher } from '../../feed/publisher.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import { CallTaker } from '../callTaker.js'
-import type { IngestMessage, IngestStore } from '../messages.js'
+import type { IngestFigures, IngestMessage, IngestStore } from '../messages.js'
+import { publishFigures } from '../publishFigures.js'
 import { openTaskStore } from '../taskStore.js'
+import { withFeedFigures } from './feedFigures.js'
 import { FeedFollower } from './followFeed.js'
 
 /** Makes what publishes the blocks of a store, once the source has opened it; undefined where nothing is published. */
 export type OpenPublisher = (store: ChainWriter) => Publisher | undefined
+
+type Report = (message: IngestMessage) => void
 
 /** Two senders are recovered of each block that another writer published, as by default in a replica. */
 const sendersChecked = 2
@@ -22,10 +26,10 @@ const sendersChecked = 2
 /** Runs `source` whenever this process is the writer, until it has ended of itself or `signal` is aborted. */
 export async function publishSource(
   task: IngestStore & { readonly publish: PublishPlan },
-  report: (message: IngestMessage) => void,
+  report: Report,
   signal: AbortSignal,
   onReady: (calls: CallTaker) => void,
-  source: (openPublisher: OpenPublisher, signal: AbortSignal) => Promise<void>,
+  source: (openPublisher: OpenPublisher, signal: AbortSignal, report: Report) => Promise<void>,
 ): Promise<void> {
   const say = (text: string) => report({ type: 'said', text })
   const holder = `${hostname()} ${process.pid} ${randomUUID()}`
@@ -33,19 +37,29 @@ export async function publishSource(
     onReady(new CallTaker(report, refuseCalls))
     const lease = await standBy(task, holder, report, signal)
     if (lease === undefined) return
+    const { epoch } = lease
+    say(`this process writes the feed, with epoch ${epoch}`)
     let publisher: Publisher | undefined
+    let figures: IngestFigures | undefined
     const stop = new AbortController()
     const onStop = () => stop.abort()
     signal.addEventListener('abort', onStop)
     if (signal.aborted) onStop()
-    await source((store) => {
+    const openPublisher = (store: ChainWriter) => {
       publisher = new Publisher(task.publish, lease, store, say, stop.signal)
       publisher.fenced.addEventListener('abort', onStop)
       return publisher
-    }, stop.signal)
+    }
+    await source(openPublisher, stop.signal, (message) => {
+      if (message.type === 'figures') figures = message.figures
+      report(publisher === undefined ? message : withFeedFigures(message, publisher))
+    })
     signal.removeEventListener('abort', onStop)
-    if (!publisher?.fenced.aborted || signal.aborted) return
-    say(`another process writes the feed; this one, of epoch ${lease.epoch}, stands by`)
+    if (publisher === undefined) return
+    // What was left has been published after the source told its last figures.
+    if (figures !== undefined) report(withFeedFigures({ type: 'figures', figures }, publisher))
+    if (!publisher.fenced.aborted || signal.aborted) return
+    say(`another process writes the feed; this one, of epoch ${epoch}, stands by`)
   }
 }
 
@@ -57,13 +71,15 @@ async function refuseCalls(): Promise<never> {
 async function standBy(
   task: IngestStore & { readonly publish: PublishPlan },
   holder: string,
-  report: (message: IngestMessage) => void,
+  report: Report,
   signal: AbortSignal,
 ): Promise<Lease | undefined> {
   const { store, schedule } = await openTaskStore(task, report)
+  let endFigures = () => {}
   try {
     report({ type: 'opened' })
     const follower = new FeedFollower({ ...task.publish, sendersChecked }, store, schedule, report, signal)
+    endFigures = publishFigures((message) => report(withFeedFigures(message, follower)), { store })
     let epoch: number | undefined
     let lease: Lease | undefined
     await follower.run(true, async (log, position) => {
@@ -83,6 +99,7 @@ async function standBy(
     }
     return lease
   } finally {
+    endFigures()
     await store.close()
   }
 }

@@ -57,6 +57,7 @@ t.test('every panel asks for metrics that exist, by labels that they have', asyn
         const known = [
           ...(labelsOf.get(name.replace(/_(?:bucket|sum|count)$/, '')) ?? labelsOf.get(name) ?? []),
           'le',
+          'instance',
         ]
         for (const label of by.split(', ')) t.ok(known.includes(label), `${title}: ${name} has ${label}`)
       }
