@@ -84,7 +84,7 @@ export const readsUnderProofs: SpecialScenario = {
   name: 'reads-under-proofs',
   title: 'cached reads under proofs and estimates',
   async run({ folder, settings, server: options, network }) {
-    const server = await startTidegate(folder, [await network('demo')], { ...options, hasFreeCores: true })
+    const server = await startTidegate(folder, [await network('demo')], { ...options, onCores: onFreeCores })
     try {
       const busy: LoadResult[] = []
       const idle: LoadResult[] = []

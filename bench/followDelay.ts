@@ -7,30 +7,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { WebSocket } from 'ws'
 import { anvilPath } from './anvil.js'
+import { HeadListener } from './headListener.js'
 import { askResult } from './rpc.js'
 import { startServer } from './serverProcess.js'
 
 const blocks = Number(process.argv[2] ?? 100)
 const transactions = Number(process.argv[3] ?? 50)
 const program = fileURLToPath(new URL('../src/main.js', import.meta.url))
-
-/** Hash → when its head was told, in the order of their coming. */
-type Heads = Map<string, number>
-
-async function listen(url: string): Promise<{ readonly heads: Heads; close(): void }> {
-  const socket = new WebSocket(url, { perMessageDeflate: false })
-  const heads: Heads = new Map()
-  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
-  socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}')
-  await new Promise((resolve) => socket.once('message', resolve))
-  socket.on('message', (data) => {
-    const hash = JSON.parse(String(data)).params?.result?.hash
-    if (hash !== undefined) heads.set(hash, performance.now())
-  })
-  return { heads, close: () => socket.terminate() }
-}
 
 function quantile(sorted: readonly number[], share: number): string {
   return `${(sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN).toFixed(1)} ms`
@@ -102,8 +86,8 @@ for (const [name, socketUrl] of [
   )
   const words = [process.execPath, program, 'serve', '--config', configPath, '--port', '0', '--no-auth']
   const server = await startServer(words, /listens on (http:\S+)/)
-  const theirs = await listen(nodeUrl.replace('http', 'ws'))
-  const ours = await listen(`${server.said.replace('http', 'ws')}/ws`)
+  const theirs = await HeadListener.open(nodeUrl.replace('http', 'ws'))
+  const ours = await HeadListener.open(`${server.said.replace('http', 'ws')}/ws`)
   const told = async (before: number) => {
     while (theirs.heads.size === before || !ours.heads.has([...theirs.heads.keys()].at(-1) ?? '')) {
       await new Promise((resolve) => setTimeout(resolve, 1))

@@ -39,7 +39,7 @@ export interface ServerProcess {
 }
 
 /** Clock ticks of `/proc/<pid>/stat`; 100 a second on every Linux that Node runs on. */
-const ticksPerSecond = 100
+export const ticksPerSecond = 100
 
 /** Cores of the machine; counted before the loader is kept on one of them. */
 export const cores = availableParallelism()
@@ -67,6 +67,11 @@ export function pinLoader(): void {
 /** A command line that runs `command` on the servers' core. */
 export function onServerCore(command: readonly string[]): readonly string[] {
   return isPinned ? ['taskset', '-c', serverCore, ...command] : command
+}
+
+/** A command line that runs `command` on the loader's core. */
+export function onLoaderCore(command: readonly string[]): readonly string[] {
+  return isPinned ? ['taskset', '-c', loaderCore, ...command] : command
 }
 
 /** Number of cores from which on a server's pool can have its own, besides those of its edge and the loader. */

@@ -9,6 +9,8 @@ import { fewLogs, manyLogs } from './logRun.js'
 import { memory } from './memoryRun.js'
 import { neighbours } from './neighbours.js'
 import { prices } from './prices.js'
+import { replicaReads } from './replicaReads.js'
+import { replicas } from './replicasRun.js'
 import type { SpecialScenario } from './specialScenario.js'
 import { submissions } from './submissionRun.js'
 import { traceStream } from './traceRun.js'
@@ -25,6 +27,8 @@ export const specialScenarios: readonly SpecialScenario[] = [
   newHeads(1_000),
   newHeads(5_000),
   submissions,
+  replicas,
+  replicaReads,
   neighbours,
   prices,
   kernel,

@@ -5,7 +5,7 @@ import { createKey } from '../src/access/keyChanges.js'
 import { KeyRing } from '../src/access/keyRing.js'
 import { NodeStore } from '../src/store/nodeStore.js'
 import { type BenchNetwork, programPath } from './benchData.js'
-import { onFreeCores, onServerCore, type ServerProcess, startServer } from './serverProcess.js'
+import { onServerCore, type ServerProcess, startServer } from './serverProcess.js'
 
 export interface TidegateOptions {
   /** Members of the configuration's `limits`. */
@@ -16,8 +16,8 @@ export interface TidegateOptions {
   readonly nodeFlags?: readonly string[]
   /** Names of API keys to make; without any, none is asked for. */
   readonly keyNames?: readonly string[]
-  /** Whether its pool gets cores of its own, where there are some ({@link onFreeCores}). */
-  readonly hasFreeCores?: boolean
+  /** Puts its command line on cores; absent: on the servers' one ({@link onServerCore}). */
+  readonly onCores?: (command: readonly string[]) => readonly string[]
 }
 
 /** Its base URL is what it said. */
@@ -53,7 +53,7 @@ export async function startTidegate(
   const server = await startServer(
     [process.execPath, ...(options.nodeFlags ?? []), programPath, 'serve', ...flags, '--log-level', 'error'],
     /listens on (http:\S+)/,
-    options.hasFreeCores === true ? onFreeCores : onServerCore,
+    options.onCores ?? onServerCore,
   )
   return { ...server, keyedUrls: keys.map((key) => new URL(`/v3/${key}`, server.said).href) }
 }

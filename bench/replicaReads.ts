@@ -1,0 +1,76 @@
+/**
+ * Reads of a replica while it takes blocks, and after. The replica has the servers' core alone; the writer and the
+ * database share the loader's. What a replica with a core for its edge loses is seen in the CPU time of that thread.
+ */
+import { testAddresses } from '../test/chainMaker.js'
+import { saturate, targetOf, warmUp, withConnections } from './httpLoader.js'
+import type { Side } from './outcome.js'
+import { playedChain, withPair, withPostgres } from './replicaPlay.js'
+import { rpc } from './rpc.js'
+import { onLoaderCore, onServerCore } from './serverProcess.js'
+import type { SpecialScenario } from './specialScenario.js'
+import { median, spread } from './statistics.js'
+
+const connections = 64
+/** Its answer changes with every block, so that what was rendered does not last. */
+const read = rpc('eth_getBalance', [String(testAddresses[0]), 'latest'])
+
+export const replicaReads: SpecialScenario = {
+  name: 'replicas-reads',
+  title: 'a balance, read from a replica that takes 20 blocks a second',
+  async run(context) {
+    const chain = await playedChain(context)
+    const { seconds, rounds } = context.settings
+    const onCores = { writerOn: onLoaderCore, replicaOn: onServerCore }
+    return await withPostgres((postgres) =>
+      withPair(context, chain, postgres, 'read', onCores, async ({ replica, ours }) => {
+        const target = targetOf(new URL('/fed', replica.said).href)
+        const measure = (time: number) =>
+          withConnections(target, connections, async (open) => {
+            const before = replica.mainThreadSeconds() ?? Number.NaN
+            const { answers, seconds } = await saturate(open, time, () => read)
+            const edgeSeconds = (replica.mainThreadSeconds() ?? Number.NaN) - before
+            return { rate: answers / seconds, cpuMicros: (edgeSeconds * 1e6) / answers }
+          })
+        await withConnections(target, connections, (open) =>
+          warmUp(
+            open,
+            seconds,
+            () => read,
+            () => undefined,
+          ),
+        )
+        let isOver = false
+        const over = ours.reached(chain.to).then(() => {
+          isOver = true
+        })
+        type Round = Awaited<ReturnType<typeof measure>>
+        const busy: Round[] = []
+        const idle: Round[] = []
+        for (;;) {
+          const round = await measure(seconds)
+          // The chain may have ended in the middle.
+          if (isOver) break
+          busy.push(round)
+        }
+        await over
+        if (busy.length === 0) throw new Error('the chain ended before a round did; shorten --seconds')
+        for (let round = 0; round < rounds; round++) idle.push(await measure(seconds))
+        const side = (all: readonly Round[]): Side => ({
+          rate: median(all.map(({ rate }) => rate)) ?? 0,
+          rateSpread: spread(all.map(({ rate }) => rate)),
+          cpuMicros: median(all.map(({ cpuMicros }) => cpuMicros)),
+        })
+        const [own, other] = [side(busy), side(idle)]
+        const rate = (own.rate / other.rate).toFixed(2)
+        return {
+          unit: 'answers',
+          own: { ...own, ...replica.memory() },
+          rivals: { idle: other },
+          ratios: { idle: { value: (other.cpuMicros ?? 0) / (own.cpuMicros ?? 1), by: 'cpu' } },
+          note: `CPU time of the thread that answers; on one core for all of the replica ${rate} of the idle rate`,
+        }
+      }),
+    )
+  },
+}
