@@ -26,6 +26,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   pool: ['types:chain', 'types:state', 'types:evm', 'types:rollup'],
   rollup: ['store'],
   access: ['store'],
+  shared: ['postgres', 'access', 'store'],
   admin: ['access'],
   streams: ['chain'],
   rpc: ['chain', 'state', 'pool', 'rollup', 'streams', 'types:evm', 'types:metrics'],

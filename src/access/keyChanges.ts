@@ -1,12 +1,12 @@
 /**
- * Changes of keys, as plain functions over the node store: for the command line and the admin API. Each is on disk
- * when it returns, and in force in every process within a second. `actor` says who makes the change. What changes a key
+ * Changes of keys, as plain functions over where they are kept: for the command line and the admin API. Each is in force
+ * in every process within a second. `actor` says who makes the change. What changes a key
  * throws UnknownKey where there is none, besides what it says.
  */
 import { createHash } from 'node:crypto'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import type { KeyRow, TokenVerifier } from '../store/keyRows.js'
-import type { NodeStore } from '../store/nodeStore.js'
+import type { KeyStore } from './keyBook.js'
 import { type KeyRecord, rowToRecord } from './keyRecord.js'
 import { applySettings, type KeySettings } from './keySettings.js'
 import { looksLikeKey, makeKeyText } from './keyText.js'
@@ -27,7 +27,7 @@ const idPattern = /^[0-9a-f]{12}$/
 export const overlapMsMax = 366 * 86_400_000
 
 /** All keys of a store, revoked ones too, oldest first. */
-export function listKeys(store: NodeStore): KeyRecord[] {
+export function listKeys(store: KeyStore): KeyRecord[] {
   return store.readKeys().map(rowToRecord)
 }
 
@@ -35,12 +35,12 @@ export function listKeys(store: NodeStore): KeyRecord[] {
  * The key with this id (12 hex digits), or the one that is not revoked with this name. Throws UnknownKey where
  * there is none, UsageError for the text of a key, which is not repeated.
  */
-export function findKey(store: NodeStore, nameOrId: string): KeyRecord {
+export function findKey(store: KeyStore, nameOrId: string): KeyRecord {
   return rowToRecord(findRow(store, nameOrId))
 }
 
 /** Makes a key. Throws UsageError where the settings have no name, OperatorError where another key has it. */
-export function createKey(store: NodeStore, pepper: Pepper, settings: KeySettings, actor: string): NewKey {
+export function createKey(store: KeyStore, pepper: Pepper, settings: KeySettings, actor: string): NewKey {
   const made = tryCreateKey(store, pepper, settings, actor)
   if (!made) {
     throw new OperatorError(
@@ -55,7 +55,7 @@ export function createKey(store: NodeStore, pepper: Pepper, settings: KeySetting
  * a key.
  */
 export function tryCreateKey(
-  store: NodeStore,
+  store: KeyStore,
   pepper: Pepper,
   settings: KeySettings,
   actor: string,
@@ -80,7 +80,7 @@ export function tryCreateKey(
 }
 
 /** Changes what `settings` name. Returns the key afterwards. Throws OperatorError for a revoked key or a taken name. */
-export function setKey(store: NodeStore, nameOrId: string, settings: KeySettings, actor: string): KeyRecord {
+export function setKey(store: KeyStore, nameOrId: string, settings: KeySettings, actor: string): KeyRecord {
   const after = change(store, nameOrId, (row) => ({
     ...unrevoked(row),
     name: settings.name ?? row.name,
@@ -94,7 +94,7 @@ export function setKey(store: NodeStore, nameOrId: string, settings: KeySettings
  * one ends. Throws OperatorError for a revoked key.
  */
 export function rotateKey(
-  store: NodeStore,
+  store: KeyStore,
   pepper: Pepper,
   nameOrId: string,
   overlapMs: number,
@@ -119,7 +119,7 @@ export function rotateKey(
 }
 
 /** Revokes a key for good. Returns the key as it was: with `revokedAtMs` if it had been revoked already. */
-export function revokeKey(store: NodeStore, nameOrId: string, actor: string): KeyRecord {
+export function revokeKey(store: KeyStore, nameOrId: string, actor: string): KeyRecord {
   const { digest } = findRow(store, nameOrId)
   const nowMs = Date.now()
   const changed = store.changeKey(digest, (row) =>
@@ -136,7 +136,7 @@ const verifiersMax = 4
 
 /** Lets a signer make tokens that stand for a key. Throws OperatorError for a revoked key, and where it has enough. */
 export function addToken(
-  store: NodeStore,
+  store: KeyStore,
   nameOrId: string,
   verifier: Omit<TokenVerifier, 'id' | 'addedAtMs'>,
   actor: string,
@@ -153,7 +153,7 @@ export function addToken(
 }
 
 /** Ends a signer of tokens, and so its tokens. Throws OperatorError where the key has none with this id. */
-export function removeToken(store: NodeStore, nameOrId: string, id: string, actor: string): KeyRecord {
+export function removeToken(store: KeyStore, nameOrId: string, id: string, actor: string): KeyRecord {
   return changeTokens(store, nameOrId, actor, (tokens) => {
     const kept = tokens.filter((token) => token.id !== id)
     if (kept.length < tokens.length) return kept
@@ -162,7 +162,7 @@ export function removeToken(store: NodeStore, nameOrId: string, id: string, acto
 }
 
 function changeTokens(
-  store: NodeStore,
+  store: KeyStore,
   nameOrId: string,
   actor: string,
   make: (tokens: readonly TokenVerifier[], nowMs: number) => readonly TokenVerifier[],
@@ -175,7 +175,7 @@ function changeTokens(
   return rowToRecord(after)
 }
 
-function change(store: NodeStore, nameOrId: string, make: (row: KeyRow) => KeyRow): KeyRow {
+function change(store: KeyStore, nameOrId: string, make: (row: KeyRow) => KeyRow): KeyRow {
   const { digest } = findRow(store, nameOrId)
   const changed = store.changeKey(digest, make)
   if (changed === undefined) throw new Error('a key that was found is gone')
@@ -188,7 +188,7 @@ function unrevoked(row: KeyRow): KeyRow {
   throw new OperatorError(`key ${rowToRecord(row).id} is revoked for good; make another key`)
 }
 
-function findRow(store: NodeStore, nameOrId: string): KeyRow {
+function findRow(store: KeyStore, nameOrId: string): KeyRow {
   if (looksLikeKey(nameOrId)) {
     throw new UsageError(
       'a key is named by its name or its id of 12 hex digits, not by its text; find them with: tidegate keys list',

@@ -1,5 +1,5 @@
 import type { KeyLimits, KeyRow, KeyScopes, TokenVerifier } from '../store/keyRows.js'
-import { digestPrefixBytes } from '../store/nodeStore.js'
+import { digestPrefixBytes } from '../store/keyTables.js'
 
 /** A key as its operator sees it. */
 export interface KeyRecord {

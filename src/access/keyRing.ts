@@ -14,6 +14,7 @@ import type { KeyRow } from '../store/keyRows.js'
 import type { NodeStore } from '../store/nodeStore.js'
 import type { Allowances, KeyAllowance } from './allowances.js'
 import { tryCreateKey } from './keyChanges.js'
+import type { KeyReach } from './keyReach.js'
 import { type KeyRecord, prefixToId, rowToRecord } from './keyRecord.js'
 import { KeyScope, type MethodScope } from './keyScope.js'
 import { isKeyText } from './keyText.js'
@@ -29,6 +30,8 @@ export type KeyProblem =
   | 'revoked'
   | 'expired'
   | 'replaced'
+  /** The database that has the keys does not answer, and may know more of this one. */
+  | 'unreachable'
   | TokenProblem
 
 export type KeyCheck =
@@ -53,6 +56,7 @@ export const keyProblemTexts: Readonly<Record<KeyProblem, string>> = {
   revoked: 'unauthorized: this API key has been revoked',
   expired: 'unauthorized: this API key has expired',
   replaced: 'unauthorized: this API key was replaced by a newer one',
+  unreachable: 'API keys cannot be checked at the moment',
   tokenMalformed:
     'unauthorized: this is no JSON Web Token of ES256 or HS256 whose kid is the id of an API key',
   tokenForged: 'unauthorized: no signer of this API key has signed this token',
@@ -70,6 +74,8 @@ export interface KeyRingPaths {
 export interface KeyRingOptions {
   /** What keys may spend; absent: no key has a limit. */
   readonly allowances?: Allowances | undefined
+  /** How far the store can be believed, where it is a copy of shared keys. */
+  readonly reach?: KeyReach | undefined
   /** Milliseconds on a clock that never goes back; `performance.now` where absent. */
   readonly clockMs?: () => number
   /** The time of day, for ends of validity; `Date.now` where absent. */
@@ -104,6 +110,7 @@ const refused: Readonly<Record<KeyProblem, KeyCheck>> = {
   revoked: { ok: false, why: 'revoked' },
   expired: { ok: false, why: 'expired' },
   replaced: { ok: false, why: 'replaced' },
+  unreachable: { ok: false, why: 'unreachable' },
   tokenMalformed: { ok: false, why: 'tokenMalformed' },
   tokenForged: { ok: false, why: 'tokenForged' },
   tokenExpired: { ok: false, why: 'tokenExpired' },
@@ -120,6 +127,7 @@ export class KeyRing {
   readonly #store: NodeStore
   readonly #paths: KeyRingPaths
   readonly #allowances: Allowances | undefined
+  readonly #reach: KeyReach | undefined
   readonly #clockMs: () => number
   readonly #dateMs: () => number
   readonly #tokens: Tokens
@@ -128,11 +136,12 @@ export class KeyRing {
     store: NodeStore,
     paths: KeyRingPaths,
     readonly pepper: Pepper,
-    { allowances, clockMs = () => performance.now(), dateMs = Date.now }: KeyRingOptions,
+    { allowances, reach, clockMs = () => performance.now(), dateMs = Date.now }: KeyRingOptions,
   ) {
     this.#store = store
     this.#paths = paths
     this.#allowances = allowances
+    this.#reach = reach
     this.#clockMs = clockMs
     this.#dateMs = dateMs
     this.#tokens = new Tokens(store, pepper, dateMs)
@@ -167,12 +176,13 @@ export class KeyRing {
   }
 
   /**
-   * Ids of the keys that were changed after generation `since` (undefined where the store no longer knows), and the
+   * Ids of the keys that were changed after generation `since` (undefined where any key may be), and the
    * newest generation, which {@link authorize} follows from this call on.
    */
   readChanges(since: number): { readonly generation: number; readonly ids: readonly string[] | undefined } {
     this.#recheck(this.#clockMs())
-    return this.#changesAfter(since)
+    const changes = this.#changesAfter(since)
+    return this.#reach?.isOver ? { ...changes, ids: undefined } : changes
   }
 
   /**
@@ -195,7 +205,7 @@ export class KeyRing {
   #recheck(nowMs: number): void {
     const { generation, ids } = this.#changesAfter(this.#generation)
     // Keys that did not change stay remembered: looking 10,000 of them up again takes 0.1 s.
-    if (ids === undefined) this.#remembered.clear()
+    if (ids === undefined || this.#reach?.isOver) this.#remembered.clear()
     else if (ids.length > 0) this.#forget(new Set(ids))
     this.#generation = generation
     this.#checkedAtMs = nowMs
@@ -214,8 +224,12 @@ export class KeyRing {
 
   #lookUp(presented: string): KeyCheck {
     if (presented === '') return refused.missing
+    if (this.#reach?.isOver) return refused.unreachable
     const check = presented.includes('.') ? this.#checkToken(presented) : this.#checkText(presented)
-    if (!check.ok) return check
+    if (!check.ok) {
+      const mayBeNew = check.why === 'unknown' || check.why === 'tokenForged'
+      return mayBeNew && this.#reach?.isLost ? refused.unreachable : check
+    }
     // A copy: a key cut out of a URL would keep the whole URL in memory.
     this.#remembered.set(Buffer.from(presented, 'latin1').toString('latin1'), check)
     return check

@@ -31,11 +31,39 @@ export class Pepper {
    * exist, can be read by other users, is damaged, or is not the one the keys were made with.
    */
   static open(store: NodeStore, path: string): Pepper {
+    const missing = `restore it from a backup, or remove ${store.path} as well to begin without keys`
+    const pepper = Pepper.#readOrMake(path, store.hasKeys() ? missing : undefined)
+    const stored = store.readPepperMark()
+    if (stored && Buffer.compare(stored, pepper.mark) === 0) return pepper
+    if (stored && store.hasKeys()) {
+      throw new OperatorError(
+        `the pepper ${path} is not the one that the API keys in ${store.path} were made with; restore both from the same backup`,
+      )
+    }
+    store.writePepperMark(pepper.mark)
+    return pepper
+  }
+
+  /**
+   * The pepper of keys that several processes share, by the mark of the one that they were made with; undefined before
+   * there is one. Throws as {@link open} does.
+   */
+  static openShared(mark: Uint8Array | undefined, path: string): Pepper {
+    const advice = 'copy the file of a process that shares these API keys, and start again'
+    const pepper = Pepper.#readOrMake(path, mark && advice)
+    if (mark === undefined || Buffer.compare(mark, pepper.mark) === 0) return pepper
+    throw new OperatorError(
+      `the pepper ${path} is not the one that the shared API keys were made with; ${advice}`,
+    )
+  }
+
+  /** `missing`: what to do where there is no file and none may be made. */
+  static #readOrMake(path: string, missing: string | undefined): Pepper {
     let bytes = readPrivateFile(path)
     if (!bytes) {
-      if (store.hasKeys()) {
+      if (missing !== undefined) {
         throw new OperatorError(
-          `the pepper ${path} is missing, and without it no API key can be checked; restore it from a backup, or remove ${store.path} as well to begin without keys`,
+          `the pepper ${path} is missing, and without it no API key can be checked; ${missing}`,
         )
       }
       createPrivateFile(path, randomBytes(pepperBytes))
@@ -48,17 +76,12 @@ export class Pepper {
     }
     const pepper = new Pepper(createSecretKey(bytes))
     bytes.fill(0)
-    const mark = pepper.digest(pepperMarkText)
-    const stored = store.readPepperMark()
-    if (!stored || Buffer.compare(stored, mark) !== 0) {
-      if (stored && store.hasKeys()) {
-        throw new OperatorError(
-          `the pepper ${path} is not the one that the API keys in ${store.path} were made with; restore both from the same backup`,
-        )
-      }
-      store.writePepperMark(mark)
-    }
     return pepper
+  }
+
+  /** By which another pepper is told from this one. */
+  get mark(): Uint8Array {
+    return this.digest(pepperMarkText)
   }
 
   /** HMAC-SHA-256 of a text, 32 bytes. */

@@ -9,7 +9,8 @@ import { createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } 
 import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import type { KeyRow, TokenVerifier } from '../store/keyRows.js'
-import { digestPrefixBytes, type NodeStore } from '../store/nodeStore.js'
+import { digestPrefixBytes } from '../store/keyTables.js'
+import type { NodeStore } from '../store/nodeStore.js'
 import type { Pepper } from './pepper.js'
 
 /** How far ahead `exp` may be. Whoever finds a token can use it so long; keys are for longer times. */

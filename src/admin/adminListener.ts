@@ -5,6 +5,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { KeysUnreachable } from '../access/keyBook.js'
 import { UnknownKey } from '../access/keyChanges.js'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import { httpOrigin } from '../primitives/httpOrigin.js'
@@ -212,6 +213,7 @@ function notAllowed(allow: readonly string[]): Page {
 function refusalPage(thrown: unknown): Page {
   if (thrown instanceof Refusal) return problem(thrown.status, thrown.message)
   if (thrown instanceof UnknownKey) return problem(404, thrown.message)
+  if (thrown instanceof KeysUnreachable) return problem(503, thrown.message)
   if (thrown instanceof UsageError) return problem(400, thrown.message)
   if (thrown instanceof OperatorError) return problem(409, thrown.message)
   throw thrown

@@ -37,11 +37,11 @@ export interface ApiServices {
   readNetworks(): Network[]
   readKeys(): Key[]
   /** `address` is that of the operator who changes keys, for the audit log. */
-  createKey(settings: KeySettings, address: string): NewKey
-  /** This and what follows throws UnknownKey where there is none with this id. */
-  setKey(id: string, settings: KeySettings, address: string): Key
-  rotateKey(id: string, rotation: Rotation, address: string): NewKey
-  revokeKey(id: string, address: string): Key
+  createKey(settings: KeySettings, address: string): Promise<NewKey>
+  /** This and what follows rejects with UnknownKey where there is none with this id. */
+  setKey(id: string, settings: KeySettings, address: string): Promise<Key>
+  rotateKey(id: string, rotation: Rotation, address: string): Promise<NewKey>
+  revokeKey(id: string, address: string): Promise<Key>
   readPlayground(): Playground
   /** Throws UsageError where no network has this name. */
   callMethod(network: string, call: RpcCall): Promise<RpcAnswer>

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { KeyBook } from '../access/keyBook.js'
 import type { KeyRing } from '../access/keyRing.js'
 import type { UsageLedger } from '../access/usageLedger.js'
 import type { Edge } from '../edge/edge.js'
@@ -19,6 +20,7 @@ export interface AdminServices {
   readonly counts: readonly EdgeCounts[]
   readonly pool: Pool<Jobs>
   readonly store: NodeStore
+  readonly keys: KeyBook
   readonly ring: KeyRing
   readonly usage: UsageLedger
   readonly sources: readonly NetworkSource[]

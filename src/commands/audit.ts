@@ -3,9 +3,9 @@ import type { DataConfig } from '../config/config.js'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
 import type { AuditEntry, AuditLog } from '../store/audit.js'
-import { NodeStore } from '../store/nodeStore.js'
 import { auditToJson } from './auditJson.js'
 import type { Io } from './commandLine.js'
+import { openKeys } from './openKeys.js'
 import { formatTime, layOutTable } from './tables.js'
 
 /** Lists the newest entries, oldest first. */
@@ -45,10 +45,10 @@ function tableOf(entries: readonly AuditEntry[]): string {
 }
 
 async function withAudit<T>(config: DataConfig, work: (audit: AuditLog) => T): Promise<T> {
-  if (!isThere(config.node.store)) {
+  if (config.shared === undefined && !isThere(config.node.store)) {
     throw new OperatorError(`there is no audit log in ${config.dataDir}; check --data`)
   }
-  const store = NodeStore.open({ path: config.node.store, readOnly: true, mapBytes: config.mapBytes })
+  const { store, close } = await openKeys(config, { readOnly: true })
   try {
     if (store.audit === undefined) {
       throw new OperatorError(
@@ -57,6 +57,6 @@ async function withAudit<T>(config: DataConfig, work: (audit: AuditLog) => T): P
     }
     return work(store.audit)
   } finally {
-    await store.close()
+    await close()
   }
 }

@@ -1,6 +1,7 @@
-/** `tidegate keys …`: the node store is opened for one change, beside any running server. */
+/** `tidegate keys …`: the keys are opened for one change, beside any running server. */
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
+import type { KeyStore } from '../access/keyBook.js'
 import {
   addToken,
   createKey as createRecord,
@@ -13,14 +14,13 @@ import {
 } from '../access/keyChanges.js'
 import { type KeyRecord, keyToJson } from '../access/keyRecord.js'
 import { type KeySettings, parseKeySettings } from '../access/keySettings.js'
-import { Pepper } from '../access/pepper.js'
 import { verifierOfPublicKey, verifierOfSecret } from '../access/tokens.js'
 import type { DataConfig } from '../config/config.js'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import { isThere } from '../primitives/isThere.js'
-import { NodeStore } from '../store/nodeStore.js'
 import type { Io } from './commandLine.js'
 import { describeKey, tableOfKeys } from './keyTexts.js'
+import { type OpenKeys, openKeys } from './openKeys.js'
 import { formatTime } from './tables.js'
 
 /** Settings as flags give them: lists of words, and words for numbers and times. */
@@ -60,17 +60,19 @@ export async function createKey(
   io: Io,
 ): Promise<number> {
   const settings = readSettings(flags)
-  return withStore(config, false, (store) => {
-    const { key, text } = createRecord(store, Pepper.open(store, config.node.pepper), settings, actor())
-    if (asJson) io.out(toText({ ...keyToJson(key), key: text }))
-    else {
-      io.err(
-        `Made key ${key.id} (${key.name}). Copy it now; only its hash is stored, so it is not shown again:`,
-      )
-      io.out(text)
-    }
-    return 0
-  })
+  const { key, text } = await changeKeys(
+    config,
+    (keys, { pepper }) => createRecord(keys, pepper, settings, actor()),
+    { make: true },
+  )
+  if (asJson) io.out(toText({ ...keyToJson(key), key: text }))
+  else {
+    io.err(
+      `Made key ${key.id} (${key.name}). Copy it now; only its hash is stored, so it is not shown again:`,
+    )
+    io.out(text)
+  }
+  return 0
 }
 
 /** Changes the settings that are named. */
@@ -85,12 +87,10 @@ export async function setKey(
   if (Object.keys(settings).length === 0) {
     throw new UsageError('keys set needs at least one setting to change; see: tidegate keys set --help')
   }
-  return withKeys(config, (store) => {
-    const key = setRecord(store, nameOrId, settings, actor())
-    if (!asJson) io.err(`Changed key ${key.id}; running servers follow within a second.`)
-    show(key, asJson, io)
-    return 0
-  })
+  const key = await changeKeys(config, (keys) => setRecord(keys, nameOrId, settings, actor()))
+  if (!asJson) io.err(`Changed key ${key.id}; running servers follow within a second.`)
+  show(key, asJson, io)
+  return 0
 }
 
 /** Shows what a key may do. */
@@ -100,14 +100,9 @@ export async function showKey(
   asJson: boolean,
   io: Io,
 ): Promise<number> {
-  return withKeys(
-    config,
-    (store) => {
-      show(findKey(store, nameOrId), asJson, io)
-      return 0
-    },
-    true,
-  )
+  const key = await withKeys(config, { readOnly: true }, ({ store }) => findKey(store, nameOrId))
+  show(key, asJson, io)
+  return 0
 }
 
 /** Gives a key a new secret, printed as {@link createKey} does. */
@@ -122,22 +117,21 @@ export async function rotateKey(
   if (overlapMs === undefined) {
     throw new UsageError(`--overlap: expected a time such as 24h, 30m or 0s, got ${JSON.stringify(overlap)}`)
   }
-  return withKeys(config, (store) => {
-    const pepper = Pepper.open(store, config.node.pepper)
-    const { key, text } = rotateRecord(store, pepper, nameOrId, overlapMs, actor())
-    if (asJson) {
-      io.out(toText({ ...keyToJson(key), key: text }))
-      return 0
-    }
-    const until = key.earlierUntilMs
-    const earlier =
-      until === undefined
-        ? 'The earlier one is refused within a second.'
-        : `The earlier one is valid until ${formatTime(until)}.`
-    io.err(`Key ${key.id} (${key.name}) has a new secret. ${earlier} Copy the new one now:`)
-    io.out(text)
+  const { key, text } = await changeKeys(config, (keys, { pepper }) =>
+    rotateRecord(keys, pepper, nameOrId, overlapMs, actor()),
+  )
+  if (asJson) {
+    io.out(toText({ ...keyToJson(key), key: text }))
     return 0
-  })
+  }
+  const until = key.earlierUntilMs
+  const earlier =
+    until === undefined
+      ? 'The earlier one is refused within a second.'
+      : `The earlier one is valid until ${formatTime(until)}.`
+  io.err(`Key ${key.id} (${key.name}) has a new secret. ${earlier} Copy the new one now:`)
+  io.out(text)
+  return 0
 }
 
 /** What `keys jwt` is told about a signer. */
@@ -158,11 +152,9 @@ export async function changeSigners(
   if (action === 'remove') {
     if (signerId === undefined)
       throw new UsageError('keys jwt remove needs the id of a signer; see: tidegate keys show')
-    return withKeys(config, (store) => {
-      const { id } = removeToken(store, nameOrId, signerId, actor())
-      io.out(`Key ${id} has no signer ${signerId} any more; its tokens are refused within a second.`)
-      return 0
-    })
+    const { id } = await changeKeys(config, (keys) => removeToken(keys, nameOrId, signerId, actor()))
+    io.out(`Key ${id} has no signer ${signerId} any more; its tokens are refused within a second.`)
+    return 0
   }
   if (action !== 'add' || signerId !== undefined) {
     throw new UsageError('write tidegate keys jwt add KEY, or tidegate keys jwt remove KEY SIGNER')
@@ -172,19 +164,19 @@ export async function changeSigners(
     throw new UsageError('keys jwt add needs --public-key FILE (ES256) or --secret-file FILE (HS256)')
   }
   const bytes = readSignerFile(path)
-  return withKeys(config, (store) => {
+  const key = await changeKeys(config, (keys, book) => {
     const verifier =
       publicKey === undefined
-        ? verifierOfSecret(bytes, Pepper.open(store, config.node.pepper))
+        ? verifierOfSecret(bytes, book.pepper)
         : verifierOfPublicKey(bytes.toString('latin1'))
     const claims = { ...(audience !== undefined && { audience }), ...(subject !== undefined && { subject }) }
-    const key = addToken(store, nameOrId, { ...verifier, ...claims }, actor())
-    const signer = key.tokens.at(-1)
-    io.out(
-      `Key ${key.id} has the signer ${signer?.id} (${signer?.algorithm}); the kid of its tokens is ${key.id}.`,
-    )
-    return 0
+    return addToken(keys, nameOrId, { ...verifier, ...claims }, actor())
   })
+  const signer = key.tokens.at(-1)
+  io.out(
+    `Key ${key.id} has the signer ${signer?.id} (${signer?.algorithm}); the kid of its tokens is ${key.id}.`,
+  )
+  return 0
 }
 
 /** The bytes of a file, without a line break at the end. */
@@ -199,7 +191,8 @@ function readSignerFile(path: string): Buffer {
 
 /** Lists all keys, as a table or as JSON. */
 export async function listKeys(config: DataConfig, asJson: boolean, io: Io): Promise<number> {
-  const keys = isThere(config.node.store) ? await withStore(config, true, listRecords) : []
+  const hasKeys = config.shared !== undefined || isThere(config.node.store)
+  const keys = hasKeys ? await withKeys(config, { readOnly: true }, ({ store }) => listRecords(store)) : []
   if (asJson) io.out(toText(keys.map(keyToJson)))
   else if (keys.length > 0) io.out(tableOfKeys(keys))
   else io.err(`No keys in ${config.dataDir} yet; make one with: tidegate keys create --name NAME`)
@@ -208,13 +201,11 @@ export async function listKeys(config: DataConfig, asJson: boolean, io: Io): Pro
 
 /** Revokes a key. */
 export async function revokeKey(config: DataConfig, nameOrId: string, io: Io): Promise<number> {
-  return withKeys(config, (store) => {
-    const { id, name, revokedAtMs } = revokeRecord(store, nameOrId, actor())
-    if (revokedAtMs === undefined)
-      io.out(`Revoked key ${id} (${name}); running servers refuse it within a second.`)
-    else io.out(`Key ${id} (${name}) was revoked already, on ${formatTime(revokedAtMs)}.`)
-    return 0
-  })
+  const { id, name, revokedAtMs } = await changeKeys(config, (keys) => revokeRecord(keys, nameOrId, actor()))
+  if (revokedAtMs === undefined)
+    io.out(`Revoked key ${id} (${name}); running servers refuse it within a second.`)
+  else io.out(`Key ${id} (${name}) was revoked already, on ${formatTime(revokedAtMs)}.`)
+  return 0
 }
 
 function show(key: KeyRecord, asJson: boolean, io: Io): void {
@@ -276,21 +267,24 @@ function parseDuration(text: string): number | undefined {
   return ms <= durationMsMax ? ms : undefined
 }
 
-/** As {@link withStore}, where there must be keys. */
-function withKeys(config: DataConfig, work: (store: NodeStore) => number, readOnly = false): Promise<number> {
-  if (isThere(config.node.store)) return withStore(config, readOnly, work)
-  throw new OperatorError(`there are no keys in ${config.dataDir}; check --data`)
+/** Makes one change, and closes the keys again. */
+async function changeKeys<T>(
+  config: DataConfig,
+  work: (keys: KeyStore, book: OpenKeys) => T,
+  options: Parameters<typeof openKeys>[1] = {},
+): Promise<T> {
+  return withKeys(config, options, (book) => book.change((keys) => work(keys, book)))
 }
 
-async function withStore<T>(
+async function withKeys<T>(
   config: DataConfig,
-  readOnly: boolean,
-  work: (store: NodeStore) => T,
+  options: Parameters<typeof openKeys>[1],
+  work: (book: OpenKeys) => T | Promise<T>,
 ): Promise<T> {
-  const store = NodeStore.open({ path: config.node.store, readOnly, mapBytes: config.mapBytes })
+  const book = await openKeys(config, options)
   try {
-    return work(store)
+    return await work(book)
   } finally {
-    await store.close()
+    await book.close()
   }
 }

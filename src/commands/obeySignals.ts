@@ -1,12 +1,12 @@
 /** What a serving process does at signals: it stops, reloads its configuration, or says that it does nothing. */
 import type { Logger } from 'pino'
+import type { KeyBook } from '../access/keyBook.js'
 import type { Config } from '../config/config.js'
 import type { Edge } from '../edge/edge.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { settingsOf } from '../edge/settings.js'
 import { endProcess } from '../primitives/endProcess.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { NodeStore } from '../store/nodeStore.js'
 import { readTlsFiles } from '../transport/tlsFiles.js'
 import { onHangup, onIdleSignals, onInterrupt } from './interrupt.js'
 import { compareConfigs } from './reload.js'
@@ -23,7 +23,7 @@ export interface Serving {
   readonly others: EdgeThreads | undefined
   readonly notices: SystemdNotices
   /** For the audit log. */
-  readonly store: NodeStore
+  readonly keys: KeyBook
   /** Called at the signal that stops the server. */
   onStopping(): void
 }
@@ -59,7 +59,7 @@ function announceStop({ config, log, edge, others, notices, onStopping }: Servin
 }
 
 /** A function that reads the configuration again and applies it as far as a running server can. */
-function reloader({ config, read, log, edge, others, notices, store }: Serving): () => void {
+function reloader({ config, read, log, edge, others, notices, keys }: Serving): () => void {
   let current = config
   const apply = () => {
     const settings = settingsOf(current)
@@ -81,7 +81,7 @@ function reloader({ config, read, log, edge, others, notices, store }: Serving):
       apply()
       const detail = changed.join(', ')
       const note = { atMs: Date.now(), actor: 'SIGHUP', keyId: undefined, detail } as const
-      store
+      keys
         .note({ ...note, action: 'configuration reloaded' })
         .catch((error: Error) => log.error(`the audit log could not be written: ${error.message}`))
       log.info({ changed, restart }, 'reloaded; what "restart" lists changes with a restart')

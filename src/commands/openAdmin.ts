@@ -39,7 +39,7 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
   const metrics = new Metrics(metricSources(config, services))
   const recent = new RecentCalls(services.counts)
   const ready = () => readiness(admin, services)
-  const nameOf = keyNames(services.store)
+  const nameOf = keyNames(services.keys.store)
   const listener = new AdminListener({
     host: admin.host,
     port: admin.port,
@@ -53,17 +53,17 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
       const others = otherAddresses === 0 ? '' : ` and ${otherAddresses} other addresses`
       const note = { atMs: Date.now(), actor: adminActor(address), keyId: undefined }
       const detail = `${count} wrong tokens from ${address}${others}`
-      services.store
+      services.keys
         .note({ ...note, action: 'log-in failed', detail })
         .catch((error: Error) => log.error(`the audit log could not be written: ${error.message}`))
     },
     tick: () => recent.sample(),
     api: {
       ...openPlayground(config, services.edge, services.port),
-      ...openAdminKeys(services.store, services.ring),
+      ...openAdminKeys(services.keys, services.ring),
       readLive: () => readLive(config, services, recent.read(), ready(), nameOf),
       readNetworks: () => readNetworks(config, services),
-      readAudit: (query) => readAudit(services.store.audit, query),
+      readAudit: (query) => readAudit(services.keys.store.audit, query),
       readUsage: (query) => readUsage(services.usage, query),
     },
     logDefect: (error) =>

@@ -4,6 +4,8 @@
  */
 import type { Logger } from 'pino'
 import { Allowances, allotSpentMemory, type SpentMemory } from '../access/allowances.js'
+import { embeddedKeyBook, type KeyBook } from '../access/keyBook.js'
+import { KeyReach, keyReachBytes } from '../access/keyReach.js'
 import { KeyRing } from '../access/keyRing.js'
 import { UsageCounter } from '../access/usageCounter.js'
 import { UsageLedger } from '../access/usageLedger.js'
@@ -20,6 +22,7 @@ import type { Pool } from '../pool/pool.js'
 import type { ThreadLoss } from '../pool/poolOptions.js'
 import { defer } from '../primitives/deferred.js'
 import { endProcess } from '../primitives/endProcess.js'
+import { SharedKeys } from '../shared/sharedKeys.js'
 import { StoreError } from '../store/environment.js'
 import { NodeStore } from '../store/nodeStore.js'
 import { chooseTransport } from '../transport/chooseTransport.js'
@@ -29,6 +32,7 @@ import { createProgressView } from './importProgress.js'
 import { type NetworkSource, startSource } from './networkSource.js'
 import { obeySignals } from './obeySignals.js'
 import { openAdmin, stuckEdges } from './openAdmin.js'
+import { sharedKeysOptions } from './openKeys.js'
 import { type OpenRollup, openRollup } from './openRollup.js'
 import { shareBetweenEdges, startOtherEdges } from './otherEdges.js'
 import { SystemdNotices } from './systemdNotices.js'
@@ -54,7 +58,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     isBroken = true
     halted.resolve(1)
   }
-  const access = openAccess(config, onStoreFailure)
+  const access = await openAccess(config, log, onStoreFailure)
   const pool = openPool(config, log)
   const sources: NetworkSource[] = []
   const rollups: OpenRollup[] = []
@@ -108,7 +112,13 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       shared &&
       startOtherEdges(
         config,
-        { ...shared, transport: transport.name, spent: access.spent, counts: countsMemory },
+        {
+          ...shared,
+          transport: transport.name,
+          spent: access.spent,
+          reach: access.reach,
+          counts: countsMemory,
+        },
         { pool, rollups, sources, networks: edge.networks, usage },
       )
     await others?.listening
@@ -118,6 +128,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       counts,
       pool,
       store: access.store,
+      keys: access.keys,
       ring: access.ring,
       usage,
       sources,
@@ -141,7 +152,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       edge,
       others,
       notices,
-      store: access.store,
+      keys: access.keys,
       onStopping: () => {
         isStopping = true
       },
@@ -171,6 +182,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     if (!isBroken) {
       await edge?.close()
       access.quotas.close()
+      await access.keys.close()
       await access.store.close()
     }
   }
@@ -238,25 +250,48 @@ function openPool({ networks, limits, mapBytes }: Config, log: Logger): Pool<Job
 
 interface Access {
   readonly store: NodeStore
+  readonly keys: KeyBook
   readonly ring: KeyRing
   readonly allowances: Allowances
   readonly spent: SpentMemory
+  /** Memory of {@link KeyReach}; undefined where keys are not shared. */
+  readonly reach: SharedArrayBuffer | undefined
   /** Writes what was spent today. */
   readonly quotas: { close(): void }
   readonly demo: DemoAccess
 }
 
-function openAccess(config: Config, onFailure: (failure: StoreError) => void): Access {
-  const store = NodeStore.open({ path: config.node.store, mapBytes: config.mapBytes, onFailure })
+async function openAccess(
+  config: Config,
+  log: Logger,
+  onFailure: (failure: StoreError) => void,
+): Promise<Access> {
+  const { node, mapBytes, keyRates, auth } = config
+  const store = NodeStore.open({ path: node.store, mapBytes, onFailure })
   const spent = allotSpentMemory()
-  const allowances = Allowances.over(spent, config.keyRates)
-  const ring = KeyRing.open(store, config.node, { allowances })
-  const shared = { store, ring, allowances, spent, quotas: allowances.quotas.keep(store) }
-  if (!config.auth) return { ...shared, demo: { kind: 'open' } }
+  const allowances = Allowances.over(spent, keyRates)
+  const quotas = allowances.quotas.keep(store)
+  const { keys, reach, reachMemory } = await openServedKeys(config, store, log)
+  const ring = KeyRing.open(keys.store, node, { allowances, reach })
+  const access = { store, keys, ring, allowances, spent, reach: reachMemory, quotas }
+  if (!auth) return { ...access, demo: { kind: 'open' } }
+  // Shared keys are made by their operator, once for all processes.
+  if (reach !== undefined) return { ...access, demo: { kind: 'unknown' } }
   const key = ring.ensureDemoKey({
     keepText: [...config.networks, ...config.rollups].every((network) => network.isEmbedded),
   })
-  return { ...shared, demo: key === undefined ? { kind: 'unknown' } : { kind: 'key', ...key } }
+  return { ...access, demo: key === undefined ? { kind: 'unknown' } : { kind: 'key', ...key } }
+}
+
+/** The keys of the node store, or those that are shared, which are followed from here on. */
+async function openServedKeys(config: Config, store: NodeStore, log: Logger) {
+  const options = sharedKeysOptions(config)
+  if (options === undefined || config.shared === undefined) return { keys: embeddedKeyBook(store) }
+  const keys = await SharedKeys.open(options, { mustAnswer: false })
+  const reachMemory = new SharedArrayBuffer(keyReachBytes)
+  const reach = new KeyReach(reachMemory, config.shared.graceMs)
+  keys.follow(reach, (text) => log.warn(text))
+  return { keys, reach, reachMemory }
 }
 
 function openUsage(store: NodeStore, counter: UsageCounter, log: Logger): UsageLedger {

@@ -32,13 +32,29 @@ async function readRows(config: DataConfig, { key }: UsageFlags, report: UsageRe
   const store = NodeStore.open({ path: config.node.store, readOnly: true, mapBytes: config.mapBytes })
   try {
     for (const cells of store.openUsage()?.read(report.from, report.to, key) ?? []) report.add(cells)
-    const names = new Map(listKeys(store).map(({ id, name }) => [id, name]))
+    const names = await readNames(config, store)
     return report.rows().map(({ key, ...rest }) => ({
       ...(key !== undefined && { key, name: names.get(key) ?? '' }),
       ...rest,
     }))
   } finally {
     await store.close()
+  }
+}
+
+/** Names of keys by id; of shared keys as this data folder knows them, since usage is that of this process. */
+async function readNames(
+  { node, mapBytes, shared }: DataConfig,
+  store: NodeStore,
+): Promise<Map<string, string>> {
+  const namesOf = (keys: NodeStore) => new Map(listKeys(keys).map(({ id, name }) => [id, name]))
+  if (shared === undefined) return namesOf(store)
+  if (!isThere(node.sharedKeys)) return new Map()
+  const copy = NodeStore.open({ path: node.sharedKeys, readOnly: true, mapBytes })
+  try {
+    return namesOf(copy)
+  } finally {
+    await copy.close()
   }
 }
 

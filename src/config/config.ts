@@ -8,6 +8,7 @@
  *   DIR/node/pepper               secret under which API keys are hashed
  *   DIR/node/demo-key             plaintext of the demo network's key
  *   DIR/node/admin-token          token of the admin listener
+ *   DIR/node/shared-keys.mdb      copy of the API keys that several processes share
  *   DIR/networks/NAME/chain.mdb   chain and state of one network
  */
 import { join, resolve } from 'node:path'
@@ -41,6 +42,7 @@ import {
 } from './networks.js'
 import { redactSecrets } from './redactSecrets.js'
 import type { RollupConfig } from './rollupNetwork.js'
+import type { SharedConfig } from './shared.js'
 import type { TlsConfig } from './tls.js'
 
 export type { AdminConfig } from './admin.js'
@@ -109,6 +111,8 @@ export interface NodePaths {
   readonly pepper: string
   readonly demoKey: string
   readonly adminToken: string
+  /** A copy of the keys that processes share. */
+  readonly sharedKeys: string
 }
 
 /** Settings that all commands on a data folder share. */
@@ -117,6 +121,8 @@ export interface DataConfig {
   readonly node: NodePaths
   /** Address space reserved per store, in bytes. */
   readonly mapBytes: number
+  /** Undefined: keys are kept in the node store. */
+  readonly shared: SharedConfig | undefined
 }
 
 /** Settings of `backup` and `migrate`, which take all stores of a data folder. */
@@ -351,8 +357,10 @@ function resolveData(file: ConfigFile, flags: DataFlags): DataConfig {
       pepper: join(node, 'pepper'),
       demoKey: join(node, 'demo-key'),
       adminToken: join(node, 'admin-token'),
+      sharedKeys: join(node, 'shared-keys.mdb'),
     },
     mapBytes: file.store.mapBytes,
+    shared: file.shared,
   }
 }
 

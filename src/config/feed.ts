@@ -2,11 +2,14 @@
 import { z } from 'zod'
 import { integer, object, text } from './schema.js'
 
+export const databaseUrl = z.url({ protocol: /^postgres(?:ql)?$/, error: 'expected a URL of postgres' })
+export const schemaName = text('the name of a schema').max(63, { error: 'expected at most 63 characters' })
+
 const databaseShape = {
   /** postgres://user@host:port/database; may contain a password, which is never logged. */
-  url: z.url({ protocol: /^postgres(?:ql)?$/, error: 'expected a URL of postgres' }),
+  url: databaseUrl,
   /** The PostgreSQL schema of this network's tables; absent: `tidegate_` and the network's name. */
-  schema: text('the name of a schema').max(63, { error: 'expected at most 63 characters' }).optional(),
+  schema: schemaName.optional(),
 }
 
 /**

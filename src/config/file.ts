@@ -28,6 +28,7 @@ import {
 import { findTracesFaults, loggingShape, withAbsoluteTraces } from './logging.js'
 import { rollupShape } from './rollup.js'
 import { flag, integer, list, object, text } from './schema.js'
+import { sharedSchema } from './shared.js'
 import { findSourceFaults, sourceSchema, withAbsoluteSource } from './source.js'
 import { findTlsFaults, tlsSchema, withAbsoluteTls } from './tls.js'
 
@@ -176,6 +177,8 @@ export const fileSchema = object({
   ...loggingShape,
   /** The listener for operators, or `false`. */
   admin: adminSchema,
+  /** Where keys and the audit log are kept; absent: in the data folder. */
+  shared: sharedSchema.optional(),
   /** The network of URLs that name none; where absent, the first one. */
   defaultNetwork: text('the name of a network').optional(),
   /** Where absent, the embedded demo network and a rollup network without a sequencer. */

@@ -211,6 +211,9 @@ function share(bytes: number, parts: number): number {
   return Math.floor(bytes / parts)
 }
 
+/** When a caller may ask again whose key cannot be checked: a database that starts again takes seconds. */
+const keysRetryMs = 5_000
+
 function createServer(
   options: EdgeOptions,
   routes: HttpServerOptions['routes'],
@@ -231,9 +234,9 @@ function createServer(
     routes,
     authorize(presented) {
       const result = ring.authorize(presented)
-      return result.ok
-        ? result
-        : { ok: false, reason: keyProblemTexts[result.why].replace(/^unauthorized: /, '') }
+      if (result.ok) return result
+      const reason = keyProblemTexts[result.why].replace(/^unauthorized: /, '')
+      return { ok: false, reason, ...(result.why === 'unreachable' && { retryAfterMs: keysRetryMs }) }
     },
     changedKeys() {
       const { generation, ids } = ring.readChanges(seenGeneration)

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import { Allowances } from '../access/allowances.js'
+import { KeyReach } from '../access/keyReach.js'
 import { KeyRing } from '../access/keyRing.js'
 import { reportMs, UsageCounter } from '../access/usageCounter.js'
 import { EdgeCounts } from '../metrics/edgeCounts.js'
@@ -45,7 +46,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
   try {
     const counts = new EdgeCounts(data.counts, servedMethods(data.config), data.index)
     const usage = new UsageCounter((slot) => counts.methodAt(slot))
-    const { edge, store } = await openRooms(link, data, counts, usage)
+    const { edge, stores } = await openRooms(link, data, counts, usage)
     server = edge.server
     link.obey(edge)
     await server.listen()
@@ -60,7 +61,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
     clearInterval(reporting)
     report()
     await edge.close()
-    await store.close()
+    for (const store of stores) await store.close()
     link.close()
   } catch (error) {
     fail(error)
@@ -69,7 +70,7 @@ export async function runEdge(port: MessagePort, data: EdgeData): Promise<void> 
 
 async function openRooms(
   link: MainLink,
-  { config, clientVersion, index, transport, port, totals, spent }: EdgeData,
+  { config, clientVersion, index, transport, port, totals, spent, reach }: EdgeData,
   counts: EdgeCounts,
   usage: UsageCounter,
 ) {
@@ -77,7 +78,9 @@ async function openRooms(
     edge: index,
   })
   // Read-only: the main thread writes this store, and has brought it to the current schema.
-  const store = NodeStore.open({ path: config.node.store, readOnly: true, mapBytes: config.mapBytes })
+  const openStore = (path: string) => NodeStore.open({ path, readOnly: true, mapBytes: config.mapBytes })
+  const store = openStore(config.node.store)
+  const keys = config.shared === undefined ? store : openStore(config.node.sharedKeys)
   const rollups = config.rollups.map((rollup) => {
     const { name } = rollup
     const queue = new RemoteSubmissionService(name, store.openSubmissions(name, chainIdOf(rollup)), link)
@@ -92,7 +95,10 @@ async function openRooms(
   const edge = await openEdge({
     config,
     clientVersion,
-    ring: KeyRing.open(store, config.node, { allowances }),
+    ring: KeyRing.open(keys, config.node, {
+      allowances,
+      reach: reach && new KeyReach(reach, config.shared?.graceMs ?? 0),
+    }),
     allowances,
     log,
     transport: await loadTransport(transport),
@@ -111,5 +117,5 @@ async function openRooms(
     counts,
     usage,
   })
-  return { edge, store }
+  return { edge, stores: [store, ...(keys === store ? [] : [keys])] }
 }

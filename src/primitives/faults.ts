@@ -117,7 +117,7 @@ export type Fault =
       readonly limit: number
       readonly retryAfterMs: number
     }
-  | { readonly kind: 'ServerBusy'; readonly retryAfterMs: number }
+  | { readonly kind: 'ServerBusy'; readonly why?: string; readonly retryAfterMs: number }
   /** A rollup transaction was refused, here or by the sequencer. `text` explains more, if anything does. */
   | { readonly kind: 'InvokeRefused'; readonly code: InvokeErrorCode; readonly text: string | undefined }
   | { readonly kind: 'TransactionHashNotFound' }

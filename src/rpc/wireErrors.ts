@@ -225,8 +225,14 @@ export function faultToWireError(fault: Fault): WireError {
         message: `limit exceeded: ${fault.what}`,
         data: { limit: fault.limit, retryAfterMs: fault.retryAfterMs },
       }
-    case 'ServerBusy':
-      return { code: -32005, message: 'server busy', data: { retryAfterMs: fault.retryAfterMs } }
+    case 'ServerBusy': {
+      const { why, retryAfterMs } = fault
+      return {
+        code: -32005,
+        message: why === undefined ? 'server busy' : `server busy: ${why}`,
+        data: { retryAfterMs },
+      }
+    }
     case 'InvokeRefused': {
       const { code, text } = fault
       return { code, message: invokeErrorMessages[code], ...(text !== undefined && { data: text }) }

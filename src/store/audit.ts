@@ -53,6 +53,8 @@ export interface AuditVerdict {
   readonly fault: string | undefined
 }
 
+export type AuditHead = Pick<AuditEntry, 'sequence' | 'hash'>
+
 type Head = readonly [sequence: number, hash: Uint8Array]
 type Row = readonly [number, string, AuditAction, string | null, string, Uint8Array]
 
@@ -78,12 +80,27 @@ export class AuditLog {
 
   /** Adds an entry, within a transaction that the caller began. */
   append(note: AuditNote): void {
-    const [last, before] = this.#readHead() ?? this.#newest()
-    const sequence = last + 1
-    const hash = hashOf(before, sequence, note)
-    const { atMs, actor, action, keyId = null, detail } = note
-    this.#audit.putSync(keyOf(sequence), packr.pack([atMs, actor, action, keyId, detail, hash]))
-    this.#meta.putSync(headName, packr.pack([sequence, hash]))
+    this.put(sealNote(this.head, note))
+  }
+
+  /** Adds an entry as it is, within a transaction that the caller began: for a copy of the log. */
+  put(entry: AuditEntry): void {
+    const { sequence, atMs, actor, action, keyId = null, detail, hash } = entry
+    const bytes = Buffer.from(hash, 'hex')
+    this.#audit.putSync(keyOf(sequence), packr.pack([atMs, actor, action, keyId, detail, bytes]))
+    this.#meta.putSync(headName, packr.pack([sequence, bytes]))
+  }
+
+  /** Removes all entries, within a transaction that the caller began: for a copy that is made anew. */
+  clear(): void {
+    for (const key of [...this.#audit.getKeys()]) this.#audit.removeSync(key)
+    this.#meta.removeSync(headName)
+  }
+
+  /** Number and hash of the newest entry: 0 and 32 zero bytes where there is none. */
+  get head(): AuditHead {
+    const [sequence, hash] = this.#readHead() ?? this.#newest()
+    return { sequence, hash: toHex(hash) }
   }
 
   /** Entries from number `from` on, oldest first, at most `limit`. Throws OperatorError at one that is none. */
@@ -151,6 +168,12 @@ export class AuditLog {
     const value = this.#meta.get(headName)
     return value && (packr.unpack(value) as Head)
   }
+}
+
+/** The entry that follows `head`. */
+export function sealNote(head: AuditHead, note: AuditNote): AuditEntry {
+  const sequence = head.sequence + 1
+  return { ...note, sequence, hash: toHex(hashOf(Buffer.from(head.hash, 'hex'), sequence, note)) }
 }
 
 /** What a change of a key is noted as: `before` is undefined for a new one. Settings are named, without values. */

@@ -18,7 +18,10 @@ export interface Route {
   readonly hosts: readonly string[]
 }
 
-export type AccessDecision = Allowed | { readonly ok: false; readonly reason: string }
+export type AccessDecision =
+  | Allowed
+  /** `retryAfterMs`: when to ask again, where nobody can tell at the moment whether the key is valid. */
+  | { readonly ok: false; readonly reason: string; readonly retryAfterMs?: number }
 
 export interface Allowed extends Identity {
   readonly ok: true
@@ -144,7 +147,10 @@ export class Admission {
       return { answer: { status: 500, body, retryAfterMs: undefined }, why: 'the key could not be read' }
     }
     if (decision.ok) return decision
-    const why = decision.reason
+    const { reason: why, retryAfterMs } = decision
+    if (retryAfterMs !== undefined) {
+      return { answer: refusalOfFault(503, { kind: 'ServerBusy', why, retryAfterMs }), why }
+    }
     return { answer: refusalOfFault(401, { kind: 'Unauthorized', why }), why }
   }
 

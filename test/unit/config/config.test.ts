@@ -81,6 +81,20 @@ t.test('paths of a file are relative to its folder', async (t) => {
     pepper: join(folder, 'stores/node/pepper'),
     demoKey: join(folder, 'stores/node/demo-key'),
     adminToken: join(folder, 'stores/node/admin-token'),
+    sharedKeys: join(folder, 'stores/node/shared-keys.mdb'),
+  })
+})
+
+t.test('the database of shared keys, for the server and for commands', async (t) => {
+  const url = 'postgres://tidegate@db.internal/tidegate'
+  const config = writeConfig(t.testdir(), { shared: { url } })
+  const expected = { url, schema: 'tidegate', graceMs: 600_000 }
+  t.strictSame(resolveServeConfig({ config }).shared, expected)
+  t.strictSame(resolveDataConfig({ config }).shared, expected)
+  t.equal(resolveDataConfig({}).shared, undefined)
+  const wrong = writeConfig(t.testdir(), { shared: { url: 'http://SECRET', graceMs: -1 } })
+  t.throws(() => resolveDataConfig({ config: wrong }), {
+    message: /shared.url: expected a URL of postgres.*\n.*shared.graceMs: expected an integer/,
   })
 })
 

@@ -1,0 +1,21 @@
+/** The database that several processes share, and the reasons for its limits. */
+import type { z } from 'zod'
+import { databaseUrl, schemaName } from './feed.js'
+import { integer, object } from './schema.js'
+
+/** No feed has this name: those begin with `tidegate_`. */
+const schemaDefault = 'tidegate'
+/** A database that starts again, or another that takes its place, needs a minute or two. */
+const graceMsDefault = 600_000
+const graceMsMax = 7 * 86_400_000
+
+export const sharedSchema = object({
+  /** postgres://user@host:port/database; may contain a password, which is never logged. */
+  url: databaseUrl,
+  /** The PostgreSQL schema of the tables. */
+  schema: schemaName.default(schemaDefault),
+  /** How long keys are accepted that were valid when the database was last heard. */
+  graceMs: integer(0, graceMsMax).default(graceMsDefault),
+})
+
+export type SharedConfig = z.output<typeof sharedSchema>

@@ -1,0 +1,306 @@
+/**
+ * API keys and the audit log in PostgreSQL, shared by several processes. Owns the statements, the copy of all keys that
+ * this process reads, and how far that can be believed; what keys mean, and what a change does, `access/` owns.
+ *
+ * All changes are numbered. One is made where the database still has the number that the copy has, and its entry in the
+ * audit log is written by the same statement; otherwise the copy follows first, and the change is made anew. The copy
+ * is a node store of its own, so that all edges read it as they read keys that nobody shares. Notifications are hints:
+ * the number is looked at when connecting and at an interval.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type KeyBook, type KeyStore, KeysUnreachable } from '../access/keyBook.js'
+import type { KeyReach } from '../access/keyReach.js'
+import { Pepper } from '../access/pepper.js'
+import { asBuffer, Connection, type DatabaseAddress, UnreachableError } from '../postgres/connection.js'
+import { type Deferred, defer } from '../primitives/deferred.js'
+import { OperatorError } from '../primitives/faults.js'
+import { type AuditEntry, type AuditNote, noteOfKey, sealNote } from '../store/audit.js'
+import { decodeKey, encodeKey, type KeyRow } from '../store/keyRows.js'
+import { keyIdOf, laterSecrets } from '../store/keyTables.js'
+import { NodeStore } from '../store/nodeStore.js'
+import { KeyStage } from './keyStage.js'
+import { sharedKeysMigrations } from './sharedKeysSchema.js'
+
+/**
+ * Longest time between two looks at the number of the newest change, should a notification be lost. With the interval
+ * at which edges look at the copy it is less than a second.
+ */
+const pollMs = 500
+/** Wait before the next attempt to connect. */
+const retryMs = 200
+/** While nothing changes, the time at which the copy was whole is stored this often, for a start without the database. */
+const storeWholeMs = 60_000
+
+export interface SharedKeysOptions extends DatabaseAddress {
+  /** Of the copy. */
+  readonly path: string
+  readonly pepperPath: string
+  readonly mapBytes: number
+}
+
+export class SharedKeys implements KeyBook {
+  readonly store: NodeStore
+  readonly #options: SharedKeysOptions
+  #connection: Connection | undefined
+  /** What waits for the database: one at a time, since each depends on what the copy has. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #news: Deferred<void> = defer()
+  #isClosed = false
+  #following: Promise<void> | undefined
+
+  private constructor(store: NodeStore, options: SharedKeysOptions) {
+    this.store = store
+    this.#options = options
+  }
+
+  /**
+   * Opens the copy and brings it up to date; makes the tables where there are none. Where the database does not answer,
+   * a copy that was made before is enough, unless `mustAnswer`. Rejects with OperatorError where it is not, where the
+   * pepper is missing or another one, and where a newer release made the tables.
+   */
+  static async open(
+    options: SharedKeysOptions,
+    { mustAnswer }: { readonly mustAnswer: boolean },
+  ): Promise<SharedKeys> {
+    const { path, pepperPath, mapBytes } = options
+    const keys = new SharedKeys(NodeStore.open({ path, mapBytes }), options)
+    try {
+      await keys.#connect().catch((error: unknown) => {
+        if (!(error instanceof UnreachableError)) throw error
+        if (mustAnswer) throw gone(error)
+        if (keys.store.readCopied() !== undefined) return
+        throw new OperatorError(
+          `the database that has the API keys does not answer (${error.message}), and this process has no copy of them yet`,
+        )
+      })
+      Pepper.openShared(keys.store.readPepperMark(), pepperPath)
+      return keys
+    } catch (error) {
+      await keys.close()
+      throw error
+    }
+  }
+
+  /** Keeps the copy up to date, and `reach` as it is, until it is closed. `say` takes sentences for the operator. */
+  follow(reach: KeyReach, say: (text: string) => void): void {
+    this.#following ??= this.#follow(reach, say)
+  }
+
+  async change<T>(work: (keys: KeyStore) => T): Promise<T> {
+    return this.#inTurn(async (connection) => {
+      for (;;) {
+        const stage = new KeyStage(this.store)
+        const result = work(stage)
+        if (stage.staged === undefined) return result
+        const { before, after } = stage.staged
+        const isWritten = await this.#write(connection, noteOfKey(before, after, keyIdOf(after)), after)
+        await this.#catchUp(connection)
+        if (isWritten) return result
+      }
+    })
+  }
+
+  async note(note: AuditNote): Promise<void> {
+    await this.#inTurn(async (connection) => {
+      while (!(await this.#write(connection, note))) await this.#catchUp(connection)
+      await this.#catchUp(connection)
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#news.resolve()
+    await this.#following
+    await this.#turn.catch(() => undefined)
+    await this.#connection?.close()
+    await this.store.close()
+  }
+
+  async #follow(reach: KeyReach, say: (text: string) => void): Promise<void> {
+    const copied = this.store.readCopied()
+    if (copied !== undefined) reach.noteWhole(copied.atMs, this.#connection !== undefined)
+    let trouble: string | undefined
+    while (!this.#isClosed) {
+      this.#news = defer()
+      try {
+        if (this.#connection === undefined) await this.#connect()
+        // The time before: what is read is at least as new.
+        const atMs = Date.now()
+        await this.#inTurn((connection) => this.#catchUp(connection))
+        reach.noteWhole(atMs, true)
+        if (trouble !== undefined) say('the database that has the API keys answers again')
+        trouble = undefined
+        await this.#wait(pollMs)
+      } catch (error) {
+        if (!(error instanceof OperatorError) && !(error instanceof UnreachableError)) throw error
+        reach.noteLost()
+        if (trouble !== error.message) say(`API keys cannot be followed: ${error.message}`)
+        trouble = error.message
+        await this.#connection?.close()
+        this.#connection = undefined
+        await this.#wait(retryMs)
+      }
+    }
+  }
+
+  /** Connects, and has a copy that is up to date afterwards. */
+  async #connect(): Promise<void> {
+    const connection = await Connection.open(this.#options)
+    try {
+      await connection.migrate(sharedKeysMigrations, {
+        text: 'insert into book default values on conflict do nothing',
+        values: [],
+      })
+      await connection.assertVersion('the book of API keys', sharedKeysMigrations.length)
+      await connection.listen()
+      connection.onNews(() => this.#news.resolve())
+      if (!(await this.#isCopyOf(connection))) await this.#take(connection, undefined)
+      await this.#catchUp(connection)
+      await this.#agreeOnPepper(connection)
+      this.#connection = connection
+    } catch (error) {
+      await connection.close()
+      throw error
+    }
+  }
+
+  /** Whether the newest entry that the copy has is one of the database: not where that was put back, or is another. */
+  async #isCopyOf(connection: Connection): Promise<boolean> {
+    if (this.store.readCopied() === undefined) return false
+    const { sequence, hash } = this.#head
+    if (sequence === 0) return true
+    const [row] = await connection.query(
+      `select encode(hash, 'hex') as hash from audit where sequence = $1`,
+      [sequence],
+    )
+    return row?.hash === hash
+  }
+
+  /** All processes have the pepper of the first one. */
+  async #agreeOnPepper(connection: Connection): Promise<void> {
+    const { mark } = Pepper.openShared(this.store.readPepperMark(), this.#options.pepperPath)
+    const [row] = await connection.query(
+      'update book set pepper_mark = coalesce(pepper_mark, $1) returning pepper_mark',
+      [asBuffer(mark)],
+    )
+    this.store.writePepperMark(row?.pepper_mark)
+    Pepper.openShared(row?.pepper_mark, this.#options.pepperPath)
+  }
+
+  async #catchUp(connection: Connection): Promise<void> {
+    // Another process with the same copy may be faster; then there is nothing left to take.
+    while (!(await this.#take(connection, this.store.readCopied()?.sequence))) {}
+  }
+
+  /** Takes what came after number `after`, or everything. False where the copy was changed meanwhile. */
+  async #take(connection: Connection, after: number | undefined): Promise<boolean> {
+    const atMs = Date.now()
+    // One statement, and so one moment.
+    const rows = await connection.query(
+      `select book.sequence, book.pepper_mark, key.digest, key.value, key.secrets
+       from book left join key on key.changed > $1`,
+      [after ?? -1],
+    )
+    const [first] = rows
+    if (first === undefined) throw new UnreachableError('the book of API keys is empty')
+    const sequence = Number(first.sequence)
+    const isOld = atMs - (this.store.readCopied()?.atMs ?? 0) > storeWholeMs
+    if (sequence === after && !isOld) return true
+    const entries = await connection.query(
+      `select sequence, at_ms, actor, action, key_id, detail, encode(hash, 'hex') as hash
+       from audit where sequence > $1 and sequence <= $2 order by sequence`,
+      [after ?? 0, sequence],
+    )
+    const keys = rows.flatMap(({ digest, value, secrets }) =>
+      digest === null ? [] : [{ row: decodeKey(digest, value), secrets: secrets as Uint8Array[] }],
+    )
+    return this.store.applyNews(
+      {
+        after,
+        sequence,
+        keys,
+        entries: entries.map(
+          (row): AuditEntry => ({
+            sequence: Number(row.sequence),
+            atMs: Number(row.at_ms),
+            actor: row.actor,
+            action: row.action,
+            keyId: row.key_id ?? undefined,
+            detail: row.detail,
+            hash: row.hash,
+          }),
+        ),
+        pepperMark: first.pepper_mark ?? undefined,
+      },
+      atMs,
+    )
+  }
+
+  /** Writes an entry after the newest that the copy has, and the key that it tells of. False where there is a newer. */
+  async #write(connection: Connection, note: AuditNote, key?: KeyRow): Promise<boolean> {
+    const entry = sealNote(this.#head, note)
+    const rows = await connection.query(
+      `with book_after as (
+        update book set sequence = sequence + 1 where sequence = $1 - 1 returning sequence
+      ), entry as (
+        insert into audit (sequence, at_ms, actor, action, key_id, detail, hash)
+        select sequence, $2, $3, $4, $5, $6, $7 from book_after
+      ), changed as (
+        insert into key (digest, value, secrets, changed)
+        select $8::bytea, $9, $10, sequence from book_after where $8::bytea is not null
+        on conflict (digest) do update set value = excluded.value, changed = excluded.changed,
+          secrets = array(select distinct unnest(key.secrets || excluded.secrets))
+      )
+      select pg_notify($11, sequence::text) from book_after`,
+      [
+        entry.sequence,
+        entry.atMs,
+        entry.actor,
+        entry.action,
+        entry.keyId ?? null,
+        entry.detail,
+        Buffer.from(entry.hash, 'hex'),
+        key === undefined ? null : asBuffer(key.digest),
+        key === undefined ? null : asBuffer(encodeKey(key)),
+        key === undefined ? null : laterSecrets(key).map(asBuffer),
+        connection.schema,
+      ],
+    )
+    return rows.length > 0
+  }
+
+  get #head() {
+    const { audit } = this.store
+    if (audit === undefined) throw new Error('a store that is written has an audit log')
+    return audit.head
+  }
+
+  /** Runs `work` once nobody else waits for the database. Rejects with KeysUnreachable where it does not answer. */
+  #inTurn<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const result = this.#turn.then(async () => {
+      try {
+        if (this.#connection === undefined) throw new UnreachableError('it is not connected')
+        return await work(this.#connection)
+      } catch (error) {
+        throw error instanceof UnreachableError ? gone(error) : error
+      }
+    })
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+
+  async #wait(ms: number): Promise<void> {
+    const done = new AbortController()
+    await Promise.race([
+      this.#news.promise,
+      sleep(ms, undefined, { signal: done.signal }).catch(() => undefined),
+    ])
+    done.abort()
+  }
+}
+
+function gone(error: UnreachableError): KeysUnreachable {
+  return new KeysUnreachable(
+    `the database that has the API keys does not answer (${error.message}); a change that was under way may have been made`,
+  )
+}

@@ -1,0 +1,296 @@
+/**
+ * The tables of keys, of which secrets are stored as digests alone, with the audit log of their changes. Owns what a
+ * change of a key writes; `access/` owns what it means. {@link NodeStore} has these tables, and so has the copy that a
+ * process keeps of keys that are shared.
+ */
+import type { RootDatabase } from 'lmdb'
+import { type AuditEntry, type AuditLog, noteOfKey } from './audit.js'
+import { commitSync, type Table } from './environment.js'
+import { decodeKey, encodeKey, type KeyChanged, type KeyRow, packr } from './keyRows.js'
+
+/** Result of {@link KeyTables.writeKey}. */
+export type KeyWritten = 'written' | 'nameTaken' | 'digestPrefixTaken' | 'notFirst'
+
+/** Keys changed since a generation; `prefixes` is undefined where they are too many to be known. */
+export interface KeyChanges {
+  readonly generation: number
+  readonly prefixes: readonly Uint8Array[] | undefined
+}
+
+/** Changes kept: more than can happen, at one flush each, between two checks of a process. They take 6 KB. */
+const keyChangesMax = 1_000
+
+/** Bytes of a digest that identify a key; no two keys share them. */
+export const digestPrefixBytes = 6
+
+/** What a copy of shared keys lacks. */
+export interface KeyNews {
+  /** The sequence number that the copy has; undefined: everything follows, and what the copy has goes. */
+  readonly after: number | undefined
+  /** That it has with these. */
+  readonly sequence: number
+  /** Keys as they are, with the digests of all secrets that they ever had besides the first. */
+  readonly keys: readonly { readonly row: KeyRow; readonly secrets: readonly Uint8Array[] }[]
+  readonly entries: readonly AuditEntry[]
+  readonly pepperMark: Uint8Array | undefined
+}
+
+export interface KeyTableSet {
+  readonly meta: Table
+  readonly keys: Table
+  readonly keyNames: Table
+  /** Undefined in a store of an earlier schema that is only read. */
+  readonly keySecrets: Table | undefined
+}
+
+export class KeyTables {
+  readonly #environment: RootDatabase
+  readonly #meta: Table
+  readonly #keys: Table
+  readonly #keyNames: Table
+  readonly #keySecrets: Table | undefined
+
+  constructor(
+    readonly path: string,
+    environment: RootDatabase,
+    { meta, keys, keyNames, keySecrets }: KeyTableSet,
+    /** Undefined in a store that is only read and has none yet. */
+    readonly audit: AuditLog | undefined,
+  ) {
+    this.#environment = environment
+    this.#meta = meta
+    this.#keys = keys
+    this.#keyNames = keyNames
+    this.#keySecrets = keySecrets
+  }
+
+  /** A number that differs after every change of keys, by any process. One read, about 3 µs. */
+  readKeyGeneration(): number {
+    this.#renewReads()
+    return this.#readMeta<number>('keyGeneration') ?? 0
+  }
+
+  /** Keys changed after a generation. As fast as {@link readKeyGeneration} where there are none. */
+  readKeyChanges(since: number): KeyChanges {
+    const generation = this.readKeyGeneration()
+    if (generation === since) return { generation, prefixes: [] }
+    const [last, prefixes] = this.#readMeta<[number, Uint8Array]>('keyChanges') ?? [0, new Uint8Array(0)]
+    const count = generation - since
+    const isKnown = last === generation && count > 0 && count * digestPrefixBytes <= prefixes.length
+    if (!isKnown) return { generation, prefixes: undefined }
+    const start = prefixes.length - count * digestPrefixBytes
+    return {
+      generation,
+      prefixes: Array.from({ length: count }, (_, index) => {
+        const at = start + index * digestPrefixBytes
+        return prefixes.slice(at, at + digestPrefixBytes)
+      }),
+    }
+  }
+
+  /**
+   * The key one of whose secrets has or had this digest; sees the latest writes of all processes. Its details say
+   * whether that secret is still valid.
+   */
+  readKey(digest: Uint8Array): KeyRow | undefined {
+    this.#renewReads()
+    const first = this.#keySecrets?.get(digest) ?? digest
+    const value = this.#keys.get(first)
+    return value && decodeKey(first, value)
+  }
+
+  /** The key whose first digest begins with `prefix` of {@link digestPrefixBytes}. */
+  readKeyByPrefix(prefix: Uint8Array): KeyRow | undefined {
+    this.#renewReads()
+    return this.#findByPrefix(prefix)
+  }
+
+  /** The key that has this name and is not revoked. */
+  readKeyByName(name: string): KeyRow | undefined {
+    this.#renewReads()
+    const digest = this.#keyNames.get(nameToKey(name))
+    const value = digest && this.#keys.get(digest)
+    return value && decodeKey(digest, value)
+  }
+
+  /** All keys, revoked ones too, oldest first. */
+  readKeys(): KeyRow[] {
+    this.#renewReads()
+    const rows = [...this.#keys.getRange()].map(({ key, value }) => decodeKey(key, value))
+    return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || Buffer.compare(a.digest, b.digest))
+  }
+
+  hasKeys(): boolean {
+    this.#renewReads()
+    return this.#keys.getKeysCount({ limit: 1 }) > 0
+  }
+
+  /**
+   * What {@link writeKey} would do: another answer than 'written' where a live key has the name, another key has the
+   * first bytes of the digest, or (with `onlyFirst`) a key exists already.
+   */
+  planKey(row: KeyRow, { onlyFirst = false } = {}): KeyWritten {
+    if (onlyFirst && this.#keys.getKeysCount({ limit: 1 }) > 0) return 'notFirst'
+    if (this.#keyNames.get(nameToKey(row.name))) return 'nameTaken'
+    return this.#findByPrefix(row.digest.subarray(0, digestPrefixBytes)) ? 'digestPrefixTaken' : 'written'
+  }
+
+  /** Adds a key. It is on disk when this returns 'written'; otherwise nothing was changed. */
+  writeKey(row: KeyRow, options: { readonly onlyFirst?: boolean } = {}): KeyWritten {
+    return commitSync(this.#environment, this.path, () => {
+      const outcome = this.planKey(row, options)
+      if (outcome !== 'written') return outcome
+      this.#keys.putSync(row.digest, encodeKey(row))
+      this.#keyNames.putSync(nameToKey(row.name), row.digest)
+      this.#noteChange(undefined, row)
+      return outcome
+    })
+  }
+
+  /** What {@link changeKey} would do. */
+  planChange(digest: Uint8Array, change: (row: KeyRow) => KeyRow): KeyChanged | 'nameTaken' | undefined {
+    const value = this.#keys.get(digest)
+    if (!value) return undefined
+    const before = decodeKey(digest, value)
+    const after = change(before)
+    return after.name !== before.name && this.#keyNames.get(nameToKey(after.name))
+      ? 'nameTaken'
+      : { before, after }
+  }
+
+  /**
+   * Replaces a key by what `change` makes of it, in one transaction, and returns both; undefined where no key has this
+   * digest. `change` returns its argument to change nothing, and may throw. A revoked key gives its name away; a
+   * secret that is added leads to the key for good. On disk when this returns, unless 'nameTaken': then nothing was
+   * changed, because another key that is not revoked has the new name.
+   */
+  changeKey(digest: Uint8Array, change: (row: KeyRow) => KeyRow): KeyChanged | 'nameTaken' | undefined {
+    return commitSync(this.#environment, this.path, () => {
+      const planned = this.planChange(digest, change)
+      if (planned === undefined || planned === 'nameTaken') return planned
+      const { before, after } = planned
+      if (after === before) return planned
+      if (before.revokedAtMs === undefined) this.#keyNames.removeSync(nameToKey(before.name))
+      if (after.revokedAtMs === undefined) this.#keyNames.putSync(nameToKey(after.name), digest)
+      for (const secret of laterSecrets(after)) this.#keySecrets?.putSync(secret, digest)
+      this.#keys.putSync(digest, encodeKey(after))
+      this.#noteChange(before, after)
+      return planned
+    })
+  }
+
+  readPepperMark(): Uint8Array | undefined {
+    this.#renewReads()
+    return this.#readMeta<Uint8Array>('pepperMark')
+  }
+
+  /** Binds the store to a pepper; on disk when this returns. */
+  writePepperMark(mark: Uint8Array): void {
+    commitSync(this.#environment, this.path, () => this.#putMeta('pepperMark', mark))
+  }
+
+  /** The sequence number of the shared keys that this copy has, and when it had all of them; undefined for no copy. */
+  readCopied(): { readonly sequence: number; readonly atMs: number } | undefined {
+    this.#renewReads()
+    const copied = this.#readMeta<[number, number]>('copied')
+    return copied && { sequence: copied[0], atMs: copied[1] }
+  }
+
+  /**
+   * Brings this copy of shared keys up to date, at the time `atMs`. False, with nothing changed, where another process
+   * has changed the copy since `news.after`.
+   */
+  applyNews(news: KeyNews, atMs: number): boolean {
+    return commitSync(this.#environment, this.path, () => {
+      const copied = this.#readMeta<[number, number]>('copied')
+      if (news.after === undefined) this.#clear()
+      else if (copied?.[0] !== news.after) return false
+      // All names that are given up first, since another key may have got one of them.
+      for (const { row } of news.keys) {
+        const value = this.#keys.get(row.digest)
+        const before = value && decodeKey(row.digest, value)
+        if (before && before.revokedAtMs === undefined) this.#keyNames.removeSync(nameToKey(before.name))
+      }
+      for (const { row, secrets } of news.keys) {
+        if (row.revokedAtMs === undefined) this.#keyNames.putSync(nameToKey(row.name), row.digest)
+        for (const digest of secrets) this.#keySecrets?.putSync(digest, row.digest)
+        this.#keys.putSync(row.digest, encodeKey(row))
+        this.#raiseGeneration(row.digest)
+      }
+      for (const entry of news.entries) this.audit?.put(entry)
+      if (news.pepperMark !== undefined) this.#putMeta('pepperMark', news.pepperMark)
+      this.#putMeta('copied', [news.sequence, atMs])
+      return true
+    })
+  }
+
+  #clear(): void {
+    for (const table of [this.#keys, this.#keyNames, this.#keySecrets]) {
+      for (const key of [...(table?.getKeys() ?? [])]) table?.removeSync(key)
+    }
+    this.audit?.clear()
+    // Without a list of changes, so that readers forget all keys.
+    this.#putMeta('keyGeneration', (this.#readMeta<number>('keyGeneration') ?? 0) + 1)
+  }
+
+  #findByPrefix(prefix: Uint8Array): KeyRow | undefined {
+    for (const { key, value } of this.#keys.getRange({ start: prefix, limit: 1 })) {
+      if (Buffer.compare(key.subarray(0, prefix.length), prefix) === 0) return decodeKey(key, value)
+    }
+    return undefined
+  }
+
+  #noteChange(before: KeyRow | undefined, after: KeyRow): void {
+    this.audit?.append(noteOfKey(before, after, keyIdOf(after)))
+    this.#raiseGeneration(after.digest)
+  }
+
+  #raiseGeneration(changed: Uint8Array): void {
+    const before = this.#readMeta<number>('keyGeneration') ?? 0
+    const [last, prefixes] = this.#readMeta<[number, Uint8Array]>('keyChanges') ?? [0, new Uint8Array(0)]
+    // A version without `keyChanges` may have raised the generation.
+    const kept = last === before ? prefixes.subarray(-(keyChangesMax - 1) * digestPrefixBytes) : []
+    this.#putMeta('keyGeneration', before + 1)
+    this.#putMeta('keyChanges', [
+      before + 1,
+      Buffer.from([...kept, ...changed.subarray(0, digestPrefixBytes)]),
+    ])
+  }
+
+  #readMeta<T>(name: string): T | undefined {
+    return readMeta<T>(this.#meta, name)
+  }
+
+  #putMeta(name: string, value: unknown): void {
+    putMeta(this.#meta, name, value)
+  }
+
+  /** Ends the read transaction of this turn of the event loop, which may be older than a write of another process. */
+  #renewReads(): void {
+    this.#environment.resetReadTxn()
+  }
+}
+
+/** 12 hex digits. */
+export function keyIdOf({ digest }: KeyRow): string {
+  return Buffer.from(digest.subarray(0, digestPrefixBytes)).toString('hex')
+}
+
+/** Digests of the secrets of a key besides its first. */
+export function laterSecrets({ digest, details }: KeyRow): Uint8Array[] {
+  const all = (details?.secrets ?? []).map((secret) => secret.digest)
+  return all.filter((secret) => Buffer.compare(secret, digest) !== 0)
+}
+
+export function readMeta<T>(meta: Table, name: string): T | undefined {
+  const value = meta.get(nameToKey(name))
+  return value && (packr.unpack(value) as T)
+}
+
+export function putMeta(meta: Table, name: string, value: unknown): void {
+  meta.putSync(nameToKey(name), packr.pack(value))
+}
+
+function nameToKey(name: string): Uint8Array {
+  return Buffer.from(name, 'utf8')
+}
