@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { bytesToHex } from '../src/primitives/bytes.js'
 import type { MadeBlock } from './chainMaker.js'
-import { type Postgres, startPostgres } from './postgres.js'
+import { type Postgres, type PostgresOptions, startPostgres } from './postgres.js'
 import { makeFolder, writeInto } from './program.js'
 import { makeReplayedChain, type Reorganisation, type ReplayedChain } from './replayedChain.js'
 import { type Service, startService } from './service.js'
@@ -22,12 +22,13 @@ export async function startCluster(
   t: Test,
   length: number,
   reorganisations: readonly Reorganisation[],
+  options?: PostgresOptions,
 ): Promise<Cluster> {
   const chain = await makeReplayedChain(t, { length, from: 4, intervalMs: 1, reorganisations })
   const steps = await Steps.listen(t)
   const node = await chain.start(steps.env())
   t.teardown(() => node.stop())
-  return { chain, postgres: await startPostgres(t), steps, node }
+  return { chain, postgres: await startPostgres(t, options), steps, node }
 }
 
 /**
@@ -40,13 +41,14 @@ export async function startMember(
   network: Record<string, unknown>,
   folder = makeFolder(t),
   settings: Record<string, unknown> = {},
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Service> {
   const config = writeInto(folder, 'tidegate.json', {
     dataDir: 'data',
     ...settings,
     networks: [{ name: 'tides', genesis: join(chain.configPath, '../genesis.json'), ...network }],
   })
-  const service = await startService(['--config', config, '--no-auth'])
+  const service = await startService(['--config', config, '--no-auth'], env)
   t.teardown(() => service.stop())
   return service
 }

@@ -39,7 +39,8 @@ export class Connection {
     client.on('notification', () => this.#tell())
   }
 
-  /** Names without a schema mean those of `schema`, which need not exist yet. Rejects with {@link UnreachableError}. */
+  /** Names without a schema mean those of `schema`, which need not exist yet. Rejects with {@link UnreachableError}, and
+   * with OperatorError for a URL that cannot be used. */
   static async open({ url, schema }: DatabaseAddress): Promise<Connection> {
     // Loaded where it is needed: few processes have a database.
     const { default: pg } = await import('pg')
@@ -50,7 +51,7 @@ export class Connection {
       query_timeout: statementMsMax,
       keepAlive: true,
     }
-    const client = new pg.Client(config)
+    const client = newClient(pg, config)
     const connection = new Connection(client, schema)
     try {
       await client.connect()
@@ -149,6 +150,15 @@ export class Connection {
 
   #tell(): void {
     for (const listener of this.#listeners) listener()
+  }
+}
+
+/** Throws OperatorError where a file that the URL names cannot be read, or what it says contradicts itself. */
+function newClient({ Client }: Pick<typeof import('pg'), 'Client'>, config: ClientConfig): Client {
+  try {
+    return new Client(config)
+  } catch (error) {
+    throw new OperatorError(`the URL of the database cannot be used: ${(error as Error).message}`)
   }
 }
 

@@ -4,7 +4,7 @@ import { PostgresLog } from '../../../src/feed/postgresLog.js'
 import { UnreachableError } from '../../../src/postgres/connection.js'
 import { bytesToHex, type Hash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
-import { type Postgres, startPostgres, withoutPostgres } from '../../postgres.js'
+import { type Postgres, postgresBinaries, startPostgres, withoutPostgres } from '../../postgres.js'
 import { until } from '../../until.js'
 
 const leaseMs = 600_000
@@ -36,8 +36,12 @@ async function connect(t: Test, { url }: Postgres, schema: string, isWriter = tr
 }
 
 t.test('a log of bundles in PostgreSQL', { skip: withoutPostgres }, async (t) => {
-  const postgres = await startPostgres(t)
+  for (const binaries of postgresBinaries) {
+    await t.test(`that of ${binaries}`, async (t) => checkLog(t, await startPostgres(t, { binaries })))
+  }
+})
 
+async function checkLog(t: Test, postgres: Postgres): Promise<void> {
   t.test('gives entries back in order, whole and with consecutive numbers', async (t) => {
     const writer = await connect(t, postgres, 'tidegate_order')
     const reader = await connect(t, postgres, 'tidegate_order', false)
@@ -175,4 +179,4 @@ t.test('a log of bundles in PostgreSQL', { skip: withoutPostgres }, async (t) =>
     await again.append(epoch, 2, [block(3)])
     t.equal((await again.read(0)).length, 3)
   })
-})
+}
