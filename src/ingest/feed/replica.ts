@@ -1,24 +1,30 @@
 /** Applies the entries of a feed to a store. Owns what each does to the canonical chain; the feed owns their order. */
 import { setImmediate } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
+import { decodeHeader, type Header } from '../../chain/header.js'
+import { InvalidBlockError } from '../../evm/invalidBlock.js'
 import { BundleError, decodeBundle } from '../../feed/bundleCodec.js'
 import type { FeedEntry } from '../../feed/bundleLog.js'
 import { previousState } from '../../feed/previousState.js'
-import { BundleVerifier } from '../../feed/verifyBundle.js'
+import { BundleVerifier, type PreviousState } from '../../feed/verifyBundle.js'
 import { bytesToHex, equalBytes } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
+import type { Bundle } from '../../store/bundle.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
+import { checkHeader } from '../blockRules.js'
 
 /** Longest time without a turn of the event loop, in which a message to stop can arrive. */
 const turnMs = 20
 
 export class Replica {
   readonly #store: ChainWriter
+  readonly #schedule: ForkSchedule
   readonly #verifier: BundleVerifier
 
   /** `sendersChecked`: see {@link BundleVerifier}. */
   constructor(store: ChainWriter, schedule: ForkSchedule, sendersChecked: number) {
     this.#store = store
+    this.#schedule = schedule
     this.#verifier = new BundleVerifier(schedule, { sendersChecked })
   }
 
@@ -75,8 +81,28 @@ export class Replica {
       )
     }
     this.#unwindTo(number - 1)
-    const whole = this.#verifier.verifyBundle(previousState(this.#store), parts)
+    const previous = previousState(this.#store)
+    const whole = this.#verifier.verifyBundle(previous, parts)
+    this.#checkHeader(whole, previous)
     this.#store.apply(number - 1, [whole])
+  }
+
+  /** Throws BundleError where the header does not follow from its parent's by the rules that an importer checks. */
+  #checkHeader(block: Bundle, { hash, totalDifficulty }: PreviousState): void {
+    const [header, parent] = [block.header, this.#store.readHeader(hash) as Uint8Array].map(decodeHeader) as [
+      Header,
+      Header,
+    ]
+    const schedule = this.#schedule
+    const isMerged = schedule.isMerged(totalDifficulty)
+    const fork = schedule.forkAt(header.number, header.timestamp, isMerged)
+    const isDevelopment = this.#store.readIdentity()?.development !== undefined
+    try {
+      checkHeader(header, parent, { schedule, fork, isMerged, isDevelopment })
+    } catch (error) {
+      if (!(error instanceof InvalidBlockError)) throw error
+      throw new BundleError(`block ${header.number} (${bytesToHex(block.hash)}): ${error.message}`)
+    }
   }
 
   #unwindTo(number: number): void {
