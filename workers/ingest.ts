@@ -8,7 +8,7 @@ import { importArchives } from '../src/ingest/era/importArchives.js'
 import { importBeneath } from '../src/ingest/era/importBeneath.js'
 import { followFeed } from '../src/ingest/feed/followFeed.js'
 import { type OpenPublisher, publishSource } from '../src/ingest/feed/publishSource.js'
-import { followChain } from '../src/ingest/follow/followChain.js'
+import { followChain, openFollowedStore } from '../src/ingest/follow/followChain.js'
 import { runGateway } from '../src/ingest/gateway/runGateway.js'
 import { importFiles } from '../src/ingest/importFiles.js'
 import type {
@@ -22,6 +22,7 @@ import type {
   ReplayTask,
 } from '../src/ingest/messages.js'
 import { replayFile } from '../src/ingest/replayFile.js'
+import { openTaskStore } from '../src/ingest/taskStore.js'
 import { OperatorError } from '../src/primitives/faults.js'
 import { StoreError } from '../src/store/environment.js'
 
@@ -78,7 +79,9 @@ try {
   } else if (task.publish === undefined) await takeChain(task, stop.signal)
   else {
     const published = { ...task, publish: task.publish }
-    await publishSource(published, report, stop.signal, onReady, (openPublisher, signal, tell) =>
+    const openStore = () =>
+      'follow' in task ? openFollowedStore(task, report, stop.signal) : openTaskStore(task, report)
+    await publishSource(published, report, stop.signal, onReady, openStore, (openPublisher, signal, tell) =>
       takeChain(task, signal, tell, openPublisher),
     )
   }

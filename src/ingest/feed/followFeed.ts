@@ -11,6 +11,7 @@ import { UnreachableError } from '../../postgres/connection.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { OperatorError } from '../../primitives/faults.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
+import { completedGenesis } from '../follow/nodeGenesis.js'
 import type { FeedPlan, FeedTask, IngestMessage } from '../messages.js'
 import { publishFigures } from '../publishFigures.js'
 import { openTaskStore } from '../taskStore.js'
@@ -37,7 +38,9 @@ export async function followFeed(
   report: (message: IngestMessage) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { store, schedule } = await openTaskStore(task, report)
+  const { store, schedule } = await openTaskStore(task, report, async (genesis, _text, store) =>
+    completedGenesis(genesis, store),
+  )
   let endFigures = () => {}
   try {
     report({ type: 'opened' })

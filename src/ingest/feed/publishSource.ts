@@ -9,14 +9,17 @@ import { Publisher } from '../../feed/publisher.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
 import { CallTaker } from '../callTaker.js'
-import type { IngestFigures, IngestMessage, IngestStore } from '../messages.js'
+import type { IngestFigures, IngestMessage } from '../messages.js'
 import { publishFigures } from '../publishFigures.js'
-import { openTaskStore } from '../taskStore.js'
+import type { openTaskStore } from '../taskStore.js'
 import { withFeedFigures } from './feedFigures.js'
 import { FeedFollower } from './followFeed.js'
 
 /** Makes what publishes the blocks of a store, once the source has opened it; undefined where nothing is published. */
 export type OpenPublisher = (store: ChainWriter) => Publisher | undefined
+
+/** Opens the store as the source does. */
+type OpenStore = () => ReturnType<typeof openTaskStore>
 
 type Report = (message: IngestMessage) => void
 
@@ -25,17 +28,18 @@ const sendersChecked = 2
 
 /** Runs `source` whenever this process is the writer, until it has ended of itself or `signal` is aborted. */
 export async function publishSource(
-  task: IngestStore & { readonly publish: PublishPlan },
+  task: { readonly publish: PublishPlan },
   report: Report,
   signal: AbortSignal,
   onReady: (calls: CallTaker) => void,
+  openStore: OpenStore,
   source: (openPublisher: OpenPublisher, signal: AbortSignal, report: Report) => Promise<void>,
 ): Promise<void> {
   const say = (text: string) => report({ type: 'said', text })
   const holder = `${hostname()} ${process.pid} ${randomUUID()}`
   for (;;) {
     onReady(new CallTaker(report, refuseCalls))
-    const lease = await standBy(task, holder, report, signal)
+    const lease = await standBy(task, openStore, holder, report, signal)
     if (lease === undefined) return
     const { epoch } = lease
     say(`this process writes the feed, with epoch ${epoch}`)
@@ -69,12 +73,13 @@ async function refuseCalls(): Promise<never> {
 
 /** Follows the feed until this process has the lease and everything that is in the feed; undefined once stopped. */
 async function standBy(
-  task: IngestStore & { readonly publish: PublishPlan },
+  task: { readonly publish: PublishPlan },
+  openStore: OpenStore,
   holder: string,
   report: Report,
   signal: AbortSignal,
 ): Promise<Lease | undefined> {
-  const { store, schedule } = await openTaskStore(task, report)
+  const { store, schedule } = await openStore()
   let endFigures = () => {}
   try {
     report({ type: 'opened' })

@@ -56,11 +56,7 @@ export async function followChain(
   openPublisher: OpenPublisher = () => undefined,
 ): Promise<void> {
   const notice = (text: string) => report({ type: 'said', text })
-  const [node] = task.follow.upstreams
-  if (node === undefined) throw new Error('nothing to follow')
-  const { store, schedule } = await openTaskStore(task, report, (genesis, text, store) =>
-    genesisOfNode(genesis, text, store, node, { notice, signal }),
-  )
+  const { store, schedule } = await openFollowedStore(task, report, signal)
   const ends: (() => unknown)[] = []
   let publisher: Publisher | undefined
   try {
@@ -107,6 +103,20 @@ export async function followChain(
     await Promise.all(ends.reverse().map((end) => end()))
     await closePublished(store, publisher)
   }
+}
+
+/** Opens the store of a task as {@link openTaskStore} does, with the genesis of the node that is followed. */
+export function openFollowedStore(
+  task: FollowTask,
+  report: (message: IngestMessage) => void,
+  signal: AbortSignal,
+): ReturnType<typeof openTaskStore> {
+  const notice = (text: string) => report({ type: 'said', text })
+  const [node] = task.follow.upstreams
+  if (node === undefined) throw new Error('nothing to follow')
+  return openTaskStore(task, report, (genesis, text, store) =>
+    genesisOfNode(genesis, text, store, node, { notice, signal }),
+  )
 }
 
 /** What to do after a look at the claimed head: wait for news, look again, or after a pause. */

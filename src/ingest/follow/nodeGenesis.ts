@@ -37,15 +37,7 @@ export async function genesisOfNode(
   node: UpstreamOptions,
   { notice, signal }: { readonly notice: (text: string) => void; readonly signal: AbortSignal },
 ): Promise<Genesis> {
-  const known = store.readIdentity()
-  if (known !== undefined) {
-    const { development } = known
-    if (development === undefined || known.genesisHash === genesis.identity.genesisHash) return genesis
-    const stored = store.readHeader(store.readCanonicalHash(0) ?? genesis.bundle.hash)
-    if (stored === undefined || !equalBytes(withoutState(stored), withoutState(genesis.bundle.header)))
-      return genesis
-    return { ...genesis, identity: { ...genesis.identity, genesisHash: known.genesisHash, development } }
-  }
+  if (store.readIdentity() !== undefined) return completedGenesis(genesis, store)
   const upstream = new Upstream(node, undefined, notice)
   try {
     for (;;) {
@@ -63,6 +55,18 @@ export async function genesisOfNode(
   } finally {
     upstream.close()
   }
+}
+
+/** The genesis of a file; where `store` was made with anvil's completion of it, the identity of that. */
+export function completedGenesis(genesis: Genesis, store: ChainWriter): Genesis {
+  const known = store.readIdentity()
+  const development = known?.development
+  if (development === undefined || known?.genesisHash === genesis.identity.genesisHash) return genesis
+  const stored = store.readHeader(store.readCanonicalHash(0) ?? genesis.bundle.hash)
+  if (stored === undefined || !equalBytes(withoutState(stored), withoutState(genesis.bundle.header)))
+    return genesis
+  const { genesisHash = '' } = known ?? {}
+  return { ...genesis, identity: { ...genesis.identity, genesisHash, development } }
 }
 
 async function askedGenesis(genesis: Genesis, text: string, upstream: Upstream): Promise<Genesis> {
