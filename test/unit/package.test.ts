@@ -1,7 +1,7 @@
 /** The files of `package`, as far as they can be checked where neither Docker nor systemd runs. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import t from 'tap'
 import { resolveServeConfig } from '../../src/config/config.js'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
@@ -62,3 +62,35 @@ t.test('the configuration of the Compose file is one, and its files are there', 
   t.ok(scraped.includes(join('/tidegate', config.node.adminToken.slice('/var/lib/tidegate/'.length))))
   t.equal(dirname(config.node.store), '/var/lib/tidegate/data/live/node')
 })
+
+t.test(
+  'the Compose file of replicas has configurations of one feed, at their places in the image',
+  async (t) => {
+    const compose = read('compose/replicas.yaml')
+    const load = (name: string) => resolveServeConfig({ config: join(folder, 'compose', name) })
+    const [writer, replica] = [load('writer.json').networks[0], load('replica.json').networks[0]]
+    const source = writer?.source
+    t.equal(source?.type, 'replay')
+    t.match(replica?.source, { type: 'feed', url: writer?.publish?.url })
+    t.equal(replica?.name, writer?.name)
+    t.equal(replica?.genesisPath, writer?.genesisPath)
+    // The image has the demo chain at the same place beside the configuration.
+    const mounts = [
+      ...compose.matchAll(/^ +- \.\/(\S+):\/opt\/tidegate\/package\/compose\/network\.json:ro$/gm),
+    ]
+    t.strictSame(
+      mounts.map(([, name]) => name),
+      ['writer.json', 'writer.json', 'replica.json', 'replica.json'],
+    )
+    t.match(compose, 'command: [serve, --config, /opt/tidegate/package/compose/network.json]')
+    for (const path of [writer?.genesisPath, source?.type === 'replay' ? source.file : '']) {
+      const inImage = relative(packageRoot(), path ?? '')
+      t.ok(existsSync(join(packageRoot(), inImage)), inImage)
+      t.match(read('Dockerfile'), `/build/${inImage} `)
+    }
+    const { hostname, username, password, pathname } = new URL(writer?.publish?.url ?? '')
+    t.match(compose, new RegExp(`^  ${hostname}:\n(?: {4}.*\n)* {6}POSTGRES_USER: ${username}\n`, 'm'))
+    t.equal(pathname, `/${username}`, 'the image makes a database of the name of its user')
+    t.equal(password, '')
+  },
+)
