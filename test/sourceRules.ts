@@ -24,7 +24,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   feed: ['postgres', 'evm', 'state', 'chain', 'store'],
   ingest: ['upstream', 'feed', 'postgres', 'evm', 'state', 'chain', 'store', 'ssz'],
   pool: ['types:chain', 'types:state', 'types:evm', 'types:rollup'],
-  rollup: ['store'],
+  rollup: ['postgres', 'store'],
   access: ['store'],
   shared: ['postgres', 'access', 'store'],
   admin: ['access'],

@@ -5,12 +5,14 @@
 import type { RollupConfig } from '../config/config.js'
 import { chainIdOf, type EdgeRollup, type RollupHealth, rollupNetworkOf } from '../edge/edgeRollup.js'
 import type { NetworkJobs } from '../pool/jobs.js'
+import { Deliveries } from '../rollup/deliveries.js'
 import type { Felt } from '../rollup/felt.js'
 import { Forwarder } from '../rollup/forwarder.js'
 import { createSequencerClient } from '../rollup/sequencerClient.js'
 import { SubmissionQueue } from '../rollup/submissionQueue.js'
+import type { SubmissionReader } from '../rollup/submissionStore.js'
 import type { NodeStore } from '../store/nodeStore.js'
-import { lockForWriting } from '../store/writerLock.js'
+import { openSubmissions } from './openSubmissions.js'
 
 /**
  * Time between two removals of old submissions: short enough for the shortest age that may be configured; each takes
@@ -20,6 +22,8 @@ const sweepMs = 1_000
 
 export interface OpenRollup extends EdgeRollup {
   readonly queue: SubmissionQueue
+  /** For reads of other edges, where these cannot read themselves. */
+  readonly submissions: SubmissionReader
   health(): RollupHealth
   /** Ends deliveries under way; waiting submissions stay on disk. */
   close(): Promise<void>
@@ -31,61 +35,73 @@ export interface OpenRollupOptions {
   readonly log: (message: string) => void
 }
 
-/** Opens a rollup network. Throws OperatorError where another process serves it from the same data folder. */
-export function openRollup(config: RollupConfig, { store, jobs, log }: OpenRollupOptions): OpenRollup {
-  const { name, upstream, queue: limits, idempotent } = config
-  const lock = lockForWriting(config.lockPath)
-  try {
-    const chainId = chainIdOf(config)
-    const queue = new SubmissionQueue(store.openSubmissions(name, chainId), {
-      idempotent,
-      computeHash: async (fields, waiter) =>
-        (await jobs.run('invokeHash', { chainId, fields }, waiter)) as Felt,
-      limits: {
-        waitingMax: limits.transactionsMax,
-        waitingBytesMax: limits.bytesMax,
-        waitingMsMax: limits.ageMsMax,
-        retentionMs: limits.retentionMs,
-        settledMax: limits.settledMax,
-      },
-    })
-    const forwarder =
-      upstream &&
-      new Forwarder({
-        queue,
-        client: createSequencerClient({ ...upstream, prefix: upstream.prefix ?? config.prefix }),
-        inFlightMax: upstream.inFlightMax,
-        unknownAnswersMax: upstream.unknownAnswersMax,
-        log,
+/** Opens a rollup network. Rejects with OperatorError as {@link openSubmissions} does. */
+export async function openRollup(
+  config: RollupConfig,
+  { store: node, jobs, log }: OpenRollupOptions,
+): Promise<OpenRollup> {
+  const { upstream, queue: limits, idempotent } = config
+  const chainId = chainIdOf(config)
+  const submissions = await openSubmissions(config, chainId, node, log)
+  const { store } = submissions
+  const queueLimits = {
+    waitingMax: limits.transactionsMax,
+    waitingBytesMax: limits.bytesMax,
+    waitingMsMax: limits.ageMsMax,
+    retentionMs: limits.retentionMs,
+    settledMax: limits.settledMax,
+  }
+  const queue = new SubmissionQueue(store, {
+    idempotent,
+    computeHash: async (fields, waiter) =>
+      (await jobs.run('invokeHash', { chainId, fields }, waiter)) as Felt,
+    limits: queueLimits,
+  })
+  const forwarding =
+    upstream &&
+    submissions.forward(
+      (writer) =>
+        new Forwarder({
+          queue,
+          deliveries: new Deliveries(writer, queueLimits),
+          client: createSequencerClient({ ...upstream, prefix: upstream.prefix ?? config.prefix }),
+          inFlightMax: upstream.inFlightMax,
+          unknownAnswersMax: upstream.unknownAnswersMax,
+          log,
+        }),
+    )
+  let sweeping: Promise<void> | undefined
+  const sweep = setInterval(() => {
+    sweeping ??= queue
+      .sweep()
+      .catch((error: Error) => {
+        // Of a store that takes nothing at all, the store tells.
+        if (store.isStoring) log(`old submissions could not be removed: ${error.message}`)
       })
-    let sweeping: Promise<void> | undefined
-    const sweep = setInterval(() => {
-      sweeping ??= queue
-        .sweep()
-        .catch((error: Error) => log(`old submissions could not be removed: ${error.message}`))
-        .finally(() => {
-          sweeping = undefined
-        })
-    }, sweepMs)
-    sweep.unref()
-    return {
-      name,
-      network: rollupNetworkOf(config, queue),
-      queue,
-      health: () => ({
+      .finally(() => {
+        sweeping = undefined
+      })
+  }, sweepMs)
+  sweep.unref()
+  return {
+    name: config.name,
+    network: rollupNetworkOf(config, queue),
+    queue,
+    submissions: store,
+    health() {
+      const forwarder = forwarding?.forwarder
+      return {
         ...queue.counts(),
         isStoring: store.isStoring,
+        ...(limits.shared && forwarding && { isSending: forwarder !== undefined }),
         ...(forwarder && { sequencerAnswers: forwarder.isAnswered }),
-      }),
-      async close() {
-        clearInterval(sweep)
-        await forwarder?.stop()
-        await sweeping
-        lock.release()
-      },
-    }
-  } catch (error) {
-    lock.release()
-    throw error
+      }
+    },
+    async close() {
+      clearInterval(sweep)
+      await forwarding?.stop()
+      await sweeping
+      await submissions.close()
+    },
   }
 }

@@ -10,7 +10,9 @@ import type { Pool } from '../pool/pool.js'
 import { toHash32 } from '../primitives/bytes.js'
 import { UsageError } from '../primitives/faults.js'
 import type { FetchMissing } from '../primitives/notHeld.js'
+import type { Felt } from '../rollup/felt.js'
 import type { InvokeTransaction } from '../rollup/invokeTransaction.js'
+import type { SubmissionReader } from '../rollup/submissionStore.js'
 import type { Caller } from '../rpc/caller.js'
 import type { FilterService } from '../rpc/filterService.js'
 import { turnMsDefault } from '../rpc/turns.js'
@@ -80,6 +82,8 @@ export function startOtherEdges(
         pool.run(name, { network, args }, owner, body && new Uint8Array(body)),
       submit: ([name, transaction]: [string, InvokeTransaction], owner: JobOwner) =>
         rollupOf(name).queue.submit(transaction, owner),
+      submission: ([name, what, hash]: [string, keyof SubmissionReader, Felt]) =>
+        rollupOf(name).submissions[what](hash),
       filter: ([name, ...call]: [string, keyof FilterService, unknown], caller: Caller) =>
         callFilters(filtersOf(name), call, caller, turnMsDefault),
       used: (report) => usage.take(report),

@@ -22,7 +22,6 @@ import type { Pool } from '../pool/pool.js'
 import type { ThreadLoss } from '../pool/poolOptions.js'
 import { defer } from '../primitives/deferred.js'
 import { endProcess } from '../primitives/endProcess.js'
-import { QuotaLeases } from '../shared/quotaLeases.js'
 import { SharedKeys } from '../shared/sharedKeys.js'
 import { StoreError } from '../store/environment.js'
 import { NodeStore } from '../store/nodeStore.js'
@@ -82,7 +81,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     for (const rollup of config.rollups) {
       const options = { store: access.store, jobs: jobsOfNetwork(pool, rollup.name) }
       const say = (message: string) => log.warn({ network: rollup.name }, message)
-      rollups.push(openRollup(rollup, { ...options, log: say }))
+      rollups.push(await openRollup(rollup, { ...options, log: say }))
     }
     await startSources(config, sources, { log, onStoreFailure }, io)
     const shared = await shareBetweenEdges(config, transport)
@@ -183,10 +182,9 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     if (!isBroken) {
       await edge?.close()
       access.quotas.close()
+      await access.keys.close()
       await access.store.close()
     }
-    await access.leases?.close()
-    await access.keys.close()
   }
 }
 
@@ -260,8 +258,6 @@ interface Access {
   readonly reach: SharedArrayBuffer | undefined
   /** Writes what was spent today. */
   readonly quotas: { close(): void }
-  /** Leases of units that are shared; undefined where they are not. */
-  readonly leases: QuotaLeases | undefined
   readonly demo: DemoAccess
 }
 
@@ -272,12 +268,12 @@ async function openAccess(
 ): Promise<Access> {
   const { node, mapBytes, keyRates, auth } = config
   const store = NodeStore.open({ path: node.store, mapBytes, onFailure })
-  const spent = allotSpentMemory(config.shared !== undefined)
+  const spent = allotSpentMemory()
   const allowances = Allowances.over(spent, keyRates)
   const quotas = allowances.quotas.keep(store)
-  const { keys, reach, reachMemory, leases } = await openServedKeys(config, store, allowances, log)
+  const { keys, reach, reachMemory } = await openServedKeys(config, store, log)
   const ring = KeyRing.open(keys.store, node, { allowances, reach })
-  const access = { store, keys, ring, allowances, spent, reach: reachMemory, quotas, leases }
+  const access = { store, keys, ring, allowances, spent, reach: reachMemory, quotas }
   if (!auth) return { ...access, demo: { kind: 'open' } }
   // Shared keys are made by their operator, once for all processes.
   if (reach !== undefined) return { ...access, demo: { kind: 'unknown' } }
@@ -288,17 +284,14 @@ async function openAccess(
 }
 
 /** The keys of the node store, or those that are shared, which are followed from here on. */
-async function openServedKeys(config: Config, store: NodeStore, allowances: Allowances, log: Logger) {
+async function openServedKeys(config: Config, store: NodeStore, log: Logger) {
   const options = sharedKeysOptions(config)
   if (options === undefined || config.shared === undefined) return { keys: embeddedKeyBook(store) }
   const keys = await SharedKeys.open(options, { mustAnswer: false })
   const reachMemory = new SharedArrayBuffer(keyReachBytes)
   const reach = new KeyReach(reachMemory, config.shared.graceMs)
   keys.follow(reach, (text) => log.warn(text))
-  const quotaOf = (keyId: string) =>
-    allowances.quotaOf(keys.store.readKeyByPrefix(Buffer.from(keyId, 'hex'))?.details?.limits)
-  const leases = allowances.leases && new QuotaLeases(keys, allowances.leases, quotaOf)
-  return { keys, reach, reachMemory, leases }
+  return { keys, reach, reachMemory }
 }
 
 function openUsage(store: NodeStore, counter: UsageCounter, log: Logger): UsageLedger {

@@ -51,6 +51,7 @@ export { feedSchemaOf } from './feed.js'
 export { edgesMax, type Limits, transports } from './file.js'
 export type { GatewayConfig } from './gateway.js'
 export { type LogLevel, logLevels, type TracesConfig } from './logging.js'
+export { queueSchemaOf } from './rollup.js'
 export type { RollupConfig } from './rollupNetwork.js'
 export { isUpstreamUrl } from './upstream.js'
 

@@ -1,5 +1,6 @@
 /** The part of the configuration file for a network of kind `rollup`, with the reasons for its limits. */
 import { z } from 'zod'
+import { databaseUrl, schemaName } from './feed.js'
 import { flag, integer, list, object, text } from './schema.js'
 
 const MiB = 2 ** 20
@@ -38,7 +39,20 @@ const upstreamShape = {
   unknownAnswersMax: integer(1, 1_000).default(8),
 }
 
+/** Longer than a garbage collection or a busy database, short enough that transactions hardly wait. */
+const leaseMsDefault = 5_000
+
+const sharedShape = {
+  url: databaseUrl,
+  /** The PostgreSQL schema of the tables; where absent, it is named after the network. */
+  schema: schemaName.optional(),
+  /** How long a process that is gone keeps the others from sending to the sequencer. */
+  leaseMs: integer(200, 600_000).default(leaseMsDefault),
+}
+
 const queueShape = {
+  /** The PostgreSQL that keeps the transactions for several processes; where absent, the data folder keeps them. */
+  shared: object(sharedShape).optional(),
   /** Transactions that wait for the sequencer: 50 s at 200 per second. */
   transactionsMax: integer(1).default(10_000),
   /** The same in bytes of JSON: 25 KB each, ten times an ordinary one. */
@@ -78,4 +92,9 @@ export function parseRollupEntry(
   value: z.input<z.ZodObject<typeof rollupShape>> & { readonly name: string },
 ) {
   return object({ name: z.string(), hosts: z.array(z.string()).default([]), ...rollupShape }).parse(value)
+}
+
+/** The PostgreSQL schema of a shared queue whose entry names none. */
+export function queueSchemaOf(network: string): string {
+  return `tidegate_queue_${network}`
 }

@@ -1,8 +1,9 @@
 import type { RollupConfig } from '../config/config.js'
 import { asciiToFelt, type Felt, hexToFelt } from '../rollup/felt.js'
 import { SequencerReader } from '../rollup/sequencerReader.js'
-import type { QueueCounts } from '../rollup/submissionQueue.js'
+
 import type { SubmissionService } from '../rollup/submissionService.js'
+import type { QueueCounts } from '../rollup/submissionStore.js'
 import type { RollupNetwork } from '../rpc/rollupNetwork.js'
 
 /** A rollup network as one edge serves it. */
@@ -17,7 +18,9 @@ export interface EdgeRollup {
 export interface RollupHealth extends QueueCounts {
   /** Whether the last attempt to store submissions succeeded. */
   readonly isStoring: boolean
-  /** Whether the sequencer answered when it was last asked; absent without a sequencer. */
+  /** Whether it is this process that sends to the sequencer; absent where there is no other. */
+  readonly isSending?: boolean
+  /** Whether the sequencer answered when it was last asked; absent without a sequencer, or where another process sends. */
   readonly sequencerAnswers?: boolean
 }
 

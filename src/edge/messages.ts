@@ -34,6 +34,7 @@ export interface EdgeData {
  *
  *   job     [job, network, its arguments, its body] → its result
  *   submit  [rollup, transaction] → its hash, once it is on disk
+ *   submission  [rollup, `readRow` or `readBody`, hash] → what was read, where the edge has no store to read
  *   filter  [network, name of the call, its argument] → its result; see RemoteFilters
  *   health  [rollup] → as `/health` shows it
  *   fetch   [network, what is wanted, the call] → whether nobody knows it
@@ -41,7 +42,16 @@ export interface EdgeData {
  *   pending [network, hash] → the transaction that was sent and is in no block, as JSON
  *   relay   [network, method, params as JSON] → an upstream's result, as JSON
  */
-export type CallName = 'job' | 'submit' | 'filter' | 'health' | 'fetch' | 'send' | 'pending' | 'relay'
+export type CallName =
+  | 'job'
+  | 'submit'
+  | 'submission'
+  | 'filter'
+  | 'health'
+  | 'fetch'
+  | 'send'
+  | 'pending'
+  | 'relay'
 
 /** Messages from an edge's thread. */
 export type EdgeMessage =

@@ -17,7 +17,7 @@ import { createLog } from './log.js'
 import { MainLink } from './mainLink.js'
 import type { EdgeData } from './messages.js'
 import { RemoteFilters } from './remoteFilters.js'
-import { RemoteSubmissionService } from './remoteSubmissionService.js'
+import { RemoteSubmissionService, remoteSubmissions } from './remoteSubmissionService.js'
 import { readNetworkLayouts } from './storageLayouts.js'
 
 /**
@@ -83,7 +83,11 @@ async function openRooms(
   const keys = config.shared === undefined ? store : openStore(config.node.sharedKeys)
   const rollups = config.rollups.map((rollup) => {
     const { name } = rollup
-    const queue = new RemoteSubmissionService(name, store.openSubmissions(name, chainIdOf(rollup)), link)
+    const reader =
+      rollup.queue.shared === undefined
+        ? store.openSubmissions(name, chainIdOf(rollup))
+        : remoteSubmissions(name, link)
+    const queue = new RemoteSubmissionService(name, reader, link)
     return {
       name,
       network: rollupNetworkOf(rollup, queue),

@@ -30,6 +30,8 @@ export class Connection {
   readonly schema: string
   readonly #listeners = new Set<() => void>()
   #lost: UnreachableError | undefined
+  /** The newest statement, after which the next is sent. */
+  #turn: Promise<unknown> = Promise.resolve()
 
   private constructor(client: Client, schema: string) {
     this.#client = client
@@ -67,14 +69,20 @@ export class Connection {
    * The rows of one statement. Statements of several callers take turns, so what has to be one transaction is one
    * statement. Any failure ends the connection and rejects with {@link UnreachableError}.
    */
-  async query(text: string, values: readonly unknown[] = []): Promise<QueryResultRow[]> {
-    if (this.#lost !== undefined) throw this.#lost
-    try {
-      return (await this.#client.query(text, [...values])).rows
-    } catch (error) {
-      this.#lose(error)
-      throw this.#lost
+  query(text: string, values: readonly unknown[] = []): Promise<QueryResultRow[]> {
+    const run = async () => {
+      if (this.#lost !== undefined) throw this.#lost
+      try {
+        return (await this.#client.query(text, [...values])).rows
+      } catch (error) {
+        this.#lose(error)
+        throw this.#lost
+      }
     }
+    // The queue of `pg` itself is deprecated.
+    const rows = this.#turn.then(run, run)
+    this.#turn = rows
+    return rows
   }
 
   /**

@@ -123,7 +123,9 @@ export type Fault =
   | { readonly kind: 'TransactionHashNotFound' }
   /** Too many transactions wait for the sequencer. `what` says how many or how much. */
   | { readonly kind: 'SubmissionsFull'; readonly what: string; readonly retryAfterMs: number }
-  /** Writing to disk failed; nothing was stored. */
+  /** The database of submitted transactions gives no answer. */
+  | { readonly kind: 'SubmissionsUnread'; readonly retryAfterMs: number }
+  /** Writing to disk, or to the database, failed; nothing was stored that will be answered for. */
   | { readonly kind: 'NotStored'; readonly retryAfterMs: number }
 
 /** Rules of messages whose faults have codes of their own in simulations. */

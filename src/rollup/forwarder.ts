@@ -2,13 +2,17 @@
  * Delivers waiting transactions to a sequencer: each at least once, those of one sender one after the other by nonce,
  * until the sequencer has accepted or rejected each. Owns order, rate and repetition.
  */
+import type { Deliveries, Outgoing } from './deliveries.js'
 import type { Felt } from './felt.js'
 import type { SequencerClient } from './sequencerClient.js'
 import type { Unanswered } from './sequencerExchange.js'
-import type { Outgoing, Rejection, SubmissionQueue } from './submissionQueue.js'
+import type { SubmissionQueue } from './submissionQueue.js'
+import type { Rejection } from './submissionService.js'
+import { FencedError } from './submissionStore.js'
 
 export interface ForwarderOptions {
-  readonly queue: SubmissionQueue
+  readonly queue: Pick<SubmissionQueue, 'onStatus'>
+  readonly deliveries: Deliveries
   readonly client: SequencerClient
   /** Transactions sent to the sequencer at the same time. */
   readonly inFlightMax: number
@@ -55,14 +59,14 @@ const accepted: Outcome = { kind: 'settled', rejection: undefined }
 const unsettled: Outcome = { kind: 'unsettled' }
 
 export class Forwarder {
-  readonly #queue: SubmissionQueue
+  readonly #deliveries: Deliveries
   readonly #client: SequencerClient
   readonly #inFlightMax: number
   readonly #unknownAnswersMax: number
   readonly #log: (message: string) => void
   readonly #unlisten: () => void
   /** Senders with a transaction to send, in the order in which they are served. */
-  readonly #ready: Set<Felt>
+  readonly #ready = new Set<Felt>()
   /** Senders whose first transaction is being sent or waits for another attempt. */
   readonly #busy = new Set<Felt>()
   /** Busy senders that submitted another transaction meanwhile. */
@@ -77,20 +81,24 @@ export class Forwarder {
   #resuming: { readonly timer: NodeJS.Timeout; readonly atMs: number } | undefined
   #isStopped = false
 
-  /** Begins to deliver the transactions in the queue. */
-  constructor({ queue, client, inFlightMax, unknownAnswersMax, log }: ForwarderOptions) {
-    this.#queue = queue
+  /** Delivers what becomes RECEIVED, and what {@link serve} is told. */
+  constructor({ queue, deliveries, client, inFlightMax, unknownAnswersMax, log }: ForwarderOptions) {
+    this.#deliveries = deliveries
     this.#client = client
     this.#inFlightMax = inFlightMax
     this.#unknownAnswersMax = unknownAnswersMax
     this.#log = log
-    this.#ready = queue.waitingSenders()
     this.#unlisten = queue.onStatus(({ sender, state }) => {
-      if (state !== 'RECEIVED') return
+      if (state === 'RECEIVED') this.serve([sender])
+    })
+  }
+
+  /** Delivers the transactions of these senders that wait, in their order. */
+  serve(senders: Iterable<Felt>): void {
+    for (const sender of senders) {
       if (this.#busy.has(sender)) this.#renewed.add(sender)
       else this.#ready.add(sender)
-      this.#pump()
-    })
+    }
     this.#pump()
   }
 
@@ -119,8 +127,9 @@ export class Forwarder {
       this.#busy.add(sender)
       const run = this.#deliverFirst(sender)
         .catch((error: Error) => {
-          // The store failed, and its rows are unchanged.
-          this.#log(`a submission could not be brought forward: ${error.message}`)
+          // The store failed, and its rows are unchanged. Once others send, this forwarder is about to be stopped.
+          if (!this.#isStopped && !(error instanceof FencedError))
+            this.#log(`a submission could not be brought forward: ${error.message}`)
           return backoffMsMax
         })
         .then((waitMs) => {
@@ -136,7 +145,7 @@ export class Forwarder {
   /** One attempt at the first transaction of a sender. Resolves to the time until the next one; undefined for none. */
   async #deliverFirst(sender: Felt): Promise<number | undefined> {
     this.#renewed.delete(sender)
-    const outgoing = await this.#queue.beginSending(sender)
+    const outgoing = await this.#deliveries.beginSending(sender)
     if (outgoing === undefined) {
       this.#states.delete(sender)
       this.#busy.delete(sender)
@@ -149,10 +158,11 @@ export class Forwarder {
     const outcome = await this.#attempt(outgoing, state)
     if (outcome.kind === 'settled') {
       this.#states.delete(sender)
-      await this.#queue.settle(hash, outcome.rejection)
+      await this.#deliveries.settle(hash, outcome.rejection)
       return undefined
     }
-    if (outcome.kind === 'unanswered' && outcome.isUndelivered && !wasSent) await this.#queue.requeue(hash)
+    if (outcome.kind === 'unanswered' && outcome.isUndelivered && !wasSent)
+      await this.#deliveries.requeue(hash)
     return this.#isStopped ? undefined : this.#backOff(state, outcome)
   }
 

@@ -1,8 +1,12 @@
+import { type Awaitable, whenKnown } from '../primitives/awaitable.js'
 import { FaultError, type InvokeErrorCode } from '../primitives/faults.js'
-import type { Rejection, SubmissionRow, SubmissionState, Submissions } from '../store/submissions.js'
+import type { Rejection, SubmissionRow, SubmissionState } from '../store/submissions.js'
 import type { Felt } from './felt.js'
 import type { HashWaiter } from './invokeHashes.js'
 import { type InvokeTransaction, queryVersion } from './invokeTransaction.js'
+import type { SubmissionReader } from './submissionStore.js'
+
+export type { Rejection, SubmissionRow, SubmissionState } from '../store/submissions.js'
 
 export interface StatusChange {
   readonly hash: Felt
@@ -16,11 +20,11 @@ export interface StatusChange {
  * queue. Reads go to the store; listeners are called with changes once these are on disk.
  */
 export abstract class SubmissionService {
-  readonly #store: Submissions
+  readonly #store: SubmissionReader
   /** Hash → listeners of that transaction, so that a change does not call thousands of other waiters. */
   readonly #listenersOf = new Map<Felt, Set<(change: StatusChange) => void>>()
 
-  constructor(store: Submissions) {
+  constructor(store: SubmissionReader) {
     this.#store = store
   }
 
@@ -38,14 +42,13 @@ export abstract class SubmissionService {
   }
 
   /** The row of a waiting or kept transaction; undefined where there is none. */
-  readRow(hash: Felt): SubmissionRow | undefined {
+  readRow(hash: Felt): Awaitable<SubmissionRow | undefined> {
     return this.#store.readRow(hash)
   }
 
   /** A waiting or kept transaction; undefined where there is none. */
-  readTransaction(hash: Felt): InvokeTransaction | undefined {
-    const body = this.#store.readBody(hash)
-    return body && (JSON.parse(Buffer.from(body).toString()) as InvokeTransaction)
+  readTransaction(hash: Felt): Awaitable<InvokeTransaction | undefined> {
+    return whenKnown(this.#store.readBody(hash), (body) => body && bodyToTransaction(body))
   }
 
   /**
@@ -63,6 +66,10 @@ export abstract class SubmissionService {
   protected notifyOf(change: StatusChange): void {
     for (const listener of this.#listenersOf.get(change.hash) ?? []) listener(change)
   }
+}
+
+export function bodyToTransaction(body: Uint8Array): InvokeTransaction {
+  return JSON.parse(Buffer.from(body).toString()) as InvokeTransaction
 }
 
 export function refused(code: InvokeErrorCode): FaultError {

@@ -8,31 +8,33 @@ interface Waiter {
   forget(listener: () => void): void
 }
 
+type Verdict = Pick<StatusChange, 'state' | 'rejection'>
+
 /**
  * Waits until a submitted transaction is settled. Resolves to the change that settled it; to undefined after
- * `waitMs`, when the waiter leaves, or at once where the queue does not have it.
+ * `waitMs`, when the waiter leaves, or at once where the queue does not have it or cannot say.
  */
 export function waitForVerdict(
   queue: SubmissionService,
   hash: Felt,
   waitMs: number,
   waiter: Waiter,
-): Promise<Pick<StatusChange, 'state' | 'rejection'> | undefined> {
-  const row = queue.readRow(hash)
-  if (row === undefined) return Promise.resolve(undefined)
-  if (isSettled(row.state)) return Promise.resolve(row)
+): Promise<Verdict | undefined> {
   return new Promise((resolve) => {
-    const finish = (change: StatusChange | undefined): void => {
+    const finish = (verdict: Verdict | undefined): void => {
       clearTimeout(timer)
       unlisten()
       waiter.forget(giveUp)
-      resolve(change)
+      resolve(verdict)
     }
     const giveUp = () => finish(undefined)
-    const unlisten = queue.onStatusOf(hash, (change) => {
-      if (isSettled(change.state)) finish(change)
-    })
+    const take = (verdict: Verdict): void => {
+      if (isSettled(verdict.state)) finish(verdict)
+    }
+    const unlisten = queue.onStatusOf(hash, take)
     const timer = setTimeout(giveUp, waitMs)
     waiter.onGone(giveUp)
+    // Read after the listener is there: the verdict may come between.
+    Promise.resolve(queue.readRow(hash)).then((row) => (row === undefined ? giveUp() : take(row)), giveUp)
   })
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Felt } from '../rollup/felt.js'
-import type { SubmissionService } from '../rollup/submissionService.js'
+import type { SubmissionRow, SubmissionService } from '../rollup/submissionService.js'
 import type { OwnedSubscription, Subscriber } from '../streams/subscriber.js'
 import { subscriptionBytes } from '../streams/subscriberPool.js'
 import { renderStatus } from './transactionStatus.js'
@@ -14,21 +14,28 @@ export class StatusSubscription implements OwnedSubscription {
   readonly id = `0x${randomBytes(16).toString('hex')}`
   readonly bytes = subscriptionBytes
   readonly #unlisten: () => void
+  #status: string | undefined
   #lastStatus: string | undefined
   #isStarted = false
   #isEnded = false
   readonly #subscriber: Subscriber
-  readonly #queue: SubmissionService
   readonly #prefix: string
   readonly #hash: Felt
 
   /** `prefix` is that of the method that subscribed. */
   constructor(subscriber: Subscriber, queue: SubmissionService, prefix: string, hash: Felt) {
     this.#subscriber = subscriber
-    this.#queue = queue
     this.#prefix = prefix
     this.#hash = hash
-    this.#unlisten = queue.onStatusOf(hash, () => this.resume())
+    this.#unlisten = queue.onStatusOf(hash, ({ state, rejection }) => {
+      this.#status = renderStatus(state, rejection)
+      this.resume()
+    })
+  }
+
+  /** Takes the status as it was read after the subscription was made; changes that came since are newer. */
+  take(row: SubmissionRow | undefined): void {
+    this.#status ??= row && renderStatus(row.state, row.rejection)
   }
 
   /** Begins to send; call it once the client knows the id. */
@@ -39,8 +46,7 @@ export class StatusSubscription implements OwnedSubscription {
 
   resume(): void {
     if (!this.#isStarted || this.#isEnded) return
-    const row = this.#queue.readRow(this.#hash)
-    const status = row && renderStatus(row.state, row.rejection)
+    const status = this.#status
     if (status === undefined || status === this.#lastStatus) return
     if (!this.#subscriber.hasRoom) return this.#subscriber.resumeLater(this)
     this.#lastStatus = status

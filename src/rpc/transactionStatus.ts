@@ -1,6 +1,6 @@
 import { FaultError, type InvokeErrorCode } from '../primitives/faults.js'
 import type { SequencerReader } from '../rollup/sequencerReader.js'
-import type { Rejection, SubmissionState } from '../rollup/submissionQueue.js'
+import type { Rejection, SubmissionState } from '../rollup/submissionService.js'
 import { invokeErrorMessages } from './wireErrors.js'
 
 /** The status of a submitted transaction as JSON; see `rollupx_getTransactionStatus`. */

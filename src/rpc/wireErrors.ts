@@ -245,6 +245,12 @@ export function faultToWireError(fault: Fault): WireError {
         message: `server busy: ${fault.what}; this transaction was not taken`,
         data: { retryAfterMs: fault.retryAfterMs },
       }
+    case 'SubmissionsUnread':
+      return {
+        code: -32000,
+        message: 'submitted transactions cannot be read at the moment; ask again later',
+        data: { retryAfterMs: fault.retryAfterMs },
+      }
     case 'NotStored':
       return {
         code: -32000,
@@ -297,6 +303,7 @@ export function faultToHttpStatus(fault: Fault): { status: number; retryAfterMs:
       return { status: 429, retryAfterMs: fault.retryAfterMs }
     case 'ServerBusy':
     case 'SubmissionsFull':
+    case 'SubmissionsUnread':
     case 'NotStored':
       return { status: 503, retryAfterMs: fault.retryAfterMs }
     case 'Unauthorized':

@@ -98,27 +98,27 @@ export class Submissions {
 
   readRow(hash: Hex): SubmissionRow | undefined {
     this.#renewReads()
-    const value = this.#tables.rows.get(this.#key(word(hash)))
+    const value = this.#tables.rows.get(this.#key(quantityToWord(hash)))
     return value && decodeRow(hash, value)
   }
 
   /** The transaction as it was stored, JSON. */
   readBody(hash: Hex): Uint8Array | undefined {
     this.#renewReads()
-    return this.#tables.bodies.get(this.#key(word(hash)))
+    return this.#tables.bodies.get(this.#key(quantityToWord(hash)))
   }
 
   /** The unsettled transaction of a sender with this nonce. */
   readHash(sender: Hex, nonce: Hex): Hex | undefined {
     this.#renewReads()
-    const hash = this.#tables.nonces.get(this.#key(word(sender), word(nonce)))
+    const hash = this.#tables.nonces.get(this.#key(quantityToWord(sender), quantityToWord(nonce)))
     return hash && bytesToQuantity(hash)
   }
 
   /** The unsettled transaction of a sender that has the lowest nonce. */
   readFirstHash(sender: Hex): Hex | undefined {
     this.#renewReads()
-    const start = this.#key(word(sender))
+    const start = this.#key(quantityToWord(sender))
     for (const { value } of this.#tables.nonces.getRange({ start, end: afterAll(start), limit: 1 })) {
       return bytesToQuantity(value)
     }
@@ -154,25 +154,25 @@ export class Submissions {
   put(row: SubmissionRow, body?: Uint8Array): void {
     const { rows, bodies, nonces, settled } = this.#tables
     this.#dropIndexes(row.hash)
-    const hash = word(row.hash)
+    const hash = quantityToWord(row.hash)
     rows.putSync(this.#key(hash), encodeRow(row))
     if (body !== undefined) bodies.putSync(this.#key(hash), body)
     if (isSettled(row.state)) settled.putSync(this.#key(time(row.changedAtMs), hash), new Uint8Array(0))
-    else nonces.putSync(this.#key(word(row.sender), word(row.nonce)), hash)
+    else nonces.putSync(this.#key(quantityToWord(row.sender), quantityToWord(row.nonce)), hash)
   }
 
   remove(hash: Hex): void {
     this.#dropIndexes(hash)
-    this.#tables.rows.removeSync(this.#key(word(hash)))
-    this.#tables.bodies.removeSync(this.#key(word(hash)))
+    this.#tables.rows.removeSync(this.#key(quantityToWord(hash)))
+    this.#tables.bodies.removeSync(this.#key(quantityToWord(hash)))
   }
 
   #dropIndexes(hash: Hex): void {
     const row = this.readRow(hash)
     if (row === undefined) return
     const { nonces, settled } = this.#tables
-    if (isSettled(row.state)) settled.removeSync(this.#key(time(row.changedAtMs), word(hash)))
-    else nonces.removeSync(this.#key(word(row.sender), word(row.nonce)))
+    if (isSettled(row.state)) settled.removeSync(this.#key(time(row.changedAtMs), quantityToWord(hash)))
+    else nonces.removeSync(this.#key(quantityToWord(row.sender), quantityToWord(row.nonce)))
   }
 
   #key(...parts: readonly Uint8Array[]): Uint8Array {
@@ -196,8 +196,8 @@ function encodeRow(row: SubmissionRow): Uint8Array {
   const { state, sender, nonce, receivedAtMs, changedAtMs, bodyBytes, rejection } = row
   return packr.pack([
     states.indexOf(state),
-    word(sender),
-    word(nonce),
+    quantityToWord(sender),
+    quantityToWord(nonce),
     receivedAtMs,
     changedAtMs,
     bodyBytes,
@@ -227,7 +227,7 @@ function decodeRow(hash: Hex, value: Uint8Array): SubmissionRow {
 }
 
 /** A hex quantity as 32 bytes, so that byte order is number order. */
-function word(quantity: Hex): Uint8Array {
+export function quantityToWord(quantity: Hex): Uint8Array {
   return hexToBytes(quantity.slice(2).padStart(64, '0'))
 }
 

@@ -66,7 +66,8 @@ t.test(
       t.equal(queue.counts().waiting, answered.length)
       resize(2_000)
       answered.push(await submit(makeTransaction(1, answered.length)))
-      t.ok(answered.every((hash) => queue.readRow(hash as never)?.state === 'RECEIVED'))
+      const rows = await Promise.all(answered.map((hash) => queue.readRow(hash as never)))
+      t.ok(rows.every((row) => row?.state === 'RECEIVED'))
       t.equal(queue.counts().waiting, answered.length)
     }),
 )

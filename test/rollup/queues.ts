@@ -1,9 +1,15 @@
-/** A submission queue on a real store, with or without a forwarder, inside the test's process. */
+/** A submission queue on a real store of either kind, with or without a forwarder, inside the test's process. */
+import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import type { Forwarding, OpenSubmissions } from '../../src/commands/openSubmissions.js'
+import type { DatabaseAddress } from '../../src/postgres/connection.js'
 import { FaultError, type InvokeErrorCode } from '../../src/primitives/faults.js'
+import { Deliveries } from '../../src/rollup/deliveries.js'
 import { asciiToFelt, type Felt } from '../../src/rollup/felt.js'
 import { Forwarder } from '../../src/rollup/forwarder.js'
+import { ForwardingLease } from '../../src/rollup/forwardingLease.js'
 import { computeInvokeHash } from '../../src/rollup/invokeHash.js'
 import {
   type HashedFields,
@@ -11,10 +17,15 @@ import {
   parseInvokeTransaction,
   toHashedFields,
 } from '../../src/rollup/invokeTransaction.js'
+import { LocalSubmissions } from '../../src/rollup/localSubmissions.js'
 import { createSequencerClient, type SequencerOptions } from '../../src/rollup/sequencerClient.js'
+import { SharedDatabase } from '../../src/rollup/sharedDatabase.js'
+import { SharedSubmissions } from '../../src/rollup/sharedSubmissions.js'
 import { type QueueOptions, SubmissionQueue } from '../../src/rollup/submissionQueue.js'
+import type { SubmissionWriter } from '../../src/rollup/submissionStore.js'
 import { Caller } from '../../src/rpc/caller.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
+import { startPostgres, withoutPostgres } from '../postgres.js'
 import { waitFor } from '../until.js'
 
 export const chainId = asciiToFelt('SN_SEPOLIA')
@@ -29,6 +40,7 @@ export const limitsOfTests: QueueOptions['limits'] = {
 
 export interface OpenQueue {
   readonly queue: SubmissionQueue
+  readonly deliveries: Deliveries
   readonly logged: string[]
   /** What had to be hashed. */
   readonly hashed: readonly HashedFields[]
@@ -36,7 +48,7 @@ export interface OpenQueue {
   submit(written: unknown, submitter?: Caller): Promise<Felt>
   /** Waits for a state. */
   reaches(hash: Felt, state: string): Promise<void>
-  forward(options: ForwardOptions): Forwarder
+  forward(options: ForwardOptions): Forwarding
   close(): Promise<void>
 }
 
@@ -51,35 +63,84 @@ interface OpenQueueOptions {
   readonly idempotent?: boolean
 }
 
-export function openQueue(
+/** A queue in the node store. */
+export function openQueue(t: Test, folder: string, options: OpenQueueOptions = {}): OpenQueue {
+  const node = NodeStore.open({ path: join(folder, 'node.mdb'), mapBytes: 2 ** 30 })
+  const store = new LocalSubmissions(node.openSubmissions('roll', chainId), () => node.isStoring)
+  const forward = (make: (writer: SubmissionWriter) => Forwarder) => {
+    const forwarder = make(store)
+    forwarder.serve(store.readWaitingSenders())
+    return { forwarder, stop: () => forwarder.stop() }
+  }
+  return runQueue(t, { store, forward, close: () => node.close() }, options)
+}
+
+/** A queue in a schema of PostgreSQL, as one process of several has it. */
+export async function openSharedQueue(
   t: Test,
-  folder: string,
-  { limits = {}, idempotent = false }: OpenQueueOptions = {},
+  address: DatabaseAddress,
+  { leaseMs = 600, ...options }: OpenQueueOptions & { readonly leaseMs?: number } = {},
+): Promise<OpenQueue> {
+  const said: string[] = []
+  const log = (message: string) => said.push(message)
+  const database = await SharedDatabase.open(address, chainId, log)
+  const store = await SharedSubmissions.open(database)
+  const forward = (make: (writer: SubmissionWriter) => Forwarder) =>
+    new ForwardingLease({ database, submissions: store, leaseMs, forward: make, log })
+  return runQueue(t, { store, forward, close: () => database.close() }, options)
+}
+
+type OpenAnyQueue = (t: Test, folder: string, options?: OpenQueueOptions) => Promise<OpenQueue>
+
+/** Every kind of store, with what opens a queue in it: the same one again where the folder is the same. */
+export async function queueStores(t: Test): Promise<readonly (readonly [where: string, OpenAnyQueue])[]> {
+  const local = [
+    'in the node store',
+    async (...args: Parameters<OpenAnyQueue>) => openQueue(...args),
+  ] as const
+  if (withoutPostgres !== false) {
+    t.test('in PostgreSQL', { skip: withoutPostgres }, () => undefined)
+    return [local]
+  }
+  const { url } = await startPostgres(t)
+  const shared: OpenAnyQueue = (test, folder, options) => {
+    const path = join(folder, 'schema')
+    if (!existsSync(path)) writeFileSync(path, `queue_${randomUUID()}`)
+    return openSharedQueue(test, { url, schema: readFileSync(path, 'utf8') }, options)
+  }
+  return [local, ['in PostgreSQL', shared]]
+}
+
+function runQueue(
+  t: Test,
+  { store, forward, close: closeStore }: OpenSubmissions,
+  { limits = {}, idempotent = false }: OpenQueueOptions,
 ): OpenQueue {
   const hashed: HashedFields[] = []
-  const store = NodeStore.open({ path: join(folder, 'node.mdb'), mapBytes: 2 ** 30 })
-  const queue = new SubmissionQueue(store.openSubmissions('roll', chainId), {
+  const allLimits = { ...limitsOfTests, ...limits }
+  const queue = new SubmissionQueue(store, {
     idempotent,
     // On the threads of the pool it is the same function.
     computeHash: async (fields) => {
       hashed.push(fields)
       return computeInvokeHash({ chainId, fields })
     },
-    limits: { ...limitsOfTests, ...limits },
+    limits: allLimits,
   })
   const logged: string[] = []
-  let forwarder: Forwarder | undefined
+  let forwarding: Forwarding | undefined
   let closed: Promise<void> | undefined
   const close = () => {
     closed ??= (async () => {
-      await forwarder?.stop()
-      await store.close()
+      await forwarding?.stop()
+      await closeStore()
     })()
     return closed
   }
   t.teardown(close)
   return {
     queue,
+    deliveries: new Deliveries(store, allLimits),
     logged,
     hashed,
     async submit(written, submitter = new Caller()) {
@@ -89,14 +150,18 @@ export function openQueue(
     },
     async reaches(hash, state) {
       // It may be another one by the time that it is looked at again.
-      const look = () => queue.readRow(hash)?.state === state && state
+      const look = async () => (await queue.readRow(hash))?.state === state && state
       t.equal(await waitFor(`${hash} to be ${state}`, look), state)
     },
     forward({ inFlightMax = 8, unknownAnswersMax = 3, ...options }) {
-      const client = createSequencerClient({ form: 'rpc', prefix: 'rollupx', timeoutMs: 5_000, ...options })
       const log = (message: string) => logged.push(message)
-      forwarder = new Forwarder({ queue, client, inFlightMax, unknownAnswersMax, log })
-      return forwarder
+      const opened = forward((writer) => {
+        const client = createSequencerClient({ form: 'rpc', prefix: 'rollupx', timeoutMs: 5_000, ...options })
+        const deliveries = new Deliveries(writer, allLimits)
+        return new Forwarder({ queue, deliveries, client, inFlightMax, unknownAnswersMax, log })
+      })
+      forwarding = opened
+      return opened
     },
     close,
   }

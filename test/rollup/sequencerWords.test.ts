@@ -25,7 +25,7 @@ t.test('taken under another hash is neither accepted nor rejected, and said to t
     const hash = await submit(makeTransaction(newSender(), 0))
     // From the second attempt on the sequencer calls it known, by the hash that it has there.
     await waitFor('it to be asked', async () => (await timesAsked(hash)) >= 3)
-    t.equal(queue.readRow(hash)?.state, 'SENT', form)
+    t.equal((await queue.readRow(hash))?.state, 'SENT', form)
     await sequencer.order({ kind: 'hash', chainId })
     t.match(logged, [new RegExp(`knows ${hash} as 0x.*; check the chain id of the network`)])
     await sequencer.order({ kind: 'say', next: [{ status: 200, body: presentIn[form] }] })
@@ -207,7 +207,7 @@ t.test(
       const second = await submit(makeTransaction(sender, 1))
       await reaches(second, 'ACCEPTED')
       const text = form === 'rpc' ? '4711: strange: {"why":"so"}' : 'STRANGE: so'
-      t.strictSame(queue.readRow(first)?.rejection, { code: 63, text })
+      t.strictSame((await queue.readRow(first))?.rejection, { code: 63, text })
       t.strictSame(
         logged,
         [1, 2, 3].map((n) => `unknown answer ${n} of 3 of the sequencer to ${first}: ${text}`),
@@ -219,7 +219,7 @@ t.test(
       })
       const third = await submit(makeTransaction(sender, 2))
       await reaches(third, 'REJECTED')
-      t.strictSame(queue.readRow(third)?.rejection, { code: 63, text: 'HTTP status 413' })
+      t.strictSame((await queue.readRow(third))?.rejection, { code: 63, text: 'HTTP status 413' })
     }
   },
 )
@@ -254,12 +254,12 @@ t.test('every error of a JSON-RPC sequencer', async (t) => {
     const hash = await submit(makeTransaction(newSender(), 0))
     await reaches(hash, 'REJECTED')
     const text = code === 55 || code === 63 ? 'its data' : undefined
-    t.strictSame(queue.readRow(hash)?.rejection, { code, text }, `${code}`)
+    t.strictSame((await queue.readRow(hash))?.rejection, { code, text }, `${code}`)
   }
   await sequencer.order({ kind: 'react', next: [{ kind: 'error', code: -32602, message: 'bad felt' }] })
   const hash = await submit(makeTransaction(newSender(), 0))
   await reaches(hash, 'REJECTED')
-  t.strictSame(queue.readRow(hash)?.rejection, { code: 63, text: 'bad felt' })
+  t.strictSame((await queue.readRow(hash))?.rejection, { code: 63, text: 'bad felt' })
   await sequencer.order({ kind: 'react', next: [{ kind: 'error', code: 59, message: 'known' }] })
   await reaches(await submit(makeTransaction(newSender(), 0)), 'ACCEPTED')
 })
@@ -289,7 +289,7 @@ t.test('every error of a gateway', async (t) => {
     await sequencer.order({ kind: 'react', next: [{ kind: 'gatewayError', status, code: name, message }] })
     const hash = await submit(makeTransaction(newSender(), 0))
     await reaches(hash, 'REJECTED')
-    t.strictSame(queue.readRow(hash)?.rejection, { code, text }, name)
+    t.strictSame((await queue.readRow(hash))?.rejection, { code, text }, name)
   }
   const duplicate = {
     kind: 'gatewayError',

@@ -8,16 +8,16 @@ import { checkRefusals } from './questions.js'
 const method = 'rollupx_subscribeTransactionStatus'
 
 t.test('the present status comes first, then each that follows', async (t) => {
-  const { queue, submit } = openQueue(t, t.testdir())
+  const { queue, deliveries, submit } = openQueue(t, t.testdir())
   const hash = await submit(makeTransaction(1, 0))
   const client = connect(t, queue)
   const { result: id } = client.call(method, { transaction_hash: hash })
   const other = client.call(method, [await submit(makeTransaction(2, 0))]).result
   t.not(id, other)
-  await queue.beginSending('0x1' as never)
-  await queue.settle(hash, { code: 55, text: 'bad signature' })
+  await deliveries.beginSending('0x1' as never)
+  await deliveries.settle(hash, { code: 55, text: 'bad signature' })
   await submit(makeTransaction(1, 0))
-  await queue.settle(hash, undefined)
+  await deliveries.settle(hash, undefined)
   const events = client.sent
     .map((text) => JSON.parse(text))
     .filter(({ params }) => params?.subscription_id === id)
@@ -56,14 +56,14 @@ t.test('a transaction may be awaited before it is submitted, under any prefix', 
 })
 
 t.test('a slow reader gets the last status', async (t) => {
-  const { queue, submit } = openQueue(t, t.testdir())
+  const { queue, deliveries, submit } = openQueue(t, t.testdir())
   const hash = await submit(makeTransaction(1, 0))
   const client = connect(t, queue)
   client.isReading = false
   client.send(Buffer.alloc(20_000, 0x20))
   client.call(method, [hash])
-  await queue.beginSending('0x1' as never)
-  await queue.settle(hash, undefined)
+  await deliveries.beginSending('0x1' as never)
+  await deliveries.settle(hash, undefined)
   t.equal(client.sent.length, 2)
   client.isReading = true
   client.read()
@@ -72,14 +72,14 @@ t.test('a slow reader gets the last status', async (t) => {
 })
 
 t.test('so many of one connection, and none after its end', async (t) => {
-  const { queue, submit } = openQueue(t, t.testdir())
+  const { queue, deliveries, submit } = openQueue(t, t.testdir())
   const client = connect(t, queue, ['rollupx'], 1)
   const hash = await submit(makeTransaction(1, 0))
   client.call(method, [hash])
   t.ok(client.call(method, [hash]).error)
   const { length } = client.sent
   client.subscriber.close()
-  await queue.settle(hash, undefined)
+  await deliveries.settle(hash, undefined)
   t.equal(client.sent.length, length)
 })
 

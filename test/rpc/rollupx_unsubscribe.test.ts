@@ -6,7 +6,7 @@ import { startRollup } from '../rollupService.js'
 import { checkRefusals } from './questions.js'
 
 t.test('nothing comes after it', async (t) => {
-  const { queue, submit } = openQueue(t, t.testdir())
+  const { queue, deliveries, submit } = openQueue(t, t.testdir())
   const client = connect(t, queue)
   const hash = await submit(makeTransaction(1, 0))
   const { result: id } = client.call('rollupx_subscribeTransactionStatus', [hash])
@@ -14,7 +14,7 @@ t.test('nothing comes after it', async (t) => {
   t.equal(client.call('rollupx_unsubscribe', { subscription_id: id }).result, true)
   t.equal(client.call('rollupx_unsubscribe', [id]).result, false)
   const { length } = client.sent
-  await queue.settle(hash, undefined)
+  await deliveries.settle(hash, undefined)
   t.equal(client.sent.length, length)
 })
 

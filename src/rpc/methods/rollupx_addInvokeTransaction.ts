@@ -1,5 +1,5 @@
 import { FaultError, type InvokeErrorCode } from '../../primitives/faults.js'
-import type { Rejection } from '../../rollup/submissionQueue.js'
+import type { Rejection } from '../../rollup/submissionService.js'
 import { waitForVerdict } from '../../rollup/verdict.js'
 import { defineMethod } from '../method.js'
 import type { RollupNetwork } from '../rollupNetwork.js'

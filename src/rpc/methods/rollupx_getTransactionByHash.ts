@@ -1,3 +1,4 @@
+import { whenKnown } from '../../primitives/awaitable.js'
 import { FaultError } from '../../primitives/faults.js'
 import { defineMethod } from '../method.js'
 import type { RollupNetwork } from '../rollupNetwork.js'
@@ -15,8 +16,9 @@ export const rollupx_getTransactionByHash = defineMethod({
   memo: 'never',
   result: { type: 'object', title: 'InvokeTransaction', required: ['transaction_hash'] },
   run({ queue }: RollupNetwork, [hash]) {
-    const transaction = queue.readTransaction(hash)
-    if (transaction === undefined) throw new FaultError({ kind: 'TransactionHashNotFound' })
-    return JSON.stringify({ transaction_hash: hash, ...transaction })
+    return whenKnown(queue.readTransaction(hash), (transaction) => {
+      if (transaction === undefined) throw new FaultError({ kind: 'TransactionHashNotFound' })
+      return JSON.stringify({ transaction_hash: hash, ...transaction })
+    })
   },
 })

@@ -1,3 +1,4 @@
+import { whenKnown } from '../../primitives/awaitable.js'
 import { FaultError } from '../../primitives/faults.js'
 import { defineMethod } from '../method.js'
 import type { RollupNetwork } from '../rollupNetwork.js'
@@ -33,9 +34,10 @@ export const rollupx_getTransactionStatus = defineMethod({
   memo: 'never',
   result: statusSchema,
   run({ queue, reader }: RollupNetwork, [hash]) {
-    const row = queue.readRow(hash)
-    if (row === undefined) throw new FaultError({ kind: 'TransactionHashNotFound' })
-    if (row.state === 'ACCEPTED' && reader !== undefined) return readAcceptedStatus(reader, hash)
-    return renderStatus(row.state, row.rejection)
+    return whenKnown(queue.readRow(hash), (row) => {
+      if (row === undefined) throw new FaultError({ kind: 'TransactionHashNotFound' })
+      if (row.state === 'ACCEPTED' && reader !== undefined) return readAcceptedStatus(reader, hash)
+      return renderStatus(row.state, row.rejection)
+    })
   },
 })

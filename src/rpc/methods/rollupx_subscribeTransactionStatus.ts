@@ -1,3 +1,4 @@
+import { whenKnown } from '../../primitives/awaitable.js'
 import { FaultError } from '../../primitives/faults.js'
 import { defineMethod } from '../method.js'
 import type { RollupNetwork } from '../rollupNetwork.js'
@@ -33,6 +34,11 @@ export const rollupx_subscribeTransactionStatus = defineMethod({
       throw error
     }
     caller.onGone(() => subscription.start())
-    return `"${subscription.id}"`
+    const row = queue.readRow(hash)
+    if (row instanceof Promise) row.catch(() => subscriber.unsubscribe(subscription.id))
+    return whenKnown(row, (known) => {
+      subscription.take(known)
+      return `"${subscription.id}"`
+    })
   },
 })

@@ -360,3 +360,13 @@ t.test(
     t.ok(10 * 1_000_000 <= burstMax, 'the highest rate fits')
   },
 )
+
+t.test('a shared queue is in PostgreSQL', async (t) => {
+  const entry = { name: 'roll', kind: 'rollup', chainId: 'SN_MAIN' }
+  const bad = refusal(t.testdir(), {
+    networks: [{ ...entry, queue: { shared: { url: 'mysql://root:SECRET@db/x', leaseMs: 1 } } }],
+  })
+  t.match(bad, 'networks[0].queue.shared.url: expected a URL of postgres, got "mysql://db')
+  t.match(bad, 'networks[0].queue.shared.leaseMs: expected an integer from 200 to 600000, got 1')
+  t.notMatch(bad, 'SECRET')
+})

@@ -223,6 +223,12 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     'server busy: 3 transactions wait for the sequencer; this transaction was not taken',
     { retryAfterMs: 1000 },
   ],
+  SubmissionsUnread: [
+    { kind: 'SubmissionsUnread', retryAfterMs: 1000 },
+    -32000,
+    'submitted transactions cannot be read at the moment; ask again later',
+    { retryAfterMs: 1000 },
+  ],
   NotStored: [
     { kind: 'NotStored', retryAfterMs: 1000 },
     -32000,

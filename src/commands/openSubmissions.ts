@@ -1,0 +1,83 @@
+/** Where the submissions of a rollup network are kept, and whose turn it is to send them. */
+import { queueSchemaOf, type RollupConfig } from '../config/config.js'
+import type { Felt } from '../rollup/felt.js'
+import type { Forwarder } from '../rollup/forwarder.js'
+import { ForwardingLease } from '../rollup/forwardingLease.js'
+import { LocalSubmissions } from '../rollup/localSubmissions.js'
+import { SharedDatabase } from '../rollup/sharedDatabase.js'
+import { SharedSubmissions } from '../rollup/sharedSubmissions.js'
+import type { SubmissionStore, SubmissionWriter } from '../rollup/submissionStore.js'
+import type { NodeStore } from '../store/nodeStore.js'
+import { lockForWriting } from '../store/writerLock.js'
+
+/** The forwarder of this process, while it is this one that sends. */
+export interface Forwarding {
+  readonly forwarder: Forwarder | undefined
+  stop(): Promise<void>
+}
+
+export interface OpenSubmissions {
+  readonly store: SubmissionStore
+  /** Begins to send as soon and as long as this process may, with a forwarder made by `make`. */
+  forward(make: (writer: SubmissionWriter) => Forwarder): Forwarding
+  close(): Promise<void>
+}
+
+type Config = Pick<RollupConfig, 'name' | 'queue' | 'lockPath'>
+
+/**
+ * Opens the submissions of a network, in the node store or where they are shared. Rejects with OperatorError where
+ * another process serves the network from the same data folder, or they are of another chain.
+ */
+export function openSubmissions(
+  config: Config,
+  chainId: Felt,
+  node: NodeStore,
+  log: (message: string) => void,
+): Promise<OpenSubmissions> {
+  return config.queue.shared === undefined
+    ? openLocal(config, chainId, node)
+    : openShared({ name: config.name, ...config.queue.shared }, chainId, log)
+}
+
+async function openLocal(
+  { name, lockPath }: Config,
+  chainId: Felt,
+  node: NodeStore,
+): Promise<OpenSubmissions> {
+  const lock = lockForWriting(lockPath)
+  try {
+    const store = new LocalSubmissions(node.openSubmissions(name, chainId), () => node.isStoring)
+    return {
+      store,
+      forward(make) {
+        const forwarder = make(store)
+        forwarder.serve(store.readWaitingSenders())
+        return { forwarder, stop: () => forwarder.stop() }
+      },
+      close: async () => lock.release(),
+    }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function openShared(
+  {
+    name,
+    url,
+    schema = queueSchemaOf(name),
+    leaseMs,
+  }: NonNullable<Config['queue']['shared']> & { readonly name: string },
+  chainId: Felt,
+  log: (message: string) => void,
+): Promise<OpenSubmissions> {
+  const database = await SharedDatabase.open({ url, schema }, chainId, log)
+  const store = await SharedSubmissions.open(database)
+  return {
+    store,
+    forward: (forward) => new ForwardingLease({ database, submissions: store, leaseMs, forward, log }),
+    close: () => database.close(),
+  }
+}
