@@ -37,7 +37,7 @@ export async function startCluster(
  */
 export async function startMember(
   t: Test,
-  { chain }: Cluster,
+  { chain }: Pick<Cluster, 'chain'>,
   network: Record<string, unknown>,
   folder = makeFolder(t),
   settings: Record<string, unknown> = {},
@@ -60,7 +60,7 @@ export function writerOf({ node, postgres }: Cluster, publish: Record<string, un
   }
 }
 
-export function replicaOf({ postgres }: Cluster) {
+export function replicaOf({ postgres }: Pick<Cluster, 'postgres'>) {
   return { source: { type: 'feed', url: postgres.url } }
 }
 

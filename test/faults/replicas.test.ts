@@ -6,8 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { hexDigits } from '../../src/primitives/bytes.js'
 import type { MadeBlock } from '../chainMaker.js'
-import { type Postgres, withoutPostgres } from '../postgres.js'
+import { type Postgres, startPostgres, withoutPostgres } from '../postgres.js'
 import { makeFolder } from '../program.js'
+import { makeReplayedChain } from '../replayedChain.js'
 import {
   atHead,
   type Cluster,
@@ -52,7 +53,7 @@ async function feedOf(postgres: Postgres) {
  * Checks every entry of the log against those before it, and its end against the canonical chain: none is lost, doubled
  * or reordered, and none was written by a writer that had been replaced.
  */
-async function checkLog(t: Test, { postgres, chain }: Cluster): Promise<void> {
+async function checkLog(t: Test, { postgres, chain }: Pick<Cluster, 'postgres' | 'chain'>): Promise<void> {
   const rows = await postgres.query(
     `select sequence::int, epoch::int, kind, number::int, encode(hash, 'hex') as hash, encode(parent_hash, 'hex') as parent
      from tidegate_tides.entry order by sequence`,
@@ -181,4 +182,31 @@ t.test('replicas and the writer outlive their database', { skip: withoutPostgres
   await atHead(chain.blocks.at(-1) as MadeBlock, [writer, replica, restarted])
   await waitFor('health', async () => (await healthOf(replica)).status === 'ok')
   await checkLog(t, cluster)
+})
+
+t.test('a standby for a replay plays it again, and replicas follow', { skip: withoutPostgres }, async (t) => {
+  const length = 24
+  const reorganisations = reorganisationsUpTo(length)
+  const chain = await makeReplayedChain(t, { length, from: 4, intervalMs: 20, reorganisations })
+  const postgres = await startPostgres(t)
+  const playing = {
+    source: { type: 'replay', ...chain.plan },
+    publish: { url: postgres.url, leaseMs: 300 },
+  }
+  const writer = await startMember(t, { chain }, playing)
+  await waitFor('a writer', async () => (await feedOf(postgres).catch(() => undefined))?.epoch === 1)
+  const standby = await startMember(t, { chain }, playing)
+  const replica = await startMember(t, { chain }, replicaOf({ postgres }))
+  const hasPublished = (what: string, number: number, epoch: number) =>
+    waitFor(what, async () => {
+      const [row] = await postgres.query(
+        `select max(number)::int from tidegate_tides.entry where kind = 'block' and epoch = ${epoch}`,
+      )
+      return row?.max >= number
+    })
+  await hasPublished('some blocks', 12, 1)
+  await kill(writer)
+  await hasPublished('the whole replay', length, 2)
+  await atHead(chain.blocks.at(-1) as MadeBlock, [standby, replica])
+  await checkLog(t, { chain, postgres })
 })
