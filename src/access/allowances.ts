@@ -2,6 +2,7 @@
 import type { KeyLimits } from '../store/keyRows.js'
 import { DayQuotas, quotaBytes } from './dayQuotas.js'
 import { type Bucket, Meter, meterBytes } from './meter.js'
+import { UnitLeases, type UnitQuota, unitLeasesBytes } from './unitLeases.js'
 
 /** Units per second and at once, of keys without limits of their own. */
 export interface UnitRates {
@@ -13,10 +14,16 @@ export interface UnitRates {
 export interface SpentMemory {
   readonly meter: SharedArrayBuffer
   readonly quotas: SharedArrayBuffer
+  /** Of {@link UnitLeases}; absent where units are not shared with other processes. */
+  readonly leases?: SharedArrayBuffer
 }
 
-export function allotSpentMemory(): SpentMemory {
-  return { meter: new SharedArrayBuffer(meterBytes), quotas: new SharedArrayBuffer(quotaBytes) }
+export function allotSpentMemory(areUnitsShared = false): SpentMemory {
+  return {
+    meter: new SharedArrayBuffer(meterBytes),
+    quotas: new SharedArrayBuffer(quotaBytes),
+    ...(areUnitsShared && { leases: new SharedArrayBuffer(unitLeasesBytes) }),
+  }
 }
 
 const unitsKind = 0
@@ -33,61 +40,123 @@ export class Allowances {
   readonly #meter: Meter
   readonly #defaults: UnitRates | undefined
   readonly quotas: DayQuotas
+  readonly leases: UnitLeases | undefined
 
-  /** `defaults` absent: keys without limits of their own have none. */
-  constructor(meter: Meter, defaults?: UnitRates, quotas = new DayQuotas()) {
+  /**
+   * `defaults` absent: keys without limits of their own have none. With `leases` units are shared with other processes;
+   * requests a second never are.
+   */
+  constructor(meter: Meter, defaults?: UnitRates, quotas = new DayQuotas(), leases?: UnitLeases) {
     this.#meter = meter
     this.#defaults = defaults
     this.quotas = quotas
+    this.leases = leases
   }
 
   /** Over memory that other threads may use as well. */
-  static over({ meter, quotas }: SpentMemory, defaults: UnitRates | undefined): Allowances {
-    return new Allowances(new Meter(meter), defaults, new DayQuotas(quotas))
+  static over({ meter, quotas, leases }: SpentMemory, defaults: UnitRates | undefined): Allowances {
+    const shared = leases && new UnitLeases(leases)
+    return new Allowances(new Meter(meter), defaults, new DayQuotas(quotas), shared)
+  }
+
+  /** What a key may spend in units. */
+  quotaOf(limits: KeyLimits = {}): UnitQuota {
+    const perSecond = limits.unitsPerSecond ?? this.#defaults?.unitsPerSecond
+    const ownBurst = limits.unitsPerSecond && Math.max(burstSeconds * limits.unitsPerSecond, unitsBurstMin)
+    const burst = limits.unitsBurst ?? ownBurst ?? this.#defaults?.unitsBurst ?? 0
+    return { perSecond, burst, perDay: limits.unitsPerDay }
   }
 
   /** The allowance of a key; undefined where nothing limits what it spends. */
   of(keyId: string, limits: KeyLimits = {}): KeyAllowance | undefined {
-    const unitsPerSecond = limits.unitsPerSecond ?? this.#defaults?.unitsPerSecond
-    const { requestsPerSecond, unitsPerDay } = limits
-    if (unitsPerSecond === undefined && requestsPerSecond === undefined && unitsPerDay === undefined) {
-      return undefined
-    }
-    const ownBurst = limits.unitsPerSecond && Math.max(burstSeconds * limits.unitsPerSecond, unitsBurstMin)
-    const units = unitsPerSecond && {
-      perSecond: unitsPerSecond,
-      burst: limits.unitsBurst ?? ownBurst ?? this.#defaults?.unitsBurst ?? 0,
-    }
-    const requests = requestsPerSecond && {
-      perSecond: requestsPerSecond,
-      burst: limits.requestsBurst ?? Math.max(requestsPerSecond, requestsBurstMin),
+    const quota = this.quotaOf(limits)
+    const { perSecond, burst, perDay } = quota
+    const { requestsPerSecond } = limits
+    const hasUnits = perSecond !== undefined || perDay !== undefined
+    if (!hasUnits && requestsPerSecond === undefined) return undefined
+    const requests =
+      requestsPerSecond === undefined
+        ? undefined
+        : this.#meter.bucketOf(keyId, requestsKind, {
+            perSecond: requestsPerSecond,
+            burst: limits.requestsBurst ?? Math.max(requestsPerSecond, requestsBurstMin),
+          })
+    const msToMidnight = () => this.quotas.msToMidnight
+    if (hasUnits && this.leases !== undefined && isKey(keyId)) {
+      const leased = this.leases.of(keyId, quota)
+      return new KeyAllowance(leased, requests, perDay === undefined ? undefined : leased, msToMidnight)
     }
     return new KeyAllowance(
-      units ? this.#meter.bucketOf(keyId, unitsKind, units) : undefined,
-      requests ? this.#meter.bucketOf(keyId, requestsKind, requests) : undefined,
-      unitsPerDay === undefined ? undefined : { quotas: this.quotas, keyId, unitsPerDay },
+      perSecond === undefined ? undefined : this.#meter.bucketOf(keyId, unitsKind, { perSecond, burst }),
+      requests,
+      perDay === undefined ? undefined : new OwnDayUnits(this.quotas, keyId, perDay),
+      msToMidnight,
     )
   }
 }
 
-interface DayQuota {
-  readonly quotas: DayQuotas
-  readonly keyId: string
-  readonly unitsPerDay: number
+/** Whether this is the id of a key, and not that of all callers where no keys are needed. */
+function isKey(keyId: string): boolean {
+  return /[^0]/.test(keyId)
+}
+
+/** Units at a rate: a bucket of this process, or leased. */
+type Units = Pick<Bucket, 'perSecond' | 'burst' | 'spent' | 'charge' | 'debit'>
+
+/** Units for a day: counted by this process, or leased together with those at a rate. */
+interface DayUnits {
+  readonly perDay: number
+  readonly dayLeft: number
+  /** Whether units at a rate were refused because of the day. */
+  readonly isDayOver: boolean
+  chargeDay(units: number): boolean
+  debitDay(units: number): void
+}
+
+class OwnDayUnits implements DayUnits {
+  readonly perDay: number
+  readonly isDayOver = false
+  readonly #quotas: DayQuotas
+  readonly #keyId: string
+
+  constructor(quotas: DayQuotas, keyId: string, perDay: number) {
+    this.perDay = perDay
+    this.#quotas = quotas
+    this.#keyId = keyId
+  }
+
+  get dayLeft(): number {
+    return Math.max(this.perDay - this.#quotas.spent(this.#keyId), 0)
+  }
+
+  chargeDay(units: number): boolean {
+    return this.#quotas.charge(this.#keyId, units, this.perDay)
+  }
+
+  debitDay(units: number): void {
+    this.#quotas.debit(this.#keyId, units)
+  }
 }
 
 /** What one key may spend. */
 export class KeyAllowance {
   /** Which limit refused the last charge, if that was not the one of units per second. */
   lack: { readonly what: string; readonly limit: number } | undefined
-  readonly #units: Bucket | undefined
+  readonly #units: Units | undefined
   readonly #requests: Bucket | undefined
-  readonly #day: DayQuota | undefined
+  readonly #day: DayUnits | undefined
+  readonly #msToMidnight: () => number
 
-  constructor(units: Bucket | undefined, requests: Bucket | undefined, day: DayQuota | undefined) {
+  constructor(
+    units: Units | undefined,
+    requests: Bucket | undefined,
+    day: DayUnits | undefined,
+    msToMidnight: () => number,
+  ) {
     this.#units = units
     this.#requests = requests
     this.#day = day
+    this.#msToMidnight = msToMidnight
   }
 
   get unitsPerSecond(): number {
@@ -114,21 +183,19 @@ export class KeyAllowance {
     }
     const waitMs = this.#units?.charge(units) ?? 0
     const day = this.#day
-    if (waitMs === 0 && (day === undefined || day.quotas.charge(day.keyId, units, day.unitsPerDay))) return 0
+    if (waitMs === 0 && (day === undefined || day.chargeDay(units))) return 0
     if (requests > 0) ofRequests?.debit(-requests)
-    if (waitMs > 0 || day === undefined) return waitMs
-    this.#units?.debit(-units)
-    this.lack = {
-      what: `this API key may spend ${day.unitsPerDay} compute units a day`,
-      limit: day.unitsPerDay,
-    }
-    return day.quotas.msToMidnight
+    if (waitMs === 0) this.#units?.debit(-units)
+    const isOfDay = waitMs === 0 || day?.isDayOver || this.unitsPerSecond === Number.POSITIVE_INFINITY
+    if (day === undefined || !isOfDay) return waitMs
+    this.lack = { what: `this API key may spend ${day.perDay} compute units a day`, limit: day.perDay }
+    return waitMs === 0 ? this.#msToMidnight() : waitMs
   }
 
   /** Takes `units` even where fewer are left; see {@link Bucket.debit}. */
   debit(units: number): void {
     this.#units?.debit(units)
-    if (this.#day !== undefined) this.#day.quotas.debit(this.#day.keyId, units)
+    this.#day?.debitDay(units)
   }
 
   /**
@@ -139,8 +206,8 @@ export class KeyAllowance {
   headers(): readonly (readonly [name: string, value: string])[] {
     const policies: string[] = []
     const states: string[] = []
-    const add = (name: string, unit: string, bucket: Bucket | undefined) => {
-      if (bucket === undefined) return
+    const add = (name: string, unit: string, bucket: Units | undefined) => {
+      if (bucket === undefined || bucket.perSecond === Number.POSITIVE_INFINITY) return
       const { perSecond, burst, spent } = bucket
       policies.push(`"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}${unit}`)
       states.push(`"${name}";r=${Math.max(burst - spent, 0)};t=${Math.ceil(spent / perSecond)}`)
@@ -148,10 +215,9 @@ export class KeyAllowance {
     add('requests', '', this.#requests)
     add('units', ';qu="compute-units"', this.#units)
     if (this.#day !== undefined) {
-      const { quotas, keyId, unitsPerDay } = this.#day
-      policies.push(`"day";q=${unitsPerDay};w=86400;qu="compute-units"`)
-      const left = Math.max(unitsPerDay - quotas.spent(keyId), 0)
-      states.push(`"day";r=${left};t=${Math.ceil(quotas.msToMidnight / 1_000)}`)
+      const { perDay, dayLeft } = this.#day
+      policies.push(`"day";q=${perDay};w=86400;qu="compute-units"`)
+      states.push(`"day";r=${dayLeft};t=${Math.ceil(this.#msToMidnight() / 1_000)}`)
     }
     return [
       ['ratelimit-policy', policies.join(', ')],

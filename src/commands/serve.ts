@@ -22,6 +22,7 @@ import type { Pool } from '../pool/pool.js'
 import type { ThreadLoss } from '../pool/poolOptions.js'
 import { defer } from '../primitives/deferred.js'
 import { endProcess } from '../primitives/endProcess.js'
+import { QuotaLeases } from '../shared/quotaLeases.js'
 import { SharedKeys } from '../shared/sharedKeys.js'
 import { StoreError } from '../store/environment.js'
 import { NodeStore } from '../store/nodeStore.js'
@@ -182,9 +183,10 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     if (!isBroken) {
       await edge?.close()
       access.quotas.close()
-      await access.keys.close()
       await access.store.close()
     }
+    await access.leases?.close()
+    await access.keys.close()
   }
 }
 
@@ -258,6 +260,8 @@ interface Access {
   readonly reach: SharedArrayBuffer | undefined
   /** Writes what was spent today. */
   readonly quotas: { close(): void }
+  /** Leases of units that are shared; undefined where they are not. */
+  readonly leases: QuotaLeases | undefined
   readonly demo: DemoAccess
 }
 
@@ -268,12 +272,12 @@ async function openAccess(
 ): Promise<Access> {
   const { node, mapBytes, keyRates, auth } = config
   const store = NodeStore.open({ path: node.store, mapBytes, onFailure })
-  const spent = allotSpentMemory()
+  const spent = allotSpentMemory(config.shared !== undefined)
   const allowances = Allowances.over(spent, keyRates)
   const quotas = allowances.quotas.keep(store)
-  const { keys, reach, reachMemory } = await openServedKeys(config, store, log)
+  const { keys, reach, reachMemory, leases } = await openServedKeys(config, store, allowances, log)
   const ring = KeyRing.open(keys.store, node, { allowances, reach })
-  const access = { store, keys, ring, allowances, spent, reach: reachMemory, quotas }
+  const access = { store, keys, ring, allowances, spent, reach: reachMemory, quotas, leases }
   if (!auth) return { ...access, demo: { kind: 'open' } }
   // Shared keys are made by their operator, once for all processes.
   if (reach !== undefined) return { ...access, demo: { kind: 'unknown' } }
@@ -284,14 +288,17 @@ async function openAccess(
 }
 
 /** The keys of the node store, or those that are shared, which are followed from here on. */
-async function openServedKeys(config: Config, store: NodeStore, log: Logger) {
+async function openServedKeys(config: Config, store: NodeStore, allowances: Allowances, log: Logger) {
   const options = sharedKeysOptions(config)
   if (options === undefined || config.shared === undefined) return { keys: embeddedKeyBook(store) }
   const keys = await SharedKeys.open(options, { mustAnswer: false })
   const reachMemory = new SharedArrayBuffer(keyReachBytes)
   const reach = new KeyReach(reachMemory, config.shared.graceMs)
   keys.follow(reach, (text) => log.warn(text))
-  return { keys, reach, reachMemory }
+  const quotaOf = (keyId: string) =>
+    allowances.quotaOf(keys.store.readKeyByPrefix(Buffer.from(keyId, 'hex'))?.details?.limits)
+  const leases = allowances.leases && new QuotaLeases(keys, allowances.leases, quotaOf)
+  return { keys, reach, reachMemory, leases }
 }
 
 function openUsage(store: NodeStore, counter: UsageCounter, log: Logger): UsageLedger {

@@ -89,11 +89,14 @@ export class SharedKeys implements KeyBook {
   async change<T>(work: (keys: KeyStore) => T): Promise<T> {
     return this.#inTurn(async (connection) => {
       for (;;) {
+        // Before the keys are read: whoever changes the copy meanwhile makes this number an old one.
+        const head = this.#head
         const stage = new KeyStage(this.store)
         const result = work(stage)
         if (stage.staged === undefined) return result
         const { before, after } = stage.staged
-        const isWritten = await this.#write(connection, noteOfKey(before, after, keyIdOf(after)), after)
+        const note = noteOfKey(before, after, keyIdOf(after))
+        const isWritten = await this.#write(connection, sealNote(head, note), after)
         await this.#catchUp(connection)
         if (isWritten) return result
       }
@@ -102,9 +105,15 @@ export class SharedKeys implements KeyBook {
 
   async note(note: AuditNote): Promise<void> {
     await this.#inTurn(async (connection) => {
-      while (!(await this.#write(connection, note))) await this.#catchUp(connection)
+      while (!(await this.#write(connection, sealNote(this.#head, note)))) await this.#catchUp(connection)
       await this.#catchUp(connection)
     })
+  }
+
+  /** Runs statements of others over the same connection. Rejects with UnreachableError where there is none. */
+  async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    if (this.#connection === undefined) throw new UnreachableError('it is not connected')
+    return work(this.#connection)
   }
 
   async close(): Promise<void> {
@@ -132,10 +141,11 @@ export class SharedKeys implements KeyBook {
         trouble = undefined
         await this.#wait(pollMs)
       } catch (error) {
-        if (!(error instanceof OperatorError) && !(error instanceof UnreachableError)) throw error
+        // Whatever it is, a full disk as well, the copy may lack something.
         reach.noteLost()
-        if (trouble !== error.message) say(`API keys cannot be followed: ${error.message}`)
-        trouble = error.message
+        const { message } = error as Error
+        if (trouble !== message) say(`API keys cannot be followed: ${message}`)
+        trouble = message
         await this.#connection?.close()
         this.#connection = undefined
         await this.#wait(retryMs)
@@ -236,9 +246,8 @@ export class SharedKeys implements KeyBook {
     )
   }
 
-  /** Writes an entry after the newest that the copy has, and the key that it tells of. False where there is a newer. */
-  async #write(connection: Connection, note: AuditNote, key?: KeyRow): Promise<boolean> {
-    const entry = sealNote(this.#head, note)
+  /** Writes an entry, and the key that it tells of. False where the entry before it is not the newest one. */
+  async #write(connection: Connection, entry: AuditEntry, key?: KeyRow): Promise<boolean> {
     const rows = await connection.query(
       `with book_after as (
         update book set sequence = sequence + 1 where sequence = $1 - 1 returning sequence
@@ -279,8 +288,7 @@ export class SharedKeys implements KeyBook {
   #inTurn<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const result = this.#turn.then(async () => {
       try {
-        if (this.#connection === undefined) throw new UnreachableError('it is not connected')
-        return await work(this.#connection)
+        return await this.use(work)
       } catch (error) {
         throw error instanceof UnreachableError ? gone(error) : error
       }

@@ -2,10 +2,11 @@
 import { hash } from 'node:crypto'
 import { bls12_381 } from '@noble/curves/bls12-381.js'
 import { bytesToBigInt, equalBytes, hexToBytes } from '../../primitives/bytes.js'
+import { isProductOne, type Lines, linesOf } from './blsPairing.js'
 import { isZero, writeNumbers } from './fields.js'
 import { notInField, refuse, wrongLength } from './refusal.js'
 
-const { Fp, Fp12, Fr } = bls12_381.fields
+const { Fp, Fr } = bls12_381.fields
 const G1 = bls12_381.G1.Point
 const G2 = bls12_381.G2.Point
 type G1Point = typeof G1.BASE
@@ -14,7 +15,8 @@ type G1Point = typeof G1.BASE
 const secretHex =
   'b5bfd7dd8cdeb128843bc287230af38926187075cbfbefa81009a2ce615ac53d2914e5870cb452d2afaaab24f3499f72' +
   '185cbfee53492714734429b7b38608e23926c911cceceac9a36851477ba4c60b087041de621000edc98edada20c1def2'
-let secret: typeof G2.BASE | undefined
+/** Made when first needed: for a fixed point they are always the same. */
+let lines: { readonly generator: Lines; readonly secret: Lines } | undefined
 
 const inputBytes = 192
 const blobElements = 4096n
@@ -35,17 +37,12 @@ export function verifyKzgProof(data: Uint8Array): Uint8Array {
 
 /** Checks e(commitment − y·G1, G2) = e(proof, secret − z·G2), with z moved to the first group. */
 function isProof(commitment: G1Point, z: bigint, y: bigint, proof: G1Point): boolean {
-  secret ??= G2.fromBytes(hexToBytes(secretHex))
+  lines ??= { generator: linesOf(G2.BASE), secret: linesOf(G2.fromBytes(hexToBytes(secretHex))) }
   const left = commitment.subtract(times(G1.BASE, y)).add(times(proof, z))
-  const pairs = [
-    { g1: left, g2: G2.BASE },
-    { g1: proof.negate(), g2: secret },
-  ]
-  const result = bls12_381.pairingBatch(
-    pairs.filter(({ g1 }) => !g1.is0()),
-    true,
-  )
-  return Fp12.eql(result, Fp12.ONE)
+  return isProductOne([
+    [left, lines.generator],
+    [proof.negate(), lines.secret],
+  ])
 }
 
 function times(point: G1Point, scalar: bigint): G1Point {

@@ -1,0 +1,278 @@
+/**
+ * Units that this process may spend of keys whose quotas several processes share. Owns the table of what is leased and
+ * spent, in memory that all edges share; where leases come from, `shared/` owns. A charge is one compare-and-exchange.
+ *
+ * A key that was not used lately has no lease. Its first calls are paid from a credit, so that they need not wait: one
+ * lease, divided by the number of processes, so that all credits together are one lease.
+ */
+
+/** What several processes together may spend of one key. Absent: no such limit. */
+export interface UnitQuota {
+  readonly perSecond: number | undefined
+  /** Units at once; has a meaning with `perSecond` alone. */
+  readonly burst: number
+  readonly perDay: number | undefined
+}
+
+/** What an exchange of leases says of a key. */
+export interface LeaseNews {
+  readonly granted: number
+  /** When there is more, on the clock of `Date.now`. */
+  readonly moreAtMs: number
+  /** Whether it is the quota of the day that left no more. */
+  readonly isDayOver: boolean
+  /** What is left for all processes: of the burst, and of the day. */
+  readonly burstLeft: number
+  readonly dayLeft: number
+}
+
+/** What a process tells of a key. */
+export interface LeaseReport {
+  readonly keyId: string
+  /** Units spent since the last report. */
+  readonly spent: number
+  /** Units that it has left, and those that the dearest call needs that was refused. */
+  readonly left: number
+  readonly wanted: number
+}
+
+const places = 16_384
+const probesMax = 64
+
+const stirredAt = 0
+const processesAt = 1
+const headWords = 2
+
+/** Words of a place: the key's id (0 where it was never used); 1 while there is a lease; then as their names say. */
+const markAt = 0
+const isOpenAt = 1
+const leftAt = 2
+const spentAt = 3
+const wantedAt = 4
+const moreAtMsAt = 5
+const isDayOverAt = 6
+const burstLeftAt = 7
+const dayLeftAt = 8
+const placeWords = 9
+
+/** 1.1 MiB. */
+export const unitLeasesBytes = (headWords + places * placeWords) * BigInt64Array.BYTES_PER_ELEMENT
+
+/** Wait of a call that finds too little leased: an exchange with the database, and a bit. */
+const leaseWaitMs = 100
+
+/** A lease of this many units pays for the dearest of the usual calls. */
+const usualUnits = 1_000
+
+/**
+ * Units of one lease: a tenth of the burst, or one second's; of a quota for the day at most a thousandth, or
+ * {@link usualUnits} where those are less than a tenth. So all processes together have little more leased than they soon
+ * spend.
+ */
+export function leaseUnits({ perSecond, burst, perDay }: UnitQuota): number {
+  const ofRate = perSecond === undefined ? Number.POSITIVE_INFINITY : Math.max(perSecond, burst / 10)
+  const ofDay =
+    perDay === undefined
+      ? Number.POSITIVE_INFINITY
+      : Math.max(perDay / 1_000, Math.min(usualUnits, perDay / 10))
+  return Math.max(Math.floor(Math.min(ofRate, ofDay)), 1)
+}
+
+export class UnitLeases {
+  readonly #words: BigInt64Array
+
+  /** `memory` has {@link unitLeasesBytes} bytes, all zero at first. */
+  constructor(memory: SharedArrayBuffer) {
+    this.#words = new BigInt64Array(memory)
+  }
+
+  /** Processes that share the quotas, as far as this one knows. */
+  get processes(): number {
+    return Math.max(Number(Atomics.load(this.#words, processesAt)), 1)
+  }
+
+  set processes(count: number) {
+    Atomics.store(this.#words, processesAt, BigInt(count))
+  }
+
+  /** What a key may spend here. `keyId` has 12 hex digits. */
+  of(keyId: string, quota: UnitQuota): LeasedUnits {
+    return new LeasedUnits(this.#words, keyId, quota, () => this.processes)
+  }
+
+  /** Whether any key needs a lease since this was asked last. */
+  takeStirred(): boolean {
+    return Atomics.exchange(this.#words, stirredAt, 0n) === 1n
+  }
+
+  /** Keys with a lease, and what is not reported yet of them; looks at the whole table. */
+  readReports(): LeaseReport[] {
+    const words = this.#words
+    const reports: LeaseReport[] = []
+    for (let place = headWords; place < words.length; place += placeWords) {
+      if (Atomics.load(words, place + isOpenAt) === 1n) reports.push(reportOf(words, place))
+    }
+    return reports
+  }
+
+  /** Takes in what the database says to a report. */
+  renew({ keyId, spent, wanted }: LeaseReport, news: LeaseNews): void {
+    const words = this.#words
+    const place = findPlace(words, keyId)
+    if (place === undefined) return
+    Atomics.sub(words, place + spentAt, BigInt(spent))
+    Atomics.compareExchange(words, place + wantedAt, BigInt(wanted), 0n)
+    Atomics.store(words, place + moreAtMsAt, BigInt(Math.ceil(news.moreAtMs)))
+    Atomics.store(words, place + isDayOverAt, news.isDayOver ? 1n : 0n)
+    Atomics.store(words, place + burstLeftAt, BigInt(Math.floor(news.burstLeft)))
+    Atomics.store(words, place + dayLeftAt, BigInt(Math.floor(news.dayLeft)))
+    this.grant(keyId, news.granted)
+  }
+
+  /** Adds to what is left of a key. */
+  grant(keyId: string, units: number): void {
+    const place = findPlace(this.#words, keyId)
+    if (place !== undefined) Atomics.add(this.#words, place + leftAt, BigInt(Math.floor(units)))
+  }
+
+  /** Ends the lease of a key here; what is to be reported of it. */
+  end({ keyId }: LeaseReport): LeaseReport {
+    const words = this.#words
+    const place = findPlace(words, keyId)
+    if (place === undefined) return { keyId, spent: 0, left: 0, wanted: 0 }
+    Atomics.store(words, place + leftAt, 0n)
+    Atomics.store(words, place + isOpenAt, 0n)
+    return reportOf(words, place)
+  }
+}
+
+/** What a process may spend of one key; used as a bucket of the meter is. */
+export class LeasedUnits {
+  readonly perSecond: number
+  readonly burst: number
+  readonly perDay: number
+  readonly #words: BigInt64Array
+  readonly #keyId: string
+  readonly #leaseUnits: number
+  readonly #processes: () => number
+
+  /** Only {@link UnitLeases} makes these. */
+  constructor(words: BigInt64Array, keyId: string, quota: UnitQuota, processes: () => number) {
+    this.#words = words
+    this.#keyId = keyId
+    this.perDay = quota.perDay ?? Number.POSITIVE_INFINITY
+    this.perSecond = quota.perSecond ?? Number.POSITIVE_INFINITY
+    this.burst = quota.perSecond === undefined ? Number.POSITIVE_INFINITY : quota.burst
+    this.#leaseUnits = leaseUnits(quota)
+    this.#processes = processes
+  }
+
+  /** As {@link Bucket.charge}. */
+  charge(units: number): number {
+    const words = this.#words
+    const place = this.#open()
+    // More keys than places; see `places`.
+    if (place === undefined) return 0
+    const price = BigInt(Math.ceil(units))
+    for (;;) {
+      const left = Atomics.load(words, place + leftAt)
+      if (left < price) {
+        if (Atomics.load(words, place + wantedAt) < price) Atomics.store(words, place + wantedAt, price)
+        this.#stir()
+        return Math.max(Number(Atomics.load(words, place + moreAtMsAt)) - Date.now(), leaseWaitMs)
+      }
+      if (Atomics.compareExchange(words, place + leftAt, left, left - price) === left) {
+        Atomics.add(words, place + spentAt, price)
+        if (Number(left - price) < this.#leaseUnits / 2) this.#stir()
+        return 0
+      }
+    }
+  }
+
+  /** As {@link Bucket.debit}. */
+  debit(units: number): void {
+    const place = this.#open()
+    if (place === undefined) return
+    Atomics.sub(this.#words, place + leftAt, BigInt(Math.round(units)))
+    Atomics.add(this.#words, place + spentAt, BigInt(Math.round(units)))
+    this.#stir()
+  }
+
+  /** Units of the burst that are spent or leased elsewhere, as of the last exchange. */
+  get spent(): number {
+    return this.burst - this.#left(burstLeftAt, this.burst)
+  }
+
+  /** Units of the day that all processes have left, as of the last exchange. */
+  get dayLeft(): number {
+    return this.#left(dayLeftAt, this.perDay)
+  }
+
+  /** Whether it is the quota of the day that leaves no more. */
+  get isDayOver(): boolean {
+    const place = findPlace(this.#words, this.#keyId)
+    return place !== undefined && Atomics.load(this.#words, place + isDayOverAt) === 1n
+  }
+
+  /** Nothing: the day is part of {@link charge}. */
+  chargeDay(): boolean {
+    return true
+  }
+
+  /** Nothing: the day is part of {@link debit}. */
+  debitDay(): void {}
+
+  #left(at: number, otherwise: number): number {
+    const place = findPlace(this.#words, this.#keyId)
+    if (place === undefined || Atomics.load(this.#words, place + moreAtMsAt) === 0n) return otherwise
+    const own = Math.max(Number(Atomics.load(this.#words, place + leftAt)), 0)
+    return Math.min(Number(Atomics.load(this.#words, place + at)) + own, otherwise)
+  }
+
+  /** The place of the key, with its credit where it has no lease. */
+  #open(): number | undefined {
+    const words = this.#words
+    const place = findPlace(words, this.#keyId, true)
+    if (place === undefined) return undefined
+    if (Atomics.load(words, place + isOpenAt) === 1n) return place
+    if (Atomics.compareExchange(words, place + isOpenAt, 0n, 1n) === 0n) {
+      for (const at of [moreAtMsAt, isDayOverAt, wantedAt]) Atomics.store(words, place + at, 0n)
+      Atomics.add(words, place + leftAt, BigInt(Math.floor(this.#leaseUnits / this.#processes())))
+      this.#stir()
+    }
+    return place
+  }
+
+  #stir(): void {
+    if (Atomics.load(this.#words, stirredAt) === 0n) Atomics.store(this.#words, stirredAt, 1n)
+  }
+}
+
+function reportOf(words: BigInt64Array, place: number): LeaseReport {
+  return {
+    keyId: Atomics.load(words, place + markAt)
+      .toString(16)
+      .padStart(12, '0'),
+    spent: Number(Atomics.load(words, place + spentAt)),
+    left: Number(Atomics.load(words, place + leftAt)),
+    wanted: Number(Atomics.load(words, place + wantedAt)),
+  }
+}
+
+/** The place of a key. With `take`, one whose key has no lease is given to it where it has none. */
+function findPlace(words: BigInt64Array, keyId: string, take = false): number | undefined {
+  const mark = BigInt(`0x${keyId}`)
+  const home = Number.parseInt(keyId.slice(0, 4), 16)
+  let free: number | undefined
+  for (let probe = 0; probe < probesMax; probe++) {
+    const place = headWords + placeWords * ((home + probe) % places)
+    const found = Atomics.load(words, place + markAt)
+    if (found === mark) return place
+    if (found === 0n || Atomics.load(words, place + isOpenAt) === 0n) free ??= place
+    if (found === 0n) break
+  }
+  if (free === undefined || !take) return undefined
+  for (const at of [leftAt, spentAt]) Atomics.store(words, free + at, 0n)
+  Atomics.store(words, free + markAt, mark)
+  return free
+}
