@@ -26,6 +26,7 @@ export function declaredMetrics(): readonly DeclaredMetric[] {
     networks: none,
     rollups: none,
     stores: none,
+    sharedKeysAnswer: () => undefined,
     commits: () => ({ count: 0, seconds: 0 }),
     totals: () => nothing,
   }).declared

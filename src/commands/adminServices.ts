@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { KeyBook } from '../access/keyBook.js'
+import type { KeyReach } from '../access/keyReach.js'
 import type { KeyRing } from '../access/keyRing.js'
 import type { UsageLedger } from '../access/usageLedger.js'
 import type { Edge } from '../edge/edge.js'
@@ -21,6 +22,8 @@ export interface AdminServices {
   readonly pool: Pool<Jobs>
   readonly store: NodeStore
   readonly keys: KeyBook
+  /** Undefined where keys are not shared. */
+  readonly reach: KeyReach | undefined
   readonly ring: KeyRing
   readonly usage: UsageLedger
   readonly sources: readonly NetworkSource[]

@@ -145,7 +145,7 @@ function readiness(
 }
 
 function metricSources(config: Config, services: AdminServices): MetricSources {
-  const { edge, counts, pool, store, sources, rollups, transport } = services
+  const { edge, counts, pool, store, reach, sources, rollups, transport } = services
   const storeFigures = (store: string, path: string, readers: number) => ({
     store,
     bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0,
@@ -178,6 +178,7 @@ function metricSources(config: Config, services: AdminServices): MetricSources {
         return storeFigures(`network ${name}`, storePath, network?.readers ?? 0)
       }),
     ],
+    sharedKeysAnswer: () => reach && !reach.isLost,
     commits: () => store.commits,
     totals: () => {
       const { sockets, bodyBytes, socketBytes, subscriptionBytes } = edge.server.totals

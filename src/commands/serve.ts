@@ -117,7 +117,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
           ...shared,
           transport: transport.name,
           spent: access.spent,
-          reach: access.reach,
+          reach: access.reachMemory,
           counts: countsMemory,
         },
         { pool, rollups, sources, networks: edge.networks, usage },
@@ -130,6 +130,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       pool,
       store: access.store,
       keys: access.keys,
+      reach: access.reach,
       ring: access.ring,
       usage,
       sources,
@@ -256,8 +257,9 @@ interface Access {
   readonly ring: KeyRing
   readonly allowances: Allowances
   readonly spent: SpentMemory
-  /** Memory of {@link KeyReach}; undefined where keys are not shared. */
-  readonly reach: SharedArrayBuffer | undefined
+  /** With its memory; undefined where keys are not shared. */
+  readonly reach: KeyReach | undefined
+  readonly reachMemory: SharedArrayBuffer | undefined
   /** Writes what was spent today. */
   readonly quotas: { close(): void }
   /** Leases of units that are shared; undefined where they are not. */
@@ -277,7 +279,7 @@ async function openAccess(
   const quotas = allowances.quotas.keep(store)
   const { keys, reach, reachMemory, leases } = await openServedKeys(config, store, allowances, log)
   const ring = KeyRing.open(keys.store, node, { allowances, reach })
-  const access = { store, keys, ring, allowances, spent, reach: reachMemory, quotas, leases }
+  const access = { store, keys, ring, allowances, spent, reach, reachMemory, quotas, leases }
   if (!auth) return { ...access, demo: { kind: 'open' } }
   // Shared keys are made by their operator, once for all processes.
   if (reach !== undefined) return { ...access, demo: { kind: 'unknown' } }

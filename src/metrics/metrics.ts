@@ -299,7 +299,7 @@ export class Metrics {
   }
 
   #defineStores(): void {
-    const { stores, commits } = this.#sources
+    const { stores, commits, sharedKeysAnswer } = this.#sources
     this.#register.gauge('tidegate_store_bytes', 'Length of a store on disk.', ['store'], (emit) => {
       for (const { store, bytes } of stores()) emit({ store }, bytes)
     })
@@ -309,6 +309,15 @@ export class Metrics {
       ['store'],
       (emit) => {
         for (const { store, readers } of stores()) emit({ store }, readers)
+      },
+    )
+    this.#register.gauge(
+      'tidegate_shared_keys_answering',
+      'Whether the database of shared keys answers.',
+      [],
+      (emit) => {
+        const answers = sharedKeysAnswer()
+        if (answers !== undefined) emit({}, Number(answers))
       },
     )
     this.#register.counter(

@@ -94,6 +94,8 @@ export interface MetricSources {
   networks(): readonly NetworkFigures[]
   rollups(): readonly RollupFigures[]
   stores(): readonly StoreFigures[]
+  /** Whether the database of shared keys answers; undefined where keys are not shared. */
+  sharedKeysAnswer(): boolean | undefined
   /** Of groups of submissions. */
   commits(): { readonly count: number; readonly seconds: number }
   /** Open WebSockets, and bytes that are counted for all edges together. */

@@ -118,6 +118,8 @@ t.test('three processes share their keys', { skip: withoutPostgres }, async (t) 
   t.test('they go on while the database is gone', async (t) => {
     const made = await create(first, 'stays')
     for (const service of services) await reach(service, made, 200)
+    const isAnswering = async () => (await admin.metrics()).get('tidegate_shared_keys_answering') === 1
+    await waitFor('the metric', isAnswering)
     await postgres.kill()
     const strange = makeKeyText()
     for (const service of [one, two]) {
@@ -130,6 +132,7 @@ t.test('three processes share their keys', { skip: withoutPostgres }, async (t) 
       message: 'server busy: API keys cannot be checked at the moment',
       data: { retryAfterMs: 5_000 },
     })
+    t.notOk(await isAnswering())
     await reach(three, made, 503)
     t.match(await ask('POST', '/api/keys', { name: 'later' }), {
       status: 503,
