@@ -7,11 +7,14 @@ import { BundleError, decodeBundle } from '../../feed/bundleCodec.js'
 import type { FeedEntry } from '../../feed/bundleLog.js'
 import { previousState } from '../../feed/previousState.js'
 import { BundleVerifier, type PreviousState } from '../../feed/verifyBundle.js'
-import { bytesToHex, equalBytes } from '../../primitives/bytes.js'
+import { bytesToBigInt, bytesToHex, equalBytes } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
+import { emptyUnclesHash } from '../../primitives/keccak.js'
+import { decodeRlpList, rlpList } from '../../primitives/rlp.js'
 import type { Bundle } from '../../store/bundle.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
-import { checkHeader } from '../blockRules.js'
+import { checkHeader, type RuleContext } from '../blockRules.js'
+import { checkUncles } from '../uncleRules.js'
 
 /** Longest time without a turn of the event loop, in which a message to stop can arrive. */
 const turnMs = 20
@@ -87,22 +90,33 @@ export class Replica {
     this.#store.apply(number - 1, [whole])
   }
 
-  /** Throws BundleError where the header does not follow from its parent's by the rules that an importer checks. */
-  #checkHeader(block: Bundle, { hash, totalDifficulty }: PreviousState): void {
-    const [header, parent] = [block.header, this.#store.readHeader(hash) as Uint8Array].map(decodeHeader) as [
-      Header,
-      Header,
-    ]
-    const schedule = this.#schedule
-    const isMerged = schedule.isMerged(totalDifficulty)
-    const fork = schedule.forkAt(header.number, header.timestamp, isMerged)
-    const isDevelopment = this.#store.readIdentity()?.development !== undefined
+  /**
+   * Throws BundleError where the header does not follow from its parent's by the rules that an importer checks, or an
+   * uncle is none.
+   */
+  #checkHeader(block: Bundle, previous: PreviousState): void {
+    const store = this.#store
+    const header = decodeHeader(block.header)
+    const parent = decodeHeader(store.readHeader(previous.hash) as Uint8Array)
+    const isDevelopment = store.readIdentity()?.development !== undefined
     try {
-      checkHeader(header, parent, { schedule, fork, isMerged, isDevelopment })
+      checkHeader(header, parent, { ...this.#rulesFor(header, previous.totalDifficulty), isDevelopment })
+      if (equalBytes(header.unclesHash, emptyUnclesHash)) return
+      const uncles = rlpList(decodeRlpList(block.body)[1])
+      checkUncles(uncles, header, store, (uncle, uncleParent, parentHash) => {
+        const total = bytesToBigInt(store.readTotalDifficulty(parentHash) as Uint8Array)
+        checkHeader(uncle, uncleParent, this.#rulesFor(uncle, total))
+      })
     } catch (error) {
       if (!(error instanceof InvalidBlockError)) throw error
       throw new BundleError(`block ${header.number} (${bytesToHex(block.hash)}): ${error.message}`)
     }
+  }
+
+  #rulesFor({ number, timestamp }: Header, parentTotalDifficulty: bigint): RuleContext {
+    const schedule = this.#schedule
+    const isMerged = schedule.isMerged(parentTotalDifficulty)
+    return { schedule, fork: schedule.forkAt(number, timestamp, isMerged), isMerged }
   }
 
   #unwindTo(number: number): void {

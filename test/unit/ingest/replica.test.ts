@@ -1,9 +1,11 @@
 import t from 'tap'
 import { decodeHeader, encodeHeader, type Header, headerHash } from '../../../src/chain/header.js'
-import { encodeBundle } from '../../../src/feed/bundleCodec.js'
+import { type BundleParts, encodeBundle } from '../../../src/feed/bundleCodec.js'
 import type { FeedEntry } from '../../../src/feed/bundleLog.js'
 import { Replica } from '../../../src/ingest/feed/replica.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
+import { keccak256 } from '../../../src/primitives/keccak.js'
+import { decodeRlp, decodeRlpList, encodeRlp } from '../../../src/primitives/rlp.js'
 import { londonConfig, mergedConfig, testGenesis } from '../../chainMaker.js'
 import { executedChain, newStore } from '../feed/bundles.js'
 
@@ -66,3 +68,38 @@ for (const [name, genesis] of [
     t.equal(bytesToHex(store.readHead()?.hash as Uint8Array), bytesToHex(sent[2]?.hash as Uint8Array))
   })
 }
+
+t.test('a replica takes no uncle that an importer refuses', async (t) => {
+  const { genesisText, sent } = await executedChain(t, testGenesis(londonConfig()))
+  const { store, schedule } = newStore(t, genesisText)
+  const replica = new Replica(store, schedule, 0)
+  const headerAt = (number: number) => decodeHeader(sent[number - 1]?.header as Uint8Array)
+  const entryOf = (number: number, uncles: readonly Header[]): FeedEntry => {
+    const parts = sent[number - 1] as BundleParts
+    const items = uncles.map((uncle) => decodeRlp(encodeHeader(uncle)))
+    const unclesHash = keccak256(encodeRlp(items)) as Header['unclesHash']
+    const header = encodeHeader({ ...headerAt(number), unclesHash })
+    const [transactions = []] = decodeRlpList(parts.body)
+    const body = encodeRlp([transactions, items])
+    const hash = headerHash(header)
+    const bundle = encodeBundle({ ...parts, header, hash, body })
+    const { parentHash } = headerAt(number)
+    return { kind: 'block', sequence: number, block: { number, hash }, parentHash, bundle }
+  }
+  await replica.apply([entryOf(1, []), entryOf(2, [])], never)
+  const sibling = { ...headerAt(1), extraData: Buffer.from('a sibling of block 1') }
+  const refused = [
+    [[headerAt(1)], /: uncle 0 \(0x.*\) is an ancestor of the block/],
+    [[sibling, sibling], /: uncle 1 \(0x.*\) was included before/],
+    [[{ ...sibling, gasLimit: sibling.gasLimit * 2n }], /: uncle 0 \(0x.*\) is invalid: gasLimit is/],
+    [
+      [{ ...headerAt(3), extraData: Buffer.from('x') }],
+      /: uncle 0 \(0x.*\) is a child of the block's own parent/,
+    ],
+  ] as const
+  for (const [uncles, message] of refused) {
+    await t.rejects(replica.apply([entryOf(3, uncles)], never), { message })
+  }
+  await replica.apply([entryOf(3, [sibling])], never)
+  t.equal(store.readHead()?.number, 3)
+})
