@@ -120,6 +120,9 @@ t.test('three processes share their keys', { skip: withoutPostgres }, async (t) 
     for (const service of services) await reach(service, made, 200)
     const isAnswering = async () => (await admin.metrics()).get('tidegate_shared_keys_answering') === 1
     await waitFor('the metric', isAnswering)
+    const socket = new WebSocket(`${three.origin.replace('http', 'ws')}/ws/v3/${made}`)
+    await once(socket, 'open')
+    const closed = once(socket, 'close')
     await postgres.kill()
     const strange = makeKeyText()
     for (const service of [one, two]) {
@@ -134,6 +137,12 @@ t.test('three processes share their keys', { skip: withoutPostgres }, async (t) 
     })
     t.notOk(await isAnswering())
     await reach(three, made, 503)
+    const [code, reason] = await closed
+    t.strictSame(
+      [code, String(reason)],
+      [1008, 'server busy: API keys cannot be checked at the moment'],
+      'a WebSocket where keys are believed no longer',
+    )
     t.match(await ask('POST', '/api/keys', { name: 'later' }), {
       status: 503,
       answer: { error: /does not answer/ },
