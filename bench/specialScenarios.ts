@@ -12,7 +12,7 @@ import { prices } from './prices.js'
 import { replicaReads } from './replicaReads.js'
 import { replicas } from './replicasRun.js'
 import type { SpecialScenario } from './specialScenario.js'
-import { submissions } from './submissionRun.js'
+import { sharedSubmissions, submissions } from './submissionRun.js'
 import { traceStream } from './traceRun.js'
 
 export const specialScenarios: readonly SpecialScenario[] = [
@@ -27,6 +27,7 @@ export const specialScenarios: readonly SpecialScenario[] = [
   newHeads(1_000),
   newHeads(5_000),
   submissions,
+  sharedSubmissions,
   replicas,
   replicaReads,
   neighbours,

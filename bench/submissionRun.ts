@@ -3,9 +3,11 @@
  * request is a different transaction.
  */
 import { measureHttp } from './httpRun.js'
+import type { Outcome } from './outcome.js'
+import { withPostgres } from './replicaPlay.js'
 import { rpc } from './rpc.js'
 import type { Scenario } from './scenarios.js'
-import type { SpecialScenario } from './specialScenario.js'
+import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { startTidegate } from './tidegateServer.js'
 
 const submission: Scenario = {
@@ -29,18 +31,37 @@ const rollup = {
 export const submissions: SpecialScenario = {
   name: submission.name,
   title: submission.title,
-  async run({ folder, settings, server: options, network }) {
-    const server = await startTidegate(folder, [await network('demo')], {
-      ...options,
-      moreNetworks: [rollup],
-    })
-    try {
-      const url = new URL('/rollup', server.said).href
-      return await measureHttp(submission, { name: 'tidegate', url, process: server }, {}, settings, folder)
-    } finally {
-      await server.stop()
-    }
-  },
+  run: (context) => runSubmissions(context, submission, rollup),
+}
+
+const shared: Scenario = {
+  ...submission,
+  name: 'shared-submissions',
+  title: 'submissions, each committed by PostgreSQL before its answer',
+}
+
+/** The same with a queue in a PostgreSQL of its own, beside the server. */
+export const sharedSubmissions: SpecialScenario = {
+  name: shared.name,
+  title: shared.title,
+  run: (context) =>
+    withPostgres(({ url }) =>
+      runSubmissions(context, shared, { ...rollup, queue: { ...rollup.queue, shared: { url } } }),
+    ),
+}
+
+async function runSubmissions(
+  { folder, settings, server: options, network }: RunContext,
+  scenario: Scenario,
+  entry: object,
+): Promise<Omit<Outcome, 'name' | 'title'>> {
+  const server = await startTidegate(folder, [await network('demo')], { ...options, moreNetworks: [entry] })
+  try {
+    const url = new URL('/rollup', server.said).href
+    return await measureHttp(scenario, { name: 'tidegate', url, process: server }, {}, settings, folder)
+  } finally {
+    await server.stop()
+  }
 }
 
 /**
