@@ -9,9 +9,10 @@ import { Tally } from './tally.js'
 const progressMs = 10_000
 
 const paths = process.argv.slice(2)
-if (paths.length === 0) {
+const asksHelp = paths.includes('--help')
+if (asksHelp || paths.length === 0) {
   console.error('usage: npm run -s state-tests -- PATH… (JSON files, folders, .tar.gz)')
-  process.exit(2)
+  process.exit(asksHelp ? 0 : 2)
 }
 const tally = new Tally((line) => console.log(line))
 let files = 0
