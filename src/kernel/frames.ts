@@ -81,8 +81,8 @@ export class Frame {
   gasLimit: i64
   // See needs.ts.
   partGas: i64
-  need: i64
   ownNeed: i64
+  innerNeed: i64
   callConsumed: i64
   callAsked: i64
   callStipend: i64

@@ -53,8 +53,8 @@ export let neededGas: i64 = 0
  */
 export let isLinear: bool = true
 /**
- * Whether with one unit less the outermost frame itself would run out of gas; otherwise an inner one would, which its
- * caller may survive.
+ * Whether with one unit less the outermost frame itself would run out of gas, and no inner one before it, which its
+ * caller might survive.
  */
 export let bindsOutermost: bool = true
 
@@ -79,15 +79,20 @@ export function setOutermostNeed(gas: i64): void {
 
 export function enterNeeds(frame: Frame, gas: i64): void {
   frame.partGas = gas
-  frame.need = 0
   frame.ownNeed = 0
+  frame.innerNeed = 0
   frame.parts = null
 }
 
 @inline
 function needOwn(frame: Frame, need: i64): void {
   if (need > frame.ownNeed) frame.ownNeed = need
-  if (need > frame.need) frame.need = need
+}
+
+/** The need of the part that began last. */
+@inline
+function partNeed(frame: Frame): i64 {
+  return max(frame.ownNeed, frame.innerNeed)
 }
 
 /** Records a GAS instruction. `isPassedOn`: the next instruction passes its value to an inner frame. */
@@ -116,7 +121,7 @@ export function leaveNeeds(frame: Frame, caller: Frame | null, gasUsed: i64, end
   const need = joinParts(frame)
   if (caller !== null) return returnNeed(caller, need, hasParts, gasUsed, end)
   neededGas = need
-  bindsOutermost = !hasParts && need == frame.ownNeed
+  bindsOutermost = !hasParts && frame.ownNeed > frame.innerNeed
 }
 
 /** Adds the need of an inner frame, or of a call without a frame, to its caller's. */
@@ -126,25 +131,26 @@ export function returnNeed(caller: Frame, need: i64, hasParts: bool, gasUsed: i6
   const given = end == End.Burnt || need <= stipend ? 0 : need - stipend
   const atCall = leastToGive(given)
   if (end != End.Burnt && !hasParts) {
-    caller.need = max(caller.need, caller.callConsumed + atCall)
+    // One that needs no more than the stipend asks nothing of its caller.
+    if (given > 0) caller.innerNeed = max(caller.innerNeed, caller.callConsumed + atCall)
     return
   }
   const part = takePart()
   part.before = caller.parts
-  part.need = caller.need
+  part.need = partNeed(caller)
   part.consumed = caller.callConsumed
   // A frame with burnt frames inside counts as having used all its gas.
   part.asked = end == End.Burnt ? caller.callAsked : askAll
   part.atCall = atCall
   caller.parts = part
   caller.partGas = caller.partGas - caller.callConsumed + stipend - gasUsed
-  caller.need = 0
   caller.ownNeed = 0
+  caller.innerNeed = 0
 }
 
 /** Joins and frees the parts of an ended frame; returns its need. */
 function joinParts(frame: Frame): i64 {
-  let rest = frame.need
+  let rest = partNeed(frame)
   let part = frame.parts
   while (part !== null) {
     const atCall = max(part.atCall, leastToKeep(rest, part.asked))

@@ -185,6 +185,25 @@ t.test(
   },
 )
 
+t.test('where one unit less fails a call that the contract survives, the estimate is lower', async (t) => {
+  // What the call needs, and what the contract needs with it, begin at the same limit.
+  const hashing = assemble(0x140, 0, 'KECCAK256', 'POP')
+  const calling = assemble(
+    0,
+    0,
+    0,
+    0,
+    0,
+    concatBytes(Uint8Array.of(0x73), addressOf(2)),
+    'GAS',
+    'CALL',
+    'POP',
+  )
+  const request = requestFor([calling, new Uint8Array(0), hashing])
+  const estimate = await estimateOf(request)
+  t.equal(estimate?.gas, await bisect(request))
+})
+
 t.test('plain transfers are answered without a run', async (t) => {
   const bytes = Uint8Array.of(0, 1, 2)
   const cases: readonly [Parameters<typeof requestOf>[0], bigint][] = [
