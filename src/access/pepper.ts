@@ -19,6 +19,9 @@ const cipher = 'aes-256-gcm'
 const nonceBytes = 12
 const tagBytes = 16
 
+/** The keys that processes share were made with another pepper. */
+export class OtherPepper extends OperatorError {}
+
 export class Pepper {
   readonly #secret: KeyObject
 
@@ -46,13 +49,13 @@ export class Pepper {
 
   /**
    * The pepper of keys that several processes share, by the mark of the one that they were made with; undefined before
-   * there is one. Throws as {@link open} does.
+   * there is one. Throws as {@link open} does, and of another pepper OtherPepper.
    */
   static openShared(mark: Uint8Array | undefined, path: string): Pepper {
     const advice = 'copy the file of a process that shares these API keys, and start again'
     const pepper = Pepper.#readOrMake(path, mark && advice)
     if (mark === undefined || Buffer.compare(mark, pepper.mark) === 0) return pepper
-    throw new OperatorError(
+    throw new OtherPepper(
       `the pepper ${path} is not the one that the shared API keys were made with; ${advice}`,
     )
   }

@@ -39,7 +39,7 @@ const audit = defineCommand({
   name: 'audit',
   summary: 'show who changed keys, or check that this log is whole',
   description: [
-    'Without "verify": the newest entries of the audit log, oldest first. There is one for each creation, change, rotation and revocation of an API key, for wrong tokens that the admin listener was sent, and for reloads of the configuration. Entries name keys by their ids, and settings without their values.',
+    'Without "verify": the newest entries of the audit log, oldest first. There is one for each creation, change, rotation, revocation and taking over of an API key, for wrong tokens that the admin listener was sent, and for reloads of the configuration. Entries name keys by their ids, and settings without their values.',
     'With "verify": checks that no entry was changed, removed or moved, by the hash that each has of itself and all before it, and ends with status 1 where one was. Who can write the store could compute all hashes anew: keep the newest hash that this prints elsewhere, and give it the next time.',
   ],
   flags: {

@@ -171,5 +171,27 @@ const revoke = defineCommand({
     (await import('./keys.js')).revokeKey(resolveDataConfig(flags), key ?? '', io),
 })
 
+const share = defineCommand({
+  name: 'keys share',
+  summary: 'take the API keys of a data folder over into the database of shared keys',
+  description: [
+    'Copies keys that were made in the data folder into the database that "shared" of the configuration names, where all processes with that database accept them: ids, secrets, scopes, limits, expiry, signers of tokens and revocations, with one entry in the audit log for each. All are copied or none, and a second run copies what is new. Nothing is removed from the data folder.',
+    'Refused where the shared keys have another pepper, where a key was changed since it was shared, and where another shared key has its name.',
+  ],
+  flags: common,
+  positionals: {
+    placeholder: 'KEY',
+    summary: 'name or id of a key; all, where none is named',
+    min: 0,
+    max: 100,
+  },
+  examples: [
+    ['tidegate keys share --config tidegate.json', 'all keys of the data folder'],
+    ['tidegate keys share shop 3f9a1c0be27d --config tidegate.json', 'these two'],
+  ],
+  run: async (flags, chosen, io) =>
+    (await import('./shareKeys.js')).shareFolderKeys(resolveDataConfig(flags), chosen, io),
+})
+
 /** In the order in which help shows them. */
-export const keyCommands: readonly Command[] = [create, set, show, list, rotate, jwt, revoke]
+export const keyCommands: readonly Command[] = [create, set, show, list, rotate, jwt, revoke, share]

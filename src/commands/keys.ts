@@ -217,7 +217,7 @@ function toText(value: unknown): string {
 }
 
 /** Who changes a key by the command line. */
-function actor(): string {
+export function actor(): string {
   try {
     return `cli:${userInfo().username}`
   } catch {

@@ -14,7 +14,7 @@ import { Pepper } from '../access/pepper.js'
 import { asBuffer, Connection, type DatabaseAddress, UnreachableError } from '../postgres/connection.js'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
-import { type AuditEntry, type AuditNote, noteOfKey, sealNote } from '../store/audit.js'
+import { type AuditEntry, type AuditHead, type AuditNote, noteOfKey, sealNote } from '../store/audit.js'
 import { decodeKey, encodeKey, type KeyRow } from '../store/keyRows.js'
 import { keyIdOf, laterSecrets } from '../store/keyTables.js'
 import { NodeStore } from '../store/nodeStore.js'
@@ -36,6 +36,17 @@ export interface SharedKeysOptions extends DatabaseAddress {
   readonly path: string
   readonly pepperPath: string
   readonly mapBytes: number
+}
+
+/** An entry of the audit log, and the key that it tells of, with the digests of its later secrets. */
+export interface Change {
+  readonly note: AuditNote
+  readonly key?: { readonly row: KeyRow; readonly secrets: readonly Uint8Array[] }
+}
+
+export interface Decision<T> {
+  readonly result: T
+  readonly changes: readonly Change[]
 }
 
 export class SharedKeys implements KeyBook {
@@ -87,26 +98,35 @@ export class SharedKeys implements KeyBook {
   }
 
   async change<T>(work: (keys: KeyStore) => T): Promise<T> {
-    return this.#inTurn(async (connection) => {
-      for (;;) {
-        // Before the keys are read: whoever changes the copy meanwhile makes this number an old one.
-        const head = this.#head
-        const stage = new KeyStage(this.store)
-        const result = work(stage)
-        if (stage.staged === undefined) return result
-        const { before, after } = stage.staged
-        const note = noteOfKey(before, after, keyIdOf(after))
-        const isWritten = await this.#write(connection, sealNote(head, note), after)
-        await this.#catchUp(connection)
-        if (isWritten) return result
-      }
+    return this.write(() => {
+      const stage = new KeyStage(this.store)
+      const result = work(stage)
+      if (stage.staged === undefined) return { result, changes: [] }
+      const { before, after } = stage.staged
+      const key = { row: after, secrets: laterSecrets(after) }
+      return { result, changes: [{ note: noteOfKey(before, after, keyIdOf(after)), key }] }
     })
   }
 
   async note(note: AuditNote): Promise<void> {
-    await this.#inTurn(async (connection) => {
-      while (!(await this.#write(connection, sealNote(this.#head, note)))) await this.#catchUp(connection)
-      await this.#catchUp(connection)
+    await this.write(() => ({ result: undefined, changes: [{ note }] }))
+  }
+
+  /**
+   * Makes the changes that `decide` makes of the copy, all or none, and returns its result. It is called again where
+   * another process was first. Rejects as {@link change} does.
+   */
+  async write<T>(decide: () => Decision<T>): Promise<T> {
+    return this.#inTurn(async (connection) => {
+      for (;;) {
+        // Before the keys are read: whoever changes the copy meanwhile makes this number an old one.
+        const head = this.#head
+        const { result, changes } = decide()
+        if (changes.length === 0) return result
+        const isWritten = await this.#write(connection, head, changes)
+        await this.#catchUp(connection)
+        if (isWritten) return result
+      }
     })
   }
 
@@ -246,32 +266,49 @@ export class SharedKeys implements KeyBook {
     )
   }
 
-  /** Writes an entry, and the key that it tells of. False where the entry before it is not the newest one. */
-  async #write(connection: Connection, entry: AuditEntry, key?: KeyRow): Promise<boolean> {
+  /** Writes entries that follow `head`, and the keys that they tell of. False where `head` is not the newest entry. */
+  async #write(connection: Connection, head: AuditHead, changes: readonly Change[]): Promise<boolean> {
+    const entries: AuditEntry[] = []
+    for (const { note } of changes) entries.push(sealNote(entries.at(-1) ?? head, note))
+    const keys = changes.flatMap(({ key }, at) =>
+      key === undefined ? [] : [{ ...key, changed: head.sequence + at + 1 }],
+    )
+    const secrets = keys.flatMap(({ row, secrets }) => secrets.map((secret) => ({ row, secret })))
     const rows = await connection.query(
       `with book_after as (
-        update book set sequence = sequence + 1 where sequence = $1 - 1 returning sequence
+        update book set sequence = sequence + $1 where sequence = $2 returning sequence
       ), entry as (
         insert into audit (sequence, at_ms, actor, action, key_id, detail, hash)
-        select sequence, $2, $3, $4, $5, $6, $7 from book_after
+        select entries.* from book_after, unnest(
+          $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bytea[]
+        ) as entries
+      ), owned as (
+        select digest, array_agg(secret) as secrets
+        from unnest($13::bytea[], $14::bytea[]) as each (digest, secret) group by digest
       ), changed as (
         insert into key (digest, value, secrets, changed)
-        select $8::bytea, $9, $10, sequence from book_after where $8::bytea is not null
+        select keys.digest, keys.value, coalesce(owned.secrets, '{}'), keys.changed
+        from book_after, unnest($10::bytea[], $11::bytea[], $12::bigint[]) as keys (digest, value, changed)
+        left join owned on owned.digest = keys.digest
         on conflict (digest) do update set value = excluded.value, changed = excluded.changed,
           secrets = array(select distinct unnest(key.secrets || excluded.secrets))
       )
-      select pg_notify($11, sequence::text) from book_after`,
+      select pg_notify($15, sequence::text) from book_after`,
       [
-        entry.sequence,
-        entry.atMs,
-        entry.actor,
-        entry.action,
-        entry.keyId ?? null,
-        entry.detail,
-        Buffer.from(entry.hash, 'hex'),
-        key === undefined ? null : asBuffer(key.digest),
-        key === undefined ? null : asBuffer(encodeKey(key)),
-        key === undefined ? null : laterSecrets(key).map(asBuffer),
+        changes.length,
+        head.sequence,
+        entries.map(({ sequence }) => sequence),
+        entries.map(({ atMs }) => atMs),
+        entries.map(({ actor }) => actor),
+        entries.map(({ action }) => action),
+        entries.map(({ keyId }) => keyId ?? null),
+        entries.map(({ detail }) => detail),
+        entries.map(({ hash }) => Buffer.from(hash, 'hex')),
+        keys.map(({ row }) => asBuffer(row.digest)),
+        keys.map(({ row }) => asBuffer(encodeKey(row))),
+        keys.map(({ changed }) => changed),
+        secrets.map(({ row }) => asBuffer(row.digest)),
+        secrets.map(({ secret }) => asBuffer(secret)),
         connection.schema,
       ],
     )

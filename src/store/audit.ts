@@ -25,6 +25,7 @@ export type AuditAction =
   | 'key changed'
   | 'key rotated'
   | 'key revoked'
+  | 'key shared'
   | 'log-in failed'
   | 'configuration reloaded'
 

@@ -120,6 +120,15 @@ export class KeyTables {
     return rows.sort((a, b) => a.createdAtMs - b.createdAtMs || Buffer.compare(a.digest, b.digest))
   }
 
+  /** Digests of all later secrets that keys have or had, each with that of the first one. */
+  readLaterSecrets(): { readonly digest: Uint8Array; readonly first: Uint8Array }[] {
+    this.#renewReads()
+    return [...(this.#keySecrets?.getRange() ?? [])].map(({ key, value }) => ({
+      digest: Uint8Array.from(key),
+      first: Uint8Array.from(value),
+    }))
+  }
+
   hasKeys(): boolean {
     this.#renewReads()
     return this.#keys.getKeysCount({ limit: 1 }) > 0

@@ -16,6 +16,7 @@ const commands = [
   'keys rotate',
   'keys jwt',
   'keys revoke',
+  'keys share',
   'usage',
   'audit',
   'verify',
@@ -100,11 +101,11 @@ t.test('wrong usage is one sentence on standard error, and status 2', async (t) 
     ['frobnicate', 'unknown command "frobnicate"; see: tidegate help'],
     ['help frobnicate', 'unknown command "frobnicate"; see: tidegate help'],
     ['kyes list', 'unknown command "kyes"; did you mean keys?'],
-    ['keys', 'name what to do with keys: create, set, show, list, rotate, jwt, revoke'],
+    ['keys', 'name what to do with keys: create, set, show, list, rotate, jwt, revoke, share'],
     ['keys creat --name x', 'unknown command "keys creat"; did you mean keys create?'],
     [
       'keys frobnicate',
-      'unknown command "keys frobnicate"; choose one of create, set, show, list, rotate, jwt, revoke',
+      'unknown command "keys frobnicate"; choose one of create, set, show, list, rotate, jwt, revoke, share',
     ],
     ['--versoin', 'unknown flag --versoin before a command; did you mean --version?'],
     [
