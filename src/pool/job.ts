@@ -99,7 +99,7 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
   /** Clears its timers. */
   rest(): void {
     clearTimeout(this.timer)
-    clearTimeout(this.turnTimer)
+    clearInterval(this.turnTimer)
     this.owner?.forget(this.cancel)
   }
 

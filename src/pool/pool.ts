@@ -265,7 +265,9 @@ export class Pool<J extends JobTable<J>> {
       run.isOverTurn = true
       this.#shareOut()
     }
-    job.turnTimer = setTimeout(end, turnMs * 2 ** job.turns++)
+    // Again and again: meanwhile it becomes the one that has used most, and nothing else may happen.
+    clearInterval(job.turnTimer)
+    job.turnTimer = setInterval(end, turnMs * 2 ** job.turns++)
   }
 
   /**

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { type Fault, FaultError } from '../../src/primitives/faults.js'
 import { Caller } from '../../src/rpc/caller.js'
 import { openTestPool, type TestJobs } from '../poolJobs.js'
+import { until } from '../until.js'
 
 type OpenPool = ReturnType<typeof openTestPool>
 
@@ -80,6 +81,22 @@ t.test('a job that gave its thread up begins anew and comes to its result', asyn
   attacker.leave()
   t.equal(await long, null)
   t.equal(heavy.runs, 1, 'what it did before it began anew is not charged')
+  await loop
+})
+
+t.test('a job that waits has its turn in time, though nothing else comes', async (t) => {
+  const opened = await open(t, { threads: 2 })
+  const startMs = performance.now()
+  const attacker = new Asker(opened, 'attacker')
+  const loop = faultOf(attacker.run('execute', endless))
+  const heavy = new Asker(opened, 'heavy')
+  const long = heavy.run('execute', { ms: 300 })
+  await until(() => performance.now() > startMs + 200)
+  // What it interrupts has used as much time as the other one.
+  await new Asker(opened, 'victim').run('execute', { ms: 1 })
+  t.equal(await long, null)
+  t.equal(attacker.runs, 0, 'the other one still runs or waits')
+  attacker.leave()
   await loop
 })
 
