@@ -1,4 +1,5 @@
 /** Requests and calls pinned to a block, over the real server: what they mean by each method, branch and head. */
+import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { encodeCall } from '../../data/devnet/abi.js'
 import type { MethodName } from '../../src/rpc/registry.js'
@@ -190,7 +191,8 @@ t.test('every tag of every method means the pinned block', async (t) => {
       )
       // Unpinned and in between, so that whatever is remembered is remembered.
       const { answers } = await askBatch(service, calls)
-      if (tag === 'latest') t.notSame(answers, byHeader.answers)
+      // The library would seek, for a minute, in what the two differ.
+      if (tag === 'latest') t.notOk(isDeepStrictEqual(answers, byHeader.answers))
     }
     const short = withDefault.map(([method, params]) => ({ method, params: params('latest').slice(0, -1) }))
     const { answers } = await askBatch(service, short, { 'Tidegate-At': hash })
