@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { blocks, headBlock, quantity, unknownHash } from './demoChain.js'
-import { askResults, blockRefusals, checkRefusals, countRefusals, hashRefusals } from './questions.js'
+import { blocks, quantity, unknownHash } from './demoChain.js'
+import { askResults, checkRefusals, refusalsOfBlock } from './questions.js'
 
 type Block = (typeof blocks)[number]
 
@@ -30,10 +30,6 @@ export async function checkBlockCounts(
   })
 
   await t.test('wrong parameters are refused', async (t) => {
-    const refusals =
-      by === 'number'
-        ? [...countRefusals(['latest']), ...blockRefusals(0, (block) => [block])]
-        : [...countRefusals([headBlock.hash]), ...hashRefusals([])]
-    await checkRefusals(t, service, method, refusals)
+    await checkRefusals(t, service, method, refusalsOfBlock(by))
   })
 }

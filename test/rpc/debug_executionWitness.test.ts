@@ -11,7 +11,7 @@ import { makeFolder, storePathOf } from '../program.js'
 import { fixtureDir, type Service, startService, withoutRecordings } from '../service.js'
 import { buildBranch, chainFileOf } from './branches.js'
 import { blockAt, bytesOf, type Json, keccak, quantity, unknownHash } from './demoChain.js'
-import { askResults, blockRefusals, checkRefusals, countRefusals, type ErrorCase } from './questions.js'
+import { askResults, checkRefusals, type ErrorCase, refusalsOfBlock } from './questions.js'
 import { importHere } from './servedChain.js'
 
 const method = 'debug_executionWitness'
@@ -138,9 +138,5 @@ t.test('blocks without a parent, without a hash and unknown ones have none', asy
     [['0xffff'], -32000, 'header not found'],
     [[unknownHash], -32000, 'header for hash not found'],
   ]
-  await checkRefusals(t, service, method, [
-    ...refusals,
-    ...countRefusals(['latest']),
-    ...blockRefusals(0, (block) => [block]),
-  ])
+  await checkRefusals(t, service, method, [...refusals, ...refusalsOfBlock('number')])
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startService } from '../service.js'
 import { blocks, hex, quantity, unknownHash } from './demoChain.js'
-import { askResults, blockRefusals, checkRefusals, countRefusals } from './questions.js'
+import { askResults, checkRefusals, refusalsOfBlock } from './questions.js'
 import { bytesOfReceiptJson } from './receiptOracle.js'
 
 const method = 'debug_getRawReceipts'
@@ -30,8 +30,5 @@ t.test('every receipt has the bytes of its object', async (t) => {
 })
 
 t.test('wrong parameters are refused', async (t) => {
-  await checkRefusals(t, service, method, [
-    ...countRefusals(['latest']),
-    ...blockRefusals(0, (block) => [block]),
-  ])
+  await checkRefusals(t, service, method, [...refusalsOfBlock('number')])
 })

@@ -3,7 +3,7 @@ import { startService } from '../service.js'
 import { findBadHex } from './blockOracle.js'
 import type { Json } from './demoChain.js'
 import { blockAt, blocks, examples, forkBlock, headBlock, quantity, unknownHash } from './demoChain.js'
-import { askResults, blockRefusals, checkRefusals, countRefusals } from './questions.js'
+import { askResults, checkRefusals, refusalsOfBlock } from './questions.js'
 import { bloomOf, expectedLogFrames, expectedReceiptFrame, receiptsRoot } from './receiptOracle.js'
 
 const method = 'eth_getBlockReceipts'
@@ -148,8 +148,7 @@ t.test('a block that does not exist is null', async (t) => {
 t.test('wrong parameters are refused', async (t) => {
   const refused = (block: unknown, why: string) => [[block], -32602, `invalid argument 0: ${why}`] as const
   await checkRefusals(t, service, method, [
-    ...countRefusals(['latest']),
-    ...blockRefusals(0, (block) => [block]),
+    ...refusalsOfBlock('number'),
     refused(-1, 'a block number is a non-negative integer'),
     refused(1.5, 'a block number is a non-negative integer'),
     refused('01', 'hex string without 0x prefix'),

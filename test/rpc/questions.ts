@@ -116,6 +116,13 @@ export function hashRefusals(rest: readonly unknown[]): ErrorCase[] {
   return cases.map(([hash, why]) => [[hash, ...rest], invalid, `invalid argument 0: ${why}`])
 }
 
+/** How a method refuses wrong parameters that takes nothing but a block's number or its hash. */
+export function refusalsOfBlock(by: 'number' | 'hash'): ErrorCase[] {
+  return by === 'number'
+    ? [...countRefusals(['latest']), ...blockRefusals(0, (block) => [block])]
+    : [...countRefusals([`0x${'12'.repeat(32)}`]), ...hashRefusals([])]
+}
+
 /** How an index at position 1 is refused, after `first`. */
 export function indexRefusals(first: unknown): ErrorCase[] {
   const cases: [index: unknown, why: string][] = [
