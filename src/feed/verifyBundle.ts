@@ -31,6 +31,7 @@ import { NewCode } from './newCode.js'
 export interface PreviousState {
   readonly number: number
   readonly hash: Hash32
+  readonly header: Header
   /** Up to and including the block. */
   readonly totalDifficulty: bigint
   readonly state: StateView

@@ -174,6 +174,11 @@ export function bodyItems(items: readonly RlpItem[]): BodyItems {
  */
 export function checkBody(header: Header, body: BodyItems, fork: ForkName, blockBytes: number): void {
   checkContent(header, body)
+  checkSize(blockBytes, fork)
+}
+
+/** Checks the RLP size of a whole block. Throws InvalidBlockError. */
+export function checkSize(blockBytes: number, fork: ForkName): void {
   if (includesFork(fork, 'osaka'))
     must(blockBytes <= blockRlpBytesMax, 'block size', blockBytes, `at most ${blockRlpBytesMax} bytes`)
 }

@@ -10,10 +10,11 @@ import { BundleVerifier, type PreviousState } from '../../feed/verifyBundle.js'
 import { bytesToBigInt, bytesToHex, equalBytes } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
 import { emptyUnclesHash } from '../../primitives/keccak.js'
-import { decodeRlpList, rlpList } from '../../primitives/rlp.js'
+import { decodeRlpList, rlpLength, rlpList, rlpPayloadLength } from '../../primitives/rlp.js'
+import { headState } from '../../state/stateView.js'
 import type { Bundle } from '../../store/bundle.js'
 import type { ChainWriter } from '../../store/chainWriter.js'
-import { checkHeader, type RuleContext } from '../blockRules.js'
+import { checkHeader, checkSize, type RuleContext } from '../blockRules.js'
 import { checkUncles } from '../uncleRules.js'
 
 /** Longest time without a turn of the event loop, in which a message to stop can arrive. */
@@ -23,12 +24,16 @@ export class Replica {
   readonly #store: ChainWriter
   readonly #schedule: ForkSchedule
   readonly #verifier: BundleVerifier
+  readonly #isDevelopment: boolean
+  /** The block that was applied last. */
+  #last: PreviousState | undefined
 
   /** `sendersChecked`: see {@link BundleVerifier}. */
   constructor(store: ChainWriter, schedule: ForkSchedule, sendersChecked: number) {
     this.#store = store
     this.#schedule = schedule
     this.#verifier = new BundleVerifier(schedule, { sendersChecked })
+    this.#isDevelopment = store.readIdentity()?.development !== undefined
   }
 
   /**
@@ -84,23 +89,38 @@ export class Replica {
       )
     }
     this.#unwindTo(number - 1)
-    const previous = previousState(this.#store)
+    const previous = this.#previous()
     const whole = this.#verifier.verifyBundle(previous, parts)
-    this.#checkHeader(whole, previous)
+    const header = decodeHeader(whole.header)
+    this.#checkRules(whole, header, previous)
     this.#store.apply(number - 1, [whole])
+    this.#last = {
+      number,
+      hash: whole.hash,
+      header,
+      totalDifficulty: previous.totalDifficulty + header.difficulty,
+      state: headState(this.#store, header.stateRoot),
+    }
+  }
+
+  /** What the next block follows; read from the store where its head is not the block that was applied last. */
+  #previous(): PreviousState {
+    const head = this.#store.readHead()
+    const last = this.#last
+    const isLast = last !== undefined && head !== undefined && equalBytes(last.hash, head.hash)
+    return isLast ? last : previousState(this.#store)
   }
 
   /**
-   * Throws BundleError where the header does not follow from its parent's by the rules that an importer checks, or an
-   * uncle is none.
+   * Throws BundleError where the block breaks a rule that an importer checks before it executes: its header does not
+   * follow from its parent's, it is too long, or an uncle is none.
    */
-  #checkHeader(block: Bundle, previous: PreviousState): void {
+  #checkRules(block: Bundle, header: Header, previous: PreviousState): void {
     const store = this.#store
-    const header = decodeHeader(block.header)
-    const parent = decodeHeader(store.readHeader(previous.hash) as Uint8Array)
-    const isDevelopment = store.readIdentity()?.development !== undefined
+    const rules = this.#rulesFor(header, previous.totalDifficulty)
     try {
-      checkHeader(header, parent, { ...this.#rulesFor(header, previous.totalDifficulty), isDevelopment })
+      checkHeader(header, previous.header, { ...rules, isDevelopment: this.#isDevelopment })
+      checkSize(rlpLength(block.header.length + rlpPayloadLength(block.body.length)), rules.fork)
       if (equalBytes(header.unclesHash, emptyUnclesHash)) return
       const uncles = rlpList(decodeRlpList(block.body)[1])
       checkUncles(uncles, header, store, (uncle, uncleParent, parentHash) => {

@@ -3,9 +3,11 @@ import { decodeHeader, encodeHeader, type Header, headerHash } from '../../../sr
 import { type BundleParts, encodeBundle } from '../../../src/feed/bundleCodec.js'
 import type { FeedEntry } from '../../../src/feed/bundleLog.js'
 import { Replica } from '../../../src/ingest/feed/replica.js'
+import { ChainImporter } from '../../../src/ingest/importer.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
-import { decodeRlp, decodeRlpList, encodeRlp } from '../../../src/primitives/rlp.js'
+import { decodeRlp, decodeRlpList, encodeRlp, rlpList } from '../../../src/primitives/rlp.js'
+import { indexedRoot } from '../../../src/state/trie.js'
 import { londonConfig, mergedConfig, testGenesis } from '../../chainMaker.js'
 import { executedChain, newStore } from '../feed/bundles.js'
 
@@ -102,4 +104,42 @@ t.test('a replica takes no uncle that an importer refuses', async (t) => {
   }
   await replica.apply([entryOf(3, [sibling])], never)
   t.equal(store.readHead()?.number, 3)
+})
+
+t.test('a replica takes no block that is longer than EIP-7934 allows, as an importer does not', async (t) => {
+  const genesis = testGenesis({ ...mergedConfig(), osakaTime: 0 }, { difficulty: '0x0' })
+  const { genesisText, sent } = await executedChain(t, genesis)
+  const parts = sent[0] as BundleParts
+  const [transactions = [], ...others] = decodeRlpList(parts.body)
+  const [transaction] = rlpList(transactions)
+  const dataAt = 5
+  /** Block 1 with data in its transaction, which changes neither the state nor the receipts that the header names. */
+  const withData = (dataBytes: number) => {
+    const fields = rlpList(transaction).with(dataAt, new Uint8Array(dataBytes))
+    const body = encodeRlp([[fields], ...others])
+    const transactionsRoot = indexedRoot([encodeRlp(fields)])
+    const header = encodeHeader({ ...decodeHeader(parts.header), transactionsRoot })
+    const block = encodeRlp([decodeRlp(header), ...decodeRlpList(body)])
+    return { header, body, hash: headerHash(header), block }
+  }
+  const limit = 8_388_608
+  const longest = limit - (withData(limit).block.length - limit)
+  const { store, schedule } = newStore(t, genesisText)
+  const importer = new ChainImporter(store, schedule)
+  const replica = new Replica(store, schedule, 0)
+  const { parentHash } = decodeHeader(parts.header)
+  const entryOf = ({ header, body, hash }: ReturnType<typeof withData>): FeedEntry => {
+    const bundle = encodeBundle({ ...parts, header, body, hash })
+    return { kind: 'block', sequence: 1, block: { number: 1, hash }, parentHash, bundle }
+  }
+  const tooLong = withData(longest + 1)
+  t.equal(tooLong.block.length, limit + 1)
+  const message = /: block size is 8388609, expected at most 8388608 bytes/
+  await t.rejects(importer.importBlock(tooLong.block), { message })
+  await t.rejects(replica.apply([entryOf(tooLong)], never), { message })
+  t.equal(store.readHead()?.number, 0)
+  // An importer, which executes it, finds that its gas does not pay for the data.
+  await t.rejects(importer.importBlock(withData(longest).block), { message: /gas/ })
+  await replica.apply([entryOf(withData(longest))], never)
+  t.equal(store.readHead()?.number, 1)
 })
