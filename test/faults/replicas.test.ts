@@ -1,14 +1,15 @@
 /**
  * A feed whose writers, replicas and database are killed at random moments, by the signals that a failing machine comes
- * closest to. `KILLS=50` sets how often the writer is.
+ * closest to. `KILLS=50` sets how often the writer is, `PAUSE_MS=10000` how long the database stays away.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { hexDigits } from '../../src/primitives/bytes.js'
+import { hexDigits, hexToBytes } from '../../src/primitives/bytes.js'
 import type { MadeBlock } from '../chainMaker.js'
 import { type Postgres, startPostgres, withoutPostgres } from '../postgres.js'
 import { makeFolder } from '../program.js'
 import { makeReplayedChain } from '../replayedChain.js'
+import { compareAnswers } from '../replicaAnswers.js'
 import {
   atHead,
   type Cluster,
@@ -19,9 +20,11 @@ import {
   writerOf,
 } from '../replicaCluster.js'
 import type { Service } from '../service.js'
+import { SocketClient } from '../socketClient.js'
 import { once, waitFor } from '../until.js'
 
 const kills = Number(process.env.KILLS ?? 3)
+const pauseMs = Number(process.env.PAUSE_MS ?? 0)
 const blocksPerKill = 5
 
 /** Reorganisations of two blocks, one for about each kill. */
@@ -49,11 +52,24 @@ async function feedOf(postgres: Postgres) {
   }
 }
 
+/** What a process tells its subscribers as new heads, all the while: hashes. */
+async function followHeads(t: Test, service: Service): Promise<() => string[]> {
+  const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
+  t.teardown(() => client.cut())
+  await client.ask('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}')
+  return () => client.received.map((text) => hexDigits(hexToBytes(JSON.parse(text).params.result.hash)))
+}
+
 /**
  * Checks every entry of the log against those before it, and its end against the canonical chain: none is lost, doubled
- * or reordered, and none was written by a writer that had been replaced.
+ * or reordered, and none was written by a writer that had been replaced. `told` are heads of a replica: all of them
+ * stand in the log, in this order.
  */
-async function checkLog(t: Test, { postgres, chain }: Pick<Cluster, 'postgres' | 'chain'>): Promise<void> {
+async function checkLog(
+  t: Test,
+  { postgres, chain }: Pick<Cluster, 'postgres' | 'chain'>,
+  told: readonly string[] = [],
+): Promise<void> {
   const rows = await postgres.query(
     `select sequence::int, epoch::int, kind, number::int, encode(hash, 'hex') as hash, encode(parent_hash, 'hex') as parent
      from tidegate_tides.entry order by sequence`,
@@ -75,6 +91,19 @@ async function checkLog(t: Test, { postgres, chain }: Pick<Cluster, 'postgres' |
   }
   const want = [genesis, ...chain.blocks.map(({ hash }) => hexDigits(hash))]
   t.strictSame(canonical, want, 'the log ends with the whole chain')
+  const published = rows.filter(({ kind }) => kind === 'block').map(({ hash }) => hash)
+  let after = 0
+  for (const hash of told) {
+    const at = published.indexOf(hash, after)
+    if (at < 0) t.fail(`a replica had the head ${hash}, which the log does not have there`)
+    else after = at + 1
+  }
+}
+
+/** "median, worst" */
+function spread(times: readonly number[]): string {
+  const sorted = [...times].sort((a, b) => a - b)
+  return `${Math.round(sorted[sorted.length >> 1] ?? 0)}, ${Math.round(sorted.at(-1) ?? 0)}`
 }
 
 t.test('a standby takes over from a writer that is killed', { skip: withoutPostgres }, async (t) => {
@@ -89,7 +118,9 @@ t.test('a standby takes over from a writer that is killed', { skip: withoutPostg
   const second = await start(folders[1] as string)
   writers.set(second.process.pid as number, { service: second, folder: folders[1] as string })
   const replica = await startMember(t, cluster, replicaOf(cluster))
-  const pauses: string[] = []
+  const told = await followHeads(t, replica)
+  /** Milliseconds of each pause: until another process had the lease, to its first entry, to the head of the replica. */
+  const pauses: [toLease: number, toEntry: number, toReplica: number][] = []
   for (let round = 0; round < kills; round++) {
     await steps.reached()
     steps.let(blocksPerKill - 1)
@@ -104,23 +135,31 @@ t.test('a standby takes over from a writer that is killed', { skip: withoutPostg
     await steps.next()
     await waitFor('another writer', async () => (await feedOf(postgres)).epoch > epoch, 2)
     const taken = performance.now()
-    await waitFor(
-      'its first entry',
+    const blocks = await waitFor(
+      'its first block',
       async () => {
-        const [row] = await postgres.query('select max(epoch)::int as epoch from tidegate_tides.entry')
-        return (row?.epoch ?? 0) > epoch
+        const rows = await postgres.query(
+          `select encode(hash, 'hex') as hash from tidegate_tides.entry where kind = 'block' and epoch > ${epoch}`,
+        )
+        return rows.length > 0 && new Set(rows.map(({ hash }) => hash))
       },
       2,
     )
-    pauses.push(`${Math.round(taken - killed)} + ${Math.round(performance.now() - taken)}`)
+    const published = performance.now()
+    await waitFor('a replica to have it', () => told().some((hash) => blocks.has(hash)), 2)
+    pauses.push([taken - killed, published - taken, performance.now() - published])
     const again = await start(writer.folder)
     writers.set(again.process.pid as number, { service: again, folder: writer.folder })
   }
-  t.comment(`ms from the kill to the lease + to the first entry: ${pauses.join(', ')} (a lease is 300 ms)`)
+  const parts = ['to the lease (which holds for 300 ms)', 'to its first block', 'to the head of a replica']
+  for (const [index, part] of parts.entries())
+    t.comment(`${part}: ${spread(pauses.map((pause) => pause[index] as number))} ms (median, worst)`)
+  const whole = pauses.map((pause) => pause.reduce((sum, ms) => sum + ms, 0))
+  t.comment(`from the kill to the head of a replica: ${spread(whole)} ms (median, worst of ${kills})`)
   await steps.next(chain.heads.length)
   const services = [...writers.values()].map(({ service }) => service)
   await atHead(chain.blocks.at(-1) as MadeBlock, [...services, replica])
-  await checkLog(t, cluster)
+  await checkLog(t, cluster, told())
 })
 
 t.test(
@@ -132,6 +171,8 @@ t.test(
     const paused = await startMember(t, cluster, writerOf(cluster))
     await waitFor('a writer', async () => (await feedOf(postgres).catch(() => undefined))?.epoch === 1)
     const standby = await startMember(t, cluster, writerOf(cluster))
+    const replica = await startMember(t, cluster, replicaOf(cluster))
+    const told = await followHeads(t, replica)
     await steps.next(3)
     paused.process.kill('SIGSTOP')
     await steps.next(3)
@@ -140,47 +181,76 @@ t.test(
     await atHead(chain.blocks.at(-1) as MadeBlock, [standby])
     paused.process.kill('SIGCONT')
     await waitFor('the paused one to stand by', () => /another process writes the feed/.test(paused.said.err))
-    await atHead(chain.blocks.at(-1) as MadeBlock, [paused])
-    await checkLog(t, cluster)
+    await atHead(chain.blocks.at(-1) as MadeBlock, [paused, replica])
+    await checkLog(t, cluster, told())
     t.equal((await feedOf(postgres)).epoch, 2)
   },
 )
 
-t.test('replicas and the writer outlive their database', { skip: withoutPostgres }, async (t) => {
+t.test('a writer, a standby and replicas outlive their database', { skip: withoutPostgres }, async (t) => {
   const cluster = await startCluster(t, 24, [{ after: 20, back: 2, blocks: 3 }])
   const { chain, postgres, steps } = cluster
-  const writer = await startMember(t, cluster, writerOf(cluster, { feedAheadMax: 3 }))
+  const writing = writerOf(cluster, { feedAheadMax: 3 })
+  const writer = await startMember(t, cluster, writing)
+  await waitFor('a writer', async () => (await feedOf(postgres).catch(() => undefined))?.epoch === 1)
+  const standby = await startMember(t, cluster, writing)
   const folder = makeFolder(t)
   const replica = await startMember(t, cluster, replicaOf(cluster))
   const victim = await startMember(t, cluster, replicaOf(cluster), folder)
   await steps.next(2)
   const before = chain.heads[2] as MadeBlock
-  await atHead(before, [writer, replica, victim])
+  await atHead(before, [writer, standby, replica, victim])
   await postgres.kill()
   await kill(victim)
   const restarted = await startMember(t, cluster, replicaOf(cluster), folder)
-  await waitFor('the replicas to say so', async () => {
-    const pages = await Promise.all([replica, restarted].map(healthOf))
-    return pages.every(({ status }) => status === 'failing')
+  const readers = [standby, replica, restarted]
+  const entriesOf = () => Promise.all(readers.map(async (one) => (await healthOf(one)).networks.tides ?? {}))
+  await waitFor('all to say so', async () => {
+    const pages = await Promise.all(readers.map(healthOf))
+    return (
+      pages.every(({ status }) => status === 'failing') && /the feed does not answer/.test(writer.said.err)
+    )
   })
-  t.match((await healthOf(replica)).networks.tides, {
-    head: before.number,
-    syncing: true,
-    headAgeSeconds: Number,
-    upstreams: { feed: { trouble: 'no answer' } },
-  })
+  const noticed = await entriesOf()
+  for (const entry of noticed) {
+    t.match(entry, {
+      head: before.number,
+      syncing: true,
+      headAgeSeconds: Number,
+      upstreams: { feed: { trouble: 'no answer' } },
+    })
+  }
   // It waits with the block by which it is too far ahead.
   for (const block of chain.blocks.slice(before.number, before.number + 4)) {
     await steps.next()
     await atHead(block, [writer])
   }
   await steps.next(4)
-  await atHead(before, [replica, restarted])
+  const growthSeconds = Math.max(1, pauseMs / 1_000)
+  const grown = await waitFor('the age of the head to grow', async () => {
+    const entries = await entriesOf()
+    const growths = entries.map(
+      (entry, at) => Number(entry.headAgeSeconds) - Number(noticed[at]?.headAgeSeconds),
+    )
+    return growths.every((seconds) => seconds >= growthSeconds) && growths
+  })
+  t.comment(`without the database the age of the head grew by ${grown.join(', ')} s`)
+  await atHead(before, readers)
+  const answers = await compareAnswers(t, chain.blocks.slice(0, before.number), writer, readers)
+  t.ok(answers > 100, `${answers} answers without the database`)
   await atHead(chain.blocks[before.number + 3] as MadeBlock, [writer])
   await postgres.start()
+  const started = performance.now()
   await steps.next(chain.heads.length)
-  await atHead(chain.blocks.at(-1) as MadeBlock, [writer, replica, restarted])
-  await waitFor('health', async () => (await healthOf(replica)).status === 'ok')
+  const all = [writer, ...readers]
+  await atHead(chain.blocks.at(-1) as MadeBlock, all)
+  t.comment(
+    `all had the last block ${Math.round(performance.now() - started)} ms after the database was back`,
+  )
+  await waitFor('health', async () =>
+    (await Promise.all(all.map(healthOf))).every(({ status }) => status === 'ok'),
+  )
+  await compareAnswers(t, chain.blocks, writer, readers)
   await checkLog(t, cluster)
 })
 
