@@ -6,6 +6,16 @@ export const keyReachBytes = 2 * BigInt64Array.BYTES_PER_ELEMENT
 const isInTouchAt = 0
 const wholeAtMsAt = 1
 
+/** How far the copy is believed, as operators see it. */
+export interface KeyReachFigures {
+  /** Whether the database answers. */
+  readonly isAnswering: boolean
+  /** Since the copy had all keys of the database. */
+  readonly ageSeconds: number
+  /** Whether keys of the copy are accepted. */
+  readonly isAccepting: boolean
+}
+
 export class KeyReach {
   readonly #words: BigInt64Array
   readonly #graceMs: number
@@ -33,6 +43,15 @@ export class KeyReach {
 
   /** Whether that has lasted for longer than keys are believed. */
   get isOver(): boolean {
-    return Date.now() - Number(Atomics.load(this.#words, wholeAtMsAt)) > this.#graceMs
+    return this.#ageMs > this.#graceMs
+  }
+
+  get figures(): KeyReachFigures {
+    const ageSeconds = Math.max(Math.floor(this.#ageMs / 1_000), 0)
+    return { isAnswering: !this.isLost, ageSeconds, isAccepting: !this.isOver }
+  }
+
+  get #ageMs(): number {
+    return Date.now() - Number(Atomics.load(this.#words, wholeAtMsAt))
   }
 }

@@ -127,7 +127,8 @@ export class KeyRing {
   readonly #store: NodeStore
   readonly #paths: KeyRingPaths
   readonly #allowances: Allowances | undefined
-  readonly #reach: KeyReach | undefined
+  /** Undefined where keys are not shared. */
+  readonly reach: KeyReach | undefined
   readonly #clockMs: () => number
   readonly #dateMs: () => number
   readonly #tokens: Tokens
@@ -141,7 +142,7 @@ export class KeyRing {
     this.#store = store
     this.#paths = paths
     this.#allowances = allowances
-    this.#reach = reach
+    this.reach = reach
     this.#clockMs = clockMs
     this.#dateMs = dateMs
     this.#tokens = new Tokens(store, pepper, dateMs)
@@ -182,7 +183,7 @@ export class KeyRing {
   readChanges(since: number): { readonly generation: number; readonly ids: readonly string[] | undefined } {
     this.#recheck(this.#clockMs())
     const changes = this.#changesAfter(since)
-    return this.#reach?.isOver ? { ...changes, ids: undefined } : changes
+    return this.reach?.isOver ? { ...changes, ids: undefined } : changes
   }
 
   /**
@@ -205,7 +206,7 @@ export class KeyRing {
   #recheck(nowMs: number): void {
     const { generation, ids } = this.#changesAfter(this.#generation)
     // Keys that did not change stay remembered: looking 10,000 of them up again takes 0.1 s.
-    if (ids === undefined || this.#reach?.isOver) this.#remembered.clear()
+    if (ids === undefined || this.reach?.isOver) this.#remembered.clear()
     else if (ids.length > 0) this.#forget(new Set(ids))
     this.#generation = generation
     this.#checkedAtMs = nowMs
@@ -224,11 +225,11 @@ export class KeyRing {
 
   #lookUp(presented: string): KeyCheck {
     if (presented === '') return refused.missing
-    if (this.#reach?.isOver) return refused.unreachable
+    if (this.reach?.isOver) return refused.unreachable
     const check = presented.includes('.') ? this.#checkToken(presented) : this.#checkText(presented)
     if (!check.ok) {
       const mayBeNew = check.why === 'unknown' || check.why === 'tokenForged'
-      return mayBeNew && this.#reach?.isLost ? refused.unreachable : check
+      return mayBeNew && this.reach?.isLost ? refused.unreachable : check
     }
     // A copy: a key cut out of a URL would keep the whole URL in memory.
     this.#remembered.set(Buffer.from(presented, 'latin1').toString('latin1'), check)

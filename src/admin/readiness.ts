@@ -1,4 +1,5 @@
 /** Whether requests should be sent here: the checks of `/ready`, and which of them fail. */
+import type { KeyReachFigures } from '../access/keyReach.js'
 
 /** What the checks are made of. */
 export interface ReadinessFigures {
@@ -20,6 +21,8 @@ export interface ReadinessFigures {
     /** How long the oldest submission has waited; undefined without a sequencer, where all wait. */
     readonly queueAgeMs: number | undefined
   }[]
+  /** Undefined where no keys are needed, or they are not shared. */
+  readonly sharedKeys: KeyReachFigures | undefined
 }
 
 export interface ReadinessLimits {
@@ -28,7 +31,7 @@ export interface ReadinessLimits {
   readonly queueAgeMsMax: number
 }
 
-const checkNames = ['draining', 'store', 'source', 'headAge', 'flush', 'queueAge'] as const
+const checkNames = ['draining', 'store', 'source', 'headAge', 'flush', 'queueAge', 'sharedKeys'] as const
 type CheckName = (typeof checkNames)[number]
 
 export interface FailedCheck {
@@ -44,6 +47,7 @@ export interface Readiness {
   readonly transport: string
   readonly failing: readonly FailedCheck[]
   readonly checks: Readonly<Record<CheckName, 'ok' | 'failing'>>
+  readonly sharedKeys?: KeyReachFigures
 }
 
 export function checkReadiness(figures: ReadinessFigures, limits: ReadinessLimits): Readiness {
@@ -54,11 +58,12 @@ export function checkReadiness(figures: ReadinessFigures, limits: ReadinessLimit
     transport: figures.transport,
     failing,
     checks: Object.fromEntries(checkNames.map((name) => [name, stateOf(name)])) as Readiness['checks'],
+    ...(figures.sharedKeys && { sharedKeys: figures.sharedKeys }),
   }
 }
 
 function* findFailures(
-  { isDraining, networks, rollups }: ReadinessFigures,
+  { isDraining, networks, rollups, sharedKeys }: ReadinessFigures,
   { headAgeMsMax, queueAgeMsMax }: ReadinessLimits,
 ): Generator<FailedCheck> {
   if (isDraining) yield { check: 'draining', why: 'the server is stopping' }
@@ -79,6 +84,13 @@ function* findFailures(
     if (queueAgeMs !== undefined && queueAgeMs > queueAgeMsMax) {
       const why = `a submission has waited ${seconds(queueAgeMs)} for the sequencer, at most ${seconds(queueAgeMsMax)}`
       yield { check: 'queueAge', network, why }
+    }
+  }
+  if (sharedKeys?.isAccepting === false) {
+    const age = seconds(sharedKeys.ageSeconds * 1_000)
+    yield {
+      check: 'sharedKeys',
+      why: `the database that has the API keys was heard ${age} ago, too long to accept any key`,
     }
   }
 }

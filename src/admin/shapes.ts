@@ -75,6 +75,14 @@ export const liveState = z.object({
   uptimeSeconds: amount('since the process started'),
   ready: z.boolean(),
   failing: z.array(z.object({ check: z.string(), network: z.string().nullable(), why: z.string() })),
+  sharedKeys: z
+    .object({
+      isAnswering: z.boolean().describe('whether the database answers'),
+      ageSeconds: count('since all its keys were known here'),
+      isAccepting: z.boolean().describe('whether keys that are known here are accepted'),
+    })
+    .nullable()
+    .describe('null where no keys are needed, or they are not shared'),
   networks: z.array(network),
   callsPerSecond: amount('of the last second'),
   errorsPerSecond: amount('calls of the last second that ended with an error'),

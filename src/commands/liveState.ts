@@ -16,7 +16,7 @@ export function readLive(
   config: Config,
   services: Services,
   rates: RecentRates,
-  { ready, failing }: Readiness,
+  { ready, failing, sharedKeys }: Readiness,
   nameOf: (keyId: string) => string | undefined,
 ): LiveState {
   const { edge, counts, pool, transport, usage } = services
@@ -30,6 +30,7 @@ export function readLive(
     uptimeSeconds: performance.now() / 1_000,
     ready,
     failing: failing.map(({ check, network, why }) => ({ check, network: network ?? null, why })),
+    sharedKeys: sharedKeys ?? null,
     networks: readNetworks(config, services),
     callsPerSecond: rates.callsPerSecond,
     errorsPerSecond: rates.errorsPerSecond,

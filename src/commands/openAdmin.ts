@@ -1,6 +1,7 @@
 /** The admin listener of `serve`: what it shows, asked of what the process runs. */
 import { statSync } from 'node:fs'
 import { listKeys } from '../access/keyChanges.js'
+import type { KeyReach } from '../access/keyReach.js'
 import type { UsageLedger } from '../access/usageLedger.js'
 import { UsageReport } from '../access/usageReport.js'
 import { AdminListener } from '../admin/adminListener.js'
@@ -38,7 +39,8 @@ export async function openAdmin(config: Config, services: AdminServices): Promis
   const { log } = services
   const metrics = new Metrics(metricSources(config, services))
   const recent = new RecentCalls(services.counts)
-  const ready = () => readiness(admin, services)
+  const reach = config.auth ? services.reach : undefined
+  const ready = () => readiness(admin, services, reach)
   const nameOf = keyNames(services.keys.store)
   const listener = new AdminListener({
     host: admin.host,
@@ -123,6 +125,7 @@ function headTimestamp({ current }: OpenNetwork): number {
 function readiness(
   limits: AdminConfig,
   { edge, sources, rollups, transport, isDraining }: AdminServices,
+  reach: KeyReach | undefined,
 ): Readiness {
   const hasSource = new Set(sources.map(({ name }) => name))
   const ofRollup = (rollup: OpenRollup): ReadinessFigures['rollups'][number] => {
@@ -140,6 +143,7 @@ function readiness(
       headAgeMs: hasSource.has(network.name) ? Date.now() - headTimestamp(network) * 1_000 : undefined,
     })),
     rollups: rollups.map(ofRollup),
+    sharedKeys: reach?.figures,
   }
   return checkReadiness(figures, limits)
 }

@@ -144,7 +144,9 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
       )
     }
     let isDraining = false
-    const health = () => readHealth(networks, options.rollups, isDraining)
+    const reach = config.auth ? options.ring.reach : undefined
+    const health = () =>
+      readHealth({ networks, rollups: options.rollups, sharedKeys: reach?.figures, isDraining })
     const routes = createRoutes(options, networks, settingsOf(config).hosts, logDefect)
     const endpoints = new Map(routes.map(({ name, endpoint }) => [name, endpoint]))
     const server = createServer(options, routes, { openRpc, health }, logDefect, tracer)

@@ -1,4 +1,5 @@
 /** The page `/health`: what each network has, in one word for all, and an HTTP status for load balancers. */
+import type { KeyReachFigures } from '../access/keyReach.js'
 import type { UpstreamsHealth } from './chainFeed.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
 import type { OpenNetwork } from './openNetwork.js'
@@ -6,45 +7,49 @@ import type { OpenNetwork } from './openNetwork.js'
 export interface HealthPage {
   /**
    * 200, or 503 where the server is about to stop, or no network can answer as it should: of none the newest head, or
-   * the queue, can be used.
+   * the queue, can be used, or the keys that all need are not accepted.
    */
   readonly status: number
   readonly body: string
 }
 
+export interface HealthOf {
+  readonly networks: readonly OpenNetwork[]
+  readonly rollups: readonly EdgeRollup[]
+  /** Undefined where no keys are needed, or they are not shared. */
+  readonly sharedKeys: KeyReachFigures | undefined
+  readonly isDraining: boolean
+}
+
 /** A promise where another edge holds a rollup's queue. */
-export function readHealth(
-  networks: readonly OpenNetwork[],
-  rollups: readonly EdgeRollup[],
-  isDraining: boolean,
-): HealthPage | Promise<HealthPage> {
-  const ofRollups = rollups.map((rollup) => rollup.health())
-  const render = (found: readonly RollupHealth[]) => renderHealth(networks, rollups, found, isDraining)
+export function readHealth(of: HealthOf): HealthPage | Promise<HealthPage> {
+  const ofRollups = of.rollups.map((rollup) => rollup.health())
+  const render = (found: readonly RollupHealth[]) => renderHealth(of, found)
   const isElsewhere = ofRollups.some((health) => health instanceof Promise)
   return isElsewhere ? Promise.all(ofRollups).then(render) : render(ofRollups as readonly RollupHealth[])
 }
 
 function renderHealth(
-  networks: readonly OpenNetwork[],
-  rollups: readonly EdgeRollup[],
+  { networks, rollups, sharedKeys, isDraining }: HealthOf,
   queues: readonly RollupHealth[],
-  isDraining: boolean,
 ): HealthPage {
   const answering = [
     ...networks.map(({ isReadable }) => isReadable),
     ...queues.map(({ isStoring }) => isStoring),
   ]
-  const isFailing = answering.includes(false) || networks.some(isCutOff)
+  const isFailing = answering.includes(false) || networks.some(isCutOff) || sharedKeys?.isAnswering === false
+  const isUsable = answering.includes(true) && sharedKeys?.isAccepting !== false
   const isSyncing = networks.some(({ current }) => current.syncing !== undefined)
   const entries = [
     ...networks.map((network) => [network.name, networkEntry(network)]),
     ...rollups.map(({ name }, index) => [name, queues[index]]),
   ]
   return {
-    status: answering.includes(true) && !isDraining ? 200 : 503,
+    status: isUsable && !isDraining ? 200 : 503,
     body: JSON.stringify({
       status: isDraining ? 'draining' : isFailing ? 'failing' : isSyncing ? 'syncing' : 'ok',
       networks: Object.fromEntries(entries),
+      ...(sharedKeys && { sharedKeys }),
     }),
   }
 }

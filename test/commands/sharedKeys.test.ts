@@ -58,7 +58,7 @@ function reach(service: Service, key: string, status: number): Promise<unknown> 
 
 t.test('three processes share their keys', { skip: withoutPostgres }, async (t) => {
   const postgres = await startPostgres(t)
-  const first = makeMember(t, postgres)
+  const first = makeMember(t, postgres, { admin: { port: 0 } })
   const keys = (member: Member, ...words: string[]) =>
     runProgram(['keys', ...words, '--config', member.config])
   const create = async (member: Member, name: string) =>
@@ -67,13 +67,25 @@ t.test('three processes share their keys', { skip: withoutPostgres }, async (t) 
   const members = [
     first,
     makeMember(t, postgres, { edges: process.platform === 'linux' ? 2 : 1 }, {}, first),
-    makeMember(t, postgres, {}, { graceMs: 3_000 }, first),
+    makeMember(t, postgres, { admin: { port: 0 } }, { graceMs: 3_000 }, first),
   ]
   const services: Service[] = []
   for (const member of members) services.push(await start(t, member))
   const [one, two, three] = services as [Service, Service, Service]
   const admin = await adminOf(one, first.dataDir)
   const headers = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' }
+  const strict = await adminOf(three, members[2]?.dataDir ?? '')
+  const readJson = async (url: string) => {
+    const response = await fetch(url)
+    return { status: response.status, answer: JSON.parse(await response.text()) }
+  }
+  /** Resolves once a process says that its copy is current. */
+  const tellsCurrent = ({ origin }: Service) =>
+    waitFor(`current keys at ${origin}`, async () => {
+      const { status, answer } = await readJson(`${origin}/health`)
+      const { isAnswering, isAccepting } = answer.sharedKeys
+      return status === 200 && answer.status === 'ok' && isAnswering && isAccepting
+    })
   const ask = async (method: string, path: string, body?: object) => {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) }
     const { status, text } = await admin.get(path, { method, headers, ...sent })
@@ -123,6 +135,7 @@ t.test('three processes share their keys', { skip: withoutPostgres }, async (t) 
     const socket = new WebSocket(`${three.origin.replace('http', 'ws')}/ws/v3/${made}`)
     await once(socket, 'open')
     const closed = once(socket, 'close')
+    for (const service of services) await tellsCurrent(service)
     await postgres.kill()
     const strange = makeKeyText()
     for (const service of [one, two]) {
@@ -136,7 +149,31 @@ t.test('three processes share their keys', { skip: withoutPostgres }, async (t) 
       data: { retryAfterMs: 5_000 },
     })
     t.notOk(await isAnswering())
+    const believed = { isAnswering: false, ageSeconds: Number, isAccepting: true }
+    for (const { origin } of [one, two]) {
+      const { status, answer } = await readJson(`${origin}/health`)
+      t.match({ status, answer }, { status: 200, answer: { status: 'failing', sharedKeys: believed } })
+    }
+    t.match(await readJson(`${admin.origin}/ready`), {
+      status: 200,
+      answer: { ready: true, failing: [], checks: { sharedKeys: 'ok' }, sharedKeys: believed },
+    })
+    t.match((await ask('GET', '/api/state')).answer, { ready: true, sharedKeys: believed })
     await reach(three, made, 503)
+    const over = { isAnswering: false, ageSeconds: Number, isAccepting: false }
+    t.match(await readJson(`${three.origin}/health`), {
+      status: 503,
+      answer: { status: 'failing', sharedKeys: over },
+    })
+    t.match(await readJson(`${strict.origin}/ready`), {
+      status: 503,
+      answer: {
+        ready: false,
+        failing: [{ check: 'sharedKeys', why: /the database that has the API keys was heard \d+ s ago/ }],
+        checks: { sharedKeys: 'failing' },
+        sharedKeys: over,
+      },
+    })
     const [code, reason] = await closed
     t.strictSame(
       [code, String(reason)],
@@ -156,6 +193,8 @@ t.test('three processes share their keys', { skip: withoutPostgres }, async (t) 
       await reach(service, strange, 401)
       await reach(service, made, 200)
     }
+    for (const service of [one, again, three]) await tellsCurrent(service)
+    await waitFor('readiness', async () => (await readJson(`${strict.origin}/ready`)).status === 200)
     const { answer } = await ask('POST', '/api/keys', { name: 'later' })
     for (const service of [one, again, three]) await reach(service, answer.text, 200)
   })

@@ -92,6 +92,7 @@ class Tiles {
     this.#set('WebSockets', formatCount(connections.webSockets))
     this.#set('Subscriptions', formatCount(connections.subscriptions))
     this.#set('Skipped events', formatCount(connections.skippedEvents))
+    if (state.sharedKeys !== null) this.#set('Shared keys', keysStateOf(state.sharedKeys))
     this.#set('Up for', formatAge(state.uptimeSeconds * 1_000))
   }
 
@@ -104,6 +105,11 @@ class Tiles {
     }
     setText(shown, value)
   }
+}
+
+function keysStateOf({ isAnswering, isAccepting, ageSeconds }: NonNullable<LiveState['sharedKeys']>): string {
+  if (isAnswering) return 'current'
+  return isAccepting ? `${formatAge(ageSeconds * 1_000)} old` : 'none accepted'
 }
 
 function networkTable() {

@@ -3,7 +3,14 @@ import { checkReadiness, type ReadinessFigures } from '../../../src/admin/readin
 
 const network = { network: 'demo', isReadable: true, isCutOff: false, headAgeMs: 5_000 }
 const rollup = { network: 'roll', isStoring: true, queueAgeMs: 5_000 }
-const well: ReadinessFigures = { transport: 'uws', isDraining: false, networks: [network], rollups: [rollup] }
+const sharedKeys = { isAnswering: false, ageSeconds: 7, isAccepting: true }
+const well: ReadinessFigures = {
+  transport: 'uws',
+  isDraining: false,
+  networks: [network],
+  rollups: [rollup],
+  sharedKeys,
+}
 const limits = { headAgeMsMax: 10_000, queueAgeMsMax: 10_000 }
 
 t.test('a server that is well is ready, and says which transport it uses', async (t) => {
@@ -21,6 +28,7 @@ t.test('each check fails alone, and is named with its network', async (t) => {
       ['headAge', 'demo', { ...well, networks: [{ ...network, headAgeMs: 10_001 }] }],
       ['flush', 'roll', { ...well, rollups: [{ ...rollup, isStoring: false }] }],
       ['queueAge', 'roll', { ...well, rollups: [{ ...rollup, queueAgeMs: 10_001 }] }],
+      ['sharedKeys', undefined, { ...well, sharedKeys: { ...sharedKeys, isAccepting: false } }],
     ]
   for (const [check, name, figures] of cases) {
     const { ready, failing, checks } = checkReadiness(figures, limits)
@@ -32,6 +40,11 @@ t.test('each check fails alone, and is named with its network', async (t) => {
       [[check, 'failing']],
     )
   }
+})
+
+t.test('the age of shared keys is told where there are any', async (t) => {
+  t.strictSame(checkReadiness(well, limits).sharedKeys, sharedKeys)
+  t.notOk('sharedKeys' in checkReadiness({ ...well, sharedKeys: undefined }, limits))
 })
 
 t.test('heads of any age will do without a limit, and where no blocks are to come', async (t) => {
