@@ -174,7 +174,12 @@ function metricSources(config: Config, services: AdminServices): MetricSources {
         isReadable: network.isReadable,
         hasSourceFailed: isCutOff(network),
       })),
-    rollups: () => rollups.map((rollup) => ({ network: rollup.name, ...rollup.queue.counts() })),
+    rollups: () =>
+      rollups.map((rollup) => ({
+        network: rollup.name,
+        ...rollup.queue.counts(),
+        shared: rollup.sharedQueue(),
+      })),
     stores: () => [
       storeFigures('node', config.node.store, store.readers),
       ...config.networks.map(({ name, storePath }) => {

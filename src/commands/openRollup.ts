@@ -4,6 +4,7 @@
  */
 import type { RollupConfig } from '../config/config.js'
 import { chainIdOf, type EdgeRollup, type RollupHealth, rollupNetworkOf } from '../edge/edgeRollup.js'
+import type { SharedQueueFigures } from '../metrics/sources.js'
 import type { NetworkJobs } from '../pool/jobs.js'
 import { Deliveries } from '../rollup/deliveries.js'
 import type { Felt } from '../rollup/felt.js'
@@ -25,6 +26,8 @@ export interface OpenRollup extends EdgeRollup {
   /** For reads of other edges, where these cannot read themselves. */
   readonly submissions: SubmissionReader
   health(): RollupHealth
+  /** Undefined where the queue is that of this process alone. */
+  sharedQueue(): SharedQueueFigures | undefined
   /** Ends deliveries under way; waiting submissions stay on disk. */
   close(): Promise<void>
 }
@@ -96,6 +99,11 @@ export async function openRollup(
         ...(limits.shared && forwarding && { isSending: forwarder !== undefined }),
         ...(forwarder && { sequencerAnswers: forwarder.isAnswered }),
       }
+    },
+    sharedQueue() {
+      const { shared } = submissions
+      const hasLease = forwarding && forwarding.forwarder !== undefined
+      return shared && { isAnswering: shared.isStoring, epoch: shared.epoch, hasLease }
     },
     async close() {
       clearInterval(sweep)

@@ -18,6 +18,8 @@ export interface Forwarding {
 
 export interface OpenSubmissions {
   readonly store: SubmissionStore
+  /** The same store, where several processes share it. */
+  readonly shared?: SharedSubmissions
   /** Begins to send as soon and as long as this process may, with a forwarder made by `make`. */
   forward(make: (writer: SubmissionWriter) => Forwarder): Forwarding
   close(): Promise<void>
@@ -77,6 +79,7 @@ async function openShared(
   const store = await SharedSubmissions.open(database)
   return {
     store,
+    shared: store,
     forward: (forward) => new ForwardingLease({ database, submissions: store, leaseMs, forward, log }),
     close: () => database.close(),
   }

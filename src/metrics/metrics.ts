@@ -7,8 +7,9 @@
  */
 import { bucketBytes, bucketSeconds, type EdgeCounts, type EdgeFigures } from './edgeCounts.js'
 import { type DeclaredMetric, type Emit, type MetricsText, Register } from './register.js'
+import { defineRollups } from './rollupMetrics.js'
 import { defineSources } from './sourceMetrics.js'
-import type { JobCounts, MetricSources, NetworkFigures, RollupFigures } from './sources.js'
+import type { JobCounts, MetricSources, NetworkFigures } from './sources.js'
 import { sumMaps, sumMethods } from './sumCounts.js'
 
 export class Metrics {
@@ -21,6 +22,7 @@ export class Metrics {
     this.#defineEdges()
     this.#defineJobs()
     this.#defineNetworks()
+    defineRollups(this.#register, sources)
     this.#defineStores()
     defineSources(this.#register, sources)
     this.#defineProcess()
@@ -228,13 +230,10 @@ export class Metrics {
   }
 
   #defineNetworks(): void {
-    const { networks, rollups } = this.#sources
+    const { networks } = this.#sources
     const labels = ['network']
     const each = (read: (figures: NetworkFigures) => number) => (emit: Emit) => {
       for (const figures of networks()) emit({ network: figures.network }, read(figures))
-    }
-    const ofRollups = (read: (figures: RollupFigures) => number) => (emit: Emit) => {
-      for (const figures of rollups()) emit({ network: figures.network }, read(figures))
     }
     this.#register.gauge(
       'tidegate_head_number',
@@ -271,30 +270,6 @@ export class Metrics {
       'Whether the source ended with an error, or no upstream answers.',
       labels,
       each(({ hasSourceFailed }) => Number(hasSourceFailed)),
-    )
-    this.#register.gauge(
-      'tidegate_submissions_waiting',
-      'Transactions that wait for the sequencer.',
-      labels,
-      ofRollups(({ waiting }) => waiting),
-    )
-    this.#register.gauge(
-      'tidegate_submissions_waiting_bytes',
-      'Their bytes.',
-      labels,
-      ofRollups(({ waitingBytes }) => waitingBytes),
-    )
-    this.#register.gauge(
-      'tidegate_submissions_oldest_seconds',
-      'Time that the oldest of them has waited.',
-      labels,
-      ofRollups(({ oldestWaitingMs }) => oldestWaitingMs / 1_000),
-    )
-    this.#register.gauge(
-      'tidegate_submissions_settled',
-      'Transactions with a verdict that are kept.',
-      labels,
-      ofRollups(({ settled }) => settled),
     )
   }
 

@@ -23,12 +23,22 @@ export interface NetworkFigures {
   readonly hasSourceFailed: boolean
 }
 
+/** A queue of submissions that several processes share, and whether this one sends them. */
+export interface SharedQueueFigures {
+  readonly isAnswering: boolean
+  readonly epoch: number
+  /** Undefined where this process has no sequencer to send to. */
+  readonly hasLease: boolean | undefined
+}
+
 export interface RollupFigures {
   readonly network: string
   readonly waiting: number
   readonly waitingBytes: number
   readonly oldestWaitingMs: number
   readonly settled: number
+  /** Undefined where the queue is that of this process alone. */
+  readonly shared: SharedQueueFigures | undefined
 }
 
 /** A node that a source asks. */

@@ -51,6 +51,7 @@ export class SharedSubmissions implements SubmissionStore {
   #told: Change | undefined
   #sizes: QueueSizes = { version: 0, waiting: 0, waitingBytes: 0, settled: 0 }
   #oldestReceivedAtMs: number | undefined
+  #epoch = 0
 
   private constructor(database: SharedDatabase) {
     this.#database = database
@@ -67,6 +68,11 @@ export class SharedSubmissions implements SubmissionStore {
 
   get isStoring(): boolean {
     return this.#database.isAnswering
+  }
+
+  /** Of the newest process that may send; 0 before there is one. Up to a second old. */
+  get epoch(): number {
+    return this.#epoch
   }
 
   async readRow(hash: Felt): Promise<SubmissionRow | undefined> {
@@ -244,12 +250,14 @@ export class SharedSubmissions implements SubmissionStore {
     const before = this.#sizes
     const [queue] = await this.#database.read(
       `select version, waiting, waiting_bytes, settled,
-        (select min(received_at_ms) from submission where ${isWaiting}) as oldest from queue`,
+        (select min(received_at_ms) from submission where ${isWaiting}) as oldest,
+        (select epoch from lease) as epoch from queue`,
     )
     const sizes = toSizes(queue)
     // A transaction of this process may have been committed since they were read.
     if (this.#sizes === before || sizes.version > this.#sizes.version) this.#sizes = sizes
     this.#oldestReceivedAtMs = queue?.oldest === null ? undefined : Number(queue?.oldest)
+    this.#epoch = Number(queue?.epoch)
     const { version } = sizes
     // At the start nobody waits for what was before; a smaller version is that of a database that was set back.
     if (this.#told === undefined || this.#told.version > version) this.#told = { version, hash: lastHash }
