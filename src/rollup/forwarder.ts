@@ -18,6 +18,8 @@ export interface ForwarderOptions {
   readonly inFlightMax: number
   /** Answers to one transaction that `sequencerErrors.ts` does not know, after which it counts as rejected. */
   readonly unknownAnswersMax: number
+  /** First wait between attempts, in ms; {@link retryMsMin} unless given. */
+  readonly retryMsMin?: number
   /** Called with one sentence for the operator, when something changes, not at every attempt. */
   readonly log: (message: string) => void
 }
@@ -26,8 +28,8 @@ export interface ForwarderOptions {
  * First and longest wait between attempts. The first suits a restart of the sequencer, the longest spares the
  * network.
  */
-const backoffMsMin = 100
-const backoffMsMax = 30_000
+const retryMsMin = 100
+const retryMsMax = 30_000
 
 /** Unanswered attempts in a row after which all deliveries pause; fewer may be single lost connections. */
 const silencesMax = 3
@@ -63,6 +65,7 @@ export class Forwarder {
   readonly #client: SequencerClient
   readonly #inFlightMax: number
   readonly #unknownAnswersMax: number
+  readonly #retryMsMin: number
   readonly #log: (message: string) => void
   readonly #unlisten: () => void
   /** Senders with a transaction to send, in the order in which they are served. */
@@ -82,13 +85,14 @@ export class Forwarder {
   #isStopped = false
 
   /** Delivers what becomes RECEIVED, and what {@link serve} is told. */
-  constructor({ queue, deliveries, client, inFlightMax, unknownAnswersMax, log }: ForwarderOptions) {
-    this.#deliveries = deliveries
-    this.#client = client
-    this.#inFlightMax = inFlightMax
-    this.#unknownAnswersMax = unknownAnswersMax
-    this.#log = log
-    this.#unlisten = queue.onStatus(({ sender, state }) => {
+  constructor(options: ForwarderOptions) {
+    this.#deliveries = options.deliveries
+    this.#client = options.client
+    this.#inFlightMax = options.inFlightMax
+    this.#unknownAnswersMax = options.unknownAnswersMax
+    this.#retryMsMin = options.retryMsMin ?? retryMsMin
+    this.#log = options.log
+    this.#unlisten = options.queue.onStatus(({ sender, state }) => {
       if (state === 'RECEIVED') this.serve([sender])
     })
   }
@@ -130,7 +134,7 @@ export class Forwarder {
           // The store failed, and its rows are unchanged. Once others send, this forwarder is about to be stopped.
           if (!this.#isStopped && !(error instanceof FencedError))
             this.#log(`a submission could not be brought forward: ${error.message}`)
-          return backoffMsMax
+          return retryMsMax
         })
         .then((waitMs) => {
           this.#running.delete(run)
@@ -239,7 +243,7 @@ export class Forwarder {
     state.failures++
     if (outcome.kind === 'unanswered') this.#noteSilence(outcome.why)
     if (outcome.retryAfterMs !== undefined) this.#pause(outcome.retryAfterMs)
-    return backoffMs(state.failures)
+    return this.#retryMs(state.failures)
   }
 
   #noteSilence(why: string): void {
@@ -247,7 +251,7 @@ export class Forwarder {
     if (this.#resuming !== undefined || this.#silences < silencesMax) return
     if (this.#pauses === 0) this.#log(`the sequencer does not answer (${why}); trying on`)
     this.#pauses++
-    this.#pause(backoffMs(this.#pauses))
+    this.#pause(this.#retryMs(this.#pauses))
   }
 
   /** Begins no delivery for `ms`; does not shorten a longer pause. */
@@ -272,12 +276,12 @@ export class Forwarder {
     timer.unref()
     this.#timers.add(timer)
   }
-}
 
-/**
- * Doubles with each failure up to {@link backoffMsMax}. Half of it is random, so that senders do not return together.
- */
-function backoffMs(failures: number): number {
-  const whole = Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(failures - 1, 20))
-  return whole / 2 + (Math.random() * whole) / 2
+  /**
+   * Doubles with each failure up to {@link retryMsMax}. Half of it is random, so that senders do not return together.
+   */
+  #retryMs(failures: number): number {
+    const whole = Math.min(retryMsMax, this.#retryMsMin * 2 ** Math.min(failures - 1, 20))
+    return whole / 2 + (Math.random() * whole) / 2
+  }
 }

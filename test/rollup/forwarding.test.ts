@@ -39,7 +39,7 @@ for (const [where, open] of await queueStores(t)) {
   t.test(`what is no word on the transaction is tried again, ${where}`, async (t) => {
     for (const form of forms) {
       const { submit, reaches, forward } = await open(t, t.testdir())
-      forward({ url: urls[form], form, timeoutMs: 1_500 })
+      forward({ url: urls[form], form, timeoutMs: 500 })
       const sender = newSender()
       await sequencer.order({
         kind: 'react',
@@ -51,7 +51,7 @@ for (const [where, open] of await queueStores(t)) {
             : { kind: 'gatewayError', status: 500, code: 'StarkErrorCode.OUT_OF_DISK', message: '' },
           { kind: 'status', status: 200, body: 'null' },
           { kind: 'dropBefore' },
-          { kind: 'stall', ms: 3_000 },
+          { kind: 'stall', ms: 1_000 },
         ],
       })
       await reaches(await submit(makeTransaction(sender, 0)), 'ACCEPTED')

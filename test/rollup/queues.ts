@@ -158,7 +158,8 @@ function runQueue(
       const opened = forward((writer) => {
         const client = createSequencerClient({ form: 'rpc', prefix: 'rollupx', timeoutMs: 5_000, ...options })
         const deliveries = new Deliveries(writer, allLimits)
-        return new Forwarder({ queue, deliveries, client, inFlightMax, unknownAnswersMax, log })
+        const pace = { inFlightMax, unknownAnswersMax, retryMsMin: 10 }
+        return new Forwarder({ queue, deliveries, client, ...pace, log })
       })
       forwarding = opened
       return opened
