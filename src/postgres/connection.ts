@@ -25,6 +25,14 @@ export class UnreachableError extends Error {
 const connectMsMax = 5_000
 const statementMsMax = 15_000
 
+interface Statement {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/** SQLSTATE insufficient_privilege. */
+const forbiddenCode = '42501'
+
 export class Connection {
   readonly #client: Client
   readonly schema: string
@@ -87,16 +95,33 @@ export class Connection {
 
   /**
    * Makes the schema, or brings it up to date; one process at a time, all or nothing. Each element of `migrations`
-   * brings it from the version of its index to the next. `fill` is run last, each time. Call it before the connection
-   * has other callers.
+   * brings it from the version of its index to the next, and `fill` is run last. Where it is up to date, this needs no
+   * more than the right to read it. Rejects with OperatorError where the user may not make the tables. Call it before
+   * the connection has other callers.
    */
-  async migrate(
-    migrations: readonly string[],
-    fill: { readonly text: string; readonly values: readonly unknown[] },
-  ): Promise<void> {
+  async migrate(migrations: readonly string[], fill: Statement): Promise<void> {
+    const [found] = await this.query('select to_regclass($1) is not null as is_there', [
+      `${quoted(this.schema)}.migration`,
+    ])
+    if (found?.is_there === true && (await this.#readVersion()) >= migrations.length) return
+    try {
+      await this.#migrate(migrations, fill)
+    } catch (error) {
+      const { cause, message } = error as UnreachableError
+      if ((cause as { readonly code?: unknown } | undefined)?.code !== forbiddenCode) throw error
+      throw new OperatorError(
+        `the user of the database may not make the tables in schema ${this.schema} (${message}); ` +
+          'start once with a user who may',
+      )
+    }
+  }
+
+  async #migrate(migrations: readonly string[], fill: Statement): Promise<void> {
     await this.query('begin')
     await this.query('select pg_advisory_xact_lock(hashtext($1))', [`tidegate ${this.schema}`])
-    await this.query(`create schema if not exists ${quoted(this.schema)}`)
+    const [schema] = await this.query('select from pg_namespace where nspname = $1', [this.schema])
+    // Even "if not exists" needs the right to make schemas.
+    if (schema === undefined) await this.query(`create schema ${quoted(this.schema)}`)
     await this.query(
       'create table if not exists migration (version integer primary key, applied_at timestamptz not null default now())',
     )
@@ -181,5 +206,6 @@ function quoted(name: string): string {
 
 function unreachable(error: unknown): UnreachableError {
   if (error instanceof UnreachableError) return error
-  return new UnreachableError((error as Error).message || String((error as { code?: unknown }).code))
+  const { message, code } = error as Error & { readonly code?: unknown }
+  return new UnreachableError(message || String(code), { cause: error })
 }
