@@ -299,7 +299,7 @@ async function openServedKeys(config: Config, store: NodeStore, allowances: Allo
   keys.follow(reach, (text) => log.warn(text))
   const quotaOf = (keyId: string) =>
     allowances.quotaOf(keys.store.readKeyByPrefix(Buffer.from(keyId, 'hex'))?.details?.limits)
-  const leases = allowances.leases && new QuotaLeases(keys, allowances.leases, quotaOf)
+  const leases = allowances.leases && new QuotaLeases(keys, allowances.leases, quotaOf, config.shared.leaseMs)
   return { keys, reach, reachMemory, leases }
 }
 

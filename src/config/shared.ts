@@ -8,6 +8,8 @@ const schemaDefault = 'tidegate'
 /** A database that starts again, or another that takes its place, needs a minute or two. */
 const graceMsDefault = 600_000
 const graceMsMax = 7 * 86_400_000
+/** Three reports of a process: units that it had leased are back soon, and one slow answer loses no lease. */
+const leaseMsDefault = 15_000
 
 export const sharedSchema = object({
   /** postgres://user@host:port/database; may contain a password, which is never logged. */
@@ -16,6 +18,8 @@ export const sharedSchema = object({
   schema: schemaName.default(schemaDefault),
   /** How long keys are accepted that were valid when the database was last heard. */
   graceMs: integer(0, graceMsMax).default(graceMsDefault),
+  /** How long a process that is gone keeps the units that it had leased. */
+  leaseMs: integer(1_000, 600_000).default(leaseMsDefault),
 })
 
 export type SharedConfig = z.output<typeof sharedSchema>

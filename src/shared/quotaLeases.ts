@@ -16,10 +16,13 @@ import type { SharedKeys } from './sharedKeys.js'
 const exchangeMs = 50
 /** After this long without an answer keys go on at the rate of their last leases. */
 const answerMs = 1_000
-/** After this long without a report a process counts as gone, and its leases as lost. */
-const leaseMs = 15_000
-/** Time between two reports of a key, used or not, and two signs of life. A key that nobody used since ends its lease. */
-const reportMs = leaseMs / 3
+/**
+ * Longest time between two reports of a key, used or not, and two signs of life; also a third of a lease. A key that
+ * nobody used since the last report ends its lease.
+ */
+const reportMsMax = 5_000
+/** While the database does not answer, a quota of a day alone has a lease this often. */
+const loneLeaseMs = 15_000
 
 /** A key with a lease, on the clock of `performance.now`. */
 interface Held {
@@ -43,6 +46,8 @@ export class QuotaLeases {
   readonly #keys: SharedKeys
   readonly #leases: UnitLeases
   readonly #quotaOf: (keyId: string) => UnitQuota
+  readonly #leaseMs: number
+  readonly #reportMs: number
   readonly #process = `${hostname()} ${process.pid} ${randomUUID()}`
   readonly #held = new Map<string, Held>()
   readonly #closing = new AbortController()
@@ -51,11 +56,16 @@ export class QuotaLeases {
   #pending: Promise<void> | undefined
   readonly #running: Promise<void>
 
-  /** Begins to lease. `quotaOf` says what all processes together may spend of a key. */
-  constructor(keys: SharedKeys, leases: UnitLeases, quotaOf: (keyId: string) => UnitQuota) {
+  /**
+   * Begins to lease. `quotaOf` says what all processes together may spend of a key; after `leaseMs` without a report
+   * this process counts as gone, and its leases as lost.
+   */
+  constructor(keys: SharedKeys, leases: UnitLeases, quotaOf: (keyId: string) => UnitQuota, leaseMs: number) {
     this.#keys = keys
     this.#leases = leases
     this.#quotaOf = quotaOf
+    this.#leaseMs = leaseMs
+    this.#reportMs = Math.min(leaseMs / 3, reportMsMax)
     this.#running = this.#run()
   }
 
@@ -74,7 +84,7 @@ export class QuotaLeases {
     const { signal } = this.#closing
     while (!signal.aborted) {
       const nowMs = performance.now()
-      const isDue = nowMs - this.#heardAtMs > reportMs
+      const isDue = nowMs - this.#heardAtMs > this.#reportMs
       if (this.#leases.takeStirred() || isDue) {
         const reports = this.#leases.readReports()
         if (this.#pending === undefined) {
@@ -103,7 +113,7 @@ export class QuotaLeases {
     const quota = this.#quotaOf(keyId)
     const units = leaseUnits(quota)
     const held = this.#held.get(keyId)
-    const isDue = held !== undefined && nowMs - held.reportedAtMs > reportMs
+    const isDue = held !== undefined && nowMs - held.reportedAtMs > this.#reportMs
     if (isDue && spent === 0 && wanted === 0) return [this.#ending(report)]
     const lacking = left < units / 2 || left < wanted ? Math.max(units, wanted) - left : 0
     if (lacking > 0 && nowMs >= (held?.moreAtMs ?? 0)) return [{ report, quota, wanted: lacking }]
@@ -138,7 +148,7 @@ export class QuotaLeases {
        order by asked.at`,
       [
         this.#process,
-        leaseMs,
+        this.#leaseMs,
         sorted.map(({ report }) => report.keyId),
         sorted.map(({ report }) => report.spent),
         sorted.map(({ wanted }) => wanted),
@@ -162,18 +172,18 @@ export class QuotaLeases {
       if (wanted < 0) continue
       const rate = rateOf(quota, Number(row.holders))
       // With a limit, so that a quota of the day that was raised is seen.
-      const moreAtMs = nowMs + Math.min(waitMs, reportMs)
+      const moreAtMs = nowMs + Math.min(waitMs, this.#reportMs)
       this.#held.set(report.keyId, { rate, reportedAtMs: nowMs, moreAtMs, aloneAtMs: nowMs })
     }
     await this.#showLife(connection, nowMs)
   }
 
   async #showLife(connection: Connection, nowMs: number): Promise<void> {
-    if (nowMs - this.#heardAtMs < reportMs && this.#heardAtMs > 0) return
+    if (nowMs - this.#heardAtMs < this.#reportMs && this.#heardAtMs > 0) return
     await connection.query(
       `insert into process (name, until) values ($1, clock_timestamp() + $2 * interval '1 ms')
        on conflict (name) do update set until = excluded.until`,
-      [this.#process, leaseMs],
+      [this.#process, this.#leaseMs],
     )
     await connection.query('delete from process where until < clock_timestamp()')
     const [row] = await connection.query('select count(*) as count from process')
@@ -203,6 +213,6 @@ export class QuotaLeases {
 
 /** Units a second of a process that is one of so many with a lease. */
 function rateOf(quota: UnitQuota, holders: number): number {
-  const perSecond = quota.perSecond ?? (leaseUnits(quota) * 1_000) / leaseMs
+  const perSecond = quota.perSecond ?? (leaseUnits(quota) * 1_000) / loneLeaseMs
   return perSecond / Math.max(holders, 1)
 }

@@ -88,13 +88,14 @@ t.test('paths of a file are relative to its folder', async (t) => {
 t.test('the database of shared keys, for the server and for commands', async (t) => {
   const url = 'postgres://tidegate@db.internal/tidegate'
   const config = writeConfig(t.testdir(), { shared: { url } })
-  const expected = { url, schema: 'tidegate', graceMs: 600_000 }
+  const expected = { url, schema: 'tidegate', graceMs: 600_000, leaseMs: 15_000 }
   t.strictSame(resolveServeConfig({ config }).shared, expected)
   t.strictSame(resolveDataConfig({ config }).shared, expected)
   t.equal(resolveDataConfig({}).shared, undefined)
-  const wrong = writeConfig(t.testdir(), { shared: { url: 'http://SECRET', graceMs: -1 } })
+  const wrong = writeConfig(t.testdir(), { shared: { url: 'http://SECRET', graceMs: -1, leaseMs: 0 } })
   t.throws(() => resolveDataConfig({ config: wrong }), {
-    message: /shared.url: expected a URL of postgres.*\n.*shared.graceMs: expected an integer/,
+    message:
+      /shared.url: expected a URL of postgres.*\n.*shared.graceMs: expected an integer.*\n.*shared.leaseMs: expected an integer from 1000/,
   })
 })
 

@@ -15,6 +15,7 @@ import { until } from '../../until.js'
 const limits = { unitsPerSecond: 1_000, unitsBurst: 5_000 }
 const lease = leaseUnits({ perSecond: 1_000, burst: 5_000, perDay: undefined })
 const keyId = '0123456789ab'
+const leaseMs = 15_000
 
 /** Spends by tens from all in turn until `units` are spent; what was spent, and in which time at most. */
 async function spend(allowances: readonly KeyAllowance[], units: number) {
@@ -58,7 +59,7 @@ t.test('quotas in PostgreSQL', { skip: withoutPostgres }, async (t) => {
     keys.follow(new KeyReach(new SharedArrayBuffer(keyReachBytes), 600_000), () => undefined)
     const allowances = Allowances.over(allotSpentMemory(true), undefined)
     if (allowances.leases === undefined) throw new Error('units are shared')
-    const leases = new QuotaLeases(keys, allowances.leases, () => allowances.quotaOf(ofKey))
+    const leases = new QuotaLeases(keys, allowances.leases, () => allowances.quotaOf(ofKey), leaseMs)
     let isClosed = false
     const close = async () => {
       if (isClosed) return
