@@ -1,13 +1,13 @@
 /** The demo chain and the recorded one, with what their traces are compared with. */
 import { existsSync } from 'node:fs'
-import { BlockReplays, type ReplayedBlock } from '../../../src/evm/blockReplay.js'
-import type { TracerOptions } from '../../../src/evm/tracers/tracerOptions.js'
-import { Tracing } from '../../../src/evm/tracing.js'
-import type { Hash32 } from '../../../src/primitives/bytes.js'
-import { decodeRlpList, type RlpItem } from '../../../src/primitives/rlp.js'
-import { ChainReader } from '../../../src/store/chainReader.js'
-import { storePathOf } from '../../program.js'
-import { fixtureDir } from '../../service.js'
+import { BlockReplays, type ReplayedBlock } from '../../src/evm/blockReplay.js'
+import type { TracerOptions } from '../../src/evm/tracers/tracerOptions.js'
+import { Tracing } from '../../src/evm/tracing.js'
+import type { Hash32 } from '../../src/primitives/bytes.js'
+import { decodeRlpList, type RlpItem } from '../../src/primitives/rlp.js'
+import { ChainReader } from '../../src/store/chainReader.js'
+import { storePathOf } from '../program.js'
+import { fixtureDir } from '../service.js'
 
 const limits = { timeMsMax: 600_000, memoryBytesMax: 2 ** 28, answerBytesMax: 2 ** 30 }
 

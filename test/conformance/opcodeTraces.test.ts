@@ -2,9 +2,9 @@
 import type { InterpreterStep } from '@ethereumjs/evm'
 import type { VM } from '@ethereumjs/vm'
 import t from 'tap'
-import type { ReplayedBlock } from '../../../src/evm/blockReplay.js'
-import { opcodeNames } from '../../../src/evm/opcodeNames.js'
-import { LibraryExecutor } from '../../library/executeBlock.js'
+import type { ReplayedBlock } from '../../src/evm/blockReplay.js'
+import { opcodeNames } from '../../src/evm/opcodeNames.js'
+import { LibraryExecutor } from '../library/executeBlock.js'
 import { type TracedChain, tracedChains } from './tracedChains.js'
 
 /** An instruction as both tell it. */
