@@ -3,7 +3,10 @@
  * spent, in memory that all edges share; where leases come from, `shared/` owns. A charge is one compare-and-exchange.
  *
  * A key that was not used lately has no lease. Its first calls are paid from a credit, so that they need not wait: one
- * lease, divided by the number of processes, so that all credits together are one lease.
+ * lease, divided by the number of processes, so that all credits together are one lease. Of a key that had a lease here
+ * before, it is no more than its share of what was left then and has come in since; otherwise whoever waits for the end
+ * of a lease would get units beyond the quota each time. A process that starts knows no key: a bound that holds for it as
+ * well would need a lease for the first call of each key, which would have to wait for the database.
  */
 
 /** What several processes together may spend of one key. Absent: no such limit. */
@@ -43,7 +46,10 @@ const stirredAt = 0
 const processesAt = 1
 const headWords = 2
 
-/** Words of a place: the key's id (0 where it was never used); 1 while there is a lease; then as their names say. */
+/**
+ * Words of a place: the key's id (0 where it was never used); 1 while there is a lease; then as their names say. The
+ * last three are of the last exchange, whose time is 0 before the first.
+ */
 const markAt = 0
 const isOpenAt = 1
 const leftAt = 2
@@ -53,13 +59,17 @@ const moreAtMsAt = 5
 const isDayOverAt = 6
 const burstLeftAt = 7
 const dayLeftAt = 8
-const placeWords = 9
+const heardAtMsAt = 9
+const placeWords = 10
 
-/** 1.1 MiB. */
+/** 1.3 MiB. */
 export const unitLeasesBytes = (headWords + places * placeWords) * BigInt64Array.BYTES_PER_ELEMENT
 
 /** Wait of a call that finds too little leased: an exchange with the database, and a bit. */
 const leaseWaitMs = 100
+
+/** Quotas of a day begin at midnight, UTC. */
+const dayMs = 86_400_000
 
 /** A lease of this many units pays for the dearest of the usual calls. */
 const usualUnits = 1_000
@@ -126,6 +136,7 @@ export class UnitLeases {
     Atomics.store(words, place + isDayOverAt, news.isDayOver ? 1n : 0n)
     Atomics.store(words, place + burstLeftAt, BigInt(Math.floor(news.burstLeft)))
     Atomics.store(words, place + dayLeftAt, BigInt(Math.floor(news.dayLeft)))
+    Atomics.store(words, place + heardAtMsAt, BigInt(Date.now()))
     this.grant(keyId, news.granted)
   }
 
@@ -237,10 +248,26 @@ export class LeasedUnits {
     if (Atomics.load(words, place + isOpenAt) === 1n) return place
     if (Atomics.compareExchange(words, place + isOpenAt, 0n, 1n) === 0n) {
       for (const at of [moreAtMsAt, isDayOverAt, wantedAt]) Atomics.store(words, place + at, 0n)
-      Atomics.add(words, place + leftAt, BigInt(Math.floor(this.#leaseUnits / this.#processes())))
+      const credit = Math.min(this.#leaseUnits, this.#leftSince(place)) / this.#processes()
+      Atomics.add(words, place + leftAt, BigInt(Math.floor(credit)))
       this.#stir()
     }
     return place
+  }
+
+  /** What all processes have left if none but this one spent since the last exchange. */
+  #leftSince(place: number): number {
+    const read = (at: number) => Number(Atomics.load(this.#words, place + at))
+    const heardAtMs = read(heardAtMsAt)
+    if (heardAtMs === 0) return Number.POSITIVE_INFINITY
+    const nowMs = Date.now()
+    const ofRate =
+      this.burst === Number.POSITIVE_INFINITY
+        ? this.burst
+        : read(burstLeftAt) + (this.perSecond * (nowMs - heardAtMs)) / 1_000
+    const isSameDay = Math.floor(nowMs / dayMs) === Math.floor(heardAtMs / dayMs)
+    const ofDay = isSameDay && this.perDay !== Number.POSITIVE_INFINITY ? read(dayLeftAt) : this.perDay
+    return Math.max(Math.min(ofRate, ofDay), 0)
   }
 
   #stir(): void {
@@ -259,20 +286,28 @@ function reportOf(words: BigInt64Array, place: number): LeaseReport {
   }
 }
 
-/** The place of a key. With `take`, one whose key has no lease is given to it where it has none. */
+/**
+ * The place of a key. With `take`, it is given one where it has none: one that was never used, or else one whose key has
+ * no lease.
+ */
 function findPlace(words: BigInt64Array, keyId: string, take = false): number | undefined {
   const mark = BigInt(`0x${keyId}`)
   const home = Number.parseInt(keyId.slice(0, 4), 16)
+  let idle: number | undefined
   let free: number | undefined
   for (let probe = 0; probe < probesMax; probe++) {
     const place = headWords + placeWords * ((home + probe) % places)
     const found = Atomics.load(words, place + markAt)
     if (found === mark) return place
-    if (found === 0n || Atomics.load(words, place + isOpenAt) === 0n) free ??= place
-    if (found === 0n) break
+    if (found === 0n) {
+      free = place
+      break
+    }
+    if (Atomics.load(words, place + isOpenAt) === 0n) idle ??= place
   }
+  free ??= idle
   if (free === undefined || !take) return undefined
-  for (const at of [leftAt, spentAt]) Atomics.store(words, free + at, 0n)
+  for (const at of [leftAt, spentAt, heardAtMsAt]) Atomics.store(words, free + at, 0n)
   Atomics.store(words, free + markAt, mark)
   return free
 }

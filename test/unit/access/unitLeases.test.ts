@@ -49,6 +49,28 @@ t.test('units that are leased', async (t) => {
     t.equal(leases.of(keyId, quota).charge(500), 0)
   })
 
+  t.test('a key that comes back has no credit that the database did not have', async (t) => {
+    leases.processes = 2
+    const slow = { perSecond: 1, burst: 10_000, perDay: undefined }
+    const daily = { perSecond: undefined, burst: 0, perDay: 1_000_000 }
+    for (const [id, quota, left] of [
+      ['aaaaaaaaaaaa', slow, { burstLeft: 800 }],
+      ['bbbbbbbbbbbb', daily, { dayLeft: 800 }],
+    ] as const) {
+      const units = leases.of(id, quota)
+      t.equal(units.charge(500), 0, 'the credit of a key that was never used')
+      const end = (left: object) => {
+        const [report] = leases.readReports().filter(({ keyId }) => keyId === id)
+        if (report !== undefined) leases.renew(leases.end(report), { ...news, ...left })
+      }
+      end(left)
+      t.ok(units.charge(500) > 0, 'one of two processes')
+      t.equal(units.charge(400), 0)
+      end({ burstLeft: 0, dayLeft: 0 })
+      t.ok(units.charge(100) > 0, 'nothing was left')
+    }
+  })
+
   t.test('the refusal says which limit it was', async (t) => {
     const allowances = new Allowances(new Meter(), undefined, undefined, leases)
     const limits = { unitsPerSecond: 1_000, unitsPerDay: 1_000_000, requestsPerSecond: 1, requestsBurst: 2 }

@@ -10,12 +10,11 @@ import { QuotaLeases } from '../../../src/shared/quotaLeases.js'
 import { SharedKeys } from '../../../src/shared/sharedKeys.js'
 import { startPostgres, withoutPostgres } from '../../postgres.js'
 import { makeFolder } from '../../program.js'
-import { until } from '../../until.js'
+import { until, waitFor } from '../../until.js'
 
 const limits = { unitsPerSecond: 1_000, unitsBurst: 5_000 }
 const lease = leaseUnits({ perSecond: 1_000, burst: 5_000, perDay: undefined })
 const keyId = '0123456789ab'
-const leaseMs = 15_000
 
 /** Spends by tens from all in turn until `units` are spent; what was spent, and in which time at most. */
 async function spend(allowances: readonly KeyAllowance[], units: number) {
@@ -47,7 +46,13 @@ t.test('a quota that one process has alone', async (t) => {
 t.test('quotas in PostgreSQL', { skip: withoutPostgres }, async (t) => {
   const postgres = await startPostgres(t)
 
-  const open = async (t: Test, schema: string, pepper?: string, ofKey = limits as object) => {
+  const open = async (
+    t: Test,
+    schema: string,
+    pepper?: string,
+    ofKey = limits as object,
+    leaseMs = 15_000,
+  ) => {
     const folder = makeFolder(t)
     if (pepper !== undefined) copyFileSync(pepper, join(folder, 'pepper'))
     const options = {
@@ -106,6 +111,28 @@ t.test('quotas in PostgreSQL', { skip: withoutPostgres }, async (t) => {
     const isOver = ({ allowance }: (typeof all)[number]) =>
       allowance.charge(10) > 1_000 && allowance.lack?.limit === 100_000
     await until(() => others.every(isOver))
+  })
+
+  t.test('a quota of a day that is over is not spent on by who waits', async (t) => {
+    const { allowance } = await open(t, 'patient', undefined, { unitsPerDay: 10_000 }, 1_500)
+    let spent = 0
+    const spend = () => {
+      while (allowance.charge(10) === 0) spent += 10
+      return spent
+    }
+    await until(() => spend() >= 10_000)
+    for (let round = 0; round < 3; round++) {
+      await waitFor('the lease to end', async () => {
+        const rows = await postgres.query('select * from patient.lease')
+        return rows.length === 0
+      })
+      spend()
+      await waitFor(
+        'another lease',
+        async () => (await postgres.query('select * from patient.lease')).length > 0,
+      )
+    }
+    t.equal(spent, 10_000)
   })
 
   t.test('without the database a key goes on at the rate of its last lease', async (t) => {
