@@ -102,6 +102,12 @@ export class Caller implements JobOwner {
     return waitMs
   }
 
+  /** Charges for reading a request that is read although {@link chargeReading} could not: a debt. */
+  oweReading(units: number): void {
+    this.#spentUnits += units
+    this.identity.allowance?.debit(units)
+  }
+
   /** As {@link charge}, after the work: units owed for it count towards the price. */
   chargeLate(units: number): void {
     const covered = Math.min(units, this.#owedUnits)

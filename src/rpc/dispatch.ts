@@ -29,8 +29,8 @@ import {
 } from './method.js'
 import { offload, refuseUnread, staysText } from './offload.js'
 import { Failure, isNull, type Outcome, repeatedAnswer, type Streamed, singleAnswer } from './outcome.js'
-import { countBytes, limitExceeded, notAllowed, repeat, unpaid } from './payment.js'
-import { bodyBytesPerUnit, bodyUnits, priceOf, unitsMin } from './price.js'
+import { countBytes, notAllowed, repeat, unpaid, unpaidReading } from './payment.js'
+import { bodyBytesPerUnit, priceOf, unitsMin } from './price.js'
 import { invalidRequest, refuseRequest } from './refuseRequest.js'
 import { passOn } from './relay.js'
 import { RequestBasis } from './requestBasis.js'
@@ -51,9 +51,6 @@ export function createDispatcher<N extends RpcNetwork>(options: DispatcherOption
 }
 
 type MethodCall = Extract<Member, { kind: 'call' }>
-
-/** Longest body that is read (0.3 ms) although it cannot be paid, to refuse its calls with their ids. */
-const unpaidBytesMax = 64 * 1024
 
 /** Most edits between an unknown method name and the suggested one; the search takes 20 µs. */
 const misspellingsMax = 3
@@ -101,8 +98,8 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     isGiven = false,
   ): Answer | Promise<Answer> {
     try {
-      const unread = this.#payReading(body.length, caller)
-      if (unread !== undefined) return unread
+      const unread = body.length < bodyBytesPerUnit ? undefined : unpaidReading(caller, body.length)
+      if (unread !== undefined) return singleAnswer('null', undefined, unread, this.#blockNames.ofHead())
       const basis = new RequestBasis(this.#views, at)
       // Stored answers are those of the head, not of a block that a request is pinned to.
       const lookup = at === undefined ? this.#lookup : undefined
@@ -140,16 +137,6 @@ class NetworkEndpoint<N extends RpcNetwork> implements Endpoint {
     }
     const { turnMsMax } = this.#limits
     return isTurnOver(turnMsMax) ? inOneTurn(new Turns(turnMsMax, caller, bytes), run) : run()
-  }
-
-  /** Charges for reading a request; returns the refusal if that cannot be paid and the request is long. */
-  #payReading(bytes: number, caller: Caller): Answer | undefined {
-    if (bytes < bodyBytesPerUnit) return undefined
-    const units = bodyUnits(bytes)
-    const waitMs = caller.chargeReading(units)
-    if (waitMs === 0 || bytes <= unpaidBytesMax) return undefined
-    const refusal = limitExceeded(caller, 'this request', units, waitMs)
-    return singleAnswer('null', undefined, refusal, this.#blockNames.ofHead())
   }
 
   refuse(body: Uint8Array, fault: Fault, caller: Caller = new Caller()): Answer {

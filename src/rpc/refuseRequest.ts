@@ -22,12 +22,14 @@ export function refuseRequest(
   limits: DispatchLimits,
   block: string | undefined,
 ): Answer {
-  const isPaid = caller.chargeReading(Math.max(bodyUnits(body.length), unitsMin)) === 0
+  const units = Math.max(bodyUnits(body.length), unitsMin)
+  const isPaid = caller.chargeReading(units) === 0
   const turns = new Turns(limits.turnMsMax, caller, 0)
   const isLong = body.length > usualBytesMax
   if (isLong && (!isPaid || body.length > refusedBytesMax || turns.isOverOrAwaited)) {
     return singleAnswer('null', undefined, refused, block)
   }
+  if (!isPaid) caller.oweReading(units)
   turns.begin()
   const reader = new RequestReader<Remembered>(body, limits)
   while (!reader.pass());

@@ -90,20 +90,36 @@ t.test('reading a long request is paid for, and one that cannot be paid is not r
   t.match(await metered.pay(padded(8)), /"result".*"result"/)
   t.equal(await unitsLeft(metered), 100 - 4 - 2)
   await metered.pay(call('test_items', `[[${Array(89).fill(0).join()}]]`))
-  t.match(JSON.parse(await metered.pay(padded(8))), [
-    { id: 1, result: [] },
-    { id: 1, result: [] },
-  ])
   t.same(JSON.parse(await metered.pay(padded(64))), {
     jsonrpc: '2.0',
     id: null,
     error: {
       code: -32005,
-      message: 'limit exceeded: this request costs 32 compute units, 1 are left, and 10 come in a second',
-      data: { limit: 10, retryAfterMs: 3_100 },
+      message: 'limit exceeded: this request costs 32 compute units, 3 are left, and 10 come in a second',
+      data: { limit: 10, retryAfterMs: 2_900 },
     },
   })
-  t.equal(await unitsLeft(metered), 1)
+  t.equal(await unitsLeft(metered), 3)
+})
+
+t.test('the bytes of a request are paid also where its calls are refused, or owed', async (t) => {
+  const metered = createMetered()
+  const dear = (id: number) => call('test_items', `[[${Array(200).fill(0).join()}]]`, id)
+  const batch = `[${dear(1)},${' '.repeat(8 * 1_024)}${dear(2)}]`
+  const refused = [
+    { id: 1, error: { code: -32005, message: /this call costs 202 compute units/ } },
+    { id: 2, error: { code: -32005 } },
+  ]
+  t.match(JSON.parse(await metered.pay(batch)), refused)
+  t.equal(await unitsLeft(metered), 96)
+  await metered.pay(call('test_items', `[[${Array(94).fill(0).join()}]]`))
+  t.equal(await unitsLeft(metered), 0)
+  t.match(JSON.parse(await metered.pay(batch)), refused, 'read for the ids')
+  t.equal(await unitsLeft(metered), -4)
+  t.match(await metered.pay(dear(3)), 'limit exceeded')
+  t.equal(await unitsLeft(metered), -4, 'a short one is refused for free')
+  for (let i = 0; i < 200; i++) await metered.pay(batch)
+  t.equal(await unitsLeft(metered), -600, 'a flood is not free, and a minute is the most')
 })
 
 t.test('a debt delays the next call, the cheapest too, and says for how long', async (t) => {
@@ -226,6 +242,9 @@ t.test('reading what is refused is paid for, and what is long and cannot be paid
   t.match(refuse(100 * 1_024), '"id":null')
   t.match(refuse(10 * 1_024), '"id":7')
   t.equal(await unitsLeft(metered), 44)
+  await metered.pay(call('test_items', `[[${Array(42).fill(0).join()}]]`))
+  t.match(refuse(10 * 1_024), '"id":7')
+  t.equal(await unitsLeft(metered), -5, 'owed')
 })
 
 t.test('a call that finds no room to wait in is not charged', async (t) => {
