@@ -1,10 +1,14 @@
 /**
  * A feed whose writers, replicas and database are killed at random moments, by the signals that a failing machine comes
- * closest to. `KILLS=50` sets how often the writer is, `PAUSE_MS=10000` how long the database stays away.
+ * closest to. `KILLS=50` sets how often the writer is, and a replica; `PAUSE_MS=10000` how long the database
+ * stays away.
  */
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { verifyChain } from '../../src/ingest/verifyChain.js'
 import { hexDigits, hexToBytes } from '../../src/primitives/bytes.js'
+import { ChainReader } from '../../src/store/chainReader.js'
 import type { MadeBlock } from '../chainMaker.js'
 import { type Postgres, startPostgres, withoutPostgres } from '../postgres.js'
 import { makeFolder } from '../program.js'
@@ -160,6 +164,32 @@ t.test('a standby takes over from a writer that is killed', { skip: withoutPostg
   const services = [...writers.values()].map(({ service }) => service)
   await atHead(chain.blocks.at(-1) as MadeBlock, [...services, replica])
   await checkLog(t, cluster, told())
+})
+
+t.test('a replica that is killed goes on where it was', { skip: withoutPostgres }, async (t) => {
+  const length = 8 + kills * blocksPerKill
+  const cluster = await startCluster(t, length, reorganisationsUpTo(length))
+  const { chain, steps } = cluster
+  const writer = await startMember(t, cluster, writerOf(cluster))
+  const folder = makeFolder(t)
+  const start = () => startMember(t, cluster, replicaOf(cluster), folder)
+  let replica = await start()
+  for (let round = 0; round < kills; round++) {
+    await steps.reached()
+    steps.let(blocksPerKill)
+    await pause(Math.random() * 300)
+    await kill(replica)
+    replica = await start()
+  }
+  await steps.next(chain.heads.length)
+  await atHead(chain.blocks.at(-1) as MadeBlock, [writer, replica])
+  await compareAnswers(t, chain.blocks.slice(-8), writer, [replica])
+  await replica.stop()
+  const store = ChainReader.open({ path: join(folder, 'data/networks/tides/chain.mdb') })
+  t.teardown(() => store.close())
+  const { faults } = verifyChain(store, { blocks: length, seed: 1, onProgress: () => undefined })
+  t.strictSame(faults, [])
+  await checkLog(t, cluster)
 })
 
 t.test(
