@@ -2,20 +2,17 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createKey } from '../src/access/keyChanges.js'
 import { KeyRing } from '../src/access/keyRing.js'
-import { packageRoot } from '../src/primitives/packageRoot.js'
 import { NodeStore } from '../src/store/nodeStore.js'
-import { copyDemoStore, makeFolder, writeInto } from './program.js'
+import { copyDemo, type DemoSettings } from './servedDemo.js'
 import { type Service, startService } from './service.js'
 
 /** The program on a copy of the demo network, with a key of each name; `settings` of its configuration beside. */
 export async function startKeyedDemo(
   t: Test,
   names: readonly string[],
-  settings: object,
+  settings: DemoSettings,
 ): Promise<{ readonly service: Service; readonly keys: readonly string[] }> {
-  const folder = makeFolder(t)
-  const dataDir = join(folder, 'data')
-  copyDemoStore(dataDir, 'demo')
+  const { dataDir, config } = copyDemo(t, settings)
   const [path = '', pepper = '', demoKey = ''] = ['node.mdb', 'pepper', 'demo-key'].map((name) =>
     join(dataDir, 'node', name),
   )
@@ -23,10 +20,5 @@ export async function startKeyedDemo(
   const ring = KeyRing.open(store, { pepper, demoKey })
   const keys = names.map((name) => createKey(store, ring.pepper, { name }, 'test').text)
   await store.close()
-  const config = writeInto(folder, 'tidegate.json', {
-    dataDir,
-    ...settings,
-    networks: [{ name: 'demo', genesis: join(packageRoot(), 'data/devnet/genesis.json') }],
-  })
   return { service: await startService(['--config', config]), keys }
 }

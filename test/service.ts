@@ -63,6 +63,15 @@ export const spendingBatch = JSON.stringify(
   })),
 )
 
+const looping = `0x${'aa'.repeat(20)}`
+/** A call of JUMPDEST PUSH1 0 JUMP, with gas for some minutes. */
+export const endlessCall = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'eth_call',
+  params: [{ to: looping }, 'latest', { [looping]: { code: '0x5b600056' } }],
+})
+
 /** Starts `tidegate serve` and resolves once it listens. Rejects with what it said where it does not. */
 export async function startService(
   flags: readonly string[] = ['--config', fixtureConfig, '--no-auth'],

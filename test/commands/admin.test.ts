@@ -6,24 +6,17 @@ import t, { type Test } from 'tap'
 import { adminOf } from '../adminClient.js'
 import { makeTransaction } from '../invokeTransactions.js'
 import { startKeyedDemo } from '../keyedDemo.js'
-import { copyDemoStore, makeFolder, runProgram, writeInto } from '../program.js'
+import { makeFolder, runProgram, writeInto } from '../program.js'
 import { blockAt, chainPath, genesisPath, headBlock } from '../rpc/demoChain.js'
+import { copyDemo, type DemoSettings, serveDemo } from '../servedDemo.js'
 import { type Service, startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
 import { once, waitFor } from '../until.js'
 
-async function start(t: Test, settings: object = {}, flags: readonly string[] = []) {
-  const folder = makeFolder(t)
-  const dataDir = join(folder, 'data')
-  copyDemoStore(dataDir, 'demo')
-  const networks = [
-    { name: 'demo', genesis: genesisPath },
-    { name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' },
-  ]
-  const config = writeInto(folder, 'tidegate.json', { dataDir, networks, ...settings })
-  const service = await startService(['--config', config, '--no-auth', ...flags])
-  t.teardown(() => service.stop())
-  return { service, dataDir, config, admin: await adminOf(service, dataDir) }
+async function start(t: Test, settings: DemoSettings = {}, flags: readonly string[] = []) {
+  const networks = [{ name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' }]
+  const served = await serveDemo(t, { networks, ...settings }, ['--no-auth', ...flags])
+  return { ...served, admin: await adminOf(served.service, served.dataDir) }
 }
 
 const ask = (method: string, params: unknown[] = []) =>
@@ -163,15 +156,8 @@ t.test('the counts of two edges are added up', { skip: process.platform !== 'lin
 })
 
 t.test('a head that is too old is named by /ready', async (t) => {
-  const folder = makeFolder(t)
-  const dataDir = join(folder, 'data')
-  const chain = join(genesisPath, '../chain.rlp')
-  const networks = [{ name: 'demo', genesis: genesisPath, source: { type: 'file', path: chain } }]
-  copyDemoStore(dataDir, 'demo')
-  const config = writeInto(folder, 'tidegate.json', { dataDir, networks, admin: { headAgeMsMax: 1_000 } })
-  const service = await startService(['--config', config, '--no-auth'])
-  t.teardown(() => service.stop())
-  const admin = await adminOf(service, dataDir)
+  const demo = { source: { type: 'file', path: chainPath } }
+  const { admin } = await start(t, { demo, admin: { headAgeMsMax: 1_000 } })
   const { status, text } = await admin.get('/ready')
   t.equal(status, 503)
   t.match(JSON.parse(text), {
@@ -185,22 +171,14 @@ t.test('a taken port: an error where it was chosen, a line in the log where it w
   await once(holder, 'listening')
   t.teardown(() => holder.close())
   const { port } = holder.address() as { port: number }
-  const folder = makeFolder(t)
-  copyDemoStore(join(folder, 'data'), 'demo')
-  const networks = [{ name: 'demo', genesis: genesisPath }]
-  const settings = { dataDir: join(folder, 'data'), networks, admin: { port } }
-  const config = writeInto(folder, 'tidegate.json', settings)
+  const { config } = copyDemo(t, { admin: { port } })
   const { status, err } = await runProgram(['serve', '--config', config, '--no-auth', '--port', '0'])
   t.equal(status, 1)
   t.match(err, `the admin listener cannot listen on 127.0.0.1:${port} (another process listens there)`)
 })
 
 t.test('there is none where the configuration says so', async (t) => {
-  const folder = makeFolder(t)
-  copyDemoStore(join(folder, 'data'), 'demo')
-  const networks = [{ name: 'demo', genesis: genesisPath }]
-  const config = writeInto(folder, 'tidegate.json', { dataDir: join(folder, 'data'), networks, admin: false })
-  const service = await startService(['--config', config, '--no-auth'])
+  const { service } = await serveDemo(t, { admin: false })
   await service.stop()
   t.notMatch(service.said.err, /admin/)
 })

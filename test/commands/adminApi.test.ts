@@ -1,28 +1,19 @@
 /** The admin API beside a running server: each answer is checked against the OpenAPI document that it gives. */
 import { request } from 'node:http'
-import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { type Admin, adminOf } from '../adminClient.js'
-import { copyDemoStore, makeFolder, runProgram, writeInto } from '../program.js'
-import { genesisPath, headBlock } from '../rpc/demoChain.js'
-import { startService } from '../service.js'
+import { runProgram } from '../program.js'
+import { headBlock } from '../rpc/demoChain.js'
+import { type DemoSettings, serveDemo } from '../servedDemo.js'
 import { waitFor } from '../until.js'
 
-async function start(t: Test, settings: object = {}, flags: readonly string[] = ['--no-auth']) {
-  const folder = makeFolder(t)
-  const dataDir = join(folder, 'data')
-  copyDemoStore(dataDir, 'demo')
-  const networks = [
-    { name: 'demo', genesis: genesisPath, hosts: ['demo.example'] },
-    { name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' },
-  ]
-  const config = writeInto(folder, 'tidegate.json', { dataDir, networks, ...settings })
-  const service = await startService(['--config', config, ...flags])
-  t.teardown(() => service.stop())
-  const admin = await adminOf(service, dataDir)
+async function start(t: Test, settings: DemoSettings = {}, flags?: readonly string[]) {
+  const networks = [{ name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA' }]
+  const served = await serveDemo(t, { demo: { hosts: ['demo.example'] }, networks, ...settings }, flags)
+  const admin = await adminOf(served.service, served.dataDir)
   const document = JSON.parse((await admin.get('/openapi.json')).text)
-  return { service, dataDir, config, admin, document, ask: (...of: Asked) => ask(t, admin, document, ...of) }
+  return { ...served, admin, document, ask: (...of: Asked) => ask(t, admin, document, ...of) }
 }
 
 type Asked = [method: string, path: string, body?: unknown]

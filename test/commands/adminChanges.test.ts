@@ -1,20 +1,12 @@
 /** What the dashboard asks of the admin listener: its files, changes of keys, calls of methods. */
-import { join } from 'node:path'
+
 import t from 'tap'
 import { adminOf } from '../adminClient.js'
-import { copyDemoStore, makeFolder, writeInto } from '../program.js'
-import { genesisPath } from '../rpc/demoChain.js'
-import { startService } from '../service.js'
+import { serveDemo } from '../servedDemo.js'
 import { waitFor } from '../until.js'
 
 t.test('the dashboard and what it changes', async (t) => {
-  const folder = makeFolder(t)
-  const dataDir = join(folder, 'data')
-  copyDemoStore(dataDir, 'demo')
-  const networks = [{ name: 'demo', genesis: genesisPath }]
-  const config = writeInto(folder, 'tidegate.json', { dataDir, networks })
-  const service = await startService(['--config', config])
-  t.teardown(() => service.stop())
+  const { service, dataDir } = await serveDemo(t, {}, [])
   const admin = await adminOf(service, dataDir)
   const headers = { authorization: `Bearer ${admin.token}`, 'content-type': 'application/json' }
   const change = async (method: string, path: string, body?: object) => {

@@ -1,35 +1,14 @@
 /** What an interrupt does while calls run that would never end by themselves. */
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { copyDemoStore, makeFolder, writeInto } from '../program.js'
-import { type Service, startService } from '../service.js'
+import { serveDemo } from '../servedDemo.js'
+import { endlessCall, type Service } from '../service.js'
 import { SocketClient } from '../socketClient.js'
 import { inTime, once } from '../until.js'
 
-const genesis = join(packageRoot(), 'data/devnet/genesis.json')
-const contract = `0x${'aa'.repeat(20)}`
-/** JUMPDEST PUSH1 0 JUMP, with gas for some minutes. */
-const endlessCall = JSON.stringify({
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'eth_call',
-  params: [{ to: contract }, 'latest', { [contract]: { code: '0x5b600056' } }],
-})
 const hoursMs = 3_600_000
 
 async function startDemo(t: Test, edges: number, limits: Record<string, number>): Promise<Service> {
-  const folder = makeFolder(t)
-  const dataDir = join(folder, 'data')
-  copyDemoStore(dataDir, 'demo')
-  const config = writeInto(folder, 'tidegate.json', {
-    dataDir,
-    edges,
-    limits: { executionGasBlocks: 1_000, ...limits },
-    networks: [{ name: 'demo', genesis }],
-  })
-  const service = await startService(['--config', config, '--no-auth'])
-  t.teardown(() => service.stop())
+  const { service } = await serveDemo(t, { edges, limits: { executionGasBlocks: 1_000, ...limits } })
   return service
 }
 

@@ -5,28 +5,15 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
-import { copyDemoStore, makeFolder, writeInto } from '../program.js'
-import { genesisPath } from '../rpc/demoChain.js'
-import { fixtureConfig, type Service, startService } from '../service.js'
+import { makeFolder } from '../program.js'
+import { copyDemo, type DemoSettings } from '../servedDemo.js'
+import { endlessCall, fixtureConfig, type Service, startService } from '../service.js'
 import { once, waitFor } from '../until.js'
 
 const hoursMs = 3_600_000
-const contract = `0x${'aa'.repeat(20)}`
-/** JUMPDEST PUSH1 0 JUMP, with gas for some minutes. */
-const endlessCall = JSON.stringify({
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'eth_call',
-  params: [{ to: contract }, 'latest', { [contract]: { code: '0x5b600056' } }],
-})
 
-async function start(t: Test, settings: object, env: Record<string, string> = {}): Promise<Service> {
-  const folder = makeFolder(t)
-  const dataDir = join(folder, 'data')
-  copyDemoStore(dataDir, 'demo')
-  const networks = [{ name: 'demo', genesis: genesisPath }]
-  const config = writeInto(folder, 'tidegate.json', { dataDir, networks, ...settings })
-  const service = await startService(['--config', config, '--no-auth'], env)
+async function start(t: Test, settings: DemoSettings, env: Record<string, string> = {}): Promise<Service> {
+  const service = await startService(['--config', copyDemo(t, settings).config, '--no-auth'], env)
   t.teardown(() => {
     service.process.kill('SIGKILL')
   })

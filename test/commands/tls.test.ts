@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t from 'tap'
 import { makeCertificate, withoutOpenssl } from '../certificates.js'
-import { copyDemoStore, makeFolder, runProgram, writeInto } from '../program.js'
-import { genesisPath } from '../rpc/demoChain.js'
+import { makeFolder, runProgram, writeInto } from '../program.js'
+import { copyDemo } from '../servedDemo.js'
 import { startService } from '../service.js'
 import { once, waitFor } from '../until.js'
 
@@ -24,21 +24,13 @@ for (const [transport, edges] of [
 ] as const) {
   const skip = withoutOpenssl || (process.platform !== 'linux' && 'several edges need Linux')
   t.test(`${transport}, edges: ${edges}`, { skip }, async (t) => {
-    const folder = makeFolder(t)
-    const dataDir = join(folder, 'data')
-    copyDemoStore(dataDir, 'demo')
+    const { folder, config } = copyDemo(t, { edges, tls: { cert: 'served.pem', key: 'served.key' } })
     const [first, second] = [makeCertificate(folder, 'first'), makeCertificate(folder, 'second')]
     const install = ({ cert, key }: { readonly cert: string; readonly key: string }) => {
       copyFileSync(cert, join(folder, 'served.pem'))
       copyFileSync(key, join(folder, 'served.key'))
     }
     install(first)
-    const config = writeInto(folder, 'tidegate.json', {
-      dataDir,
-      edges,
-      tls: { cert: 'served.pem', key: 'served.key' },
-      networks: [{ name: 'demo', genesis: genesisPath }],
-    })
     const service = await startService(['--config', config, '--no-auth', '--transport', transport])
     t.teardown(() => service.stop())
     const { protocol, port } = new URL(service.origin)

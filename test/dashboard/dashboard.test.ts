@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openBrowser, Visit, withoutBrowser } from '../browser.js'
-import { copyDemoStore, makeFolder, writeInto } from '../program.js'
-import { genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
+import { writeInto } from '../program.js'
+import { headBlock, quantity } from '../rpc/demoChain.js'
+import { serveDemo } from '../servedDemo.js'
 import { type Service, startService } from '../service.js'
 import { waitFor } from '../until.js'
 
@@ -20,16 +21,10 @@ interface Served {
 
 /** Serves the demo chain, and a rollup; callers need keys. */
 async function serve(t: Test): Promise<Served> {
-  const folder = makeFolder(t)
-  const dataDir = join(folder, 'data')
-  copyDemoStore(dataDir, 'demo')
-  const networks = [
-    { name: 'demo', genesis: genesisPath },
-    { name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA', prefix: 'starknet' },
-  ]
-  const config = (port: number) => writeInto(folder, 'tidegate.json', { dataDir, networks, admin: { port } })
-  const service = await startService(['--config', config(0)])
-  t.teardown(() => service.stop())
+  const networks = [{ name: 'roll', kind: 'rollup', chainId: 'SN_SEPOLIA', prefix: 'starknet' }]
+  const { service, folder, dataDir, config: path } = await serveDemo(t, { networks, admin: { port: 0 } }, [])
+  const config = (port: number) =>
+    writeInto(folder, 'tidegate.json', { ...JSON.parse(readFileSync(path, 'utf8')), admin: { port } })
   const found = () => service.lines.flatMap((line) => /dashboard is at (\S+);/.exec(line)?.[1] ?? [])[0]
   const url = await waitFor('the address of the dashboard', found)
   const key = /\/v3\/(tg_\w+)/.exec(service.lines.join('\n'))?.[1] ?? ''

@@ -7,28 +7,22 @@ import t from 'tap'
 import { decodeHeader, encodeHeader } from '../../src/chain/header.js'
 import { bytesToHex, concatBytes, type Hash32 } from '../../src/primitives/bytes.js'
 import { keccak256 } from '../../src/primitives/keccak.js'
-import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { encodeRlp } from '../../src/primitives/rlp.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { openEnvironment } from '../../src/store/environment.js'
 import { storedBlockRow } from '../../src/store/storedBlock.js'
 import { metaKeys, numberKey, openChainTables } from '../../src/store/tables.js'
-import { copyDemoStore, makeFolder, writeInto } from '../program.js'
+import { makeFolder, writeInto } from '../program.js'
+import { serveDemo } from '../servedDemo.js'
 import { reportsOf, startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
 import { once, waitFor } from '../until.js'
 
 const mapBytes = 2 ** 30
-const genesis = join(packageRoot(), 'data/devnet/genesis.json')
 const junk = Uint8Array.of(0xff, 1, 2)
 
 t.test('a head that cannot be read, and blocks whose rows are damaged or missing', async (t) => {
-  const folder = makeFolder(t)
-  const dataDir = join(folder, 'data')
-  const path = copyDemoStore(dataDir, 'demo')
-  const config = writeInto(folder, 'tidegate.json', { dataDir, networks: [{ name: 'demo', genesis }] })
-  const service = await startService(['--config', config, '--no-auth'])
-  t.teardown(() => service.stop())
+  const { service, store: path } = await serveDemo(t)
   const environment = openEnvironment({ path, readOnly: false, mapBytes })
   t.teardown(() => environment.close())
   const tables = openChainTables(environment)
@@ -103,12 +97,7 @@ t.test('a head that cannot be read, and blocks whose rows are damaged or missing
 })
 
 t.test('an API key that cannot be read', async (t) => {
-  const folder = makeFolder(t)
-  const dataDir = join(folder, 'data')
-  copyDemoStore(dataDir, 'demo')
-  const config = writeInto(folder, 'tidegate.json', { dataDir, networks: [{ name: 'demo', genesis }] })
-  const service = await startService(['--config', config])
-  t.teardown(() => service.stop())
+  const { service, dataDir } = await serveDemo(t, {}, [])
   const key = /key\S*\s+(\S{20,})/i.exec(service.lines.join('\n'))?.[1] ?? (await keyFromLines(service.lines))
   const environment = openEnvironment({ path: join(dataDir, 'node/node.mdb'), readOnly: false, mapBytes })
   t.teardown(() => environment.close())

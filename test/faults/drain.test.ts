@@ -9,10 +9,8 @@ import { asciiToFelt } from '../../src/rollup/felt.js'
 import { NodeStore } from '../../src/store/nodeStore.js'
 import { transports } from '../eachTransport.js'
 import { makeTransaction } from '../invokeTransactions.js'
-import { copyDemoStore, makeFolder, writeInto } from '../program.js'
 import { propertyRuns } from '../property.js'
-import { genesisPath } from '../rpc/demoChain.js'
-import { type Service, startService } from '../service.js'
+import { serveDemo } from '../servedDemo.js'
 import { SocketClient } from '../socketClient.js'
 import { RawClient, rawPost } from '../unit/transport/rawClient.js'
 import { once, until } from '../until.js'
@@ -70,21 +68,10 @@ async function storedIn(dataDir: string): Promise<Set<string>> {
 }
 
 async function drainOnce(t: Test, flags: readonly string[], edges: number, answers: number): Promise<void> {
-  const folder = makeFolder(t)
-  const dataDir = join(folder, 'data')
-  copyDemoStore(dataDir, 'demo')
-  const config = writeInto(folder, 'tidegate.json', {
-    dataDir,
-    edges,
-    // No matter of these tests, which run on slow machines too.
-    limits: { requestMsMax: 600_000 },
-    networks: [
-      { name: 'demo', genesis: genesisPath },
-      { name: 'roll', kind: 'rollup', chainId },
-    ],
-  })
-  const service: Service = await startService(['--config', config, '--no-auth', ...flags])
-  t.teardown(() => service.stop())
+  const networks = [{ name: 'roll', kind: 'rollup', chainId }]
+  // Time is no matter of these tests, which run on slow machines too.
+  const settings = { edges, limits: { requestMsMax: 600_000 }, networks }
+  const { service, dataDir } = await serveDemo(t, settings, ['--no-auth', ...flags])
   const { port } = new URL(service.origin)
   const socket = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
   const found: Load = { answered: new Set(), cut: 0, answers: 0 }
