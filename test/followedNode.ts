@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import type { AnvilNode, NodeBlock } from './anvilNode.js'
-import { writeInto } from './program.js'
+import { type AnvilNode, type NodeBlock, startAnvil } from './anvilNode.js'
+import { makeFolder, writeInto } from './program.js'
 import { type Service, startService } from './service.js'
 import { SocketClient } from './socketClient.js'
 import { waitFor } from './until.js'
@@ -17,15 +17,17 @@ export interface FollowOptions {
   readonly reorgDepthMax?: number
   readonly quorum?: number
   readonly passThrough?: readonly string[]
+  readonly edges?: number
 }
 
 /** Writes a configuration of network `dev` that follows nodes. */
 export function writeFollowConfig(
   folder: string,
-  { urls, genesisPath, timeoutMs, ...source }: FollowOptions,
+  { urls, genesisPath, timeoutMs, edges, ...source }: FollowOptions,
 ): string {
   return writeInto(folder, 'tidegate.json', {
     dataDir: 'data',
+    ...(edges !== undefined && { edges }),
     networks: [
       {
         name: 'dev',
@@ -46,6 +48,54 @@ export async function startFollower(t: Test, folder: string, options: FollowOpti
   const service = await startService(['--config', writeFollowConfig(folder, options), '--no-auth'])
   t.teardown(() => service.stop())
   return service
+}
+
+/** How anvil is started, what it mines before it is followed, and how it is followed. */
+export interface AnvilOptions extends Omit<FollowOptions, 'urls' | 'genesisPath'> {
+  readonly genesis?: unknown
+  readonly flags?: readonly string[]
+  readonly blocks?: number
+}
+
+/** anvil, and the program that follows it, at its head. */
+export async function followAnvil(t: Test, options: AnvilOptions = {}) {
+  const anvil = await startMined(t, options)
+  return { anvil, service: await followAt(t, anvil, anvil.url, options) }
+}
+
+/** The same with a node between the two. */
+export async function followBetween(t: Test, options: AnvilOptions = {}) {
+  const anvil = await startMined(t, options)
+  const node = await openBetween(t, anvil)
+  return { anvil, node, service: await followAt(t, anvil, node.url, options) }
+}
+
+async function startMined(t: Test, { genesis, flags, blocks = 0 }: AnvilOptions): Promise<AnvilNode> {
+  const anvil = await startAnvil(t, makeFolder(t), genesis, flags)
+  await anvil.mine(blocks)
+  return anvil
+}
+
+async function followAt(t: Test, anvil: AnvilNode, url: string, options: AnvilOptions): Promise<Service> {
+  const { genesis, flags, blocks, ...following } = options
+  const { genesisPath } = anvil
+  const service = await startFollower(t, makeFolder(t), { urls: [url], genesisPath, ...following })
+  await reaches(service, await anvil.head())
+  return service
+}
+
+/** Has every second question for the head answered with an older one, from now on. Returns what waits for some more. */
+export function answerOlderHeads(node: WeatherNode, anvil: AnvilNode, older: NodeBlock) {
+  let asked = 0
+  node.answer = between(anvil, (call, answer) =>
+    call.method === 'eth_getBlockByNumber' && call.params[0] === 'latest' && asked++ % 2 === 1
+      ? { result: older }
+      : answer,
+  )
+  return () => {
+    const before = asked
+    return waitFor('more polls', () => asked > before + 6)
+  }
 }
 
 export interface GatewayOptions {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { anvilGenesis, startAnvil, withoutAnvil } from '../anvilNode.js'
 import { testAddresses } from '../chainMaker.js'
-import { HeadListener, reaches, startFollower } from '../followedNode.js'
+import { followAnvil, HeadListener, reaches, startFollower } from '../followedNode.js'
 import { makeFolder, runProgram, writeInto } from '../program.js'
 import { makeReplayedChainIn } from '../replayedChain.js'
 import { startService } from '../service.js'
@@ -72,9 +72,7 @@ t.test('follows anvil: blocks, state, reorganisations and reverts', { skip: with
 })
 
 t.test('follows anvil from a genesis without accounts', { skip: withoutAnvil }, async (t) => {
-  const folder = makeFolder(t)
-  const anvil = await startAnvil(t, folder, { ...anvilGenesis(), alloc: {} })
-  const service = await startFollower(t, folder, { urls: [anvil.url], genesisPath: anvil.genesisPath })
+  const { anvil, service } = await followAnvil(t, { genesis: { ...anvilGenesis(), alloc: {} } })
   await reaches(service, await anvil.mine(3))
   t.equal((await service.call('eth_blockNumber')).result, '0x3')
 })
@@ -176,11 +174,7 @@ t.test(
   'a reorganisation deeper than allowed ends the source, with both branches named',
   { skip: withoutAnvil },
   async (t) => {
-    const folder = makeFolder(t)
-    const anvil = await startAnvil(t, folder)
-    const options = { urls: [anvil.url], genesisPath: anvil.genesisPath, reorgDepthMax: 3 }
-    const service = await startFollower(t, folder, options)
-    await reaches(service, await anvil.mine(8))
+    const { anvil, service } = await followAnvil(t, { blocks: 8, reorgDepthMax: 3 })
     await anvil.ask('anvil_reorg', [3, []])
     await reaches(service, await anvil.head())
     const ours = await anvil.head()
@@ -197,11 +191,7 @@ t.test(
   'a node that goes back further than allowed ends the source as well',
   { skip: withoutAnvil },
   async (t) => {
-    const folder = makeFolder(t)
-    const anvil = await startAnvil(t, folder)
-    const options = { urls: [anvil.url], genesisPath: anvil.genesisPath, reorgDepthMax: 3 }
-    const service = await startFollower(t, folder, options)
-    await reaches(service, await anvil.mine(2))
+    const { anvil, service } = await followAnvil(t, { blocks: 2, reorgDepthMax: 3 })
     const snapshot = await anvil.ask('evm_snapshot', [])
     await reaches(service, await anvil.mine(4))
     const ours = await anvil.head()

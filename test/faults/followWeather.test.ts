@@ -1,25 +1,25 @@
 import t from 'tap'
-import { type AnvilNode, startAnvil, withoutAnvil } from '../anvilNode.js'
-import { HeadAsker, HeadListener, openBetween, reaches, requests, startFollower } from '../followedNode.js'
+import { startAnvil, withoutAnvil } from '../anvilNode.js'
+import {
+  answerOlderHeads,
+  between,
+  followBetween,
+  HeadAsker,
+  HeadListener,
+  openBetween,
+  reaches,
+  requests,
+  startFollower,
+} from '../followedNode.js'
 import { makeFolder } from '../program.js'
 import { waitFor } from '../until.js'
-import { badWeathers, fine, forwardTo, type NodeAnswer, type NodeCall } from '../weatherNode.js'
-
-/** Changes the answer to calls of a method; others are forwarded. */
-function changing(anvil: AnvilNode, change: (call: NodeCall, answer: NodeAnswer) => NodeAnswer) {
-  return forwardTo(anvil.url, change)
-}
+import { badWeathers, fine } from '../weatherNode.js'
 
 t.test(
   'whatever the node does, every block comes once it is well again',
   { skip: withoutAnvil },
   async (t) => {
-    const folder = makeFolder(t)
-    const anvil = await startAnvil(t, folder)
-    const node = await openBetween(t, anvil)
-    const options = { urls: [node.url], genesisPath: anvil.genesisPath, timeoutMs: 200 }
-    const service = await startFollower(t, folder, options)
-    await reaches(service, await anvil.mine(1))
+    const { anvil, node, service } = await followBetween(t, { blocks: 1, timeoutMs: 200 })
     const base = await anvil.head()
     const listener = await HeadListener.open(t, service)
     for (const weather of badWeathers) {
@@ -51,7 +51,7 @@ t.test('a node that dies while many blocks are fetched', { skip: withoutAnvil },
   await anvil.ask('anvil_mine', ['0x12c'])
   const node = await openBetween(t, anvil)
   let blocks = 0
-  node.answer = changing(anvil, (call, answer) => {
+  node.answer = between(anvil, (call, answer) => {
     if (call.method === 'eth_getBlockByNumber' && call.params[1] === true) blocks++
     return answer
   })
@@ -65,25 +65,15 @@ t.test('a node that dies while many blocks are fetched', { skip: withoutAnvil },
 })
 
 t.test('heads that jump back and forth are no reorganisation', { skip: withoutAnvil }, async (t) => {
-  const folder = makeFolder(t)
-  const anvil = await startAnvil(t, folder)
-  const older = await anvil.mine(3)
-  const node = await openBetween(t, anvil)
-  let asked = 0
-  node.answer = changing(anvil, (call, answer) =>
-    call.method === 'eth_getBlockByNumber' && call.params[0] === 'latest' && asked++ % 2 === 1
-      ? { result: older }
-      : answer,
-  )
-  const service = await startFollower(t, folder, { urls: [node.url], genesisPath: anvil.genesisPath })
-  await reaches(service, await anvil.head())
+  const { anvil, node, service } = await followBetween(t, { blocks: 3 })
+  const older = await anvil.head()
+  const morePolls = answerOlderHeads(node, anvil, older)
   const listener = await HeadListener.open(t, service)
   const asker = await HeadAsker.open(t, service)
   for (let block = 0; block < 3; block++) {
     const mined = await anvil.mine(1)
     await reaches(service, mined)
-    const polls = asked
-    await waitFor('more polls', () => asked > polls + 6)
+    await morePolls()
     t.equal((await service.call('eth_getBlockByNumber', ['latest', false])).result.hash, mined.hash)
   }
   await asker.more(2)
@@ -97,21 +87,16 @@ t.test(
   'null for a block that was announced, and blocks of another chain',
   { skip: withoutAnvil },
   async (t) => {
-    const folder = makeFolder(t)
-    const anvil = await startAnvil(t, folder)
-    await anvil.mine(2)
-    const node = await openBetween(t, anvil)
-    const service = await startFollower(t, folder, { urls: [node.url], genesisPath: anvil.genesisPath })
-    await reaches(service, await anvil.head())
+    const { anvil, node, service } = await followBetween(t, { blocks: 2 })
     let nulls = 0
-    node.answer = changing(anvil, (call, answer) =>
+    node.answer = between(anvil, (call, answer) =>
       call.method === 'eth_getBlockByHash' && nulls++ < 5 ? { result: null } : answer,
     )
     await reaches(service, await anvil.mine(1))
     t.ok(nulls > 5)
     const other = await anvil.ask('eth_getBlockByNumber', ['0x1', true])
     let lies = 0
-    node.answer = changing(anvil, (call, answer) =>
+    node.answer = between(anvil, (call, answer) =>
       call.method === 'eth_getBlockByHash' && lies++ < 1 ? { result: other } : answer,
     )
     const mined = await anvil.mine(1)

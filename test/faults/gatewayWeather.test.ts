@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { type AnvilNode, startAnvil, withoutAnvil } from '../anvilNode.js'
 import { testAddresses } from '../chainMaker.js'
 import {
+  answerOlderHeads,
   between,
   HeadAsker,
   HeadListener,
@@ -92,17 +93,11 @@ t.test('before one node', { skip }, async (t) => {
 
   await t.test('heads that jump back and forth are no reorganisation', async (t) => {
     const older = await anvil.head()
-    let asked = 0
-    node.answer = between(anvil, (call, answer) =>
-      call.method === 'eth_getBlockByNumber' && call.params[0] === 'latest' && asked++ % 2 === 1
-        ? { result: older }
-        : answer,
-    )
+    const morePolls = answerOlderHeads(node, anvil, older)
     for (let block = 0; block < 3; block++) {
       const mined = await anvil.mine(1)
       await reaches(service, mined)
-      const polls = asked
-      await waitFor('more polls', () => asked > polls + 6)
+      await morePolls()
       t.equal((await service.call('eth_getBlockByNumber', ['latest', false])).result.hash, mined.hash)
       await becomes(service, anvil, ...balance)
     }

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { keccak256, Wallet } from 'ethers'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { type AnvilNode, startAnvil, withoutAnvil } from '../anvilNode.js'
 import { testKeys } from '../chainMaker.js'
-import { reaches, startFollower } from '../followedNode.js'
-import { makeFolder, writeInto } from '../program.js'
+import { followAnvil, followBetween, openBetween, reaches, startFollower } from '../followedNode.js'
+import { makeFolder } from '../program.js'
 import { fixtureDir, recordings, startService, withoutRecordings } from '../service.js'
 import { waitFor } from '../until.js'
 import { forwardTo, type NodeAnswer, WeatherNode } from '../weatherNode.js'
@@ -21,21 +21,6 @@ const to = `0x${'22'.repeat(20)}`
 function transfer(fields: Record<string, unknown> = {}): Promise<string> {
   const fees = { maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1, gasLimit: 21_000 }
   return wallet.signTransaction({ type: 2, chainId: 31_337, nonce: 0, to, value: 1, ...fees, ...fields })
-}
-
-/** A node between Tidegate and anvil, without WebSockets, whose heads it would have to tell. Its answers to transactions may be replaced. */
-async function openBetween(
-  t: Test,
-  anvil: AnvilNode,
-  change: (answer: NodeAnswer) => NodeAnswer = (answer) => answer,
-): Promise<WeatherNode> {
-  const node = new WeatherNode(
-    forwardTo(anvil.url, (call, answer) => (call.method === method ? change(answer) : answer)),
-  )
-  node.hasSockets = false
-  await node.start()
-  t.teardown(() => node.stop())
-  return node
 }
 
 function countSent(node: WeatherNode): number {
@@ -56,11 +41,7 @@ t.test('a network without upstreams refuses it, and says why', async (t) => {
 })
 
 t.test('a transaction reaches a block of the node', { skip: withoutAnvil }, async (t) => {
-  const folder = makeFolder(t)
-  const anvil = await startAnvil(t, folder)
-  const node = await openBetween(t, anvil)
-  const service = await startFollower(t, folder, { urls: [node.url], genesisPath: anvil.genesisPath })
-  await reaches(service, await anvil.mine(1))
+  const { anvil, node, service } = await followBetween(t, { blocks: 1 })
   const raw = await transfer()
   const { result: hash } = await service.call(method, [raw])
   t.equal(hash, await sentHash(anvil, raw), 'the hash is the one that the node knows')
@@ -102,7 +83,11 @@ t.test('the first of several nodes that accepts decides', { skip: withoutAnvil }
   const other = { result: `0x${'55'.repeat(32)}` }
   let answers: readonly ((answer: NodeAnswer) => NodeAnswer)[] = []
   const same = (answer: NodeAnswer) => answer
-  const nodes = [0, 1].map((at) => openBetween(t, anvil, (answer) => (answers[at] ?? same)(answer)))
+  const nodes = [0, 1].map((at) =>
+    openBetween(t, anvil, (call, answer) =>
+      call.method === method ? (answers[at] ?? same)(answer) : answer,
+    ),
+  )
   const [first, second] = (await Promise.all(nodes)) as [WeatherNode, WeatherNode]
   const urls = [first.url, second.url]
   const options = { urls, genesisPath: anvil.genesisPath, timeoutMs: 1_000 }
@@ -125,11 +110,7 @@ t.test('the first of several nodes that accepts decides', { skip: withoutAnvil }
 })
 
 t.test('where no node answers, it is sent again until one does', { skip: withoutAnvil }, async (t) => {
-  const folder = makeFolder(t)
-  const anvil = await startAnvil(t, folder)
-  const node = await openBetween(t, anvil)
-  const service = await startFollower(t, folder, { urls: [node.url], genesisPath: anvil.genesisPath })
-  await reaches(service, await anvil.mine(1))
+  const { node, service } = await followBetween(t, { blocks: 1 })
   let refused = 0
   node.weather = (calls) => {
     if (!calls.some((call) => call.method === method)) return { kind: 'fine' }
@@ -140,10 +121,7 @@ t.test('where no node answers, it is sent again until one does', { skip: without
 })
 
 t.test('once the source has ended, callers are told so', { skip: withoutAnvil }, async (t) => {
-  const folder = makeFolder(t)
-  const anvil = await startAnvil(t, folder)
-  const service = await startFollower(t, folder, { urls: [anvil.url], genesisPath: anvil.genesisPath })
-  await reaches(service, await anvil.mine(1))
+  const { anvil, service } = await followAnvil(t, { blocks: 1 })
   // Outside of blocks, so that the next one has another state root than its execution here.
   await anvil.ask('anvil_setBalance', [to, '0x5'])
   await anvil.mine(1)
@@ -156,16 +134,7 @@ t.test('once the source has ended, callers are told so', { skip: withoutAnvil },
 })
 
 t.test('from every edge', { skip: withoutAnvil || process.platform !== 'linux' }, async (t) => {
-  const folder = makeFolder(t)
-  const anvil = await startAnvil(t, folder, undefined, ['--no-mining'])
-  const source = { type: 'follow', upstreams: [{ url: anvil.url }] }
-  const config = writeInto(folder, 'tidegate.json', {
-    dataDir: 'data',
-    edges: 2,
-    networks: [{ name: 'dev', genesis: anvil.genesisPath, source }],
-  })
-  const service = await startService(['--config', config, '--no-auth'])
-  t.teardown(() => service.stop())
+  const { service } = await followAnvil(t, { flags: ['--no-mining'], edges: 2 })
   // Each comes over a connection of its own; all to one edge once in 500,000 times.
   const raws = await Promise.all(Array.from({ length: 20 }, (_, nonce) => transfer({ nonce })))
   const answers = await Promise.all(raws.map((raw) => service.call(method, [raw])))

@@ -3,10 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Transaction, type TransactionLike, Wallet } from 'ethers'
 import t from 'tap'
-import { type AnvilNode, startAnvil, withoutAnvil } from '../anvilNode.js'
+import { type AnvilNode, withoutAnvil } from '../anvilNode.js'
 import { testKeys } from '../chainMaker.js'
-import { reaches, startFollower } from '../followedNode.js'
-import { makeFolder, writeInto } from '../program.js'
+import { followAnvil, reaches } from '../followedNode.js'
 import { fixtureDir, recordings, type Service, startService, withoutRecordings } from '../service.js'
 import { waitFor } from '../until.js'
 import { forwardTo, WeatherNode } from '../weatherNode.js'
@@ -15,6 +14,8 @@ import { hex } from './demoChain.js'
 const [key = new Uint8Array(0)] = testKeys
 const wallet = new Wallet(hex(key))
 const to = `0x${'22'.repeat(20)}`
+/** Transactions wait until a block is mined. */
+const waiting = { flags: ['--no-mining'] }
 const later: TransactionLike = { type: 2, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1 }
 
 function sign(nonce: number, fields: TransactionLike = later): Promise<string> {
@@ -44,10 +45,7 @@ async function mine(anvil: AnvilNode, service: Service): Promise<void> {
 }
 
 t.test('a transaction is pending until a block has it', { skip: withoutAnvil }, async (t) => {
-  const folder = makeFolder(t)
-  const anvil = await startAnvil(t, folder, undefined, ['--no-mining'])
-  const service = await startFollower(t, folder, { urls: [anvil.url], genesisPath: anvil.genesisPath })
-  await reaches(service, await anvil.head())
+  const { anvil, service } = await followAnvil(t, waiting)
   const plans: TransactionLike[] = [
     { type: 0, gasPrice: 10n ** 11n },
     { type: 1, gasPrice: 10n ** 11n, accessList: [[to, [`0x${'44'.repeat(32)}`]]] },
@@ -55,26 +53,17 @@ t.test('a transaction is pending until a block has it', { skip: withoutAnvil }, 
   ]
   const hashes: string[] = []
   for (const [nonce, plan] of plans.entries()) hashes.push(await send(service, await sign(nonce, plan)))
-  const waiting = await Promise.all(hashes.map((hash) => find(service, hash)))
+  const pending = await Promise.all(hashes.map((hash) => find(service, hash)))
   await mine(anvil, service)
   for (const [at, hash] of hashes.entries()) {
     const mined = await find(service, hash)
     t.match(mined, { blockNumber: '0x1', transactionIndex: `0x${at}` })
-    t.strictSame(waiting[at], beforeBlock(mined), `type ${at}`)
+    t.strictSame(pending[at], beforeBlock(mined), `type ${at}`)
   }
 })
 
 t.test('from every edge', { skip: withoutAnvil || process.platform !== 'linux' }, async (t) => {
-  const folder = makeFolder(t)
-  const anvil = await startAnvil(t, folder, undefined, ['--no-mining'])
-  const source = { type: 'follow', upstreams: [{ url: anvil.url }] }
-  const config = writeInto(folder, 'tidegate.json', {
-    dataDir: 'data',
-    edges: 2,
-    networks: [{ name: 'dev', genesis: anvil.genesisPath, source }],
-  })
-  const service = await startService(['--config', config, '--no-auth'])
-  t.teardown(() => service.stop())
+  const { service } = await followAnvil(t, { ...waiting, edges: 2 })
   const hash = await send(service, await sign(0))
   // Each comes over a connection of its own; all to one edge once in 500,000 times.
   const found = await Promise.all(Array.from({ length: 20 }, () => find(service, hash)))
@@ -82,10 +71,7 @@ t.test('from every edge', { skip: withoutAnvil || process.platform !== 'linux' }
 })
 
 t.test('one that the node lost is sent again', { skip: withoutAnvil }, async (t) => {
-  const folder = makeFolder(t)
-  const anvil = await startAnvil(t, folder, undefined, ['--no-mining'])
-  const service = await startFollower(t, folder, { urls: [anvil.url], genesisPath: anvil.genesisPath })
-  await reaches(service, await anvil.head())
+  const { anvil, service } = await followAnvil(t, waiting)
   const hash = await send(service, await sign(0))
   await anvil.ask('anvil_dropTransaction', [hash])
   t.equal(await anvil.ask('eth_getTransactionByHash', [hash]), null)
@@ -98,10 +84,7 @@ t.test('one that the node lost is sent again', { skip: withoutAnvil }, async (t)
 })
 
 t.test('one whose nonce another has is forgotten', { skip: withoutAnvil }, async (t) => {
-  const folder = makeFolder(t)
-  const anvil = await startAnvil(t, folder, undefined, ['--no-mining'])
-  const service = await startFollower(t, folder, { urls: [anvil.url], genesisPath: anvil.genesisPath })
-  await reaches(service, await anvil.head())
+  const { anvil, service } = await followAnvil(t, waiting)
   const hash = await send(service, await sign(0))
   await anvil.ask('anvil_dropTransaction', [hash])
   t.match(await find(service, hash), { hash, blockHash: null })
@@ -111,9 +94,7 @@ t.test('one whose nonce another has is forgotten', { skip: withoutAnvil }, async
 })
 
 t.test('a reorganisation makes it pending again', { skip: withoutAnvil }, async (t) => {
-  const folder = makeFolder(t)
-  const anvil = await startAnvil(t, folder, undefined, ['--no-mining'])
-  const service = await startFollower(t, folder, { urls: [anvil.url], genesisPath: anvil.genesisPath })
+  const { anvil, service } = await followAnvil(t, waiting)
   await mine(anvil, service)
   const hash = await send(service, await sign(0))
   await mine(anvil, service)
