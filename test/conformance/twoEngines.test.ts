@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { readChainFile } from '../../../src/ingest/chainFile.js'
-import { parseGenesis } from '../../../src/ingest/genesis.js'
-import { ChainImporter } from '../../../src/ingest/importer.js'
-import { packageRoot } from '../../../src/primitives/packageRoot.js'
-import { ChainWriter } from '../../../src/store/chainWriter.js'
-import { ComparedExecutor } from '../../library/comparedExecutor.js'
-import { recordings, withoutRecordings } from '../../service.js'
+import { readChainFile } from '../../src/ingest/chainFile.js'
+import { parseGenesis } from '../../src/ingest/genesis.js'
+import { ChainImporter } from '../../src/ingest/importer.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { ChainWriter } from '../../src/store/chainWriter.js'
+import { ComparedExecutor } from '../library/comparedExecutor.js'
+import { recordings, withoutRecordings } from '../service.js'
 
 async function importWithBoth(t: Test, genesisPath: string, chainPath: string): Promise<number> {
   const path = join(t.testdir(), 'chain.mdb')
