@@ -1,9 +1,8 @@
 /**
- * Keeps COUNT new stores as a feed has it, in this process and thread, and prints what it took from the block FROM (of
- * the last of them) to the block TO, as a line of JSON ({@link Followed}). Repeats that ROUNDS times: the first round
- * of a process also compiles its code.
+ * For each line of the input keeps COUNT new stores as a feed has it, in this process and thread, and prints what it
+ * took from the block FROM (of the last of them) to the block TO, as a line of JSON ({@link Followed}).
  *
- *   npm run build && node dist/bench/feedFollowers.js URL SCHEMA GENESIS FROM TO [COUNT] [ROUNDS]
+ *   npm run build && echo | node dist/bench/feedFollowers.js URL SCHEMA GENESIS FROM TO [COUNT]
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,6 +10,7 @@ import { join } from 'node:path'
 import { FeedFollower } from '../src/ingest/feed/followFeed.js'
 import { openTaskStore } from '../src/ingest/taskStore.js'
 import { defer } from '../src/primitives/deferred.js'
+import { perform } from './program.js'
 
 export interface Followed {
   /** That were applied, in all stores together. */
@@ -22,8 +22,7 @@ export interface Followed {
   readonly bytesRead: number | null
 }
 
-const [url = '', schema = '', genesisPath = '', fromText, toText, count = '1', rounds = '1'] =
-  process.argv.slice(2)
+const [url = '', schema = '', genesisPath = '', fromText, toText, count = '1'] = process.argv.slice(2)
 const [from, to] = [Number(fromText), Number(toText)]
 
 function usage(heads: Iterable<number>): Followed & { readonly bytesRead: number } {
@@ -92,4 +91,4 @@ async function followAll(): Promise<Followed> {
   }
 }
 
-for (let round = 0; round < Number(rounds); round++) console.log(JSON.stringify(await followAll()))
+await perform(followAll)

@@ -9,11 +9,9 @@
  * no trie is built, no root compared, nothing written. The import begins with the bytes of the chain file and ends
  * with the last flush; it may use all cores, as it does for whoever imports. It has a process of its own, where the
  * parsed blocks and states of the other, some hundred MB, do not burden its garbage collection. Both are measured after
- * one unmeasured run, which compiles the code.
+ * three unmeasured runs, in which V8 compiles the code; the first also reads the states.
  */
-import { execFileSync } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
-import { fileURLToPath } from 'node:url'
 import { type Block, createBlockFromBytesArray } from '@ethereumjs/block'
 import { runTx } from '@ethereumjs/vm'
 import { type ForkName, ForkSchedule, parseGenesisConfig } from '../src/chain/forks.js'
@@ -26,28 +24,19 @@ import { historicalState } from '../src/state/stateView.js'
 import { ChainReader } from '../src/store/chainReader.js'
 import { createForkEngine, type ForkEngine } from '../test/library/forkEngine.js'
 import { JournaledState } from '../test/library/journaledState.js'
+import type { Imported } from './importAgain.js'
+import { Program } from './program.js'
+
+/** Fewer leave a part of the code to be compiled while it is measured: half of an import's time, at first. */
+const roundsBefore = 3
 
 const [storePath = '', genesisPath = '', chainPath = '', rounds = '1'] = process.argv.slice(2)
-
-interface Run {
-  readonly seconds: number
-  readonly gas: bigint
-}
 
 /** A state without computing its root. */
 class RootlessState extends JournaledState {
   override async getStateRoot(): Promise<Uint8Array> {
     return emptyTrieRoot
   }
-}
-
-/** Seconds and gas of an import, in a process of its own. */
-function importOnce(): Run {
-  const program = fileURLToPath(new URL('./importOnce.js', import.meta.url))
-  const run = JSON.parse(
-    execFileSync(process.execPath, [program, genesisPath, chainPath], { encoding: 'utf8' }),
-  )
-  return { seconds: run.seconds, gas: BigInt(run.gas) }
 }
 
 /** A block ready to be run. */
@@ -82,7 +71,7 @@ async function readBlocks(store: ChainReader, schedule: ForkSchedule): Promise<R
 }
 
 /** Seconds and gas of the EVM alone. */
-async function executeOnce(store: ChainReader, blocks: readonly ReadyBlock[]): Promise<Run> {
+async function executeOnce(store: ChainReader, blocks: readonly ReadyBlock[]): Promise<Imported> {
   let gas = 0n
   const startedAtMs = performance.now()
   for (const { block, engine, state } of blocks) {
@@ -93,20 +82,23 @@ async function executeOnce(store: ChainReader, blocks: readonly ReadyBlock[]): P
     }
     gas += blockGasUsed
   }
-  return { seconds: (performance.now() - startedAtMs) / 1000, gas }
+  return { seconds: (performance.now() - startedAtMs) / 1000, gas: Number(gas) }
 }
 
 const store = ChainReader.open({ path: storePath })
 const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(store.readIdentity()?.config ?? '{}')))
 const importRates: number[] = []
 const evmRates: number[] = []
-const rate = ({ seconds, gas }: Run): number => Number(gas) / seconds
+const rate = ({ seconds, gas }: Imported): number => gas / seconds
 const blocks = await readBlocks(store, schedule)
-// One unmeasured run, which also reads the states.
-await executeOnce(store, blocks)
-for (let round = 0; round < Number(rounds); round++) {
-  importRates.push(rate(importOnce()))
-  evmRates.push(rate(await executeOnce(store, blocks)))
+const importing = new Program<Imported>('importAgain', [genesisPath, chainPath])
+for (let round = 0; round < Number(rounds) + roundsBefore; round++) {
+  const imported = await importing.next()
+  const executed = await executeOnce(store, blocks)
+  if (round < roundsBefore) continue
+  importRates.push(rate(imported))
+  evmRates.push(rate(executed))
 }
+await importing.end()
 await store.close()
 console.log(JSON.stringify({ importRates, evmRates }))

@@ -79,8 +79,12 @@ const repeats = 400
  * same code without the opcode. From the best round, because the differences are single nanoseconds.
  */
 function measureOpcodes(roundMs: number): [string, number][] {
-  const time = (...parts: readonly Uint8Array[]) =>
-    ((timesOf(onKernel(emptyState, straight(concatBytes(...parts))), roundMs)[0] as number) * 1_000) / repeats
+  const time = (...parts: readonly Uint8Array[]) => {
+    const workload = straight(concatBytes(...parts))
+    const run = onKernel(emptyState, workload)
+    if (run() === workload.gas) throw new Error('the code of an opcode fails')
+    return ((timesOf(run, roundMs)[0] as number) * 1_000) / repeats
+  }
   const copies = (...body: readonly number[]) => concatBytes(...Array(repeats).fill(Uint8Array.from(body)))
   const empty = time()
   const push = time(copies(0x5f)) - empty
@@ -94,8 +98,9 @@ function measureOpcodes(roundMs: number): [string, number][] {
     ['PUSH2 JUMP JUMPDEST', jump],
     ['PUSH32', time(copies(0x7f, ...Array(32).fill(1), 0x50)) - empty - pop],
   ]
-  for (const { name, opcode, taken, left } of opcodeWorks) {
-    const body = copies(...Array(taken).fill(0x5f), opcode, ...Array(left).fill(0x50))
+  for (const { name, opcode, taken, left, last } of opcodeWorks) {
+    const operands = taken === 0 ? [] : [last, ...Array(taken - 1).fill(0x5f)]
+    const body = copies(...operands, opcode, ...Array(left).fill(0x50))
     figures.push([name, time(body) - empty - taken * push - left * pop])
   }
   return figures

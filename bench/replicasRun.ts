@@ -2,34 +2,21 @@
  * A feed in a real PostgreSQL: how long after the writer a replica has a new head, how fast a new replica catches up
  * beside executing the same blocks, and what a block and a replica take of the database and the network.
  */
-import { execFile } from 'node:child_process'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import type { RunningPostgres } from '../test/postgres.js'
 import type { Followed } from './feedFollowers.js'
+import type { Imported } from './importAgain.js'
 import type { Side } from './outcome.js'
+import { Program } from './program.js'
 import { type PlayedChain, playedChain, postgresSeconds, withPair, withPostgres } from './replicaPlay.js'
 import { onAllCores } from './serverProcess.js'
 import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { type Latencies, latenciesOf, median, spread } from './statistics.js'
 
-const run = promisify(execFile)
-const benchFolder = dirname(fileURLToPath(import.meta.url))
-
 /** Replicas beside the one that is timed, in the second part: what each costs the database is seen by comparison. */
 const othersWhole = 9
 const othersQuick = 2
-
-/** The lines of JSON that a program of this folder prints; it may use all cores. */
-async function linesOf(program: string, words: readonly string[]): Promise<unknown[]> {
-  const [file = '', ...args] = onAllCores([process.execPath, join(benchFolder, program), ...words])
-  const { stdout } = await run(file, args)
-  return stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-}
+/** Rounds of catching up that are not measured, in which V8 compiles the code. */
+const roundsBefore = 3
 
 /** While the chain is played, per block. */
 interface Played {
@@ -50,7 +37,8 @@ export async function play(
 ): Promise<Played> {
   const { from, to, genesisPath } = chain
   const words = [postgres.url, schema, genesisPath, String(from), String(to), String(others)]
-  const following = others > 0 ? linesOf('feedFollowers.js', words) : Promise.resolve([])
+  const followers = others > 0 ? new Program<Followed>('feedFollowers', words) : undefined
+  const following = followers?.next()
   const onCores = { writerOn: onAllCores, replicaOn: onAllCores }
   return await withPair(context, chain, postgres, schema, onCores, async ({ theirs, ours }) => {
     const walBytes = async () => {
@@ -60,7 +48,8 @@ export async function play(
     const before = { wal: await walBytes(), seconds: postgresSeconds(postgres) ?? Number.NaN }
     const [first, since] = [ours.heads.size, ours.number]
     await Promise.all([theirs.reached(to), ours.reached(to)])
-    const [followed] = (await following) as (Followed | undefined)[]
+    const followed = await following
+    await followers?.end()
     const wal = (await walBytes()) - before.wal
     const seconds = (postgresSeconds(postgres) ?? Number.NaN) - before.seconds
     const delays = [...ours.heads].slice(first).flatMap(([hash, at]) => {
@@ -91,7 +80,7 @@ export async function keptBytes({ query }: RunningPostgres, schema: string) {
   return { bundles: Number(row?.bundles) / blocks, tables: Number(row?.tables) / blocks }
 }
 
-/** Blocks per second from the feed and by executing them, in turns, each in a process that did it once before. */
+/** Blocks per second from the feed and by executing them, in turns, each in a process that did it before. */
 async function catchUp(
   { to, genesisPath, chainPath }: PlayedChain,
   url: string,
@@ -99,12 +88,19 @@ async function catchUp(
   rounds: number,
 ) {
   const rates = { fed: [] as number[], executed: [] as number[] }
-  for (let round = 0; round < rounds; round++) {
-    const [imported] = (await linesOf('importOnce.js', [genesisPath, chainPath])) as { seconds: number }[]
-    const words = [url, schema, genesisPath, '0', String(to), '1', '2']
-    const [, followed] = (await linesOf('feedFollowers.js', words)) as Followed[]
-    rates.executed.push(to / (imported?.seconds ?? Number.NaN))
-    rates.fed.push(to / (followed?.seconds ?? Number.NaN))
+  const importing = new Program<Imported>('importAgain', [genesisPath, chainPath])
+  const following = new Program<Followed>('feedFollowers', [url, schema, genesisPath, '0', String(to)])
+  try {
+    for (let round = 0; round < rounds + roundsBefore; round++) {
+      const imported = await importing.next()
+      const followed = await following.next()
+      if (round < roundsBefore) continue
+      rates.executed.push(to / imported.seconds)
+      rates.fed.push(to / followed.seconds)
+    }
+  } finally {
+    await importing.end()
+    await following.end()
   }
   return rates
 }

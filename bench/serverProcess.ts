@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -62,6 +62,15 @@ const loaderCore = String(cores - 1)
 export function pinLoader(): void {
   if (isPinned)
     execFileSync('taskset', ['-a', '-p', '-c', loaderCore, String(process.pid)], { stdio: 'ignore' })
+}
+
+/** Moves all threads of a server but its main thread, which answers, to the loader's core. */
+export function leaveMainThreadAlone({ pid }: ServerProcess): void {
+  if (!isPinned) return
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    if (thread === String(pid)) continue
+    execFileSync('taskset', ['-p', '-c', loaderCore, thread], { stdio: 'ignore' })
+  }
 }
 
 /** A command line that runs `command` on the servers' core. */

@@ -1,18 +1,23 @@
 /**
- * Imports a chain twice, each time into a new store, and prints seconds and gas of the second time as JSON.
+ * Imports a chain into a new store for each line of the input, and prints seconds and gas as a line of JSON.
  *
- *   npm run build && node dist/bench/importOnce.js GENESIS CHAIN
+ *   npm run build && printf '\n\n' | node dist/bench/importAgain.js GENESIS CHAIN
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { importFiles } from '../src/ingest/importFiles.js'
 import type { IngestMessage, IngestTask } from '../src/ingest/messages.js'
+import { perform } from './program.js'
 
 const [genesisPath = '', chainPath = ''] = process.argv.slice(2)
 
-/** Seconds and gas of an import into a new store. */
-async function importOnce(): Promise<{ seconds: number; gas: number }> {
+export interface Imported {
+  readonly seconds: number
+  readonly gas: number
+}
+
+async function importOnce(): Promise<Imported> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-import-'))
   try {
     const task: IngestTask = {
@@ -34,5 +39,4 @@ async function importOnce(): Promise<{ seconds: number; gas: number }> {
   }
 }
 
-await importOnce()
-console.log(JSON.stringify(await importOnce()))
+await perform(importOnce)
