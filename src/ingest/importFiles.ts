@@ -6,7 +6,7 @@ import { readArchiveBlocks } from './era/archiveBlocks.js'
 import type { OpenPublisher } from './feed/publishSource.js'
 import { ChainImporter } from './importer.js'
 import { asFileFault, Intake, sizeOfFile, visitBlocks } from './intake.js'
-import { withKeysAhead } from './keysAhead.js'
+import { bytesWorthThread, withKeysAhead } from './keysAhead.js'
 import type { IngestMessage, IngestProgress, IngestTask } from './messages.js'
 import { publishFigures } from './publishFigures.js'
 import { closePublished, openTaskStore } from './taskStore.js'
@@ -70,11 +70,12 @@ async function takeBlocks(
   const intake = new Intake(importer, store, bytesTotal, report, publisher)
   const readBlocks = areArchives ? readArchiveBlocks : readChainFile
   for (const file of files) {
-    const bytesBefore = intake.bytesRead
+    const readBefore = intake.bytesRead
     const onRead = (bytes: number) => {
-      intake.bytesRead = bytesBefore + bytes
+      intake.bytesRead = readBefore + bytes
     }
-    const blocks = withKeysAhead(readBlocks(file, onRead), store)
+    const bytesBefore = (await sizeOfFile(file)) < bytesWorthThread ? bytesWorthThread : 0
+    const blocks = withKeysAhead(readBlocks(file, onRead), store, bytesBefore)
     const isWhole = await visitBlocks(file, blocks, async ({ rlp, takeKeys }) => {
       if (shouldStop()) return false
       if (takeKeys !== undefined) importer.keys.hold(await takeKeys())

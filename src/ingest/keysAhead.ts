@@ -19,10 +19,10 @@ const threadUrl = new URL('../../workers/recover.js', import.meta.url)
 const bytesAheadMax = 4 * 1024 * 1024
 const blocksAheadMax = 64
 /**
- * Bytes of blocks before the thread is started: loading it takes as long as recovering the keys of 3,000
+ * Bytes of blocks that are worth starting the thread: loading it takes as long as recovering the keys of 3,000
  * transactions.
  */
-const bytesBeforeThread = 512 * 1024
+export const bytesWorthThread = 512 * 1024
 
 export interface KeysUnderWay {
   /**
@@ -44,12 +44,12 @@ export type RecoveryReady = 'ready'
 /**
  * Yields the same blocks in the same order, each with its keys under way, unless the store has it already or the
  * thread is still loading. If `blocks` throws, earlier blocks are yielded first. No thread is started on one core,
- * where it would not help, nor before `bytesBefore` bytes of blocks.
+ * where it would not help, nor before `bytesBefore` bytes of blocks; 0 where it is known that many come.
  */
 export async function* withKeysAhead<B extends { readonly rlp: Uint8Array }>(
   blocks: AsyncGenerator<B>,
   store: ChainWriter,
-  bytesBefore = bytesBeforeThread,
+  bytesBefore = bytesWorthThread,
 ): AsyncGenerator<B & KeysUnderWay> {
   const recovery = availableParallelism() > 1 ? new RecoveryThread() : undefined
   const ahead: (B & KeysUnderWay)[] = []
