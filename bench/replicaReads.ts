@@ -1,10 +1,10 @@
 /**
  * Reads of a replica while it takes blocks, and after. The thread that answers has the servers' core alone; the
- * replica's other threads, the writer and the database share the loader's. So the load has a fixed rate, and what the
- * blocks cost is seen in the CPU time of that thread.
+ * replica's other threads, the writer and the database share the loader's. What the blocks cost
+ * is seen in the CPU time of that thread, because the loader is disturbed by them as well.
  */
 import { testAddresses } from '../test/chainMaker.js'
-import { askAtRate, targetOf, warmUp, withConnections } from './httpLoader.js'
+import { saturate, targetOf, warmUp, withConnections } from './httpLoader.js'
 import type { Side } from './outcome.js'
 import { playedChain, withPair, withPostgres } from './replicaPlay.js'
 import { rpc } from './rpc.js'
@@ -13,8 +13,6 @@ import type { SpecialScenario } from './specialScenario.js'
 import { median, spread } from './statistics.js'
 
 const connections = 64
-/** A quarter of what the loader could send alone on its core. */
-const readsPerSecond = 20_000
 /** Its answer changes with every block, so that what was rendered does not last. */
 const read = rpc('eth_getBalance', [String(testAddresses[0]), 'latest'])
 
@@ -32,7 +30,7 @@ export const replicaReads: SpecialScenario = {
         const measure = (time: number) =>
           withConnections(target, connections, async (open) => {
             const before = replica.mainThreadSeconds() ?? Number.NaN
-            const { answers, seconds } = await askAtRate(open, readsPerSecond, time, () => read)
+            const { answers, seconds } = await saturate(open, time, () => read)
             const edgeSeconds = (replica.mainThreadSeconds() ?? Number.NaN) - before
             return { rate: answers / seconds, cpuMicros: (edgeSeconds * 1e6) / answers }
           })
@@ -66,12 +64,13 @@ export const replicaReads: SpecialScenario = {
           cpuMicros: median(all.map(({ cpuMicros }) => cpuMicros)),
         })
         const [own, other] = [side(busy), side(idle)]
+        const rate = (own.rate / other.rate).toFixed(2)
         return {
           unit: 'answers',
           own: { ...own, ...replica.memory() },
           rivals: { idle: other },
           ratios: { idle: { value: (other.cpuMicros ?? 0) / (own.cpuMicros ?? 1), by: 'cpu' } },
-          note: 'CPU time of the thread that answers, alone on its core, at a fixed rate',
+          note: `CPU time of the thread that answers, alone on its core; rates, with the loader disturbed, ${rate} of idle`,
         }
       }),
     )
