@@ -78,7 +78,7 @@ export class Publisher {
     this.#epoch = epoch
     this.#say = say
     this.#sequence = tip.sequence
-    this.#committed = headOf(store)
+    this.#committed = store.head
     this.#planned = this.#endOf(tip)
     this.#publishedNumber = this.#planned.head?.number ?? 0
     store.beforeUnwind = () => {
@@ -100,7 +100,7 @@ export class Publisher {
    * log, or the writer is fenced or stopped.
    */
   async committed(): Promise<void> {
-    this.#committed = headOf(this.#store)
+    this.#committed = this.#store.head
     this.#isUnwinding = false
     this.#news.resolve()
     while (
@@ -277,12 +277,6 @@ export class Publisher {
     if (identity === undefined) throw new Error('the store has no genesis')
     return identity
   }
-}
-
-function headOf(store: ChainWriter): BlockName {
-  const head = store.readHead()
-  if (head === undefined) throw new Error('the store has no genesis')
-  return head
 }
 
 /** Events for one statement. */

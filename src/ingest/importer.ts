@@ -91,7 +91,7 @@ export class ChainImporter {
    * {@link BadBlockError}; the store is then unchanged. The gas used is that of blocks executed by this call.
    */
   importBlock(rlp: Uint8Array): Promise<ImportedBlock> {
-    return this.#take(rlp, (block) => equalBytes(block.header.parentHash, this.#head().hash))
+    return this.#take(rlp, (block) => equalBytes(block.header.parentHash, this.#store.head.hash))
   }
 
   /**
@@ -109,7 +109,7 @@ export class ChainImporter {
     const { number } = parsed.header
     try {
       const isKnown = this.#isKnown(parsed)
-      if (isKnown && (this.#isCanonical(number, hash) || !takesAgain(parsed))) {
+      if (isKnown && (this.#store.isCanonical(number, hash) || !takesAgain(parsed))) {
         this.#last = { number, hash }
         return { outcome: 'known', number, hash, gasUsed: 0n }
       }
@@ -126,7 +126,7 @@ export class ChainImporter {
   /** Fork choice between the head and a block that is not canonical. */
   async #choose(block: Candidate): Promise<{ outcome: ImportOutcome; gasUsed: bigint }> {
     const { header } = block
-    const head = this.#head()
+    const head = this.#store.head
     if (equalBytes(header.parentHash, head.hash)) {
       const state = headState(
         this.#store,
@@ -151,8 +151,7 @@ export class ChainImporter {
   async finish(): Promise<void> {
     if (this.#last === undefined) return
     const { number, hash } = this.#last
-    const canonical = this.#store.readCanonicalHash(number)
-    if (canonical !== undefined && equalBytes(canonical, hash)) return
+    if (this.#store.isCanonical(number, hash)) return
     try {
       const block = this.#storedBlock(hash)
       if (block.isMerged) await this.#switchTo(block)
@@ -166,7 +165,7 @@ export class ChainImporter {
     const branch = [block]
     let parentHash = block.header.parentHash
     let number = block.header.number - 1
-    while (!this.#isCanonical(number, parentHash)) {
+    while (!this.#store.isCanonical(number, parentHash)) {
       if (branch.length === this.#branchBlocksMax) {
         throw new InvalidBlockError(
           `it ends a branch of more than ${this.#branchBlocksMax} blocks, too long to replace canonical ones`,
@@ -308,17 +307,6 @@ export class ChainImporter {
       throw asBadBlock(error, header.number, hash)
     }
     return block
-  }
-
-  #isCanonical(number: number, hash: Hash32): boolean {
-    const canonical = this.#store.readCanonicalHash(number)
-    return canonical !== undefined && equalBytes(canonical, hash)
-  }
-
-  #head(): BlockName {
-    const head = this.#store.readHead()
-    if (head === undefined) throw new Error('the store has no genesis')
-    return head
   }
 
   #header(hash: Hash32): Uint8Array {

@@ -6,7 +6,6 @@ import { setImmediate } from 'node:timers/promises'
 import type { Publisher } from '../feed/publisher.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
-import type { BlockName } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import { readChainFile } from './chainFile.js'
 import type { OpenPublisher } from './feed/publishSource.js'
@@ -72,7 +71,7 @@ async function checkStart({ file, from }: ReplayPlan): Promise<void> {
 }
 
 async function unwindTo(number: number, store: ChainWriter, signal: AbortSignal): Promise<void> {
-  while (headOf(store).number > number && !signal.aborted) {
+  while (store.head.number > number && !signal.aborted) {
     unwindHead(store)
     // So that a message to stop can arrive.
     await setImmediate()
@@ -81,13 +80,7 @@ async function unwindTo(number: number, store: ChainWriter, signal: AbortSignal)
 
 /** Unwinds one block per transaction. */
 function unwindHead(store: ChainWriter): void {
-  store.apply(headOf(store).number - 1, [])
-}
-
-function headOf(store: ChainWriter): BlockName {
-  const head = store.readHead()
-  if (head === undefined) throw new Error('the store has no genesis')
-  return head
+  store.apply(store.head.number - 1, [])
 }
 
 class Replay {
@@ -137,7 +130,7 @@ class Replay {
   async #fastForward(rlp: Uint8Array, block: BlockLink): Promise<boolean> {
     if (this.#signal.aborted) return false
     const { file, from } = this.#plan
-    const head = headOf(this.#store)
+    const head = this.#store.head
     if (block.number > from) {
       // The file begins above block `from`, or has another block with that number.
       if (head.number !== from) throw new OperatorError(`source.from: ${file} has no block ${from}`)
@@ -216,14 +209,13 @@ class Replay {
       const parents = `it is on ${bytesToHex(parentHash)}, block ${base} is ${bytesToHex(baseHash)}`
       throw misfit(index, 'file', `${file} begins with block ${number} of another chain: ${parents}`)
     }
-    const canonical = this.#store.readCanonicalHash(number)
-    if (canonical !== undefined && equalBytes(canonical, hash)) {
+    if (this.#store.isCanonical(number, hash)) {
       throw misfit(index, 'file', `${file} takes back nothing: it begins with the same block ${number}`)
     }
   }
 
   #isHead({ hash }: BlockLink): boolean {
-    return equalBytes(headOf(this.#store).hash, hash)
+    return equalBytes(this.#store.head.hash, hash)
   }
 
   #difficultyOf(hash: Hash32): bigint {

@@ -173,6 +173,13 @@ export class ChainWriter extends ChainReader {
     this.#held = { end, done }
   }
 
+  /** The head of a store that has a genesis; throws where it has none. */
+  get head(): BlockName {
+    const head = this.readHead()
+    if (head === undefined) throw new Error('the store has no genesis')
+    return head
+  }
+
   /** Approximate number of rows that wait for {@link commitHeld}. Each takes one or two pages of 4 KB until then. */
   get heldRows(): number {
     return this.#heldRows

@@ -188,7 +188,7 @@ class Follower {
 
   /** Waits for news, and asks for the markers that belong to a new head. */
   async #idle(): Promise<void> {
-    const hash = bytesToHex(this.#head().hash)
+    const hash = bytesToHex(this.#store.head.hash)
     if (hash !== this.#markersOf) {
       this.#markersOf = hash
       void this.#markers.ask().then(() => this.#news.resolve())
@@ -216,9 +216,9 @@ class Follower {
   }
 
   async #reach(claim: HeadClaim, upstream: Upstream): Promise<Next> {
-    const { number } = this.#head()
+    const { number } = this.#store.head
     const hash = toHash32(hexToBytes(claim.hash))
-    if (this.#isCanonical(claim.number, hash)) {
+    if (this.#store.isCanonical(claim.number, hash)) {
       if (claim.number < number) return this.#lookBack(claim, upstream)
       this.#settled = undefined
       return 'idle'
@@ -228,7 +228,7 @@ class Follower {
     const next = Math.min(number + 1, claim.number)
     const block = await (next === claim.number ? this.#blocks.byHash(hash) : this.#blocks.byNumber(next))
     if (block === undefined) return 'later'
-    if (!equalBytes(block.parentHash, this.#head().hash)) return this.#switchTo(block, upstream)
+    if (!equalBytes(block.parentHash, this.#store.head.hash)) return this.#switchTo(block, upstream)
     await this.#intake.play(block.rlp)
     this.#report({ type: 'head' })
     return 'again'
@@ -236,14 +236,14 @@ class Follower {
 
   /** Takes many blocks, up to number `last`, at full speed. */
   async #catchUp(last: number, upstream: Upstream): Promise<Next> {
-    const first = this.#head().number + 1
+    const first = this.#store.head.number + 1
     const fetches = function* (blocks: UpstreamBlocks) {
       for (let number = first; number <= last; number++) yield () => blocks.byNumber(number)
     }
     const ahead = withKeysAhead(fetchAhead(fetches(this.#blocks), aheadBounds), this.#store)
     for await (const { takeKeys, ...block } of ahead) {
       if (this.#signal.aborted) break
-      if (!equalBytes(block.parentHash, this.#head().hash)) {
+      if (!equalBytes(block.parentHash, this.#store.head.hash)) {
         await this.#intake.commit()
         return this.#switchTo(block, upstream)
       }
@@ -252,18 +252,18 @@ class Follower {
     }
     await this.#intake.commit()
     this.#report({ type: 'progress', progress: this.#intake.progress() })
-    return this.#head().number < last ? 'later' : 'again'
+    return this.#store.head.number < last ? 'later' : 'again'
   }
 
   /** Replaces our branch by the one that ends with `block`, of which `upstream` told, in one transaction. */
   async #switchTo(block: FetchedBlock, upstream: Upstream): Promise<Next> {
-    const head = this.#head()
+    const head = this.#store.head
     const branch: BlockLink[] = [block]
     for (;;) {
       const lowest = branch[0] as BlockLink
       // How many of our blocks it replaces at least.
       const depth = head.number - lowest.number + 1
-      const isLinked = this.#isCanonical(lowest.number - 1, lowest.parentHash)
+      const isLinked = this.#store.isCanonical(lowest.number - 1, lowest.parentHash)
       if (isLinked && depth <= this.#plan.reorgDepthMax) break
       const isTooDeep = depth >= this.#plan.reorgDepthMax
       if (!isLinked && (lowest.number <= 1 || (isTooDeep && (await this.#isOfOtherChain(upstream))))) {
@@ -302,7 +302,7 @@ class Follower {
 
   /** The upstream's branch, from `lowest` to `block`, does not meet ours within the depth that is allowed. */
   #refuse(lowest: BlockName, block: BlockName): never {
-    const head = this.#head()
+    const head = this.#store.head
     const ours = this.#store.readCanonicalHash(lowest.number)
     const name = (number: number, hash: Hash32 | undefined) => `${number} (${hash && bytesToHex(hash)})`
     throw new OperatorError(
@@ -330,14 +330,14 @@ class Follower {
     this.#settled = { hash: claim.hash, since }
     if (now - since < backMs) return 'idle'
     this.#settled = { hash: claim.hash, since: now }
-    const { hash } = this.#head()
+    const { hash } = this.#store.head
     const deadline = now + this.#plan.timeoutMs
     const ours = await upstream
       .ask('eth_getBlockByHash', [bytesToHex(hash), false], deadline)
       .catch(() => hash)
     if (ours !== null || this.#upstreams.head?.claim.hash !== claim.hash) return 'idle'
     const theirs = { number: claim.number, hash: toHash32(hexToBytes(claim.hash)) }
-    if (this.#head().number - claim.number > this.#plan.reorgDepthMax) this.#refuse(theirs, theirs)
+    if (this.#store.head.number - claim.number > this.#plan.reorgDepthMax) this.#refuse(theirs, theirs)
     this.#warnOfFinalized(claim.number)
     await this.#intake.replace(claim.number, [])
     this.#report({ type: 'head' })
@@ -356,16 +356,5 @@ class Follower {
     if (told === this.#stateTold) return
     this.#stateTold = told
     this.#report({ type: 'upstream', state })
-  }
-
-  #isCanonical(number: number, hash: Hash32): boolean {
-    const canonical = this.#store.readCanonicalHash(number)
-    return canonical !== undefined && equalBytes(canonical, hash)
-  }
-
-  #head(): BlockName {
-    const head = this.#store.readHead()
-    if (head === undefined) throw new Error('the store has no genesis')
-    return head
   }
 }
