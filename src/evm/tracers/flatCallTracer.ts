@@ -57,12 +57,24 @@ export class FlatCallTracer implements Tracer {
     const { place, isPrecompile } = this.#transaction
     const { includePrecompiles } = this.#options
     let count = 0
-    for (const { call, subtraces, address } of flatCalls(top, includePrecompiles, isPrecompile)) {
+    for (const each of flatCalls(top, includePrecompiles, isPrecompile)) {
       if (count++ > 0) json.text(',')
-      writeFlatCall(json, call, subtraces, address, place, this.#options)
+      writeFlatCall(json, each, place, () => this.#writeOutcome(each.call))
       this.#output.flush()
     }
     json.text(']')
+  }
+
+  #writeOutcome(call: Call): void {
+    const { failure, kind } = call
+    const { json } = this.#output
+    if (failure !== undefined) {
+      json.text(
+        `,"error":${goText(this.#options.convertParityErrors ? parityError(failure.why) : failure.why)}`,
+      )
+    }
+    if (kind !== selfdestruct && (failure === undefined || failure.kind === 'reverted'))
+      writeResult(json, call)
   }
 }
 
@@ -94,34 +106,29 @@ export function* flatCalls(
   }
 }
 
-function writeFlatCall(
+/** Writes a call of a transaction; `writeOutcome` writes its members `error` and `result`. */
+export function writeFlatCall(
   json: JsonBytes,
-  call: Call,
-  subtraces: number,
-  address: readonly number[],
+  { call, subtraces, address }: FlatCall,
   place: TransactionPlace | undefined,
-  { convertParityErrors }: FlatCallTracerOptions,
+  writeOutcome: () => void,
 ): void {
-  const { failure, kind } = call
   writeAction(json, call)
   json.text(',"blockHash":')
   writeHash(json, place?.blockHash)
   json.text(`,"blockNumber":${place?.blockNumber ?? 0}`)
-  if (failure !== undefined) {
-    json.text(`,"error":${goText(convertParityErrors ? parityError(failure.why) : failure.why)}`)
-  }
-  if (kind !== selfdestruct && (failure === undefined || failure.kind === 'reverted')) writeResult(json, call)
+  writeOutcome()
   json.text(`,"subtraces":${subtraces},"traceAddress":[${address.join()}],"transactionHash":`)
   writeHash(json, place?.hash)
   json.text(`,"transactionPosition":${place?.index ?? 0},"type":"${flatType(call)}"}`)
 }
 
-export function flatType(call: Call): string {
+function flatType(call: Call): string {
   return call.kind === selfdestruct ? 'suicide' : isCreation(call) ? 'create' : 'call'
 }
 
 /** Opens a call with its member `action`. */
-export function writeAction(json: JsonBytes, call: Call): void {
+function writeAction(json: JsonBytes, call: Call): void {
   json.text('{"action":{')
   if (call.kind === selfdestruct) writeSelfdestruct(json, call)
   else if (isCreation(call)) writeCreation(json, call)
@@ -129,7 +136,7 @@ export function writeAction(json: JsonBytes, call: Call): void {
   json.text('}')
 }
 
-export function writeHash(json: JsonBytes, hash: Uint8Array | undefined): void {
+function writeHash(json: JsonBytes, hash: Uint8Array | undefined): void {
   if (hash === undefined) json.text('null')
   else json.hex(hash)
 }

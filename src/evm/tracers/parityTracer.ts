@@ -7,15 +7,8 @@ import { equalBytes, type Hash32 } from '../../primitives/bytes.js'
 import type { JsonBytes } from '../../primitives/jsonBytes.js'
 import type { Reward } from '../blockPayments.js'
 import { type Call, CallFrames, goText, selfdestruct } from './callFrames.js'
-import { flatCalls, flatType, parityError, writeAction, writeHash, writeResult } from './flatCallTracer.js'
-import type {
-  FrameEnd,
-  TracedFrame,
-  TracedTransaction,
-  TraceOutput,
-  Tracer,
-  TransactionPlace,
-} from './tracer.js'
+import { flatCalls, parityError, writeFlatCall, writeResult } from './flatCallTracer.js'
+import type { FrameEnd, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
 
 /** Which calls of a list are answered. */
 export interface ParityFilter {
@@ -81,10 +74,11 @@ export class ParityTracer implements Tracer {
   end(): void {
     const { place, isPrecompile } = this.#transaction
     const { at } = this.#options
-    for (const { call, subtraces, address } of flatCalls(this.#frames.top, false, isPrecompile)) {
-      if (at !== undefined && at.join() !== address.join()) continue
-      if (!this.#isWanted(call)) continue
-      writeParityCall(this.#output.json, call, subtraces, address, place)
+    const { json } = this.#output
+    for (const each of flatCalls(this.#frames.top, false, isPrecompile)) {
+      if (at !== undefined && at.join() !== each.address.join()) continue
+      if (!this.#isWanted(each.call)) continue
+      writeFlatCall(json, each, place, () => writeOutcome(json, each.call))
       this.#output.flush()
     }
   }
@@ -128,22 +122,9 @@ function isOneOf(address: Uint8Array | undefined, list: readonly Uint8Array[]): 
   return address !== undefined && list.some((each) => equalBytes(each as Hash32, address as Hash32))
 }
 
-function writeParityCall(
-  json: JsonBytes,
-  call: Call,
-  subtraces: number,
-  address: readonly number[],
-  place: TransactionPlace | undefined,
-): void {
+function writeOutcome(json: JsonBytes, call: Call): void {
   const { failure, kind } = call
-  writeAction(json, call)
-  json.text(',"blockHash":')
-  writeHash(json, place?.blockHash)
-  json.text(`,"blockNumber":${place?.blockNumber ?? 0}`)
   if (failure !== undefined) json.text(`,"error":${goText(parityError(failure.why))}`)
   else if (kind === selfdestruct) json.text(',"result":null')
   else writeResult(json, call)
-  json.text(`,"subtraces":${subtraces},"traceAddress":[${address.join()}],"transactionHash":`)
-  writeHash(json, place?.hash)
-  json.text(`,"transactionPosition":${place?.index ?? 0},"type":"${flatType(call)}"}`)
 }
