@@ -1,13 +1,7 @@
 /** What every client is asked first, and what has to come out of it: facts of the demo chain, by code of others. */
 import { encodeCall } from '../../data/devnet/abi.js'
-import { blocks, bytesOf, examples, headBlock, hex } from '../rpc/demoChain.js'
+import { addressOf, blocks, bytesOf, examples, headBlock, hex } from '../rpc/demoChain.js'
 import { baseFeeOf, expectedTransaction } from '../rpc/transactionOracle.js'
-
-function addressOf(name: string): string {
-  const found = [...examples.contracts, ...examples.accounts].find((each) => each.name === name)
-  if (found === undefined) throw new RangeError(`nothing is called ${name}`)
-  return found.address
-}
 
 const ada = examples.accounts.find(({ name }) => name === 'ada')
 if (ada === undefined) throw new RangeError('nobody is called ada')

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { propertyRuns } from '../property.js'
-import { type Json, quantity } from '../rpc/demoChain.js'
-import { addressOf, code, findBreach, person, sending, word } from '../rpc/simulating.js'
+import { addressOf, type Json, quantity } from '../rpc/demoChain.js'
+import { code, findBreach, person, sending, word } from '../rpc/simulating.js'
 import { startService } from '../service.js'
 import { returnTop } from '../unit/evm/assembly.js'
 

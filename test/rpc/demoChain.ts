@@ -135,6 +135,13 @@ export function blockAt(number: number): DemoBlock {
   return block
 }
 
+/** Address of an account or a contract by the name that it has in `examples`. */
+export function addressOf(name: string): `0x${string}` {
+  const found = [...examples.contracts, ...examples.accounts].find((each) => each.name === name)
+  if (found === undefined) throw new RangeError(`nothing is called ${name}`)
+  return found.address as `0x${string}`
+}
+
 /** First block of a fork. */
 export function forkBlock(name: string): number {
   const fork = examples.forks.find((each) => each.name === name)

@@ -1,26 +1,16 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
 import { encodeCall } from '../../data/devnet/abi.js'
-import type { Examples } from '../../data/devnet/examples.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
-import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { makeFolder, writeInto } from '../program.js'
 import { fixtureConfig, startService } from '../service.js'
 import { makeAuthority } from './authorizing.js'
 import { checkCallRefusals, checkIgnoredMembers } from './callRefusals.js'
+import { addressOf, examples } from './demoChain.js'
 
-const examples = JSON.parse(
-  readFileSync(join(packageRoot(), 'data/devnet/examples.json'), 'utf8'),
-) as Examples
 const service = await startService()
 t.teardown(() => service.stop())
 
-const addressOf = (name: string): `0x${string}` => {
-  const found = [...examples.contracts, ...examples.accounts].find((one) => one.name === name)
-  if (found === undefined) throw new RangeError(`nothing is called ${name}`)
-  return found.address as `0x${string}`
-}
 const balanceOf = (name: string) =>
   bytesToHex(encodeCall('balanceOf(address)', [hexToBytes(addressOf(name))]))
 const ask = (...params: unknown[]) => service.call('eth_call', params)

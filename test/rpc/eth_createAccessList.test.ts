@@ -1,24 +1,13 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
 import { encodeCall } from '../../data/devnet/abi.js'
-import type { Examples } from '../../data/devnet/examples.js'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
-import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { startService } from '../service.js'
 import { checkCallRefusals, checkIgnoredMembers } from './callRefusals.js'
+import { addressOf, examples } from './demoChain.js'
 
-const examples = JSON.parse(
-  readFileSync(join(packageRoot(), 'data/devnet/examples.json'), 'utf8'),
-) as Examples
 const service = await startService()
 t.teardown(() => service.stop())
 
-const addressOf = (name: string): string => {
-  const found = [...examples.contracts, ...examples.accounts].find((one) => one.name === name)
-  if (found === undefined) throw new RangeError(`nothing is called ${name}`)
-  return found.address
-}
 const ask = (...params: unknown[]) => service.call('eth_createAccessList', params)
 
 t.test('a token transfer touches two balances of the token', async (t) => {

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { startService } from '../service.js'
-import { examples } from './demoChain.js'
-import { addressOf } from './simulating.js'
+import { addressOf, examples } from './demoChain.js'
 
 const service = await startService()
 t.teardown(() => service.stop())

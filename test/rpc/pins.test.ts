@@ -7,7 +7,7 @@ import { makeFolder, startProgram, writeInto } from '../program.js'
 import { type RpcAnswer, type Service, startService } from '../service.js'
 import { waitFor } from '../until.js'
 import { type BranchBlock, buildBranch, chainFileOf, counterAddress } from './branches.js'
-import { blockAt, blockBytes, bytesOf, examples, hex, quantity, unknownHash } from './demoChain.js'
+import { addressOf, blockAt, blockBytes, bytesOf, examples, hex, quantity, unknownHash } from './demoChain.js'
 import { askAll, type Question } from './questions.js'
 import { serveChain } from './servedChain.js'
 
@@ -28,12 +28,6 @@ async function askBatch(
   const answers = JSON.parse(text) as PinnedAnswer[]
   for (const [index, { id }] of answers.entries()) if (id !== index) throw new Error(`${index} has id ${id}`)
   return { answers, block }
-}
-
-function addressOf(name: string): string {
-  const found = [...examples.contracts, ...examples.accounts].find((each) => each.name === name)
-  if (found === undefined) throw new RangeError(`nothing is called ${name}`)
-  return found.address
 }
 
 const tide = addressOf('Tide')

@@ -3,14 +3,7 @@ import type { Test } from 'tap'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { assemble, type Item } from '../unit/evm/assembly.js'
 import { findBadHex, hashOfBlockJson } from './blockOracle.js'
-import { examples, type Json } from './demoChain.js'
-
-/** Address of an account or a contract of the demo chain. */
-export function addressOf(name: string): string {
-  const found = [...examples.contracts, ...examples.accounts].find((one) => one.name === name)
-  if (found === undefined) throw new RangeError(`nothing is called ${name}`)
-  return found.address
-}
+import type { Json } from './demoChain.js'
 
 /** An address of nobody. */
 export const person = (digit: string): string => `0x${digit.repeat(40)}`

@@ -1,4 +1,5 @@
-import { addressOf, person, word } from './simulating.js'
+import { addressOf } from './demoChain.js'
+import { person, word } from './simulating.js'
 
 const bea = addressOf('bea')
 const cal = addressOf('cal')

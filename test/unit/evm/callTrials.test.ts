@@ -9,14 +9,22 @@ import type { CallMessage, ExecutionRequest } from '../../../src/evm/executionRe
 import { precompileNumbers } from '../../../src/evm/precompiles/precompiles.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { bytesToHex, concatBytes, hexToBytes, padLeft } from '../../../src/primitives/bytes.js'
-import { FaultError } from '../../../src/primitives/faults.js'
 import type { ChainReader } from '../../../src/store/chainReader.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { mergedConfig, testGenesis } from '../../chainMaker.js'
 import { Dice, propertyRuns } from '../../property.js'
 import { storedMessages } from '../../storedMessages.js'
 import { assemble, type Item, returnTop } from './assembly.js'
-import { addressOf, demoExecution, demoHead, demoStore, goOn, limits, requestOf } from './demoExecution.js'
+import {
+  addressOf,
+  demoExecution,
+  demoHead,
+  demoStore,
+  goOn,
+  limits,
+  requestOf,
+  settled,
+} from './demoExecution.js'
 
 t.teardown(() => demoStore.close())
 
@@ -31,16 +39,6 @@ class Owner {
 
 const scheduleOf = (store: ChainReader): ForkSchedule =>
   new ForkSchedule(parseGenesisConfig(JSON.parse(store.readIdentity()?.config ?? '')))
-
-/** What `work` comes to, faults included. */
-async function settled(work: () => unknown): Promise<unknown> {
-  try {
-    return await work()
-  } catch (thrown) {
-    if (thrown instanceof FaultError) return thrown.fault
-    throw thrown
-  }
-}
 
 const messages = [...storedMessages(demoStore)]
 

@@ -54,6 +54,16 @@ export async function faultOf(job: Promise<unknown>): Promise<FaultError['fault'
   throw new Error('expected a fault')
 }
 
+/** What `work` comes to, faults included. */
+export async function settled(work: () => unknown): Promise<unknown> {
+  try {
+    return await work()
+  } catch (thrown) {
+    if (thrown instanceof FaultError) return thrown.fault
+    throw thrown
+  }
+}
+
 /** Whether a message succeeds with exactly this much gas. */
 export async function succeedsWith(
   execution: Execution,

@@ -4,25 +4,14 @@ import t from 'tap'
 import { ForkSchedule, parseGenesisConfig } from '../../../src/chain/forks.js'
 import type { CallMessage, ExecutionRequest } from '../../../src/evm/executionRequest.js'
 import { PlainTransfers } from '../../../src/evm/plainTransfers.js'
-import { FaultError } from '../../../src/primitives/faults.js'
 import { Dice, propertyRuns } from '../../property.js'
 import { storedMessages } from '../../storedMessages.js'
-import { addressOf, demoExecution, demoHead, demoStore, goOn, requestOf } from './demoExecution.js'
+import { addressOf, demoExecution, demoHead, demoStore, goOn, requestOf, settled } from './demoExecution.js'
 
 const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(demoStore.readIdentity()?.config ?? '')))
 const transfers = new PlainTransfers(demoStore, schedule)
 
 t.teardown(() => demoStore.close())
-
-/** What `work` comes to, faults included. */
-async function settled(work: () => unknown): Promise<unknown> {
-  try {
-    return await work()
-  } catch (thrown) {
-    if (thrown instanceof FaultError) return thrown.fault
-    throw thrown
-  }
-}
 
 /** Blocks and accounts of the demo chain, with and without code. */
 const messages = [...storedMessages(demoStore)]
