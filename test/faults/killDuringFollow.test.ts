@@ -5,11 +5,10 @@ import { createInterface } from 'node:readline'
 import fc from 'fast-check'
 import t from 'tap'
 import type { FollowTask } from '../../src/ingest/messages.js'
-import { verifyChain } from '../../src/ingest/verifyChain.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
-import { ChainWriter } from '../../src/store/chainWriter.js'
 import { anvilGenesis, startAnvil, withoutAnvil } from '../anvilNode.js'
+import { checkedHead } from '../checkedStore.js'
 import { makeFolder } from '../program.js'
 import { propertyRuns } from '../property.js'
 import { once, waitFor } from '../until.js'
@@ -56,19 +55,6 @@ t.test(
       child.kill('SIGKILL')
       await once(child, 'exit')
     }
-    /** The head of the store, every block of which was checked. */
-    const headOfStore = async () => {
-      const store = ChainWriter.openForWriting({ path: storePath, mapBytes })
-      try {
-        const head = store.readHead()
-        if (head === undefined) return undefined
-        const { faults } = verifyChain(store, { blocks: 3, seed: head.number, onProgress: () => undefined })
-        t.strictSame(faults, [], `no fault at block ${head.number}`)
-        return bytesToHex(head.hash)
-      } finally {
-        await store.close()
-      }
-    }
     await anvil.mine(30)
     const { seed = 0 } = propertyRuns(kills)
     const moment = fc.record({ lines: fc.nat(6), afterMs: fc.nat(30), depth: fc.integer({ min: 1, max: 6 }) })
@@ -90,7 +76,7 @@ t.test(
         run.lines.some((line) => line.startsWith('failed')),
         run.lines.join(),
       )
-      await headOfStore()
+      await checkedHead(t, storePath)
     }
     const last = await anvil.mine(1)
     const whole = start()
@@ -101,6 +87,6 @@ t.test(
     })
     await reader.close()
     await end(whole)
-    t.equal(await headOfStore(), last.hash)
+    t.equal((await checkedHead(t, storePath))?.hash, last.hash)
   },
 )

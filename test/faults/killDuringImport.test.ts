@@ -3,9 +3,6 @@ import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { verifyChain } from '../../src/ingest/verifyChain.js'
-import { bytesToHex } from '../../src/primitives/bytes.js'
-import { ChainWriter } from '../../src/store/chainWriter.js'
 import {
   ChainMaker,
   contracts,
@@ -14,13 +11,14 @@ import {
   storeInput,
   testGenesis,
 } from '../chainMaker.js'
+import { checkedHead } from '../checkedStore.js'
 import { propertyRuns } from '../property.js'
 import { once } from '../until.js'
 
 const blocks = 40
 /** `KILLS=50` for a longer run: each takes a process that imports the chain, and a check of its store. */
-const kills = Number(process.env.KILLS ?? 20)
-const stops = Math.ceil(kills / 7)
+const kills = Number(process.env.KILLS ?? 10)
+const stops = Math.ceil(kills / 4)
 const mapBytes = 2 ** 30
 const threadUrl = new URL('../../src/ingest/ingestThread.js', import.meta.url).href
 
@@ -114,45 +112,27 @@ async function runChild(
   return output
 }
 
-/** The head of a store, every block and state of which was checked; undefined before its genesis. */
-async function checkStore(t: Test, { storePath, made }: Chain): Promise<number | undefined> {
-  const store = ChainWriter.openForWriting({ path: storePath, mapBytes })
-  try {
-    const head = store.readHead()
-    if (head === undefined) {
-      t.equal(store.readIdentity(), undefined)
-      return undefined
-    }
-    const { faults } = verifyChain(store, { blocks: 3, seed: head.number, onProgress: () => undefined })
-    t.strictSame(faults, [], `no fault at block ${head.number}`)
-    const known = made.some(({ hash }) => bytesToHex(hash) === bytesToHex(head.hash))
-    t.ok(head.number === 0 || known, 'the head is a block of the file')
-    return head.number
-  } finally {
-    await store.close()
-  }
-}
-
 // One for both tests: it takes longer to make than to import.
 const chain = await makeChain(t.testdir())
+const headNumber = async (t: Test) => (await checkedHead(t, chain.storePath, chain.made))?.number
 
 t.test(
   'a process killed at any moment of an import leaves a whole block and the import goes on',
   async (t) => {
     t.equal(await runChild(chain), 'opened\nfinished\n')
-    await checkStore(t, chain)
+    await headNumber(t)
     const heads: (number | undefined)[] = []
     for (const [index, [moment, startsOver]] of momentsOf(kills).entries()) {
       if (startsOver || index === 0) removeStore(chain)
       // The first is killed before a block is on disk.
       const output = await runChild(chain, 'kill', index === 0 ? { number: 0, afterMs: 0 } : moment)
       t.notMatch(output, /failed/)
-      heads.push(await checkStore(t, chain))
+      heads.push(await headNumber(t))
     }
     t.comment(`killed at heads ${heads.map((head) => head ?? 'none').join(', ')}`)
     t.ok(new Set(heads).size > 1, 'the kills fell into different moments')
     t.equal(await runChild(chain), 'opened\nfinished\n')
-    t.equal(await checkStore(t, chain), chain.made.at(-1)?.number)
+    t.equal(await headNumber(t), chain.made.at(-1)?.number)
     t.ok(statSync(chain.storePath).size > 0)
   },
 )
@@ -163,8 +143,8 @@ t.test('an import stopped by message at any moment ends after a whole block', as
     if (startsOver) removeStore(chain)
     const output = await runChild(chain, 'stop', moment)
     t.match(output, /^opened\n(stopped|finished)\n$/, JSON.stringify(moment))
-    await checkStore(t, chain)
+    await headNumber(t)
   }
   t.equal(await runChild(chain), 'opened\nfinished\n')
-  t.equal(await checkStore(t, chain), chain.made.at(-1)?.number)
+  t.equal(await headNumber(t), chain.made.at(-1)?.number)
 })
