@@ -2,24 +2,24 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { importFiles } from '../../../src/ingest/importFiles.js'
-import { startIngest } from '../../../src/ingest/ingestThread.js'
-import type { IngestMessage, ReplayPlan, ReplayTask } from '../../../src/ingest/messages.js'
-import { nextDue, Pace } from '../../../src/ingest/pace.js'
-import { replayFile } from '../../../src/ingest/replayFile.js'
-import { verifyChain } from '../../../src/ingest/verifyChain.js'
-import { bytesToHex } from '../../../src/primitives/bytes.js'
-import { ChainReader } from '../../../src/store/chainReader.js'
-import { ChainMaker, londonConfig, type MadeBlock, testGenesis } from '../../chainMaker.js'
-import { makeFolder } from '../../program.js'
-import { propertyRuns } from '../../property.js'
+import { importFiles } from '../../src/ingest/importFiles.js'
+import { startIngest } from '../../src/ingest/ingestThread.js'
+import type { IngestMessage, ReplayPlan, ReplayTask } from '../../src/ingest/messages.js'
+import { nextDue, Pace } from '../../src/ingest/pace.js'
+import { replayFile } from '../../src/ingest/replayFile.js'
+import { verifyChain } from '../../src/ingest/verifyChain.js'
+import { bytesToHex } from '../../src/primitives/bytes.js'
+import { ChainReader } from '../../src/store/chainReader.js'
+import { ChainMaker, londonConfig, type MadeBlock, testGenesis } from '../chainMaker.js'
+import { makeFolder } from '../program.js'
+import { propertyRuns } from '../property.js'
 import {
   makeReplayedChain,
   type ReplayedChain,
   type ReplayOptions,
   reorganisationsOf,
-} from '../../replayedChain.js'
-import { differences, dumpStore } from '../../storeDump.js'
+} from '../replayedChain.js'
+import { differences, dumpStore } from '../storeDump.js'
 
 const mapBytes = 2 ** 30
 /** Longer than any test. */

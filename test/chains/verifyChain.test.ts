@@ -1,22 +1,15 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { parseGenesis } from '../../../src/ingest/genesis.js'
-import { ChainImporter } from '../../../src/ingest/importer.js'
-import { verifyChain } from '../../../src/ingest/verifyChain.js'
-import { bytesToHex } from '../../../src/primitives/bytes.js'
-import { ChainWriter } from '../../../src/store/chainWriter.js'
-import type { TableName } from '../../../src/store/tables.js'
-import {
-  ChainMaker,
-  contracts,
-  londonConfig,
-  mergedConfig,
-  storeInput,
-  testGenesis,
-} from '../../chainMaker.js'
-import { propertyRuns } from '../../property.js'
-import { dumpStore, tablesOf } from '../../storeDump.js'
+import { parseGenesis } from '../../src/ingest/genesis.js'
+import { ChainImporter } from '../../src/ingest/importer.js'
+import { verifyChain } from '../../src/ingest/verifyChain.js'
+import { bytesToHex } from '../../src/primitives/bytes.js'
+import { ChainWriter } from '../../src/store/chainWriter.js'
+import type { TableName } from '../../src/store/tables.js'
+import { ChainMaker, contracts, londonConfig, mergedConfig, storeInput, testGenesis } from '../chainMaker.js'
+import { propertyRuns } from '../property.js'
+import { dumpStore, tablesOf } from '../storeDump.js'
 
 type GethGenesis = Parameters<typeof ChainMaker.create>[0]
 

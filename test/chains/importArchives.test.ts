@@ -1,14 +1,14 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { importArchives } from '../../../../src/ingest/era/importArchives.js'
-import type { ArchiveTask, ImportedEpoch, IngestMessage } from '../../../../src/ingest/messages.js'
-import { verifyChain } from '../../../../src/ingest/verifyChain.js'
-import { bytesToHex, equalBytes, type Hash32 } from '../../../../src/primitives/bytes.js'
-import { FaultError, OperatorError } from '../../../../src/primitives/faults.js'
-import { EpochTree } from '../../../../src/ssz/epochTree.js'
-import { ChainReader } from '../../../../src/store/chainReader.js'
-import { anyLogKey } from '../../../../src/store/logKeys.js'
+import { importArchives } from '../../src/ingest/era/importArchives.js'
+import type { ArchiveTask, ImportedEpoch, IngestMessage } from '../../src/ingest/messages.js'
+import { verifyChain } from '../../src/ingest/verifyChain.js'
+import { bytesToHex, equalBytes, type Hash32 } from '../../src/primitives/bytes.js'
+import { FaultError, OperatorError } from '../../src/primitives/faults.js'
+import { EpochTree } from '../../src/ssz/epochTree.js'
+import { ChainReader } from '../../src/store/chainReader.js'
+import { anyLogKey } from '../../src/store/logKeys.js'
 import {
   archivedConfig,
   type MadeBlock,
@@ -17,8 +17,8 @@ import {
   withoutSepolia,
   writeArchive,
   writeEre,
-} from '../../../eraArchives.js'
-import { makeFolder } from '../../../program.js'
+} from '../eraArchives.js'
+import { makeFolder } from '../program.js'
 
 /** Two epochs and the beginning of a third. */
 const chain = makeBlocks(2 * 8_192 + 30)
