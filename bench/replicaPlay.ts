@@ -14,7 +14,7 @@ import { startTidegate, type TidegateOptions, type TidegateProcess } from './tid
 /** The network's name, by which its schema is found as well. */
 const name = 'fed'
 /** Much faster than any public chain, and far from what a machine with two cores can do. */
-const intervalMs = 50
+const intervalMsDefault = 50
 /** Blocks that are played: enough for a p99. The writer takes in those before at full speed. */
 const playedWhole = 520
 const playedQuick = 200
@@ -25,6 +25,8 @@ export interface PlayedChain extends ImportChain {
   readonly from: number
   /** The newest block. */
   readonly to: number
+  /** From one played block to the next. */
+  readonly intervalMs: number
 }
 
 /** Loaded only when needed, because it needs @ethereumjs. */
@@ -32,7 +34,7 @@ export async function playedChain({ isQuick }: RunContext): Promise<PlayedChain>
   const chain = await (await import('./importChains.js')).importChain('transfers')
   let to = 0
   for await (const _ of readChainFile(chain.chainPath)) to++
-  return { ...chain, from: to - (isQuick ? playedQuick : playedWhole), to }
+  return { ...chain, from: to - (isQuick ? playedQuick : playedWhole), to, intervalMs: intervalMsDefault }
 }
 
 /** Calls `use` with a new PostgreSQL, which flushes what it commits. */
@@ -58,7 +60,7 @@ export interface Pair {
 /** Calls `use` as soon as the chain is being played; its schema in the database is `schema`. */
 export async function withPair<T>(
   { folder, server }: RunContext,
-  { genesisPath, chainPath, from }: PlayedChain,
+  { genesisPath, chainPath, from, intervalMs }: PlayedChain,
   { url }: RunningPostgres,
   schema: string,
   { writerOn, replicaOn }: Record<'writerOn' | 'replicaOn', TidegateOptions['onCores'] & object>,

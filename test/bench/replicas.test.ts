@@ -27,7 +27,7 @@ t.test('a chain that is played to replicas is timed and weighed', { skip: withou
     network: demoNetwork,
   }
   await withPostgres(async (postgres) => {
-    const played = await play(context, { ...chain, from: to - blocks }, postgres, 'played', 2)
+    const played = await play(context, { ...chain, from: to - blocks, intervalMs: 50 }, postgres, 'played', 2)
     t.ok((played.delays.p50 ?? 0) > 0, `after ${played.delays.p50} ms`)
     t.ok((played.others?.cpuMicros ?? 0) > 0)
     t.ok(played.walBytes > 0)
