@@ -25,10 +25,7 @@ import { ChainReader } from '../src/store/chainReader.js'
 import { createForkEngine, type ForkEngine } from '../test/library/forkEngine.js'
 import { JournaledState } from '../test/library/journaledState.js'
 import type { Imported } from './importAgain.js'
-import { Program } from './program.js'
-
-/** Fewer leave a part of the code to be compiled while it is measured: half of an import's time, at first. */
-const roundsBefore = 3
+import { Program, roundsBefore } from './program.js'
 
 const [storePath = '', genesisPath = '', chainPath = '', rounds = '1'] = process.argv.slice(2)
 

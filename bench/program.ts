@@ -8,6 +8,12 @@ import { endWithThisProcess, onAllCores } from './serverProcess.js'
 
 const benchFolder = dirname(fileURLToPath(import.meta.url))
 
+/**
+ * How often such work is done before it is measured. After fewer times a part of the code is still compiled meanwhile:
+ * half of the time of a first import.
+ */
+export const roundsBefore = 3
+
 /** A running program; it may use all cores. */
 export class Program<T> {
   readonly #child

@@ -6,7 +6,7 @@ import type { RunningPostgres } from '../test/postgres.js'
 import type { Followed } from './feedFollowers.js'
 import type { Imported } from './importAgain.js'
 import type { Side } from './outcome.js'
-import { Program } from './program.js'
+import { Program, roundsBefore } from './program.js'
 import { type PlayedChain, playedChain, postgresSeconds, withPair, withPostgres } from './replicaPlay.js'
 import { onAllCores } from './serverProcess.js'
 import type { RunContext, SpecialScenario } from './specialScenario.js'
@@ -15,8 +15,6 @@ import { type Latencies, latenciesOf, median, spread } from './statistics.js'
 /** Replicas beside the one that is timed, in the second part: what each costs the database is seen by comparison. */
 const othersWhole = 9
 const othersQuick = 2
-/** Rounds of catching up that are not measured, in which V8 compiles the code. */
-const roundsBefore = 3
 
 /** While the chain is played, per block. */
 interface Played {

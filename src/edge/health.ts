@@ -13,7 +13,8 @@ export interface HealthPage {
   readonly body: string
 }
 
-export interface HealthOf {
+/** What the page is made of. */
+export interface HealthSources {
   readonly networks: readonly OpenNetwork[]
   readonly rollups: readonly EdgeRollup[]
   /** Undefined where no keys are needed, or they are not shared. */
@@ -22,15 +23,15 @@ export interface HealthOf {
 }
 
 /** A promise where another edge holds a rollup's queue. */
-export function readHealth(of: HealthOf): HealthPage | Promise<HealthPage> {
-  const ofRollups = of.rollups.map((rollup) => rollup.health())
-  const render = (found: readonly RollupHealth[]) => renderHealth(of, found)
+export function readHealth(sources: HealthSources): HealthPage | Promise<HealthPage> {
+  const ofRollups = sources.rollups.map((rollup) => rollup.health())
+  const render = (found: readonly RollupHealth[]) => renderHealth(sources, found)
   const isElsewhere = ofRollups.some((health) => health instanceof Promise)
   return isElsewhere ? Promise.all(ofRollups).then(render) : render(ofRollups as readonly RollupHealth[])
 }
 
 function renderHealth(
-  { networks, rollups, sharedKeys, isDraining }: HealthOf,
+  { networks, rollups, sharedKeys, isDraining }: HealthSources,
   queues: readonly RollupHealth[],
 ): HealthPage {
   const answering = [

@@ -43,12 +43,12 @@ async function takeFiles(
   shouldStop: () => boolean,
   publisher: Publisher | undefined,
 ): Promise<{ progress: IngestProgress; stopped: boolean }> {
-  let bytesTotal = 0
-  for (const file of task.files) bytesTotal += await sizeOfFile(file)
+  const fileBytes: number[] = []
+  for (const file of task.files) fileBytes.push(await sizeOfFile(file))
   const importer = new ChainImporter(store, schedule)
   const endFigures = publishFigures(report, { store, importer })
   try {
-    return await takeBlocks(task, { importer, store, bytesTotal, publisher }, report, shouldStop)
+    return await takeBlocks(task, { importer, store, fileBytes, publisher }, report, shouldStop)
   } finally {
     endFigures()
   }
@@ -57,24 +57,26 @@ async function takeFiles(
 interface Taking {
   readonly importer: ChainImporter
   readonly store: ChainWriter
-  readonly bytesTotal: number
+  /** Of each file. */
+  readonly fileBytes: readonly number[]
   readonly publisher: Publisher | undefined
 }
 
 async function takeBlocks(
   { files, areArchives }: IngestTask,
-  { importer, store, bytesTotal, publisher }: Taking,
+  { importer, store, fileBytes, publisher }: Taking,
   report: (message: IngestMessage) => void,
   shouldStop: () => boolean,
 ): Promise<{ progress: IngestProgress; stopped: boolean }> {
+  const bytesTotal = fileBytes.reduce((sum, bytes) => sum + bytes, 0)
   const intake = new Intake(importer, store, bytesTotal, report, publisher)
   const readBlocks = areArchives ? readArchiveBlocks : readChainFile
-  for (const file of files) {
+  for (const [index, file] of files.entries()) {
     const readBefore = intake.bytesRead
     const onRead = (bytes: number) => {
       intake.bytesRead = readBefore + bytes
     }
-    const bytesBefore = (await sizeOfFile(file)) < bytesWorthThread ? bytesWorthThread : 0
+    const bytesBefore = (fileBytes[index] as number) < bytesWorthThread ? bytesWorthThread : 0
     const blocks = withKeysAhead(readBlocks(file, onRead), store, bytesBefore)
     const isWhole = await visitBlocks(file, blocks, async ({ rlp, takeKeys }) => {
       if (shouldStop()) return false

@@ -1,10 +1,11 @@
 /** Keys of a data folder, taken over into the database that several processes share. */
 import { findKey } from '../access/keyChanges.js'
+import { mapKey } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import { encodeKey, type KeyRow } from '../store/keyRows.js'
 import { digestPrefixBytes, keyIdOf } from '../store/keyTables.js'
 import type { NodeStore } from '../store/nodeStore.js'
-import type { Change, Decision, SharedKeys } from './sharedKeys.js'
+import type { Decision, LoggedChange, SharedKeys } from './sharedKeys.js'
 
 export interface Sharing {
   /** Keys that were added. */
@@ -55,17 +56,17 @@ function decide(rows: readonly KeyRow[], from: NodeStore, to: NodeStore, actor: 
   return { result: { added, there }, changes: changesOf(added, from, actor) }
 }
 
-function changesOf(rows: readonly KeyRow[], from: NodeStore, actor: string): Change[] {
+function changesOf(rows: readonly KeyRow[], from: NodeStore, actor: string): LoggedChange[] {
   const secretsOf = new Map<string, Uint8Array[]>()
   for (const { digest, first } of from.readLaterSecrets()) {
-    const known = secretsOf.get(toHex(first)) ?? []
-    secretsOf.set(toHex(first), known)
+    const known = secretsOf.get(mapKey(first)) ?? []
+    secretsOf.set(mapKey(first), known)
     known.push(digest)
   }
   const atMs = Date.now()
   return rows.map((row) => ({
     note: { atMs, actor, action: 'key shared', keyId: keyIdOf(row), detail: '' },
-    key: { row, secrets: secretsOf.get(toHex(row.digest)) ?? [] },
+    key: { row, secrets: secretsOf.get(mapKey(row.digest)) ?? [] },
   }))
 }
 
@@ -79,8 +80,4 @@ const namedMax = 10
 function list(rows: readonly KeyRow[]): string {
   const named = rows.slice(0, namedMax).map((row) => `${keyIdOf(row)} (${row.name})`)
   return [...named, ...(rows.length > namedMax ? [`${rows.length - namedMax} more`] : [])].join(', ')
-}
-
-function toHex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex')
 }

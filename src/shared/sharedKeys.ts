@@ -39,14 +39,14 @@ export interface SharedKeysOptions extends DatabaseAddress {
 }
 
 /** An entry of the audit log, and the key that it tells of, with the digests of its later secrets. */
-export interface Change {
+export interface LoggedChange {
   readonly note: AuditNote
   readonly key?: { readonly row: KeyRow; readonly secrets: readonly Uint8Array[] }
 }
 
 export interface Decision<T> {
   readonly result: T
-  readonly changes: readonly Change[]
+  readonly changes: readonly LoggedChange[]
 }
 
 export class SharedKeys implements KeyBook {
@@ -267,7 +267,7 @@ export class SharedKeys implements KeyBook {
   }
 
   /** Writes entries that follow `head`, and the keys that they tell of. False where `head` is not the newest entry. */
-  async #write(connection: Connection, head: AuditHead, changes: readonly Change[]): Promise<boolean> {
+  async #write(connection: Connection, head: AuditHead, changes: readonly LoggedChange[]): Promise<boolean> {
     const entries: AuditEntry[] = []
     for (const { note } of changes) entries.push(sealNote(entries.at(-1) ?? head, note))
     const keys = changes.flatMap(({ key }, at) =>
