@@ -29,11 +29,11 @@ export function buildChanges(
 ): StateChanges {
   const accounts: Change[] = []
   const slots: Change[] = []
-  const nodes = new Map<string, Change>()
+  const nodes: Change[] = []
   const code = new Map<string, Change>()
   const readNode = (hash: Uint8Array) => below.node(hash)
   const emit = (hash: Hash32, rlp: Uint8Array) => {
-    nodes.set(mapKey(hash), [hash, rlp])
+    nodes.push([hash, rlp])
   }
   const accountChanges: TrieChange[] = []
   for (const handle of changed) {
@@ -60,7 +60,7 @@ export function buildChanges(
     stateRoot: updateTrie(below.stateRoot, accountChanges, readNode, emit, recent),
     accounts: sortChanges(accounts),
     slots: sortChanges(slots),
-    nodes: sortChanges([...nodes.values()]),
+    nodes: withoutRepeats(sortChanges(nodes)),
     code: sortChanges([...code.values()]),
   }
 }
@@ -102,6 +102,14 @@ function changedSlots(kernel: Kernel, handle: number, address: Address, below: S
     for (const slot of below.slotsOf(address)) if (!seen.has(mapKey(slot))) changed.push([slot, noBytes])
   }
   return { changed, written, isWiped }
+}
+
+/** Sorted changes, each key once: tries that share a part have the same nodes. */
+export function withoutRepeats(changes: readonly Change[]): Change[] {
+  return changes.filter(([key], index) => {
+    const before = changes[index - 1]?.[0]
+    return before === undefined || before[0] !== key[0] || !equalBytes(before, key)
+  })
 }
 
 /** Sorts by key, in place. */

@@ -8,7 +8,7 @@ import type { ForkSchedule } from '../chain/forks.js'
 import { decodeHeader, type Header, headerHash } from '../chain/header.js'
 import { BlockParts } from '../evm/blockParts.js'
 import { RecoveredKeys } from '../evm/recoveredKeys.js'
-import { isSameAccount, sortChanges } from '../evm/stateChanges.js'
+import { isSameAccount, sortChanges, withoutRepeats } from '../evm/stateChanges.js'
 import {
   type Address,
   bytesToBigInt,
@@ -119,10 +119,10 @@ export class BundleVerifier {
   #verifyState(before: StateView, header: Header, { accounts, slots, code }: BundleParts) {
     expectAscending('account', accounts)
     expectAscending('slot', slots)
-    const nodes = new Map<string, Change>()
+    const nodes: Change[] = []
     const readNode = (hash: Uint8Array) => before.node(hash)
     const emit = (hash: Hash32, rlp: Uint8Array) => {
-      nodes.set(mapKey(hash), [hash, rlp])
+      nodes.push([hash, rlp])
     }
     const newCode = new NewCode()
     const changed = new Map<string, ChangedAccount>()
@@ -165,7 +165,7 @@ export class BundleVerifier {
     expectEqual('its changes lead to the state root', stateRoot, header.stateRoot, 'its header has')
     return {
       accounts: changed,
-      nodes: sortChanges([...nodes.values()]),
+      nodes: withoutRepeats(sortChanges(nodes)),
       code: withHashes(code, newCode.hashes()),
     }
   }

@@ -19,7 +19,10 @@ import type { IngestMessage, IngestProgress } from './messages.js'
  */
 const firstCommitMs = 50
 const commitMsMax = 1_000
-/** Most rows of one transaction; changed pages wait in memory, up to 130 MB. */
+/**
+ * Most rows of one transaction: they wait in memory, those of two transactions at most, and the pages that they change
+ * take up to 130 MB while they are written.
+ */
 const rowsPerCommit = 32_768
 /**
  * Longest time without a turn of the event loop. Otherwise a message to stop would arrive only after the file,
@@ -35,6 +38,8 @@ export class Intake {
   readonly #counts = { canonical: 0, known: 0, side: 0 }
   #gas = 0n
   #committed = this.#start
+  /** Settles when the last commit is on disk and reported. */
+  #landed: Promise<void> = Promise.resolve()
   #commitMs = firstCommitMs
   #turned = this.#start
 
@@ -74,10 +79,13 @@ export class Intake {
     }
     const now = performance.now()
     if (now - this.#committed >= this.#commitMs || this.#store.heldRows >= rowsPerCommit) {
-      await this.commit()
+      await this.#landed
+      this.#landed = this.#land()
+      // Rejects where it is awaited: at the next commit.
+      this.#landed.catch(() => undefined)
+      if (this.#publisher !== undefined) await this.#landed
       this.#committed = performance.now()
       this.#commitMs = Math.min(2 * this.#commitMs, commitMsMax)
-      this.#report({ type: 'progress', progress: this.progress() })
     }
     if (now - this.#turned >= turnMs) {
       await setImmediate()
@@ -88,7 +96,16 @@ export class Intake {
 
   /** Settles once all imported blocks are on disk, and not too many of them wait to be published. */
   async commit(): Promise<void> {
+    await this.#landed
     await this.#store.commitHeld()
+    await this.#publisher?.committed()
+  }
+
+  /** Commits the blocks imported so far, and reports them when they are on disk. More may be imported meanwhile. */
+  async #land(): Promise<void> {
+    const progress = this.progress()
+    await this.#store.commitHeld()
+    this.#report({ type: 'progress', progress })
     await this.#publisher?.committed()
   }
 

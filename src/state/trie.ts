@@ -14,6 +14,7 @@ import {
   type Child,
   Extension,
   encodeRoot,
+  isHashed,
   Leaf,
   loadNode,
   type NodeReader,
@@ -32,30 +33,41 @@ interface Entry {
   readonly value: Uint8Array | undefined
 }
 
-/** Nodes of which {@link RecentTries} forgets all: they take at most 40 MB. */
+/** Nodes above which {@link RecentTries} forgets all: they take at most 40 MB. */
 const recentNodesMax = 32_768
 
 /**
- * Tries that the last updates made, by their roots, with the nodes that were read or made for them: the next update
- * begins with many of the same. Where they become too many, all are forgotten.
+ * The newest tries, by their roots, with the nodes that were read or made for them: the next update begins with many of
+ * the same. A trie that was changed is not kept as it was before, because then all it ever had would stay.
  */
 export class RecentTries {
   readonly #roots = new Map<string, TrieNode>()
   #nodes = 0
 
-  find(root: Hash32): TrieNode | undefined {
-    return this.#roots.get(mapKey(root))
+  /** The trie with this root, which is to be changed. */
+  take(root: Hash32): TrieNode | undefined {
+    const name = mapKey(root)
+    const node = this.#roots.get(name)
+    this.#roots.delete(name)
+    return node
   }
 
-  /** `nodes` is the number of nodes that were read or made since the last call. */
-  keep(root: Hash32, node: TrieNode, nodes: number): void {
-    this.#nodes += nodes
+  /** `more` is the number of nodes that it has more in memory than when it was taken. */
+  keep(root: Hash32, node: TrieNode, more: number): void {
+    this.#nodes += more
     if (this.#nodes > recentNodesMax) {
       this.#roots.clear()
-      this.#nodes = nodes
+      this.#nodes = 0
     }
     this.#roots.set(mapKey(root), node)
   }
+}
+
+/** An update under way. */
+interface Update {
+  readonly readNode: NodeReader
+  /** Nodes that there are more in memory than before; at least. */
+  more: number
 }
 
 /**
@@ -70,23 +82,19 @@ export function updateTrie(
   recent?: RecentTries,
 ): Hash32 {
   if (changes.length === 0) return root
-  let nodes = 0
-  const read: NodeReader = (hash) => {
-    nodes++
-    return readNode(hash)
-  }
+  const update: Update = { readNode, more: 0 }
   const take: NodeSink = (hash, rlp) => {
-    nodes++
+    update.more++
     emit?.(hash, rlp)
   }
   const entries = changes.map(([key, value]) => ({ path: toNibbles(key), value }))
   entries.sort((a, b) => comparePaths(a.path, b.path))
   const isEmpty = equalBytes(root, emptyTrieRoot)
-  const before = isEmpty ? undefined : (recent?.find(root) ?? referenceTo(root))
-  const node = applyChanges(before, entries, 0, read)
+  const before = isEmpty ? undefined : (recent?.take(root) ?? referenceTo(root))
+  const node = applyChanges(before, entries, 0, update)
   if (node === undefined) return emptyTrieRoot
   const after = encodeRoot(node, emit && take)
-  recent?.keep(after, node, nodes)
+  recent?.keep(after, node, update.more)
   return after
 }
 
@@ -164,14 +172,16 @@ function applyChanges(
   child: Child,
   entries: readonly Entry[],
   depth: number,
-  readNode: NodeReader,
+  update: Update,
 ): TrieNode | undefined {
   if (child === undefined) return buildNode(entries.filter(isInsert), depth)
-  const node = loadChild(child, readNode)
-  if (node instanceof Branch) return applyToBranch(node.children, entries, depth, readNode)
+  const node = loadChild(child, update.readNode)
+  // What replaces it is counted where it is emitted.
+  if (node === child && isHashed(node)) update.more--
+  if (node instanceof Branch) return applyToBranch(node.children, entries, depth, update)
   return node instanceof Leaf
     ? applyToLeaf(node, entries, depth)
-    : applyToExtension(node, entries, depth, readNode)
+    : applyToExtension(node, entries, depth, update)
 }
 
 function applyToLeaf(leaf: Leaf, entries: readonly Entry[], depth: number): TrieNode | undefined {
@@ -193,7 +203,7 @@ function applyToExtension(
   extension: Extension,
   entries: readonly Entry[],
   depth: number,
-  readNode: NodeReader,
+  update: Update,
 ): TrieNode | undefined {
   const { path } = extension
   // Removing a key that is not below this extension changes nothing.
@@ -204,14 +214,14 @@ function applyToExtension(
   let shared = path.length
   for (const entry of relevant) shared = Math.min(shared, commonLength(entry.path, depth, path))
   if (shared === path.length) {
-    const below = applyChanges(extension.child, relevant, depth + shared, readNode)
+    const below = applyChanges(extension.child, relevant, depth + shared, update)
     return below && joinNode(path, below)
   }
   const children: Child[] = new Array<Child>(16).fill(undefined)
   const rest = path.subarray(shared + 1)
   children[path[shared] as number] =
     rest.length === 0 ? extension.child : new Extension(rest, extension.child)
-  const branch = applyToBranch(children, relevant, depth + shared, readNode)
+  const branch = applyToBranch(children, relevant, depth + shared, update)
   return branch && joinNode(path.subarray(0, shared), branch)
 }
 
@@ -219,13 +229,13 @@ function applyToBranch(
   before: readonly Child[],
   entries: readonly Entry[],
   depth: number,
-  readNode: NodeReader,
+  update: Update,
 ): TrieNode | undefined {
   const children = before.slice()
   for (let start = 0; start < entries.length; ) {
     const end = endOfNibble(entries, start, depth)
     const nibble = nibbleAt(entries[start] as Entry, depth)
-    children[nibble] = applyChanges(children[nibble], entries.slice(start, end), depth + 1, readNode)
+    children[nibble] = applyChanges(children[nibble], entries.slice(start, end), depth + 1, update)
     start = end
   }
   const first = children.findIndex((child) => child !== undefined)
@@ -235,7 +245,7 @@ function applyToBranch(
   }
   // A branch with one child left is replaced by a longer path.
   const only = children[first] as Exclude<Child, undefined>
-  return joinNode(Uint8Array.of(first), loadChild(only, readNode))
+  return joinNode(Uint8Array.of(first), loadChild(only, update.readNode))
 }
 
 /** A new subtrie of sorted entries, all of them insertions. */

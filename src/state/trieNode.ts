@@ -89,6 +89,11 @@ export function loadNode(reference: Reference, readNode: NodeReader): TrieNode {
   return node
 }
 
+/** Whether others refer to an encoded node by its hash. */
+export function isHashed({ reference }: TrieNode): boolean {
+  return reference?.[0] === hashPrefix
+}
+
 /** The reference to the node with this hash. */
 export function referenceTo(hash: Uint8Array): Reference {
   const reference = new Uint8Array(1 + hashBytes)

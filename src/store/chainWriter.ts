@@ -1,28 +1,22 @@
 /**
  * The only writer of a network's store: applies bundles, unwinds them, and stores blocks of branches that are not
  * canonical. Every call is one transaction, or part of one with several calls, so a store always ends with a whole
- * block, even if the process dies.
+ * block, even if the process dies. Rows wait in memory until then (pendingTable.ts); those of several calls are written
+ * by lmdb's own thread, while the caller goes on.
  */
 import type { RootDatabase } from 'lmdb'
 import { Packr } from 'msgpackr'
 import { concatBytes, equalBytes, type Hash32 } from '../primitives/bytes.js'
-import { type Deferred, defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Bundle, Change, ReplacedState } from './bundle.js'
 import { ChainReader, type ChainStoreOptions } from './chainReader.js'
 import type { BlockName, ChainIdentity, Marker } from './chainRows.js'
-import { assertRoom, commitSync, openEnvironment, toStoreError } from './environment.js'
-import { LatestTable } from './latestTable.js'
+import { commitBatch, commitSync, openEnvironment } from './environment.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
+import type { PendingRows } from './pendingTable.js'
+import { type PendingTables, pendingTables } from './pendingTables.js'
 import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
-import {
-  historyKey,
-  metaKeys,
-  numberKey,
-  openChainTables,
-  schemaVersion,
-  type WriteTables,
-} from './tables.js'
+import { historyKey, metaKeys, numberKey, openChainTables, schemaVersion } from './tables.js'
 import { type OnUpgrade, upgradeStore } from './upgrade.js'
 import { lockForWriting, type WriterLock } from './writerLock.js'
 
@@ -41,16 +35,18 @@ export interface ChainWriterOptions extends ChainStoreOptions {
   readonly onUpgrade?: OnUpgrade
 }
 
-const abandoned = new Error('what was held is given up')
-
 export class ChainWriter extends ChainReader {
-  declare protected readonly tables: WriteTables
+  declare protected readonly tables: PendingTables
   /** Called before canonical blocks are unwound, within the transaction that does it. */
   beforeUnwind: (() => void) | undefined
-  #latest: readonly LatestTable[] = []
+  #pending: readonly PendingRows[] = []
   #lock: WriterLock | undefined
-  #held: { readonly end: Deferred<void>; readonly done: Promise<void> } | undefined
-  #heldRows = 0
+  #isHeld = false
+  /** Why nothing of what is held can be committed. */
+  #heldFailure: { readonly error: unknown } | undefined
+  /** Transactions that are not on disk yet, and what settles when the last of them is. */
+  #landings = 0
+  #landing: Promise<void> = Promise.resolve()
   readonly #commits = { count: 0, seconds: 0 }
 
   /**
@@ -65,13 +61,9 @@ export class ChainWriter extends ChainReader {
       environment = openEnvironment({ ...options, readOnly: false })
       const tables = openChainTables(environment)
       if (tables === undefined) throw new Error('a writer could not make its tables')
-      const latest = {
-        accounts: new LatestTable(tables.accounts),
-        slots: new LatestTable(tables.slots),
-        logs: new LatestTable(tables.logs),
-      }
-      const writer = new this(options.path, environment, { ...tables, ...latest })
-      writer.#latest = Object.values(latest)
+      const pending = pendingTables(tables)
+      const writer = new this(options.path, environment, pending)
+      writer.#pending = Object.values(pending)
       writer.#lock = lock
       upgradeStore({ environment, path: options.path, tables }, onUpgrade)
       writer.readIdentity()
@@ -160,17 +152,11 @@ export class ChainWriter extends ChainReader {
 
   /**
    * Makes all writes until {@link commitHeld} one transaction with one flush. This writer sees them at once, others
-   * only after the commit. If the process dies before, or a write throws, the store stays as it was.
+   * only after the commit. If the process dies before, or a write throws, the store stays as it was. What is held may
+   * be read and written further while an earlier transaction is under way.
    */
   holdCommits(): void {
-    if (this.#held !== undefined) return
-    this.#heldRows = 0
-    assertRoom(this.path)
-    const end = defer<void>()
-    const done = this.environment.transactionSync(() => end.promise)
-    // {@link commitHeld} reports the failure.
-    done.catch(() => undefined)
-    this.#held = { end, done }
+    this.#isHeld = true
   }
 
   /** The head of a store that has a genesis; throws where it has none. */
@@ -180,9 +166,9 @@ export class ChainWriter extends ChainReader {
     return head
   }
 
-  /** Approximate number of rows that wait for {@link commitHeld}. Each takes one or two pages of 4 KB until then. */
+  /** Rows that wait for {@link commitHeld}. Each takes one or two pages of 4 KB while they are written. */
   get heldRows(): number {
-    return this.#heldRows
+    return this.#pending.reduce((sum, { waiting }) => sum + waiting, 0)
   }
 
   /**
@@ -193,72 +179,81 @@ export class ChainWriter extends ChainReader {
     return this.#commits
   }
 
-  /** Commits the held writes, if any, and settles when they are on disk. If it rejects, none of them is stored. */
-  async commitHeld(): Promise<void> {
-    const held = this.#held
-    if (held === undefined) return
-    this.#held = undefined
-    const begunMs = performance.now()
-    try {
-      this.#flushLatest()
-      held.end.resolve()
-    } catch (error) {
-      held.end.reject(error as Error)
+  /**
+   * Commits the held writes, if any; settles when they are on disk, and those of earlier calls. If it rejects, none of
+   * them is stored, nor what was held since.
+   */
+  commitHeld(): Promise<void> {
+    if (this.#isHeld) {
+      this.#isHeld = false
+      this.#landing = this.#land(this.#landing)
+      return this.#landing
     }
-    try {
-      await held.done
-      this.#countCommit(begunMs)
-    } catch (error) {
-      this.#forgetLatest()
-      throw toStoreError(error, this.environment, this.path) ?? error
-    }
+    return this.#landings > 0 ? this.#landing : Promise.resolve()
   }
 
   /** Leaves the store as it was before {@link holdCommits}. */
   async abandonHeld(): Promise<void> {
-    const held = this.#held
-    if (held === undefined) return
-    this.#held = undefined
-    held.end.reject(abandoned)
-    try {
-      await held.done
-    } catch (error) {
-      if (error !== abandoned) throw error
-    } finally {
-      this.#forgetLatest()
-    }
+    const isHeld = this.#isHeld
+    this.#isHeld = false
+    if (this.#landings > 0) await this.#landing
+    if (isHeld) this.#forget()
   }
 
   protected commit(write: () => void): void {
+    if (this.#heldFailure !== undefined) throw this.#heldFailure.error
+    if (!this.#isHeld && this.#landings > 0) throw new Error('an earlier commit is under way')
     try {
-      if (this.#held !== undefined) return write()
-      const begunMs = performance.now()
-      commitSync(this.environment, this.path, () => {
-        write()
-        this.#flushLatest()
-      })
-      this.#countCommit(begunMs)
+      write()
     } catch (error) {
-      this.#forgetLatest()
-      if (this.#held === undefined) throw error
-      // No nested transaction, which would copy each page once more; instead a failed write ends the whole transaction.
-      const failure = toStoreError(error, this.environment, this.path) ?? error
-      this.#held.end.reject(failure as Error)
-      throw failure
+      if (this.#isHeld) this.#heldFailure = { error }
+      else this.#forget()
+      throw error
+    }
+    if (!this.#isHeld) this.#commitAtOnce()
+  }
+
+  async #land(earlier: Promise<void>): Promise<void> {
+    const isFirst = this.#landings++ === 0
+    try {
+      if (!isFirst) await earlier
+      if (this.#heldFailure !== undefined) throw this.#heldFailure.error
+      const begunMs = performance.now()
+      await commitBatch(this.environment, this.path, () => {
+        for (const table of this.#pending) table.write()
+      })
+      this.#landed(begunMs)
+    } catch (error) {
+      this.#forget()
+      if (this.#isHeld) this.#heldFailure = { error }
+      throw error
+    } finally {
+      this.#landings--
     }
   }
 
-  #countCommit(begunMs: number): void {
+  #commitAtOnce(): void {
+    const begunMs = performance.now()
+    try {
+      commitSync(this.environment, this.path, () => {
+        for (const table of this.#pending) table.writeSync()
+      })
+    } catch (error) {
+      this.#forget()
+      throw error
+    }
+    this.#landed(begunMs)
+  }
+
+  #landed(begunMs: number): void {
+    for (const table of this.#pending) table.landed()
     this.#commits.count++
     this.#commits.seconds += (performance.now() - begunMs) / 1_000
   }
 
-  #flushLatest(): void {
-    for (const table of this.#latest) table.flush()
-  }
-
-  #forgetLatest(): void {
-    for (const table of this.#latest) table.forget()
+  #forget(): void {
+    for (const table of this.#pending) table.forget()
+    this.#heldFailure = undefined
   }
 
   /** The receipts of a canonical block. */
@@ -280,8 +275,6 @@ export class ChainWriter extends ChainReader {
     }
     tables.changes.putSync(numberKey(number), packr.pack(replaced))
     tables.meta.putSync(metaKeys.head, concatBytes(numberKey(number), hash))
-    this.#heldRows += 8 + bundle.senders.length / 52 + bundle.nodes.length
-    this.#heldRows += 2 * (bundle.accounts.length + bundle.slots.length)
   }
 
   /** Everything of a canonical block but its state. It is the newest one, or stands above the head until that moves. */

@@ -129,6 +129,35 @@ export function commitSync<T>(environment: RootDatabase, path: string, write: ()
   }
 }
 
+/**
+ * Runs `write`, whose puts and removals another thread carries out in one transaction. Settles when that is on disk; if
+ * it rejects, with StoreError, nothing of it is stored. The values that are put must not change meanwhile.
+ */
+export async function commitBatch(environment: RootDatabase, path: string, write: () => void): Promise<void> {
+  assertRoom(path)
+  try {
+    await environment.batch(write)
+  } catch (error) {
+    const cause = await causeOf(error)
+    throw toStoreError(cause, environment, path) ?? failedCommit(path, cause)
+  }
+  environment.resetReadTxn()
+}
+
+/** The fault of a commit that failed for a reason that nobody foresaw. */
+export function failedCommit(path: string, cause: unknown): StoreError {
+  return new StoreError(`the store ${path} failed a commit: ${errorText(cause)}`, true)
+}
+
+/** lmdb-js rejects with an error that contains a promise, which is rejected with the cause. */
+export async function causeOf(error: unknown): Promise<unknown> {
+  try {
+    return (await (error as { commitError?: Promise<never> }).commitError) ?? error
+  } catch (cause) {
+    return cause
+  }
+}
+
 /** Closes an environment, unless it is broken: that one is left open until the process ends. */
 export async function closeEnvironment(environment: RootDatabase): Promise<void> {
   if (!broken.has(environment)) await environment.close()

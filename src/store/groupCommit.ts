@@ -1,7 +1,7 @@
 import type { RootDatabase } from 'lmdb'
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { FaultError } from '../primitives/faults.js'
-import { assertRoom, errorText, StoreError, toStoreError } from './environment.js'
+import { assertRoom, causeOf, failedCommit, StoreError, toStoreError } from './environment.js'
 
 interface Item {
   readonly work: () => unknown
@@ -105,8 +105,7 @@ export class GroupCommit {
     const failure =
       cause instanceof StoreError
         ? cause
-        : (toStoreError(cause, this.#environment, this.#path) ??
-          new StoreError(`the store ${this.#path} failed a commit: ${errorText(cause)}`, true))
+        : (toStoreError(cause, this.#environment, this.#path) ?? failedCommit(this.#path, cause))
     const isFirst = this.#failure === undefined || failure.isLasting
     this.#failure = failure
     if (isFirst) this.#onFailure(failure)
@@ -119,13 +118,4 @@ const retryAfterMs = 1000
 
 function notStored({ message }: StoreError): FaultError {
   return new FaultError({ kind: 'NotStored', retryAfterMs }, message)
-}
-
-/** lmdb-js rejects with an error that contains a promise, which is rejected with the cause. */
-async function causeOf(error: unknown): Promise<unknown> {
-  try {
-    return (await (error as { commitError?: Promise<never> }).commitError) ?? error
-  } catch (cause) {
-    return cause
-  }
 }

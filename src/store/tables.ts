@@ -6,7 +6,7 @@
 import type { RootDatabase } from 'lmdb'
 import { type Address, concatBytes, type Hash32, writeUint64 } from '../primitives/bytes.js'
 import { openTable, type Table } from './environment.js'
-import type { ReadTable, WriteTable } from './readTable.js'
+import type { ReadTable } from './readTable.js'
 
 /** Raised with every change of a layout below; a store of a newer version is refused. */
 export const schemaVersion = 3
@@ -52,8 +52,6 @@ const tableNames = {
 
 export type TableName = keyof typeof tableNames
 export type ChainTables = { readonly [name in TableName]: Table }
-/** Tables as the writer of a chain sees them. */
-export type WriteTables = { readonly [name in TableName]: WriteTable }
 /** Tables as readers see them. */
 export type ReadTables = { readonly [name in TableName]: ReadTable }
 

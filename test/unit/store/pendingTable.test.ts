@@ -1,0 +1,159 @@
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import {
+  closeEnvironment,
+  commitBatch,
+  commitSync,
+  openEnvironment,
+  openTable,
+  type Table,
+} from '../../../src/store/environment.js'
+import { PendingTable } from '../../../src/store/pendingTable.js'
+import type { Range } from '../../../src/store/readTable.js'
+import { numberKey } from '../../../src/store/tables.js'
+import { Dice, propertyRuns } from '../../property.js'
+
+const keys = Array.from({ length: 12 }, (_, number) => numberKey(number))
+const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('hex')
+
+type Model = Map<number, Uint8Array>
+
+/** A range of the model's rows, as LMDB orders and bounds them. */
+function rangeOf(
+  model: Model,
+  start: number | undefined,
+  end: number | undefined,
+  reverse: boolean,
+  limit: number,
+) {
+  const order = reverse ? -1 : 1
+  return [...model]
+    .filter(([number]) => start === undefined || order * (number - start) >= 0)
+    .filter(([number]) => end === undefined || order * (number - end) < 0)
+    .sort(([a], [b]) => order * (a - b))
+    .slice(0, limit)
+    .map(([number, value]) => [text(keys[number]), text(value)])
+}
+
+function openRows(t: Test, keptMax?: number) {
+  const path = join(t.testdir(), 'rows.mdb')
+  const environment = openEnvironment({ path, readOnly: false, mapBytes: 2 ** 28 })
+  const table = openTable(environment, 'rows') as Table
+  return { path, environment, table, pending: new PendingTable(table, keptMax) }
+}
+
+/** Changes rows, writes, lands, fails and forgets at random; returns the first answer that is not the model's. */
+async function findDifference(
+  { path, environment, table, pending }: ReturnType<typeof openRows>,
+  dice: Dice,
+): Promise<string | undefined> {
+  commitSync(environment, path, () => table.clearSync())
+  pending.forget()
+  let now: Model = new Map()
+  let stored: Model = new Map()
+  let flight: { readonly model: Model; readonly written: Promise<void> } | undefined
+  const land = async () => {
+    if (flight === undefined) return
+    await flight.written
+    pending.landed()
+    stored = flight.model
+    flight = undefined
+  }
+  const change = () => {
+    const number = dice.throw(keys.length)
+    // A key of its own, as callers make them.
+    const key = numberKey(number)
+    if (dice.throw(3) === 0) {
+      now.delete(number)
+      return pending.removeSync(key)
+    }
+    const value = Uint8Array.from(dice.times(dice.throw(4), () => dice.throw(256)))
+    now.set(number, value)
+    return pending.putSync(key, value)
+  }
+  for (let step = 0; step < 40; step++) {
+    const kind = dice.throw(15)
+    if (kind < 9) change()
+    else if (kind < 11) {
+      await land()
+      flight = { model: new Map(now), written: commitBatch(environment, path, () => pending.write()) }
+    } else if (kind === 11) await land()
+    else if (kind === 12) {
+      await land()
+      commitSync(environment, path, () => pending.writeSync())
+      pending.landed()
+      stored = new Map(now)
+    } else if (kind === 13) {
+      await land()
+      pending.forget()
+      now = new Map(stored)
+    }
+    const difference = compare(pending, now, dice)
+    if (difference !== undefined) return `step ${step}: ${difference}`
+  }
+  await land()
+  return undefined
+}
+
+function compare(pending: PendingTable, model: Model, dice: Dice): string | undefined {
+  for (const [number, key] of keys.entries()) {
+    const expected = text(model.get(number))
+    if (text(pending.getBinary(key)) !== expected) return `row ${number}`
+    if (text(pending.lend(key)) !== expected) return `row ${number}, lent`
+    if (text(pending.getBrief(key, 2)) !== expected?.slice(0, 4)) return `row ${number}, its beginning`
+    if (pending.doesExist(key) !== (expected !== undefined)) return `whether row ${number} exists`
+  }
+  if (pending.getCount() !== model.size) return 'the number of rows'
+  const bound = () => (dice.throw(3) === 0 ? undefined : dice.throw(keys.length))
+  const [start, end, reverse, limit] = [bound(), bound(), dice.throw(2) === 0, dice.throw(5) + 1]
+  const range: Range = {
+    ...(start !== undefined && { start: keys[start] as Uint8Array }),
+    ...(end !== undefined && { end: keys[end] as Uint8Array }),
+    reverse,
+    limit,
+  }
+  const got = [...pending.getRange(range)].map(({ key, value }) => [text(key), text(value)])
+  const expected = rangeOf(model, start, end, reverse, limit)
+  return JSON.stringify(got) === JSON.stringify(expected)
+    ? undefined
+    : `range ${JSON.stringify({ start, end, reverse, limit })}: ${JSON.stringify(got)}, not ${JSON.stringify(expected)}`
+}
+
+for (const keptMax of [0, 5]) {
+  t.test(`rows are read as they are, whether waiting, under way or stored; ${keptMax} kept`, async (t) => {
+    const rows = openRows(t, keptMax)
+    const property = fc.asyncProperty(fc.nat(), async (state) => {
+      const difference = await findDifference(rows, new Dice(state))
+      if (difference !== undefined) throw new Error(difference)
+    })
+    await t.resolves(fc.assert(property, propertyRuns(100)))
+    await closeEnvironment(rows.environment)
+  })
+}
+
+t.test('more rows than are kept change and vanish', async (t) => {
+  const { path, environment, table, pending } = openRows(t, 1_000)
+  const count = 20_000
+  const rowOf = (number: number) => Uint8Array.of(1, number >> 16, (number >> 8) & 255, number & 255)
+  const changes: readonly ((number: number) => void)[] = [
+    (number) => pending.putSync(numberKey(number), rowOf(number)),
+    (number) => number % 2 === 0 && pending.putSync(numberKey(number), rowOf(number + 1)),
+    (number) => number % 3 === 0 && pending.removeSync(numberKey(number)),
+  ]
+  for (const change of changes) {
+    for (let number = 0; number < count; number++) change(number)
+    await commitBatch(environment, path, () => pending.write())
+    pending.landed()
+  }
+  const expected = (number: number) =>
+    number % 3 === 0 ? undefined : rowOf(number % 2 === 0 ? number + 1 : number)
+  let wrong = 0
+  for (let number = 0; number < count; number++) {
+    const key = numberKey(number)
+    for (const one of [pending, table]) if (text(one.getBinary(key)) !== text(expected(number))) wrong++
+  }
+  t.equal(wrong, 0)
+  t.equal(table.getCount(), count - Math.ceil(count / 3))
+  await closeEnvironment(environment)
+})
