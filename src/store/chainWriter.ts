@@ -80,8 +80,8 @@ export class ChainWriter extends ChainReader {
       await this.commitHeld()
     } finally {
       await super.close()
+      this.#lock?.release()
     }
-    this.#lock?.release()
   }
 
   /**

@@ -5,7 +5,13 @@
 import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
-import { type BundleLog, type FeedFigures, type LogTip, TrimmedError } from '../../feed/bundleLog.js'
+import {
+  type BundleLog,
+  type FeedEntry,
+  type FeedFigures,
+  type LogTip,
+  TrimmedError,
+} from '../../feed/bundleLog.js'
 import { PostgresLog } from '../../feed/postgresLog.js'
 import { UnreachableError } from '../../postgres/connection.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
@@ -146,9 +152,11 @@ export class FeedFollower {
   async #follow(log: BundleLog, onIdle: OnIdle | undefined): Promise<boolean> {
     log.onNews(() => this.#news.resolve())
     this.#position = await this.#findPosition(log)
+    let coming: Promise<readonly FeedEntry[]> | undefined
     while (!this.#signal.aborted) {
       this.#news = defer()
-      const entries = await log.read(this.#position)
+      const entries = await (coming ?? log.read(this.#position))
+      coming = undefined
       const last = entries.at(-1)
       if (last === undefined) {
         const tip = await this.#readTip(log)
@@ -158,6 +166,11 @@ export class FeedFollower {
         if (await onIdle?.(log, this.#position)) return true
         await this.#wait(Math.min(pollMs, onIdle === undefined ? pollMs : Math.max(tip.leaseMsLeft, 10)))
         continue
+      }
+      if (entries.length > liveEntriesMax) {
+        coming = log.read(last.sequence)
+        // Rejects where it is awaited.
+        coming.catch(() => undefined)
       }
       await this.#replica.apply(entries, this.#signal)
       this.#position = last.sequence

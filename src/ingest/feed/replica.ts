@@ -19,6 +19,8 @@ import { checkUncles } from '../uncleRules.js'
 
 /** Longest time without a turn of the event loop, in which a message to stop can arrive. */
 const turnMs = 20
+/** Rows that are worth a transaction, which is written while the next entries are checked. */
+const rowsPerCommit = 8_192
 
 export class Replica {
   readonly #store: ChainWriter
@@ -37,14 +39,17 @@ export class Replica {
   }
 
   /**
-   * Applies entries in order, in one transaction that is on disk when this settles; fewer where `signal` is aborted.
-   * Rejects with OperatorError where an entry contradicts itself or the store; those before it are on disk then.
+   * Applies entries in order, which are on disk when this settles; fewer where `signal` is aborted. Readers never see a
+   * chain that was unwound and is not yet as long as before, unless the entries end with it. Rejects with OperatorError
+   * where an entry contradicts itself or the store; those before it are on disk then.
    */
   async apply(entries: readonly FeedEntry[], signal: AbortSignal): Promise<void> {
     const store = this.#store
     let turned = performance.now()
-    store.holdCommits()
+    let seen = store.readHead()?.number ?? 0
+    let landed = Promise.resolve()
     for (const entry of entries) {
+      store.holdCommits()
       if (signal.aborted) break
       try {
         this.#apply(entry)
@@ -57,6 +62,13 @@ export class Replica {
         throw new OperatorError(
           `entry ${entry.sequence} of the feed is refused: ${error.message}; the store stays at block ${store.readHead()?.number}`,
         )
+      }
+      if (store.heldRows >= rowsPerCommit && entry.block.number >= seen) {
+        await landed
+        landed = store.commitHeld()
+        // Rejects where it is awaited, and where more is written.
+        landed.catch(() => undefined)
+        seen = entry.block.number
       }
       if (performance.now() - turned < turnMs) continue
       await setImmediate()
