@@ -9,8 +9,7 @@ export type StoreDump = Readonly<Record<TableName, Readonly<Record<string, strin
 /** Tables that a block leaves its rows in when it is no longer canonical: what a hash names never changes. */
 export const addressedByContent: readonly TableName[] = ['sideBlocks', 'bodies', 'receipts', 'nodes', 'code']
 
-/** The tables themselves, for tests that damage a store. */
-export function tablesOf(store: ChainReader): ChainTables {
+function tablesOf(store: ChainReader): ChainTables {
   return (store as unknown as { tables: ChainTables }).tables
 }
 

@@ -5,22 +5,29 @@ import { parseGenesis } from '../../src/ingest/genesis.js'
 import { ChainImporter } from '../../src/ingest/importer.js'
 import { verifyChain } from '../../src/ingest/verifyChain.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
+import { ChainReader } from '../../src/store/chainReader.js'
 import { ChainWriter } from '../../src/store/chainWriter.js'
-import type { TableName } from '../../src/store/tables.js'
+import { closeEnvironment, openEnvironment } from '../../src/store/environment.js'
+import { type ChainTables, openChainTables, type TableName } from '../../src/store/tables.js'
 import { ChainMaker, contracts, londonConfig, mergedConfig, storeInput, testGenesis } from '../chainMaker.js'
 import { propertyRuns } from '../property.js'
-import { dumpStore, tablesOf } from '../storeDump.js'
+import { dumpStore } from '../storeDump.js'
 
 type GethGenesis = Parameters<typeof ChainMaker.create>[0]
 
-async function makeStore(name: string, genesis: GethGenesis): Promise<ChainWriter> {
+interface MadeStore {
+  readonly store: ChainReader
+  /** To damage it with: each change is a transaction. */
+  readonly tables: ChainTables
+}
+
+async function makeStore(name: string, genesis: GethGenesis): Promise<MadeStore> {
   const maker = await ChainMaker.create(genesis)
   const path = join(t.testdirName, `${name}.mdb`)
-  const store = ChainWriter.openForWriting({ path, mapBytes: 2 ** 30 })
-  t.teardown(() => store.close())
+  const writer = ChainWriter.openForWriting({ path, mapBytes: 2 ** 30 })
   const { identity, bundle, schedule } = parseGenesis(maker.genesisText)
-  store.initialize(identity, bundle)
-  const importer = new ChainImporter(store, schedule)
+  writer.initialize(identity, bundle)
+  const importer = new ChainImporter(writer, schedule)
   const uncle = await maker.extend(maker.genesis, { extraData: Uint8Array.of(1) })
   let parent = maker.genesis
   const isMerged = genesis.difficulty === '0x0'
@@ -46,10 +53,17 @@ async function makeStore(name: string, genesis: GethGenesis): Promise<ChainWrite
     })
     await importer.importBlock(parent.rlp)
   }
-  return store
+  await writer.close()
+  const environment = openEnvironment({ path, readOnly: false, mapBytes: 2 ** 30 })
+  const store = ChainReader.open({ path, mapBytes: 2 ** 30 })
+  t.teardown(async () => {
+    await store.close()
+    await closeEnvironment(environment)
+  })
+  return { store, tables: openChainTables(environment) as ChainTables }
 }
 
-const verify = (store: ChainWriter) => verifyChain(store, { blocks: 6, seed: 1, onProgress: () => undefined })
+const verify = (store: ChainReader) => verifyChain(store, { blocks: 6, seed: 1, onProgress: () => undefined })
 
 /** At most this many rows of a table are damaged, evenly spread. */
 const rowsMax = 5
@@ -80,7 +94,7 @@ t.testdir()
 const work = await makeStore('work', testGenesis(londonConfig()))
 const merged = await makeStore('merged', testGenesis(mergedConfig(), { difficulty: '0x0' }))
 
-for (const [name, store] of [
+for (const [name, { store, tables }] of [
   ['proof of work', work],
   ['merged', merged],
 ] as const) {
@@ -97,7 +111,7 @@ for (const [name, store] of [
   t.test(`${name}: every row that is deleted is missed`, async (t) => {
     const dump = dumpStore(store)
     for (const name of checkedTables) {
-      const table = tablesOf(store)[name]
+      const table = tables[name]
       const unnoticed: string[] = []
       for (const [key, value] of some(Object.entries(dump[name]))) {
         table.removeSync(Buffer.from(key, 'hex'))
@@ -112,7 +126,7 @@ for (const [name, store] of [
   })
 
   t.test(`${name}: wrong lengths in the rows of blocks are found`, async (t) => {
-    const { blocks } = tablesOf(store)
+    const { blocks } = tables
     const unnoticed: string[] = []
     for (const [keyHex, valueHex] of some(Object.entries(dumpStore(store).blocks))) {
       const key = Buffer.from(keyHex, 'hex')
@@ -135,7 +149,7 @@ for (const [name, store] of [
     const dump = dumpStore(store)
     const runs = propertyRuns(rowsMax)
     for (const name of checkedTables) {
-      const table = tablesOf(store)[name]
+      const table = tables[name]
       const rows = Object.entries(dump[name]).filter(([, value]) => value.length > 0)
       if (rows.length === 0) continue
       fc.assert(
@@ -165,8 +179,7 @@ for (const [name, store] of [
 }
 
 t.test('rows that belong to no block are found', async (t) => {
-  const store = work
-  const tables = tablesOf(store)
+  const { store, tables } = work
   const dump = dumpStore(store)
   for (const name of ['accounts', 'slots', 'accountHistory', 'slotHistory'] as const) {
     const [key = '', value = ''] = Object.entries(dump[name]).at(-1) ?? []
@@ -189,10 +202,10 @@ t.test('rows that belong to no block are found', async (t) => {
 })
 
 t.test('a store damaged all over stops after twenty faults', async (t) => {
-  const store = await makeStore('wrecked', testGenesis(londonConfig()))
+  const { store, tables } = await makeStore('wrecked', testGenesis(londonConfig()))
   const dump = dumpStore(store)
   for (const name of ['nodes', 'locations', 'changes', 'slots', 'accounts'] as const) {
-    for (const key of Object.keys(dump[name])) tablesOf(store)[name].removeSync(Buffer.from(key, 'hex'))
+    for (const key of Object.keys(dump[name])) tables[name].removeSync(Buffer.from(key, 'hex'))
   }
   store.refresh()
   t.equal(verify(store).faults.length, 20)
