@@ -6,7 +6,7 @@
  * that children which are read take the place of their references, so tries may share nodes.
  */
 import type { Hash32 } from '../primitives/bytes.js'
-import { hashInput, hashInputBytes, keccak256 } from '../primitives/keccak.js'
+import { hashInputBytes, keccak256, lendHashOfInput } from '../primitives/keccak.js'
 import {
   listBase,
   rlpBytesLength,
@@ -94,9 +94,22 @@ export function isHashed({ reference }: TrieNode): boolean {
   return reference?.[0] === hashPrefix
 }
 
+/**
+ * Memory for references, which live as long as their nodes. Together, because a buffer for each takes ten times its
+ * bytes; and few, because a single one keeps all of them.
+ */
+let references = new Uint8Array(0)
+let referencesUsed = 0
+const referencesBytes = 31 * (1 + hashBytes)
+
 /** The reference to the node with this hash. */
 export function referenceTo(hash: Uint8Array): Reference {
-  const reference = new Uint8Array(1 + hashBytes)
+  if (referencesUsed === references.length) {
+    references = new Uint8Array(referencesBytes)
+    referencesUsed = 0
+  }
+  const reference = references.subarray(referencesUsed, referencesUsed + 1 + hashBytes)
+  referencesUsed += reference.length
   reference[0] = hashPrefix
   reference.set(hash, 1)
   return reference
@@ -136,7 +149,7 @@ export function encodeNode(node: TrieNode, emit: NodeSink | undefined): Referenc
   if (node.reference !== undefined) return node.reference
   const { target, length } = writeNode(node, emit)
   if (length < hashBytes) node.reference = target.slice(0, length)
-  else node.reference = referenceTo(hashNode(target, length, emit))
+  else node.reference = hashNode(target, length, emit)
   return node.reference
 }
 
@@ -145,17 +158,16 @@ export function encodeRoot(node: TrieNode, emit: NodeSink | undefined): Hash32 {
   const known = node.reference
   if (known?.[0] === hashPrefix) return known.slice(1) as Hash32
   const { target, length } = writeNode(node, emit)
-  const hash = hashNode(target, length, emit)
-  node.reference = referenceTo(hash)
-  return hash
+  node.reference = hashNode(target, length, emit)
+  return node.reference.slice(1) as Hash32
 }
 
-function hashNode(target: Uint8Array, length: number, emit: NodeSink | undefined): Hash32 {
+function hashNode(target: Uint8Array, length: number, emit: NodeSink | undefined): Reference {
   // Copied first, because what takes the node may hash too.
   const rlp = emit && copyToSlab(target, length)
-  const hash = target === hashInputBytes ? hashInput(length) : keccak256(target)
-  if (rlp !== undefined) emit?.(hash, rlp)
-  return hash
+  const reference = referenceTo(target === hashInputBytes ? lendHashOfInput(length) : keccak256(target))
+  if (rlp !== undefined) emit?.(reference.subarray(1) as Hash32, rlp)
+  return reference
 }
 
 /**
