@@ -133,8 +133,9 @@ export class BundleVerifier {
         before: before.account(address as Address),
         after: row.length > 0 ? decodeAccount(row) : undefined,
       }
-      const name = `account ${bytesToHex(address)}`
-      if (isSameAccount(account.before, account.after)) throw new BundleError(`${name} does not change`)
+      if (isSameAccount(account.before, account.after)) {
+        throw new BundleError(`account ${bytesToHex(address)} does not change`)
+      }
       const own: Change[] = []
       for (let slot = slots[slotAt]; slot && startsWith(slot[0], address); slot = slots[++slotAt]) {
         own.push([slot[0].subarray(addressBytes), slot[1]])
@@ -148,7 +149,7 @@ export class BundleVerifier {
         this.#recent,
       )
       expectEqual(
-        `the slots of ${name} lead to the storage root`,
+        () => `the slots of account ${bytesToHex(address)} lead to the storage root`,
         root,
         account.after?.storageRoot ?? emptyTrieRoot,
         'it has',
@@ -275,8 +276,9 @@ function withHashes(code: readonly Uint8Array[], expected: readonly Hash32[]): C
 }
 
 /** "… `what` A, `other` B" where the two differ. */
-function expectEqual(what: string, got: Uint8Array, want: Uint8Array, other: string): void {
+function expectEqual(what: string | (() => string), got: Uint8Array, want: Uint8Array, other: string): void {
   if (equalBytes(got, want)) return
   const text = (bytes: Uint8Array) => (bytes.length === 0 ? 'none' : bytesToHex(bytes))
-  throw new BundleError(`${what} ${text(got)}, ${other} ${text(want)}`)
+  const subject = typeof what === 'string' ? what : what()
+  throw new BundleError(`${subject} ${text(got)}, ${other} ${text(want)}`)
 }

@@ -174,12 +174,21 @@ export class FeedFollower {
       }
       await this.#replica.apply(entries, this.#signal)
       this.#position = last.sequence
-      if (performance.now() - this.#tipRead > tipMs) await this.#readTip(log)
       this.#applied += entries.length
-      if (entries.length > liveEntriesMax) this.#report({ type: 'progress', progress: this.progress() })
-      else this.#report({ type: 'head' })
+      const landed = this.#tellLanded(entries.length > liveEntriesMax)
+      if (coming === undefined) await landed
+      // Where it fails, so does the next call of apply.
+      else landed.catch(() => undefined)
+      if (performance.now() - this.#tipRead > tipMs) await this.#readTip(log)
     }
     return false
+  }
+
+  /** Settles when what was applied is on disk, and told. */
+  async #tellLanded(isBehind: boolean): Promise<void> {
+    const progress = this.progress()
+    await this.#replica.landed()
+    this.#report(isBehind ? { type: 'progress', progress } : { type: 'head' })
   }
 
   async #readTip(log: BundleLog): Promise<LogTip> {

@@ -19,8 +19,11 @@ import { checkUncles } from '../uncleRules.js'
 
 /** Longest time without a turn of the event loop, in which a message to stop can arrive. */
 const turnMs = 20
-/** Rows that are worth a transaction, which is written while the next entries are checked. */
-const rowsPerCommit = 8_192
+/**
+ * Rows that are worth a transaction, which is written while the next entries are checked. With half as many, checks wait
+ * for the disk.
+ */
+const rowsPerCommit = 16_384
 
 export class Replica {
   readonly #store: ChainWriter
@@ -29,6 +32,7 @@ export class Replica {
   readonly #isDevelopment: boolean
   /** The block that was applied last. */
   #last: PreviousState | undefined
+  #landed = Promise.resolve()
 
   /** `sendersChecked`: see {@link BundleVerifier}. */
   constructor(store: ChainWriter, schedule: ForkSchedule, sendersChecked: number) {
@@ -39,15 +43,15 @@ export class Replica {
   }
 
   /**
-   * Applies entries in order, which are on disk when this settles; fewer where `signal` is aborted. Readers never see a
-   * chain that was unwound and is not yet as long as before, unless the entries end with it. Rejects with OperatorError
-   * where an entry contradicts itself or the store; those before it are on disk then.
+   * Applies entries in order, fewer where `signal` is aborted; they are on disk when {@link landed} settles. Readers
+   * never see a chain that was unwound and is not yet as long as before, unless the entries end with it. Rejects with
+   * OperatorError where an entry contradicts itself or the store; those before it are on disk then. Rejects also where
+   * earlier entries could not be stored.
    */
   async apply(entries: readonly FeedEntry[], signal: AbortSignal): Promise<void> {
     const store = this.#store
     let turned = performance.now()
     let seen = store.readHead()?.number ?? 0
-    let landed = Promise.resolve()
     for (const entry of entries) {
       store.holdCommits()
       if (signal.aborted) break
@@ -64,17 +68,27 @@ export class Replica {
         )
       }
       if (store.heldRows >= rowsPerCommit && entry.block.number >= seen) {
-        await landed
-        landed = store.commitHeld()
-        // Rejects where it is awaited, and where more is written.
-        landed.catch(() => undefined)
+        await this.#beginCommit()
         seen = entry.block.number
       }
       if (performance.now() - turned < turnMs) continue
       await setImmediate()
       turned = performance.now()
     }
-    await store.commitHeld()
+    await this.#beginCommit()
+  }
+
+  /** Settles when all that was applied is on disk. */
+  landed(): Promise<void> {
+    return this.#landed
+  }
+
+  /** Begins to write what was applied, once all before it is on disk. */
+  async #beginCommit(): Promise<void> {
+    await this.#landed
+    this.#landed = this.#store.commitHeld()
+    // Rejects where it is awaited, and where more is written.
+    this.#landed.catch(() => undefined)
   }
 
   #apply(entry: FeedEntry): void {
