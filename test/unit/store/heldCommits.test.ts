@@ -1,4 +1,5 @@
-import { join } from 'node:path'
+import { renameSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { concatBytes, toAddress, toHash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
@@ -148,6 +149,75 @@ t.test('the rows that wait are counted', async (t) => {
   await writer.commitHeld()
   writer.holdCommits()
   t.equal(writer.heldRows, 0)
+  await reader.close()
+  await writer.close()
+})
+
+t.test('blocks are applied, and given up, while earlier ones are under way to the disk', async (t) => {
+  const { writer, reader } = openStore(t)
+  writer.holdCommits()
+  writer.apply(0, [changing(1, 1)])
+  const first = writer.commitHeld()
+  t.throws(() => writer.apply(1, [changing(2, 2)]), { message: /an earlier commit is under way/ })
+  writer.holdCommits()
+  writer.apply(1, [changing(2, 2)])
+  t.strictSame(headStateOf(writer), stateWith(2))
+  t.equal(writer.readAccountAt(address, 1)?.[0], 1, 'a range with rows under way and rows that wait')
+  await first
+  t.strictSame(headStateOf(reader), stateWith(1))
+  t.strictSame(headStateOf(writer), stateWith(2), 'what is stored does not hide what is newer')
+  const second = writer.commitHeld()
+  writer.holdCommits()
+  writer.apply(2, [changing(3, 3)])
+  await writer.abandonHeld()
+  t.strictSame(headStateOf(reader), stateWith(2), 'the commit before is on disk')
+  t.strictSame(headStateOf(writer), stateWith(2))
+  await second
+  writer.apply(2, [changing(3, 4)])
+  t.strictSame(headStateOf(reader), stateWith(4))
+  t.equal(writer.commits.count, 4, 'genesis, two that were held, and one that was not')
+  await reader.close()
+  await writer.close()
+})
+
+t.test('a write that fails while earlier ones are under way leaves those alone', async (t) => {
+  const { writer, reader } = openStore(t)
+  writer.holdCommits()
+  writer.apply(0, [changing(1, 1)])
+  const first = writer.commitHeld()
+  writer.holdCommits()
+  t.throws(() => writer.apply(1, [changing(2, 2), changing(9, 9)]), { message: /does not extend/ })
+  t.throws(
+    () => writer.apply(1, [changing(2, 2)]),
+    { message: /does not extend/ },
+    'nothing is written after it',
+  )
+  await t.rejects(writer.commitHeld(), { message: /does not extend/ })
+  await first
+  t.strictSame(headStateOf(writer), stateWith(1))
+  t.strictSame(headStateOf(reader), stateWith(1))
+  writer.apply(1, [changing(2, 2)])
+  t.strictSame(headStateOf(reader), stateWith(2))
+  await reader.close()
+  await writer.close()
+})
+
+t.test('a commit that fails takes what was held since with it', async (t) => {
+  const { writer, reader, path } = openStore(t)
+  writer.holdCommits()
+  writer.apply(0, [changing(1, 1)])
+  // The free space of a folder that is not there cannot be asked for.
+  renameSync(dirname(path), `${dirname(path)}-away`)
+  const refused = writer.commitHeld()
+  writer.holdCommits()
+  await t.rejects(refused, { code: 'ENOENT' })
+  t.throws(() => writer.apply(1, [changing(2, 2)]), { code: 'ENOENT' })
+  await t.rejects(writer.commitHeld(), { code: 'ENOENT' })
+  renameSync(`${dirname(path)}-away`, dirname(path))
+  t.equal(writer.readHead()?.number, 0)
+  t.strictSame(headStateOf(writer), noState)
+  writer.apply(0, [changing(1, 5)])
+  t.strictSame(headStateOf(reader), stateWith(5))
   await reader.close()
   await writer.close()
 })
