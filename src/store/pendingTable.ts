@@ -15,7 +15,9 @@ interface Row {
 export interface PendingRows {
   /** Changes that no transaction has. */
   readonly waiting: number
+  /** Has the transaction that the caller began write what waits. */
   writeSync(): void
+  /** Adds what waits to the batch that the caller began, which another thread writes. */
   write(): void
   /** Call it when the transaction is on disk. */
   landed(): void
@@ -144,7 +146,7 @@ export class PendingTable implements WriteTable, PendingRows {
     const changed = this.#waiting.length + this.#landing.length
     if (this.#keptMax > 0 && this.#rows.size >= this.#keptMax + changed) {
       this.#rows.clear()
-      for (const changed of this.#changed()) this.#rows.set(mapKey(changed.key), changed)
+      for (const own of this.#changed()) this.#rows.set(mapKey(own.key), own)
     }
     this.#rows.set(name, row)
   }

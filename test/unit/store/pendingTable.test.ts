@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { AppendedTable } from '../../../src/store/appendedTable.js'
 import {
   closeEnvironment,
   commitBatch,
@@ -9,8 +10,8 @@ import {
   openTable,
   type Table,
 } from '../../../src/store/environment.js'
-import { PendingTable } from '../../../src/store/pendingTable.js'
-import type { Range } from '../../../src/store/readTable.js'
+import { type PendingRows, PendingTable } from '../../../src/store/pendingTable.js'
+import type { Range, WriteTable } from '../../../src/store/readTable.js'
 import { numberKey } from '../../../src/store/tables.js'
 import { Dice, propertyRuns } from '../../property.js'
 
@@ -36,20 +37,38 @@ function rangeOf(
     .map(([number, value]) => [text(keys[number]), text(value)])
 }
 
-function openRows(t: Test, keptMax?: number) {
+interface Kind {
+  readonly name: string
+  readonly make: (table: Table) => WriteTable & PendingRows
+  /** Whether each key has only one value, ever. */
+  readonly isConstant?: boolean
+}
+
+const kinds: readonly Kind[] = [
+  { name: 'rows of which none stay in memory', make: (table) => new PendingTable(table) },
+  { name: 'rows of which five stay in memory', make: (table) => new PendingTable(table, 5) },
+  { name: 'rows in a list', make: (table) => new AppendedTable(table) },
+  {
+    name: 'rows in a list that never change',
+    make: (table) => new AppendedTable(table, true),
+    isConstant: true,
+  },
+]
+
+function openRows(t: Test) {
   const path = join(t.testdir(), 'rows.mdb')
   const environment = openEnvironment({ path, readOnly: false, mapBytes: 2 ** 28 })
-  const table = openTable(environment, 'rows') as Table
-  return { path, environment, table, pending: new PendingTable(table, keptMax) }
+  return { path, environment, table: openTable(environment, 'rows') as Table }
 }
 
 /** Changes rows, writes, lands, fails and forgets at random; returns the first answer that is not the model's. */
 async function findDifference(
-  { path, environment, table, pending }: ReturnType<typeof openRows>,
+  { path, environment, table }: ReturnType<typeof openRows>,
+  { make, isConstant = false }: Kind,
   dice: Dice,
 ): Promise<string | undefined> {
   commitSync(environment, path, () => table.clearSync())
-  pending.forget()
+  const pending = make(table)
   let now: Model = new Map()
   let stored: Model = new Map()
   let flight: { readonly model: Model; readonly written: Promise<void> } | undefined
@@ -64,11 +83,13 @@ async function findDifference(
     const number = dice.throw(keys.length)
     // A key of its own, as callers make them.
     const key = numberKey(number)
-    if (dice.throw(3) === 0) {
+    if (!isConstant && dice.throw(3) === 0) {
       now.delete(number)
       return pending.removeSync(key)
     }
-    const value = Uint8Array.from(dice.times(dice.throw(4), () => dice.throw(256)))
+    const value = isConstant
+      ? Uint8Array.of(number)
+      : Uint8Array.from(dice.times(dice.throw(4), () => dice.throw(256)))
     now.set(number, value)
     return pending.putSync(key, value)
   }
@@ -96,7 +117,7 @@ async function findDifference(
   return undefined
 }
 
-function compare(pending: PendingTable, model: Model, dice: Dice): string | undefined {
+function compare(pending: WriteTable, model: Model, dice: Dice): string | undefined {
   for (const [number, key] of keys.entries()) {
     const expected = text(model.get(number))
     if (text(pending.getBinary(key)) !== expected) return `row ${number}`
@@ -120,11 +141,11 @@ function compare(pending: PendingTable, model: Model, dice: Dice): string | unde
     : `range ${JSON.stringify({ start, end, reverse, limit })}: ${JSON.stringify(got)}, not ${JSON.stringify(expected)}`
 }
 
-for (const keptMax of [0, 5]) {
-  t.test(`rows are read as they are, whether waiting, under way or stored; ${keptMax} kept`, async (t) => {
-    const rows = openRows(t, keptMax)
+for (const kind of kinds) {
+  t.test(`${kind.name}: read as they are, whether waiting, under way or stored`, async (t) => {
+    const rows = openRows(t)
     const property = fc.asyncProperty(fc.nat(), async (state) => {
-      const difference = await findDifference(rows, new Dice(state))
+      const difference = await findDifference(rows, kind, new Dice(state))
       if (difference !== undefined) throw new Error(difference)
     })
     await t.resolves(fc.assert(property, propertyRuns(100)))
@@ -133,7 +154,8 @@ for (const keptMax of [0, 5]) {
 }
 
 t.test('more rows than are kept change and vanish', async (t) => {
-  const { path, environment, table, pending } = openRows(t, 1_000)
+  const { path, environment, table } = openRows(t)
+  const pending = new PendingTable(table, 1_000)
   const count = 20_000
   const rowOf = (number: number) => Uint8Array.of(1, number >> 16, (number >> 8) & 255, number & 255)
   const changes: readonly ((number: number) => void)[] = [
