@@ -153,12 +153,15 @@ export class FeedFollower {
     log.onNews(() => this.#news.resolve())
     this.#position = await this.#findPosition(log)
     let coming: Promise<readonly FeedEntry[]> | undefined
+    let landed: Promise<void> | undefined
     while (!this.#signal.aborted) {
       this.#news = defer()
       const entries = await (coming ?? log.read(this.#position))
       coming = undefined
       const last = entries.at(-1)
       if (last === undefined) {
+        // What is told of it comes before what is told of the end of the feed.
+        await landed
         const tip = await this.#readTip(log)
         // Something may have come meanwhile.
         if (tip.sequence > this.#position) continue
@@ -175,12 +178,13 @@ export class FeedFollower {
       await this.#replica.apply(entries, this.#signal)
       this.#position = last.sequence
       this.#applied += entries.length
-      const landed = this.#tellLanded(entries.length > liveEntriesMax)
+      landed = this.#tellLanded(entries.length > liveEntriesMax)
       if (coming === undefined) await landed
-      // Where it fails, so does the next call of apply.
+      // Rejects at the end of the feed, or with the next call of apply.
       else landed.catch(() => undefined)
       if (performance.now() - this.#tipRead > tipMs) await this.#readTip(log)
     }
+    await landed
     return false
   }
 
