@@ -1,4 +1,4 @@
-import { type StatsListener, unwatchFile, watchFile } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { readTlsFiles, type TlsFiles } from '../transport/tlsFiles.js'
 
@@ -10,8 +10,14 @@ export class TlsWatch {
   readonly #log: Logger
   readonly #renew: () => void
   #files: TlsFiles | undefined
+  /** What tells the files from others that replace them; undefined before the first look. */
+  #seen: string | undefined
+  #timer: NodeJS.Timeout | undefined
 
-  /** `renew` is called when files have changed that fit each other. */
+  /**
+   * `renew` is called when files have changed that fit each other, and after the first look: they may have changed since
+   * they were read.
+   */
   constructor(log: Logger, renew: () => void) {
     this.#log = log
     this.#renew = renew
@@ -19,17 +25,31 @@ export class TlsWatch {
 
   /** Watches these files instead of those before. */
   follow(files: TlsFiles | undefined): void {
-    for (const path of pathsOf(this.#files)) unwatchFile(path, this.#look)
+    clearTimeout(this.#timer)
     this.#files = files
-    for (const path of pathsOf(files)) watchFile(path, { persistent: false, interval: lookMs }, this.#look)
+    this.#seen = undefined
+    if (files !== undefined) this.#lookSoon(files)
   }
 
-  readonly #look: StatsListener = () => {
-    if (this.#files === undefined) return
+  #lookSoon(files: TlsFiles): void {
+    this.#timer = setTimeout(async () => {
+      const marks = await Promise.all([files.cert, files.key].map(markOf))
+      if (this.#files !== files) return
+      this.#compare(files, marks.join())
+      this.#lookSoon(files)
+    }, lookMs).unref()
+  }
+
+  #compare(files: TlsFiles, seen: string): void {
+    const before = this.#seen
+    this.#seen = seen
+    if (before === seen) return
     try {
-      readTlsFiles(this.#files)
+      readTlsFiles(files)
       this.#renew()
-      this.#log.info({ cert: this.#files.cert }, 'new connections get the new certificate')
+      if (before !== undefined) {
+        this.#log.info({ cert: files.cert }, 'new connections get the new certificate')
+      }
     } catch (error) {
       // Perhaps one of the two is still to come.
       this.#log.warn(`${(error as Error).message}; the former certificate stays`)
@@ -37,6 +57,11 @@ export class TlsWatch {
   }
 }
 
-function pathsOf(files: TlsFiles | undefined): string[] {
-  return files === undefined ? [] : [files.cert, files.key]
+async function markOf(path: string): Promise<string> {
+  try {
+    const { dev, ino, size, mtimeMs } = await stat(path)
+    return `${dev} ${ino} ${size} ${mtimeMs}`
+  } catch {
+    return ''
+  }
 }
