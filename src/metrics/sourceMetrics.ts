@@ -22,7 +22,7 @@ export function defineSources(register: Register, { sources }: MetricSources): v
   )
   register.counter(
     'tidegate_chain_commit_seconds_total',
-    'Time that they took: writing their pages and the flush.',
+    'Time that they took: writing their rows and pages, and the flush.',
     ['network'],
     each(({ commits }) => commits.seconds),
   )

@@ -37,7 +37,7 @@ export interface ChainWriterOptions extends ChainStoreOptions {
 
 export class ChainWriter extends ChainReader {
   declare protected readonly tables: PendingTables
-  /** Called before canonical blocks are unwound, within the transaction that does it. */
+  /** Called before canonical blocks are unwound, while they can still be read. */
   beforeUnwind: (() => void) | undefined
   #pending: readonly PendingRows[] = []
   #lock: WriterLock | undefined
@@ -172,8 +172,8 @@ export class ChainWriter extends ChainReader {
   }
 
   /**
-   * Transactions that are on disk, and the time that it took to get them there: writing their pages, the flush, and
-   * for one that was not held its writes.
+   * Transactions that are on disk, and the time that it took to get them there: writing their rows and pages, and the
+   * flush.
    */
   get commits(): { readonly count: number; readonly seconds: number } {
     return this.#commits

@@ -24,7 +24,7 @@ export interface ReadTable {
   getCount(): number
 }
 
-/** The part that the one writer uses, too, within a transaction. */
+/** The part that the one writer uses, too: within a transaction, or where changes wait for one. */
 export interface WriteTable extends ReadTable {
   putSync(key: Uint8Array, value: Uint8Array): unknown
   removeSync(key: Uint8Array): unknown
