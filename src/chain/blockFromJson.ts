@@ -5,7 +5,7 @@
 import { concatBytes, digitsToBytes, trimLeft } from '../primitives/bytes.js'
 import { excerpt } from '../primitives/excerpt.js'
 import { encodeRlp, encodeRlpListOfEncoded, type RlpItem } from '../primitives/rlp.js'
-import { appendedFields } from './header.js'
+import { appendedFields, appendedIntegers } from './header.js'
 
 /** What a node answered is no block. */
 export class BlockJsonError extends Error {
@@ -35,15 +35,13 @@ const headerFields: readonly (readonly [name: string, form: Form])[] = [
   ['nonce', 'data'],
 ]
 
-const quantities: ReadonlySet<string> = new Set(['baseFeePerGas', 'blobGasUsed', 'excessBlobGas'])
-
 /** RLP of a block's header. Throws {@link BlockJsonError}. */
 export function headerRlpFromJson(json: unknown): Uint8Array {
   const block = toRecord(json, 'block')
   const items = headerFields.map(([name, form]) => read(block, name, form))
   for (const name of appendedFields) {
     if (block[name] === undefined || block[name] === null) break
-    items.push(read(block, name, quantities.has(name) ? 'quantity' : 'data'))
+    items.push(read(block, name, appendedIntegers.has(name) ? 'quantity' : 'data'))
   }
   return encodeRlp(items)
 }

@@ -5,7 +5,7 @@
 import { toMinimalBytes } from '../primitives/bytes.js'
 import { ascii, type Constant, type JsonBytes, memberNames } from '../primitives/jsonBytes.js'
 import { type RlpItem, rlpBytes, rlpEndAt, rlpLength, rlpList, rlpPayloadAt } from '../primitives/rlp.js'
-import { appendedFields, encodeHeader, type Header } from './header.js'
+import { appendedFields, appendedIntegers, encodeHeader, type Header } from './header.js'
 
 /** Members that are null for a pending block. */
 export interface BlockIdentity {
@@ -41,9 +41,9 @@ const fieldIndex = Object.fromEntries(headerFields.map((name, index) => [name, i
   Field,
   number
 >
-const quantities: ReadonlySet<Field> = new Set<Field>([
-  ...(['difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp'] as const),
-  ...(['baseFeePerGas', 'blobGasUsed', 'excessBlobGas'] as const),
+const quantities: ReadonlySet<string> = new Set([
+  ...['difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp'],
+  ...appendedIntegers,
 ])
 /** Fields that are null for a pending block. */
 const nullWhilePending: ReadonlySet<Field> = new Set<Field>(['logsBloom', 'nonce', 'number'])
@@ -61,14 +61,14 @@ interface Member {
 
 /** Members in alphabetical order, as in go-ethereum, split where members come that are not header fields. */
 const beforeHash = membersOf(
-  ...(['baseFeePerGas', 'blobGasUsed', 'difficulty', 'excessBlobGas', 'extraData', 'gasLimit'] as const),
-  'gasUsed',
+  ...(['baseFeePerGas', 'blobGasUsed', 'blockAccessListHash', 'difficulty', 'excessBlobGas'] as const),
+  ...(['extraData', 'gasLimit', 'gasUsed'] as const),
 )
 const beforeSize = membersOf(
   ...(['logsBloom', 'miner', 'mixHash', 'nonce', 'number', 'parentBeaconBlockRoot', 'parentHash'] as const),
   ...(['receiptsRoot', 'requestsHash', 'sha3Uncles'] as const),
 )
-const afterSize = membersOf('stateRoot', 'timestamp')
+const afterSize = membersOf('slotNumber', 'stateRoot', 'timestamp')
 const rootOfTransactions = membersOf('transactionsRoot')
 const rootOfWithdrawals = membersOf('withdrawalsRoot')
 

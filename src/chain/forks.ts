@@ -3,7 +3,10 @@
  * of forks and the blob schedule, not the rules themselves.
  */
 
-/** Forks in order of activation; names are those of the execution specifications, as @ethereumjs spells them. */
+/**
+ * Forks in order of activation; names are those of the execution specifications, as @ethereumjs spells them. As in
+ * go-ethereum, forks of blob parameters only (bpo) come before Amsterdam, whose blob parameters go on from them.
+ */
 export const forkNames = [
   'chainstart',
   'homestead',
@@ -29,6 +32,7 @@ export const forkNames = [
   'bpo3',
   'bpo4',
   'bpo5',
+  'amsterdam',
 ] as const
 export type ForkName = (typeof forkNames)[number]
 
@@ -78,6 +82,7 @@ const timeMembers: ReadonlyMap<string, ForkName> = new Map([
   ['bpo3Time', 'bpo3'],
   ['bpo4Time', 'bpo4'],
   ['bpo5Time', 'bpo5'],
+  ['amsterdamTime', 'amsterdam'],
 ])
 
 /** Members that have no effect here: consensus engines, markers, and numbers that follow from other members. */
@@ -180,7 +185,9 @@ function parseBlobSchedule(
       const target = toInteger(entry.target, `${path}.target`)
       const max = toInteger(entry.max, `${path}.max`)
       if (max === 0 || max < target) throw new RangeError(`${path}.max: expected at least 1 and the target`)
-      parsed.set(name as ForkName, { target, max, baseFeeUpdateFraction: fraction })
+      // An entry of a fork that the chain does not have must not count for the forks after it, as in go-ethereum.
+      const isKept = times.has(name as ForkName) || blobDefaults.has(name as ForkName)
+      if (isKept) parsed.set(name as ForkName, { target, max, baseFeeUpdateFraction: fraction })
     }
   }
   for (const name of times.keys()) {

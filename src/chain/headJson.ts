@@ -24,6 +24,8 @@ export function headJson(header: Header, hash: Uint8Array): string {
     `,"blobGasUsed":${quantityOrNull(header.blobGasUsed)}` +
     `,"excessBlobGas":${quantityOrNull(header.excessBlobGas)}` +
     `,"parentBeaconBlockRoot":${hexOrNull(header.parentBeaconBlockRoot)}` +
-    `,"requestsHash":${hexOrNull(header.requestsHash)},"hash":"${bytesToHex(hash)}"}`
+    `,"requestsHash":${hexOrNull(header.requestsHash)}` +
+    `,"blockAccessListHash":${hexOrNull(header.blockAccessListHash)}` +
+    `,"slotNumber":${quantityOrNull(header.slotNumber)},"hash":"${bytesToHex(hash)}"}`
   )
 }

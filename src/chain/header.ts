@@ -8,7 +8,7 @@ import {
   toHash32,
   toMinimalBytes,
 } from '../primitives/bytes.js'
-import { keccak256 } from '../primitives/keccak.js'
+import { emptyUnclesHash, keccak256 } from '../primitives/keccak.js'
 import {
   decodeRlpList,
   encodeRlp,
@@ -49,10 +49,17 @@ export interface Header {
   readonly parentBeaconBlockRoot?: Hash32
   /** EIP-7685. */
   readonly requestsHash?: Hash32
+  /** EIP-7928: Keccak-256 of the block's access list in RLP. */
+  readonly blockAccessListHash?: Hash32
+  /** EIP-7843: 64 bits, from the consensus layer; no rule binds it to the parent's. */
+  readonly slotNumber?: bigint
 }
 
 /** Requests hash of a block without requests (EIP-7685). */
 export const emptyRequestsHash = toHash32(sha256(new Uint8Array(0)))
+
+/** Hash of an empty block access list (EIP-7928), which only a genesis has: Keccak-256 of an empty RLP list. */
+export const emptyBlockAccessListHash = emptyUnclesHash
 
 /** Header fields that forks appended, in order; their names are those of JSON-RPC. */
 export const appendedFields = [
@@ -62,7 +69,17 @@ export const appendedFields = [
   'excessBlobGas',
   'parentBeaconBlockRoot',
   'requestsHash',
+  'blockAccessListHash',
+  'slotNumber',
 ] as const
+
+/** Those of {@link appendedFields} that are integers; the others are hashes. */
+export const appendedIntegers: ReadonlySet<string> = new Set([
+  'baseFeePerGas',
+  'blobGasUsed',
+  'excessBlobGas',
+  'slotNumber',
+])
 
 const fieldsMin = 15
 
@@ -153,8 +170,10 @@ export function headerFromItems(items: readonly RlpItem[]): Header {
   }
   for (let index = fieldsMin; index < items.length; index++) {
     const name = appendedFields[index - fieldsMin] as (typeof appendedFields)[number]
-    const isInteger = name === 'baseFeePerGas' || name === 'blobGasUsed' || name === 'excessBlobGas'
-    header[name] = isInteger ? bytesToBigInt(integer(index, name)) : hash(index, name)
+    header[name] = appendedIntegers.has(name) ? bytesToBigInt(integer(index, name)) : hash(index, name)
+  }
+  if (header.slotNumber !== undefined && (header.slotNumber as bigint) >= 2n ** 64n) {
+    throw new RlpError('header field slotNumber is longer than 8 bytes', 0)
   }
   return header as unknown as Header
 }

@@ -2,7 +2,7 @@ import { type Hash32, toHash32 } from '../primitives/bytes.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../primitives/keccak.js'
 import { nextBaseFee, nextDifficulty, nextExcessBlobGas } from './feeMarket.js'
 import { type ForkSchedule, includesFork } from './forks.js'
-import { emptyRequestsHash, type Header } from './header.js'
+import { emptyBlockAccessListHash, emptyRequestsHash, type Header } from './header.js'
 
 /**
  * Seconds from the head to the pending block: one slot of proof of stake. The clock is not used, so that an answer
@@ -11,6 +11,11 @@ import { emptyRequestsHash, type Header } from './header.js'
 const slotSeconds = 12
 
 const zeroHash = toHash32(new Uint8Array(32))
+
+/** The slot after the parent's; zero where the parent has none, because it is not known here. */
+export function nextSlotNumber(parent: Header): bigint {
+  return parent.slotNumber === undefined ? 0n : parent.slotNumber + 1n
+}
 
 /**
  * Header of an empty block on top of `parent`: values that follow from the parent; others are zero or the parent's.
@@ -53,5 +58,8 @@ export function buildPendingHeader(
         }
       : {}),
     ...(includesFork(fork, 'prague') ? { requestsHash: emptyRequestsHash } : {}),
+    ...(includesFork(fork, 'amsterdam')
+      ? { blockAccessListHash: emptyBlockAccessListHash, slotNumber: nextSlotNumber(parent) }
+      : {}),
   }
 }

@@ -120,6 +120,8 @@ function checkPresence(header: Header, fork: ForkName): void {
     ['excessBlobGas', 'cancun'],
     ['parentBeaconBlockRoot', 'cancun'],
     ['requestsHash', 'prague'],
+    ['blockAccessListHash', 'amsterdam'],
+    ['slotNumber', 'amsterdam'],
   ] as const
   for (const [field, since] of fields) {
     const isDue = includesFork(fork, since)

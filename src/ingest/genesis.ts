@@ -1,7 +1,7 @@
 /** Reads a geth-format genesis: the state and header of block 0, and the identity of the chain. */
 
 import { ForkSchedule, includesFork, parseGenesisConfig, toBigInteger, toInteger } from '../chain/forks.js'
-import { emptyRequestsHash, encodeHeader, type Header } from '../chain/header.js'
+import { emptyBlockAccessListHash, emptyRequestsHash, encodeHeader, type Header } from '../chain/header.js'
 import {
   bytesToHex,
   type Hash32,
@@ -133,6 +133,12 @@ function buildHeader(json: Json, schedule: ForkSchedule, stateRoot: Hash32): Hea
         }
       : {}),
     ...(has('prague') ? { requestsHash: emptyRequestsHash } : {}),
+    ...(has('amsterdam')
+      ? {
+          blockAccessListHash: emptyBlockAccessListHash,
+          slotNumber: limitedInteger(json.slotNumber ?? 0, 64, 'slotNumber'),
+        }
+      : {}),
   }
 }
 

@@ -171,6 +171,8 @@ const laterHeaderMembers = {
   excessBlobGas: quantitySchema,
   parentBeaconBlockRoot: hashSchema,
   requestsHash: hashSchema,
+  blockAccessListHash: hashSchema,
+  slotNumber: quantitySchema,
 }
 
 /** A header as `newHeads` sends it: null for members that the block's fork does not have. */

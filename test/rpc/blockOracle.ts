@@ -38,6 +38,8 @@ const headerFields: readonly (readonly [name: string, kind: Kind])[] = [
   ['excessBlobGas', 'quantity'],
   ['parentBeaconBlockRoot', 'bytes'],
   ['requestsHash', 'bytes'],
+  ['blockAccessListHash', 'bytes'],
+  ['slotNumber', 'quantity'],
 ]
 
 const membersSinceFrontier = [

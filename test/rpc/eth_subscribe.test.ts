@@ -33,6 +33,8 @@ const headMembers = [
   'excessBlobGas',
   'parentBeaconBlockRoot',
   'requestsHash',
+  'blockAccessListHash',
+  'slotNumber',
   'hash',
 ]
 

@@ -29,7 +29,8 @@ t.test('each member activates its fork', async (t) => {
     t.equal(schedule.forkAt(500, 0, false), fork)
   }
   const blob = { target: 1, max: 2, baseFeeUpdateFraction: 3 }
-  for (const name of ['shanghai', 'cancun', 'prague', 'osaka', 'bpo1', 'bpo2', 'bpo3', 'bpo4', 'bpo5']) {
+  const bpo = ['bpo1', 'bpo2', 'bpo3', 'bpo4', 'bpo5']
+  for (const name of ['shanghai', 'cancun', 'prague', 'osaka', ...bpo, 'amsterdam']) {
     const schedule = scheduleOf({
       [`${name}Time`]: 50,
       terminalTotalDifficulty: 100,
@@ -61,6 +62,21 @@ t.test('blob parameters are those of the newest entry up to the fork', async (t)
   t.equal(schedule.blobParametersAt('prague')?.target, 6, "Prague's own default")
   t.equal(schedule.blobParametersAt('osaka')?.target, 6)
   t.equal(schedule.blobParametersAt('bpo1')?.max, 18)
+})
+
+t.test('Amsterdam goes on with the blob parameters of the fork before it', async (t) => {
+  const entry = (target: number) => ({ target, max: target * 2, baseFeeUpdateFraction: 7 })
+  const times = { terminalTotalDifficulty: 0, cancunTime: 0, bpo2Time: 4, amsterdamTime: 9 }
+  const blobSchedule = { bpo2: entry(14), bpo3: entry(30) }
+  const schedule = scheduleOf({ ...times, blobSchedule })
+  t.equal(schedule.forkAt(5, 9, true), 'amsterdam')
+  t.equal(schedule.blobParametersAt('amsterdam')?.target, 14, 'not those of a fork that the chain has not')
+  t.equal(scheduleOf({ ...times, bpo3Time: 8, blobSchedule }).blobParametersAt('amsterdam')?.target, 30)
+  const own = scheduleOf({ ...times, blobSchedule: { ...blobSchedule, amsterdam: entry(40) } })
+  t.equal(own.blobParametersAt('amsterdam')?.target, 40)
+  t.throws(() => scheduleOf({ ...times, bpo3Time: 10, blobSchedule }), {
+    message: /amsterdam at time 9 comes before bpo3 at 10/,
+  })
 })
 
 t.test('faults are named by their member', async (t) => {
@@ -100,7 +116,7 @@ t.test('faults are named by their member', async (t) => {
     [{ blobSchedule: 5 }, /^config\.blobSchedule: /],
     [{ depositContractAddress: '0x12' }, /^config\.depositContractAddress: /],
     [{ depositContractAddress: 12 }, /^config\.depositContractAddress: /],
-    [{ amsterdamTime: 5 }, /^config\.amsterdamTime is not supported/],
+    [{ bogotaTime: 5 }, /^config\.bogotaTime is not supported/],
     [{ clique: {} }, /^config\.clique is not supported/],
   ]
   for (const [config, message] of cases) {
@@ -116,7 +132,9 @@ t.test(title, { skip: withoutRecordings }, async (t) => {
   const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(readFileSync(path, 'utf8')).config))
   const seen = new Set<string>()
   for (let number = 0; number < 80; number++) seen.add(schedule.forkAt(number, number * 10, number >= 36))
-  const expected = forkNames.filter((name) => !['chainstart', 'dao', 'bpo3', 'bpo4', 'bpo5'].includes(name))
+  const expected = forkNames.filter(
+    (name) => !['chainstart', 'dao', 'bpo3', 'bpo4', 'bpo5', 'amsterdam'].includes(name),
+  )
   t.strictSame([...seen], expected)
   t.equal(schedule.blobParametersAt('bpo2')?.max, 21)
   t.ok(includesFork('bpo2', 'london'))

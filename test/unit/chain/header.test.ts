@@ -1,10 +1,17 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { createBlockHeader, createBlockHeaderFromRLP } from '@ethereumjs/block'
 import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
 import fc from 'fast-check'
 import t from 'tap'
+import { headerRlpFromJson } from '../../../src/chain/blockFromJson.js'
 import { decodeHeader, encodeHeader, headerHash } from '../../../src/chain/header.js'
+import { headJson } from '../../../src/chain/headJson.js'
+import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
-import { decodeRlpList, encodeRlp, type RlpItem } from '../../../src/primitives/rlp.js'
+import { packageRoot } from '../../../src/primitives/packageRoot.js'
+import { decodeRlpList, encodeRlp, type RlpItem, rlpSpanAt } from '../../../src/primitives/rlp.js'
 import { propertyRuns } from '../../property.js'
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
@@ -133,5 +140,52 @@ t.test('a header with a field of another length, a leading zero or too many fiel
     t.throws(() => decodeHeader(encodeRlp(changed)), { name: 'RlpError' })
   }
   t.throws(() => decodeHeader(encodeRlp(items.slice(0, 14))), { name: 'RlpError' })
-  t.throws(() => decodeHeader(encodeRlp([...items, new Uint8Array(32)])), { name: 'RlpError' })
+  const amsterdam = [...items, new Uint8Array(32), Uint8Array.of(1)]
+  t.equal(decodeHeader(encodeRlp(amsterdam)).slotNumber, 1n)
+  const swapped = [...items, Uint8Array.of(1), new Uint8Array(32)]
+  t.throws(() => decodeHeader(encodeRlp(swapped)), {
+    message: /^header field blockAccessListHash has 1 bytes/,
+  })
+  const late = [...items, new Uint8Array(32), new Uint8Array(9).fill(1)]
+  t.throws(() => decodeHeader(encodeRlp(late)), {
+    message: /^header field slotNumber is longer than 8 bytes/,
+  })
+  t.throws(() => decodeHeader(encodeRlp([...amsterdam, new Uint8Array(32)])), { name: 'RlpError' })
+})
+
+const amsterdam = join(packageRoot(), '../shared/amsterdam/chains')
+const skip = !existsSync(amsterdam) && `there are no Amsterdam chains at ${amsterdam}`
+
+t.test('headers of an Amsterdam chain survive decoding, encoding and JSON', { skip }, async (t) => {
+  for (const chain of ['a1-cross', 'a2-genesis']) {
+    const folder = join(amsterdam, chain)
+    const rows = gunzipSync(readFileSync(join(folder, 'blocks.jsonl.gz')))
+      .toString()
+      .trim()
+      .split('\n')
+    const [genesis] = rows.map((row) => JSON.parse(row))
+    const { bundle } = parseGenesis(readFileSync(join(folder, 'genesis.json'), 'utf8'))
+    t.equal(bytesToHex(bundle.hash), genesis.hash)
+    const blocks = gunzipSync(readFileSync(join(folder, 'chain.rlp.gz')))
+    let [at, number] = [0, 1]
+    for (; at < blocks.length; number++) {
+      const block = rlpSpanAt(blocks, at)
+      const span = rlpSpanAt(blocks, block.payload)
+      const rlp = blocks.subarray(span.start, span.end)
+      const wanted = JSON.parse(rows[number] as string)
+      const header = decodeHeader(rlp)
+      const json = JSON.parse(headJson(header, headerHash(rlp)))
+      if (
+        json.hash !== wanted.hash ||
+        json.slotNumber !== (wanted.slotNumber ?? null) ||
+        json.blockAccessListHash !== (wanted.blockAccessListHash ?? null) ||
+        bytesToHex(encodeHeader(header)) !== bytesToHex(rlp) ||
+        bytesToHex(headerRlpFromJson(json)) !== bytesToHex(rlp)
+      ) {
+        t.fail(`block ${number} of ${chain}`)
+      }
+      at = block.end
+    }
+    t.equal(number, rows.length)
+  }
 })
