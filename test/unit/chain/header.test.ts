@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { createBlockHeader, createBlockHeaderFromRLP } from '@ethereumjs/block'
 import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
@@ -10,8 +9,14 @@ import { decodeHeader, encodeHeader, headerHash } from '../../../src/chain/heade
 import { headJson } from '../../../src/chain/headJson.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
-import { packageRoot } from '../../../src/primitives/packageRoot.js'
 import { decodeRlpList, encodeRlp, type RlpItem, rlpSpanAt } from '../../../src/primitives/rlp.js'
+import {
+  type AmsterdamBlock,
+  amsterdamChains,
+  amsterdamFile,
+  readAmsterdamBlocks,
+  withoutAmsterdam,
+} from '../../amsterdam.js'
 import { propertyRuns } from '../../property.js'
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
@@ -153,26 +158,19 @@ t.test('a header with a field of another length, a leading zero or too many fiel
   t.throws(() => decodeHeader(encodeRlp([...amsterdam, new Uint8Array(32)])), { name: 'RlpError' })
 })
 
-const amsterdam = join(packageRoot(), '../shared/amsterdam/chains')
-const skip = !existsSync(amsterdam) && `there are no Amsterdam chains at ${amsterdam}`
-
-t.test('headers of an Amsterdam chain survive decoding, encoding and JSON', { skip }, async (t) => {
-  for (const chain of ['a1-cross', 'a2-genesis']) {
-    const folder = join(amsterdam, chain)
-    const rows = gunzipSync(readFileSync(join(folder, 'blocks.jsonl.gz')))
-      .toString()
-      .trim()
-      .split('\n')
-    const [genesis] = rows.map((row) => JSON.parse(row))
-    const { bundle } = parseGenesis(readFileSync(join(folder, 'genesis.json'), 'utf8'))
-    t.equal(bytesToHex(bundle.hash), genesis.hash)
-    const blocks = gunzipSync(readFileSync(join(folder, 'chain.rlp.gz')))
+const title = 'headers of an Amsterdam chain survive decoding, encoding and JSON'
+t.test(title, { skip: withoutAmsterdam }, async (t) => {
+  for (const chain of amsterdamChains) {
+    const wantedBlocks = readAmsterdamBlocks(chain)
+    const { bundle } = parseGenesis(readFileSync(amsterdamFile(chain, 'genesis.json'), 'utf8'))
+    t.equal(bytesToHex(bundle.hash), wantedBlocks[0]?.hash)
+    const blocks = gunzipSync(readFileSync(amsterdamFile(chain, 'chain.rlp.gz')))
     let [at, number] = [0, 1]
     for (; at < blocks.length; number++) {
       const block = rlpSpanAt(blocks, at)
       const span = rlpSpanAt(blocks, block.payload)
       const rlp = blocks.subarray(span.start, span.end)
-      const wanted = JSON.parse(rows[number] as string)
+      const wanted = wantedBlocks[number] as AmsterdamBlock
       const header = decodeHeader(rlp)
       const json = JSON.parse(headJson(header, headerHash(rlp)))
       if (
@@ -186,6 +184,6 @@ t.test('headers of an Amsterdam chain survive decoding, encoding and JSON', { sk
       }
       at = block.end
     }
-    t.equal(number, rows.length)
+    t.equal(number, wantedBlocks.length)
   }
 })

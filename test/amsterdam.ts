@@ -1,0 +1,63 @@
+/** Chains and blocks of the Amsterdam fork that go-ethereum made, with everything that follows from them. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { packageRoot } from '../src/primitives/packageRoot.js'
+
+export const amsterdamDir = join(packageRoot(), '../shared/amsterdam')
+/** Why tests that need them are skipped; false where they are at hand. */
+export const withoutAmsterdam = !existsSync(amsterdamDir) && `there is no Amsterdam data at ${amsterdamDir}`
+
+/** One crosses from BPO2 to Amsterdam at block 40, the other has Amsterdam from genesis on. */
+export const amsterdamChains = ['a1-cross', 'a2-genesis'] as const
+export type AmsterdamChain = (typeof amsterdamChains)[number]
+
+/** What go-ethereum has of a block; the members from `slotNumber` on are those of Amsterdam blocks. */
+export interface AmsterdamBlock {
+  readonly number: string
+  readonly hash: string
+  readonly stateRoot: string
+  readonly receiptsRoot: string
+  readonly gasUsed: string
+  readonly gasLimit: string
+  readonly timestamp: string
+  readonly requestsHash: string
+  readonly requests: readonly string[]
+  readonly receipts: readonly Readonly<Record<string, unknown>>[]
+  readonly amsterdam: boolean
+  readonly slotNumber?: string
+  readonly blockAccessListHash?: string
+  readonly blockAccessListRlp?: string
+  readonly blockAccessList?: readonly GethAccountAccess[]
+}
+
+/** An account of a block access list as go-ethereum spells it. */
+export interface GethAccountAccess {
+  readonly address: string
+  readonly storageChanges: readonly {
+    readonly slot: string
+    readonly slotChanges: readonly { readonly blockAccessIndex: string; readonly postValue: string }[]
+  }[]
+  readonly storageReads: readonly string[]
+  readonly balanceChanges: readonly { readonly blockAccessIndex: string; readonly postBalance: string }[]
+  readonly nonceChanges: readonly { readonly blockAccessIndex: string; readonly postNonce: string }[]
+  readonly codeChanges: readonly { readonly blockAccessIndex: string; readonly newCode: string }[]
+}
+
+/** Path of a file of a chain. */
+export function amsterdamFile(chain: AmsterdamChain, name: string): string {
+  return join(amsterdamDir, 'chains', chain, name)
+}
+
+/** The blocks of a chain by number; block 0 has only `number`, `hash`, `stateRoot` and `header`. */
+export function readAmsterdamBlocks(chain: AmsterdamChain): AmsterdamBlock[] {
+  const text = gunzipSync(readFileSync(amsterdamFile(chain, 'blocks.jsonl.gz'))).toString()
+  return (
+    text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      // An empty list is null in Go's JSON.
+      .map((block) => ({ ...block, receipts: block.receipts ?? [], requests: block.requests ?? [] }))
+  )
+}
