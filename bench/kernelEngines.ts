@@ -20,6 +20,7 @@ const block = {
   chainId: 1n,
   baseFee: 0n,
   blobBaseFee: 1n,
+  slotNumber: 0n,
 }
 
 /** Runs the message and undoes its changes; returns the gas used. */

@@ -4,6 +4,9 @@ import { type ForkName, includesFork } from './forks.js'
 /** The properties of a transaction that decide its intrinsic gas. */
 export interface TransactionShape {
   readonly isCreation: boolean
+  /** Whether the recipient is the sender. */
+  readonly isToSelf: boolean
+  readonly hasValue: boolean
   readonly data: DataShape
   /** Addresses and storage keys of the access list (EIP-2930). */
   readonly listedAddresses: number
@@ -30,15 +33,48 @@ const listedAddressGas = 2_400
 const listedSlotGas = 1_900
 const authorizationGas = 25_000
 
-/** Longest initcode of a creation (EIP-3860), from Shanghai on. */
-export const initcodeBytesMax = 49_152
+/** EIP-7976, EIP-7981: for each byte of data and of an access list, whose addresses have 20 and slots 32. */
+const floorGasPerByte = 64
+/** From Amsterdam on: EIP-2780, EIP-8037 and EIP-8038. */
+const amsterdamGas = {
+  base: 12_000,
+  recipient: 3_000,
+  creation: 12_000,
+  value: 6_000,
+  authorization: 7_816,
+  listedAddress: 2_900,
+  listedSlot: 2_000,
+}
 
-/** Most gas of one transaction from Osaka on (EIP-7825). */
+/** Longest initcode of a creation (EIP-3860, EIP-7954), from Shanghai on. */
+export function initcodeBytesMax(fork: ForkName): number {
+  return includesFork(fork, 'amsterdam') ? 131_072 : 49_152
+}
+
+/** Longest code of a contract (EIP-170, EIP-7954), from Spurious Dragon on. */
+export function codeBytesMax(fork: ForkName): number {
+  return includesFork(fork, 'amsterdam') ? 65_536 : 24_576
+}
+
+/**
+ * Most gas of one transaction from Osaka on (EIP-7825); from Amsterdam on without the gas of state that it creates
+ * (EIP-8037).
+ */
 export const transactionGasMax = 2n ** 24n
 
-/** Intrinsic gas: yellow paper 6.2 with EIP-2, EIP-2028, EIP-2930, EIP-3860 and EIP-7702. */
+/**
+ * Intrinsic gas: yellow paper 6.2 with EIP-2, EIP-2028, EIP-2930, EIP-3860 and EIP-7702; EIP-2780 from Amsterdam on.
+ */
 export function intrinsicGas(shape: TransactionShape, fork: ForkName): bigint {
   const { isCreation, data } = shape
+  if (includesFork(fork, 'amsterdam')) {
+    const { authorization, listedAddress, listedSlot } = amsterdamGas
+    let gas = amsterdamBaseGas(shape) + data.zeros * zeroByteGas + (data.bytes - data.zeros) * 16
+    if (isCreation) gas += Math.ceil(data.bytes / 32) * initcodeWordGas
+    gas += shape.listedAddresses * listedAddress + shape.listedSlots * listedSlot
+    gas += listBytes(shape) * floorGasPerByte + shape.authorizations * authorization
+    return BigInt(gas)
+  }
   let gas = transactionGas + data.zeros * zeroByteGas
   gas += (data.bytes - data.zeros) * (includesFork(fork, 'istanbul') ? 16 : 68)
   if (isCreation && includesFork(fork, 'homestead')) gas += creationGas
@@ -48,8 +84,25 @@ export function intrinsicGas(shape: TransactionShape, fork: ForkName): bigint {
   return BigInt(gas)
 }
 
-/** Least gas that a transaction with this data pays, from Prague on (EIP-7623); zero before. */
-export function calldataFloorGas({ bytes, zeros }: DataShape, fork: ForkName): bigint {
+/** EIP-2780: for the sender, the recipient and the value. */
+function amsterdamBaseGas({ isCreation, isToSelf, hasValue }: TransactionShape): number {
+  const { base, creation, recipient, value } = amsterdamGas
+  if (isCreation) return base + creation
+  return isToSelf ? base : base + recipient + (hasValue ? value : 0)
+}
+
+function listBytes({ listedAddresses, listedSlots }: TransactionShape): number {
+  return listedAddresses * 20 + listedSlots * 32
+}
+
+/**
+ * Least gas that a transaction pays for its data, from Prague on (EIP-7623, EIP-7976, EIP-7981); zero before.
+ */
+export function calldataFloorGas(shape: TransactionShape, fork: ForkName): bigint {
+  const { bytes, zeros } = shape.data
+  if (includesFork(fork, 'amsterdam')) {
+    return BigInt(amsterdamBaseGas(shape) + (bytes + listBytes(shape)) * floorGasPerByte)
+  }
   if (!includesFork(fork, 'prague')) return 0n
   const tokens = zeros + (bytes - zeros) * tokensPerByte
   return BigInt(transactionGas + tokens * floorGasPerToken)

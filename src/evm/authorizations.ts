@@ -58,36 +58,60 @@ function signerOf(
   return key && addressOfKey(key)
 }
 
+/** From Amsterdam on authorizations are paid one after the other. */
+export interface AuthorizationCosts {
+  /** Called before the account is looked at. */
+  load(account: number): void
+  /** Pays for an authorization that is valid; `sets` if it delegates. False where the gas is short. */
+  pay(account: number, sets: boolean): boolean
+}
+
 /**
- * Sets the code of accounts whose authorization is valid, and marks all of them as warm. Returns the gas to refund.
+ * Sets the code of accounts whose authorization is valid, and marks all of them as warm. Returns the gas to refund;
+ * undefined where `costs` cannot be paid.
  */
 export function applyAuthorizations(
   kernel: Kernel,
   list: readonly SignedAuthorization[],
+  costs: undefined,
   watch?: JobWatch,
-): bigint {
+): bigint
+export function applyAuthorizations(
+  kernel: Kernel,
+  list: readonly SignedAuthorization[],
+  costs: AuthorizationCosts,
+  watch?: JobWatch,
+): bigint | undefined
+export function applyAuthorizations(
+  kernel: Kernel,
+  list: readonly SignedAuthorization[],
+  costs: AuthorizationCosts | undefined,
+  watch?: JobWatch,
+): bigint | undefined {
   let refund = 0n
   for (const { authorization, authority } of list) {
     watch?.look()
     const account = kernel.account(authority)
     kernel.warm(account)
+    costs?.load(account)
     const code = kernel.codeOf(account)
     if (code.length > 0 && !isDelegation(code)) continue
     if (kernel.nonceOf(account) !== authorization.nonce) continue
-    if (kernel.exists(account)) refund += refundOfExisting
     const clears = authorization.address.every((byte) => byte === 0)
+    if (costs === undefined) refund += kernel.exists(account) ? refundOfExisting : 0n
+    else if (!costs.pay(account, !clears)) return undefined
     kernel.setCode(account, clears ? new Uint8Array(0) : concatBytes(delegationPrefix, authorization.address))
     kernel.setNonce(account, authorization.nonce + 1n)
   }
   return refund
 }
 
-/** Marks the account to which the recipient delegates as warm. */
-export function warmDelegate(kernel: Kernel, to: number): void {
+/** The account to which an account delegates. */
+export function delegateOf(kernel: Kernel, account: number): number | undefined {
   // Other code is longer as a rule, and not worth to be copied.
-  if (!kernel.hasCode(to) || kernel.codeLengthOf(to) !== delegationBytes) return
-  const code = kernel.codeOf(to)
-  if (isDelegation(code)) kernel.warm(kernel.account(code.subarray(3)))
+  if (!kernel.hasCode(account) || kernel.codeLengthOf(account) !== delegationBytes) return undefined
+  const code = kernel.codeOf(account)
+  return isDelegation(code) ? kernel.account(code.subarray(3)) : undefined
 }
 
 /** Whether code is a delegation indicator. */

@@ -28,6 +28,8 @@ export interface BlockContext {
   readonly baseFee: bigint | undefined
   /** Wei; undefined before Cancun. */
   readonly blobBaseFee: bigint | undefined
+  /** EIP-7843; undefined before Amsterdam. */
+  readonly slotNumber: bigint | undefined
   /** Hash of an ancestor; undefined where there is none or none before the block itself. */
   readonly ancestorHash: (number: number) => Hash32 | undefined
 }
@@ -109,6 +111,7 @@ function readBlockContext(
       coinbase: overrides.feeRecipient ?? header.miner,
       baseFee,
       blobBaseFee: includesFork(fork, 'cancun') ? blobBaseFee : undefined,
+      slotNumber: header.slotNumber,
       ancestorHash: ancestorsOf(store, header, isPending ? undefined : hash),
     },
   }

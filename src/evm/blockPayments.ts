@@ -52,7 +52,9 @@ export function payWithdrawals(kernel: Kernel, withdrawals: readonly RlpItem[]):
     if (fields.length !== 4 || !areIntegers || address?.length !== 20 || amount === undefined) {
       throw new InvalidBlockError(`withdrawal ${index} is none`)
     }
-    kernel.credit(kernel.account(address), bytesToBigInt(amount) * gwei)
+    const account = kernel.account(address)
+    kernel.see(account)
+    kernel.credit(account, bytesToBigInt(amount) * gwei)
   }
   kernel.end()
 }

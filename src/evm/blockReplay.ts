@@ -14,14 +14,15 @@ import { recoverAuthorities } from './authorizations.js'
 import { type BlockContext, BlockContexts } from './blockContext.js'
 import { applyDaoFork, type Reward, rewardsOf } from './blockPayments.js'
 import { BlockStates, statusOf } from './blockState.js'
+import type { BlockWords } from './blockWords.js'
 import type { BlockReference } from './executionRequest.js'
 import type { JobWatch } from './jobWatch.js'
-import type { BlockWords, Kernel } from './kernel.js'
+import type { Kernel } from './kernel.js'
 import { wordsOf } from './messageRun.js'
 import { forkPrecompiles } from './precompileMoves.js'
 import { readSignedTransaction, type SignedTransaction } from './signedTransaction.js'
 import { beginBlock } from './systemCalls.js'
-import { runTransaction, type TransactionOutcome } from './transaction.js'
+import { noGas, runTransaction, type TransactionOutcome } from './transaction.js'
 
 /** A block with everything that its transactions need. */
 export interface ReplayedBlock {
@@ -134,10 +135,10 @@ export class BlockReplays {
     transaction: SignedTransaction,
     watch: JobWatch,
   ): TransactionOutcome {
-    const { context, words, blobs, header } = block
+    const { context, words, blobs } = block
     const { chainId } = this.schedule.config
     const authorizations = recoverAuthorities(transaction.authorizationList, chainId, watch)
-    return runTransaction(kernel, context.fork, words, blobs, header.gasLimit, {
+    return runTransaction(kernel, context.fork, words, blobs, noGas, {
       ...transaction,
       authorizations,
     })

@@ -11,10 +11,12 @@ import { RememberedState } from '../state/rememberedState.js'
 import type { StateView } from '../state/stateView.js'
 import { indexedRoot, type RecentTries } from '../state/trie.js'
 import { recoverAuthorities } from './authorizations.js'
+import { buildBlockAccessList } from './blockAccesses.js'
 import { applyDaoFork, payRewards, payWithdrawals } from './blockPayments.js'
+import type { BlockWords } from './blockWords.js'
 import { InvalidBlockError } from './invalidBlock.js'
 import type { JobWatch } from './jobWatch.js'
-import { type BlockWords, Kernel } from './kernel.js'
+import { Kernel } from './kernel.js'
 import type { KernelLog } from './kernelLogs.js'
 import { forkPrecompiles } from './precompileMoves.js'
 import { Blooms, encodeReceipt } from './receipts.js'
@@ -22,10 +24,11 @@ import type { RecoveredKeys } from './recoveredKeys.js'
 import { readSignedTransaction, type SignedTransaction } from './signedTransaction.js'
 import { buildChanges, type StateChanges } from './stateChanges.js'
 import { beginBlock, requestsHashOf } from './systemCalls.js'
-import { InvalidTransactionError, runTransaction } from './transaction.js'
+import { InvalidTransactionError, noGas, runTransaction } from './transaction.js'
 
 export interface ExecutedBlock {
   readonly changes: StateChanges
+  /** As in the header: from Amsterdam on the larger dimension (EIP-8037). */
   readonly gasUsed: bigint
   /** 256 bytes. */
   readonly logsBloom: Uint8Array
@@ -34,6 +37,8 @@ export interface ExecutedBlock {
   readonly receiptsRoot: Hash32
   /** EIP-7685; undefined before Prague. */
   readonly requestsHash: Hash32 | undefined
+  /** RLP (EIP-7928); undefined before Amsterdam. */
+  readonly blockAccessList: Uint8Array | undefined
   /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
   readonly senders: Uint8Array
 }
@@ -100,13 +105,16 @@ export class BlockExecutor {
     const blobs = this.#schedule.blobParametersAt(fork)
     const words = blockWords(header, fork, this.#schedule.config.chainId, blobs)
     const kernel = this.#prepare(fork, words, state, ancestorHash, watch)
+    const isRecorded = includesFork(fork, 'amsterdam')
+    if (isRecorded) kernel.recordAccesses()
     if (header.number === this.#schedule.config.blocks.get('dao')) applyDaoFork(kernel)
     beginBlock(kernel, header, fork)
     const executed = this.#runTransactions(kernel, block, fork, words, blobs, state)
+    kernel.setAccessIndex(block.transactions.length + 1)
     if (includesFork(fork, 'shanghai')) payWithdrawals(kernel, block.withdrawals)
     if (!includesFork(fork, 'paris')) payRewards(kernel, header, block.uncles, fork)
     const requestsHash = includesFork(fork, 'prague')
-      ? requestsHashOf(kernel, executed.logs, this.#schedule)
+      ? requestsHashOf(kernel, executed.logs, this.#schedule, fork)
       : undefined
     executed.changed.push(...kernel.takeChanged())
     return {
@@ -116,6 +124,7 @@ export class BlockExecutor {
       receipts: executed.receipts,
       receiptsRoot: indexedRoot(executed.receipts),
       requestsHash,
+      blockAccessList: isRecorded ? buildBlockAccessList(kernel) : undefined,
       senders: sendersOf(block.transactions),
     }
   }
@@ -168,32 +177,37 @@ export class BlockExecutor {
     const allLogs: KernelLog[] = []
     const changed: number[] = []
     let gasUsed = 0n
+    let used = noGas
     let blobGas = 0n
     for (const [index, transaction] of transactions.entries()) {
       const { chainId } = this.#schedule.config
+      kernel.setAccessIndex(index + 1)
       const authorizations = recoverAuthorities(transaction.authorizationList, chainId, undefined, this.#keys)
-      const { failure, ...used } = naming(index, () =>
-        runTransaction(kernel, fork, words, blobs, header.gasLimit - gasUsed, {
-          ...transaction,
-          authorizations,
-        }),
+      const ran = naming(index, () =>
+        runTransaction(kernel, fork, words, blobs, used, { ...transaction, authorizations }),
       )
-      gasUsed += used.gasUsed
+      gasUsed += ran.gasUsed
+      used = {
+        executionGas: used.executionGas + ran.executionGas,
+        stateGas: used.stateGas + ran.stateGas,
+      }
       blobGas += BigInt(transaction.blobVersionedHashes.length) * gasPerBlob
-      let outcome: boolean | Uint8Array = failure === 'none'
+      let outcome: boolean | Uint8Array = ran.failure === 'none'
       if (!includesFork(fork, 'byzantium')) {
         changed.push(...kernel.takeChanged())
         outcome = buildChanges(kernel, new Set(changed), state, this.#recent).stateRoot
       }
       const { type } = transaction
-      const { logs } = used
+      const { logs } = ran
       receipts.push(encodeReceipt({ type, outcome, gasUsed, logs }, blooms.bloomOf(logs)))
       allLogs.push(...logs)
     }
     if (header.blobGasUsed !== undefined && header.blobGasUsed !== blobGas) {
       throw new InvalidBlockError(`blobGasUsed is ${header.blobGasUsed}, expected ${blobGas}`)
     }
-    return { receipts, gasUsed, logs: allLogs, bloom: blooms.block, changed }
+    const { executionGas, stateGas } = used
+    const blockGas = executionGas > stateGas ? executionGas : stateGas
+    return { receipts, gasUsed: blockGas, logs: allLogs, bloom: blooms.block, changed }
   }
 }
 
@@ -212,6 +226,7 @@ function blockWords(
     chainId,
     baseFee: header.baseFeePerGas ?? 0n,
     blobBaseFee: blobs === undefined ? 0n : blobBaseFee(header.excessBlobGas ?? 0n, blobs),
+    slotNumber: header.slotNumber ?? 0n,
   }
 }
 

@@ -70,7 +70,7 @@ export function failureReason(
       return other(isRefused(failure, opcode) ? 'out of gas: write protection' : 'write protection')
     }
     case 'codeTooLarge':
-      return other(codeSizeReason(kernel.refusedCodeBytes))
+      return other(codeSizeReason(kernel.refusedCodeBytes, fork))
     case 'precompileFailed':
       return other(refusal?.() ?? failure)
     default:

@@ -3,7 +3,7 @@
  * messages and the choice among several reasons; the kernel decides whether an instruction fails.
  */
 import { type ForkName, includesFork } from '../chain/forks.js'
-import { initcodeBytesMax } from '../chain/intrinsicGas.js'
+import { codeBytesMax, initcodeBytesMax } from '../chain/intrinsicGas.js'
 import type { FailedInstruction } from './kernelOutcome.js'
 import { opcodeNames } from './opcodeNames.js'
 
@@ -61,8 +61,12 @@ export function payingFailure(failed: FailedInstruction, fork: ForkName): Paying
   if (size > memorySizeMax) return because(overflow)
   // Since EIP-7702 all costs of a call are counted before the gas that it passes on.
   if (isCall && includesFork(fork, 'prague')) return because(plain.why)
-  if (createOpcodes.includes(opcode) && includesFork(fork, 'shanghai') && at(2) > BigInt(initcodeBytesMax)) {
-    return because(`max initcode size exceeded: code size ${at(2)} limit ${initcodeBytesMax}`)
+  if (
+    createOpcodes.includes(opcode) &&
+    includesFork(fork, 'shanghai') &&
+    at(2) > BigInt(initcodeBytesMax(fork))
+  ) {
+    return because(`max initcode size exceeded: code size ${at(2)} limit ${initcodeBytesMax(fork)}`)
   }
   if (opcode === sstore && includesFork(fork, 'istanbul') && gasLeft <= sentryGas) {
     return because('not enough gas for reentrancy sentry')
@@ -143,8 +147,6 @@ function max(a: bigint, b: bigint): bigint {
 }
 
 /** The message for code of a creation that is too large (EIP-170). */
-export function codeSizeReason(bytes: number): string {
-  return `max code size exceeded: code size ${bytes} limit ${codeBytesMax}`
+export function codeSizeReason(bytes: number, fork: ForkName): string {
+  return `max code size exceeded: code size ${bytes} limit ${codeBytesMax(fork)}`
 }
-
-const codeBytesMax = 24_576

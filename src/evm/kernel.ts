@@ -9,6 +9,8 @@ import { equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { emptyCodeHash } from '../primitives/keccak.js'
 import { isTrap } from '../primitives/webAssembly.js'
+import { type BlockWords, contextWords, writeBlockWords } from './blockWords.js'
+import { type Accesses, type Change, readAccesses, readChanges } from './kernelAccesses.js'
 import { exchange, KernelAnswers, type KernelHost } from './kernelHost.js'
 import { type KernelLog, type NumberedLog, readAddress, readLogs } from './kernelLogs.js'
 import { KernelMemory } from './kernelMemory.js'
@@ -18,25 +20,12 @@ import {
   failures,
   type GasNeed,
   type KernelFailure,
+  type KernelRun,
   readFailedInstruction,
 } from './kernelOutcome.js'
 import { type KernelTracer, traceImports } from './kernelTrace.js'
 
-/** Values of a block that instructions read. */
-export interface BlockWords {
-  readonly coinbase: Uint8Array
-  readonly timestamp: bigint
-  readonly number: bigint
-  /** Difficulty, or since the Merge the randomness (PREVRANDAO). */
-  readonly random: bigint
-  readonly gasLimit: bigint
-  readonly chainId: bigint
-  readonly baseFee: bigint
-  readonly blobBaseFee: bigint
-}
-
-// Addresses as in src/kernel/layout.ts and context.ts.
-const contextWords = 0x1b00
+// As in src/kernel/layout.ts.
 const heapStart = 0x80000 + 1_025 * 1_024 * 32
 /**
  * Most bytes of the kernel's heap. Free blocks of other sizes may double what it takes of the 4 GB of WebAssembly.
@@ -118,10 +107,7 @@ export class Kernel {
   setBlock(words: BlockWords): void {
     if (words === this.#block) return
     this.#block = words
-    const { coinbase, timestamp, number, random, gasLimit, chainId, baseFee, blobBaseFee } = words
-    this.#memory.putReversed(contextWords + 64, coinbase)
-    const rest = [timestamp, number, random, gasLimit, chainId, baseFee, blobBaseFee]
-    for (const [index, value] of rest.entries()) this.#memory.putWord(contextWords + 96 + index * 32, value)
+    writeBlockWords(this.#memory, words)
   }
 
   /** Begins a transaction; changes of the previous one are final. */
@@ -227,8 +213,14 @@ export class Kernel {
     this.#exports.wipeStorage(account)
   }
 
-  warm(account: number): void {
-    this.#enter(() => this.#exports.warmAccount(account))
+  /** Whether the account has no nonce, balance and code (EIP-161). */
+  isEmpty(account: number): boolean {
+    return this.nonceOf(account) === 0n && this.balanceOf(account) === 0n && !this.hasCode(account)
+  }
+
+  /** Whether an account had been accessed (EIP-2929); marks it as accessed. */
+  warm(account: number): boolean {
+    return this.#enter(() => this.#exports.warmAccount(account)) !== 0
   }
 
   warmSlot(account: number, key: Uint8Array): void {
@@ -237,8 +229,8 @@ export class Kernel {
   }
 
   /**
-   * Runs a message to the end. `to` undefined: a creation with the given nonce. Throws what the host threw, and
-   * FaultError ExecutionOutOfMemory; the kernel is empty then.
+   * Runs a message to the end. `to` undefined: a creation with the given nonce. `reservoir` is gas for state alone
+   * (EIP-8037). Throws what the host threw, and FaultError ExecutionOutOfMemory; the kernel is empty then.
    */
   run(
     sender: number,
@@ -247,8 +239,10 @@ export class Kernel {
     value: bigint,
     data: Uint8Array,
     gas: bigint,
-  ): { readonly failure: KernelFailure; readonly gasLeft: bigint } {
+    reservoir = 0n,
+  ): KernelRun {
     return this.#enter(() => {
+      this.#exports.startStateGas(reservoir)
       const input = this.#exports.placeInput(data.length)
       this.#memory.put(input, data)
       this.#memory.putNumber(exchange, value)
@@ -257,6 +251,8 @@ export class Kernel {
       return {
         failure: failures[this.#exports.why.value] as KernelFailure,
         gasLeft: this.#exports.gasLeft.value,
+        reservoir: this.#exports.reservoir.value,
+        stateGas: this.#exports.stateGas.value,
       }
     })
   }
@@ -314,25 +310,30 @@ export class Kernel {
     return readLogs(this.#memory, this.#exports.newestLog.value)
   }
 
-  /** Addresses and slots (address, key) that instructions of the transaction accessed, unordered. */
-  readSeen(): {
-    readonly addresses: Uint8Array[]
-    readonly slots: (readonly [address: Uint8Array, key: Uint8Array])[]
-  } {
-    const at = this.#enter(() => this.#exports.seen())
-    const handles = (from: number): number[] =>
-      Array.from({ length: this.#memory.uint32(from) }, (_, index) =>
-        this.#memory.uint32(from + 4 + index * 4),
-      )
-    const accounts = handles(at)
-    const slots = handles(at + 4 + accounts.length * 4)
-    return {
-      addresses: accounts.map((account) => this.addressOf(account)),
-      slots: slots.map((slot) => [
-        this.addressOf(this.#memory.uint32(slot + this.#at.account)),
-        this.#memory.reversed(slot + this.#at.key),
-      ]),
-    }
+  /** Counts an account that the protocol accesses, not an instruction, where a block is recorded. */
+  see(account: number): void {
+    this.#exports.seeAccount(account)
+  }
+
+  /** What was seen since {@link begin}, or {@link recordAccesses}, unordered. */
+  readSeen(): Accesses {
+    const { seenAccounts, seenSlots } = this.#exports
+    return readAccesses(this.#memory, this.#at, seenAccounts.value, seenSlots.value)
+  }
+
+  /** Begins to record what a block's transactions access and change, until the kernel is emptied. */
+  recordAccesses(): void {
+    this.#exports.recordAccesses()
+  }
+
+  /** Sets the block access index of the transactions that follow (EIP-7928). */
+  setAccessIndex(index: number): void {
+    this.#exports.setAccessIndex(index)
+  }
+
+  /** What the recorded transactions changed, the last first. */
+  readChanges(): Change[] {
+    return readChanges(this.#memory, this.#at, this.#exports.newestChange.value)
   }
 
   /** Value of a slot, 32 bytes; without marking it as accessed. */

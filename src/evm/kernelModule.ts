@@ -33,6 +33,11 @@ export interface KernelExports {
   readonly neededGas: WasmGlobal<bigint>
   readonly isLinear: WasmGlobal
   readonly bindsOutermost: WasmGlobal
+  readonly reservoir: WasmGlobal<bigint>
+  readonly stateGas: WasmGlobal<bigint>
+  readonly seenAccounts: WasmGlobal
+  readonly seenSlots: WasmGlobal
+  readonly newestChange: WasmGlobal
   readonly heapBytes: WasmGlobal
   /** Of the tracing binary alone; see src/kernel/trace.ts. */
   readonly toldOpcodes: WasmGlobal
@@ -51,7 +56,7 @@ export interface KernelExports {
   setBlobHashes(at: number, count: number): void
   accountOf(): number
   slotOf(account: number): number
-  warmAccount(account: number): void
+  warmAccount(account: number): number
   warmSlotOf(slot: number): void
   changeBalance(account: number): void
   creditBalance(account: number): void
@@ -66,10 +71,15 @@ export interface KernelExports {
   runCreation(sender: number, nonce: bigint, initcode: number, length: number, gas: bigint): void
   addRefund(gas: bigint): void
   takeListed(): number
-  seen(): number
+  startStateGas(reservoir: bigint): void
+  seeAccount(account: number): void
+  recordAccesses(): void
+  setAccessIndex(index: number): void
 }
 
 const members = [
+  'nextSeenAccount',
+  'nextSeenSlot',
   'balance',
   'codeHash',
   'nonce',

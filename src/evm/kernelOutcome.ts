@@ -29,6 +29,15 @@ export const failures = [
 ] as const
 export type KernelFailure = (typeof failures)[number]
 
+/** What a run left. */
+export interface KernelRun {
+  readonly failure: KernelFailure
+  readonly gasLeft: bigint
+  readonly reservoir: bigint
+  /** State gas that it used (EIP-8037). */
+  readonly stateGas: bigint
+}
+
 /** The instruction at which the outermost frame failed, with the state before it. */
 export interface FailedInstruction {
   readonly opcode: number

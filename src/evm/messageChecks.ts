@@ -12,6 +12,7 @@ import {
   shapeOfData,
   type TransactionShape,
 } from '../chain/intrinsicGas.js'
+import { equalBytes } from '../primitives/bytes.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
 import { FaultError, type MessageRule } from '../primitives/faults.js'
 import type { BlockContext } from './blockContext.js'
@@ -103,7 +104,7 @@ export function priceMessage(
     lowers && blobs > 0n && hasFreeBlobs && block.blobBaseFee !== undefined ? 0n : block.blobBaseFee
   checkBlobs(message, block, sender, hasFreeBlobs ? undefined : blobFeeCap)
   checkAuthorizations(message, block.fork, sender)
-  const shape = messageShape(message)
+  const shape = messageShape(message, sender)
   const blobGas = block.blobBaseFee === undefined ? 0n : blobs * gasPerBlob
   return {
     message,
@@ -114,7 +115,7 @@ export function priceMessage(
     blobCost: blobGas * (blobBaseFee ?? 0n),
     blobCostCap: blobGas * blobFeeCap,
     intrinsicGas: intrinsicGas(shape, block.fork),
-    floorGas: calldataFloorGas(shape.data, block.fork),
+    floorGas: calldataFloorGas(shape, block.fork),
     context: lowers ? withPrices(block, baseFee, blobBaseFee) : block,
   }
 }
@@ -168,8 +169,9 @@ export function checkSize({ floorGas, message, context }: PricedMessage, gasLimi
     throw refused(`insufficient gas for floor data gas cost: have ${gasLimit}, want ${floorGas}`)
   }
   const { to, data } = message
-  if (to === undefined && includesFork(context.fork, 'shanghai') && data.length > initcodeBytesMax) {
-    const why = `max initcode size exceeded: code size ${data.length} limit ${initcodeBytesMax}`
+  const sizeMax = initcodeBytesMax(context.fork)
+  if (to === undefined && includesFork(context.fork, 'shanghai') && data.length > sizeMax) {
+    const why = `max initcode size exceeded: code size ${data.length} limit ${sizeMax}`
     throw refused(why, 'initcodeSize')
   }
 }
@@ -205,9 +207,14 @@ export function affordableForEstimate(
 
 const insufficientFunds = 'insufficient funds for gas * price + value'
 
-function messageShape({ to, data, accessList = [], authorizationList = [] }: CallMessage): TransactionShape {
+function messageShape(
+  { to, value, data, accessList = [], authorizationList = [] }: CallMessage,
+  sender: Uint8Array,
+): TransactionShape {
   return {
     isCreation: to === undefined,
+    isToSelf: to !== undefined && equalBytes(to, sender),
+    hasValue: value > 0n,
     data: shapeOfData(data),
     listedAddresses: accessList.length,
     listedSlots: accessList.reduce((count, { storageKeys }) => count + storageKeys.length, 0),

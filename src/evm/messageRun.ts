@@ -6,14 +6,16 @@
 import { includesFork } from '../chain/forks.js'
 import { bytesToBigInt } from '../primitives/bytes.js'
 import type { AccessRecorder } from './accessRecorder.js'
-import { applyAuthorizations, type SignedAuthorization, warmDelegate } from './authorizations.js'
+import type { SignedAuthorization } from './authorizations.js'
 import type { BlockContext } from './blockContext.js'
+import type { BlockWords } from './blockWords.js'
 import { failureReason } from './failureReasons.js'
 import type { JobWatch } from './jobWatch.js'
-import type { BlockWords, Kernel } from './kernel.js'
+import type { Kernel } from './kernel.js'
 import type { KernelLog } from './kernelLogs.js'
 import type { GasNeed, KernelFailure } from './kernelOutcome.js'
 import type { PricedMessage } from './messageChecks.js'
+import { type FrameOutcome, runOutermostFrame } from './outermostFrame.js'
 import { refusalReason } from './precompiles/precompiles.js'
 
 /** Arguments of a run besides the message. */
@@ -45,6 +47,9 @@ export interface RunOutcome {
   readonly gasUsed: bigint
   /** The same before refunds. */
   readonly gasSpent: bigint
+  /** What counts for a block, by dimension; see transaction.ts. */
+  readonly executionGas: bigint
+  readonly stateGas: bigint
   readonly logs: readonly KernelLog[]
   /** Undefined for a failure. */
   readonly need: GasNeed | undefined
@@ -92,31 +97,38 @@ function runBegun(priced: PricedMessage, input: RunInput): RunOutcome {
   const nonce = kernel.nonceOf(sender)
   if (message.to === undefined && nonce >= nonceMax) {
     const failure: Failure = { kind: 'other', why: 'nonce uint64 overflow' }
-    const gas = { gasUsed: gasLimit, gasSpent: gasLimit }
+    const gas = { gasUsed: gasLimit, gasSpent: gasLimit, executionGas: gasLimit, stateGas: 0n }
     return { failure, returnData: new Uint8Array(0), ...gas, logs: [], need: undefined }
   }
   const to = message.to === undefined ? undefined : kernel.account(message.to)
-  if (includesFork(context.fork, 'berlin')) warmFromStart(priced, kernel, sender, to)
-  kernel.setNonce(sender, nonce + 1n)
-  kernel.debit(sender, gasLimit * gasPrice + priced.blobCost)
-  const refund = applyAuthorizations(kernel, input.authorizations, watch)
-  if (to !== undefined && includesFork(context.fork, 'prague')) warmDelegate(kernel, to)
-  const { failure: why, gasLeft } = kernel.run(
-    sender,
-    to,
-    nonce,
-    message.value,
-    message.data,
-    gasLimit - intrinsicGas,
+  const run = runOutermostFrame(
+    kernel,
+    context.fork,
+    {
+      sender: priced.sender,
+      to: message.to,
+      value: message.value,
+      data: message.data,
+      accessList: message.accessList ?? [],
+      authorizations: input.authorizations,
+      coinbase: context.coinbase,
+      gasLimit,
+      intrinsicGas,
+      upfront: gasLimit * gasPrice + priced.blobCost,
+    },
+    watch,
   )
+  const { failure: why, gasLeft, stateGas } = run
   const lacksCode = why === 'none' && to === undefined && kernel.lacksCode
   const failure = lacksCode ? 'codeStoreOutOfGas' : why
   if (accesses !== undefined) recordAccesses(kernel, accesses)
   return {
     failure: toFailure(failure, priced, input, to),
     returnData: kernel.output,
-    gasUsed: gasUsedOf(priced, gasLimit - gasLeft, refund + kernel.refund),
+    gasUsed: gasUsedOf(priced, gasLimit - gasLeft, run.refund),
     gasSpent: gasUsedOf(priced, gasLimit - gasLeft, 0n),
+    executionGas: executionGasOf(priced, gasLimit - gasLeft, run),
+    stateGas,
     logs: input.keepsLogs === true ? kernel.logs : [],
     need: failure === 'none' ? kernel.need : undefined,
   }
@@ -134,33 +146,23 @@ export function wordsOf(context: BlockContext): BlockWords {
       // Overrides may choose a fork with BASEFEE for a block without a base fee.
       baseFee: context.baseFee ?? 0n,
       blobBaseFee: context.blobBaseFee ?? 0n,
+      slotNumber: context.slotNumber ?? 0n,
     }
     words.set(context, found)
   }
   return found
 }
 
-/** Addresses that are warm from the start (EIP-2929, EIP-3651), and the access list (EIP-2930). */
-function warmFromStart(
-  { message, context }: PricedMessage,
-  kernel: Kernel,
-  sender: number,
-  to: number | undefined,
-): void {
-  kernel.warm(sender)
-  if (to !== undefined) kernel.warm(to)
-  if (includesFork(context.fork, 'shanghai')) kernel.warm(kernel.account(context.coinbase))
-  for (const { address, storageKeys } of message.accessList ?? []) {
-    const account = kernel.account(address)
-    kernel.warm(account)
-    for (const slot of storageKeys) kernel.warmSlot(account, slot)
-  }
-}
-
 function recordAccesses(kernel: Kernel, accesses: AccessRecorder): void {
   const { addresses, slots } = kernel.readSeen()
   for (const address of addresses) accesses.touchAddress(address)
   for (const [address, slot] of slots) accesses.touchSlot(address, slot)
+}
+
+function executionGasOf(priced: PricedMessage, spent: bigint, { refund, stateGas }: FrameOutcome): bigint {
+  const { floorGas, context } = priced
+  if (!includesFork(context.fork, 'amsterdam')) return gasUsedOf(priced, spent, refund)
+  return spent - stateGas > floorGas ? spent - stateGas : floorGas
 }
 
 function gasUsedOf({ floorGas, context }: PricedMessage, spent: bigint, refund: bigint): bigint {

@@ -100,10 +100,12 @@ function reading<T>(read: () => T): T {
 
 function checkFields(tx: SignedTransaction, fork: ForkName): void {
   const { type, to, data, gasLimit, nonce } = tx
-  if (includesFork(fork, 'shanghai') && to === undefined && data.length > initcodeBytesMax) {
-    throw refused(`max initcode size exceeded: code size ${data.length}, limit ${initcodeBytesMax}`)
+  const sizeMax = initcodeBytesMax(fork)
+  const hasStateGas = includesFork(fork, 'amsterdam')
+  if (includesFork(fork, 'shanghai') && to === undefined && data.length > sizeMax) {
+    throw refused(`max initcode size exceeded: code size ${data.length}, limit ${sizeMax}`)
   }
-  if (includesFork(fork, 'osaka') && gasLimit > transactionGasMax) {
+  if (includesFork(fork, 'osaka') && !hasStateGas && gasLimit > transactionGasMax) {
     throw refused(`transaction gas limit too high (cap: ${transactionGasMax}, tx: ${gasLimit})`)
   }
   if (tx.maxFeePerGas < tx.maxPriorityFeePerGas) {
@@ -115,9 +117,13 @@ function checkFields(tx: SignedTransaction, fork: ForkName): void {
   if (gasLimit < intrinsic) {
     throw refused(`intrinsic gas too low: gas ${gasLimit}, minimum needed ${intrinsic}`)
   }
-  const floor = calldataFloorGas(shape.data, fork)
+  const floor = calldataFloorGas(shape, fork)
   if (gasLimit < floor) {
     throw refused(`insufficient gas for floor data gas cost: gas ${gasLimit}, minimum needed ${floor}`)
+  }
+  const least = intrinsic > floor ? intrinsic : floor
+  if (hasStateGas && least > transactionGasMax) {
+    throw refused(`transaction needs too much gas (cap: ${transactionGasMax}, needs: ${least})`)
   }
   if (to === undefined && type === blobType) throw refused('blob transaction of type create')
   if (type === blobType && tx.blobVersionedHashes.length === 0) throw refused('blobless blob transaction')

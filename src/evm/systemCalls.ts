@@ -4,6 +4,7 @@ import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.j
 import type { Header } from '../chain/header.js'
 import {
   bytesToBigInt,
+  bytesToHex,
   concatBytes,
   equalBytes,
   type Hash32,
@@ -19,36 +20,48 @@ const systemAddress = hexToBytes('fffffffffffffffffffffffffffffffffffffffe')
 const beaconRoots = hexToBytes('000f3df6d732807ef1319fb7b8bb8522d0beac02')
 /** EIP-2935. */
 const parentHashes = hexToBytes('0000f90827f1c53a10cb7a02335b175320002935')
-/** EIP-7002, EIP-7251: contracts by the type of their requests. */
-const requestContracts: readonly (readonly [type: number, address: Uint8Array])[] = [
-  [1, hexToBytes('00000961ef480eb55e80d19ad83579a64c007002')],
-  [2, hexToBytes('0000bbddc7ce488642fb579f8b00f3a590007251')],
+/** EIP-7002, EIP-7251 and, twice, EIP-8282: contracts by the type of their requests, and since when they are called. */
+const requestContracts: readonly (readonly [type: number, since: ForkName, address: Uint8Array])[] = [
+  [1, 'prague', hexToBytes('00000961ef480eb55e80d19ad83579a64c007002')],
+  [2, 'prague', hexToBytes('0000bbddc7ce488642fb579f8b00f3a590007251')],
+  [3, 'amsterdam', hexToBytes('0000bff46984e3725691fa540a8c7589300d8282')],
+  [4, 'amsterdam', hexToBytes('000064d678505ad48f8ccb093bc65613800e8282')],
 ]
 /** The deposit contract of mainnet, for chains without one in their genesis. */
 const depositContractDefault = '0x00000000219ab540356cbb839cbe05303d7705fa'
 const systemGas = 30_000_000n
+/** EIP-8037: for sixteen new slots. */
+const systemReservoir = 1_566_720n
 const nothing = new Uint8Array(0)
 
 /** System calls before the transactions. A failed one changes nothing. */
 export function beginBlock(kernel: Kernel, header: Header, fork: ForkName): void {
   const { parentBeaconBlockRoot } = header
   if (includesFork(fork, 'cancun') && parentBeaconBlockRoot !== undefined) {
-    callSystem(kernel, beaconRoots, parentBeaconBlockRoot)
+    callSystem(kernel, beaconRoots, parentBeaconBlockRoot, fork)
   }
-  if (includesFork(fork, 'prague')) callSystem(kernel, parentHashes, header.parentHash)
+  if (includesFork(fork, 'prague')) callSystem(kernel, parentHashes, header.parentHash, fork)
 }
 
 /**
- * EIP-7685: the hash of a block's requests, from its logs and the system calls after its transactions. An absent
- * contract makes no requests, as on development chains. Throws {@link InvalidBlockError} where one fails.
+ * EIP-7685: the hash of a block's requests, from its logs and the system calls after its transactions. Throws
+ * {@link InvalidBlockError} where a contract has no code or fails (EIP-7002, EIP-7251, EIP-8282).
  */
-export function requestsHashOf(kernel: Kernel, logs: readonly KernelLog[], { config }: ForkSchedule): Hash32 {
+export function requestsHashOf(
+  kernel: Kernel,
+  logs: readonly KernelLog[],
+  { config }: ForkSchedule,
+  fork: ForkName,
+): Hash32 {
   const deposits = hexToBytes((config.depositContractAddress ?? depositContractDefault).slice(2))
   const lists: (readonly [type: number, requests: Uint8Array])[] = [[0, depositsOf(logs, deposits)]]
-  for (const [type, address] of requestContracts) {
-    const outcome = callSystem(kernel, address, nothing)
-    if (outcome?.isSuccess === false) throw new InvalidBlockError(`the contract of requests ${type} fails`)
-    lists.push([type, outcome?.output ?? nothing])
+  for (const [type, since, address] of requestContracts) {
+    if (!includesFork(fork, since)) continue
+    const outcome = callSystem(kernel, address, nothing, fork)
+    const contract = `the system contract ${bytesToHex(address)} of requests ${type}`
+    if (outcome === undefined) throw new InvalidBlockError(`${contract} has no code`)
+    if (!outcome.isSuccess) throw new InvalidBlockError(`${contract} fails`)
+    lists.push([type, outcome.output])
   }
   const hashes = lists
     .filter(([, requests]) => requests.length > 0)
@@ -60,11 +73,15 @@ function callSystem(
   kernel: Kernel,
   address: Uint8Array,
   data: Uint8Array,
+  fork: ForkName,
 ): { readonly isSuccess: boolean; readonly output: Uint8Array } | undefined {
   kernel.begin(systemAddress, 0n, [])
   const account = kernel.account(address)
+  kernel.see(account)
   if (!kernel.hasCode(account)) return undefined
-  const { failure } = kernel.run(kernel.account(systemAddress), account, 0n, 0n, data, systemGas)
+  const caller = kernel.account(systemAddress)
+  const reservoir = includesFork(fork, 'amsterdam') ? systemReservoir : 0n
+  const { failure } = kernel.run(caller, account, 0n, 0n, data, systemGas, reservoir)
   const { output } = kernel
   kernel.end()
   return { isSuccess: failure === 'none', output }

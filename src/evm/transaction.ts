@@ -13,16 +13,14 @@ import {
   type TransactionShape,
   transactionGasMax,
 } from '../chain/intrinsicGas.js'
-import {
-  applyAuthorizations,
-  isDelegation,
-  type SignedAuthorization,
-  warmDelegate,
-} from './authorizations.js'
+import { equalBytes } from '../primitives/bytes.js'
+import { isDelegation, type SignedAuthorization } from './authorizations.js'
+import type { BlockWords } from './blockWords.js'
 import type { AccessListEntry } from './executionRequest.js'
-import type { BlockWords, Kernel } from './kernel.js'
+import type { Kernel } from './kernel.js'
 import type { KernelLog } from './kernelLogs.js'
 import type { KernelFailure } from './kernelOutcome.js'
+import { runOutermostFrame } from './outermostFrame.js'
 
 export interface Transaction {
   readonly type: number
@@ -47,7 +45,11 @@ export interface Transaction {
 
 export interface TransactionOutcome {
   readonly failure: KernelFailure
+  /** What the sender pays for. */
   readonly gasUsed: bigint
+  /** What counts for the block, by dimension (EIP-8037); before Amsterdam all is execution gas. */
+  readonly executionGas: bigint
+  readonly stateGas: bigint
   readonly logs: readonly KernelLog[]
 }
 
@@ -61,13 +63,18 @@ const blobVersion = 1
 /** EIP-7594. */
 const blobsOfTransactionMax = 6
 
-/** Runs a transaction. Throws {@link InvalidTransactionError}. `gasAvailable` is the remaining gas of the block. */
+/** Gas that the transactions before it used of the block's limit, by dimension. */
+export type BlockGas = Pick<TransactionOutcome, 'executionGas' | 'stateGas'>
+
+export const noGas: BlockGas = { executionGas: 0n, stateGas: 0n }
+
+/** Runs a transaction. Throws {@link InvalidTransactionError}. */
 export function runTransaction(
   kernel: Kernel,
   fork: ForkName,
   block: BlockWords,
   blobs: BlobParameters | undefined,
-  gasAvailable: bigint,
+  used: BlockGas,
   tx: Transaction,
 ): TransactionOutcome {
   const isSince = (name: ForkName) => includesFork(fork, name)
@@ -80,7 +87,10 @@ export function runTransaction(
   const nonce = kernel.nonceOf(sender)
   if (tx.nonce !== nonce) refuse(tx.nonce < nonce ? 'nonce too low' : 'nonce too high')
   if (nonce === nonceMax) refuse('nonce has max value')
-  if (isSince('osaka') && tx.gasLimit > transactionGasMax) refuse('gas limit exceeds the maximum')
+  const hasStateGas = isSince('amsterdam')
+  if (isSince('osaka') && !hasStateGas && tx.gasLimit > transactionGasMax) {
+    refuse('gas limit exceeds the maximum')
+  }
   // EIP-3607.
   const code = kernel.codeOf(sender)
   if (code.length > 0 && !(isSince('prague') && isDelegation(code))) refuse('sender not an eoa')
@@ -97,13 +107,18 @@ export function runTransaction(
   const blobGas = BigInt(tx.blobVersionedHashes.length) * gasPerBlob
   const most = tx.gasLimit * tx.maxFeePerGas + tx.value + blobGas * tx.maxFeePerBlobGas
   if (kernel.balanceOf(sender) < most) refuse('insufficient funds for gas * price + value')
-  if (tx.gasLimit > gasAvailable) refuse('gas limit reached')
+  const executionGas = hasStateGas ? min(tx.gasLimit, transactionGasMax) : tx.gasLimit
+  if (executionGas > block.gasLimit - used.executionGas) refuse('gas limit reached')
+  if (hasStateGas && tx.gasLimit > block.gasLimit - used.stateGas) refuse('state gas limit reached')
   const shape = shapeOfTransaction(tx)
   const intrinsic = intrinsicGas(shape, fork)
   if (tx.gasLimit < intrinsic) refuse('intrinsic gas too low')
-  const floor = calldataFloorGas(shape.data, fork)
+  const floor = calldataFloorGas(shape, fork)
   if (tx.gasLimit < floor) refuse('insufficient gas for floor data gas cost')
-  if (isSince('shanghai') && tx.to === undefined && tx.data.length > initcodeBytesMax) {
+  if (hasStateGas && max(intrinsic, floor) > transactionGasMax) {
+    refuse('intrinsic gas or floor of data exceeds the maximum')
+  }
+  if (isSince('shanghai') && tx.to === undefined && tx.data.length > initcodeBytesMax(fork)) {
     refuse('max initcode size exceeded')
   }
   const blobCost = blobGas * block.blobBaseFee
@@ -112,10 +127,12 @@ export function runTransaction(
 
 /** The properties of a transaction that decide its intrinsic gas. */
 export function shapeOfTransaction(
-  tx: Pick<Transaction, 'to' | 'data' | 'accessList' | 'authorizationCount'>,
+  tx: Pick<Transaction, 'sender' | 'to' | 'value' | 'data' | 'accessList' | 'authorizationCount'>,
 ): TransactionShape {
   return {
     isCreation: tx.to === undefined,
+    isToSelf: tx.to !== undefined && equalBytes(tx.to, tx.sender),
+    hasValue: tx.value > 0n,
     data: shapeOfData(tx.data),
     listedAddresses: tx.accessList.length,
     listedSlots: tx.accessList.reduce((sum, { storageKeys }) => sum + storageKeys.length, 0),
@@ -143,37 +160,21 @@ export function executeTransaction(
   { gasPrice, blobCost, intrinsic, floor }: TransactionPrices,
 ): TransactionOutcome {
   const isSince = (name: ForkName) => includesFork(fork, name)
-  const sender = kernel.account(tx.sender)
-  const nonce = kernel.nonceOf(sender)
-  kernel.debit(sender, tx.gasLimit * gasPrice + blobCost)
-  kernel.setNonce(sender, nonce + 1n)
-  const to = tx.to === undefined ? undefined : kernel.account(tx.to)
-  if (isSince('berlin')) {
-    kernel.warm(sender)
-    if (to !== undefined) kernel.warm(to)
-    for (const { address, storageKeys } of tx.accessList) {
-      const account = kernel.account(address)
-      kernel.warm(account)
-      for (const key of storageKeys) kernel.warmSlot(account, key)
-    }
-    // EIP-3651.
-    if (isSince('shanghai')) kernel.warm(kernel.account(block.coinbase))
-  }
-  kernel.addRefund(applyAuthorizations(kernel, tx.authorizations))
-  if (to !== undefined && isSince('prague')) warmDelegate(kernel, to)
-  const { failure, gasLeft } = kernel.run(sender, to, nonce, tx.value, tx.data, tx.gasLimit - intrinsic)
-  let gasUsed = tx.gasLimit - gasLeft
-  const refundMax = gasUsed / (isSince('london') ? 5n : 2n)
-  gasUsed -= min(kernel.refund, refundMax)
-  if (gasUsed < floor) gasUsed = floor
+  const { coinbase } = block
+  const upfront = tx.gasLimit * gasPrice + blobCost
+  const run = runOutermostFrame(kernel, fork, { ...tx, coinbase, intrinsicGas: intrinsic, upfront })
+  const spent = tx.gasLimit - run.gasLeft
+  const refundMax = spent / (isSince('london') ? 5n : 2n)
+  const gasUsed = max(spent - min(run.refund, refundMax), floor)
   const logs = kernel.logs
-  kernel.credit(sender, (tx.gasLimit - gasUsed) * gasPrice)
-  kernel.credit(
-    kernel.account(block.coinbase),
-    gasUsed * (isSince('london') ? gasPrice - block.baseFee : gasPrice),
-  )
+  kernel.credit(kernel.account(tx.sender), (tx.gasLimit - gasUsed) * gasPrice)
+  const miner = kernel.account(coinbase)
+  kernel.see(miner)
+  kernel.credit(miner, gasUsed * (isSince('london') ? gasPrice - block.baseFee : gasPrice))
   kernel.end()
-  return { failure, gasUsed, logs }
+  // EIP-7778: refunds do not make room in the block.
+  const executionGas = isSince('amsterdam') ? max(spent - run.stateGas, floor) : gasUsed
+  return { failure: run.failure, gasUsed, executionGas, stateGas: run.stateGas, logs }
 }
 
 function checkType({ type }: Transaction, fork: ForkName): void {
@@ -208,4 +209,8 @@ function refuse(why: string): never {
 
 function min(a: bigint, b: bigint): bigint {
   return a < b ? a : b
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
 }

@@ -5,12 +5,10 @@ import { mark, transaction, undoTo, warm } from './journal'
 import { coldAccountGas, warmAccessGas } from './rules'
 import { maskAddress } from './word'
 
-/** The account whose address is the operand; recorded as seen in this transaction. */
+/** The account whose address is the operand. Once it is paid for, it counts as seen (accessList.ts). */
 export function accessed(operand: usize): Account {
   maskAddress(operand)
-  const account = findAccount(operand)
-  account.seenTx = transaction
-  return account
+  return findAccount(operand)
 }
 
 // State before the last call or destruction: position of the undo log, memory of its frame, and the account it names.

@@ -15,22 +15,24 @@ export class Account extends Record {
   /** Its code, once it was read; 0 before. */
   code: usize
   exists: u32
-  /** Whether it had storage when the host was asked; then no contract may be created there (EIP-7610). */
-  hasStorage: u32
   /** EIP-2929. */
   warmTx: u32
   createdTx: u32
   destroyedTx: u32
-  /** An instruction accessed it, even if that was undone. */
-  seenTx: u32
+  /** See accessList.ts, like {@link nextSeen} and {@link before}. */
+  seen: u32
+  nextSeen: Account | null
+  before: usize
   /** How often the account was destroyed. Slots of an earlier incarnation are zero. */
   incarnation: u32
   /** Number of its precompiled contract; 0 for none. */
   precompile: u32
+  /** Whether it had storage when the host was asked; then no contract may be created there (EIP-7610). */
+  hasStorage: bool
   /** Whether it is warm at the beginning of each transaction. */
-  isAlwaysWarm: u32
+  isAlwaysWarm: bool
   /** Whether it is in the list of changed accounts. */
-  isListed: u32
+  isListed: bool
   nextListed: Account | null
   /** Linked list of its slots. */
   slots: Slot | null
@@ -65,7 +67,9 @@ export class Slot extends Record {
   warmTx: u32
   /** The transaction for which `original` was stored; where it is an older one, the current value is the original. */
   originalTx: u32
-  seenTx: u32
+  /** See accessList.ts. */
+  seen: u32
+  nextSeen: Slot | null
   incarnation: u32
   nextOfAccount: Slot | null
 
@@ -125,10 +129,10 @@ function loadAccount(address: usize): Account {
     account.nonce = bswap(load<u64>(exchange))
     reverseWord(exchange + 8, account.balance)
     memory.copy(account.codeHash, exchange + 40, 32)
-    account.hasStorage = load<u8>(exchange, 72)
+    account.hasStorage = load<u8>(exchange, 72) != 0
   } else memory.copy(account.codeHash, emptyCodeHash, 32)
   account.precompile = load<u32>(exchange, 76)
-  account.isAlwaysWarm = load<u8>(exchange, 73)
+  account.isAlwaysWarm = load<u8>(exchange, 73) != 0
   return account
 }
 
@@ -184,37 +188,11 @@ export function isEmpty(account: Account): bool {
   return account.nonce == 0 && isZero(account.balance) && !hasCode(account)
 }
 
-/**
- * Writes the accounts and slots that instructions of a transaction accessed to `at`, in units of 4 bytes: number of
- * accounts, their records, number of slots, their records.
- */
-export function listSeen(transaction: u32, at: usize): void {
-  const slotsAt = listSeenOf(accounts, offsetof<Account>('seenTx'), transaction, at)
-  listSeenOf(slots, offsetof<Slot>('seenTx'), transaction, slotsAt)
-}
-
-/** Most bytes that {@link listSeen} can write. */
-export function seenBytesMax(): usize {
-  return ((accounts.count + slots.count + 2) as usize) << 2
-}
-
-function listSeenOf(table: Table, seenOffset: usize, transaction: u32, at: usize): usize {
-  let end = at + 4
-  for (let place: u32 = 0; place < table.capacity; place++) {
-    const record = load<u32>(table.places + ((place as usize) << 2)) as usize
-    if (record == 0 || load<u32>(record + seenOffset) != transaction) continue
-    store<u32>(end, record as u32)
-    end += 4
-  }
-  store<u32>(at, ((end - at) >> 2) as u32 - 1)
-  return end
-}
-
 /** Adds an account to the list of changed accounts. */
 @inline
 export function list(account: Account): void {
   if (account.isListed) return
-  account.isListed = 1
+  account.isListed = true
   account.nextListed = listed
   listed = account
 }
@@ -226,7 +204,7 @@ export function takeListed(): Account | null {
   const first = listed
   let at = first
   while (at !== null) {
-    at.isListed = 0
+    at.isListed = false
     at = at.nextListed
   }
   listed = null

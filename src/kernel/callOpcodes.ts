@@ -1,12 +1,22 @@
 /** The call and create instructions and SELFDESTRUCT: their stack arguments and their gas. */
 import { accessedFirst, accessGas } from './access'
-import { Account, isEmpty } from './accounts'
-import { Begun, beginCall, beginCreation, creationAddress, delegateOf, gasBack, saltedAddress } from './calls'
+import { see, seeForBlock } from './accessList'
+import { Account, findAccount, isEmpty } from './accounts'
+import {
+  Begun,
+  beginCall,
+  beginCreation,
+  creationAddress,
+  creationRefusal,
+  delegateOf,
+  gasBack,
+  saltedAddress,
+} from './calls'
 import { expandWords, Failure, fail, Frame, Kind, payWords, returned, returnedLength } from './frames'
 import { lookBefore } from './host'
 import { addBalance, destroy, refund, setBalance, setRefund, subtractBalance, transaction, warm } from './journal'
 import { scratchWords } from './layout'
-import { logTransfer } from './logs'
+import { logMove, logTransfer } from './logs'
 import { askAll, noteCall } from './needs'
 import {
   callGas,
@@ -18,10 +28,13 @@ import {
   initcodeBytesMax,
   initcodeWordGas,
   newAccountGas,
+  newAccountStateGas,
+  newHeirGas,
   selfdestructGas,
   selfdestructRefund,
   valueTransferGas,
 } from './rules'
+import { payStateGas, refillNewAccount } from './stateGas'
 import { traceCost, traceEnter, traceExit } from './trace'
 import { clamped, clearWord, copyWord, isZero, putSmall, WORD } from './word'
 
@@ -60,12 +73,20 @@ export function call(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
   gas -= has(Fork.Berlin) ? accessGas(target) : callGas
   if (gas < 0) return fail(Failure.OutOfGas)
   if (sendsValue) gas -= valueTransferGas
-  if (kind == Kind.Call && isNewAccount(target, sendsValue)) gas -= newAccountGas
+  const isNew = kind == Kind.Call && isNewAccount(target, sendsValue)
+  if (isNew) gas -= newAccountGas
   if (gas < 0) return fail(Failure.OutOfGas)
+  see(target)
   const delegate = delegateOf(target)
   if (delegate !== null) {
     gas -= accessGas(delegate)
     if (gas < 0) return fail(Failure.OutOfGas)
+    seeForBlock(delegate)
+  }
+  frame.callStateGas = isNew ? (newAccountStateGas as u32) : 0
+  if (frame.callStateGas != 0) {
+    gas = payStateGas(frame, newAccountStateGas, gas)
+    if (gas < 0) return gas
   }
   // GAS as the previous instruction requests all gas.
   const asksAll = frame.pc > frame.code && load<u8>(frame.pc - 1) == 0x5a
@@ -112,7 +133,7 @@ export function finishCall(frame: Frame, isSuccess: bool): i64 {
   if (length > 0) memory.copy(frame.memory + frame.outOffset, returned, length)
   putSmall(frame.sp, isSuccess ? 1 : 0)
   frame.sp += WORD
-  return gasBack
+  return gasBack + refillNewAccount(frame, isSuccess)
 }
 
 /** Pushes the address of the created contract, or zero, onto the creator's stack. Returns the gas given back. */
@@ -120,7 +141,7 @@ export function finishCreation(frame: Frame, created: usize): i64 {
   if (created == 0) clearWord(frame.sp)
   else copyWord(created, frame.sp)
   frame.sp += WORD
-  return gasBack
+  return gasBack + refillNewAccount(frame, created != 0)
 }
 
 /** Whether a call creates an account, which costs gas (EIP-161; before it, any absent account). */
@@ -146,10 +167,6 @@ export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i6
   const wordGas = (has(Fork.Shanghai) ? initcodeWordGas : 0) + (isSalted ? hashWordGas : 0)
   gas = payWords(length, wordGas, gas)
   if (gas < 0) return gas
-  noteCall(frame, gas, has(Fork.TangerineWhistle) ? askAll : gas, 0)
-  traceCost(kind, gas)
-  const forFrame = has(Fork.TangerineWhistle) ? gas - gas / 64 : gas
-  gas -= forFrame
   const bytes = load<u32>(length)
   const initcode = frame.memory + (bytes == 0 ? 0 : (load<u64>(offset) as usize))
   const creator = frame.account
@@ -157,6 +174,20 @@ export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i6
   lookBefore(bytes, initcodePerStep)
   if (isSalted) saltedAddress(creator, sp - 4 * WORD, initcode, bytes, address)
   else creationAddress(creator, creator.nonce, address)
+  frame.callStateGas = 0
+  if (newAccountStateGas != 0 && creationRefusal(frame.depth + 1, creator, value) == Failure.None) {
+    const created = findAccount(address)
+    seeForBlock(created)
+    if (isEmpty(created)) {
+      frame.callStateGas = newAccountStateGas as u32
+      gas = payStateGas(frame, newAccountStateGas, gas)
+      if (gas < 0) return gas
+    }
+  }
+  noteCall(frame, gas, has(Fork.TangerineWhistle) ? askAll : gas, 0)
+  traceCost(kind, gas)
+  const forFrame = has(Fork.TangerineWhistle) ? gas - gas / 64 : gas
+  gas -= forFrame
   frame.sp = isSalted ? sp - 4 * WORD : length
   const begun = beginCreation(frame.depth + 1, kind, creator, address, value, initcode, bytes, forFrame)
   if (begun == Begun.Entered) {
@@ -173,13 +204,14 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
   const account = frame.account
   gas -= selfdestructGas
   if (has(Fork.Berlin) && !warm(heir)) gas -= coldAccountGas
-  if (has(Fork.TangerineWhistle)) {
-    const sendsValue = !isZero(account.balance)
-    if (has(Fork.SpuriousDragon) ? sendsValue && (heir.exists == 0 || isEmpty(heir)) : heir.exists == 0) {
-      gas -= newAccountGas
-    }
+  if (has(Fork.Amsterdam) && gas >= 0) see(heir)
+  const sendsValue = !isZero(account.balance)
+  if (has(Fork.TangerineWhistle) && isNewAccount(heir, sendsValue)) {
+    gas -= newHeirGas
+    if (newAccountStateGas != 0 && gas >= 0) gas = payStateGas(frame, newAccountStateGas, gas)
   }
   if (gas < 0) return fail(Failure.OutOfGas)
+  see(heir)
   if (account.destroyedTx != transaction) setRefund(refund + selfdestructRefund)
   traceCost(0xff, gas)
   traceEnter(0xff, account.address, heir.address, account.balance, 0, 0, 0)
@@ -187,7 +219,7 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
   // EIP-6780: only a contract created in this transaction is destroyed; others only send their balance.
   const ends = !has(Fork.Cancun) || account.createdTx == transaction
   if (heir == account) {
-    if (ends) {
+    if (ends && !has(Fork.Amsterdam)) {
       clearWord(scratchWords)
       setBalance(account, scratchWords)
     }
@@ -195,6 +227,7 @@ export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
     copyWord(account.balance, scratchWords)
     addBalance(heir, scratchWords)
     subtractBalance(account, scratchWords)
+    logMove(account.address, heir.address, scratchWords)
   }
   if (ends) destroy(account)
   traceExit(Failure.None, 0, 0, 0)

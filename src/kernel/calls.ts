@@ -2,6 +2,7 @@
  * Calls and creations: how a frame begins and ends (yellow paper, sections 7 and 8). Owns what happens between
  * frames; callOpcodes.ts owns the instructions' stack arguments and gas.
  */
+import { seeForBlock } from './accessList'
 import { Account, codeOf, findAccount, hasCode } from './accounts'
 import { findJumps, jumpBytes, jumpsOf, keepCode, paddingBytes } from './code'
 import {
@@ -21,9 +22,10 @@ import { runPrecompile } from './host'
 import { addBalance, create, mark, refund, setCode, setNonce, setRefund, subtractBalance, touch, undoTo, warm } from './journal'
 import { keccak256 } from './keccak'
 import { scratchWords, stacks } from './layout'
-import { Log, logTransfer, newestLog, setNewestLog } from './logs'
+import { Log, logMove, logTransfer, newestLog, setNewestLog } from './logs'
 import { End, enterNeeds, leaveNeeds, returnNeed, setOutermostNeed } from './needs'
-import { codeByteGas, codeBytesMax, depthMax, Fork, has } from './rules'
+import { codeByteGas, codeBytesMax, codeByteStateGas, depthMax, Fork, has, hashWordGas } from './rules'
+import { enterStateGas, keepStateGas, payStateGas, undoStateGas } from './stateGas'
 import { traceEnter, traceExit } from './trace'
 import { copyWord, isBelow, isZero, readAddress, reverseWord, WORD, writeAddress } from './word'
 
@@ -107,6 +109,7 @@ export function beginCall(
     }
     subtractBalance(payer, value)
     addBalance(target, value)
+    logMove(payer.address, target.address, value)
   } else if (kind == Kind.StaticCall) touch(target)
   if (target.precompile != 0) {
     const begun = callPrecompile(depth, target, input, inputLength, gas, marked)
@@ -155,6 +158,7 @@ function open(
   frame.mark = marked
   frame.newestLog = logged
   frame.refund = refund
+  enterStateGas(frame)
   enterNeeds(frame, gas)
   copyWord(caller, frame.caller)
   copyWord(value, frame.value)
@@ -182,6 +186,13 @@ function callPrecompile(
   return failed(used < 0 ? Failure.PrecompileFailed : Failure.OutOfGas, 0)
 }
 
+/** Why a creation cannot begin, before its address is looked at; {@link Failure.None} if it can. */
+export function creationRefusal(depth: u32, creator: Account, value: usize): Failure {
+  if (depth > depthMax) return Failure.DepthReached
+  if (!isZero(value) && isBelow(creator.balance, value)) return Failure.InsufficientBalance
+  return creator.nonce == u64.MAX_VALUE ? Failure.NonceOverflow : Failure.None
+}
+
 /** Begins a creation by `creator` at an address (a word); increments the creator's nonce. `initcode` is copied. */
 export function beginCreation(
   depth: u32,
@@ -197,14 +208,12 @@ export function beginCreation(
   traceEnter(kind, creator.address, address, value, initcode, length, gas)
   const logged = newestLog
   logTransfer(creator.address, address, value)
-  if (depth > depthMax) return failedAfter(logged, Failure.DepthReached, gas)
-  if (!isZero(value) && isBelow(creator.balance, value)) {
-    return failedAfter(logged, Failure.InsufficientBalance, gas)
-  }
-  if (creator.nonce == u64.MAX_VALUE) return failedAfter(logged, Failure.NonceOverflow, gas)
+  const refusal = creationRefusal(depth, creator, value)
+  if (refusal != Failure.None) return failedAfter(logged, refusal, gas)
   // The nonce of a transaction's sender was incremented before.
   if (depth > 0) setNonce(creator, creator.nonce + 1)
   const account = findAccount(address)
+  seeForBlock(account)
   if (has(Fork.Berlin)) warm(account)
   if (account.nonce != 0 || hasCode(account) || (account.hasStorage && account.incarnation == 0)) {
     if (depth > 0) returnNeed(frameAt(depth - 1), 0, false, gas, End.Burnt)
@@ -215,6 +224,7 @@ export function beginCreation(
   if (has(Fork.SpuriousDragon)) setNonce(account, 1)
   subtractBalance(creator, value)
   addBalance(account, value)
+  logMove(creator.address, account.address, value)
   const frame = frameAt(depth)
   const bytes = (length as usize) + paddingBytes + jumpBytes(length)
   const block = takeBlock(bytes)
@@ -251,7 +261,9 @@ export function endFrame(frame: Frame, reason: Failure, from: usize, length: u32
     undoTo(frame.mark)
     setNewestLog(frame.newestLog)
     setRefund(frame.refund)
-  }
+    const returnedGas = undoStateGas(frame)
+    if (why == Failure.Reverted) gasBack += returnedGas
+  } else keepStateGas(frame, frame.depth == 0 ? null : frameAt(frame.depth - 1))
   const end = why == Failure.None ? End.Succeeded : why == Failure.Reverted ? End.Reverted : End.Burnt
   leaveNeeds(frame, frame.depth == 0 ? null : frameAt(frame.depth - 1), frame.gasLimit - gasBack, end)
   const hasOutput = why == Failure.None || why == Failure.Reverted
@@ -264,20 +276,30 @@ export function endFrame(frame: Frame, reason: Failure, from: usize, length: u32
 function deploy(frame: Frame, from: usize, length: u32): void {
   lacksCode = false
   if (has(Fork.London) && length > 0 && load<u8>(from) == 0xef) return refuse(Failure.InvalidCode)
-  const gas = gasBack - (length as i64) * codeByteGas
+  const isTooLarge = has(Fork.SpuriousDragon) && length > codeBytesMax
+  if (isTooLarge && has(Fork.Amsterdam)) return refuseLarge(length)
+  const gas = has(Fork.Amsterdam) ? payDeposit(frame, length) : gasBack - (length as i64) * codeByteGas
   if (gas < 0) {
     if (has(Fork.Homestead)) return refuse(Failure.CodeStoreOutOfGas)
     lacksCode = true
     return
   }
-  if (has(Fork.SpuriousDragon) && length > codeBytesMax) {
-    refusedCodeBytes = length
-    return refuse(Failure.CodeTooLarge)
-  }
+  if (isTooLarge) return refuseLarge(length)
   gasBack = gas
   if (length == 0) return
   keccak256(from, length, scratchWords)
   setCode(frame.account, keepCode(from, length, scratchWords))
+}
+
+/** EIP-8037: the hash of the code, and its bytes as state. Returns the remaining gas, negative for a failure. */
+function payDeposit(frame: Frame, length: u32): i64 {
+  const gas = gasBack - (((length + 31) >> 5) as i64) * hashWordGas
+  return gas < 0 ? gas : payStateGas(frame, (length as i64) * codeByteStateGas, gas)
+}
+
+function refuseLarge(length: u32): void {
+  refusedCodeBytes = length
+  refuse(Failure.CodeTooLarge)
 }
 
 function refuse(reason: Failure): void {

@@ -12,6 +12,8 @@ export const gasLimitWord: usize = contextWords + 192
 export const chainIdWord: usize = contextWords + 224
 export const baseFeeWord: usize = contextWords + 256
 export const blobBaseFeeWord: usize = contextWords + 288
+/** EIP-7843. */
+export const slotNumberWord: usize = contextWords + 320
 
 /** Blob hashes of the transaction: address of an array of words, and its length. */
 export let blobHashes: usize = 0

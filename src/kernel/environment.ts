@@ -3,19 +3,22 @@
  */
 import { Account, codeOf, hasCode, isEmpty } from './accounts'
 import { accessed, accessGas } from './access'
+import { see } from './accessList'
 import { blobHashCount, blobHashes, numberWord } from './context'
 import { copyIn, expandWords, Failure, fail, failUnpaid, Frame, payWords, returned, returnedLength } from './frames'
 import { readBlockHash } from './host'
 import { addLog } from './logs'
 import { exchange } from './layout'
-import { balanceGas, codeHashGas, copyWordGas, externalCodeGas, Fork, has, logByteGas } from './rules'
+import { balanceGas, codeHashGas, codeReadGas, copyWordGas, externalCodeGas, Fork, has, logByteGas } from './rules'
 import { traceLog } from './trace'
 import { clamped, clearWord, copyWord, isSmall, putSmall, reverseWord, WORD } from './word'
 
 @inline
 function payAccess(account: Account, gasBefore: i64, gas: i64): i64 {
   const left = gas - (has(Fork.Berlin) ? accessGas(account) : gasBefore)
-  return left < 0 ? failUnpaid(left) : left
+  if (left < 0) return failUnpaid(left)
+  see(account)
+  return left
 }
 
 /** BALANCE: replaces the address on the stack with the balance. */
@@ -28,7 +31,7 @@ export function balance(word: usize, gas: i64): i64 {
 
 export function externalCodeSize(word: usize, gas: i64): i64 {
   const account = accessed(word)
-  gas = payAccess(account, externalCodeGas, gas)
+  gas = payAccess(account, externalCodeGas, gas - codeReadGas)
   if (gas >= 0) putSmall(word, hasCode(account) ? (codeOf(account).length as u64) : 0)
   return gas
 }
@@ -45,10 +48,12 @@ export function externalCodeHash(word: usize, gas: i64): i64 {
 
 export function externalCodeCopy(frame: Frame, sp: usize, gas: i64): i64 {
   const account = accessed(sp - WORD)
-  gas = payAccess(account, externalCodeGas, gas)
-  if (gas < 0) return gas
+  gas -= codeReadGas + (has(Fork.Berlin) ? accessGas(account) : externalCodeGas)
+  if (gas < 0) return failUnpaid(gas)
   const code = codeOf(account)
-  return copyIn(frame, code.bytes, code.length, sp - 2 * WORD, sp - 3 * WORD, sp - 4 * WORD, gas)
+  gas = copyIn(frame, code.bytes, code.length, sp - 2 * WORD, sp - 3 * WORD, sp - 4 * WORD, gas)
+  if (gas >= 0) see(account)
+  return gas
 }
 
 /** CALLDATALOAD: replaces the offset on the stack with 32 bytes of the input. */

@@ -87,7 +87,11 @@ export class Frame {
   callAsked: i64
   callStipend: i64
   parts: Part | null
-  pad: u32
+  /** State gas of the new account that the running call or creation pays for; see stateGas.ts, like the next three. */
+  callStateGas: u32
+  spilled: i64
+  reservoirBefore: i64
+  stateGasBefore: i64
   c0: u64
   c1: u64
   c2: u64

@@ -4,7 +4,8 @@
  * big-endian.
  */
 import { memoryBytesBefore } from './access'
-import { Account, balanceOffset, codeHashOffset, codeOf, findAccount, findSlot, forgetAccounts, keyOffset, list, listSeen, seenBytesMax, Slot, takeListed, valueOffset } from './accounts'
+import { Change, forgetAccesses, isRecording, newestChange, recordAccesses, seeForBlock, seenAccounts, seenSlots, setAccessIndex, startSeen } from './accessList'
+import { Account, balanceOffset, codeHashOffset, codeOf, findAccount, findSlot, forgetAccounts, keyOffset, list, Slot, takeListed, valueOffset } from './accounts'
 import { Begun, beginCall, beginCreation, creationAddress, gasBack, lacksCode, refusedCodeBytes, why } from './calls'
 import { setLookEvery } from './clock'
 import { Code, forgetCodes, keepCode, placeCode } from './code'
@@ -25,7 +26,6 @@ import {
   startJournal,
   subtractBalance,
   touch,
-  transaction,
   transactionArena,
   undoTo,
   warm,
@@ -37,13 +37,16 @@ import { forgetLogs, Log, newestLog, setNewestLog, setTransferLogs } from './log
 import { failedCold, failedGas, failedOpcode, failedStack, failedStackWords, gasLeft, run, setGasLeft } from './loop'
 import { bindsOutermost, isLinear, neededGas, startNeeds } from './needs'
 import { setFork } from './rules'
+import { reservoir, startStateGas, stateGas } from './stateGas'
 import { setSeed } from './table'
 import { tellsFrames, toldOpcodes } from './trace'
 import { forgetTransients, startTransients } from './transient'
 import { readAddress, reverseWord, WORD } from './word'
 
 export { endAccounts, limitHeap, placeCode, setBlobHashes, setFork, setLookEvery, setTransferLogs, takeListed, placeReturned as placeOutput }
+export { newestChange, recordAccesses, seenAccounts, seenSlots, setAccessIndex }
 export { bindsOutermost, isLinear, neededGas }
+export { reservoir, startStateGas, stateGas }
 export { failedCold, failedGas, failedOpcode, failedStack, failedStackWords, lacksCode, memoryBytesBefore, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, unpaidGas, why }
 
 // Of the tracing binary alone.
@@ -60,6 +63,9 @@ export const nextListedOffset: usize = offsetof<Account>('nextListed')
 export const accountOffset: usize = offsetof<Slot>('account')
 export const slotsOffset: usize = offsetof<Account>('slots')
 export const slotIncarnationOffset: usize = offsetof<Slot>('incarnation')
+export const nextSeenAccountOffset: usize = offsetof<Account>('nextSeen')
+export const nextSeenSlotOffset: usize = offsetof<Slot>('nextSeen')
+export const changeBytes: usize = offsetof<Change>()
 export const nextOfAccountOffset: usize = offsetof<Slot>('nextOfAccount')
 export const codeLengthOffset: usize = offsetof<Code>('length')
 
@@ -74,9 +80,12 @@ export function clear(seed: u64): void {
   forgetReturned()
   clearStopReason()
   forgetLogs()
+  forgetAccesses()
 }
 
 export function beginTransaction(): void {
+  if (!isRecording) startSeen()
+  startStateGas(0)
   startTransients()
   startJournal()
   startNeeds()
@@ -106,11 +115,9 @@ export function slotOf(account: Account): Slot {
   return findSlot(account, scratchWords)
 }
 
-/** Address of a list of the accounts and slots that instructions of this transaction accessed; see accounts.ts. */
-export function seen(): usize {
-  const at = transactionArena.take(seenBytesMax())
-  listSeen(transaction, at)
-  return at
+/** Counts an account that the protocol accesses, for a block's list. */
+export function seeAccount(account: Account): void {
+  seeForBlock(account)
 }
 
 /** Address of an account's code. */
@@ -122,8 +129,8 @@ export function codeLengthOf(account: Account): u32 {
   return codeOf(account).length
 }
 
-export function warmAccount(account: Account): void {
-  warm(account)
+export function warmAccount(account: Account): bool {
+  return warm(account)
 }
 
 export function warmSlotOf(slot: Slot): void {

@@ -2,6 +2,7 @@
  * The undo log of state changes within a transaction, and everything else that lasts as long as a transaction:
  * refunds, accesses (EIP-2929), destroyed accounts.
  */
+import { beforeOf, isRecording, recordAccounts, recordSlot } from './accessList'
 import { Account, isEmpty, list, Slot } from './accounts'
 import { Code, emptyCodeHash } from './code'
 import { Arena } from './heap'
@@ -133,7 +134,37 @@ export function endAccounts(): void {
     if (undo.kind >= Kind.Balance && undo.kind <= Kind.Life) settle(changetype<Account>(undo.target))
   }
   if (stickyTouch !== null) settle(stickyTouch as Account)
+  if (isRecording) record()
   newest = 0
+}
+
+/** Records what the transaction changed. The oldest value of each member is the one before the transaction. */
+function record(): void {
+  for (let at = newest; at != 0; at = changetype<Undo>(at).before) {
+    const undo = changetype<Undo>(at)
+    const account = changetype<Account>(undo.target)
+    switch (undo.kind) {
+      case Kind.Value: {
+        const slot = changetype<Slot>(undo.target)
+        // A slot that was written twice has two records. Transient ones have no original.
+        if (slot.originalTx == transaction) recordSlot(slot)
+        slot.originalTx = 0
+        break
+      }
+      case Kind.Balance:
+        copyWord(undo.old, beforeOf(account, transactionArena).balance)
+        break
+      case Kind.Nonce:
+        beforeOf(account, transactionArena).nonce = undo.o0
+        break
+      case Kind.Code:
+        copyWord(undo.old, beforeOf(account, transactionArena).codeHash)
+        break
+      default:
+        break
+    }
+  }
+  recordAccounts()
 }
 
 function settle(account: Account): void {
@@ -143,12 +174,15 @@ function settle(account: Account): void {
 }
 
 function end(account: Account): void {
-  account.exists = 0
+  account.destroyedTx = 0
   account.nonce = 0
-  clearWord(account.balance)
   copyWord(emptyCodeHash, account.codeHash)
   account.code = 0
   account.incarnation++
+  // EIP-8246: the balance stays.
+  if (has(Fork.Amsterdam) && !isZero(account.balance)) return
+  account.exists = 0
+  clearWord(account.balance)
 }
 
 export function setBalance(account: Account, word: usize): void {

@@ -1,7 +1,9 @@
 /** Logs of the transaction, as a list from the newest back; on request also transfers of ether. */
-import { Account } from './accounts'
+import { Account, findAccount } from './accounts'
 import { transactionArena } from './journal'
-import { isZero, reverseWord, WORD } from './word'
+import { Fork, has } from './rules'
+import { traceLog } from './trace'
+import { equals, isZero, reverseWord, WORD } from './word'
 
 /** A log. Its topics follow as words, and then its data. */
 @unmanaged
@@ -55,6 +57,25 @@ export function addLog(account: Account | null, topicCount: u32, dataLength: u32
   log.index = logCount++
   newestLog = log
   return log
+}
+
+/** `Transfer(address,address,uint256)` */
+const transferTopic: usize = memory.data<u8>([
+  0xdd, 0xf2, 0x52, 0xad, 0x1b, 0xe2, 0xc8, 0x9b, 0x69, 0xc2, 0xb0, 0x68, 0xfc, 0x37, 0x8d, 0xaa,
+  0x95, 0x2b, 0xa7, 0xf1, 0x63, 0xc4, 0xa1, 0x16, 0x28, 0xf5, 0x5a, 0x4d, 0xf5, 0x23, 0xb3, 0xef,
+])
+/** The system address, as a word. */
+const systemAddress: usize = memory.data<u64>([0xfffffffffffffffe, 0xffffffffffffffff, 0xffffffff, 0])
+
+/** The log of ether that moves from one account to another (EIP-7708); the arguments are words. */
+export function logMove(from: usize, to: usize, value: usize): void {
+  if (!has(Fork.Amsterdam) || isZero(value) || equals(from, to)) return
+  const log = addLog(findAccount(systemAddress), 3, WORD as u32)
+  memory.copy(log.topics, transferTopic, WORD)
+  reverseWord(from, log.topics + WORD)
+  reverseWord(to, log.topics + 2 * WORD)
+  reverseWord(value, log.data)
+  traceLog(log)
 }
 
 /** Logs a transfer where that is wanted; the arguments are words. */

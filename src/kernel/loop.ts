@@ -21,14 +21,13 @@ import {
   failure,
   Frame,
   frameAt,
-  payWords,
   returnedLength,
 } from './frames'
-import { lookBefore } from './host'
-import { keccak64, keccak256 } from './keccak'
+import { distance, distances } from './distances'
 import { opcodeTable, scratchWords } from './layout'
+import { copyWithin, hash } from './memoryOpcodes'
 import { noteGasRead } from './needs'
-import { copyWordGas, exponentByteGas, hashWordGas, missingOpcode } from './rules'
+import { exponentByteGas, missingOpcode } from './rules'
 import { loadSlot, loadTransient, storeSlot, storeTransient } from './storage'
 import { isTracing } from './flags'
 import { traceCost, traceStep } from './trace'
@@ -117,6 +116,7 @@ export function run(): void {
         case 0x47: copyWord(frame.account.balance, sp); sp += WORD; pc++; continue
         case 0x48: copyWord(context.baseFeeWord, sp); sp += WORD; pc++; continue
         case 0x4a: copyWord(context.blobBaseFeeWord, sp); sp += WORD; pc++; continue
+        case 0x4b: copyWord(context.slotNumberWord, sp); sp += WORD; pc++; continue
         case 0x50: sp = a; pc++; continue
         case 0x58: putSmall(sp, (pc - frame.code) as u64); sp += WORD; pc++; continue
         case 0x59: putSmall(sp, frame.memoryBytes as u64); sp += WORD; pc++; continue
@@ -134,6 +134,24 @@ export function run(): void {
         case 0x90: case 0x91: case 0x92: case 0x93: case 0x94: case 0x95: case 0x96: case 0x97:
         case 0x98: case 0x99: case 0x9a: case 0x9b: case 0x9c: case 0x9d: case 0x9e: case 0x9f:
           word.swap(sp - ((opcode - 0x8e) << 5), a); pc++; continue
+        // EIP-8024.
+        case 0xe6: {
+          const n = distance(load<u8>(pc, 1))
+          if (n == 0 || (n << 5) > stackBytes) break
+          copyWord(sp - (n << 5), sp); sp += WORD; pc += 2; continue
+        }
+        case 0xe7: {
+          const n = distance(load<u8>(pc, 1))
+          if (n == 0 || (n << 5) >= stackBytes) break
+          word.swap(a - (n << 5), a); pc += 2; continue
+        }
+        case 0xe8: {
+          const pair = distances(load<u8>(pc, 1))
+          const n = pair & 0xff
+          const m = pair >> 8
+          if (n == 0 || (m << 5) >= stackBytes) break
+          word.swap(a - (n << 5), a - (m << 5)); pc += 2; continue
+        }
         case 0x51:
           if (!isInMemory(frame, a, 32)) break
           reverseWord(frame.memory + load<u32>(a), a); pc++; continue
@@ -238,6 +256,9 @@ export function run(): void {
         case 0xa0: case 0xa1: case 0xa2: case 0xa3: case 0xa4:
           gas = environment.log(frame, opcode - 0xa0, sp, gas)
           sp = b - ((opcode - 0xa0) << 5); pc++; if (gas >= 0) continue; break
+        case 0xe6: case 0xe7:
+          gas = fail(distance(load<u8>(pc, 1)) == 0 ? Failure.InvalidOpcode : Failure.StackUnderflow); break
+        case 0xe8: gas = fail(distances(load<u8>(pc, 1)) == 0 ? Failure.InvalidOpcode : Failure.StackUnderflow); break
         case 0xf0: case 0xf5: gas = createContract(frame, opcode, sp, gas); pc++; if (gas >= 0) frame = enter(frame, pc, gas); break
         case 0xf1: case 0xf2: case 0xf4: case 0xfa: frame.pc = pc; gas = call(frame, opcode, sp, gas); pc++; if (gas >= 0) frame = enter(frame, pc, gas); break
         case 0xf3: case 0xfd: {
@@ -336,35 +357,6 @@ function shiftLeft(count: usize, value: usize): void {
 function shiftRight(count: usize, value: usize, fill: u64): void {
   if (clamped(count) < 256) word.shiftRight(value, load<u8>(count), fill, value)
   else word.fillWord(value, fill)
-}
-
-/** Bytes that Keccak hashes in a step. */
-const hashedPerStep: u64 = 32
-
-function hash(frame: Frame, offset: usize, length: usize, gas: i64): i64 {
-  gas = payWords(length, hashWordGas, gas)
-  if (gas < 0) return gas
-  gas = expandWords(frame, offset, length, gas)
-  if (gas < 0) return gas
-  const bytes = load<u32>(length)
-  lookBefore(bytes, hashedPerStep)
-  const from: usize = bytes == 0 ? 0 : frame.memory + load<u32>(offset)
-  if (bytes == 64) keccak64(from, scratchWords)
-  else keccak256(from, bytes, scratchWords)
-  reverseWord(scratchWords, length)
-  return gas
-}
-
-/** MCOPY (EIP-5656). */
-function copyWithin(frame: Frame, to: usize, from: usize, length: usize, gas: i64): i64 {
-  gas = payWords(length, copyWordGas, gas)
-  if (gas < 0) return gas
-  gas = expandWords(frame, to, length, gas)
-  if (gas < 0) return gas
-  gas = expandWords(frame, from, length, gas)
-  if (gas < 0 || isZero(length)) return gas
-  memory.copy(frame.memory + load<u32>(to), frame.memory + load<u32>(from), load<u32>(length))
-  return gas
 }
 
 @inline

@@ -22,6 +22,7 @@ export namespace Fork {
   export const Cancun: i32 = 16
   export const Prague: i32 = 17
   export const Osaka: i32 = 18
+  export const Amsterdam: i32 = 24
 }
 
 export let fork: i32 = -1
@@ -37,12 +38,18 @@ export let sloadGas: i64 = 0
 /** BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH and calls before Berlin (EIP-150, EIP-1884). */
 export let balanceGas: i64 = 0
 export let externalCodeGas: i64 = 0
+/** EXTCODESIZE and EXTCODECOPY, besides the access: they read the database twice (EIP-8038). */
+export let codeReadGas: i64 = 0
 export let codeHashGas: i64 = 0
 export let callGas: i64 = 0
 /** EXP, for each byte of the exponent (EIP-160). */
 export let exponentByteGas: i64 = 0
+/** SSTORE to a warm slot, besides what follows (EIP-8038). */
+export let warmWriteGas: i64 = 0
 /** SSTORE to a slot that this transaction wrote before, or that keeps its value (EIP-1283, 2200, 2929). */
 export let dirtySlotGas: i64 = 0
+/** SSTORE that changes a slot from zero. */
+export let setSlotGas: i64 = 0
 /** SSTORE that changes a slot that was not zero (2929: without the cold access). */
 export let resetSlotGas: i64 = 0
 /** Refund for a slot that becomes zero (EIP-3529). */
@@ -51,18 +58,26 @@ export let clearedSlotRefund: i64 = 0
 export let selfdestructGas: i64 = 0
 export let selfdestructRefund: i64 = 0
 
+/** The first access to an account (EIP-2929, EIP-8038). */
+export let coldAccountGas: i64 = 0
+/** A call that sends value, its stipend included (EIP-8038). */
+export let valueTransferGas: i64 = 0
+/** A call (EIP-161), and SELFDESTRUCT, that makes an account exist. */
+export let newAccountGas: i64 = 0
+export let newHeirGas: i64 = 0
+
+/** State gas of EIP-8037: an account and a slot that begin to exist, and a byte of code. */
+export let newAccountStateGas: i64 = 0
+export let newSlotStateGas: i64 = 0
+export const codeByteStateGas: i64 = 1530
+
 // EIP-2929.
 export const warmAccessGas: i64 = 100
-export const coldAccountGas: i64 = 2600
 export const coldSlotGas: i64 = 2100
 
-export const setSlotGas: i64 = 20000
 /** EIP-2200: SSTORE fails with this much gas or less. */
 export const sstoreSentryGas: i64 = 2300
 export const callStipend: i64 = 2300
-export const valueTransferGas: i64 = 9000
-export const newAccountGas: i64 = 25000
-export const createGas: i64 = 32000
 export const codeByteGas: i64 = 200
 export const hashWordGas: i64 = 6
 export const copyWordGas: i64 = 3
@@ -70,10 +85,10 @@ export const logGas: i64 = 375
 export const logByteGas: i64 = 8
 /** EIP-3860: for each word of initcode. */
 export const initcodeWordGas: i64 = 2
-/** EIP-170. */
-export const codeBytesMax: u32 = 24576
-/** EIP-3860. */
-export const initcodeBytesMax: u32 = 49152
+/** EIP-170, EIP-7954. */
+export let codeBytesMax: u32 = 0
+/** EIP-3860, EIP-7954. */
+export let initcodeBytesMax: u32 = 0
 export const depthMax: u32 = 1024
 
 const stackMax: u32 = 1024
@@ -138,6 +153,7 @@ const opcodes = memory.data<u16>([
   0x48, 11, 2, 0, 1, // EIP-3198
   0x49, 16, 3, 1, 1, // EIP-4844
   0x4a, 16, 2, 0, 1, // EIP-7516
+  0x4b, 24, 2, 0, 1, // EIP-7843
   0x50, 0, 2, 1, 0,
   0x51, 0, 3, 1, 1,
   0x52, 0, 3, 2, 0,
@@ -159,17 +175,22 @@ const opcodes = memory.data<u16>([
   0xa2, 0, 1125, 4, 0,
   0xa3, 0, 1500, 5, 0,
   0xa4, 0, 1875, 6, 0,
+  0xe6, 24, 3, 0, 1, // EIP-8024; how many words they need is in an operand
+  0xe7, 24, 3, 0, 0,
+  0xe8, 24, 3, 0, 0,
   0xf0, 0, 32000, 3, 1,
+  0xf0, 24, 12000, 3, 1, // EIP-8038
   0xf1, 0, 0, 7, 1,
   0xf2, 0, 0, 7, 1,
   0xf3, 0, 0, 2, 0,
   0xf4, 1, 0, 6, 1, // EIP-7
   0xf5, 6, 32000, 4, 1, // EIP-1014
+  0xf5, 24, 12000, 4, 1,
   0xfa, 5, 0, 6, 1, // EIP-214
   0xfd, 5, 0, 2, 0, // EIP-140
   0xff, 0, 0, 1, 0,
 ])
-const opcodeRows: usize = 85
+const opcodeRows: usize = 91
 const rowBytes: usize = 10
 
 /** Stack bytes for an opcode that does not exist: no stack is deep enough. */
@@ -208,9 +229,20 @@ export function setFork(number: i32): void {
   codeHashGas = has(Fork.Istanbul) ? 700 : 400
   callGas = has(Fork.TangerineWhistle) ? 700 : 40
   exponentByteGas = has(Fork.SpuriousDragon) ? 50 : 10
-  dirtySlotGas = has(Fork.Berlin) ? warmAccessGas : has(Fork.Istanbul) ? 800 : 200
-  resetSlotGas = has(Fork.Berlin) ? 5000 - coldSlotGas : 5000
-  clearedSlotRefund = has(Fork.London) ? 4800 : 15000
+  codeReadGas = has(Fork.Amsterdam) ? warmAccessGas : 0
+  coldAccountGas = has(Fork.Amsterdam) ? 3000 : 2600
+  valueTransferGas = has(Fork.Amsterdam) ? 9000 + callStipend : 9000
+  newAccountGas = has(Fork.Amsterdam) ? 0 : 25000
+  newHeirGas = has(Fork.Amsterdam) ? 9000 : 25000
+  warmWriteGas = has(Fork.Amsterdam) ? warmAccessGas : 0
+  dirtySlotGas = has(Fork.Amsterdam) ? 0 : has(Fork.Berlin) ? warmAccessGas : has(Fork.Istanbul) ? 800 : 200
+  setSlotGas = has(Fork.Amsterdam) ? 10000 : 20000
+  resetSlotGas = has(Fork.Amsterdam) ? 10000 : has(Fork.Berlin) ? 5000 - coldSlotGas : 5000
+  clearedSlotRefund = has(Fork.Amsterdam) ? 11616 : has(Fork.London) ? 4800 : 15000
+  newAccountStateGas = has(Fork.Amsterdam) ? 120 * codeByteStateGas : 0
+  newSlotStateGas = has(Fork.Amsterdam) ? 64 * codeByteStateGas : 0
+  codeBytesMax = has(Fork.Amsterdam) ? 65536 : 24576
+  initcodeBytesMax = has(Fork.Amsterdam) ? 131072 : 49152
   selfdestructGas = has(Fork.TangerineWhistle) ? 5000 : 0
   selfdestructRefund = has(Fork.London) ? 0 : 24000
 }

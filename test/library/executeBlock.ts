@@ -70,6 +70,7 @@ export class LibraryExecutor {
       ),
       receiptsRoot: toHash32(result.receiptsRoot),
       requestsHash: result.requestsHash && toHash32(result.requestsHash),
+      blockAccessList: undefined,
       senders,
     }
   }

@@ -7,10 +7,18 @@ import { blobBaseFee } from '../../src/chain/feeMarket.js'
 import type { BlobParameters, ForkName } from '../../src/chain/forks.js'
 import { includesFork } from '../../src/chain/forks.js'
 import { recoverAuthorities } from '../../src/evm/authorizations.js'
+import { buildBlockAccessList } from '../../src/evm/blockAccesses.js'
+import type { BlockWords } from '../../src/evm/blockWords.js'
 import { JobWatch } from '../../src/evm/jobWatch.js'
-import { type BlockWords, Kernel } from '../../src/evm/kernel.js'
+import { Kernel } from '../../src/evm/kernel.js'
 import { forkPrecompiles } from '../../src/evm/precompileMoves.js'
-import { InvalidTransactionError, runTransaction, type Transaction } from '../../src/evm/transaction.js'
+import {
+  InvalidTransactionError,
+  noGas,
+  runTransaction,
+  type Transaction,
+  type TransactionOutcome,
+} from '../../src/evm/transaction.js'
 import {
   type Address,
   bytesToHex,
@@ -70,6 +78,7 @@ export const forkOfName: ReadonlyMap<string, ForkName> = new Map([
   ['Cancun', 'cancun'],
   ['Prague', 'prague'],
   ['Osaka', 'osaka'],
+  ['Amsterdam', 'amsterdam'],
 ])
 
 const defaultBlobs: readonly (readonly [ForkName, BlobParameters])[] = [
@@ -150,6 +159,7 @@ export function runCase(test: JsonStateTest, forkName: string, post: JsonPost): 
     chainId: 1n,
     baseFee: includesFork(fork, 'london') ? BigInt(env.currentBaseFee ?? '0x0a') : 0n,
     blobBaseFee: blobs === undefined ? 0n : blobBaseFee(BigInt(env.currentExcessBlobGas ?? '0x0'), blobs),
+    slotNumber: BigInt(env.slotNumber ?? '0x0'),
   }
   kernel.clear()
   kernel.attach({
@@ -160,17 +170,22 @@ export function runCase(test: JsonStateTest, forkName: string, post: JsonPost): 
   })
   kernel.setFork(fork)
   kernel.setBlock(block)
+  const isRecorded = includesFork(fork, 'amsterdam')
+  if (isRecorded) kernel.recordAccesses()
+  kernel.setAccessIndex(1)
+  let outcome: TransactionOutcome | undefined
   let logs = keccak256(encodeRlp([]))
   let refusal: string | undefined
   try {
     const transaction = parseTransaction(test.transaction, post.indexes)
-    const outcome = runTransaction(kernel, fork, block, blobs, block.gasLimit, transaction)
+    outcome = runTransaction(kernel, fork, block, blobs, noGas, transaction)
     logs = keccak256(encodeRlp(outcome.logs.map(({ address, topics, data }) => [address, topics, data])))
   } catch (error) {
     if (!(error instanceof InvalidTransactionError) && !(error instanceof ParseError)) throw error
     refusal = error.message
     kernel.revert()
   }
+  const accessList = isRecorded ? bytesToHex(buildBlockAccessList(kernel)) : undefined
   if (test._info?.['filling-rpc-server'] !== undefined) {
     // What made these roots gave the beneficiary a reward of nothing, so that before EIP-161 there is such an account.
     kernel.begin(block.coinbase, 0n, [])
@@ -183,7 +198,19 @@ export function runCase(test: JsonStateTest, forkName: string, post: JsonPost): 
   const root = bytesToHex(rootAfter(state))
   if (root !== post.hash) return `state root ${root}, expected ${post.hash}`
   if (bytesToHex(logs) !== post.logs) return `logs ${bytesToHex(logs)}, expected ${post.logs}`
-  return undefined
+  return outcome && differenceFrom(test._info ?? {}, { ...outcome, balRlp: accessList })
+}
+
+/** The first member of what a test says of its transaction in which the outcome differs. */
+function differenceFrom(info: Readonly<Record<string, unknown>>, outcome: object): string | undefined {
+  const members = Object.entries(outcome).filter(([, value]) => ['bigint', 'string'].includes(typeof value))
+  // Numbers stand in JSON as such or in hex.
+  const text = (value: unknown) =>
+    /^(0x)?[0-9a-f]{1,16}$/.test(String(value)) ? BigInt(String(value)) : value
+  const differing = members.find(([name, value]) => name in info && text(info[name]) !== text(value))
+  if (differing === undefined) return undefined
+  const [name, value] = differing
+  return `${name} ${value}, expected ${info[name]}`
 }
 
 class ParseError extends Error {}

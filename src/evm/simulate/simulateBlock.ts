@@ -1,6 +1,6 @@
 /** Executes simulated blocks one after the other, as go-ethereum does (internal/ethapi/simulate.go). */
 import { blobBaseFee, gasPerBlob } from '../../chain/feeMarket.js'
-import { type ForkSchedule, includesFork } from '../../chain/forks.js'
+import { type ForkName, type ForkSchedule, includesFork } from '../../chain/forks.js'
 import { encodeHeader, type Header, headerHash } from '../../chain/header.js'
 import { type Hash32, toMinimalBytes, trimLeft } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
@@ -107,7 +107,7 @@ export class BlockSimulator {
       calls.push(run)
       onCall(run)
     }
-    const requestsHash = includesFork(fork, 'prague') ? this.#requestsHash(allLogs) : undefined
+    const requestsHash = includesFork(fork, 'prague') ? this.#requestsHash(allLogs, fork) : undefined
     const withdrawals = includesFork(fork, 'shanghai') ? withdrawalItems(block) : undefined
     if (withdrawals !== undefined && withdrawals.length > 0) payWithdrawals(kernel, withdrawals)
     if (!includesFork(fork, 'paris')) payRewards(kernel, header, [], fork)
@@ -147,6 +147,7 @@ export class BlockSimulator {
       coinbase: header.miner,
       baseFee: header.baseFeePerGas,
       blobBaseFee: blobs && (blockOverrides.blobBaseFee ?? blobPrice),
+      slotNumber: header.slotNumber,
       ancestorHash: (number) => (number < header.number ? this.#settings.ancestorHash(number) : undefined),
     }
   }
@@ -162,10 +163,10 @@ export class BlockSimulator {
     kernel.logsTransfers = tracesTransfers
   }
 
-  #requestsHash(logs: readonly KernelLog[]): Hash32 {
+  #requestsHash(logs: readonly KernelLog[], fork: ForkName): Hash32 {
     const { kernel, schedule } = this.#settings
     try {
-      return requestsHashOf(kernel, logs, schedule)
+      return requestsHashOf(kernel, logs, schedule, fork)
     } catch (error) {
       if (!(error instanceof InvalidBlockError)) throw error
       throw new FaultError({ kind: 'MessageRefused', why: error.message })

@@ -21,9 +21,23 @@ t.test('zeros are counted wherever they stand, from any offset', async (t) => {
 
 t.test('calldata costs by its zeros and its other bytes', async (t) => {
   const data = shapeOfData(Uint8Array.of(0, 1, 0, 255, 3))
-  const shape = { isCreation: false, data, listedAddresses: 0, listedSlots: 0, authorizations: 0 }
-  t.equal(intrinsicGas(shape, 'chainstart'), 21_000n + 2n * 4n + 3n * 68n)
-  t.equal(intrinsicGas(shape, 'istanbul'), 21_000n + 2n * 4n + 3n * 16n)
-  t.equal(calldataFloorGas(data, 'cancun'), 0n)
-  t.equal(calldataFloorGas(data, 'prague'), 21_000n + (2n + 3n * 4n) * 10n)
+  const shape = {
+    isCreation: false,
+    isToSelf: false,
+    hasValue: true,
+    data,
+    listedAddresses: 1,
+    listedSlots: 2,
+    authorizations: 0,
+  }
+  const listed = 2_400n + 2n * 1_900n
+  t.equal(intrinsicGas(shape, 'chainstart'), 21_000n + 2n * 4n + 3n * 68n + listed)
+  t.equal(intrinsicGas(shape, 'istanbul'), 21_000n + 2n * 4n + 3n * 16n + listed)
+  t.equal(intrinsicGas(shape, 'amsterdam'), 21_000n + 2n * 4n + 3n * 16n + 4_180n + 2n * 4_048n)
+  t.equal(intrinsicGas({ ...shape, hasValue: false }, 'amsterdam'), 27_332n)
+  t.equal(intrinsicGas({ ...shape, isToSelf: true }, 'amsterdam'), 24_332n)
+  t.equal(intrinsicGas({ ...shape, isCreation: true }, 'amsterdam'), 36_334n)
+  t.equal(calldataFloorGas(shape, 'cancun'), 0n)
+  t.equal(calldataFloorGas(shape, 'prague'), 21_000n + (2n + 3n * 4n) * 10n)
+  t.equal(calldataFloorGas(shape, 'amsterdam'), 21_000n + (5n + 20n + 2n * 32n) * 64n)
 })

@@ -39,6 +39,7 @@ const block = {
   chainId: 1n,
   baseFee: 7n,
   blobBaseFee: 1n,
+  slotNumber: 0n,
 }
 const ancestorHash = (number: number) => keccak256(Buffer.from(String(number)))
 const startBalance = 10n ** 18n

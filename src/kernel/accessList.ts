@@ -1,0 +1,196 @@
+/**
+ * What instructions and the host accessed, for `eth_createAccessList`, and for a block's access list (EIP-7928) also
+ * what each transaction changed. Owns which accounts and slots were seen, whatever was undone since.
+ */
+import { Account, codeOf, Slot } from './accounts'
+import { Arena } from './heap'
+import { clearWord, copyWord, equals } from './word'
+
+/** The first account and slot of those seen since {@link startSeen}; the others follow by `nextSeen`. */
+export let seenAccounts: Account | null = null
+export let seenSlots: Slot | null = null
+/** Marks what was seen; those of earlier marks were not. */
+let mark: u32 = 0
+
+/** Whether changes are recorded, over several transactions. */
+export let isRecording: bool = false
+
+enum Kind {
+  Slot,
+  Balance,
+  Nonce,
+  Code,
+}
+
+/** That an account or a slot has another value after a transaction than before it. */
+@unmanaged
+export class Change {
+  before: Change | null
+  kind: Kind
+  /** The account or slot. */
+  target: usize
+  /** Number that the host gave the transaction: the block access index. */
+  index: u32
+  /** Address and length of the new code. */
+  code: usize
+  codeLength: u32
+  pad0: u32
+  pad1: u32
+
+  // Two words follow; of a nonce only the first eight bytes are written, of code its hash.
+  @inline
+  get old(): usize {
+    return changetype<usize>(this) + offsetof<Change>()
+  }
+  @inline
+  get value(): usize {
+    return changetype<usize>(this) + offsetof<Change>() + 32
+  }
+}
+
+export let newestChange: Change | null = null
+let index: u32 = 0
+const changes = changetype<Arena>(memory.data(offsetof<Arena>(), 16))
+
+/** An account before a transaction that changes it. */
+@unmanaged
+class Before {
+  next: Before | null
+  account: Account
+  nonce: u64
+  b0: u64
+  b1: u64
+  b2: u64
+  b3: u64
+  c0: u64
+  c1: u64
+  c2: u64
+  c3: u64
+
+  @inline
+  get balance(): usize {
+    return changetype<usize>(this) + offsetof<Before>('b0')
+  }
+  @inline
+  get codeHash(): usize {
+    return changetype<usize>(this) + offsetof<Before>('c0')
+  }
+}
+
+/** After the heap was cleared. */
+export function forgetAccesses(): void {
+  isRecording = false
+  seenAccounts = null
+  seenSlots = null
+  newestChange = null
+  changes.forget()
+}
+
+/** Forgets what was seen. */
+export function startSeen(): void {
+  mark++
+  seenAccounts = null
+  seenSlots = null
+}
+
+/** Begins to record a block. */
+export function recordAccesses(): void {
+  startSeen()
+  isRecording = true
+  newestChange = null
+  changes.clear()
+}
+
+/** Sets the block access index of the following transactions. */
+export function setAccessIndex(next: u32): void {
+  index = next
+}
+
+@inline
+export function see(account: Account): void {
+  if (account.seen == mark) return
+  account.seen = mark
+  account.nextSeen = seenAccounts
+  seenAccounts = account
+}
+
+/** As {@link see}, for accounts that only a block's list has: accessed by the protocol, created, or delegated to. */
+@inline
+export function seeForBlock(account: Account): void {
+  if (isRecording) see(account)
+}
+
+@inline
+export function seeSlot(slot: Slot): void {
+  if (slot.seen == mark) return
+  slot.seen = mark
+  slot.nextSeen = seenSlots
+  seenSlots = slot
+}
+
+function addChange(kind: Kind, target: usize): Change {
+  const change = changetype<Change>(changes.take(offsetof<Change>() + 64))
+  change.before = newestChange
+  change.kind = kind
+  change.target = target
+  change.index = index
+  newestChange = change
+  return change
+}
+
+/** Records a slot that a transaction wrote, once it has ended. */
+export function recordSlot(slot: Slot): void {
+  // Of an account that was destroyed nothing is left.
+  if (slot.incarnation != slot.account.incarnation || equals(slot.original, slot.value)) return
+  const change = addChange(Kind.Slot, changetype<usize>(slot))
+  copyWord(slot.original, change.old)
+  copyWord(slot.value, change.value)
+}
+
+/** The accounts that the ending transaction changed. */
+let changed: Before | null = null
+
+/** What is known of an account before the transaction; first what it is now. `arena` lives as long as that. */
+export function beforeOf(account: Account, arena: Arena): Before {
+  if (account.before != 0) return changetype<Before>(account.before)
+  const before = changetype<Before>(arena.take(offsetof<Before>()))
+  before.next = changed
+  before.account = account
+  before.nonce = account.nonce
+  copyWord(account.balance, before.balance)
+  copyWord(account.codeHash, before.codeHash)
+  account.before = changetype<usize>(before)
+  changed = before
+  return before
+}
+
+/** Records what is different in the accounts of {@link beforeOf}. */
+export function recordAccounts(): void {
+  let at = changed
+  while (at !== null) {
+    const account = at.account
+    account.before = 0
+    if (!equals(at.balance, account.balance)) {
+      const change = addChange(Kind.Balance, changetype<usize>(account))
+      copyWord(at.balance, change.old)
+      copyWord(account.balance, change.value)
+    }
+    if (at.nonce != account.nonce) {
+      const change = addChange(Kind.Nonce, changetype<usize>(account))
+      clearWord(change.old)
+      clearWord(change.value)
+      store<u64>(change.old, at.nonce)
+      store<u64>(change.value, account.nonce)
+    }
+    if (!equals(at.codeHash, account.codeHash)) {
+      const change = addChange(Kind.Code, changetype<usize>(account))
+      copyWord(at.codeHash, change.old)
+      copyWord(account.codeHash, change.value)
+      const code = codeOf(account)
+      change.code = code.bytes
+      change.codeLength = code.length
+    }
+    at = at.next
+  }
+  changed = null
+}

@@ -1,0 +1,36 @@
+/** KECCAK256 and MCOPY. */
+import { expandWords, Frame, payWords } from './frames'
+import { lookBefore } from './host'
+import { keccak64, keccak256 } from './keccak'
+import { scratchWords } from './layout'
+import { copyWordGas, hashWordGas } from './rules'
+import { isZero, reverseWord } from './word'
+
+/** Bytes that Keccak hashes in a step. */
+const hashedPerStep: u64 = 32
+
+export function hash(frame: Frame, offset: usize, length: usize, gas: i64): i64 {
+  gas = payWords(length, hashWordGas, gas)
+  if (gas < 0) return gas
+  gas = expandWords(frame, offset, length, gas)
+  if (gas < 0) return gas
+  const bytes = load<u32>(length)
+  lookBefore(bytes, hashedPerStep)
+  const from: usize = bytes == 0 ? 0 : frame.memory + load<u32>(offset)
+  if (bytes == 64) keccak64(from, scratchWords)
+  else keccak256(from, bytes, scratchWords)
+  reverseWord(scratchWords, length)
+  return gas
+}
+
+/** MCOPY (EIP-5656). */
+export function copyWithin(frame: Frame, to: usize, from: usize, length: usize, gas: i64): i64 {
+  gas = payWords(length, copyWordGas, gas)
+  if (gas < 0) return gas
+  gas = expandWords(frame, to, length, gas)
+  if (gas < 0) return gas
+  gas = expandWords(frame, from, length, gas)
+  if (gas < 0 || isZero(length)) return gas
+  memory.copy(frame.memory + load<u32>(to), frame.memory + load<u32>(from), load<u32>(length))
+  return gas
+}

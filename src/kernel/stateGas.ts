@@ -1,0 +1,63 @@
+/**
+ * State gas (EIP-8037): what new accounts, slots and code cost besides the work of writing them. It is paid from the
+ * transaction's reservoir first, then from the frame's gas; what is undone is given back in the opposite order.
+ */
+import { Failure, fail, Frame } from './frames'
+
+/** Gas that only state gas is paid from: what exceeds the limit of a transaction's other gas (EIP-7825). */
+export let reservoir: i64 = 0
+/** State gas of the transaction so far. */
+export let stateGas: i64 = 0
+
+/** Begins a message with this reservoir. */
+export function startStateGas(gas: i64): void {
+  reservoir = gas
+  stateGas = 0
+}
+
+/** Remembers the state before a frame. */
+@inline
+export function enterStateGas(frame: Frame): void {
+  frame.spilled = 0
+  frame.reservoirBefore = reservoir
+  frame.stateGasBefore = stateGas
+}
+
+/** Pays state gas in a frame that has `gas`. Returns the remaining gas, negative for a failure. */
+export function payStateGas(frame: Frame, amount: i64, gas: i64): i64 {
+  const spilled = max<i64>(0, amount - reservoir)
+  if (spilled > gas) return fail(Failure.OutOfGas)
+  reservoir -= amount - spilled
+  frame.spilled += spilled
+  stateGas += amount
+  return gas - spilled
+}
+
+/** Gives state gas back, to the frame's gas up to what it spent on it. Returns what the frame gets. */
+export function refillStateGas(frame: Frame, amount: i64): i64 {
+  const returned = min<i64>(amount, frame.spilled)
+  frame.spilled -= returned
+  reservoir += amount - returned
+  stateGas -= amount
+  return returned
+}
+
+/** After a frame that succeeded, whose gas goes to `caller`; null for the outermost. */
+@inline
+export function keepStateGas(frame: Frame, caller: Frame | null): void {
+  if (caller !== null) caller.spilled += frame.spilled
+}
+
+/** After a frame that failed: all is undone. Returns the gas that a revert leaves besides the rest. */
+@inline
+export function undoStateGas(frame: Frame): i64 {
+  reservoir = frame.reservoirBefore
+  stateGas = frame.stateGasBefore
+  return frame.spilled
+}
+
+/** After a call or creation that failed: the state gas of its new account. Returns what its caller gets. */
+@inline
+export function refillNewAccount(caller: Frame, isSuccess: bool): i64 {
+  return isSuccess || caller.callStateGas == 0 ? 0 : refillStateGas(caller, caller.callStateGas as i64)
+}
