@@ -1,5 +1,5 @@
 /** Chains and blocks of the Amsterdam fork that go-ethereum made, with everything that follows from them. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { packageRoot } from '../src/primitives/packageRoot.js'
@@ -60,4 +60,29 @@ export function readAmsterdamBlocks(chain: AmsterdamChain): AmsterdamBlock[] {
       // An empty list is null in Go's JSON.
       .map((block) => ({ ...block, receipts: block.receipts ?? [], requests: block.requests ?? [] }))
   )
+}
+
+/** Why tests that execute these chains are skipped. */
+export const withoutExecution = withoutAmsterdam || 'blocks of Amsterdam are not executed yet'
+
+/** A block that go-ethereum refused, on top of the head of its base. */
+export interface InvalidBlock {
+  readonly name: string
+  readonly reason: string
+  readonly base: string
+  readonly blockRlp: string
+  readonly blockAccessListRlp?: string
+}
+
+/** The blocks that have to be refused, by the chain (`base`) on whose head each stands. */
+export function readInvalidBlocks(): Map<string, InvalidBlock[]> {
+  const folder = join(amsterdamDir, 'invalid')
+  const byBase = new Map<string, InvalidBlock[]>()
+  for (const file of readdirSync(folder).sort()) {
+    if (!/\.json(\.gz)?$/.test(file) || file === 'index.json') continue
+    const bytes = readFileSync(join(folder, file))
+    const block: InvalidBlock = JSON.parse((file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString())
+    byBase.set(block.base, [...(byBase.get(block.base) ?? []), block])
+  }
+  return byBase
 }

@@ -37,7 +37,7 @@ export interface ExecutedBlock {
   readonly receiptsRoot: Hash32
   /** EIP-7685; undefined before Prague. */
   readonly requestsHash: Hash32 | undefined
-  /** RLP (EIP-7928); undefined before Amsterdam. */
+  /** RLP of the block access list (EIP-7928); undefined before Amsterdam. */
   readonly blockAccessList: Uint8Array | undefined
   /** Sender (20 bytes) ‖ transaction hash (32 bytes), per transaction. */
   readonly senders: Uint8Array

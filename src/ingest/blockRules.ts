@@ -3,11 +3,17 @@
  * proof-of-work seal (mixHash and nonce) is not checked: the operator chooses the chain file, and hashes and roots
  * still bind its content.
  */
+import {
+  BlockAccessListError,
+  blockAccessListHash,
+  checkBlockAccessItems,
+  decodeBlockAccessList,
+} from '../chain/blockAccessList.js'
 import { gasPerBlob, nextBaseFee, nextDifficulty, nextExcessBlobGas } from '../chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
 import type { Header } from '../chain/header.js'
 import { InvalidBlockError } from '../evm/invalidBlock.js'
-import { bytesToHex } from '../primitives/bytes.js'
+import { bytesToHex, equalBytes } from '../primitives/bytes.js'
 import { emptyUnclesHash, keccak256 } from '../primitives/keccak.js'
 import { encodeRlp, type RlpItem } from '../primitives/rlp.js'
 import { indexedRoot } from '../state/trie.js'
@@ -200,6 +206,36 @@ export function checkContent(header: Header, body: BodyItems): void {
   )
   if (body.withdrawals !== undefined && header.withdrawalsRoot !== undefined) {
     mustMatch('withdrawalsRoot', indexedRoot(body.withdrawals.map(encodeRlp)), header.withdrawalsRoot)
+  }
+}
+
+/**
+ * Checks a block access list that came with a block (EIP-7928): its form, and that it is the one that the header commits
+ * to. Whether it is what the block does, execution shows. Throws InvalidBlockError.
+ */
+export function checkBlockAccessList(list: Uint8Array, header: Header, transactionCount: number): void {
+  asRule(() => decodeBlockAccessList(list, { transactionCount, gasLimit: header.gasLimit }))
+  const hash = blockAccessListHash(list)
+  const inHeader = header.blockAccessListHash
+  must(
+    inHeader !== undefined && equalBytes(hash, inHeader),
+    'blockAccessListHash',
+    inHeader === undefined ? 'absent' : bytesToHex(inHeader),
+    `${bytesToHex(hash)}, the hash of the list that came with the block`,
+  )
+}
+
+/** Checks that the list of an executed block is not longer than its gas limit allows. Throws InvalidBlockError. */
+export function checkAccessListLength(list: Uint8Array, gasLimit: bigint): void {
+  asRule(() => checkBlockAccessItems(list, gasLimit))
+}
+
+function asRule(check: () => unknown): void {
+  try {
+    check()
+  } catch (error) {
+    if (error instanceof BlockAccessListError) throw new InvalidBlockError(error.message)
+    throw error
   }
 }
 

@@ -2,6 +2,7 @@
  * Imports blocks: checks a block's rules, executes it, compares every root with its header, and updates the canonical
  * chain. Owns fork choice; the store owns atomicity.
  */
+import { blockAccessListHash } from '../chain/blockAccessList.js'
 import type { ForkName, ForkSchedule } from '../chain/forks.js'
 import { stateRootOf } from '../chain/genesisState.js'
 import { decodeHeader, type Header } from '../chain/header.js'
@@ -9,13 +10,19 @@ import { BlockExecutor, type ExecutedBlock } from '../evm/executeBlock.js'
 import { InvalidBlockError } from '../evm/invalidBlock.js'
 import { RecoveredKeys } from '../evm/recoveredKeys.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toMinimalBytes } from '../primitives/bytes.js'
-import { decodeRlpList, encodeRlp, rlpLength, rlpSpanAt } from '../primitives/rlp.js'
+import { decodeRlpList, encodeRlp, rlpLength, rlpPayloadLength } from '../primitives/rlp.js'
 import { BranchState, headState, historicalState, type StateView } from '../state/stateView.js'
 import { RecentTries } from '../state/trie.js'
 import type { Bundle } from '../store/bundle.js'
 import type { BlockName, Development } from '../store/chainRows.js'
 import type { ChainWriter } from '../store/chainWriter.js'
-import { bodyItems, checkBody, checkHeader } from './blockRules.js'
+import {
+  bodyItems,
+  checkAccessListLength,
+  checkBlockAccessList,
+  checkBody,
+  checkHeader,
+} from './blockRules.js'
 import { type ParsedBlock, parseBlock } from './parsedBlock.js'
 import { checkUncles } from './uncleRules.js'
 
@@ -113,9 +120,7 @@ export class ChainImporter {
         this.#last = { number, hash }
         return { outcome: 'known', number, hash, gasUsed: 0n }
       }
-      const block = this.#timed('check', () =>
-        isKnown ? this.#storedBlock(hash) : this.#checkBlock(parsed, rlp.length),
-      )
+      const block = this.#timed('check', () => (isKnown ? this.#storedBlock(hash) : this.#checkBlock(parsed)))
       this.#last = { number, hash }
       return { ...(await this.#choose(block)), number, hash }
     } catch (error) {
@@ -207,7 +212,7 @@ export class ChainImporter {
     }
   }
 
-  #checkBlock(parsed: ParsedBlock, blockBytes: number): Candidate {
+  #checkBlock(parsed: ParsedBlock): Candidate {
     const { header } = parsed
     if (header.number === 0) {
       throw new InvalidBlockError(
@@ -223,16 +228,19 @@ export class ChainImporter {
       )
     }
     const block = this.#withChain(parsed)
-    this.#checkRules(block, decodeHeader(parentRlp), blockBytes)
+    this.#checkRules(block, decodeHeader(parentRlp))
     return block
   }
 
-  #checkRules(block: Candidate, parent: Header, blockBytes: number): void {
-    const { header, fork } = block
+  #checkRules(block: Candidate, parent: Header): void {
+    const { header, fork, headerRlp, bodyRlp, blockAccessList } = block
     const body = bodyItems(block.items)
     const isDevelopment = this.#development !== undefined
     checkHeader(header, parent, { schedule: this.#schedule, isDevelopment, ...block })
-    checkBody(header, body, fork, blockBytes)
+    checkBody(header, body, fork, rlpLength(headerRlp.length + rlpPayloadLength(bodyRlp.length)))
+    if (blockAccessList !== undefined) {
+      checkBlockAccessList(blockAccessList, header, body.transactions.length)
+    }
     checkUncles(body.uncles, header, this.#store, (uncle, parent, uncleParentHash) =>
       checkHeader(uncle, parent, {
         schedule: this.#schedule,
@@ -276,11 +284,14 @@ export class ChainImporter {
     const executed = await this.#executor.execute(block.items, block.fork, state, ancestorHash)
     this.seconds.execute += (performance.now() - begunMs) / 1_000
     compareWithHeader(header, executed)
+    const { blockAccessList } = executed
+    if (blockAccessList !== undefined) checkAccessListLength(blockAccessList, header.gasLimit)
     const { accounts, slots, nodes, code } = executed.changes
     return {
       ...blockRows(block),
       senders: executed.senders,
       receipts: encodeRlp(executed.receipts),
+      blockAccessList,
       accounts,
       slots,
       nodes,
@@ -298,11 +309,9 @@ export class ChainImporter {
     if (bodyRlp === undefined) throw new Error(`the body of ${bytesToHex(hash)} is missing`)
     const header = decodeHeader(headerRlp)
     const items = [decodeRlpList(headerRlp), ...decodeRlpList(bodyRlp)]
-    const block = this.#withChain({ hash, header, headerRlp, bodyRlp, items })
-    const { payload, end } = rlpSpanAt(bodyRlp, 0)
+    const block = this.#withChain({ hash, header, headerRlp, bodyRlp, items, blockAccessList: undefined })
     try {
-      const parent = decodeHeader(this.#header(header.parentHash))
-      this.#checkRules(block, parent, rlpLength(headerRlp.length + end - payload))
+      this.#checkRules(block, decodeHeader(this.#header(header.parentHash)))
     } catch (error) {
       throw asBadBlock(error, header.number, hash)
     }
@@ -348,10 +357,10 @@ function compareWithHeader(header: Header, executed: ExecutedBlock): void {
   compare('receiptsRoot', bytesToHex(executed.receiptsRoot), bytesToHex(header.receiptsRoot))
   compare('logsBloom', bytesToHex(executed.logsBloom), bytesToHex(header.logsBloom))
   compare('stateRoot', bytesToHex(executed.changes.stateRoot), bytesToHex(header.stateRoot))
-  if (header.requestsHash !== undefined || executed.requestsHash !== undefined) {
-    const text = (hash: Hash32 | undefined) => (hash === undefined ? 'absent' : bytesToHex(hash))
-    compare('requestsHash', text(executed.requestsHash), text(header.requestsHash))
-  }
+  const text = (hash: Hash32 | undefined) => (hash === undefined ? 'absent' : bytesToHex(hash))
+  compare('requestsHash', text(executed.requestsHash), text(header.requestsHash))
+  const list = executed.blockAccessList
+  compare('blockAccessListHash', text(list && blockAccessListHash(list)), text(header.blockAccessListHash))
   if (differences.length > 0) throw new InvalidBlockError(differences.join('; '))
 }
 

@@ -18,8 +18,14 @@ export interface ParsedBlock {
   readonly header: Header
   readonly headerRlp: Uint8Array
   readonly bodyRlp: Uint8Array
+  /** Without the block access list. */
   readonly items: readonly RlpItem[]
+  /** RLP of the block access list (EIP-7928) where it came with the block, unchecked; it is no part of the block. */
+  readonly blockAccessList: Uint8Array | undefined
 }
+
+/** Place of the block access list after header, transactions, uncles and withdrawals, as go-ethereum exports it. */
+const accessListIndex = 4
 
 /** A block and its parent. */
 export interface BlockLink extends BlockName {
@@ -39,12 +45,15 @@ export function parseBlock(rlp: Uint8Array): ParsedBlock {
     const spans = rlpListSpans(rlp, rlpSpanAt(rlp, 0))
     const parts = spans.map(({ start, end }) => rlp.subarray(start, end))
     const headerRlp = parts[0] ?? new Uint8Array(0)
+    const hasList = items.length === accessListIndex + 1
+    const ownParts = hasList ? accessListIndex : items.length
     return {
       hash: headerHash(headerRlp),
       header: headerFromItems(rlpList(items[0])),
       headerRlp,
-      bodyRlp: encodeRlpListOfEncoded(parts.slice(1)),
-      items,
+      bodyRlp: encodeRlpListOfEncoded(parts.slice(1, ownParts)),
+      items: items.slice(0, ownParts),
+      blockAccessList: parts[ownParts],
     }
   } catch (error) {
     if (error instanceof RlpError) throw new InvalidBlockError(`not a block: ${error.message}`)

@@ -17,6 +17,8 @@ export interface Bundle {
   readonly senders: Uint8Array
   /** RLP list of receipts in consensus encoding. */
   readonly receipts: Uint8Array
+  /** RLP of the block access list (EIP-7928); undefined before Amsterdam. */
+  readonly blockAccessList?: Uint8Array | undefined
   /** Total difficulty up to and including this block, shortest big-endian bytes. */
   readonly totalDifficulty: Uint8Array
   /** Address → account after the block (RLP); empty where it was removed. */
