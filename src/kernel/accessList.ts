@@ -93,10 +93,11 @@ export function startSeen(): void {
   seenSlots = null
 }
 
-/** Begins to record a block. */
+/** Begins to record a block, with what comes before its transactions. */
 export function recordAccesses(): void {
   startSeen()
   isRecording = true
+  index = 0
   newestChange = null
   changes.clear()
 }
