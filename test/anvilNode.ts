@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
-import { mergedConfig, testAddresses, testGenesis } from './chainMaker.js'
+import { mergedConfig, requestContracts, testAddresses, testGenesis } from './chainMaker.js'
 import { writeInto } from './program.js'
 import { inTime, once, waitFor } from './until.js'
 
@@ -43,9 +43,11 @@ const program = programPath()
 /** Why tests that need anvil are skipped; false where it can run. */
 export const withoutAnvil = program === undefined && 'anvil has no program for this machine'
 
-/** The genesis of the nodes: {@link testAddresses} have ether. */
+/** The genesis of the nodes: {@link testAddresses} have ether, and as anvil makes it the contracts of requests lack. */
 export function anvilGenesis(): Record<string, unknown> {
-  return { ...testGenesis({ ...mergedConfig(), chainId: 31_337 }, { difficulty: '0x0' }) }
+  const genesis = testGenesis({ ...mergedConfig(), chainId: 31_337 }, { difficulty: '0x0' })
+  const alloc = Object.entries(genesis.alloc).filter(([address]) => !(address in requestContracts))
+  return { ...genesis, alloc: Object.fromEntries(alloc) }
 }
 
 /** Starts anvil with a genesis, which is written into `folder`. It mines when told to. */

@@ -21,6 +21,7 @@ import {
 } from '@ethereumjs/util'
 import { createVM, encodeReceipt, type RunBlockResult, runBlock, type VM } from '@ethereumjs/vm'
 import { keccak_256 } from '@noble/hashes/sha3.js'
+import { systemContracts } from '../data/devnet/systemContracts.js'
 import { concatBytes, hexToBytes } from '../src/primitives/bytes.js'
 
 /** The first `count` private keys: 1, 2 and so on. */
@@ -83,6 +84,13 @@ interface Sender {
 
 type Config = Record<string, unknown>
 
+/** Without the contracts of withdrawal and consolidation requests no block is valid from Prague on. */
+export const requestContracts = Object.fromEntries(
+  systemContracts
+    .filter(({ name }) => name.endsWith('Requests'))
+    .map(({ address, code }) => [address, { balance: '0x0', code }]),
+)
+
 /** A genesis with ether, contracts and the given rules. */
 export function testGenesis(config: Config, members: Record<string, unknown> = {}): GethGenesis {
   const alloc: Record<string, unknown> = {
@@ -96,6 +104,7 @@ export function testGenesis(config: Config, members: Record<string, unknown> = {
     },
     [contracts.factory]: { balance: '0x0', code: '0x36600060003760003660006000f500' },
   }
+  if (config.pragueTime !== undefined) Object.assign(alloc, requestContracts)
   for (const address of testAddresses) alloc[address.toString()] = { balance: '0xffffffffffffffffffff' }
   return {
     config: { chainId: 7357, ...config },

@@ -64,12 +64,21 @@ export class BlockExecutor {
   readonly #schedule: ForkSchedule
   readonly #keys: RecoveredKeys
   readonly #recent: RecentTries | undefined
+  readonly #isDevelopment: boolean
 
-  /** `keys` has public keys that need not be recovered again, `recent` nodes that need not be read. */
-  constructor(schedule: ForkSchedule, keys: RecoveredKeys, recent?: RecentTries) {
+  /**
+   * `keys` has public keys that need not be recovered again, `recent` nodes that need not be read. A development chain
+   * may lack the protocol's contracts.
+   */
+  constructor(
+    schedule: ForkSchedule,
+    keys: RecoveredKeys,
+    { recent, isDevelopment = false }: { recent?: RecentTries; isDevelopment?: boolean } = {},
+  ) {
     this.#schedule = schedule
     this.#keys = keys
     this.#recent = recent
+    this.#isDevelopment = isDevelopment
   }
 
   /**
@@ -114,7 +123,7 @@ export class BlockExecutor {
     if (includesFork(fork, 'shanghai')) payWithdrawals(kernel, block.withdrawals)
     if (!includesFork(fork, 'paris')) payRewards(kernel, header, block.uncles, fork)
     const requestsHash = includesFork(fork, 'prague')
-      ? requestsHashOf(kernel, executed.logs, this.#schedule, fork)
+      ? requestsHashOf(kernel, executed.logs, this.#schedule, fork, this.#isDevelopment)
       : undefined
     executed.changed.push(...kernel.takeChanged())
     return {

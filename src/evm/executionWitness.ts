@@ -51,7 +51,8 @@ export class Witnesses {
       this.#watch?.look()
       return recoverKey(...signature)
     })
-    this.#executor = new BlockExecutor(this.#schedule, keys)
+    const isDevelopment = identity.development !== undefined
+    this.#executor = new BlockExecutor(this.#schedule, keys, { isDevelopment })
   }
 
   /**

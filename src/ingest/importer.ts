@@ -88,8 +88,10 @@ export class ChainImporter {
   constructor(store: ChainWriter, schedule: ForkSchedule, options: ImporterOptions = {}) {
     this.#store = store
     this.#schedule = schedule
-    this.#executor = options.executor ?? new BlockExecutor(schedule, this.keys, new RecentTries())
     this.#development = store.readIdentity()?.development
+    const isDevelopment = this.#development !== undefined
+    this.#executor =
+      options.executor ?? new BlockExecutor(schedule, this.keys, { recent: new RecentTries(), isDevelopment })
     this.#branchBlocksMax = options.branchBlocksMax ?? branchBlocksMaxDefault
   }
 

@@ -40,6 +40,8 @@ export interface SimulatedBlock {
 
 export interface SimulationSettings {
   readonly schedule: ForkSchedule
+  /** Whether the chain may lack the protocol's contracts. */
+  readonly isDevelopment: boolean
   /** Its state is dropped. */
   readonly kernel: Kernel
   /** The state before the first block; each block adds its changes. */
@@ -164,9 +166,9 @@ export class BlockSimulator {
   }
 
   #requestsHash(logs: readonly KernelLog[], fork: ForkName): Hash32 {
-    const { kernel, schedule } = this.#settings
+    const { kernel, schedule, isDevelopment } = this.#settings
     try {
-      return requestsHashOf(kernel, logs, schedule, fork)
+      return requestsHashOf(kernel, logs, schedule, fork, isDevelopment)
     } catch (error) {
       if (!(error instanceof InvalidBlockError)) throw error
       throw new FaultError({ kind: 'MessageRefused', why: error.message })

@@ -42,6 +42,7 @@ export class Simulation {
   readonly #store: ChainRows
   readonly #limits: JobLimits
   readonly #schedule: ForkSchedule
+  readonly #isDevelopment: boolean
   readonly #states: BlockStates
   #kernel = new Kernel()
 
@@ -53,6 +54,7 @@ export class Simulation {
     const identity = store.readIdentity()
     if (identity === undefined) throw new Error('execution needs a store with a genesis')
     this.#schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(identity.config)))
+    this.#isDevelopment = identity.development !== undefined
   }
 
   /**
@@ -90,6 +92,7 @@ export class Simulation {
     const hashes = new Map<number, Hash32>()
     const simulator = new BlockSimulator({
       schedule: this.#schedule,
+      isDevelopment: this.#isDevelopment,
       kernel: this.#kernel,
       state: new SimulatedState(this.#states.open(status, request.block.number, base.header.stateRoot)),
       ancestorHash: (number) => (number > base.header.number ? hashes.get(number) : base.hashOf(number)),
