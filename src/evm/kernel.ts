@@ -14,11 +14,11 @@ import { type KernelLog, type NumberedLog, readAddress, readLogs } from './kerne
 import { KernelMemory } from './kernelMemory.js'
 import { instantiateKernel, type KernelExports, type Offsets, readOffsets } from './kernelModule.js'
 import {
+  describeFailed,
   type FailedInstruction,
   failures,
   type GasNeed,
   type KernelFailure,
-  readFailedInstruction,
 } from './kernelOutcome.js'
 import { type KernelTracer, traceImports } from './kernelTrace.js'
 
@@ -295,13 +295,14 @@ export class Kernel {
     return this.#exports.lacksCode.value !== 0
   }
 
-  /** Length of the code that made a creation fail. */
-  get refusedCodeBytes(): number {
+  /** Length of the code or initcode that made a creation fail. */
+  get refusedCodeBytes(): bigint {
     return this.#exports.refusedCodeBytes.value
   }
 
   get failedInstruction(): FailedInstruction {
-    return readFailedInstruction(this.#exports, this.#memory)
+    const { failedOpcode, failedStackWords } = this.#exports
+    return describeFailed(failedOpcode.value, failedStackWords.value, this.#memory)
   }
 
   /** The logs of the transaction, without transfers. */

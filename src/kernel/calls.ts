@@ -41,8 +41,11 @@ export let why: Failure = Failure.None
 export let gasBack: i64 = 0
 /** Before Homestead: the last creation succeeded, but its contract has no code because gas was missing. */
 export let lacksCode: bool = false
-/** Length of the code that was last refused as too large. */
-export let refusedCodeBytes: u32 = 0
+/** Length of the code or initcode that was last refused as too large. */
+export let refusedCodeBytes: u64 = 0
+export function refuseCode(bytes: u64): void {
+  refusedCodeBytes = bytes
+}
 
 function failed(reason: Failure, gas: i64): Begun {
   why = reason
@@ -215,6 +218,8 @@ export function beginCreation(
   if (has(Fork.SpuriousDragon)) setNonce(account, 1)
   subtractBalance(creator, value)
   addBalance(account, value)
+  lacksCode = false
+  if (length == 0) return succeeded(gas)
   const frame = frameAt(depth)
   const bytes = (length as usize) + paddingBytes + jumpBytes(length)
   const block = takeBlock(bytes)
@@ -271,7 +276,7 @@ function deploy(frame: Frame, from: usize, length: u32): void {
     return
   }
   if (has(Fork.SpuriousDragon) && length > codeBytesMax) {
-    refusedCodeBytes = length
+    refuseCode(length)
     return refuse(Failure.CodeTooLarge)
   }
   gasBack = gas

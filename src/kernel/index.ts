@@ -3,13 +3,12 @@
  * nothing from other rooms. Only `evm/kernel.ts` uses these exports. Numbers and hashes in the exchange are
  * big-endian.
  */
-import { memoryBytesBefore } from './access'
 import { Account, balanceOffset, codeHashOffset, codeOf, findAccount, findSlot, forgetAccounts, keyOffset, list, listSeen, seenBytesMax, Slot, takeListed, valueOffset } from './accounts'
 import { Begun, beginCall, beginCreation, creationAddress, gasBack, lacksCode, refusedCodeBytes, why } from './calls'
 import { setLookEvery } from './clock'
 import { Code, forgetCodes, keepCode, placeCode } from './code'
 import { setBlobHashes } from './context'
-import { clearReturned, forgetReturned, Kind, placeReturned, returned, returnedLength, unpaidGas } from './frames'
+import { clearReturned, forgetReturned, Kind, placeReturned, returned, returnedLength } from './frames'
 import { clearHeap, heapBytes, limitHeap } from './heap'
 import { clearStopReason, stopReason } from './host'
 import {
@@ -34,7 +33,7 @@ import {
 import { keccak256 } from './keccak'
 import { exchange, scratchWords } from './layout'
 import { forgetLogs, Log, newestLog, setNewestLog, setTransferLogs } from './logs'
-import { failedCold, failedGas, failedOpcode, failedStack, failedStackWords, gasLeft, run, setGasLeft } from './loop'
+import { failedOpcode, failedStackWords, gasLeft, run, setGasLeft } from './loop'
 import { bindsOutermost, isLinear, neededGas, startNeeds } from './needs'
 import { setFork } from './rules'
 import { setSeed } from './table'
@@ -44,7 +43,7 @@ import { readAddress, reverseWord, WORD } from './word'
 
 export { endAccounts, limitHeap, placeCode, setBlobHashes, setFork, setLookEvery, setTransferLogs, takeListed, placeReturned as placeOutput }
 export { bindsOutermost, isLinear, neededGas }
-export { failedCold, failedGas, failedOpcode, failedStack, failedStackWords, lacksCode, memoryBytesBefore, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, unpaidGas, why }
+export { failedOpcode, failedStackWords, lacksCode, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, why }
 
 // Of the tracing binary alone.
 export { tellsFrames, toldOpcodes }

@@ -1,6 +1,6 @@
 /** SLOAD and SSTORE, TLOAD and TSTORE: their gas and effect. */
 import { findSlot, Slot } from './accounts'
-import { Failure, fail, failUnpaid, Frame } from './frames'
+import { Failure, fail, failAfter, Frame } from './frames'
 import { originalOf, refund, setRefund, setSlot, setValue, transaction, warmSlot } from './journal'
 import { noteSstore } from './needs'
 import {
@@ -11,10 +11,10 @@ import {
   has,
   resetSlotGas,
   setSlotGas,
-  sloadGas,
   sstoreSentryGas,
   warmAccessGas,
 } from './rules'
+import { traceCost } from './trace'
 import { findTransient } from './transient'
 import { copyWord, equals, isZero } from './word'
 
@@ -23,8 +23,8 @@ export function loadSlot(frame: Frame, key: usize, gas: i64): i64 {
   const slot = findSlot(frame.account, key)
   slot.seenTx = transaction
   if (has(Fork.Berlin)) gas -= warmSlot(slot) ? warmAccessGas : coldSlotGas
-  else gas -= sloadGas
-  if (gas < 0) return failUnpaid(gas)
+  if (gas < 0) return failAfter(gas, Failure.OutOfGas)
+  traceCost(0x54, gas)
   copyWord(slot.value, key)
   return gas
 }
@@ -32,13 +32,14 @@ export function loadSlot(frame: Frame, key: usize, gas: i64): i64 {
 export function storeSlot(frame: Frame, key: usize, value: usize, gas: i64): i64 {
   const slot = findSlot(frame.account, key)
   slot.seenTx = transaction
-  if (frame.isStatic) return fail(Failure.WriteProtection)
+  if (frame.isStatic) return fail(Failure.WriteRefused)
   noteSstore(frame, gas)
-  if (has(Fork.Istanbul) && gas <= sstoreSentryGas) return fail(Failure.OutOfGas)
+  if (has(Fork.Istanbul) && gas <= sstoreSentryGas) return fail(Failure.SentryReached)
   if (has(Fork.Berlin) && !warmSlot(slot)) gas -= coldSlotGas
   const isNet = has(Fork.Istanbul) || (has(Fork.Constantinople) && !has(Fork.Petersburg))
   gas -= isNet ? netGas(slot, value) : grossGas(slot, value)
-  if (gas < 0) return failUnpaid(gas)
+  if (gas < 0) return failAfter(gas, Failure.OutOfGas)
+  traceCost(0x55, gas)
   if (!equals(slot.value, value)) setSlot(slot, value)
   return gas
 }
