@@ -1,8 +1,8 @@
-/** Why a frame of any depth failed, in go-ethereum's messages. Owns the choice of the message by the kernel's report. */
-import type { ForkName } from '../chain/forks.js'
-import { codeSizeReason, invalidOpcodeReason, payingFailure, stackReason } from './haltReasons.js'
+/** Why a frame of any depth failed, in go-ethereum's messages (core/vm/errors.go), by the kernel's report. */
+import { codeBytesMax, initcodeBytesMax } from '../chain/intrinsicGas.js'
 import type { Kernel } from './kernel.js'
 import type { KernelFailure } from './kernelOutcome.js'
+import { opcodeNames } from './opcodeNames.js'
 
 /** Why a frame failed. `isOutOfGas`: more gas may help. */
 export interface FailureReason {
@@ -15,7 +15,9 @@ const texts: Partial<Record<KernelFailure, string>> = {
   reverted: 'execution reverted',
   invalidJump: 'invalid jump destination',
   writeProtection: 'write protection',
+  writeRefused: 'out of gas: write protection',
   returnDataOutOfBounds: 'return data out of bounds',
+  gasOverflow: 'gas uint64 overflow',
   depthReached: 'max call depth exceeded',
   insufficientBalance: 'insufficient balance for transfer',
   nonceOverflow: 'nonce uint64 overflow',
@@ -24,23 +26,29 @@ const texts: Partial<Record<KernelFailure, string>> = {
   invalidCode: 'invalid code: must not begin with 0xef',
 }
 
-/** SSTORE, CALL, CREATE, CREATE2 and SELFDESTRUCT, which are refused where their gas is computed. */
-const refusedWrites: readonly number[] = [0x55, 0xf0, 0xf1, 0xf5, 0xff]
+/** Messages of failures that more gas may cure. */
+const gasTexts: Partial<Record<KernelFailure, string>> = {
+  outOfGas: 'out of gas',
+  partUnpaid: 'out of gas: out of gas',
+  costOverflow: 'out of gas: gas uint64 overflow',
+  sentryReached: 'out of gas: not enough gas for reentrancy sentry',
+}
+
+const refusals: readonly KernelFailure[] = [
+  'outOfGas',
+  'partUnpaid',
+  'gasOverflow',
+  'costOverflow',
+  'sentryReached',
+  'initcodeTooLarge',
+  'writeRefused',
+  'stackUnderflow',
+  'stackOverflow',
+]
 
 /** Whether an instruction that failed was refused before it began. */
-export function isRefused(failure: KernelFailure, opcode: number): boolean {
-  switch (failure) {
-    case 'outOfGas':
-    case 'gasOverflow':
-    case 'initcodeTooLarge':
-    case 'stackUnderflow':
-    case 'stackOverflow':
-      return true
-    case 'writeProtection':
-      return refusedWrites.includes(opcode)
-    default:
-      return false
-  }
+export function isRefused(failure: KernelFailure): boolean {
+  return refusals.includes(failure)
 }
 
 /**
@@ -50,27 +58,32 @@ export function isRefused(failure: KernelFailure, opcode: number): boolean {
 export function failureReason(
   failure: KernelFailure,
   kernel: Kernel,
-  fork: ForkName,
   refusal: (() => string) | undefined,
 ): FailureReason {
   const other = (why: string): FailureReason => ({ isOutOfGas: false, why })
+  const gasText = gasTexts[failure]
+  if (gasText !== undefined) return { isOutOfGas: true, why: gasText }
   switch (failure) {
-    case 'outOfGas':
-    case 'gasOverflow':
-    case 'initcodeTooLarge':
-      if (refusal !== undefined) return { isOutOfGas: true, why: 'out of gas' }
-      return payingFailure(kernel.failedInstruction, fork)
-    case 'stackUnderflow':
-    case 'stackOverflow':
-      return other(stackReason(kernel.failedInstruction))
-    case 'invalidOpcode':
-      return other(invalidOpcodeReason(kernel.failedInstruction.opcode))
-    case 'writeProtection': {
-      const { opcode } = kernel.failedInstruction
-      return other(isRefused(failure, opcode) ? 'out of gas: write protection' : 'write protection')
+    case 'stackUnderflow': {
+      const { stackWords, stackLeast } = kernel.failedInstruction
+      return other(`stack underflow (${stackWords} <=> ${stackLeast})`)
     }
+    case 'stackOverflow': {
+      const { stackWords, stackMost } = kernel.failedInstruction
+      return other(`stack limit reached ${stackWords} (${stackMost})`)
+    }
+    case 'invalidOpcode':
+      return other(`invalid opcode: ${opcodeNames[kernel.failedInstruction.opcode]}`)
+    case 'initcodeTooLarge':
+      return {
+        // As go-ethereum has it.
+        isOutOfGas: true,
+        why: `out of gas: max initcode size exceeded: code size ${kernel.refusedCodeBytes} limit ${initcodeBytesMax(kernel.fork)}`,
+      }
     case 'codeTooLarge':
-      return other(codeSizeReason(kernel.refusedCodeBytes, fork))
+      return other(
+        `max code size exceeded: code size ${kernel.refusedCodeBytes} limit ${codeBytesMax(kernel.fork)}`,
+      )
     case 'precompileFailed':
       return other(refusal?.() ?? failure)
     default:

@@ -16,12 +16,12 @@ import { type KernelLog, type NumberedLog, readAddress, readLogs } from './kerne
 import { KernelMemory } from './kernelMemory.js'
 import { instantiateKernel, type KernelExports, type Offsets, readOffsets } from './kernelModule.js'
 import {
+  describeFailed,
   type FailedInstruction,
   failures,
   type GasNeed,
   type KernelFailure,
   type KernelRun,
-  readFailedInstruction,
 } from './kernelOutcome.js'
 import { type KernelTracer, traceImports } from './kernelTrace.js'
 
@@ -43,6 +43,8 @@ export class Kernel {
   #depth = 0
   #memoryBytesMax = 2 ** 28
   #block: BlockWords | undefined
+  /** As {@link setFork} set it. */
+  fork: ForkName = 'chainstart'
   /** Seed of the hash tables, so that nobody can choose keys that collide. */
   readonly #seed = randomBytes(8).readBigUInt64LE()
 
@@ -101,6 +103,7 @@ export class Kernel {
   }
 
   setFork(fork: ForkName): void {
+    this.fork = fork
     this.#exports.setFork(forkNames.indexOf(fork))
   }
 
@@ -291,13 +294,14 @@ export class Kernel {
     return this.#exports.lacksCode.value !== 0
   }
 
-  /** Length of the code that made a creation fail. */
-  get refusedCodeBytes(): number {
+  /** Length of the code or initcode that made a creation fail. */
+  get refusedCodeBytes(): bigint {
     return this.#exports.refusedCodeBytes.value
   }
 
   get failedInstruction(): FailedInstruction {
-    return readFailedInstruction(this.#exports, this.#memory)
+    const { failedOpcode, failedStackWords } = this.#exports
+    return describeFailed(failedOpcode.value, failedStackWords.value, this.#memory)
   }
 
   /** The logs of the transaction, without transfers. */

@@ -22,14 +22,9 @@ export interface KernelExports {
   readonly newestLog: WasmGlobal
   readonly stopReason: WasmGlobal
   readonly failedOpcode: WasmGlobal
-  readonly failedStack: WasmGlobal
   readonly failedStackWords: WasmGlobal
-  readonly failedGas: WasmGlobal<bigint>
-  readonly failedCold: WasmGlobal
-  readonly memoryBytesBefore: WasmGlobal
-  readonly unpaidGas: WasmGlobal<bigint>
   readonly lacksCode: WasmGlobal
-  readonly refusedCodeBytes: WasmGlobal
+  readonly refusedCodeBytes: WasmGlobal<bigint>
   readonly neededGas: WasmGlobal<bigint>
   readonly isLinear: WasmGlobal
   readonly bindsOutermost: WasmGlobal

@@ -1,6 +1,5 @@
 /** The kernel's report of a finished run. */
 import type { KernelMemory } from './kernelMemory.js'
-import type { KernelExports } from './kernelModule.js'
 
 /** As in src/kernel/layout.ts. */
 const opcodeTable = 0x2000
@@ -26,6 +25,10 @@ export const failures = [
   'precompileFailed',
   'nonceOverflow',
   'reverted',
+  'partUnpaid',
+  'costOverflow',
+  'sentryReached',
+  'writeRefused',
 ] as const
 export type KernelFailure = (typeof failures)[number]
 
@@ -38,23 +41,13 @@ export interface KernelRun {
   readonly stateGas: bigint
 }
 
-/** The instruction at which the outermost frame failed, with the state before it. */
+/** The instruction at which a frame last failed. */
 export interface FailedInstruction {
   readonly opcode: number
   readonly stackWords: number
   /** Fewest and most words on the stack that let it begin. */
   readonly stackLeast: number
   readonly stackMost: number
-  /** The topmost words, at most seven, the top first. */
-  readonly operands: readonly bigint[]
-  readonly gas: bigint
-  /** Gas that does not depend on operands, from the kernel's table. */
-  readonly staticGas: number
-  /** For a call or destruction: whether the account that it names was cold, and the bytes of memory. */
-  readonly isCold: boolean
-  readonly memoryBytes: number
-  /** For an instruction on storage or an account: the gas, below zero, after its whole cost. */
-  readonly unpaidGas: bigint
 }
 
 /** Gas that a run needed; see src/kernel/needs.ts. */
@@ -73,26 +66,13 @@ export interface GasNeed {
   readonly bindsOutermost: boolean
 }
 
-export function readFailedInstruction(exports: KernelExports, memory: KernelMemory): FailedInstruction {
-  const { failedOpcode, failedStack, failedStackWords, failedGas } = exports
-  const { failedCold, memoryBytesBefore, unpaidGas } = exports
-  const stackWords = failedStackWords.value
-  const entry = opcodeTable + failedOpcode.value * 8
+export function describeFailed(opcode: number, stackWords: number, memory: KernelMemory): FailedInstruction {
+  const entry = opcodeTable + opcode * 8
   const stackLeast = memory.view.getUint16(entry + 2, true) / 32
-  const operands: bigint[] = []
-  for (let i = 1; i <= Math.min(7, stackWords); i++) {
-    operands.push(memory.wordAt(failedStack.value + (stackWords - i) * 32))
-  }
   return {
-    opcode: failedOpcode.value,
+    opcode,
     stackWords,
     stackLeast,
     stackMost: stackLeast + memory.uint32(entry + 4) / 32,
-    operands,
-    gas: failedGas.value,
-    staticGas: memory.view.getUint16(entry, true),
-    isCold: failedCold.value !== 0,
-    memoryBytes: memoryBytesBefore.value,
-    unpaidGas: unpaidGas.value,
   }
 }

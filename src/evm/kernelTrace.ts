@@ -5,20 +5,23 @@
 
 import { type KernelLog, readLog } from './kernelLogs.js'
 import type { KernelMemory } from './kernelMemory.js'
+import { failures, type KernelFailure } from './kernelOutcome.js'
 
 /** Callbacks of a traced run. */
 export interface KernelTracer {
   /** Called before each instruction, even one that fails. After the end of code there is a STOP. */
   step(step: KernelStep): void
   /**
-   * Called within an instruction that can begin a frame, end one or destroy an account, once it is paid: `gasLeft` is
-   * the gas after its cost, before a creation takes its part.
+   * Called within an instruction that can begin a frame, end one, or name an account or a slot, once it is paid:
+   * `gasLeft` is the gas after its cost, before a creation takes its part.
    */
   cost?(gasLeft: bigint): void
+  /** Called when an instruction fails, before its frame ends. `cost` is its gas as far as go-ethereum computes it. */
+  fault?(failure: KernelFailure, cost: bigint): void
   /** Called when a call or creation begins, or SELFDESTRUCT sends its balance. */
   enter(frame: KernelFrame): void
-  /** Called when the innermost of these ends; `failure` is an index of `failures` in kernelOutcome.ts. */
-  exit(failure: number, gasLeft: bigint, output: Uint8Array): void
+  /** Called when the innermost of these ends. */
+  exit(failure: KernelFailure, gasLeft: bigint, output: Uint8Array): void
   log?(log: KernelLog): void
 }
 
@@ -47,7 +50,6 @@ export class KernelStep {
     readonly opcode: number,
     /** Gas before the cost of the instruction. */
     readonly gas: bigint,
-    readonly refund: bigint,
     stackAt: number,
     readonly stackWords: number,
     memoryAt: number,
@@ -91,7 +93,6 @@ export interface TraceImports {
     pc: number,
     opcode: number,
     gas: bigint,
-    refund: bigint,
     stack: number,
     stackWords: number,
     memory: number,
@@ -108,6 +109,7 @@ export interface TraceImports {
   ): void
   exit(failure: number, gasLeft: bigint, output: number, outputLength: number): void
   cost(gasLeft: bigint): void
+  fault(failure: number, cost: bigint): void
   log(at: number): void
 }
 
@@ -127,8 +129,13 @@ export function traceImports(tracer: KernelTracer, linear: () => KernelMemory): 
       })
     },
     exit: (failure, gasLeft, output, outputLength) =>
-      tracer.exit(failure, gasLeft, linear().bytes.subarray(output, output + outputLength)),
+      tracer.exit(
+        failures[failure] as KernelFailure,
+        gasLeft,
+        linear().bytes.subarray(output, output + outputLength),
+      ),
     cost: (gasLeft) => tracer.cost?.(gasLeft),
+    fault: (failure, cost) => tracer.fault?.(failures[failure] as KernelFailure, BigInt.asUintN(64, cost)),
     log: (at) => tracer.log?.(readLog(linear(), at).log),
   }
 }

@@ -173,7 +173,7 @@ function gasUsedOf({ floorGas, context }: PricedMessage, spent: bigint, refund: 
 
 function toFailure(
   failure: KernelFailure,
-  { message, context }: PricedMessage,
+  { message }: PricedMessage,
   { kernel, watch }: RunInput,
   to: number | undefined,
 ): Failure | undefined {
@@ -181,11 +181,6 @@ function toFailure(
   if (failure === 'reverted') return { kind: 'reverted' }
   const precompile = to === undefined ? 0 : kernel.precompileOf(to)
   const refusal = () => refusalReason(precompile, message.data, watch)
-  const { isOutOfGas, why } = failureReason(
-    failure,
-    kernel,
-    context.fork,
-    precompile === 0 ? undefined : refusal,
-  )
+  const { isOutOfGas, why } = failureReason(failure, kernel, precompile === 0 ? undefined : refusal)
   return { kind: isOutOfGas ? 'outOfGas' : 'other', why }
 }

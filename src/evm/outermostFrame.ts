@@ -107,13 +107,13 @@ export function runOutermostFrame(
       watch,
     )
   }
-  const refund = applyAuthorizations(kernel, message.authorizations, undefined, watch)
+  kernel.addRefund(applyAuthorizations(kernel, message.authorizations, undefined, watch))
   const to = message.to === undefined ? undefined : kernel.account(message.to)
   const delegate = to !== undefined && includesFork(fork, 'prague') ? delegateOf(kernel, to) : undefined
   if (delegate !== undefined) kernel.warm(delegate)
   const gas = message.gasLimit - message.intrinsicGas
   const { failure, gasLeft } = kernel.run(sender, to, nonce, message.value, message.data, gas)
-  return { failure, gasLeft, refund: refund + kernel.refund, stateGas: 0n }
+  return { failure, gasLeft, refund: kernel.refund, stateGas: 0n }
 }
 
 /** Addresses that are warm from the start (EIP-2929, EIP-3651), and the access list (EIP-2930). */

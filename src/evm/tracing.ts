@@ -182,7 +182,7 @@ export class Tracing {
     run: () => { readonly gasUsed: bigint },
   ): void {
     tracer.begin(transaction, output)
-    this.#traced.begin(tracer, transaction, precompiles, watch)
+    this.#traced.begin(tracer, precompiles, watch)
     const { gasUsed } = run()
     this.#traced.end()
     tracer.end(gasUsed)

@@ -1,37 +1,41 @@
 /** Accounts that instructions access, and the gas for that (EIP-2929). */
-import { Account, findAccount } from './accounts'
+import { isRecording, seeNamed, seeNamedSlot } from './accessList'
+import { Account, findAccount, findSlot } from './accounts'
 import { Frame } from './frames'
-import { mark, transaction, undoTo, warm } from './journal'
-import { coldAccountGas, warmAccessGas } from './rules'
-import { maskAddress } from './word'
+import { warm } from './journal'
+import { coldAccountGas, Fork, has, warmAccessGas } from './rules'
+import { maskAddress, WORD } from './word'
 
-/** The account whose address is the operand. Once it is paid for, it counts as seen (accessList.ts). */
+/** The account whose address is the operand. */
 export function accessed(operand: usize): Account {
   maskAddress(operand)
-  return findAccount(operand)
+  const account = findAccount(operand)
+  seeNamed(account)
+  return account
 }
 
-// State before the last call or destruction: position of the undo log, memory of its frame, and the account it names.
-let marked: usize = 0
-export let memoryBytesBefore: u32 = 0
-let named: Account = changetype<Account>(0)
-
-/** As {@link accessed}, for an instruction whose error message depends on the state before it. */
-@inline
-export function accessedFirst(frame: Frame, operand: usize): Account {
-  marked = mark()
-  memoryBytesBefore = frame.memoryBytes
-  named = accessed(operand)
-  return named
-}
-
-/** Whether that was the first access to the account. Undoes the changes of the instruction. */
-export function wasCold(): bool {
-  undoTo(marked)
-  return named.warmTx != transaction && !named.isAlwaysWarm
+/** Records what an instruction names that could not begin: go-ethereum's access lists have it, too. */
+export function noteRefused(frame: Frame, opcode: u32, sp: usize, stackWords: u32): void {
+  if (isRecording) return
+  switch (opcode) {
+    case 0x54: case 0x55:
+      if (stackWords >= 1) seeNamedSlot(findSlot(frame.account, sp - WORD))
+      return
+    case 0x31: case 0x3b: case 0x3c: case 0x3f: case 0xff:
+      if (stackWords >= 1) accessed(sp - WORD)
+      return
+    case 0xf1: case 0xf2: case 0xf4: case 0xfa:
+      if (stackWords >= 5) accessed(sp - 2 * WORD)
+  }
 }
 
 @inline
 export function accessGas(account: Account): i64 {
   return warm(account) ? warmAccessGas : coldAccountGas
+}
+
+/** What a first access costs besides the gas of the opcode, which is that of any other access. */
+@inline
+export function coldGas(account: Account): i64 {
+  return has(Fork.Berlin) && !warm(account) ? coldAccountGas - warmAccessGas : 0
 }

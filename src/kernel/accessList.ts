@@ -1,6 +1,6 @@
 /**
- * What instructions and the host accessed, for `eth_createAccessList`, and for a block's access list (EIP-7928) also
- * what each transaction changed. Owns which accounts and slots were seen, whatever was undone since.
+ * What instructions accessed, for `eth_createAccessList`; for a block's access list (EIP-7928) also what the protocol
+ * accessed, and what each transaction changed. Owns which accounts and slots were seen, whatever was undone since.
  */
 import { Account, codeOf, Slot } from './accounts'
 import { Arena } from './heap'
@@ -107,26 +107,40 @@ export function setAccessIndex(next: u32): void {
   index = next
 }
 
-@inline
-export function see(account: Account): void {
+function see(account: Account): void {
   if (account.seen == mark) return
   account.seen = mark
   account.nextSeen = seenAccounts
   seenAccounts = account
 }
 
-/** As {@link see}, for accounts that only a block's list has: accessed by the protocol, created, or delegated to. */
-@inline
-export function seeForBlock(account: Account): void {
-  if (isRecording) see(account)
-}
-
-@inline
-export function seeSlot(slot: Slot): void {
+function seeSlot(slot: Slot): void {
   if (slot.seen == mark) return
   slot.seen = mark
   slot.nextSeen = seenSlots
   seenSlots = slot
+}
+
+/** Counts what an instruction names, paid or not, as go-ethereum's `eth_createAccessList` does. */
+@inline
+export function seeNamed(account: Account): void {
+  if (!isRecording) see(account)
+}
+
+@inline
+export function seeNamedSlot(slot: Slot): void {
+  if (!isRecording) seeSlot(slot)
+}
+
+/** Counts what a block accesses: instructions, once they are paid, and the protocol itself. */
+@inline
+export function seePaid(account: Account): void {
+  if (isRecording) see(account)
+}
+
+@inline
+export function seePaidSlot(slot: Slot): void {
+  if (isRecording) seeSlot(slot)
 }
 
 function addChange(kind: Kind, target: usize): Change {

@@ -1,6 +1,6 @@
 /** The call and create instructions and SELFDESTRUCT: their stack arguments and their gas. */
-import { accessedFirst, accessGas } from './access'
-import { see, seeForBlock } from './accessList'
+import { accessed, accessGas, coldGas } from './access'
+import { seePaid } from './accessList'
 import { Account, findAccount, isEmpty } from './accounts'
 import {
   Begun,
@@ -10,16 +10,31 @@ import {
   creationRefusal,
   delegateOf,
   gasBack,
+  refuseCode,
   saltedAddress,
 } from './calls'
-import { expandWords, Failure, fail, Frame, Kind, payWords, returned, returnedLength } from './frames'
+import {
+  endOfWords,
+  expand,
+  expansionGas,
+  Failure,
+  fail,
+  failAfter,
+  Frame,
+  grow,
+  Kind,
+  memoryBytesMax,
+  returned,
+  returnedLength,
+  tooFar,
+  wordsGas,
+} from './frames'
 import { lookBefore } from './host'
 import { addBalance, destroy, refund, setBalance, setRefund, subtractBalance, transaction, warm } from './journal'
 import { scratchWords } from './layout'
 import { logMove, logTransfer } from './logs'
 import { askAll, noteCall } from './needs'
 import {
-  callGas,
   callStipend,
   coldAccountGas,
   Fork,
@@ -36,18 +51,19 @@ import {
 } from './rules'
 import { payStateGas, refillNewAccount } from './stateGas'
 import { traceCost, traceEnter, traceExit } from './trace'
-import { clamped, clearWord, copyWord, isZero, putSmall, WORD } from './word'
+import { clamped, clearWord, copyWord, isSmall, isZero, putSmall, WORD } from './word'
 
 /** Whether the last instruction began a frame, which runs next; otherwise its result is on the stack. */
 export let hasEntered: bool = false
 
-/** Gas for an inner frame that requests `wanted` (a word) of `available`; negative where that is not possible. */
+/**
+ * Gas for an inner frame that requests `wanted` (a word) of `available`. Since EIP-150 it is at most 63 of 64 parts;
+ * as in go-ethereum, a lack of gas counts there as a number without sign.
+ */
 function gasForFrame(wanted: usize, available: i64): i64 {
-  const asked = clamped(wanted)
-  // EIP-150.
-  const most = has(Fork.TangerineWhistle) ? available - available / 64 : available
-  if (asked <= (most as u64)) return asked as i64
-  return has(Fork.TangerineWhistle) ? most : -1
+  if (!has(Fork.TangerineWhistle)) return load<u64>(wanted) as i64
+  const most = (available as u64) - (available as u64) / 64
+  return min(clamped(wanted), most) as i64
 }
 
 /**
@@ -64,35 +80,41 @@ export function call(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
   const outOffset = inOffset - 2 * WORD
   const outLength = inOffset - 3 * WORD
   const sendsValue = takesValue && !isZero(given)
-  const target = accessedFirst(frame, to)
-  if (kind == Kind.Call && sendsValue && frame.isStatic) return fail(Failure.WriteProtection)
-  gas = expandWords(frame, inOffset, inLength, gas)
-  if (gas < 0) return gas
-  gas = expandWords(frame, outOffset, outLength, gas)
-  if (gas < 0) return gas
-  gas -= has(Fork.Berlin) ? accessGas(target) : callGas
-  if (gas < 0) return fail(Failure.OutOfGas)
+  const target = accessed(to)
+  // The order of these checks is go-ethereum's; it decides the message, and the cost that a trace shows.
+  const end = max(endOfWords(inOffset, inLength), endOfWords(outOffset, outLength))
+  if (end == tooFar) return fail(Failure.GasOverflow)
+  gas -= coldGas(target)
+  if (gas < 0) return fail(Failure.PartUnpaid)
+  if (kind == Kind.Call && sendsValue && frame.isStatic) return fail(Failure.WriteRefused)
+  if (end > memoryBytesMax) return fail(Failure.CostOverflow)
+  gas -= expansionGas(frame, end)
   if (sendsValue) gas -= valueTransferGas
   const isNew = kind == Kind.Call && isNewAccount(target, sendsValue)
-  if (isNew) gas -= newAccountGas
-  if (gas < 0) return fail(Failure.OutOfGas)
-  see(target)
-  const delegate = delegateOf(target)
-  if (delegate !== null) {
-    gas -= accessGas(delegate)
-    if (gas < 0) return fail(Failure.OutOfGas)
-    seeForBlock(delegate)
+  if (kind == Kind.Call) {
+    if (gas < 0) return fail(Failure.PartUnpaid)
+    if (isNew) gas -= newAccountGas
+  }
+  if (has(Fork.Prague)) {
+    if (gas < 0) return fail(Failure.PartUnpaid)
+    seePaid(target)
+    const delegate = delegateOf(target)
+    if (delegate !== null) gas -= accessGas(delegate)
+    if (gas < 0) return fail(Failure.PartUnpaid)
+    if (delegate !== null) seePaid(delegate)
   }
   frame.callStateGas = isNew ? (newAccountStateGas as u32) : 0
   if (frame.callStateGas != 0) {
     gas = payStateGas(frame, newAccountStateGas, gas)
     if (gas < 0) return gas
   }
+  if (!has(Fork.TangerineWhistle) && !isSmall(sp - WORD)) return fail(Failure.CostOverflow)
+  const forFrame = gasForFrame(sp - WORD, gas)
+  if (gas < 0 || forFrame < 0 || forFrame > gas) return failAfter(gas - forFrame, Failure.OutOfGas)
   // GAS as the previous instruction requests all gas.
   const asksAll = frame.pc > frame.code && load<u8>(frame.pc - 1) == 0x5a
   noteCall(frame, gas, asksAll ? askAll : (min(clamped(sp - WORD), i64.MAX_VALUE as u64) as i64), sendsValue ? callStipend : 0)
-  const forFrame = gasForFrame(sp - WORD, gas)
-  if (forFrame < 0) return fail(Failure.OutOfGas)
+  grow(frame, end)
   gas -= forFrame
   let caller = frame.account.address
   let value = given
@@ -156,16 +178,18 @@ const initcodePerStep: u64 = 32
 /** CREATE and CREATE2; otherwise as {@link call}. */
 export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
   hasEntered = false
-  if (frame.isStatic) return fail(Failure.WriteProtection)
   const value = sp - WORD
   const offset = sp - 2 * WORD
   const length = sp - 3 * WORD
   const isSalted = kind == Kind.Create2
-  gas = expandWords(frame, offset, length, gas)
-  if (gas < 0) return gas
-  if (has(Fork.Shanghai) && clamped(length) > (initcodeBytesMax as u64)) return fail(Failure.InitcodeTooLarge)
+  const end = endOfWords(offset, length)
+  if (frame.isStatic && end != tooFar) return fail(Failure.WriteRefused)
+  if (has(Fork.Shanghai) && end <= memoryBytesMax && load<u64>(length) > (initcodeBytesMax as u64)) {
+    refuseCode(load<u64>(length))
+    return fail(Failure.InitcodeTooLarge)
+  }
   const wordGas = (has(Fork.Shanghai) ? initcodeWordGas : 0) + (isSalted ? hashWordGas : 0)
-  gas = payWords(length, wordGas, gas)
+  gas = expand(frame, end, gas - wordsGas(length, wordGas))
   if (gas < 0) return gas
   const bytes = load<u32>(length)
   const initcode = frame.memory + (bytes == 0 ? 0 : (load<u64>(offset) as usize))
@@ -177,7 +201,7 @@ export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i6
   frame.callStateGas = 0
   if (newAccountStateGas != 0 && creationRefusal(frame.depth + 1, creator, value) == Failure.None) {
     const created = findAccount(address)
-    seeForBlock(created)
+    seePaid(created)
     if (isEmpty(created)) {
       frame.callStateGas = newAccountStateGas as u32
       gas = payStateGas(frame, newAccountStateGas, gas)
@@ -194,31 +218,35 @@ export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i6
     hasEntered = true
     return gas
   }
-  return gas + finishCreation(frame, 0)
+  return gas + finishCreation(frame, begun == Begun.Succeeded ? address : 0)
 }
 
 /** SELFDESTRUCT. Returns the remaining gas, negative for a failure. */
 export function selfdestruct(frame: Frame, beneficiary: usize, gas: i64): i64 {
-  const heir = accessedFirst(frame, beneficiary)
-  if (frame.isStatic) return fail(Failure.WriteProtection)
+  const heir = accessed(beneficiary)
+  if (frame.isStatic) return fail(Failure.WriteRefused)
   const account = frame.account
-  gas -= selfdestructGas
-  if (has(Fork.Berlin) && !warm(heir)) gas -= coldAccountGas
-  if (has(Fork.Amsterdam) && gas >= 0) see(heir)
-  const sendsValue = !isZero(account.balance)
-  if (has(Fork.TangerineWhistle) && isNewAccount(heir, sendsValue)) {
-    gas -= newHeirGas
-    if (newAccountStateGas != 0 && gas >= 0) gas = payStateGas(frame, newAccountStateGas, gas)
+  if (has(Fork.Berlin)) {
+    if (!warm(heir)) gas -= coldAccountGas
+    if (gas < 0) return fail(Failure.PartUnpaid)
+    seePaid(heir)
   }
-  if (gas < 0) return fail(Failure.OutOfGas)
-  see(heir)
+  if (has(Fork.TangerineWhistle)) {
+    if (!has(Fork.Berlin)) gas -= selfdestructGas
+    if (isNewAccount(heir, !isZero(account.balance))) {
+      gas -= newHeirGas
+      if (newAccountStateGas != 0) gas = payStateGas(frame, newAccountStateGas, gas)
+    }
+  }
   if (account.destroyedTx != transaction) setRefund(refund + selfdestructRefund)
+  if (gas < 0) return failAfter(gas, Failure.OutOfGas)
   traceCost(0xff, gas)
   traceEnter(0xff, account.address, heir.address, account.balance, 0, 0, 0)
   logTransfer(account.address, heir.address, account.balance)
   // EIP-6780: only a contract created in this transaction is destroyed; others only send their balance.
   const ends = !has(Fork.Cancun) || account.createdTx == transaction
   if (heir == account) {
+    // EIP-8246: its balance stays.
     if (ends && !has(Fork.Amsterdam)) {
       clearWord(scratchWords)
       setBalance(account, scratchWords)

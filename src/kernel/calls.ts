@@ -2,7 +2,7 @@
  * Calls and creations: how a frame begins and ends (yellow paper, sections 7 and 8). Owns what happens between
  * frames; callOpcodes.ts owns the instructions' stack arguments and gas.
  */
-import { seeForBlock } from './accessList'
+import { seePaid } from './accessList'
 import { Account, codeOf, findAccount, hasCode } from './accounts'
 import { findJumps, jumpBytes, jumpsOf, keepCode, paddingBytes } from './code'
 import {
@@ -43,8 +43,11 @@ export let why: Failure = Failure.None
 export let gasBack: i64 = 0
 /** Before Homestead: the last creation succeeded, but its contract has no code because gas was missing. */
 export let lacksCode: bool = false
-/** Length of the code that was last refused as too large. */
-export let refusedCodeBytes: u32 = 0
+/** Length of the code or initcode that was last refused as too large. */
+export let refusedCodeBytes: u64 = 0
+export function refuseCode(bytes: u64): void {
+  refusedCodeBytes = bytes
+}
 
 function failed(reason: Failure, gas: i64): Begun {
   why = reason
@@ -213,7 +216,7 @@ export function beginCreation(
   // The nonce of a transaction's sender was incremented before.
   if (depth > 0) setNonce(creator, creator.nonce + 1)
   const account = findAccount(address)
-  seeForBlock(account)
+  seePaid(account)
   if (has(Fork.Berlin)) warm(account)
   if (account.nonce != 0 || hasCode(account) || (account.hasStorage && account.incarnation == 0)) {
     if (depth > 0) returnNeed(frameAt(depth - 1), 0, false, gas, End.Burnt)
@@ -225,6 +228,8 @@ export function beginCreation(
   subtractBalance(creator, value)
   addBalance(account, value)
   logMove(creator.address, account.address, value)
+  lacksCode = false
+  if (length == 0) return succeeded(gas)
   const frame = frameAt(depth)
   const bytes = (length as usize) + paddingBytes + jumpBytes(length)
   const block = takeBlock(bytes)
@@ -298,7 +303,7 @@ function payDeposit(frame: Frame, length: u32): i64 {
 }
 
 function refuseLarge(length: u32): void {
-  refusedCodeBytes = length
+  refuseCode(length)
   refuse(Failure.CodeTooLarge)
 }
 

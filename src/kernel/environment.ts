@@ -2,36 +2,37 @@
  * Instructions about accounts, input, blocks and logs. Functions return the remaining gas, negative for a failure.
  */
 import { Account, codeOf, hasCode, isEmpty } from './accounts'
-import { accessed, accessGas } from './access'
-import { see } from './accessList'
+import { accessed, coldGas } from './access'
+import { seePaid } from './accessList'
 import { blobHashCount, blobHashes, numberWord } from './context'
-import { copyIn, expandWords, Failure, fail, failUnpaid, Frame, payWords, returned, returnedLength } from './frames'
+import { copyPaid, endOfWords, expand, Failure, failAfter, Frame, payCopy, returned, returnedLength } from './frames'
 import { readBlockHash } from './host'
 import { addLog } from './logs'
 import { exchange } from './layout'
-import { balanceGas, codeHashGas, codeReadGas, copyWordGas, externalCodeGas, Fork, has, logByteGas } from './rules'
-import { traceLog } from './trace'
+import { logByteGas, logGas, logTopicGas } from './rules'
+import { traceCost, traceLog } from './trace'
 import { clamped, clearWord, copyWord, isSmall, putSmall, reverseWord, WORD } from './word'
 
 @inline
-function payAccess(account: Account, gasBefore: i64, gas: i64): i64 {
-  const left = gas - (has(Fork.Berlin) ? accessGas(account) : gasBefore)
-  if (left < 0) return failUnpaid(left)
-  see(account)
-  return left
+function payAccess(opcode: u32, account: Account, gas: i64): i64 {
+  gas -= coldGas(account)
+  if (gas < 0) return failAfter(gas, Failure.OutOfGas)
+  seePaid(account)
+  traceCost(opcode, gas)
+  return gas
 }
 
 /** BALANCE: replaces the address on the stack with the balance. */
 export function balance(word: usize, gas: i64): i64 {
   const account = accessed(word)
-  gas = payAccess(account, balanceGas, gas)
+  gas = payAccess(0x31, account, gas)
   if (gas >= 0) copyWord(account.balance, word)
   return gas
 }
 
 export function externalCodeSize(word: usize, gas: i64): i64 {
   const account = accessed(word)
-  gas = payAccess(account, externalCodeGas, gas - codeReadGas)
+  gas = payAccess(0x3b, account, gas)
   if (gas >= 0) putSmall(word, hasCode(account) ? (codeOf(account).length as u64) : 0)
   return gas
 }
@@ -39,7 +40,7 @@ export function externalCodeSize(word: usize, gas: i64): i64 {
 /** EIP-1052. */
 export function externalCodeHash(word: usize, gas: i64): i64 {
   const account = accessed(word)
-  gas = payAccess(account, codeHashGas, gas)
+  gas = payAccess(0x3f, account, gas)
   if (gas < 0) return gas
   if (account.exists == 0 || isEmpty(account)) clearWord(word)
   else reverseWord(account.codeHash, word)
@@ -48,11 +49,14 @@ export function externalCodeHash(word: usize, gas: i64): i64 {
 
 export function externalCodeCopy(frame: Frame, sp: usize, gas: i64): i64 {
   const account = accessed(sp - WORD)
-  gas -= codeReadGas + (has(Fork.Berlin) ? accessGas(account) : externalCodeGas)
-  if (gas < 0) return failUnpaid(gas)
+  const to = sp - 2 * WORD
+  const length = sp - 4 * WORD
+  gas = payCopy(frame, to, length, gas - coldGas(account))
+  if (gas < 0) return gas
+  seePaid(account)
+  traceCost(0x3c, gas)
   const code = codeOf(account)
-  gas = copyIn(frame, code.bytes, code.length, sp - 2 * WORD, sp - 3 * WORD, sp - 4 * WORD, gas)
-  if (gas >= 0) see(account)
+  copyPaid(frame, code.bytes, code.length, to, sp - 3 * WORD, length)
   return gas
 }
 
@@ -74,13 +78,13 @@ export function returnDataCopy(frame: Frame, sp: usize, gas: i64): i64 {
   const length = sp - 3 * WORD
   const start = clamped(from)
   const end = start + clamped(length)
-  if (!isSmall(from) || !isSmall(length) || end < start || end > (returnedLength as u64)) {
-    // Missing gas is reported before reading beyond the end.
-    gas = payWords(length, copyWordGas, gas)
-    if (gas >= 0) gas = expandWords(frame, sp - WORD, length, gas)
-    return gas < 0 ? gas : fail(Failure.ReturnDataOutOfBounds)
+  gas = payCopy(frame, sp - WORD, length, gas)
+  if (gas < 0) return gas
+  if (!isSmall(from) || end < start || end > (returnedLength as u64)) {
+    return failAfter(gas, Failure.ReturnDataOutOfBounds)
   }
-  return copyIn(frame, returned, returnedLength, sp - WORD, from, length, gas)
+  copyPaid(frame, returned, returnedLength, sp - WORD, from, length)
+  return gas
 }
 
 export function blockHash(word: usize): void {
@@ -99,13 +103,12 @@ export function blobHash(word: usize): void {
 }
 
 export function log(frame: Frame, topicCount: u32, sp: usize, gas: i64): i64 {
-  if (frame.isStatic) return fail(Failure.WriteProtection)
   const offset = sp - WORD
   const length = sp - 2 * WORD
-  gas = expandWords(frame, offset, length, gas)
+  gas -= logGas + (topicCount as i64) * logTopicGas + (load<u64>(length) as i64) * logByteGas
+  gas = expand(frame, endOfWords(offset, length), gas)
   if (gas < 0) return gas
-  gas -= (load<u64>(length) as i64) * logByteGas
-  if (gas < 0) return fail(Failure.OutOfGas)
+  if (frame.isStatic) return failAfter(gas, Failure.WriteProtection)
   const bytes = load<u32>(length)
   const record = addLog(frame.account, topicCount, bytes)
   for (let i: usize = 0; i < topicCount; i++) reverseWord(sp - (3 + i) * WORD, record.topics + i * WORD)

@@ -21,7 +21,7 @@ export enum Failure {
   InvalidJump,
   WriteProtection,
   ReturnDataOutOfBounds,
-  /** A size that no amount of gas could pay. */
+  /** A size of more than 64 bits. */
   GasOverflow,
   DepthReached,
   InsufficientBalance,
@@ -33,6 +33,14 @@ export enum Failure {
   PrecompileFailed,
   NonceOverflow,
   Reverted,
+  /** A part of the cost could not be paid, for which go-ethereum does not compute the rest. */
+  PartUnpaid,
+  /** A cost of more than 64 bits, of memory or for an inner frame. */
+  CostOverflow,
+  /** EIP-2200. */
+  SentryReached,
+  /** A write in a static frame by an instruction for which go-ethereum looks at that before it computes the cost. */
+  WriteRefused,
 }
 
 /** The instruction that made a frame; the number is its opcode. */
@@ -123,19 +131,23 @@ export function frameAt(depth: u32): Frame {
 /** Why the current instruction cannot be executed. */
 export let failure: Failure = Failure.None
 
-/** Sets {@link failure}, and returns a negative amount of gas. */
+/** Whether the whole cost of that instruction is known, and the gas after it, which is negative if it was not paid. */
+export let isCostKnown: bool = false
+export let gasAfterCost: i64 = 0
+
+/** Sets {@link failure} before the whole cost is known, and returns a negative amount of gas. */
 export function fail(why: Failure): i64 {
   failure = why
+  isCostKnown = false
   return -1
 }
 
-/** Gas, below zero, after the whole cost of the last instruction on storage or an account that could not be paid. */
-export let unpaidGas: i64 = 0
-
-/** As {@link fail}, out of gas. */
-export function failUnpaid(gas: i64): i64 {
-  unpaidGas = gas
-  return fail(Failure.OutOfGas)
+/** As {@link fail}, once the cost is known and left `gas`. */
+export function failAfter(gas: i64, why: Failure): i64 {
+  fail(why)
+  isCostKnown = true
+  gasAfterCost = gas
+  return -1
 }
 
 // Data that the last inner frame returned: address, length, and its block (0: no block of its own).
@@ -184,28 +196,45 @@ function memoryGas(words: u64): u64 {
 }
 
 /** Largest memory, as in go-ethereum; its cost fits in 64 bits. */
-const memoryBytesMax: u64 = 0x1fffffffe0
+export const memoryBytesMax: u64 = 0x1fffffffe0
+/** The end of a range whose bytes, as whole words, are more than 64 bits count. */
+export const tooFar: u64 = u64.MAX_VALUE
 
-/** Pays for memory up to `offset + length` and allocates it. Returns the remaining gas, negative for a failure. */
-export function expand(frame: Frame, offset: u64, length: u64, gas: i64): i64 {
-  if (length == 0) return gas
-  const end = offset + length
-  if (end < offset || end > memoryBytesMax) return fail(Failure.GasOverflow)
+/** End of the memory that an instruction uses from `offset`, a word on the stack, on. */
+export function endOf(offset: usize, length: u64): u64 {
+  if (length == 0) return 0
+  if (!isSmall(offset)) return tooFar
+  const end = load<u64>(offset) + length
+  return end < length || end > tooFar - 32 ? tooFar : end
+}
+
+/** As {@link endOf}, for a length that is a word on the stack too. */
+export function endOfWords(offset: usize, length: usize): u64 {
+  return isSmall(length) ? endOf(offset, load<u64>(length)) : tooFar
+}
+
+/** Gas for memory up to `end`, which is at most {@link memoryBytesMax}. */
+export function expansionGas(frame: Frame, end: u64): i64 {
   const before = frame.memoryBytes as u64
-  if (end <= before) return gas
-  const words = (end + 31) >> 5
-  gas -= (memoryGas(words) - memoryGas(before >> 5)) as i64
-  if (gas < 0) return fail(Failure.OutOfGas)
-  provide(frame, (words as u32) << 5)
+  return end <= before ? 0 : ((memoryGas((end + 31) >> 5) - memoryGas(before >> 5)) as i64)
+}
+
+/**
+ * Pays for memory up to `end` and allocates it. `gas` is what the other costs left, negative where it was not enough.
+ * Returns the remaining gas, negative for a failure.
+ */
+export function expand(frame: Frame, end: u64, gas: i64): i64 {
+  if (end > memoryBytesMax) return fail(end == tooFar ? Failure.GasOverflow : Failure.CostOverflow)
+  gas -= expansionGas(frame, end)
+  if (gas < 0) return failAfter(gas, Failure.OutOfGas)
+  grow(frame, end)
   return gas
 }
 
-/** As {@link expand}, for an offset and a length that are words on the stack. */
-export function expandWords(frame: Frame, offset: usize, length: usize, gas: i64): i64 {
-  if (!isSmall(length)) return fail(Failure.GasOverflow)
-  if (load<u64>(length) == 0) return gas
-  if (!isSmall(offset)) return fail(Failure.GasOverflow)
-  return expand(frame, load<u64>(offset), load<u64>(length), gas)
+/** Allocates memory up to `end`, which is paid. */
+@inline
+export function grow(frame: Frame, end: u64): void {
+  if (end > (frame.memoryBytes as u64)) provide(frame, (((end + 31) >> 5) as u32) << 5)
 }
 
 /** Bytes of new memory that are provided in a step, page faults of the system included. */
@@ -232,13 +261,15 @@ export function releaseMemory(frame: Frame): void {
   frame.memoryRoom = 0
 }
 
-/** Pays for copying or hashing `length` bytes (a word on the stack), per word of 32 bytes. */
+/** Gas of copying or hashing `length` bytes (a word on the stack); any number where no memory holds so many. */
 @inline
-export function payWords(length: usize, wordGas: i64, gas: i64): i64 {
-  const bytes = clamped(length)
-  if (bytes > memoryBytesMax) return fail(Failure.GasOverflow)
-  gas -= (((bytes + 31) >> 5) as i64) * wordGas
-  return gas < 0 ? fail(Failure.OutOfGas) : gas
+export function wordsGas(length: usize, wordGas: i64): i64 {
+  return (((load<u64>(length) + 31) >> 5) as i64) * wordGas
+}
+
+/** Pays for a copy to memory; the arguments are words on the stack. */
+export function payCopy(frame: Frame, to: usize, length: usize, gas: i64): i64 {
+  return expand(frame, endOfWords(to, length), gas - wordsGas(length, copyWordGas))
 }
 
 /**
@@ -254,16 +285,17 @@ export function copyIn(
   length: usize,
   gas: i64,
 ): i64 {
-  gas = payWords(length, copyWordGas, gas)
-  if (gas < 0) return gas
-  gas = expandWords(frame, to, length, gas)
-  if (gas < 0) return gas
+  gas = payCopy(frame, to, length, gas)
+  if (gas >= 0) copyPaid(frame, source, sourceLength, to, from, length)
+  return gas
+}
+
+export function copyPaid(frame: Frame, source: usize, sourceLength: u64, to: usize, from: usize, length: usize): void {
   const bytes = load<u64>(length)
-  if (bytes == 0) return gas
+  if (bytes == 0) return
   const start = clamped(from)
   const there = start < sourceLength ? min(sourceLength - start, bytes) : 0
   const target = frame.memory + (load<u64>(to) as usize)
   if (there > 0) memory.copy(target, source + (start as usize), there as usize)
   if (there < bytes) memory.fill(target + (there as usize), 0, (bytes - there) as usize)
-  return gas
 }

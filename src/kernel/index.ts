@@ -3,14 +3,13 @@
  * nothing from other rooms. Only `evm/kernel.ts` uses these exports. Numbers and hashes in the exchange are
  * big-endian.
  */
-import { memoryBytesBefore } from './access'
-import { Change, forgetAccesses, isRecording, newestChange, recordAccesses, seeForBlock, seenAccounts, seenSlots, setAccessIndex, startSeen } from './accessList'
+import { Change, forgetAccesses, isRecording, newestChange, recordAccesses, seePaid, seenAccounts, seenSlots, setAccessIndex, startSeen } from './accessList'
 import { Account, balanceOffset, codeHashOffset, codeOf, findAccount, findSlot, forgetAccounts, keyOffset, list, Slot, takeListed, valueOffset } from './accounts'
 import { Begun, beginCall, beginCreation, creationAddress, gasBack, lacksCode, refusedCodeBytes, why } from './calls'
 import { setLookEvery } from './clock'
 import { Code, forgetCodes, keepCode, placeCode } from './code'
 import { setBlobHashes } from './context'
-import { clearReturned, forgetReturned, Kind, placeReturned, returned, returnedLength, unpaidGas } from './frames'
+import { clearReturned, forgetReturned, Kind, placeReturned, returned, returnedLength } from './frames'
 import { clearHeap, heapBytes, limitHeap } from './heap'
 import { clearStopReason, stopReason } from './host'
 import {
@@ -34,7 +33,7 @@ import {
 import { keccak256 } from './keccak'
 import { exchange, scratchWords } from './layout'
 import { forgetLogs, Log, newestLog, setNewestLog, setTransferLogs } from './logs'
-import { failedCold, failedGas, failedOpcode, failedStack, failedStackWords, gasLeft, run, setGasLeft } from './loop'
+import { failedOpcode, failedStackWords, gasLeft, run, setGasLeft } from './loop'
 import { bindsOutermost, isLinear, neededGas, startNeeds } from './needs'
 import { setFork } from './rules'
 import { reservoir, startStateGas, stateGas } from './stateGas'
@@ -47,7 +46,7 @@ export { endAccounts, limitHeap, placeCode, setBlobHashes, setFork, setLookEvery
 export { newestChange, recordAccesses, seenAccounts, seenSlots, setAccessIndex }
 export { bindsOutermost, isLinear, neededGas }
 export { reservoir, startStateGas, stateGas }
-export { failedCold, failedGas, failedOpcode, failedStack, failedStackWords, lacksCode, memoryBytesBefore, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, unpaidGas, why }
+export { failedOpcode, failedStackWords, lacksCode, refusedCodeBytes, gasLeft, heapBytes, newestLog, refund, returned, returnedLength, stopReason, why }
 
 // Of the tracing binary alone.
 export { tellsFrames, toldOpcodes }
@@ -117,7 +116,7 @@ export function slotOf(account: Account): Slot {
 
 /** Counts an account that the protocol accesses, for a block's list. */
 export function seeAccount(account: Account): void {
-  seeForBlock(account)
+  seePaid(account)
 }
 
 /** Address of an account's code. */

@@ -5,7 +5,7 @@
  * Gas also serves as a clock: an instruction that finds less than `floor` gas either has too little, or is the one at
  * which the host is asked whether the run may continue. So there is no separate check per instruction.
  */
-import { wasCold } from './access'
+import { noteRefused } from './access'
 import { call, createContract, finishCall, finishCreation, hasEntered, selfdestruct } from './callOpcodes'
 import { endFrame, gasBack, why } from './calls'
 import { askHost, divisionGas, floorFor, frameLookGas, hashGas, hashLengthGas, lookEvery, moduloGas, powerGas } from './clock'
@@ -14,23 +14,28 @@ import { addModulo, divide, multiplyModulo, remainder, signedDivide, signedRemai
 import * as environment from './environment'
 import {
   copyIn,
+  endOf,
+  endOfWords,
   expand,
-  expandWords,
   Failure,
   fail,
+  failAfter,
   failure,
   Frame,
   frameAt,
+  gasAfterCost,
+  isCostKnown,
   returnedLength,
+  wordsGas,
 } from './frames'
 import { distance, distances } from './distances'
 import { opcodeTable, scratchWords } from './layout'
 import { copyWithin, hash } from './memoryOpcodes'
 import { noteGasRead } from './needs'
-import { exponentByteGas, missingOpcode } from './rules'
+import { exponentByteGas, exponentGas, missingOpcode } from './rules'
 import { loadSlot, loadTransient, storeSlot, storeTransient } from './storage'
 import { isTracing } from './flags'
-import { traceCost, traceStep } from './trace'
+import { traceCost, traceFault, traceStep } from './trace'
 import * as word from './word'
 import { clamped, clearWord, copyWord, isSmall, isZero, putSmall, reverseWord, WORD } from './word'
 
@@ -41,13 +46,9 @@ export function setGasLeft(gas: i64): void {
   gasLeft = gas
 }
 
-/** At the last failure of a frame: the opcode, its stack and the number of words on it, and the gas before it. */
+/** At the last failure of a frame: the opcode, and the number of words on its stack. */
 export let failedOpcode: u32 = 0
-export let failedStack: usize = 0
 export let failedStackWords: u32 = 0
-export let failedGas: i64 = 0
-/** For a failed call or destruction: whether the account that it names was cold. */
-export let failedCold: bool = false
 
 /** Runs the frame at depth 0 and everything that it calls. Afterwards `why` of calls.ts is the result. */
 export function run(): void {
@@ -229,15 +230,15 @@ export function run(): void {
         case 0x40: environment.blockHash(a); pc++; continue
         case 0x49: environment.blobHash(a); pc++; continue
         case 0x51:
-          gas = expandFixed(frame, a, 32, gas)
+          gas = expand(frame, endOf(a, 32), gas)
           pc++; if (gas < 0) break
           reverseWord(frame.memory + load<u32>(a), a); continue
         case 0x52:
-          gas = expandFixed(frame, a, 32, gas)
+          gas = expand(frame, endOf(a, 32), gas)
           pc++; if (gas < 0) break
           reverseWord(b, frame.memory + load<u32>(a)); sp = b; continue
         case 0x53:
-          if (!isInMemory(frame, a, 1)) gas = expandFixed(frame, a, 1, gas)
+          if (!isInMemory(frame, a, 1)) gas = expand(frame, endOf(a, 1), gas)
           pc++; if (gas < 0) break
           store<u8>(frame.memory + load<u32>(a), load<u8>(b)); sp = b; continue
         case 0x54: gas = loadSlot(frame, a, gas); pc++; if (gas >= 0) continue; break
@@ -262,7 +263,7 @@ export function run(): void {
         case 0xf0: case 0xf5: gas = createContract(frame, opcode, sp, gas); pc++; if (gas >= 0) frame = enter(frame, pc, gas); break
         case 0xf1: case 0xf2: case 0xf4: case 0xfa: frame.pc = pc; gas = call(frame, opcode, sp, gas); pc++; if (gas >= 0) frame = enter(frame, pc, gas); break
         case 0xf3: case 0xfd: {
-          gas = expandWords(frame, a, b, gas)
+          gas = expand(frame, endOfWords(a, b), gas)
           if (gas < 0) break
           traceCost(opcode, gas)
           const from: usize = isZero(b) ? 0 : frame.memory + load<u32>(a)
@@ -276,10 +277,9 @@ export function run(): void {
     // The frame has failed, or another one continues.
     if (isRefused || gas < 0) {
       failedOpcode = opcode
-      failedStack = stack
       failedStackWords = stackBytes >> 5
-      failedGas = gasBefore
-      if (!isRefused && (isCall(opcode) || opcode == 0xff)) failedCold = wasCold()
+      if (isRefused) noteRefused(frame, opcode, sp, failedStackWords)
+      traceFault(opcode, failure, isCostKnown ? gasBefore - gasAfterCost : ((entry & 0xffff) as i64))
       frame = leave(frame, failure, 0, 0, 0)
     }
     if (changetype<usize>(frame) == 0) return
@@ -340,8 +340,8 @@ function leave(frame: Frame, reason: Failure, from: usize, length: u32, gas: i64
 }
 
 function exponentiate(base: usize, exponent: usize, gas: i64): i64 {
-  gas -= (((word.bitLength(exponent) + 7) >> 3) as i64) * exponentByteGas
-  if (gas < 0) return fail(Failure.OutOfGas)
+  gas -= exponentGas + (((word.bitLength(exponent) + 7) >> 3) as i64) * exponentByteGas
+  if (gas < 0) return failAfter(gas, Failure.OutOfGas)
   word.power(base, exponent, scratchWords)
   copyWord(scratchWords, exponent)
   return gas
@@ -362,10 +362,6 @@ function shiftRight(count: usize, value: usize, fill: u64): void {
 @inline
 function isInMemory(frame: Frame, offset: usize, length: u64): bool {
   return isSmall(offset) && load<u64>(offset) < (frame.memoryBytes as u64) && load<u64>(offset) + length <= (frame.memoryBytes as u64)
-}
-
-function expandFixed(frame: Frame, offset: usize, length: u64, gas: i64): i64 {
-  return isSmall(offset) ? expand(frame, load<u64>(offset), length, gas) : fail(Failure.GasOverflow)
 }
 
 @inline

@@ -1,5 +1,5 @@
 /** KECCAK256 and MCOPY. */
-import { expandWords, Frame, payWords } from './frames'
+import { endOfWords, expand, Frame, wordsGas } from './frames'
 import { lookBefore } from './host'
 import { keccak64, keccak256 } from './keccak'
 import { scratchWords } from './layout'
@@ -10,9 +10,7 @@ import { isZero, reverseWord } from './word'
 const hashedPerStep: u64 = 32
 
 export function hash(frame: Frame, offset: usize, length: usize, gas: i64): i64 {
-  gas = payWords(length, hashWordGas, gas)
-  if (gas < 0) return gas
-  gas = expandWords(frame, offset, length, gas)
+  gas = expand(frame, endOfWords(offset, length), gas - wordsGas(length, hashWordGas))
   if (gas < 0) return gas
   const bytes = load<u32>(length)
   lookBefore(bytes, hashedPerStep)
@@ -25,11 +23,8 @@ export function hash(frame: Frame, offset: usize, length: usize, gas: i64): i64 
 
 /** MCOPY (EIP-5656). */
 export function copyWithin(frame: Frame, to: usize, from: usize, length: usize, gas: i64): i64 {
-  gas = payWords(length, copyWordGas, gas)
-  if (gas < 0) return gas
-  gas = expandWords(frame, to, length, gas)
-  if (gas < 0) return gas
-  gas = expandWords(frame, from, length, gas)
+  const end = max(endOfWords(to, length), endOfWords(from, length))
+  gas = expand(frame, end, gas - wordsGas(length, copyWordGas))
   if (gas < 0 || isZero(length)) return gas
   memory.copy(frame.memory + load<u32>(to), frame.memory + load<u32>(from), load<u32>(length))
   return gas

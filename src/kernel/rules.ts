@@ -33,15 +33,6 @@ export function has(since: i32): bool {
   return fork >= since
 }
 
-/** SLOAD before Berlin (EIP-150, EIP-1884). */
-export let sloadGas: i64 = 0
-/** BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH and calls before Berlin (EIP-150, EIP-1884). */
-export let balanceGas: i64 = 0
-export let externalCodeGas: i64 = 0
-/** EXTCODESIZE and EXTCODECOPY, besides the access: they read the database twice (EIP-8038). */
-export let codeReadGas: i64 = 0
-export let codeHashGas: i64 = 0
-export let callGas: i64 = 0
 /** EXP, for each byte of the exponent (EIP-160). */
 export let exponentByteGas: i64 = 0
 /** SSTORE to a warm slot, besides what follows (EIP-8038). */
@@ -54,8 +45,7 @@ export let setSlotGas: i64 = 0
 export let resetSlotGas: i64 = 0
 /** Refund for a slot that becomes zero (EIP-3529). */
 export let clearedSlotRefund: i64 = 0
-/** SELFDESTRUCT (EIP-150) and its refund (EIP-3529: none). */
-export let selfdestructGas: i64 = 0
+/** Refund for SELFDESTRUCT (EIP-3529: none). */
 export let selfdestructRefund: i64 = 0
 
 /** The first access to an account (EIP-2929, EIP-8038). */
@@ -82,6 +72,11 @@ export const codeByteGas: i64 = 200
 export const hashWordGas: i64 = 6
 export const copyWordGas: i64 = 3
 export const logGas: i64 = 375
+export const logTopicGas: i64 = 375
+/** EXP, besides that for each byte. */
+export const exponentGas: i64 = 10
+/** SELFDESTRUCT before Berlin, when it was no part of the opcode's gas (EIP-150). */
+export const selfdestructGas: i64 = 5000
 export const logByteGas: i64 = 8
 /** EIP-3860: for each word of initcode. */
 export const initcodeWordGas: i64 = 2
@@ -95,7 +90,8 @@ const stackMax: u32 = 1024
 
 /**
  * Opcode, first fork, static gas, words taken, words left. Of rows with the same opcode the last one that applies
- * counts.
+ * counts. Static gas is what go-ethereum charges before it looks at operands, and shows as the cost of an instruction
+ * whose other gas could not be computed.
  */
 const opcodes = memory.data<u16>([
   0x00, 0, 0, 0, 0,
@@ -108,7 +104,7 @@ const opcodes = memory.data<u16>([
   0x07, 0, 5, 2, 1,
   0x08, 0, 8, 3, 1,
   0x09, 0, 8, 3, 1,
-  0x0a, 0, 10, 2, 1,
+  0x0a, 0, 0, 2, 1,
   0x0b, 0, 5, 2, 1,
   0x10, 0, 3, 2, 1,
   0x11, 0, 3, 2, 1,
@@ -127,7 +123,10 @@ const opcodes = memory.data<u16>([
   0x1e, 18, 5, 1, 1, // EIP-7939
   0x20, 0, 30, 2, 1,
   0x30, 0, 2, 0, 1,
-  0x31, 0, 0, 1, 1,
+  0x31, 0, 20, 1, 1,
+  0x31, 3, 400, 1, 1, // EIP-150
+  0x31, 8, 700, 1, 1, // EIP-1884
+  0x31, 10, 100, 1, 1, // EIP-2929
   0x32, 0, 2, 0, 1,
   0x33, 0, 2, 0, 1,
   0x34, 0, 2, 0, 1,
@@ -137,11 +136,19 @@ const opcodes = memory.data<u16>([
   0x38, 0, 2, 0, 1,
   0x39, 0, 3, 3, 0,
   0x3a, 0, 2, 0, 1,
-  0x3b, 0, 0, 1, 1,
-  0x3c, 0, 0, 4, 0,
+  0x3b, 0, 20, 1, 1,
+  0x3b, 3, 700, 1, 1, // EIP-150
+  0x3b, 10, 100, 1, 1, // EIP-2929
+  0x3b, 24, 200, 1, 1, // EIP-8038
+  0x3c, 0, 20, 4, 0,
+  0x3c, 3, 700, 4, 0,
+  0x3c, 10, 100, 4, 0,
+  0x3c, 24, 200, 4, 0,
   0x3d, 5, 2, 0, 1, // EIP-211
   0x3e, 5, 3, 3, 0,
-  0x3f, 6, 0, 1, 1, // EIP-1052
+  0x3f, 6, 400, 1, 1, // EIP-1052
+  0x3f, 8, 700, 1, 1, // EIP-1884
+  0x3f, 10, 100, 1, 1, // EIP-2929
   0x40, 0, 20, 1, 1,
   0x41, 0, 2, 0, 1,
   0x42, 0, 2, 0, 1,
@@ -158,7 +165,10 @@ const opcodes = memory.data<u16>([
   0x51, 0, 3, 1, 1,
   0x52, 0, 3, 2, 0,
   0x53, 0, 3, 2, 0,
-  0x54, 0, 0, 1, 1,
+  0x54, 0, 50, 1, 1,
+  0x54, 3, 200, 1, 1, // EIP-150
+  0x54, 8, 800, 1, 1, // EIP-1884
+  0x54, 10, 0, 1, 1, // EIP-2929
   0x55, 0, 0, 2, 0,
   0x56, 0, 8, 1, 0,
   0x57, 0, 10, 2, 0,
@@ -170,27 +180,35 @@ const opcodes = memory.data<u16>([
   0x5d, 16, 100, 2, 0,
   0x5e, 16, 3, 3, 0, // EIP-5656
   0x5f, 15, 2, 0, 1, // EIP-3855
-  0xa0, 0, 375, 2, 0,
-  0xa1, 0, 750, 3, 0,
-  0xa2, 0, 1125, 4, 0,
-  0xa3, 0, 1500, 5, 0,
-  0xa4, 0, 1875, 6, 0,
+  0xa0, 0, 0, 2, 0,
+  0xa1, 0, 0, 3, 0,
+  0xa2, 0, 0, 4, 0,
+  0xa3, 0, 0, 5, 0,
+  0xa4, 0, 0, 6, 0,
   0xe6, 24, 3, 0, 1, // EIP-8024; how many words they need is in an operand
   0xe7, 24, 3, 0, 0,
   0xe8, 24, 3, 0, 0,
   0xf0, 0, 32000, 3, 1,
   0xf0, 24, 12000, 3, 1, // EIP-8038
-  0xf1, 0, 0, 7, 1,
-  0xf2, 0, 0, 7, 1,
+  0xf1, 0, 40, 7, 1,
+  0xf1, 3, 700, 7, 1, // EIP-150
+  0xf1, 10, 100, 7, 1, // EIP-2929
+  0xf2, 0, 40, 7, 1,
+  0xf2, 3, 700, 7, 1,
+  0xf2, 10, 100, 7, 1,
   0xf3, 0, 0, 2, 0,
-  0xf4, 1, 0, 6, 1, // EIP-7
+  0xf4, 1, 40, 6, 1, // EIP-7
+  0xf4, 3, 700, 6, 1,
+  0xf4, 10, 100, 6, 1,
   0xf5, 6, 32000, 4, 1, // EIP-1014
   0xf5, 24, 12000, 4, 1,
-  0xfa, 5, 0, 6, 1, // EIP-214
+  0xfa, 5, 700, 6, 1, // EIP-214
+  0xfa, 10, 100, 6, 1,
   0xfd, 5, 0, 2, 0, // EIP-140
   0xff, 0, 0, 1, 0,
+  0xff, 10, 5000, 1, 0,
 ])
-const opcodeRows: usize = 91
+const opcodeRows: usize = 113
 const rowBytes: usize = 10
 
 /** Stack bytes for an opcode that does not exist: no stack is deep enough. */
@@ -223,13 +241,7 @@ export function setFork(number: i32): void {
     putOpcode(0x80 + i, 3, i + 1, i + 2)
     putOpcode(0x90 + i, 3, i + 2, i + 2)
   }
-  sloadGas = has(Fork.Istanbul) ? 800 : has(Fork.TangerineWhistle) ? 200 : 50
-  balanceGas = has(Fork.Istanbul) ? 700 : has(Fork.TangerineWhistle) ? 400 : 20
-  externalCodeGas = has(Fork.TangerineWhistle) ? 700 : 20
-  codeHashGas = has(Fork.Istanbul) ? 700 : 400
-  callGas = has(Fork.TangerineWhistle) ? 700 : 40
   exponentByteGas = has(Fork.SpuriousDragon) ? 50 : 10
-  codeReadGas = has(Fork.Amsterdam) ? warmAccessGas : 0
   coldAccountGas = has(Fork.Amsterdam) ? 3000 : 2600
   valueTransferGas = has(Fork.Amsterdam) ? 9000 + callStipend : 9000
   newAccountGas = has(Fork.Amsterdam) ? 0 : 25000
@@ -243,6 +255,5 @@ export function setFork(number: i32): void {
   newSlotStateGas = has(Fork.Amsterdam) ? 64 * codeByteStateGas : 0
   codeBytesMax = has(Fork.Amsterdam) ? 65536 : 24576
   initcodeBytesMax = has(Fork.Amsterdam) ? 131072 : 49152
-  selfdestructGas = has(Fork.TangerineWhistle) ? 5000 : 0
   selfdestructRefund = has(Fork.London) ? 0 : 24000
 }

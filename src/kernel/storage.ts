@@ -1,7 +1,7 @@
 /** SLOAD and SSTORE, TLOAD and TSTORE: their gas and effect. */
-import { seeSlot } from './accessList'
+import { seeNamedSlot, seePaidSlot } from './accessList'
 import { findSlot, Slot } from './accounts'
-import { Failure, fail, failUnpaid, Frame } from './frames'
+import { Failure, fail, failAfter, Frame } from './frames'
 import { originalOf, refund, setRefund, setSlot, setValue, warmSlot } from './journal'
 import { noteSstore } from './needs'
 import {
@@ -13,43 +13,45 @@ import {
   newSlotStateGas,
   resetSlotGas,
   setSlotGas,
-  sloadGas,
   sstoreSentryGas,
   warmAccessGas,
   warmWriteGas,
 } from './rules'
 import { payStateGas, refillStateGas } from './stateGas'
+import { traceCost } from './trace'
 import { findTransient } from './transient'
 import { copyWord, equals, isZero } from './word'
 
 /** SLOAD: replaces the key at `key` with the value. Returns the remaining gas, negative for a failure. */
 export function loadSlot(frame: Frame, key: usize, gas: i64): i64 {
   const slot = findSlot(frame.account, key)
+  seeNamedSlot(slot)
   if (has(Fork.Berlin)) gas -= warmSlot(slot) ? warmAccessGas : coldSlotGas
-  else gas -= sloadGas
-  if (gas < 0) return failUnpaid(gas)
-  seeSlot(slot)
+  if (gas < 0) return failAfter(gas, Failure.OutOfGas)
+  seePaidSlot(slot)
+  traceCost(0x54, gas)
   copyWord(slot.value, key)
   return gas
 }
 
 export function storeSlot(frame: Frame, key: usize, value: usize, gas: i64): i64 {
-  if (frame.isStatic) return fail(Failure.WriteProtection)
-  noteSstore(frame, gas)
-  if (has(Fork.Istanbul) && gas <= sstoreSentryGas) return fail(Failure.OutOfGas)
   const slot = findSlot(frame.account, key)
+  seeNamedSlot(slot)
+  if (frame.isStatic) return fail(Failure.WriteRefused)
+  noteSstore(frame, gas)
+  if (has(Fork.Istanbul) && gas <= sstoreSentryGas) return fail(Failure.SentryReached)
   if (has(Fork.Berlin)) gas -= warmSlot(slot) ? warmWriteGas : coldSlotGas
-  // The sentry is more than any access.
-  if (has(Fork.Amsterdam)) seeSlot(slot)
+  // What remains above the sentry pays for any access.
+  seePaidSlot(slot)
   const isNet = has(Fork.Istanbul) || (has(Fork.Constantinople) && !has(Fork.Petersburg))
   gas -= isNet ? netGas(slot, value) : grossGas(slot, value)
-  if (gas < 0) return failUnpaid(gas)
+  if (gas < 0) return failAfter(gas, Failure.OutOfGas)
   if (newSlotStateGas != 0 && isZero(originalOf(slot)) && isZero(slot.value) != isZero(value)) {
     if (isZero(value)) gas += refillStateGas(frame, newSlotStateGas)
     else gas = payStateGas(frame, newSlotStateGas, gas)
     if (gas < 0) return gas
   }
-  seeSlot(slot)
+  traceCost(0x55, gas)
   if (!equals(slot.value, value)) setSlot(slot, value)
   return gas
 }

@@ -3,7 +3,6 @@
  */
 import { Failure, Frame } from './frames'
 import { isTracing } from './flags'
-import { refund } from './journal'
 import { Log } from './logs'
 import { WORD } from './word'
 
@@ -24,7 +23,6 @@ declare function tellStep(
   pc: u32,
   opcode: u32,
   gas: i64,
-  refund: i64,
   stack: usize,
   stackWords: u32,
   memory: usize,
@@ -32,11 +30,18 @@ declare function tellStep(
 ): void
 
 /**
- * Called within an instruction that can begin a frame, end one or destroy an account, once it is paid: `gasLeft` is
- * the gas after its cost, before a creation takes its part.
+ * Called within an instruction that can begin a frame, end one, or name an account or a slot, once it is paid:
+ * `gasLeft` is the gas after its cost, before a creation takes its part.
  */
 @external('trace', 'cost')
 declare function tellCost(gasLeft: i64): void
+
+/**
+ * Called when an instruction fails, before its frame ends. `cost` is its gas as far as go-ethereum computes it; 64 bits
+ * without sign.
+ */
+@external('trace', 'fault')
+declare function tellFault(failure: Failure, cost: i64): void
 
 /**
  * Called when a call or creation begins. The kind is the opcode, 0xff for the transfer of SELFDESTRUCT. Caller,
@@ -70,7 +75,6 @@ export function traceStep(frame: Frame, pc: usize, opcode: u32, gas: i64, sp: us
       (pc - frame.code) as u32,
       opcode,
       gas,
-      refund,
       frame.stack,
       ((sp - frame.stack) / WORD) as u32,
       frame.memory,
@@ -95,6 +99,11 @@ export function traceEnter(
 @inline
 export function traceCost(opcode: u32, gasLeft: i64): void {
   if (isTracing && load<u8>(toldOpcodes + opcode) != 0) tellCost(gasLeft)
+}
+
+@inline
+export function traceFault(opcode: u32, failure: Failure, cost: i64): void {
+  if (isTracing && load<u8>(toldOpcodes + opcode) != 0) tellFault(failure, cost)
 }
 
 @inline

@@ -8,6 +8,9 @@ const service = await startService()
 t.teardown(() => service.stop())
 
 const contract = '0x00000000000000000000000000000000000c0de5'
+const sentry = 'out of gas: not enough gas for reentrancy sentry'
+const partly = 'out of gas: out of gas'
+const tooLarge = 'out of gas: max initcode size exceeded: code size 49153 limit 49152'
 const withCode = (code: string) => ({ stateOverrides: { [contract]: { code } } })
 const trace = async (call: object, options: object, block = 'latest') =>
   (await service.call(method, [call, block, options])).result
@@ -41,6 +44,67 @@ t.test('errors of instructions are told as go-ethereum does', async (t) => {
   t.strictSame(await last('0x5f5f55600160015560016002556001600355'), ['SSTORE', 22_100, 'out of gas'])
   t.strictSame(await last('0x60016000556001600155', '0x9000'), ['SSTORE', 22_100, 'out of gas'])
   t.strictSame(await last('0x5f5f3d3e60015f5f3e'), ['RETURNDATACOPY', 9, undefined])
+})
+
+t.test('an instruction that fails has the cost and refund that go-ethereum computes, by fork', async (t) => {
+  const state = { [`0x${'0'.repeat(64)}`]: `0x${'0'.repeat(63)}1` }
+  const last = async (block: number, gas: number, code: string) => {
+    const overrides = { [contract]: { code, balance: '0x7', state } }
+    const options = { stateOverrides: overrides }
+    const { structLogs } = await trace({ to: contract, gas: quantity(gas) }, options, quantity(block))
+    const { op, gasCost, error, refund } = structLogs.at(-1)
+    return [op, gasCost, error, refund]
+  }
+  // Answers of go-ethereum 1.17.6; the forks of these blocks are those of the demo network.
+  for (const [block, gas, code, ...want] of [
+    [264, 44_000, '0x60006000556001600155', 'SSTORE', 22_100, 'out of gas', 4_800],
+    [264, 44_400, '0x600160015560016002555f5f55', 'SSTORE', 0, sentry, undefined],
+    // What a call asks for counts, unless that is no number of 64 bits.
+    [15, 30_000, '0x60006000600060006000610bad6207ff60f1', 'CALL', 549_168, 'out of gas', undefined],
+    [45, 30_000, '0x60006000600060006000610bad62ffffff5af1', 'CALL', 700, partly, undefined],
+    [264, 28_000, '0x5f5f5f5f60015f5ff1', 'CALL', 100, partly, undefined],
+    [264, 22_000, '0x5f5f5f5f60bb5afa', 'STATICCALL', 100, partly, undefined],
+    // Not yet instructions.
+    [15, 30_000, '0x600060006000600060bb61ea60fa', 'STATICCALL', 0, undefined, undefined],
+    [5, 30_000, '0x600060006000600060bb61ea60f4', 'DELEGATECALL', 0, undefined, undefined],
+    [264, 22_000, '0x60bb31', 'BALANCE', 2_600, 'out of gas', undefined],
+    [264, 21_050, '0x60bb3b', 'EXTCODESIZE', 100, 'out of gas', undefined],
+    [75, 21_500, '0x60bb3f', 'EXTCODEHASH', 700, 'out of gas', undefined],
+    [264, 27_000, '0x60bbff', 'SELFDESTRUCT', 5_000, partly, undefined],
+    [264, 21_100, '0x60bbff', 'SELFDESTRUCT', 5_000, 'out of gas', undefined],
+    [45, 25_000, '0x60bbff', 'SELFDESTRUCT', 30_000, 'out of gas', 24_000],
+    [264, 21_300, '0x610100600aa0', 'LOG0', 2_450, 'out of gas', undefined],
+    [264, 21_050, '0x61ffff600a0a', 'EXP', 110, 'out of gas', undefined],
+    [264, 80_000, '0x61c00160ff5ff0', 'CREATE', 32_000, tooLarge, undefined],
+    [264, 80_000, '0x67ffffffffffffffff51', 'MLOAD', 3, 'gas uint64 overflow', undefined],
+    [264, 80_000, '0x6520000000000051', 'MLOAD', 3, 'out of gas: gas uint64 overflow', undefined],
+  ] as const) {
+    t.strictSame(await last(block, gas, code), want, `${code} in block ${block}`)
+  }
+})
+
+t.test('a creation without initcode has no instruction', async (t) => {
+  const { structLogs } = await trace({ to: contract }, withCode('0x5f5f5ff0'))
+  t.strictSame(
+    structLogs.map(({ op, depth }: { op: string; depth: number }) => `${depth} ${op}`),
+    ['1 PUSH0', '1 PUSH0', '1 PUSH0', '1 CREATE', '1 STOP'],
+  )
+})
+
+t.test('a prestate has nothing of an instruction that could not be paid', async (t) => {
+  const options = { tracer: 'prestateTracer', tracerConfig: { includeEmpty: true } }
+  const named = async (code: string, gas: number) =>
+    Object.keys(await trace({ to: contract, gas: quantity(gas) }, { ...withCode(code), ...options }))
+  const heir = `0x${'0'.repeat(38)}bb`
+  t.ok((await named('0x60bb31', 23_700)).includes(heir))
+  t.notOk((await named('0x60bb31', 23_500)).includes(heir))
+  t.notOk((await named('0x60bbff', 27_000)).includes(heir))
+  t.notOk((await named('0x5f5f5f5f60bb5afa', 22_000)).includes(heir))
+  const slots = async (gas: number) =>
+    (await trace({ to: contract, gas: quantity(gas) }, { ...withCode('0x5f54'), ...options }))[contract]
+      .storage
+  t.ok(await slots(24_000))
+  t.notOk(await slots(23_000))
 })
 
 t.test('a message before a transaction of a block sees the state there', async (t) => {

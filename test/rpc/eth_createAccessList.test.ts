@@ -44,6 +44,21 @@ t.test('code and slots may be overridden, and nobody has to be able to pay', asy
   })
 })
 
+t.test('what an instruction names that could not be paid is listed, as by go-ethereum', async (t) => {
+  const here = `0x${'77'.repeat(20)}`
+  const address = (digits: string) => `0x${digits.padStart(40, '0')}`
+  // Calls 0xcc with 50 gas, which is not enough for BALANCE of 0xbb, nor for CALL of it with five words on the stack.
+  for (const inner of ['0x60bb31', '0x3d3d3d60bb5af1']) {
+    const overrides = { [here]: { code: '0x5f5f5f5f5f60cc6032f1' }, [address('cc')]: { code: inner } }
+    const { result } = await ask({ to: here }, 'latest', overrides)
+    t.same(
+      result.accessList.map((entry: { address: string }) => entry.address),
+      [address('bb'), address('cc')],
+      inner,
+    )
+  }
+})
+
 t.test('members that mean nothing are ignored', (t) =>
   checkIgnoredMembers(t, service, 'eth_createAccessList'),
 )

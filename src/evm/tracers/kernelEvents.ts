@@ -4,16 +4,15 @@
  */
 import { mapKey, toHash32 } from '../../primitives/bytes.js'
 import { isDelegation, signersOf } from '../authorizations.js'
-import { failedCost } from '../failedCosts.js'
 import { failureReason, isRefused } from '../failureReasons.js'
 import type { JobWatch } from '../jobWatch.js'
 import { Kernel } from '../kernel.js'
 import type { KernelLog } from '../kernelLogs.js'
-import { failures, type KernelFailure } from '../kernelOutcome.js'
+import type { KernelFailure } from '../kernelOutcome.js'
 import type { KernelFrame, KernelStep, KernelTracer } from '../kernelTrace.js'
 import { refusalReason } from '../precompiles/precompiles.js'
 import { create, create2, selfdestruct } from './callFrames.js'
-import type { AccountNow, FailedCost, FrameFailure, StateNow, TracedTransaction, Tracer } from './tracer.js'
+import type { AccountNow, FrameFailure, StateNow, Tracer } from './tracer.js'
 
 /** A frame that runs. */
 interface OpenFrame {
@@ -37,10 +36,8 @@ export class TracedKernel implements KernelTracer, StateNow {
   readonly kernel: Kernel
   readonly #frames: OpenFrame[] = []
   #tracer: Tracer | undefined
-  #transaction: TracedTransaction | undefined
   #precompiles: ReadonlyMap<string, number> = new Map()
   #watch!: JobWatch
-  #memoryBytes = 0
   /** Logs of the block that are not undone. */
   logs = 0
 
@@ -49,15 +46,9 @@ export class TracedKernel implements KernelTracer, StateNow {
     this.kernel.tell([], false)
   }
 
-  /** From now on, `tracer` is told of `transaction`, which it has begun. */
-  begin(
-    tracer: Tracer,
-    transaction: TracedTransaction,
-    precompiles: ReadonlyMap<string, number>,
-    watch: JobWatch,
-  ): void {
+  /** From now on, `tracer` is told of the transaction that it has begun. */
+  begin(tracer: Tracer, precompiles: ReadonlyMap<string, number>, watch: JobWatch): void {
     this.#tracer = tracer
-    this.#transaction = transaction
     this.#precompiles = precompiles
     this.#watch = watch
     this.#frames.length = 0
@@ -70,12 +61,16 @@ export class TracedKernel implements KernelTracer, StateNow {
   }
 
   step(step: KernelStep): void {
-    this.#memoryBytes = step.memoryBytes
     this.#tracer?.step?.(step)
   }
 
   cost(gasLeft: bigint): void {
     this.#tracer?.cost?.(gasLeft)
+  }
+
+  fault(failure: KernelFailure, cost: bigint): void {
+    const refusal = isRefused(failure) ? failureReason(failure, this.kernel, undefined).why : undefined
+    this.#tracer?.fault?.(cost, refusal)
   }
 
   enter({ kind, caller, target, value, input, gas }: KernelFrame): void {
@@ -96,16 +91,15 @@ export class TracedKernel implements KernelTracer, StateNow {
     this.#tracer?.enter?.({ depth: this.#frames.length - 1, kind, from, to: target, value, input, gas })
   }
 
-  exit(failureNumber: number, gasLeft: bigint, output: Uint8Array): void {
+  exit(kind: KernelFailure, gasLeft: bigint, output: Uint8Array): void {
     const frame = this.#frames.pop() as OpenFrame
-    const failure = this.#failureOf(failures[failureNumber] as KernelFailure, frame)
+    const failure = this.#failureOf(kind, frame)
     if (failure?.isUndone === true) this.logs = frame.logsBefore
     this.#tracer?.exit?.({
       depth: this.#frames.length,
       gasUsed: frame.gas - gasLeft,
       output,
       failure,
-      failedCost: () => this.#failedCost(failure?.kind ?? 'none'),
     })
   }
 
@@ -116,20 +110,10 @@ export class TracedKernel implements KernelTracer, StateNow {
   #failureOf(kind: KernelFailure, { isCreation, precompile }: OpenFrame): FrameFailure | undefined {
     const lacksCode = kind === 'none' && isCreation && this.kernel.lacksCode
     if (kind === 'none' && !lacksCode) return undefined
-    const { fork } = this.#transaction as TracedTransaction
     const failure = lacksCode ? 'codeStoreOutOfGas' : kind
     const refusal = precompile && (() => refusalReason(precompile.number, precompile.input, this.#watch))
-    const { why } = failureReason(failure, this.kernel, fork, refusal)
+    const { why } = failureReason(failure, this.kernel, refusal)
     return { kind: failure, why, isUndone: !lacksCode }
-  }
-
-  #failedCost(failure: KernelFailure): FailedCost {
-    const { fork } = this.#transaction as TracedTransaction
-    const failed = this.kernel.failedInstruction
-    return {
-      gas: failedCost(failure, failed, this.#memoryBytes, fork),
-      isRefused: isRefused(failure, failed.opcode),
-    }
   }
 
   account(address: Uint8Array): AccountNow {

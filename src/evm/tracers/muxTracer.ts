@@ -27,6 +27,10 @@ export class MuxTracer implements Tracer {
     for (const [, tracer] of this.#tracers) tracer.cost?.(gasLeft)
   }
 
+  fault(cost: bigint, refusal: string | undefined): void {
+    for (const [, tracer] of this.#tracers) tracer.fault?.(cost, refusal)
+  }
+
   enter(frame: TracedFrame): void {
     for (const [, tracer] of this.#tracers) tracer.enter?.(frame)
   }

@@ -21,7 +21,6 @@ export interface OpcodeLoggerOptions {
 
 const sload = 0x54
 const sstore = 0x55
-const selfdestruct = 0xff
 
 const depthName = ascii(',"depth":')
 const stackName = ascii(',"stack":[')
@@ -44,7 +43,6 @@ export class OpcodeLogger implements Tracer {
   #pc = 0
   #opcode = 0
   #gas = 0n
-  #refund = 0n
   /** JSON of the storage that the instruction uses; empty for none. */
   #storageJson = ''
   #isPending = false
@@ -83,7 +81,6 @@ export class OpcodeLogger implements Tracer {
     this.#pc = step.pc
     this.#opcode = step.opcode
     this.#gas = step.gas
-    this.#refund = step.refund
     this.#storageJson = this.#options.disableStorage ? '' : this.#useStorage(step)
     this.#writeTail(step)
   }
@@ -92,14 +89,13 @@ export class OpcodeLogger implements Tracer {
     if (this.#isPending) this.#write(this.#gas - gasLeft, undefined)
   }
 
-  exit({ depth, failure, output, failedCost }: FrameEnd): void {
-    if (this.#isPending && this.#depth === depth) {
-      if (failure === undefined || failure.kind === 'reverted') this.#write(0n, undefined)
-      else {
-        const { gas, isRefused } = failedCost()
-        this.#write(gas, isRefused ? failure.why : undefined)
-      }
-    }
+  fault(cost: bigint, refusal: string | undefined): void {
+    if (this.#isPending) this.#write(cost, refusal)
+  }
+
+  exit({ depth, failure, output }: FrameEnd): void {
+    // A STOP, whose cost nothing else tells.
+    if (this.#isPending && this.#depth === depth) this.#write(0n, undefined)
     if (depth > 0) return
     const isReverted = failure?.kind === 'reverted'
     const data = failure === undefined || isReverted ? output.slice() : new Uint8Array(0)
@@ -153,9 +149,8 @@ export class OpcodeLogger implements Tracer {
     if (error !== undefined) json.text(`,"error":${goText(error)}`)
     json.raw(this.#tail.written)
     if (this.#storageJson !== '') json.text(this.#storageJson)
-    // go-ethereum counts refunds with the cost, before it logs the instruction.
-    const isOwn = this.#opcode === sstore || this.#opcode === selfdestruct
-    const refund = isOwn ? this.#state.refund : this.#refund
+    // With the instruction's own, which go-ethereum counts with the cost, even one that cannot be paid.
+    const { refund } = this.#state
     if (refund !== 0n) json.text(`,"refund":${refund}`)
     json.text('}')
     this.#bytes += json.length - start

@@ -2,13 +2,13 @@
  * go-ethereum's `prestateTracer` (eth/tracers/native/prestate.go): the accounts and slots that a transaction uses, as
  * they were before it; with `diffMode`, those that it changes, before and after.
  */
+import { includesFork } from '../../chain/forks.js'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes } from '../../primitives/bytes.js'
 import type { JsonBytes } from '../../primitives/jsonBytes.js'
-import { emptyCodeHash, keccak256 } from '../../primitives/keccak.js'
-import { creationAddress, saltedCreationAddress } from '../creationAddress.js'
+import { emptyCodeHash } from '../../primitives/keccak.js'
 import type { KernelStep } from '../kernelTrace.js'
 import { create, create2, selfdestruct } from './callFrames.js'
-import type { AccountNow, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+import type { AccountNow, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
 
 export interface PrestateTracerOptions {
   readonly diffMode: boolean
@@ -47,12 +47,13 @@ const zeroSlot = `0x${'0'.repeat(64)}`
 const itemBytes = 500
 
 export class PrestateTracer implements Tracer {
-  readonly opcodes = [sload, sstore, ...namingAccount, ...calling, create, create2]
+  readonly opcodes = [sload, sstore, ...namingAccount, ...calling]
   readonly #options: PrestateTracerOptions
   /** By address as hex. */
   readonly #before = new Map<string, Before>()
   readonly #destroyed = new Set<string>()
   #heldBytes = 0
+  #step: KernelStep | undefined
   #transaction!: TracedTransaction
   #output!: TraceOutput
 
@@ -76,31 +77,26 @@ export class PrestateTracer implements Tracer {
   }
 
   step(step: KernelStep): void {
-    const { opcode, stackWords } = step
+    this.#step = step
+  }
+
+  /** What an instruction names counts once it is paid; its stack is still as before it. */
+  cost(): void {
+    const step = this.#step as KernelStep
+    const { opcode } = step
     const operand = (index: number) => addressOf(step.stackWord(index))
-    if (opcode === sload || opcode === sstore) {
-      if (stackWords >= 1) this.#findSlot(step.address, toWord(step.stackWord(0)))
-    } else if (namingAccount.includes(opcode)) {
-      if (stackWords < 1) return
+    if (opcode === sload || opcode === sstore) this.#findSlot(step.address, toWord(step.stackWord(0)))
+    else if (namingAccount.includes(opcode)) {
       this.#find(operand(0))
       if (opcode === selfdestruct) this.#destroyed.add(bytesToHex(step.address))
     } else if (calling.includes(opcode)) {
-      if (stackWords < 5) return
       this.#find(operand(1))
       this.#findDelegate(operand(1))
-    } else if (opcode === create) {
-      const { nonce } = this.#transaction.state.account(step.address)
-      this.#find(creationAddress(step.address, nonce))
-    } else if (stackWords >= 4) this.#findSalted(step)
+    }
   }
 
-  #findSalted(step: KernelStep): void {
-    const [offset, length] = [step.stackWord(1), step.stackWord(2)]
-    // More than any gas pays for.
-    if (offset + length > BigInt(Number.MAX_SAFE_INTEGER) || length > 2n ** 20n) return
-    const initcode = new Uint8Array(Number(length))
-    initcode.set(step.memory.subarray(Number(offset), Number(offset + length)))
-    this.#find(saltedCreationAddress(step.address, toWord(step.stackWord(3)), keccak256(initcode)))
+  enter({ depth, kind, to }: TracedFrame): void {
+    if (depth > 0 && (kind === create || kind === create2)) this.#find(to)
   }
 
   #find(address: Uint8Array): Before {
@@ -116,6 +112,7 @@ export class PrestateTracer implements Tracer {
   }
 
   #findDelegate(address: Uint8Array): void {
+    if (!includesFork(this.#transaction.fork, 'prague')) return
     const delegate = this.#transaction.state.delegateOf(address)
     if (delegate !== undefined) this.#find(delegate)
   }

@@ -20,7 +20,7 @@ export interface AccountNow {
   readonly code: Uint8Array
 }
 
-/** The state at the moment. Read it in {@link Tracer.begin}, {@link Tracer.step} and {@link Tracer.end} alone. */
+/** The state at the moment. Read it in no other member of a tracer than begin, step, cost, fault, enter and end. */
 export interface StateNow {
   account(address: Uint8Array): AccountNow
   /** 32 bytes, as `key`. */
@@ -88,14 +88,6 @@ export interface FrameEnd {
   readonly gasUsed: bigint
   readonly output: Uint8Array
   readonly failure: FrameFailure | undefined
-  /** For a frame of which an instruction failed: the gas that go-ethereum names as its cost. */
-  failedCost(): FailedCost
-}
-
-export interface FailedCost {
-  readonly gas: bigint
-  /** Whether the instruction was refused before it began. */
-  readonly isRefused: boolean
 }
 
 /** Where JSON goes, in parts. */
@@ -116,6 +108,8 @@ export interface Tracer {
   step?(step: KernelStep): void
   /** See `KernelTracer.cost`. */
   cost?(gasLeft: bigint): void
+  /** See `KernelTracer.fault`. `refusal` is go-ethereum's message where the instruction did not begin. */
+  fault?(cost: bigint, refusal: string | undefined): void
   enter?(frame: TracedFrame): void
   exit?(end: FrameEnd): void
   /** `index` counts the logs of the block that are not undone, from 0. */

