@@ -4,6 +4,8 @@
  * Otherwise the limit below it is tried; as long as that succeeds too, by another path, the need of that path is
  * next. If neither gives the answer, a binary search does.
  */
+import { includesFork } from '../chain/forks.js'
+import { transactionGasMax } from '../chain/intrinsicGas.js'
 import { type PricedMessage, startGas } from './messageChecks.js'
 import type { RunOutcome } from './messageRun.js'
 
@@ -35,10 +37,17 @@ export function estimateGas(
     runs++
     return runWithGas(gasLimit)
   }
-  let outcome = run(bound)
-  if (outcome.failure !== undefined) throw onFailure(outcome)
+  // With more gas than this some is for state alone (EIP-8037), and a run does not record its need.
+  const isSplit = includesFork(priced.context.fork, 'amsterdam') && transactionGasMax < bound
+  let succeeds = isSplit ? transactionGasMax : bound
+  let outcome = run(succeeds)
+  if (outcome.failure !== undefined) {
+    if (!isSplit) throw onFailure(outcome)
+    const most = run(bound)
+    if (most.failure !== undefined) throw onFailure(most)
+    return { gas: search(transactionGasMax, bound, run), runs }
+  }
   let fails = least - 1n
-  let succeeds = bound
   for (let path = 0; path < pathsMax; path++) {
     const { need } = outcome
     if (need === undefined) break

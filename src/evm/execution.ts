@@ -3,7 +3,7 @@
  * interface: plain data in and out (numbers, bigints, bytes), faults thrown. Owns the choice of a job's state, block
  * and kernel; the run itself is messageRun.ts.
  */
-import { ForkSchedule, parseGenesisConfig } from '../chain/forks.js'
+import { ForkSchedule, includesFork, parseGenesisConfig } from '../chain/forks.js'
 import { type Fault, FaultError } from '../primitives/faults.js'
 import type { StateView } from '../state/stateView.js'
 import type { ChainRows } from '../store/chainRows.js'
@@ -214,11 +214,13 @@ export class Execution {
 }
 
 /**
- * Whether no code runs: the recipient has no code, is no precompiled contract, and no authorization may change that.
+ * Whether no code runs and nothing but the intrinsic gas is paid: the recipient has no code, is no precompiled
+ * contract, no authorization may change that, and no account is created that is paid for (EIP-8037).
  */
-function isPlainTransfer({ kernel }: Job, { to, authorizationList }: CallMessage): boolean {
+function isPlainTransfer({ kernel, context }: Job, { to, value, authorizationList }: CallMessage): boolean {
   if (to === undefined || authorizationList !== undefined) return false
   const recipient = kernel.account(to)
+  if (includesFork(context.fork, 'amsterdam') && value > 0n && kernel.isEmpty(recipient)) return false
   return kernel.precompileOf(recipient) === 0 && !kernel.hasCode(recipient)
 }
 

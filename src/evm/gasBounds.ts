@@ -65,7 +65,9 @@ export function startEstimate(request: ExecutionRequest, context: BlockContext, 
   checkRecipient(message)
   const { gas } = message
   let bound = gas !== undefined && gas >= plausibleGasMin ? gas : gasDefault
-  if (includesFork(context.fork, 'osaka')) bound = min(bound, transactionGasMax)
+  // From Amsterdam on the maximum is one of gas without that of state (EIP-8037).
+  const isCapped = includesFork(context.fork, 'osaka') && !includesFork(context.fork, 'amsterdam')
+  if (isCapped) bound = min(bound, transactionGasMax)
   bound = min(bound, affordableForEstimate(message, context, balance) ?? bound)
   bound = min(bound, gasMax)
   return refusingWith(

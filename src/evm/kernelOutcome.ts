@@ -52,7 +52,7 @@ export interface FailedInstruction {
 
 /** Gas that a run needed; see src/kernel/needs.ts. */
 export interface GasNeed {
-  /** Gas that the outermost frame needed. */
+  /** Gas that the outermost frame needed, in a message with what comes before it. */
   readonly frameGas: bigint
   /**
    * Whether nothing in the run depended on the amount of gas: no inner frame failed, and GAS was only read to be

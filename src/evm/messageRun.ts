@@ -51,7 +51,7 @@ export interface RunOutcome {
   readonly executionGas: bigint
   readonly stateGas: bigint
   readonly logs: readonly KernelLog[]
-  /** Undefined for a failure. */
+  /** Undefined for a failure, and where state was paid from gas that is for nothing else (EIP-8037). */
   readonly need: GasNeed | undefined
 }
 
@@ -130,7 +130,7 @@ function runBegun(priced: PricedMessage, input: RunInput): RunOutcome {
     executionGas: executionGasOf(priced, gasLimit - gasLeft, run),
     stateGas,
     logs: input.keepsLogs === true ? kernel.logs : [],
-    need: failure === 'none' ? kernel.need : undefined,
+    need: failure === 'none' && !run.hasReservoir ? needAfter(kernel, run) : undefined,
   }
 }
 
@@ -157,6 +157,12 @@ function recordAccesses(kernel: Kernel, accesses: AccessRecorder): void {
   const { addresses, slots } = kernel.readSeen()
   for (const address of addresses) accesses.touchAddress(address)
   for (const [address, slot] of slots) accesses.touchSlot(address, slot)
+}
+
+/** The need of the frame and of what came before it. */
+function needAfter(kernel: Kernel, { paidBefore }: FrameOutcome): GasNeed {
+  const { frameGas, ...need } = kernel.need
+  return { ...need, frameGas: frameGas + paidBefore }
 }
 
 function executionGasOf(priced: PricedMessage, spent: bigint, { refund, stateGas }: FrameOutcome): bigint {

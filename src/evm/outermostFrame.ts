@@ -42,6 +42,10 @@ export interface FrameOutcome {
   readonly refund: bigint
   /** State gas among the gas used. */
   readonly stateGas: bigint
+  /** Gas that was paid after the intrinsic gas and before the frame. */
+  readonly paidBefore: bigint
+  /** Whether there was gas for state alone. */
+  readonly hasReservoir: boolean
 }
 
 // EIP-8037, in gas.
@@ -113,7 +117,7 @@ export function runOutermostFrame(
   if (delegate !== undefined) kernel.warm(delegate)
   const gas = message.gasLimit - message.intrinsicGas
   const { failure, gasLeft } = kernel.run(sender, to, nonce, message.value, message.data, gas)
-  return { failure, gasLeft, refund: kernel.refund, stateGas: 0n }
+  return { failure, gasLeft, refund: kernel.refund, stateGas: 0n, paidBefore: 0n, hasReservoir: false }
 }
 
 /** Addresses that are warm from the start (EIP-2929, EIP-3651), and the access list (EIP-2930). */
@@ -163,23 +167,26 @@ function runWithStateGas(
   const to = message.to === undefined ? undefined : target
   const run = kernel.run(sender, to, nonce, message.value, message.data, gas.left, gas.reservoir)
   const { failure } = run
+  const shared = {
+    failure,
+    refund: kernel.refund,
+    paidBefore: left - gas.left,
+    hasReservoir: left < available,
+  }
   if (failure === 'none') {
-    const unused = run.gasLeft + run.reservoir
-    return { failure, gasLeft: unused, refund: kernel.refund, stateGas: gas.used + run.stateGas }
+    return { ...shared, gasLeft: run.gasLeft + run.reservoir, stateGas: gas.used + run.stateGas }
   }
   // The account is not created: its gas goes back to where it came from. A halt burns what is not in the reservoir.
   const fromReservoir = beforeTarget.reservoir - gas.reservoir
   const returned = failure === 'reverted' ? targetStateGas - fromReservoir : 0n
-  return {
-    failure,
-    gasLeft: run.gasLeft + returned + run.reservoir + fromReservoir,
-    refund: kernel.refund,
-    stateGas: beforeTarget.used,
-  }
+  const gasLeft = run.gasLeft + returned + run.reservoir + fromReservoir
+  return { ...shared, gasLeft, stateGas: beforeTarget.used }
 
   function outOfGas(): FrameOutcome {
     undo()
-    return { failure: 'outOfGas', gasLeft: available - left, refund: 0n, stateGas: 0n }
+    const reservoir = available - left
+    const spent = { stateGas: 0n, paidBefore: left, hasReservoir: reservoir > 0n }
+    return { failure: 'outOfGas', gasLeft: reservoir, refund: 0n, ...spent }
   }
 }
 

@@ -4,7 +4,7 @@
  * functions.
  */
 import { LRUCache } from 'lru-cache'
-import type { ForkSchedule } from '../chain/forks.js'
+import { type ForkSchedule, includesFork } from '../chain/forks.js'
 import { type Address, equalBytes, mapKey } from '../primitives/bytes.js'
 import { hasCode } from '../state/account.js'
 import type { ChainRows } from '../store/chainRows.js'
@@ -76,7 +76,11 @@ export class PlainTransfers {
     if (status === 'side') return undefined
     const resolved = this.#contexts.read(block)
     const state = this.#states.open(status, block.number, resolved.stateRoot)
-    if (hasCode(state.account(to as Address))) {
+    const recipient = state.account(to as Address)
+    // From Amsterdam on an account that a transfer creates is paid for (EIP-8037).
+    const mayCreate = message.value > 0n && includesFork(resolved.context.fork, 'amsterdam')
+    if (mayCreate && recipient === undefined) return undefined
+    if (hasCode(recipient)) {
       // Copied, because the hash may be a view of the whole request.
       this.#withCode.set(key, Uint8Array.from(block.hash))
       return undefined

@@ -95,6 +95,12 @@ function partNeed(frame: Frame): i64 {
   return max(frame.ownNeed, frame.innerNeed)
 }
 
+/** Records that a frame has spent all but `gas`, of which it may get some back. */
+@inline
+export function noteSpent(frame: Frame, gas: i64): void {
+  needOwn(frame, frame.partGas - gas)
+}
+
 /** Records a GAS instruction. `isPassedOn`: the next instruction passes its value to an inner frame. */
 export function noteGasRead(isPassedOn: bool): void {
   if (!isPassedOn || !has(Fork.TangerineWhistle)) isLinear = false

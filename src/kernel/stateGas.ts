@@ -3,6 +3,7 @@
  * transaction's reservoir first, then from the frame's gas; what is undone is given back in the opposite order.
  */
 import { Failure, fail, Frame } from './frames'
+import { noteSpent } from './needs'
 
 /** Gas that only state gas is paid from: what exceeds the limit of a transaction's other gas (EIP-7825). */
 export let reservoir: i64 = 0
@@ -30,6 +31,7 @@ export function payStateGas(frame: Frame, amount: i64, gas: i64): i64 {
   reservoir -= amount - spilled
   frame.spilled += spilled
   stateGas += amount
+  noteSpent(frame, gas - spilled)
   return gas - spilled
 }
 
