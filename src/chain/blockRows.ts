@@ -248,10 +248,14 @@ function bodyOf(hash: Hash32, body: Uint8Array | undefined): Uint8Array {
   return body
 }
 
-/** A block's RLP: a list of its header and the items of its body. */
-export function blockRlp(header: Uint8Array, body: Uint8Array): Uint8Array {
+/**
+ * A block's RLP: a list of its header and the items of its body. With `accessList`, the RLP of its block access list, it
+ * is the form in which chain files have blocks of Amsterdam.
+ */
+export function blockRlp(header: Uint8Array, body: Uint8Array, accessList?: Uint8Array): Uint8Array {
   const { payload, end } = rlpSpanAt(body, 0)
-  return encodeRlpListOfEncoded([header, body.subarray(payload, end)])
+  const parts = [header, body.subarray(payload, end)]
+  return encodeRlpListOfEncoded(accessList === undefined ? parts : [...parts, accessList])
 }
 
 /** The signed encoding of a transaction: an RLP list, or a type byte and an RLP list (EIP-2718). */

@@ -1,7 +1,8 @@
 /**
- * Checks the parts of a block against its header: the roots of its body, its receipts and their bloom, and the
- * signatures of its transactions. Executes nothing.
+ * Checks the parts of a block against its header: the roots of its body, its receipts and their bloom, its access list,
+ * and the signatures of its transactions. Executes nothing.
  */
+import { blockAccessListHash } from '../chain/blockAccessList.js'
 import type { ForkSchedule } from '../chain/forks.js'
 import type { Header } from '../chain/header.js'
 import { bytesToHex, concatBytes, equalBytes } from '../primitives/bytes.js'
@@ -80,6 +81,11 @@ export class BlockParts {
         throw fault('receipts', "has logs whose bloom is not the header's")
       }
     })
+  }
+
+  /** Checks a block access list (EIP-7928) by its hash, to which its form is bound where the header is right. */
+  checkAccessList(rlp: Uint8Array, header: Header, fault: (what: string) => Error): void {
+    expectHash(fault, 'hash', blockAccessListHash(rlp), header.blockAccessListHash)
   }
 
   #readSenders(

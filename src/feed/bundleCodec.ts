@@ -3,7 +3,8 @@
  * bundle back from a store; verifyBundle.ts decides what of it is true.
  *
  * version (1 byte) ‖ SHA-256 of the rest (32) ‖ MessagePack of a list: hash, header, body, senders (20 bytes each),
- * receipts, accounts, slots, code. Accounts and slots are lists of key, value, key, value …
+ * receipts, accounts, slots, code, and from Amsterdam on the block access list. Accounts and slots are lists of key,
+ * value, key, value …
  *
  * What follows from these parts is left out: number and parent, hashes of transactions, the total difficulty, hashes
  * of code, and trie nodes. A reader has to compute all of it to check the bundle, and so it takes no bytes,
@@ -28,7 +29,7 @@ const slotKeyBytes = 52
 
 /** The parts of a bundle that are sent. */
 export interface BundleParts
-  extends Pick<Bundle, 'hash' | 'header' | 'body' | 'receipts' | 'accounts' | 'slots'> {
+  extends Pick<Bundle, 'hash' | 'header' | 'body' | 'receipts' | 'blockAccessList' | 'accounts' | 'slots'> {
   /** Sender of each transaction, 20 bytes each. */
   readonly senders: Uint8Array
   /** Code deployed in the block, by ascending hash. */
@@ -43,8 +44,11 @@ export class BundleError extends Error {
 const packr = new Packr({ useRecords: false })
 
 export function encodeBundle(parts: BundleParts): Uint8Array {
-  const { hash, header, body, senders, receipts, accounts, slots, code } = parts
-  const packed = packr.pack([hash, header, body, senders, receipts, accounts.flat(), slots.flat(), code])
+  const { hash, header, body, senders, receipts, blockAccessList, accounts, slots, code } = parts
+  const packed = packr.pack([
+    ...[hash, header, body, senders, receipts, accounts.flat(), slots.flat(), code],
+    ...(blockAccessList === undefined ? [] : [blockAccessList]),
+  ])
   const bytes = new Uint8Array(partsAt + packed.length)
   bytes[0] = bundleVersion
   bytes.set(checksumOf(packed), checksumAt)
@@ -63,13 +67,14 @@ export function decodeBundle(bytes: Uint8Array): BundleParts {
   if (!equalBytes(checksumOf(packed), bytes.subarray(checksumAt, partsAt))) {
     throw new BundleError('the checksum of a bundle is not that of its content')
   }
-  const [hash, header, body, senders, receipts, accounts, slots, code] = unpackParts(packed)
+  const [hash, header, body, senders, receipts, accounts, slots, code, list] = unpackParts(packed)
   return {
     hash: oneOf(hash) as Hash32,
     header: oneOf(header),
     body: oneOf(body),
     senders: oneOf(senders),
     receipts: oneOf(receipts),
+    ...(list === undefined ? {} : { blockAccessList: oneOf(list) }),
     accounts: pairsOf(accounts, addressBytes),
     slots: pairsOf(slots, slotKeyBytes),
     code: manyOf(code),
@@ -91,6 +96,7 @@ export function readBundleParts(store: ChainReader, number: number): BundleParts
     body,
     senders: addressesOf(block.senders),
     receipts,
+    blockAccessList: store.readBlockAccessList(hash),
     accounts,
     slots: changesOf(store, number, replaced.slots),
     code: codeOf(store, replaced.accounts, accounts),
@@ -134,7 +140,9 @@ function unpackParts(packed: Uint8Array): readonly unknown[] {
   } catch (error) {
     throw new BundleError(`a bundle cannot be decoded: ${(error as Error).message}`)
   }
-  if (!Array.isArray(parts) || parts.length !== 8) throw new BundleError('a bundle does not have 8 parts')
+  if (!Array.isArray(parts) || parts.length < 8 || parts.length > 9) {
+    throw new BundleError('a bundle does not have 8 or 9 parts')
+  }
   return parts
 }
 

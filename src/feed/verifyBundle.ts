@@ -72,7 +72,7 @@ export class BundleVerifier {
       name.text = `block ${header.number} (${bytesToHex(hash)})`
       const state = this.#verify(previous, header, parts)
       const totalDifficulty = toMinimalBytes(previous.totalDifficulty + header.difficulty)
-      const { header: headerRlp, body, receipts, accounts, slots } = parts
+      const { header: headerRlp, body, receipts, blockAccessList, accounts, slots } = parts
       const { number, parentHash } = header
       return {
         number,
@@ -81,6 +81,7 @@ export class BundleVerifier {
         header: headerRlp,
         body,
         receipts,
+        blockAccessList,
         totalDifficulty,
         accounts,
         slots,
@@ -112,6 +113,10 @@ export class BundleVerifier {
     const senders = this.#parts.checkBody(parts.body, header, isMerged, fault)
     this.#senders.end()
     this.#parts.checkReceipts(parts.receipts, header, fault)
+    const { blockAccessList } = parts
+    const listFault = (what: string) => new BundleError(`its access list ${what}`)
+    if (blockAccessList !== undefined) this.#parts.checkAccessList(blockAccessList, header, listFault)
+    else if (header.blockAccessListHash !== undefined) throw listFault('is missing')
     return { senders, nodes: changed.nodes, code: changed.code }
   }
 

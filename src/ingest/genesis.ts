@@ -71,6 +71,7 @@ export function parseGenesis(text: string, more: Json = {}): Genesis {
       body: encodeRlp(header.withdrawalsRoot === undefined ? [[], []] : [[], [], []]),
       senders: noBytes,
       receipts: encodeRlp([]),
+      ...(header.blockAccessListHash === undefined ? {} : { blockAccessList: encodeRlp([]) }),
       totalDifficulty: toMinimalBytes(header.difficulty),
       ...state,
     },

@@ -15,14 +15,15 @@ import {
   mapKey,
 } from '../primitives/bytes.js'
 import { emptyCodeHash, emptyTrieRoot, keccak256 } from '../primitives/keccak.js'
-import { decodeRlpList, encodeRlp, rlpBytes, rlpList } from '../primitives/rlp.js'
+import { encodeRlp } from '../primitives/rlp.js'
 import { decodeAccount } from '../state/account.js'
-import { indexedRoot, readTrie, trieLeaves } from '../state/trie.js'
+import { readTrie, trieLeaves } from '../state/trie.js'
 import type { ChainReader } from '../store/chainReader.js'
 import type { BlockName, HistoryExtent } from '../store/chainRows.js'
 import { logKeysOf } from '../store/logKeys.js'
 import { storedBlockRow } from '../store/storedBlock.js'
 import { chooseBlocks } from './chooseBlocks.js'
+import { contentHashes, transactionsOf } from './contentHashes.js'
 import { type VerifiedEpoch, verifyEpochs } from './era/verifyEpochs.js'
 import { FaultList, TooManyFaults } from './faultList.js'
 
@@ -264,26 +265,14 @@ class Verification extends FaultList {
     const { header: headerRlp, senders, totalDifficulty } = stored
     const row = storedBlockRow(hash, { header: headerRlp, body, senders, totalDifficulty })
     this.expect(equalBytes(row, stored.bytes), `block ${number}: its parts are not as long as its row says`)
-    const [transactionItems, uncles, withdrawals] = decodeRlpList(body)
-    const transactions = rlpList(transactionItems).map((item) =>
-      item instanceof Uint8Array ? item : encodeRlp(item),
-    )
-    const roots: [string, Uint8Array, Uint8Array | undefined][] = [
-      ['transactionsRoot', indexedRoot(transactions), header.transactionsRoot],
-      ['sha3Uncles', keccak256(encodeRlp(rlpList(uncles))), header.unclesHash],
-    ]
-    if (this.#hasReceipts) {
-      const root = indexedRoot(decodeRlpList(receipts).map(rlpBytes))
-      roots.push(['receiptsRoot', root, header.receiptsRoot])
-    }
-    if (withdrawals !== undefined) {
-      roots.push([
-        'withdrawalsRoot',
-        indexedRoot(rlpList(withdrawals).map(encodeRlp)),
-        header.withdrawalsRoot,
-      ])
-    }
-    for (const [field, got, want] of roots) {
+    const accessList = this.#store.readBlockAccessList(hash)
+    // Blocks that came from archives lack their list.
+    const mayLackList = header.blockAccessListHash === undefined || this.history !== undefined
+    this.expect(accessList !== undefined || mayLackList, `block ${number}: its access list is missing`)
+    const transactions = transactionsOf(body)
+    const content = { body, receipts: this.#hasReceipts ? receipts : undefined, accessList }
+    for (const [field, got] of contentHashes(content)) {
+      const want = header[field]
       this.expect(
         want !== undefined && equalBytes(got, want),
         `block ${number}: ${field} of its content is ${bytesToHex(got)}, the header says ${want === undefined ? 'nothing' : bytesToHex(want)}`,

@@ -7,7 +7,7 @@ import { bytesToHex, type Hash32 } from './bytes.js'
 export type Wanted =
   /** The canonical block of this number. */
   | { readonly kind: 'canonical'; readonly number: number }
-  | { readonly kind: 'header' | 'body' | 'code'; readonly hash: Hash32 }
+  | { readonly kind: 'header' | 'body' | 'accessList' | 'code'; readonly hash: Hash32 }
   /** `others`: blocks whose receipts the same request will read next. */
   | { readonly kind: 'receipts'; readonly hash: Hash32; readonly others?: readonly Hash32[] }
   /** The block and index of the transaction with this hash. */

@@ -76,6 +76,12 @@ export class ProvedRows extends ChainReader {
     throw new NotHeldError({ kind: 'receipts', hash })
   }
 
+  override readBlockAccessList(hash: Hash32): Uint8Array {
+    const list = super.readBlockAccessList(hash)
+    if (list === undefined) throw new NotHeldError({ kind: 'accessList', hash })
+    return list
+  }
+
   /** Undefined also where the blocks below it are not held down to genesis. */
   override readTotalDifficulty(hash: Hash32): Uint8Array | undefined {
     const total = super.readBlock(hash)?.totalDifficulty

@@ -9,8 +9,9 @@ import { type Address, type Hash32, readUint64, toHash32 } from '../primitives/b
 import { OperatorError } from '../primitives/faults.js'
 import type { ReplacedState } from './bundle.js'
 import type { BlockName, ChainIdentity, ChainRows, Epoch, Marker, TransactionLocation } from './chainRows.js'
-import { closeEnvironment, countReaders, openEnvironment, openTable } from './environment.js'
+import { closeEnvironment, countReaders, LateTable, openEnvironment, openTable } from './environment.js'
 import { countLogIndex, readLogStretch } from './logIndex.js'
+import { unpackList } from './packedLists.js'
 import { guardTables, type ReadGuard, type ReadTable, withoutUnheld } from './readTable.js'
 import { StoredBlock } from './storedBlock.js'
 import {
@@ -43,6 +44,8 @@ export class ChainReader implements ChainRows {
   /** The block whose hash was asked for last, in {@link #lastMemory}; rows of one hash are always the same. */
   #last: StoredBlock | undefined
   readonly #lastMemory = new Uint8Array(heldRowMax)
+  /** A table that no writer has made yet. */
+  #late: LateTable | undefined
 
   protected constructor(
     readonly path: string,
@@ -71,6 +74,8 @@ export class ChainReader implements ChainRows {
       const guarded = held && guard ? guardTables(held, guard) : held
       const Reader = identity ? classOf(identity) : ChainReader
       const reader = guarded && new Reader(options.path, environment, guarded, guard)
+      const lists: ReadTable | undefined = tables?.accessLists
+      if (reader && lists instanceof LateTable) reader.#late = lists
       // A store of archives has an identity before it has the first of them whole.
       if (reader?.readIdentity() !== undefined && reader.readHead() !== undefined) return reader
       throw new OperatorError(`the store ${options.path} holds no chain; run "tidegate import" into it first`)
@@ -92,6 +97,7 @@ export class ChainReader implements ChainRows {
   /** Ends the snapshot: later reads in this turn of the event loop see commits of other threads. */
   refresh(): void {
     this.#guard(() => this.environment.resetReadTxn())
+    if (this.#late?.open()) this.#late = undefined
   }
 
   /** Undefined in a new store. Throws OperatorError for a store of another kind or schema version. */
@@ -180,6 +186,11 @@ export class ChainReader implements ChainRows {
 
   readReceipts(hash: Hash32): Uint8Array | undefined {
     return read(this.tables.receipts, hash)
+  }
+
+  readBlockAccessList(hash: Hash32): Uint8Array | undefined {
+    const packed = read(this.tables.accessLists, hash)
+    return packed && unpackList(packed)
   }
 
   readTotalDifficulty(hash: Hash32): Uint8Array | undefined {

@@ -97,6 +97,11 @@ export interface ChainRows {
   readBody(hash: Hash32, isLent?: boolean): Uint8Array | undefined
   /** RLP list of receipts in consensus encoding. Undefined also for a block that was never executed. */
   readReceipts(hash: Hash32): Uint8Array | undefined
+  /**
+   * RLP of the block access list (EIP-7928), of a block whose header has the hash of one. Undefined for a block that was
+   * never executed, and where blocks came from archives without lists.
+   */
+  readBlockAccessList(hash: Hash32): Uint8Array | undefined
   /** Location of a transaction of the canonical chain. */
   readLocation(transactionHash: Hash32): TransactionLocation | undefined
   /** Shortest big-endian bytes. */

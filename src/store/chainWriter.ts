@@ -13,6 +13,7 @@ import { ChainReader, type ChainStoreOptions } from './chainReader.js'
 import type { BlockName, ChainIdentity, Marker } from './chainRows.js'
 import { commitBatch, commitSync, openEnvironment } from './environment.js'
 import { addToLogIndex, cutFromLogIndex } from './logIndex.js'
+import { packList } from './packedLists.js'
 import type { PendingRows } from './pendingTable.js'
 import { type PendingTables, pendingTables } from './pendingTables.js'
 import { StoredBlock, senderBytes, storedBlockRow } from './storedBlock.js'
@@ -25,6 +26,13 @@ export type SideBlock = Pick<
   Bundle,
   'number' | 'hash' | 'parentHash' | 'header' | 'body' | 'senders' | 'totalDifficulty'
 >
+
+/** All that a store keeps of a block but its state. */
+export type HistoryRows = Omit<SideBlock, 'parentHash'> &
+  Pick<Bundle, 'blockAccessList'> & {
+    /** RLP list of byte strings, each a receipt in consensus encoding; undefined on a network without receipts. */
+    readonly receipts: Uint8Array | undefined
+  }
 
 const packr = new Packr({ useRecords: false })
 const empty = new Uint8Array(0)
@@ -278,8 +286,8 @@ export class ChainWriter extends ChainReader {
   }
 
   /** Everything of a canonical block but its state. It is the newest one, or stands above the head until that moves. */
-  protected writeHistory(block: Omit<SideBlock, 'parentHash'> & { receipts: Uint8Array | undefined }): void {
-    const { number, hash, receipts } = block
+  protected writeHistory(block: HistoryRows): void {
+    const { number, hash, receipts, blockAccessList } = block
     const tables = this.tables
     tables.bodies.putSync(hash, block.body)
     tables.blocks.putSync(numberKey(number), storedBlockRow(hash, block))
@@ -288,6 +296,7 @@ export class ChainWriter extends ChainReader {
     for (const [index, transactionHash] of transactionHashes(block.senders)) {
       tables.locations.putSync(transactionHash, concatBytes(hash, numberKey(index)))
     }
+    if (blockAccessList !== undefined) tables.accessLists.putSync(hash, packList(blockAccessList))
     if (receipts === undefined) return
     tables.receipts.putSync(hash, receipts)
     addToLogIndex(tables.logs, receipts, number)
@@ -325,6 +334,7 @@ export class ChainWriter extends ChainReader {
     for (const [, transactionHash] of transactionHashes(senders)) {
       tables.locations.removeSync(transactionHash)
     }
+    tables.accessLists.removeSync(hash)
     tables.changes.removeSync(numberKey(number))
     tables.blocks.removeSync(numberKey(number))
     tables.numbers.removeSync(hash)

@@ -5,7 +5,7 @@ import { briefCopy } from '../primitives/briefCopy.js'
 import { OperatorError } from '../primitives/faults.js'
 import { makeFolder } from '../primitives/makeFolder.js'
 import { assertLmdbFile, makeLockFile } from './lmdbFile.js'
-import type { ReadTable } from './readTable.js'
+import type { Entry, Range, ReadTable } from './readTable.js'
 
 /** A table: byte keys in ascending byte order → byte values. */
 export type Table = Database<Uint8Array, Uint8Array> & Pick<ReadTable, 'getBrief' | 'lend'>
@@ -96,6 +96,52 @@ export function openTable(environment: RootDatabase, name: string): Table | unde
       return value && new Uint8Array(value.buffer, value.byteOffset, value.length)
     },
   })
+}
+
+/**
+ * A table that is empty for a reader until a writer has made it. {@link LateTable.open} looks for it again: between two
+ * snapshots only, because to open a table ends the transaction of this thread, and a walk under way would go on in
+ * freed memory.
+ */
+export class LateTable implements ReadTable {
+  readonly #environment: RootDatabase
+  readonly #name: string
+  #table: Table | undefined
+
+  constructor(environment: RootDatabase, name: string) {
+    this.#environment = environment
+    this.#name = name
+  }
+
+  /** Looks for it; whether it is there. */
+  open(): boolean {
+    this.#table ??= openTable(this.#environment, this.#name)
+    return this.#table !== undefined
+  }
+
+  getBinary(key: Uint8Array): Uint8Array | undefined {
+    return this.#table?.getBinary(key)
+  }
+
+  getBrief(key: Uint8Array, bytesMax?: number): Uint8Array | undefined {
+    return this.#table?.getBrief(key, bytesMax)
+  }
+
+  lend(key: Uint8Array): Uint8Array | undefined {
+    return this.#table?.lend(key)
+  }
+
+  doesExist(key: Uint8Array): boolean {
+    return this.#table?.doesExist(key) ?? false
+  }
+
+  getRange(range?: Range): Iterable<Entry> {
+    return this.#table?.getRange(range) ?? []
+  }
+
+  getCount(): number {
+    return this.#table?.getCount() ?? 0
+  }
 }
 
 /**

@@ -4,6 +4,7 @@ import { OperatorError } from '../primitives/faults.js'
 import type { Change } from './bundle.js'
 import type { BlockName, ChainIdentity, TransactionLocation } from './chainRows.js'
 import { ChainWriter, type ChainWriterOptions, transactionHashes } from './chainWriter.js'
+import { packList } from './packedLists.js'
 import { StoredBlock, storedBlockRow, withTotalDifficulty } from './storedBlock.js'
 import { metaKeys, numberKey, schemaVersion } from './tables.js'
 
@@ -141,6 +142,10 @@ export class GatewayWriter extends ChainWriter {
 
   putReceipts(hash: Hash32, receipts: Uint8Array): void {
     this.commit(() => this.tables.receipts.putSync(hash, receipts))
+  }
+
+  putBlockAccessList(hash: Hash32, rlp: Uint8Array): void {
+    this.commit(() => this.tables.accessLists.putSync(hash, packList(rlp)))
   }
 
   putLocation(transactionHash: Hash32, { blockHash, index }: TransactionLocation): void {

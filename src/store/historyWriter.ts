@@ -2,16 +2,10 @@ import { Packr } from 'msgpackr'
 import { bytesToBigInt, concatBytes, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { BlockName, ChainIdentity, Epoch } from './chainRows.js'
-import { ChainWriter, type ChainWriterOptions, type SideBlock, transactionHashes } from './chainWriter.js'
+import { ChainWriter, type ChainWriterOptions, type HistoryRows, transactionHashes } from './chainWriter.js'
 import { cutFromLogIndex } from './logIndex.js'
 import { StoredBlock } from './storedBlock.js'
 import { metaKeys, numberKey, schemaVersion } from './tables.js'
-
-/** A block of history: all that a store keeps of it but its state. */
-export type HistoryBlock = Omit<SideBlock, 'parentHash'> & {
-  /** RLP list of byte strings, each a receipt in consensus encoding; undefined on a network without receipts. */
-  readonly receipts: Uint8Array | undefined
-}
 
 /** The newest block of a store, as the next one has to follow it. */
 export interface HistoryHead extends BlockName {
@@ -62,7 +56,7 @@ export class HistoryWriter extends ChainWriter {
   }
 
   /** Adds the next block above the head and returns the bytes that it takes. On disk after {@link commitHeld}. */
-  add(block: HistoryBlock): number {
+  add(block: HistoryRows): number {
     this.holdCommits()
     this.writeHistory(block)
     const { header, body, senders, receipts } = block
@@ -98,7 +92,7 @@ export class HistoryWriter extends ChainWriter {
   }
 
   #dropBlock(number: number): void {
-    const { blocks, numbers, bodies, receipts, locations, logs } = this.tables
+    const { blocks, numbers, bodies, receipts, accessLists, locations, logs } = this.tables
     const row = blocks.getBinary(numberKey(number))
     if (row === undefined) return
     const block = new StoredBlock(Uint8Array.from(row))
@@ -107,6 +101,7 @@ export class HistoryWriter extends ChainWriter {
     if (written !== undefined) cutFromLogIndex(logs, Uint8Array.from(written), number)
     for (const [, transactionHash] of transactionHashes(block.senders)) locations.removeSync(transactionHash)
     receipts.removeSync(hash)
+    accessLists.removeSync(hash)
     bodies.removeSync(hash)
     numbers.removeSync(hash)
     blocks.removeSync(numberKey(number))

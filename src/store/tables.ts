@@ -5,7 +5,7 @@
  */
 import type { RootDatabase } from 'lmdb'
 import { type Address, concatBytes, type Hash32, writeUint64 } from '../primitives/bytes.js'
-import { openTable, type Table } from './environment.js'
+import { LateTable, openTable, type Table } from './environment.js'
 import type { ReadTable } from './readTable.js'
 
 /** Raised with every change of a layout below; a store of a newer version is refused. */
@@ -25,6 +25,11 @@ const tableNames = {
   bodies: 'bodies',
   /** block hash → RLP list of byte strings, each a receipt in consensus encoding. Executed blocks only. */
   receipts: 'receipts',
+  /**
+   * block hash → block access list (EIP-7928), RLP in Brotli (packedLists.ts). Executed canonical blocks from Amsterdam
+   * on. Stores of this version from before it was known have no such table until their next writer makes it.
+   */
+  accessLists: 'accessLists',
   /** transaction hash → hash of its canonical block ‖ index (8 bytes). */
   locations: 'locations',
   /** node hash → trie node (RLP) of the account trie and all storage tries, of every executed block. */
@@ -80,9 +85,12 @@ export const metaKeys = {
 export function openChainTables(environment: RootDatabase): ChainTables | undefined {
   const tables: Partial<Record<TableName, Table>> = {}
   for (const name of Object.keys(tableNames) as TableName[]) {
-    const table = openTable(environment, tableNames[name])
+    const table =
+      openTable(environment, tableNames[name]) ??
+      (name === 'accessLists' ? new LateTable(environment, tableNames[name]) : undefined)
     if (table === undefined) return undefined
-    tables[name] = table
+    // Only readers lack a table, and they need no more of it.
+    tables[name] = table as Table
   }
   return tables as ChainTables
 }

@@ -1,33 +1,176 @@
-/** The chains of the Amsterdam fork, as far as they follow from their access lists: no contract runs here. */
-import { readFileSync } from 'node:fs'
+/**
+ * The chains of the Amsterdam fork, as far as they follow from their access lists: blocks are made from the lists, so
+ * that no contract runs here. What is kept of the lists, and who checks them.
+ */
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { open } from 'lmdb'
 import t from 'tap'
-import { readChainFile } from '../../src/ingest/chainFile.js'
-import { parseGenesis } from '../../src/ingest/genesis.js'
-import { ChainImporter } from '../../src/ingest/importer.js'
+import { type BundleParts, decodeBundle, encodeBundle, readBundleParts } from '../../src/feed/bundleCodec.js'
+import { previousState } from '../../src/feed/previousState.js'
+import { BundleVerifier } from '../../src/feed/verifyBundle.js'
+import { exportArchives } from '../../src/ingest/era/exportArchives.js'
 import { verifyChain } from '../../src/ingest/verifyChain.js'
+import type { Hash32 } from '../../src/primitives/bytes.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
-import { ChainWriter } from '../../src/store/chainWriter.js'
-import { amsterdamChains, amsterdamFile, readAmsterdamBlocks, withoutAmsterdam } from '../amsterdam.js'
-import { ListExecutor } from '../library/listExecutor.js'
+import { packageRoot } from '../../src/primitives/packageRoot.js'
+import { rlpSpanAt } from '../../src/primitives/rlp.js'
+import type { Bundle } from '../../src/store/bundle.js'
+import { ChainReader } from '../../src/store/chainReader.js'
+import type { ChainTables } from '../../src/store/tables.js'
+import { type AmsterdamBlock, amsterdamChains, amsterdamFile, withoutAmsterdam } from '../amsterdam.js'
+import { importAmsterdam, newAmsterdamStore } from '../amsterdamStore.js'
+import { makeFolder } from '../program.js'
+import { dumpStore } from '../storeDump.js'
 
-for (const chain of amsterdamChains) {
-  t.test(`${chain}: lists lead from state to state`, { skip: withoutAmsterdam }, async (t) => {
-    t.testdir()
-    const wanted = readAmsterdamBlocks(chain)
-    const store = ChainWriter.openForWriting({ path: join(t.testdirName, 'chain.mdb'), mapBytes: 2 ** 30 })
-    t.teardown(() => store.close())
-    const { identity, bundle, schedule } = parseGenesis(
-      readFileSync(amsterdamFile(chain, 'genesis.json'), 'utf8'),
-    )
-    store.initialize(identity, bundle)
-    const importer = new ChainImporter(store, schedule, { executor: new ListExecutor(schedule, wanted) })
-    store.holdCommits()
-    for await (const { rlp } of readChainFile(amsterdamFile(chain, 'chain-with-bal.rlp.gz'))) {
-      await importer.importBlock(rlp)
-    }
-    await store.commitHeld()
-    t.equal(bytesToHex(store.head.hash), wanted.at(-1)?.hash)
-    t.strictSame(verifyChain(store, { blocks: 3, seed: 1, onProgress: () => undefined }).faults, [])
+const skip = withoutAmsterdam
+const faultsOf = (store: ChainReader) =>
+  verifyChain(store, { blocks: 3, seed: 1, onProgress: () => undefined }).faults
+const tablesOf = (store: ChainReader) => (store as unknown as { tables: ChainTables }).tables
+const listOf = (store: ChainReader, number: number) =>
+  store.readBlockAccessList(store.readCanonicalHash(number) as Hash32)
+
+/** Numbers of the blocks whose list the store does not have as go-ethereum does. */
+function wrongLists(store: ChainReader, blocks: readonly AmsterdamBlock[]): number[] {
+  return blocks.flatMap(({ blockAccessListRlp }, number) => {
+    const list = listOf(store, number)
+    // go-ethereum says nothing of genesis, whose list is empty.
+    const wanted = number === 0 && list !== undefined ? '0xc0' : blockAccessListRlp
+    return (list && bytesToHex(list)) === wanted ? [] : [number]
   })
 }
+
+for (const chain of amsterdamChains) {
+  t.test(`${chain}: lists lead from state to state, and are kept`, { skip }, async (t) => {
+    const { store, blocks } = await importAmsterdam(t, chain, 'chain-with-bal.rlp.gz')
+    t.equal(bytesToHex(store.head.hash), blocks.at(-1)?.hash)
+    t.strictSame(wrongLists(store, blocks), [])
+    t.strictSame(faultsOf(store), [])
+  })
+}
+
+t.test('a chain with lists is exported as go-ethereum exports it', { skip }, async (t) => {
+  const { store } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz')
+  const folder = makeFolder(t)
+  const plan = { network: 'cross', from: 0, to: store.head.number, folder }
+  const [file] = [...exportArchives(store, plan)]
+  const exported = readFileSync(file?.path as string)
+  const genesisEnd = rlpSpanAt(exported, 0).end
+  const wanted = gunzipSync(readFileSync(amsterdamFile('a1-cross', 'chain-with-bal.rlp.gz')))
+  t.ok(exported.subarray(genesisEnd).equals(wanted))
+})
+
+t.test('a list goes with its block', { skip }, async (t) => {
+  const { store, blocks } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz')
+  const above = 250
+  const listed = () => [...tablesOf(store).accessLists.getRange()].length
+  t.equal(listed(), 261)
+  const hash = store.readCanonicalHash(above + 1)?.slice() as Hash32
+  store.apply(above, [])
+  t.equal(listed(), 261 - 50, 'one for each block that is left')
+  t.equal(store.readBlockAccessList(hash), undefined)
+  t.strictSame(wrongLists(store, blocks.slice(0, above + 1)), [])
+  t.strictSame(faultsOf(store), [])
+})
+
+t.test('a list that is missing or another is found by verify', { skip }, async (t) => {
+  const { store } = await importAmsterdam(t, 'a2-genesis', 'chain.rlp.gz')
+  const { accessLists } = tablesOf(store)
+  const [one, other] = [17, 18].map((number) => store.readCanonicalHash(number)?.slice() as Hash32) as [
+    Hash32,
+    Hash32,
+  ]
+  const row = accessLists.getBinary(one)?.slice() as Uint8Array
+  const damage = (value: Uint8Array | undefined) => {
+    store.holdCommits()
+    if (value === undefined) accessLists.removeSync(one)
+    else accessLists.putSync(one, value)
+    return store.commitHeld()
+  }
+  await damage(undefined)
+  t.match(faultsOf(store), [/^block 17: its access list is missing/])
+  await damage(accessLists.getBinary(other)?.slice())
+  t.match(faultsOf(store), [/^block 17: blockAccessListHash of its content is 0x\S+, the header says 0x/])
+  await damage(row.subarray(0, row.length - 1))
+  t.match(faultsOf(store), [/^block 17: /])
+  await damage(row)
+  t.strictSame(faultsOf(store), [])
+})
+
+t.test('bundles carry the lists, and a replica believes none', { skip }, async (t) => {
+  const { store, schedule } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz')
+  const fed = newAmsterdamStore(t, 'a1-cross').store
+  const verifier = new BundleVerifier(schedule, { sendersChecked: 1 })
+  fed.holdCommits()
+  let last: { readonly parts: BundleParts; readonly whole: Bundle } | undefined
+  for (let number = 1; number <= store.head.number; number++) {
+    const parts = readBundleParts(store, number) as BundleParts
+    const previous = previousState(fed)
+    if (number === 40) {
+      const { blockAccessList: list, ...rest } = parts
+      const wrong = Uint8Array.from(list as Uint8Array)
+      wrong[30] = (wrong[30] as number) ^ 1
+      t.throws(() => verifier.verifyBundle(previous, rest), { message: /^block 40 .*access list is missing/ })
+      const changed = { ...parts, blockAccessList: wrong }
+      t.throws(() => verifier.verifyBundle(previous, changed), {
+        message: /^block 40 .*access list has the hash 0x\S+, expected 0x/,
+      })
+    }
+    if (number === 39) {
+      const early = { ...parts, blockAccessList: Uint8Array.of(0xc0) }
+      t.throws(() => verifier.verifyBundle(previous, early), {
+        message: /^block 39 .*access list has the hash 0x\S+, expected none/,
+      })
+      t.equal(parts.blockAccessList, undefined)
+    }
+    const whole = verifier.verifyBundle(previous, decodeBundle(encodeBundle(parts)))
+    fed.apply(number - 1, [whole])
+    last = { parts, whole }
+  }
+  await fed.commitHeld()
+  t.equal(last?.whole.number, 300)
+  t.strictSame(dumpStore(fed), dumpStore(store))
+})
+
+/** Applies a bundle (a file as {@link encodeBundle} makes it) to a store, in a process of its own. */
+const writer = `
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+const [root, path, bundle] = process.argv.slice(1)
+const load = (name) => import(root + '/dist/src/' + name + '.js')
+const { ChainWriter } = await load('store/chainWriter')
+const { BundleVerifier } = await load('feed/verifyBundle')
+const { previousState } = await load('feed/previousState')
+const { decodeBundle } = await load('feed/bundleCodec')
+const { ForkSchedule, parseGenesisConfig } = await load('chain/forks')
+const store = ChainWriter.openForWriting({ path })
+const schedule = new ForkSchedule(parseGenesisConfig(JSON.parse(store.readIdentity().config)))
+const previous = previousState(store)
+const verifier = new BundleVerifier(schedule, { sendersChecked: 1 })
+store.apply(previous.number, [verifier.verifyBundle(previous, decodeBundle(readFileSync(bundle)))])
+await store.close()
+`
+
+t.test('a store from before lists were known opens as it is, and takes them', { skip }, async (t) => {
+  const { store, blocks } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz')
+  const bundle = join(makeFolder(t), 'bundle')
+  writeFileSync(bundle, encodeBundle(readBundleParts(store, 40) as BundleParts))
+  store.apply(39, [])
+  await store.close()
+  const { path } = store
+  const old = open({ path, noSubdir: true, maxDbs: 32, encoding: 'binary' })
+  await old.openDB({ name: 'accessLists', encoding: 'binary' }).drop()
+  await old.close()
+  const reader = ChainReader.open({ path })
+  t.teardown(() => reader.close())
+  t.equal(reader.readHead()?.number, 39)
+  t.equal(listOf(reader, 39), undefined)
+  t.strictSame(faultsOf(reader), [])
+  execFileSync(process.execPath, ['--input-type=module', '-e', writer, packageRoot(), path, bundle])
+  reader.refresh()
+  t.equal(reader.readHead()?.number, 40)
+  t.equal(bytesToHex(listOf(reader, 40) as Uint8Array), blocks[40]?.blockAccessListRlp)
+})

@@ -95,6 +95,10 @@ export class LateRows implements ChainRows {
     return this.#got({ kind: 'receipts', hash }, () => this.#store.readReceipts(hash))
   }
 
+  readBlockAccessList(hash: Hash32): Uint8Array | undefined {
+    return this.#got({ kind: 'accessList', hash }, () => this.#store.readBlockAccessList(hash))
+  }
+
   readLocation(hash: Hash32) {
     return this.#got({ kind: 'location', hash }, () => this.#store.readLocation(hash))
   }

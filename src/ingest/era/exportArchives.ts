@@ -26,7 +26,8 @@ export interface ExportedFile {
 
 /**
  * Writes canonical blocks into files, an epoch each: era1, byte for byte as go-ethereum writes it, where the epoch is
- * whole and before the Merge, and RLP blocks one after another (`geth export`) otherwise. Throws OperatorError for a
+ * whole and before the Merge, and RLP blocks one after another otherwise, as `geth export` writes them: from Amsterdam on
+ * with the block access list as a fifth part. Throws OperatorError for a
  * file that is there already, and for a store without receipts.
  */
 export function* exportArchives(
@@ -77,8 +78,10 @@ function writeRlp(store: ChainReader, path: string, network: string, first: numb
   const file = openSync(path, 'wx')
   try {
     for (let number = first; number <= last; number++) {
-      const { header, body } = readBlock(store, number)
-      const rlp = blockRlp(header, body)
+      const { hash, header, body } = readBlock(store, number)
+      // Not that of genesis, which is empty, and which go-ethereum does not have.
+      const list = number > 0 ? store.readBlockAccessList(hash) : undefined
+      const rlp = blockRlp(header, body, list)
       for (let done = 0; done < rlp.length; ) done += writeSync(file, rlp, done)
     }
     return `${network}-${first}-${last}.rlp`

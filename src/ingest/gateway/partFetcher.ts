@@ -114,6 +114,8 @@ export class PartFetcher {
         const [outcome] = await Promise.all([this.#receipts(hash), ...rest])
         return outcome
       }
+      case 'accessList':
+        return this.#accessList(wanted.hash)
       case 'location':
         return this.#location(wanted.hash)
       case 'code':
@@ -198,6 +200,24 @@ export class PartFetcher {
     const row = await this.readReceipts(hash, decoded)
     if (row === undefined) throw unavailable(`no upstream has the receipts of block ${decoded.number}`)
     this.#store.putReceipts(hash, row)
+    return 'held'
+  }
+
+  /** The hash in the header proves a block access list. */
+  async #accessList(hash: Hash32): Promise<Outcome> {
+    const header = this.#store.readHeader(hash)
+    const decoded = header && decodeHeader(header)
+    if (decoded?.blockAccessListHash === undefined) return 'absent'
+    const what = `the access list of block ${decoded.number}`
+    const list = await this.#proving.prove(what, async (ask) => {
+      const raw = await this.#proving.raw('debug_getRawBlockAccessList', hash, ask)
+      if (raw === undefined) return undefined
+      const list = bytesOf(raw)
+      this.#parts.checkAccessList(list, decoded, (why) => new LieError(`${what}, which ${why}`))
+      return list
+    })
+    if (list === undefined) throw unavailable(`no upstream has ${what}`)
+    this.#store.putBlockAccessList(hash, list)
     return 'held'
   }
 

@@ -29,8 +29,8 @@ export interface ProvingOptions {
 export class Proving {
   readonly #upstreams: Asking
   readonly #options: ProvingOptions
-  /** Nodes without the `debug_getRaw…` methods. */
-  readonly #rawless = new Set<Upstream>()
+  /** By `debug_getRaw…` method: nodes without it. */
+  readonly #lacking = new Map<string, Set<Upstream>>()
 
   constructor(upstreams: Asking, options: ProvingOptions) {
     this.#upstreams = upstreams
@@ -50,15 +50,17 @@ export class Proving {
 
   /** The answer of a method that not every node has; undefined where none has it, or none knows such a block. */
   async raw(method: string, block: Hash32 | number, ask: Ask): Promise<unknown> {
+    const lacking = this.#lacking.get(method) ?? new Set<Upstream>()
+    this.#lacking.set(method, lacking)
     const params = [typeof block === 'number' ? toQuantity(block) : bytesToHex(block)]
-    while (this.#upstreams.answering.some((upstream) => !this.#rawless.has(upstream))) {
+    while (this.#upstreams.answering.some((upstream) => !lacking.has(upstream))) {
       try {
-        return (await ask(method, params, this.#rawless)) ?? undefined
+        return (await ask(method, params, lacking)) ?? undefined
       } catch (error) {
         if (!(error instanceof NodeError)) throw error
         // Of an unknown block some nodes answer with an error: the JSON method tells.
         if (!unknownMethodCodes.has(error.code)) return undefined
-        this.#rawless.add(error.upstream)
+        lacking.add(error.upstream)
       }
     }
     return undefined

@@ -130,6 +130,9 @@ class GatewayCheck extends FaultList {
       this.expect(equalBytes(headerHash(row.header), hash), `${name}: its header has another hash`)
       const fault: PartFault = (part, what) => new Error(`its ${part} ${what}`)
       if (row.hasBody) this.#body(hash, row, header, fault)
+      const list = this.#store.readBlockAccessList(hash)
+      if (list !== undefined)
+        this.#parts.checkAccessList(list, header, (what) => new Error(`its access list ${what}`))
       const receipts = this.#store.readReceipts(hash)
       if (receipts === undefined) return
       this.#parts.checkReceipts(receipts, header, fault)

@@ -1,0 +1,38 @@
+/** Stores of the Amsterdam chains. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { readChainFile } from '../src/ingest/chainFile.js'
+import { parseGenesis } from '../src/ingest/genesis.js'
+import { ChainImporter, type Executor } from '../src/ingest/importer.js'
+import { ChainWriter } from '../src/store/chainWriter.js'
+import { type AmsterdamChain, amsterdamFile, readAmsterdamBlocks } from './amsterdam.js'
+import { ListExecutor } from './library/listExecutor.js'
+import { makeFolder } from './program.js'
+
+/** A store with the genesis of a chain alone. */
+export function newAmsterdamStore(t: Test, chain: AmsterdamChain) {
+  const store = ChainWriter.openForWriting({ path: join(makeFolder(t), 'chain.mdb'), mapBytes: 2 ** 30 })
+  t.teardown(() => store.close())
+  const genesis = parseGenesis(readFileSync(amsterdamFile(chain, 'genesis.json'), 'utf8'))
+  store.initialize(genesis.identity, genesis.bundle)
+  return { store, schedule: genesis.schedule }
+}
+
+/** A store with a whole chain, imported from one of its files; by its lists unless there is an `executor`. */
+export async function importAmsterdam(
+  t: Test,
+  chain: AmsterdamChain,
+  file: 'chain.rlp.gz' | 'chain-with-bal.rlp.gz',
+  executor?: Executor,
+) {
+  const { store, schedule } = newAmsterdamStore(t, chain)
+  const blocks = readAmsterdamBlocks(chain)
+  const importer = new ChainImporter(store, schedule, {
+    executor: executor ?? new ListExecutor(schedule, blocks),
+  })
+  store.holdCommits()
+  for await (const { rlp } of readChainFile(amsterdamFile(chain, file))) await importer.importBlock(rlp)
+  await store.commitHeld()
+  return { store, schedule, blocks }
+}
