@@ -150,6 +150,11 @@ export function mergedConfig(): Config {
   }
 }
 
+/** Merged from the genesis on, with all forks up to Amsterdam. */
+export function amsterdamConfig(): Config {
+  return { ...mergedConfig(), osakaTime: 0, amsterdamTime: 0 }
+}
+
 /** Proof of work up to block `mergeBlock` − 1, given that blocks come every 10 s and difficulty stays the minimum. */
 export function mergingConfig(mergeBlock: number): Config {
   return {
