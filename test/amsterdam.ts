@@ -63,7 +63,7 @@ export function readAmsterdamBlocks(chain: AmsterdamChain): AmsterdamBlock[] {
 }
 
 /** Why tests that execute these chains are skipped. */
-export const withoutExecution = withoutAmsterdam || 'blocks of Amsterdam are not executed yet'
+export const withoutExecution = withoutAmsterdam
 
 /** A block that go-ethereum refused, on top of the head of its base. */
 export interface InvalidBlock {
