@@ -63,28 +63,46 @@ export interface HttpAnswer {
   readonly text: string
 }
 
-/** Sends a body through an agent. */
-export async function postThrough(
+/**
+ * Sends a body through an agent; once more where the server had closed the kept connection, which this process may
+ * have been too busy to see.
+ */
+export function postThrough(
   agent: Agent,
   url: string,
   body: string,
   headers: Readonly<Record<string, string>> = {},
+): Promise<HttpAnswer> {
+  return inTime(`the answer to ${body.slice(0, 200)}`, post(agent, url, body, headers))
+}
+
+function post(
+  agent: Agent,
+  url: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
 ): Promise<HttpAnswer> {
   const sent = request(url, {
     agent,
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
   })
-  const answered = new Promise<HttpAnswer>((resolve, reject) => {
-    sent.on('error', reject)
+  return new Promise<HttpAnswer>((resolve, reject) => {
+    let isAnswered = false
+    sent.on('error', (error) =>
+      sent.reusedSocket && !isAnswered ? resolve(post(agent, url, body, headers)) : reject(error),
+    )
     sent.on('response', async (response) => {
+      isAnswered = true
       const chunks: Buffer[] = []
-      response.on('error', reject)
-      for await (const chunk of response) chunks.push(chunk)
+      try {
+        for await (const chunk of response) chunks.push(chunk)
+      } catch (error) {
+        return reject(error)
+      }
       const { statusCode = 0, headers } = response
       resolve({ status: statusCode, headers, text: Buffer.concat(chunks).toString() })
     })
+    sent.end(body)
   })
-  sent.end(body)
-  return inTime(`the answer to ${body.slice(0, 200)}`, answered)
 }
