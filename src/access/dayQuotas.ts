@@ -14,8 +14,14 @@ const dayMs = 86_400_000
 const unitBits = 44n
 const unitMask = (1n << unitBits) - 1n
 
-/** Words of a place: the key's id, 48 bits (0 where it was never used); the day, and the units spent on it. */
+/**
+ * Words of a place: the key's id, 48 bits (0 where it was never used, {@link held} while it is given to a key); the
+ * day, and the units spent on it.
+ */
 const placeWords = 2
+
+/** Of a place that one thread gives to a key; others wait, for less than a microsecond. */
+const held = -1n
 
 /** 256 KiB. */
 export const quotaBytes = places * placeWords * BigInt64Array.BYTES_PER_ELEMENT
@@ -95,7 +101,7 @@ export class DayQuotas {
     const entries = []
     for (let place = 0; place < this.#words.length; place += placeWords) {
       const mark = Atomics.load(this.#words, place)
-      if (mark === 0n) continue
+      if (mark === 0n || mark === held) continue
       const id = mark.toString(16).padStart(12, '0')
       entries.push({ id, units: this.#spentOf(Atomics.load(this.#words, place + 1)) })
     }
@@ -107,7 +113,11 @@ export class DayQuotas {
   }
 
   #spentOf(word: bigint): number {
-    return Number(word >> unitBits) === this.#today() ? Number(word & unitMask) : 0
+    return this.#isOfToday(word) ? Number(word & unitMask) : 0
+  }
+
+  #isOfToday(word: bigint): boolean {
+    return Number(word >> unitBits) === this.#today()
   }
 
   #exchange(place: number, before: bigint, spent: number): boolean {
@@ -115,21 +125,34 @@ export class DayQuotas {
     return Atomics.compareExchange(this.#words, place + 1, before, after) === before
   }
 
-  /** The place of a key; one that was spent from on an earlier day is given to another. */
+  /**
+   * The place of a key; one that was not spent from today is given to another. At that instant units of the one may
+   * count for the other.
+   */
   #find(keyId: string): number | undefined {
     const words = this.#words
     const mark = BigInt(`0x${keyId}`)
     const home = Number.parseInt(keyId.slice(0, 4), 16)
-    let free: number | undefined
-    for (let probe = 0; probe < probesMax; probe++) {
-      const place = placeWords * ((home + probe) % places)
-      const found = Atomics.load(words, place)
-      if (found === mark) return place
-      if (found === 0n || this.#spentOf(Atomics.load(words, place + 1)) === 0) free ??= place
-      if (found === 0n) break
+    for (;;) {
+      let free: number | undefined
+      let found = 0n
+      for (let probe = 0; probe < probesMax; probe++) {
+        const place = placeWords * ((home + probe) % places)
+        found = Atomics.load(words, place)
+        if (found === mark) return place
+        if (found === held) break
+        if (found === 0n || !this.#isOfToday(Atomics.load(words, place + 1))) free ??= place
+        if (found === 0n) break
+      }
+      if (found === held) continue
+      if (free === undefined) return undefined
+      const before = Atomics.load(words, free)
+      if (before === held || this.#isOfToday(Atomics.load(words, free + 1))) continue
+      if (Atomics.compareExchange(words, free, before, held) !== before) continue
+      // Of today, so that nobody else is given it before the first units are spent.
+      Atomics.store(words, free + 1, BigInt(this.#today()) << unitBits)
+      Atomics.store(words, free, mark)
+      return free
     }
-    if (free === undefined) return undefined
-    Atomics.store(words, free, mark)
-    return free
   }
 }

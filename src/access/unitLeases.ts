@@ -47,11 +47,11 @@ const processesAt = 1
 const headWords = 2
 
 /**
- * Words of a place: the key's id (0 where it was never used); 1 while there is a lease; then as their names say. The
- * last three are of the last exchange, whose time is 0 before the first.
+ * Words of a place: the key's id (0 where it was never used); whether there is a lease (below); then as their names
+ * say. The last three are of the last exchange, whose time is 0 before the first.
  */
 const markAt = 0
-const isOpenAt = 1
+const stateAt = 1
 const leftAt = 2
 const spentAt = 3
 const wantedAt = 4
@@ -61,6 +61,13 @@ const burstLeftAt = 7
 const dayLeftAt = 8
 const heardAtMsAt = 9
 const placeWords = 10
+
+/** Without a lease. */
+const closed = 0n
+/** With one. */
+const open = 1n
+/** One thread opens it, or gives it to another key; others wait, for some microseconds at most. */
+const held = 2n
 
 /** 1.3 MiB. */
 export const unitLeasesBytes = (headWords + places * placeWords) * BigInt64Array.BYTES_PER_ELEMENT
@@ -120,7 +127,7 @@ export class UnitLeases {
     const words = this.#words
     const reports: LeaseReport[] = []
     for (let place = headWords; place < words.length; place += placeWords) {
-      if (Atomics.load(words, place + isOpenAt) === 1n) reports.push(reportOf(words, place))
+      if (Atomics.load(words, place + stateAt) === open) reports.push(reportOf(words, place))
     }
     return reports
   }
@@ -152,7 +159,7 @@ export class UnitLeases {
     const place = findPlace(words, keyId)
     if (place === undefined) return { keyId, spent: 0, left: 0, wanted: 0 }
     Atomics.store(words, place + leftAt, 0n)
-    Atomics.store(words, place + isOpenAt, 0n)
+    Atomics.store(words, place + stateAt, closed)
     return reportOf(words, place)
   }
 }
@@ -243,15 +250,14 @@ export class LeasedUnits {
   /** The place of the key, with its credit where it has no lease. */
   #open(): number | undefined {
     const words = this.#words
-    const place = findPlace(words, this.#keyId, true)
-    if (place === undefined) return undefined
-    if (Atomics.load(words, place + isOpenAt) === 1n) return place
-    if (Atomics.compareExchange(words, place + isOpenAt, 0n, 1n) === 0n) {
-      for (const at of [moreAtMsAt, isDayOverAt, wantedAt]) Atomics.store(words, place + at, 0n)
-      const credit = Math.min(this.#leaseUnits, this.#leftSince(place)) / this.#processes()
-      Atomics.add(words, place + leftAt, BigInt(Math.floor(credit)))
-      this.#stir()
-    }
+    const claimed = claimPlace(words, this.#keyId)
+    if (claimed === undefined || claimed.isOpen) return claimed?.place
+    const { place } = claimed
+    for (const at of [moreAtMsAt, isDayOverAt, wantedAt]) Atomics.store(words, place + at, 0n)
+    const credit = Math.min(this.#leaseUnits, this.#leftSince(place)) / this.#processes()
+    Atomics.add(words, place + leftAt, BigInt(Math.floor(credit)))
+    Atomics.store(words, place + stateAt, open)
+    this.#stir()
     return place
   }
 
@@ -286,28 +292,67 @@ function reportOf(words: BigInt64Array, place: number): LeaseReport {
   }
 }
 
-/**
- * The place of a key. With `take`, it is given one where it has none: one that was never used, or else one whose key has
- * no lease.
- */
-function findPlace(words: BigInt64Array, keyId: string, take = false): number | undefined {
-  const mark = BigInt(`0x${keyId}`)
-  const home = Number.parseInt(keyId.slice(0, 4), 16)
-  let idle: number | undefined
-  let free: number | undefined
-  for (let probe = 0; probe < probesMax; probe++) {
-    const place = headWords + placeWords * ((home + probe) % places)
-    const found = Atomics.load(words, place + markAt)
-    if (found === mark) return place
-    if (found === 0n) {
-      free = place
-      break
+/** The place of a key; undefined where it has none. */
+function findPlace(words: BigInt64Array, keyId: string): number | undefined {
+  const mark = markOf(keyId)
+  const { place, found } = searchPlace(words, keyId, mark)
+  return found === mark ? place : undefined
+}
+
+/** The place of a key with a lease; or one that this thread holds, to open the lease. Undefined where there is no room. */
+function claimPlace(
+  words: BigInt64Array,
+  keyId: string,
+): { readonly place: number; readonly isOpen: boolean } | undefined {
+  const mark = markOf(keyId)
+  for (;;) {
+    const { place, found } = searchPlace(words, keyId, mark)
+    if (place === undefined) return undefined
+    const state = Atomics.compareExchange(words, place + stateAt, closed, held)
+    if (state === open && found === mark) return { place, isOpen: true }
+    if (state !== closed) continue
+    if (Atomics.load(words, place + markAt) !== found) {
+      // It was given to another key since it was found.
+      Atomics.store(words, place + stateAt, closed)
+      continue
     }
-    if (Atomics.load(words, place + isOpenAt) === 0n) idle ??= place
+    if (found !== mark) {
+      for (const at of [leftAt, spentAt, heardAtMsAt]) Atomics.store(words, place + at, 0n)
+      Atomics.store(words, place + markAt, mark)
+    }
+    return { place, isOpen: false }
   }
-  free ??= idle
-  if (free === undefined || !take) return undefined
-  for (const at of [leftAt, spentAt, heardAtMsAt]) Atomics.store(words, free + at, 0n)
-  Atomics.store(words, free + markAt, mark)
-  return free
+}
+
+/**
+ * The place of a key, or else the one that it may be given: one that was never used, or one whose key has no lease.
+ * `found` is the key that has it.
+ */
+function searchPlace(
+  words: BigInt64Array,
+  keyId: string,
+  mark: bigint,
+): { readonly place: number | undefined; readonly found: bigint } {
+  const home = Number.parseInt(keyId.slice(0, 4), 16)
+  let place: number | undefined
+  let found = 0n
+  for (let probe = 0; probe < probesMax; probe++) {
+    const at = headWords + placeWords * ((home + probe) % places)
+    const key = Atomics.load(words, at + markAt)
+    const state = Atomics.load(words, at + stateAt)
+    // Whose it will be is not known yet.
+    if (state === held) {
+      probe = -1
+      place = undefined
+    } else if (key === mark || key === 0n) return { place: at, found: key }
+    else if (state === closed && place === undefined) {
+      place = at
+      found = key
+    }
+  }
+  return { place, found }
+}
+
+function markOf(keyId: string): bigint {
+  return BigInt(`0x${keyId}`)
 }

@@ -3,7 +3,7 @@ import type { UsageReport } from '../access/usageCounter.js'
 import { decodeArgs, encodeResult, encodeThrown } from '../pool/messages.js'
 import { defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
-import { Caller } from '../rpc/caller.js'
+import { Caller, type Identity } from '../rpc/caller.js'
 import type { CallName, EdgeCommand, EdgeData, EdgeMessage } from './messages.js'
 
 const threadUrl = new URL('../../workers/edge.js', import.meta.url)
@@ -85,12 +85,30 @@ export function startEdgeThreads(
 
 type EdgeCall = Extract<EdgeMessage, { type: 'call' }>
 
-/** Stands for a caller on another edge; records the CPU time, which that edge charges. */
+/** Stands for a caller on another edge; records the CPU time, which that edge charges, and passes parts on to it. */
 class RelayedCaller extends Caller {
   cpuMs = 0
+  readonly #put: (part: Uint8Array<ArrayBuffer>) => void
+  /** Of the parts that the other edge has not passed on, oldest first; a job waits beyond some of them. */
+  readonly #untaken: (() => void)[] = []
+
+  constructor(put: (part: Uint8Array<ArrayBuffer>) => void, identity: Identity | undefined) {
+    super(undefined, identity)
+    this.#put = put
+  }
 
   override ran(cpuMs: number): void {
     this.cpuMs += cpuMs
+  }
+
+  takePart(part: Uint8Array<ArrayBuffer>, taken: () => void): void {
+    this.#untaken.push(taken)
+    this.#put(part)
+  }
+
+  /** The other edge passed on one more part. */
+  taken(): void {
+    this.#untaken.shift()?.()
   }
 }
 
@@ -100,10 +118,10 @@ function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => bo
   const ended = defer<Error | undefined>()
   listening.promise.catch(() => undefined)
   /** Callers of the calls under way, by serial number. */
-  const callers = new Map<number, Caller>()
+  const callers = new Map<number, RelayedCaller>()
   const answer = async ({ serial, name, args, keyId, weight = 1 }: EdgeCall): Promise<void> => {
     const caller = new RelayedCaller(
-      undefined,
+      (part) => worker.postMessage({ type: 'part', serial, part } satisfies EdgeCommand, [part.buffer]),
       keyId === undefined ? undefined : { key: { id: keyId, limits: { weight } } },
     )
     callers.set(serial, caller)
@@ -130,6 +148,8 @@ function startThread(data: EdgeData, handlers: CallHandlers, isClosing: () => bo
         return void answer(message)
       case 'cancel':
         return callers.get(message.serial)?.leave()
+      case 'taken':
+        return callers.get(message.serial)?.taken()
     }
   })
   worker.on('error', (error) => {

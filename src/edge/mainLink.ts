@@ -90,7 +90,12 @@ export class MainLink {
   #take(command: EdgeCommand): void {
     if (command.type === 'moved') this.feedOf(command.network).publish(command.state)
     else if (command.type === 'status') this.#statusListeners.get(command.rollup)?.(command.change)
+    else if (command.type === 'part') this.#takePart(command)
     else if (command.type === 'reply') this.#settle(command)
+  }
+
+  #takePart({ serial, part }: Extract<EdgeCommand, { type: 'part' }>): void {
+    this.#pending.get(serial)?.owner?.takePart?.(part, () => this.send({ type: 'taken', serial }))
   }
 
   #settle({ serial, reply, cpuMs }: Extract<EdgeCommand, { type: 'reply' }>): void {

@@ -73,9 +73,13 @@ export type EdgeMessage =
     }
   /** The caller no longer waits for a call. Its reply is sent nevertheless. */
   | { readonly type: 'cancel'; readonly serial: number }
+  /** The caller passed on the oldest {@link EdgeCommand} `part` of a call that it had not. */
+  | { readonly type: 'taken'; readonly serial: number }
 
 /** Messages to an edge's thread. */
 export type EdgeCommand =
+  /** A part of the result of a call, before its reply, which then has the last one. */
+  | { readonly type: 'part'; readonly serial: number; readonly part: Uint8Array<ArrayBuffer> }
   | {
       readonly type: 'reply'
       readonly serial: number

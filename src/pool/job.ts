@@ -89,9 +89,14 @@ export class Job<C extends string> implements Queued<C>, JobStart<C> {
 
   /** Passes on a part of its result; the thread is told once it is taken. A job that gives parts is posted alone. */
   takePart({ part, serial }: JobPart, cells: JobCells): void {
-    const { run } = this
+    const { run, owner } = this
     if (run?.serial !== serial || this.isSettled) return
-    this.owner?.takePart?.(part, () => {
+    if (owner?.takePart === undefined) {
+      // Without it the rest would look like the whole.
+      this.fail(new Error(`${this.name} gave a part of its result to a caller that takes none`))
+      return
+    }
+    owner.takePart(part, () => {
       if (this.run === run && !this.isSettled) cells.takePart(run.cell)
     })
   }

@@ -141,10 +141,11 @@ export interface JobOwner {
   /** Called with the CPU time of one of its jobs, before the outcome, even if nobody reads that. */
   ran(cpuMs: number): void
   /**
-   * Takes a part of a job's result while the job runs; the bytes are the owner's. Calls `taken` once it is passed on:
-   * the job waits when some parts are not. Absent where no job gives parts.
+   * Takes a part of a job's result while the job runs; the bytes are the owner's, with all of their memory. Calls
+   * `taken` once it is passed on: the job waits when some parts are not. Absent where no job gives parts; a job that
+   * gives one all the same fails.
    */
-  takePart?(part: Uint8Array, taken: () => void): void
+  takePart?(part: Uint8Array<ArrayBuffer>, taken: () => void): void
 }
 
 /** The jobs of one network, as methods see them. */

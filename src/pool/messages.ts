@@ -69,7 +69,7 @@ export interface JobReplies {
 /** A part of the result of a running job, before its reply. */
 export interface JobPart {
   readonly serial: number
-  readonly part: Uint8Array
+  readonly part: Uint8Array<ArrayBuffer>
 }
 
 /** Sent once a thread's code is loaded. All its other messages are parcels of {@link JobReplies}, and {@link JobPart}s. */

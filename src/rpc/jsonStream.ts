@@ -129,6 +129,10 @@ class StreamOwner implements JobOwner {
     return this.#caller.keyId
   }
 
+  get weight(): number {
+    return this.#caller.weight
+  }
+
   get isGone(): boolean {
     return this.#hasLeft || this.#caller.isGone
   }

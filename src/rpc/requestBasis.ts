@@ -9,6 +9,7 @@ import type { Trust } from './answer.js'
 import type { NetworkViews, RpcNetwork } from './method.js'
 import { Failure } from './outcome.js'
 import { typeName } from './params.js'
+import { doAround } from './turns.js'
 
 const hashPattern = /^0[xX][0-9a-fA-F]{64}$/
 
@@ -68,18 +69,22 @@ export class RequestBasis<N extends RpcNetwork> {
     if (this.#trust !== 'none') this.#trust = trust
   }
 
-  /** As `run`; whether it read what is only believed is noted. What a job reads besides belongs to what `run` named. */
+  /**
+   * As `run`; whether it read what is only believed is noted, also in its later turns. What a job reads besides belongs
+   * to what `run` named.
+   */
   noting<T>(run: () => T): () => T {
     const { tookOnFaith } = this.#views
     if (tookOnFaith === undefined) return run
-    return () => {
+    const note = <R>(piece: () => R): R => {
       tookOnFaith()
       try {
-        return run()
+        return piece()
       } finally {
         if (tookOnFaith()) this.distrust('quorum')
       }
     }
+    return () => doAround(note, run)
   }
 
   /** The view from which a call with this `at` member was answered. */

@@ -132,14 +132,32 @@ function endTurn(): void {
   if (!queue.isEmpty) endTurnLater()
 }
 
+/** Does a piece of work and returns its result. */
+type Around = <T>(piece: () => T) => T
+
+/** In what the present piece of work is done; undefined for nothing. */
+let present: Around | undefined
+
+/** Does `work` in `around`, and so each later piece of {@link doSteps} that begins in it. */
+export function doAround<T>(around: Around, work: () => T): T {
+  const before = present
+  present = around
+  try {
+    return around(work)
+  } finally {
+    present = before
+  }
+}
+
 /** Does the work; without a promise if it never has to wait. Throws what it throws. */
 export function doSteps<T>(steps: Steps<T>): T | Promise<Awaited<T>> {
+  const around = present
   const first = steps.next(true)
   if (first.done) return first.value
   return new Promise((resolve, reject) => {
     const goOn = (next: () => IteratorResult<Promise<unknown> | TurnWait, T>): void => {
       try {
-        const step = next()
+        const step = around === undefined ? next() : doAround(around, next)
         if (step.done) resolve(step.value as Awaited<T>)
         else wait(step.value)
       } catch (thrown) {

@@ -64,16 +64,16 @@ export class ResourceExchange extends Caller {
     if (--this.#pool.open === 0 && this.#pool.isClosing) this.#pool.onIdle()
   }
 
-  async #send({ result, fault, body, retryAfterMs }: Answer, wanted: Wanted): Promise<void> {
+  async #send({ result, fault, body, retryAfterMs, trust }: Answer, wanted: Wanted): Promise<void> {
     if (result === undefined) {
       return this.#reply.send(
-        { status: resourceStatus(fault), body, retryAfterMs },
+        { status: resourceStatus(fault), body, retryAfterMs, trust },
         [...notKept, ...this.#headers],
         this.#pool.isClosing,
       )
     }
     if (isNull(result)) {
-      return this.#reply.send(absent, [...notKept, ...this.#headers], this.#pool.isClosing)
+      return this.#reply.send({ ...absent, trust }, [...notKept, ...this.#headers], this.#pool.isClosing)
     }
     const { copies } = this.#pool
     const bytes = typeof result === 'string' ? Buffer.from(result) : result
@@ -81,16 +81,22 @@ export class ResourceExchange extends Caller {
     const encoding =
       bytes.length < compressedBytesMin ? undefined : chooseEncoding(wanted.acceptEncoding, copies.offered)
     const tag = `"${name}${encoding === undefined ? '' : `-${encoding}`}"`
-    if (isNamedIn(wanted.ifNoneMatch, tag)) return this.#sendResult(304, '', tag)
+    if (isNamedIn(wanted.ifNoneMatch, tag)) return this.#sendResult(304, '', trust, tag)
     // The copy is waited for: what is kept for a year should come short, and it serves everybody after this client.
     const copy = encoding && (await copies.compress(bytes, encoding))
-    if (copy === undefined) return this.#sendResult(200, [bytes], `"${name}"`)
-    this.#sendResult(200, copy, tag, encoding)
+    if (copy === undefined) return this.#sendResult(200, [bytes], trust, `"${name}"`)
+    this.#sendResult(200, copy, trust, tag, encoding)
   }
 
-  #sendResult(status: number, body: AnswerBody, tag: string, encoding?: string): void {
+  #sendResult(
+    status: number,
+    body: AnswerBody,
+    trust: Answer['trust'],
+    tag: string,
+    encoding?: string,
+  ): void {
     const headers: (readonly [string, string])[] = [['etag', tag], keptForever, vary, ...this.#headers]
     if (encoding !== undefined) headers.push(['content-encoding', encoding])
-    this.#reply.send({ status, body, retryAfterMs: undefined }, headers, this.#pool.isClosing)
+    this.#reply.send({ status, body, retryAfterMs: undefined, trust }, headers, this.#pool.isClosing)
   }
 }

@@ -1,7 +1,9 @@
 /** Long traces are sent in parts, and end with their client. */
 import { readFileSync } from 'node:fs'
+import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import t from 'tap'
+import { connectToEdge, EdgeAgent, postThrough } from '../edgeConnections.js'
 import { makeFolder, writeInto } from '../program.js'
 import { fixtureConfig, startService } from '../service.js'
 import { SocketClient } from '../socketClient.js'
@@ -22,16 +24,27 @@ const long = loopCall(300_000)
 /** About 60 MB, more than any buffer on the way. */
 const longer = loopCall(900_000)
 
-for (const transport of ['uws', 'node']) {
-  t.test(transport, async (t) => {
+const cases = [
+  { transport: 'uws', edge: 0 },
+  { transport: 'node', edge: 0 },
+  { transport: 'uws', edge: 1 },
+]
+
+for (const { transport, edge } of cases) {
+  const skip = edge > 0 && process.platform !== 'linux' && 'edges share a port on Linux alone'
+  t.test(`${transport}, edge ${edge}`, { skip }, async (t) => {
     const config = JSON.parse(readFileSync(fixtureConfig, 'utf8'))
     const limits = { ...config.limits, poolThreads: 2, traceMsMax: 600_000 }
-    const path = writeInto(makeFolder(t), 'tidegate.json', { ...config, limits })
+    const settings = { ...config, limits, edges: edge + 1, logSample: 1 }
+    const path = writeInto(makeFolder(t), 'tidegate.json', settings)
     const service = await startService(['--config', path, '--no-auth', '--transport', transport])
     t.teardown(() => service.stop())
+    const agent = edge === 0 ? new Agent() : new EdgeAgent(t, service, edge)
+    const post = (body: string) => postThrough(agent, service.origin, body)
+    const { port } = new URL(service.origin)
 
     t.test('a trace of several parts is one JSON text', async (t) => {
-      const { status, text } = await service.post('/', long)
+      const { status, text } = await post(long)
       t.equal(status, 200)
       const { id, result } = JSON.parse(text)
       t.equal(id, 7)
@@ -39,18 +52,18 @@ for (const transport of ['uws', 'node']) {
       t.ok(text.length > 10_000_000)
       t.equal(result.failed, true)
       t.equal(result.structLogs.at(-1).error, 'out of gas')
-      const { headers } = await fetch(service.origin, { ...request(small), method: 'POST' })
-      t.not(headers.get('content-length'), null, 'a small one is sent whole')
+      const { headers } = await post(small)
+      t.ok(headers['content-length'], 'a small one is sent whole')
     })
 
     t.test('in a batch and over a WebSocket the bound of answers applies', async (t) => {
-      const [first, second] = JSON.parse((await service.post('/', `[${small},${longer}]`)).text)
+      const [first, second] = JSON.parse((await post(`[${small},${longer}]`)).text)
       t.equal(first.result.structLogs.length > 0, true)
       t.match(second.error, {
         code: -32003,
         message: /^response too large: the trace has more than 25000000/,
       })
-      const client = await SocketClient.connect(`${service.origin.replace('http', 'ws')}/ws`)
+      const client = await SocketClient.connect(`ws://127.0.0.1:${port}/ws`, { agent })
       t.teardown(() => client.socket.terminate())
       client.socket.send(longer)
       t.match(JSON.parse((await client.next()) ?? '').error, { code: -32003 })
@@ -60,13 +73,13 @@ for (const transport of ['uws', 'node']) {
 
     t.test('a trace ends when its client leaves, or reads no more', async (t) => {
       for (const leaves of [true, false]) {
-        const socket = connect(Number(new URL(service.origin).port), '127.0.0.1')
+        const socket = edge === 0 ? connect(Number(port), '127.0.0.1') : await connectToEdge(service, edge)
         t.teardown(() => socket.destroy())
         socket.write(headOf(longer) + longer)
         await once(socket, 'readable')
         if (leaves) socket.destroy()
         // The only thread for traces is free again.
-        t.match(JSON.parse((await service.post('/', small)).text), { id: 7, result: { failed: true } })
+        t.match(JSON.parse((await post(small)).text), { id: 7, result: { failed: true } })
         if (leaves) continue
         const ended = once(socket, 'close')
         socket.resume()
@@ -74,10 +87,6 @@ for (const transport of ['uws', 'node']) {
       }
     })
   })
-}
-
-function request(body: string) {
-  return { body, headers: { 'content-type': 'application/json' } }
 }
 
 function headOf(body: string): string {

@@ -1,5 +1,6 @@
 import { resourceStatus } from '../../../src/rpc/resources.js'
 import { test } from '../../eachTransport.js'
+import { createTestEndpoint } from '../rpc/testMethods.js'
 import { goodKey, withServer } from './testServer.js'
 
 const block = `/block/0x${'12'.repeat(32)}`
@@ -47,4 +48,28 @@ test('each fault has its status', async (t) => {
   t.equal(resourceStatus({ kind: 'MethodNotAllowed', method: 'eth_getProof' }), 403)
   t.equal(resourceStatus({ kind: 'TooManyStorageKeys', max: 1, got: 2 }), 400)
   t.equal(resourceStatus({ kind: 'StateNotAvailable', stateRoot: '0x' }), 404)
+})
+
+test('an answer that is only believed says so in each form', async (t) => {
+  const { endpoint } = createTestEndpoint()
+  let result = JSON.stringify('x'.repeat(20_000))
+  const handle = () => ({
+    status: 200,
+    body: [result],
+    result,
+    retryAfterMs: undefined,
+    trust: 'quorum' as const,
+  })
+  const routes = [{ name: 'testnet', endpoint: { ...endpoint, handle }, hosts: [] }]
+  const { base } = await withServer(t, {}, { routes })
+  const get = (headers: Record<string, string>) => fetch(`${base}/v3/${goodKey}${block}`, { headers })
+  const plain = await get({ 'accept-encoding': 'identity' })
+  t.match([plain.status, plain.headers.get('tidegate-trust')], [200, 'quorum'])
+  const short = await get({ 'accept-encoding': 'gzip' })
+  t.match([short.headers.get('content-encoding'), short.headers.get('tidegate-trust')], ['gzip', 'quorum'])
+  const same = await get({ 'if-none-match': plain.headers.get('etag') ?? '', 'accept-encoding': 'identity' })
+  t.match([same.status, same.headers.get('tidegate-trust')], [304, 'quorum'])
+  result = 'null'
+  const nothing = await get({})
+  t.match([nothing.status, nothing.headers.get('tidegate-trust')], [404, 'quorum'])
 })

@@ -1,0 +1,39 @@
+/** Results that come in parts: whose they are, and what becomes of a part that nobody takes. */
+import t from 'tap'
+import { Job } from '../../../src/pool/job.js'
+import { JobCells } from '../../../src/pool/jobCells.js'
+import type { JobOwner } from '../../../src/pool/jobs.js'
+import type { JobThread } from '../../../src/pool/jobThread.js'
+import { Caller } from '../../../src/rpc/caller.js'
+import { runInParts } from '../../../src/rpc/jsonStream.js'
+
+t.test('a part for a caller that takes none fails its job, instead of being lost', async (t) => {
+  const args = new Uint8Array(0)
+  const job = new Job(
+    {
+      name: 'trace',
+      class: 'trace',
+      network: 'demo',
+      args,
+      body: undefined,
+      isShort: false,
+      owner: new Caller(),
+    },
+    () => {},
+  )
+  const cells = new JobCells(1)
+  const { serial } = job.begin({} as JobThread, cells.take(), 0)
+  job.takePart({ serial, part: new Uint8Array(1) }, cells)
+  await t.rejects(job.outcome.promise, { message: /^trace gave a part/ })
+})
+
+t.test('a result in parts has the share of its key', async (t) => {
+  const caller = new Caller(undefined, { key: { id: '1234567890ab', limits: { weight: 4 } } })
+  let owner: JobOwner | undefined
+  await runInParts(async (given) => {
+    owner = given
+    return new Uint8Array(0)
+  }, caller)
+  t.equal(owner?.keyId, '1234567890ab')
+  t.equal(owner?.weight, 4)
+})
