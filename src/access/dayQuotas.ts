@@ -2,6 +2,8 @@
  * Units that keys with a daily quota have spent since midnight, UTC. Counted in memory that all edges share; the main
  * thread writes what has changed to the node store, so a crash forgets a few seconds.
  */
+
+import { setInterval } from '../primitives/timers.js'
 import type { NodeStore } from '../store/nodeStore.js'
 
 /** Keys that can be counted on one day; others beyond, whose places are taken, are not limited by the day. */

@@ -2,6 +2,8 @@
  * Delivers waiting transactions to a sequencer: each at least once, those of one sender one after the other by nonce,
  * until the sequencer has accepted or rejected each. Owns order, rate and repetition.
  */
+
+import { setTimeout } from '../primitives/timers.js'
 import type { Deliveries, Outgoing } from './deliveries.js'
 import type { Felt } from './felt.js'
 import type { SequencerClient } from './sequencerClient.js'
