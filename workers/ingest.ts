@@ -91,8 +91,9 @@ try {
     )
   }
 } catch (error) {
-  isBroken = error instanceof StoreError && error.isLasting
-  const fault = isBroken ? 'store' : error instanceof OperatorError ? 'operator' : 'defect'
+  const ofStore = error instanceof StoreError && (error.isLasting ? 'store' : 'room')
+  isBroken = ofStore === 'store'
+  const fault = ofStore || (error instanceof OperatorError ? 'operator' : 'defect')
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   report({ type: 'failed', fault, message, ...(stack === undefined ? {} : { stack }) })
 }

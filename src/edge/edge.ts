@@ -39,7 +39,7 @@ import type { Transport } from '../transport/wire.js'
 import type { ChainFeed } from './chainFeed.js'
 import { readEdgeFigures } from './edgeFigures.js'
 import type { EdgeRollup } from './edgeRollup.js'
-import { readHealth } from './health.js'
+import { fullStores, readHealth } from './health.js'
 import { watchLoop } from './loopWatch.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
 import { type EdgeSettings, settingsOf } from './settings.js'
@@ -146,7 +146,13 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
     let isDraining = false
     const reach = config.auth ? options.ring.reach : undefined
     const health = () =>
-      readHealth({ networks, rollups: options.rollups, sharedKeys: reach?.figures, isDraining })
+      readHealth({
+        networks,
+        rollups: options.rollups,
+        sharedKeys: reach?.figures,
+        isDiskFull: fullStores(config).length > 0,
+        isDraining,
+      })
     const routes = createRoutes(options, networks, settingsOf(config).hosts, logDefect)
     const endpoints = new Map(routes.map(({ name, endpoint }) => [name, endpoint]))
     const server = createServer(options, routes, { openRpc, health }, logDefect, tracer)
