@@ -63,7 +63,7 @@ export const keyProblemTexts: Readonly<Record<KeyProblem, string>> = {
   tokenExpired: 'unauthorized: this token has expired, or is not valid yet',
   tokenLasting: `unauthorized: a token needs an exp at most ${tokenMinutesMax} minutes ahead`,
   tokenForOthers: 'unauthorized: this token is for another audience or subject',
-  tokenFlood: 'unauthorized: too many wrong tokens arrive; send this one again',
+  tokenFlood: 'too many wrong tokens of this API key arrive; send this one again',
 }
 
 export interface KeyRingPaths {
