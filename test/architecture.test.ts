@@ -156,6 +156,17 @@ t.test('each rule catches a file that breaks it', async (t) => {
     ],
     ['src/state/a.ts', 'class A {\n  #width = 2\n  private constructor() {}\n}', undefined],
     [
+      'src/pool/a.ts',
+      'const late = setTimeout(end, 5)',
+      'src/pool/a.ts: setTimeout is not that of src/primitives/timers.ts, which contains what a callback throws',
+    ],
+    [
+      'src/pool/a.ts',
+      "import { setTimeout } from '../primitives/timers.js'\nconst late = setTimeout(end, 5)",
+      undefined,
+    ],
+    ['src/pool/a.ts', 'socket.setTimeout(5)', undefined],
+    [
       'src/attic/a.ts',
       '',
       'src/attic/a.ts: attic is no room of the import table; add it to the table, or move the file into a room',

@@ -57,6 +57,9 @@ const entryOf: Readonly<Record<string, string>> = { config: 'src/config/config.t
 /** Last words of names that tell a reader nothing; as a first word, as in `commonPrefix`, they are fine. */
 const vagueWord = /^(?:utils?|utility|utilities|helpers?|common|misc|managers?)$/i
 
+/** The timers that all use. */
+const timersPath = 'src/primitives/timers.ts'
+
 /** More than this is no longer read from top to bottom. */
 const linesMax = 400
 
@@ -161,6 +164,14 @@ export function findBreaches(file: SourceFile): string[] {
   const hidden = room === 'kernel' ? undefined : privateMember.exec(stripComments(text))?.[1]
   if (hidden !== undefined)
     breaches.push(`${path}: ${hidden} is private to the compiler alone; write #${hidden}`)
+  // Pages run in browsers, which have their own.
+  const isPage = path.startsWith('src/admin/page/') || path === timersPath
+  const timer = isPage ? undefined : /(?<![.\w])(set(?:Timeout|Interval))\(/.exec(stripComments(text))?.[1]
+  const isContained = findImports(text).some(({ specifier }) =>
+    /(?:\/|:)timers(?:\.js|\/promises)$/.test(specifier),
+  )
+  if (timer !== undefined && !isContained)
+    breaches.push(`${path}: ${timer} is not that of ${timersPath}, which contains what a callback throws`)
   const lastWords = path.split('/').map(
     (part) =>
       part

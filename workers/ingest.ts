@@ -24,6 +24,7 @@ import type {
 import { replayFile } from '../src/ingest/replayFile.js'
 import { openTaskStore } from '../src/ingest/taskStore.js'
 import { OperatorError } from '../src/primitives/faults.js'
+import { reportTimersTo } from '../src/primitives/timers.js'
 import { StoreError } from '../src/store/environment.js'
 
 const port = parentPort
@@ -39,6 +40,10 @@ const onReady = (ready: CallTaker): void => {
   calls = ready
 }
 const report = (message: IngestMessage): void => port.postMessage(message)
+reportTimersTo((error) => {
+  const text = error instanceof Error ? error.stack : String(error)
+  report({ type: 'said', text: `a timer failed; the source goes on: ${text}` })
+})
 
 /** A gateway imports nothing. */
 const noProgress = {
@@ -86,8 +91,9 @@ try {
     )
   }
 } catch (error) {
-  isBroken = error instanceof StoreError && error.isLasting
-  const fault = isBroken ? 'store' : error instanceof OperatorError ? 'operator' : 'defect'
+  const ofStore = error instanceof StoreError && (error.isLasting ? 'store' : 'room')
+  isBroken = ofStore === 'store'
+  const fault = ofStore || (error instanceof OperatorError ? 'operator' : 'defect')
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   report({ type: 'failed', fault, message, ...(stack === undefined ? {} : { stack }) })
 }

@@ -2,6 +2,9 @@
  * Units that keys with a daily quota have spent since midnight, UTC. Counted in memory that all edges share; the main
  * thread writes what has changed to the node store, so a crash forgets a few seconds.
  */
+
+import { FaultError } from '../primitives/faults.js'
+import { setInterval } from '../primitives/timers.js'
 import type { NodeStore } from '../store/nodeStore.js'
 
 /** Keys that can be counted on one day; others beyond, whose places are taken, are not limited by the day. */
@@ -26,7 +29,7 @@ const held = -1n
 /** 256 KiB. */
 export const quotaBytes = places * placeWords * BigInt64Array.BYTES_PER_ELEMENT
 
-/** Time between two writes. A write takes some milliseconds of the main thread's time where the disk is slow. */
+/** Time between two writes: a crash forgets so much, and a flush each five seconds costs nothing. */
 const writeMs = 5_000
 
 export class DayQuotas {
@@ -70,8 +73,11 @@ export class DayQuotas {
     return dayMs - (this.#dateMs() % dayMs)
   }
 
-  /** Begins with what the store has of this day, and writes what changes there until it is closed. */
-  keep(store: NodeStore): { close(): void } {
+  /**
+   * Begins with what the store has of this day, and writes what changes there until it is closed. Where the store takes
+   * nothing, of which it tells itself, it is written the next time.
+   */
+  keep(store: NodeStore): { close(): Promise<void> } {
     const day = this.#today()
     const written = new Map<string, number>()
     for (const row of store.readQuotas()) {
@@ -79,11 +85,16 @@ export class DayQuotas {
       this.debit(row.id, row.units)
       written.set(row.id, row.units)
     }
-    const write = (): void => {
+    const write = async (): Promise<void> => {
       const today = this.#today()
       const rows = this.#entries().filter(({ id, units }) => written.get(id) !== units)
       if (rows.length === 0) return
-      store.writeQuotas(rows.map((row) => ({ ...row, day: today })))
+      try {
+        await store.writeQuotas(rows.map((row) => ({ ...row, day: today })))
+      } catch (error) {
+        if (error instanceof FaultError) return
+        throw error
+      }
       for (const { id, units } of rows) written.set(id, units)
     }
     const timer = setInterval(write, writeMs)
@@ -91,7 +102,7 @@ export class DayQuotas {
     return {
       close() {
         clearInterval(timer)
-        write()
+        return write()
       },
     }
   }

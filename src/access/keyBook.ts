@@ -4,6 +4,7 @@
  */
 import { OperatorError } from '../primitives/faults.js'
 import type { AuditNote } from '../store/audit.js'
+import { StoreError } from '../store/environment.js'
 import type { NodeStore } from '../store/nodeStore.js'
 
 /** Keys as a change reads and writes them. See `store/keyTables.ts`. */
@@ -25,14 +26,20 @@ export interface KeyBook {
   close(): Promise<void>
 }
 
-/** The database that has the keys does not answer. */
+/** The database that has the keys does not answer, or the disk that has them is full. */
 export class KeysUnreachable extends OperatorError {}
 
 /** The keys of a node store, which it does not close. */
 export function embeddedKeyBook(store: NodeStore): KeyBook {
   return {
     store,
-    change: async (work) => work(store),
+    async change(work) {
+      try {
+        return work(store)
+      } catch (error) {
+        throw error instanceof StoreError ? new KeysUnreachable(error.message) : error
+      }
+    },
     note: (note) => store.note(note),
     close: async () => undefined,
   }

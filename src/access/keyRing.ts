@@ -63,7 +63,7 @@ export const keyProblemTexts: Readonly<Record<KeyProblem, string>> = {
   tokenExpired: 'unauthorized: this token has expired, or is not valid yet',
   tokenLasting: `unauthorized: a token needs an exp at most ${tokenMinutesMax} minutes ahead`,
   tokenForOthers: 'unauthorized: this token is for another audience or subject',
-  tokenFlood: 'unauthorized: too many wrong tokens arrive; send this one again',
+  tokenFlood: 'too many wrong tokens of this API key arrive; send this one again',
 }
 
 export interface KeyRingPaths {
@@ -196,6 +196,8 @@ export class KeyRing {
       const text = readPrivateFile(this.#paths.demoKey)?.toString('latin1').trim()
       if (text !== undefined && this.authorize(text).ok) return { text, isNew: false }
     }
+    // Before anything is written, which a full disk refuses.
+    if (this.#store.hasKeys()) return undefined
     const made = tryCreateKey(this.#store, this.pepper, { name: demoKeyName }, 'serve', { onlyFirst: true })
     if (!made) return undefined
     // After the key, not before: of two processes that start together only the one whose key exists may write.

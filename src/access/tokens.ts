@@ -7,6 +7,7 @@
  */
 import { createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
 import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose'
+import { LRUCache } from 'lru-cache'
 import { OperatorError, UsageError } from '../primitives/faults.js'
 import type { KeyRow, TokenVerifier } from '../store/keyRows.js'
 import { digestPrefixBytes } from '../store/keyTables.js'
@@ -26,8 +27,14 @@ const earlyMs = 60_000
 const secretBytesMin = 32
 const secretBytesMax = 1_024
 
-/** Wrong signatures that are checked within a second: 2 % of a core. Beyond, tokens that are not known wait. */
+/**
+ * Wrong signatures of one key that are checked within a second: 2 % of a core. Beyond, tokens of that key that are not
+ * known wait.
+ */
 const wrongPerSecondMax = 200
+
+/** Keys whose wrong signatures are counted, those that had one last; 100 bytes each. */
+const countedKeysMax = 10_000
 
 export type TokenProblem =
   | 'tokenMalformed'
@@ -41,13 +48,15 @@ export type TokenCheck =
   | { readonly ok: true; readonly row: KeyRow; readonly untilMs: number }
   | { readonly ok: false; readonly why: TokenProblem }
 
-/** Checks tokens; counts wrong ones. */
+/** Checks tokens; counts the wrong signatures of each key. */
 export class Tokens {
   readonly #store: NodeStore
   readonly #pepper: Pepper
   readonly #dateMs: () => number
-  #wrong = 0
-  #wrongSinceMs = 0
+  /** Key id → its wrong signatures at a time, which become fewer by {@link wrongPerSecondMax} a second. */
+  readonly #wrong = new LRUCache<string, { readonly count: number; readonly atMs: number }>({
+    max: countedKeysMax,
+  })
 
   constructor(store: NodeStore, pepper: Pepper, dateMs: () => number) {
     this.#store = store
@@ -61,17 +70,15 @@ export class Tokens {
     if (parsed === undefined) return refused('tokenMalformed')
     const { algorithm, kid, claims } = parsed
     const nowMs = this.#dateMs()
-    if (nowMs - this.#wrongSinceMs >= 1_000 || nowMs < this.#wrongSinceMs) {
-      this.#wrong = 0
-      this.#wrongSinceMs = nowMs
-    }
-    if (this.#wrong >= wrongPerSecondMax) return refused('tokenFlood')
     const row = this.#store.readKeyByPrefix(Buffer.from(kid, 'hex'))
-    const verifier = row?.details?.tokens?.find(
-      (each) => each.algorithm === algorithm && this.#isSigned(parsed, each),
-    )
-    if (row === undefined || verifier === undefined) {
-      this.#wrong++
+    const verifiers = row?.details?.tokens?.filter((each) => each.algorithm === algorithm) ?? []
+    // Without a signature to check nothing is spent that had to be limited.
+    if (row === undefined || verifiers.length === 0) return refused('tokenForged')
+    const wrong = this.#wrongOf(kid, nowMs)
+    if (wrong > wrongPerSecondMax - 1) return refused('tokenFlood')
+    const verifier = verifiers.find((each) => this.#isSigned(parsed, each))
+    if (verifier === undefined) {
+      this.#wrong.set(kid, { count: wrong + 1, atMs: nowMs })
       return refused('tokenForged')
     }
     const { exp, nbf } = claims
@@ -81,6 +88,12 @@ export class Tokens {
     if (nbf !== undefined && !(nbf * 1_000 <= nowMs + earlyMs)) return refused('tokenExpired')
     if (!isFor(claims, verifier)) return refused('tokenForOthers')
     return { ok: true, row, untilMs: exp * 1_000 }
+  }
+
+  /** By now. Each moment makes room for some, so that during a flood nobody who returns is late by the same again. */
+  #wrongOf(kid: string, nowMs: number): number {
+    const { count, atMs } = this.#wrong.get(kid) ?? { count: 0, atMs: nowMs }
+    return Math.max(0, count - (Math.max(0, nowMs - atMs) * wrongPerSecondMax) / 1_000)
   }
 
   #isSigned({ algorithm, signed, signature }: ParsedToken, { material }: TokenVerifier): boolean {

@@ -3,6 +3,7 @@
  * the last minute and for any time that is stored. A process that dies loses what it had not stored.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setInterval } from '../primitives/timers.js'
 import { hourMs, type KeyUsage, type UsageStore } from '../store/usage.js'
 import {
   reportMs,

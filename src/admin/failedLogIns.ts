@@ -1,4 +1,5 @@
 /** Wrong tokens, told in summary: whoever guesses must not be able to fill the audit log. */
+import { setTimeout } from '../primitives/timers.js'
 
 export interface FailedLogInsNote {
   readonly count: number

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { setInterval } from '../primitives/timers.js'
 
 const intervalMs = 1_000
 

@@ -7,6 +7,7 @@ import type { EdgeThreads } from '../edge/edgeThreads.js'
 import { settingsOf } from '../edge/settings.js'
 import { endProcess } from '../primitives/endProcess.js'
 import { OperatorError } from '../primitives/faults.js'
+import { setTimeout } from '../primitives/timers.js'
 import { readTlsFiles } from '../transport/tlsFiles.js'
 import { onHangup, onIdleSignals, onInterrupt } from './interrupt.js'
 import { compareConfigs } from './reload.js'
@@ -53,8 +54,11 @@ function announceStop({ config, log, edge, others, notices, onStopping }: Servin
   others?.broadcast({ type: 'drain' })
   setTimeout(() => {
     log.warn('the grace period is over; what still runs is abandoned')
-    edge.server.abandon()
-    endProcess(0)
+    try {
+      edge.server.abandon()
+    } finally {
+      endProcess(0)
+    }
   }, config.graceMs).unref()
 }
 

@@ -7,8 +7,9 @@ import { LocalSubmissions } from '../rollup/localSubmissions.js'
 import { SharedDatabase } from '../rollup/sharedDatabase.js'
 import { SharedSubmissions } from '../rollup/sharedSubmissions.js'
 import type { SubmissionStore, SubmissionWriter } from '../rollup/submissionStore.js'
+import { StoreError } from '../store/environment.js'
 import type { NodeStore } from '../store/nodeStore.js'
-import { lockForWriting } from '../store/writerLock.js'
+import { lockForWriting, type WriterLock } from '../store/writerLock.js'
 
 /** The forwarder of this process, while it is this one that sends. */
 export interface Forwarding {
@@ -38,7 +39,7 @@ export function openSubmissions(
   log: (message: string) => void,
 ): Promise<OpenSubmissions> {
   return config.queue.shared === undefined
-    ? openLocal(config, chainId, node)
+    ? openLocal(config, chainId, node, log)
     : openShared({ name: config.name, ...config.queue.shared }, chainId, log)
 }
 
@@ -46,21 +47,35 @@ async function openLocal(
   { name, lockPath }: Config,
   chainId: Felt,
   node: NodeStore,
+  log: (message: string) => void,
 ): Promise<OpenSubmissions> {
-  const lock = lockForWriting(lockPath)
+  const { lock, refusal } = lockWhereRoom(lockPath)
+  if (refusal !== undefined)
+    log(`${refusal.message}; no transactions are taken and sent until the next start`)
   try {
-    const store = new LocalSubmissions(node.openSubmissions(name, chainId), () => node.isStoring)
+    const store = new LocalSubmissions(node.openSubmissions(name, chainId), () => node.isStoring, refusal)
     return {
       store,
       forward(make) {
+        if (refusal !== undefined) return { forwarder: undefined, stop: async () => undefined }
         const forwarder = make(store)
         forwarder.serve(store.readWaitingSenders())
         return { forwarder, stop: () => forwarder.stop() }
       },
-      close: async () => lock.release(),
+      close: async () => lock?.release(),
     }
   } catch (error) {
-    lock.release()
+    lock?.release()
+    throw error
+  }
+}
+
+/** The lock, or why there is none where the disk has not a byte for it: what is stored can be read. */
+function lockWhereRoom(path: string): { readonly lock?: WriterLock; readonly refusal?: StoreError } {
+  try {
+    return { lock: lockForWriting(path) }
+  } catch (error) {
+    if (error instanceof StoreError) return { refusal: error }
     throw error
   }
 }

@@ -13,6 +13,7 @@ import type { AdminListener } from '../admin/adminListener.js'
 import type { Config } from '../config/config.js'
 import { type Edge, openEdge, servedMethods } from '../edge/edge.js'
 import type { EdgeThreads } from '../edge/edgeThreads.js'
+import { fullStores } from '../edge/health.js'
 import { createLog } from '../edge/log.js'
 import { readNetworkLayouts } from '../edge/storageLayouts.js'
 import { allotCounts, EdgeCounts } from '../metrics/edgeCounts.js'
@@ -24,7 +25,7 @@ import { defer } from '../primitives/deferred.js'
 import { endProcess } from '../primitives/endProcess.js'
 import { QuotaLeases } from '../shared/quotaLeases.js'
 import { SharedKeys } from '../shared/sharedKeys.js'
-import { StoreError } from '../store/environment.js'
+import { freeBytesMin, StoreError } from '../store/environment.js'
 import { NodeStore } from '../store/nodeStore.js'
 import { chooseTransport } from '../transport/chooseTransport.js'
 import { sharedTotals } from '../transport/totals.js'
@@ -39,6 +40,9 @@ import { shareBetweenEdges, startOtherEdges } from './otherEdges.js'
 import { SystemdNotices } from './systemdNotices.js'
 import { clientVersion } from './version.js'
 import { type DemoAccess, welcomeLines } from './welcome.js'
+
+/** What is said at a start on a full disk. */
+const readOnlyUntil = `nothing is written until ${freeBytesMin / 2 ** 20} MiB are free; what is stored is served`
 
 /** How long jobs may continue after the edges are closed; nobody waits for their results then. */
 const poolCloseMsMax = 1_000
@@ -85,6 +89,8 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
       rollups.push(await openRollup(rollup, { ...options, log: say }))
     }
     await startSources(config, sources, { log, onStoreFailure }, io)
+    const full = fullStores(config)
+    if (full.length > 0) log.error(`the disk that holds ${full.join(', ')} is full: ${readOnlyUntil}`)
     const shared = await shareBetweenEdges(config, transport)
     const served = servedMethods(config)
     const countsMemory = allotCounts(served, config.edges)
@@ -183,7 +189,7 @@ export async function serve(config: Config, read: () => Config, io: Io): Promise
     // A broken store is left open, because it cannot be closed; see {@link StoreError}.
     if (!isBroken) {
       await edge?.close()
-      access.quotas.close()
+      await access.quotas.close()
       await access.store.close()
     }
     await access.leases?.close()
@@ -210,7 +216,10 @@ async function startSources(
     )
     if (source === undefined) continue
     sources.push(source)
-    await source.opened
+    // On a full disk what the store has is served.
+    await source.opened.catch((error: Error) => {
+      if (!(error instanceof StoreError) || error.isLasting) throw error
+    })
     void source.caughtUp.then(view.clear, view.clear)
     source.ingested.catch((error: Error) => {
       log.error({ network: name }, `the source ended: ${error.message}`)
@@ -261,7 +270,7 @@ interface Access {
   readonly reach: KeyReach | undefined
   readonly reachMemory: SharedArrayBuffer | undefined
   /** Writes what was spent today. */
-  readonly quotas: { close(): void }
+  readonly quotas: { close(): Promise<void> }
   /** Leases of units that are shared; undefined where they are not. */
   readonly leases: QuotaLeases | undefined
   readonly demo: DemoAccess
@@ -307,7 +316,10 @@ function openUsage(store: NodeStore, counter: UsageCounter, log: Logger): UsageL
   const tables = store.openUsage()
   if (tables === undefined) throw new Error('a store that is written has all tables')
   return new UsageLedger(tables, counter, {
-    onFailure: (error) => log.warn(`usage is not stored yet: ${error.message}`),
+    // Of a store that takes nothing at all, the store tells.
+    onFailure: (error) => {
+      if (store.isStoring) log.warn(`usage is not stored yet: ${error.message}`)
+    },
   })
 }
 

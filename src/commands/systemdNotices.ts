@@ -5,6 +5,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { setInterval } from '../primitives/timers.js'
 
 export interface SystemdNoticesOptions {
   /** Usually that of the process: NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID are read. */

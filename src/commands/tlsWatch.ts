@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import type { Logger } from 'pino'
+import { setTimeout } from '../primitives/timers.js'
 import { readTlsFiles, type TlsFiles } from '../transport/tlsFiles.js'
 
 /** Time between two looks at the files: two calls of the system each. Links may change as well, which no event tells. */

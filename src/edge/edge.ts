@@ -10,7 +10,7 @@
  */
 import type { Logger } from 'pino'
 import type { Allowances } from '../access/allowances.js'
-import { type KeyRing, keyProblemTexts } from '../access/keyRing.js'
+import { type KeyProblem, type KeyRing, keyProblemTexts } from '../access/keyRing.js'
 import type { UsageCounter } from '../access/usageCounter.js'
 import type { Config, NetworkConfig, RollupConfig } from '../config/config.js'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
@@ -39,7 +39,7 @@ import type { Transport } from '../transport/wire.js'
 import type { ChainFeed } from './chainFeed.js'
 import { readEdgeFigures } from './edgeFigures.js'
 import type { EdgeRollup } from './edgeRollup.js'
-import { readHealth } from './health.js'
+import { fullStores, readHealth } from './health.js'
 import { watchLoop } from './loopWatch.js'
 import { type OpenNetwork, openNetwork } from './openNetwork.js'
 import { type EdgeSettings, settingsOf } from './settings.js'
@@ -146,7 +146,13 @@ export async function openEdge(options: EdgeOptions): Promise<Edge> {
     let isDraining = false
     const reach = config.auth ? options.ring.reach : undefined
     const health = () =>
-      readHealth({ networks, rollups: options.rollups, sharedKeys: reach?.figures, isDraining })
+      readHealth({
+        networks,
+        rollups: options.rollups,
+        sharedKeys: reach?.figures,
+        isDiskFull: fullStores(config).length > 0,
+        isDraining,
+      })
     const routes = createRoutes(options, networks, settingsOf(config).hosts, logDefect)
     const endpoints = new Map(routes.map(({ name, endpoint }) => [name, endpoint]))
     const server = createServer(options, routes, { openRpc, health }, logDefect, tracer)
@@ -213,8 +219,11 @@ function share(bytes: number, parts: number): number {
   return Math.floor(bytes / parts)
 }
 
-/** When a caller may ask again whose key cannot be checked: a database that starts again takes seconds. */
-const keysRetryMs = 5_000
+/**
+ * When a caller may ask again whose key cannot be checked: a database that starts again takes seconds, room for wrong
+ * tokens comes by itself.
+ */
+const keyRetryMs: { readonly [why in KeyProblem]?: number } = { unreachable: 5_000, tokenFlood: 1_000 }
 
 function createServer(
   options: EdgeOptions,
@@ -238,7 +247,8 @@ function createServer(
       const result = ring.authorize(presented)
       if (result.ok) return result
       const reason = keyProblemTexts[result.why].replace(/^unauthorized: /, '')
-      return { ok: false, reason, ...(result.why === 'unreachable' && { retryAfterMs: keysRetryMs }) }
+      const retryAfterMs = keyRetryMs[result.why]
+      return { ok: false, reason, ...(retryAfterMs !== undefined && { retryAfterMs }) }
     },
     changedKeys() {
       const { generation, ids } = ring.readChanges(seenGeneration)

@@ -1,5 +1,7 @@
 /** The page `/health`: what each network has, in one word for all, and an HTTP status for load balancers. */
 import type { KeyReachFigures } from '../access/keyReach.js'
+import type { Config } from '../config/config.js'
+import { hasRoom } from '../store/environment.js'
 import type { UpstreamsHealth } from './chainFeed.js'
 import type { EdgeRollup, RollupHealth } from './edgeRollup.js'
 import type { OpenNetwork } from './openNetwork.js'
@@ -19,6 +21,8 @@ export interface HealthSources {
   readonly rollups: readonly EdgeRollup[]
   /** Undefined where no keys are needed, or they are not shared. */
   readonly sharedKeys: KeyReachFigures | undefined
+  /** Whether a store cannot be written because its disk is full. */
+  readonly isDiskFull: boolean
   readonly isDraining: boolean
 }
 
@@ -31,14 +35,15 @@ export function readHealth(sources: HealthSources): HealthPage | Promise<HealthP
 }
 
 function renderHealth(
-  { networks, rollups, sharedKeys, isDraining }: HealthSources,
+  { networks, rollups, sharedKeys, isDiskFull, isDraining }: HealthSources,
   queues: readonly RollupHealth[],
 ): HealthPage {
   const answering = [
     ...networks.map(({ isReadable }) => isReadable),
     ...queues.map(({ isStoring }) => isStoring),
   ]
-  const isFailing = answering.includes(false) || networks.some(isCutOff) || sharedKeys?.isAnswering === false
+  const isFailing =
+    answering.includes(false) || networks.some(isCutOff) || sharedKeys?.isAnswering === false || isDiskFull
   const isUsable = answering.includes(true) && sharedKeys?.isAccepting !== false
   const isSyncing = networks.some(({ current }) => current.syncing !== undefined)
   const entries = [
@@ -51,8 +56,15 @@ function renderHealth(
       status: isDraining ? 'draining' : isFailing ? 'failing' : isSyncing ? 'syncing' : 'ok',
       networks: Object.fromEntries(entries),
       ...(sharedKeys && { sharedKeys }),
+      ...(isDiskFull && { disk: 'full' }),
     }),
   }
+}
+
+/** Paths of the stores that this server writes and cannot, because their disk is full. */
+export function fullStores({ node, networks }: Config): string[] {
+  const written = networks.filter(({ source, gateway }) => source !== undefined || gateway !== undefined)
+  return [node.store, ...written.map(({ storePath }) => storePath)].filter((path) => !hasRoom(path))
 }
 
 /** Whether its source or all its upstreams are gone, so that no further blocks come. */

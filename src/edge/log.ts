@@ -1,10 +1,11 @@
 import pino, { type Logger } from 'pino'
 import { redactKeys } from '../access/keyText.js'
 import type { Config } from '../config/config.js'
+import { reportTimersTo } from '../primitives/timers.js'
 
 /**
  * The log of a thread: JSON lines on standard error, written before the call returns. Whatever a line contains, what
- * looks like an API key is cut to its prefix, here and nowhere else.
+ * looks like an API key is cut to its prefix, here and nowhere else. The timers of the thread report to it.
  */
 export function createLog({ logLevel, logStyle }: Pick<Config, 'logLevel' | 'logStyle'>): Logger {
   const words = {
@@ -14,8 +15,13 @@ export function createLog({ logLevel, logStyle }: Pick<Config, 'logLevel' | 'log
   const destination = pino.destination({ dest: 2, sync: true })
   // Its terminal is gone, or the disk that it is written to is full: requests are answered all the same.
   destination.on('error', () => {})
-  return pino(
+  const log = pino(
     { level: logLevel, hooks: { streamWrite: redactKeys }, ...(logStyle === 'words' && words) },
     destination,
   )
+  reportTimersTo((error) => {
+    const stack = error instanceof Error ? error.stack : String(error)
+    log.error({ stack }, 'a timer failed; the server goes on')
+  })
+  return log
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { EdgeCounts } from '../metrics/edgeCounts.js'
+import { setInterval } from '../primitives/timers.js'
 
 /** Time between two looks at the event loop: 20 timers a second, some microseconds each. */
 const lookMs = 50

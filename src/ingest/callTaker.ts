@@ -1,4 +1,5 @@
 import { type Fault, FaultError } from '../primitives/faults.js'
+import { StoreError } from '../store/environment.js'
 import type { CallAnswer, IngestCall, IngestMessage } from './messages.js'
 
 /** The fault of calls to a thread that ends or has ended. */
@@ -7,12 +8,20 @@ export const sourceEnded: Fault = {
   why: 'the source of this network has ended, see the log; upstreams are not asked',
 }
 
+/** The fault of calls whose answer finds no room; the store says more to the operator. */
+const noRoom: Fault = {
+  kind: 'UpstreamsFailed',
+  why: 'what upstreams answer cannot be stored, because the disk is full',
+}
+
 /** Takes calls, and reports for each what `answer` resolves to, or the fault that it rejects with. */
 export class CallTaker {
   readonly #report: (message: IngestMessage) => void
   readonly #answer: (call: IngestCall) => Promise<CallAnswer>
   readonly #underWay = new Set<Promise<void>>()
   #hasEnded = false
+  /** The last failure of the store that the operator was told. */
+  #told = ''
 
   constructor(report: (message: IngestMessage) => void, answer: (call: IngestCall) => Promise<CallAnswer>) {
     this.#report = report
@@ -39,10 +48,18 @@ export class CallTaker {
     try {
       this.#report({ type: 'answered', serial, answer: await this.#answer(call) })
     } catch (error) {
-      const isFault = error instanceof FaultError
-      if (!isFault) this.#report({ type: 'said', text: `a defect: ${(error as Error).stack}` })
-      const fault = isFault ? error.fault : ({ kind: 'UpstreamsFailed', why: 'internal error' } as const)
-      this.#report({ type: 'refused', serial, fault })
+      this.#report({ type: 'refused', serial, fault: this.#faultOf(error) })
     }
+  }
+
+  #faultOf(error: unknown): Fault {
+    if (error instanceof FaultError) return error.fault
+    if (error instanceof StoreError) {
+      if (error.message !== this.#told) this.#report({ type: 'said', text: error.message })
+      this.#told = error.message
+      return noRoom
+    }
+    this.#report({ type: 'said', text: `a defect: ${(error as Error).stack}` })
+    return { kind: 'UpstreamsFailed', why: 'internal error' }
   }
 }

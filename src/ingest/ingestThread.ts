@@ -30,6 +30,7 @@ const threadUrl = new URL('../../workers/ingest.js', import.meta.url)
 const faultErrors = {
   defect: (message: string) => new Error(message),
   operator: (message: string) => new OperatorError(message),
+  room: (message: string) => new StoreError(message, false),
   store: (message: string) => new StoreError(message, true),
 }
 

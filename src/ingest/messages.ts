@@ -200,10 +200,10 @@ export type IngestMessage =
   | {
       readonly type: 'failed'
       /**
-       * `defect`: the program is at fault; `operator`: the operator can remove the cause; `store`: the store is
-       * broken for this process.
+       * `defect`: the program is at fault; `operator`: the operator can remove the cause; `room`: the store takes
+       * nothing until there is room, and can be read; `store`: the store is broken for this process.
        */
-      readonly fault: 'defect' | 'operator' | 'store'
+      readonly fault: 'defect' | 'operator' | 'room' | 'store'
       readonly message: string
       readonly stack?: string
     }

@@ -1,4 +1,5 @@
 import { getHeapStatistics } from 'node:v8'
+import { setInterval } from '../primitives/timers.js'
 import type { ChainWriter } from '../store/chainWriter.js'
 import type { Upstreams } from '../upstream/upstreams.js'
 import type { PartFetcher } from './gateway/partFetcher.js'

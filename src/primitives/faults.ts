@@ -125,8 +125,11 @@ export type Fault =
   | { readonly kind: 'SubmissionsFull'; readonly what: string; readonly retryAfterMs: number }
   /** The database of submitted transactions gives no answer. */
   | { readonly kind: 'SubmissionsUnread'; readonly retryAfterMs: number }
-  /** Writing to disk, or to the database, failed; nothing was stored that will be answered for. */
-  | { readonly kind: 'NotStored'; readonly retryAfterMs: number }
+  /**
+   * Writing to disk, or to the database, failed; nothing was stored, except that with `isUnsure` all may have been: the
+   * database was lost before it answered a commit.
+   */
+  | { readonly kind: 'NotStored'; readonly retryAfterMs: number; readonly isUnsure?: boolean }
 
 /** Rules of messages whose faults have codes of their own in simulations. */
 export type MessageRule =

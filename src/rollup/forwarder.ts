@@ -2,6 +2,8 @@
  * Delivers waiting transactions to a sequencer: each at least once, those of one sender one after the other by nonce,
  * until the sequencer has accepted or rejected each. Owns order, rate and repetition.
  */
+
+import { setTimeout } from '../primitives/timers.js'
 import type { Deliveries, Outgoing } from './deliveries.js'
 import type { Felt } from './felt.js'
 import type { SequencerClient } from './sequencerClient.js'
@@ -130,12 +132,7 @@ export class Forwarder {
       this.#ready.delete(sender)
       this.#busy.add(sender)
       const run = this.#deliverFirst(sender)
-        .catch((error: Error) => {
-          // The store failed, and its rows are unchanged. Once others send, this forwarder is about to be stopped.
-          if (!this.#isStopped && !(error instanceof FencedError))
-            this.#log(`a submission could not be brought forward: ${error.message}`)
-          return retryMsMax
-        })
+        .catch((error: Error) => this.#noteFailedWrite(sender, error))
         .then((waitMs) => {
           this.#running.delete(run)
           if (waitMs === undefined) this.#release(sender)
@@ -156,18 +153,32 @@ export class Forwarder {
       if (this.#renewed.delete(sender)) this.#ready.add(sender)
       return undefined
     }
-    const state = this.#states.get(sender) ?? newDeliveryState()
-    this.#states.set(sender, state)
+    const state = this.#stateOf(sender)
     const { hash, wasSent } = outgoing
     const outcome = await this.#attempt(outgoing, state)
     if (outcome.kind === 'settled') {
-      this.#states.delete(sender)
       await this.#deliveries.settle(hash, outcome.rejection)
+      this.#states.delete(sender)
       return undefined
     }
     if (outcome.kind === 'unanswered' && outcome.isUndelivered && !wasSent)
       await this.#deliveries.requeue(hash)
     return this.#isStopped ? undefined : this.#backOff(state, outcome)
+  }
+
+  #stateOf(sender: Felt): DeliveryState {
+    const state = this.#states.get(sender) ?? newDeliveryState()
+    this.#states.set(sender, state)
+    return state
+  }
+
+  /** Returns the wait of a sender whose rows could not be written, and may be unchanged, in ms. */
+  #noteFailedWrite(sender: Felt, error: Error): number {
+    const state = this.#stateOf(sender)
+    // Once others send, this forwarder is about to be stopped.
+    if (state.failures++ === 0 && !this.#isStopped && !(error instanceof FencedError))
+      this.#log(`a submission could not be brought forward: ${error.message}; trying on`)
+    return this.#retryMs(state.failures)
   }
 
   async #attempt({ hash, body, wasSent, expiry }: Outgoing, state: DeliveryState): Promise<Outcome> {

@@ -1,3 +1,5 @@
+import type { StoreError } from '../store/environment.js'
+import { notStored } from '../store/groupCommit.js'
 import { isSettled, type SubmissionRow, type Submissions } from '../store/submissions.js'
 import type { Felt } from './felt.js'
 import type { Place, QueueCounts, Reads, SubmissionStore, SubmissionTransaction } from './submissionStore.js'
@@ -18,16 +20,19 @@ interface Sizes {
 export class LocalSubmissions implements SubmissionStore {
   readonly #tables: Submissions
   readonly #isStoring: () => boolean
+  /** Why this process may not write. */
+  readonly #refusal: StoreError | undefined
   /** In the order of arrival. */
   readonly #waiting = new Map<Felt, Waiting>()
   readonly #listeners = new Set<(row: SubmissionRow) => void>()
   /** Of all rows, those included that are being written. */
   readonly #sizes: Sizes
 
-  /** Continues with the transactions in the tables. */
-  constructor(tables: Submissions, isStoring: () => boolean) {
+  /** Continues with the transactions in the tables. With `refusal` everything that would be written is refused. */
+  constructor(tables: Submissions, isStoring: () => boolean, refusal?: StoreError) {
     this.#tables = tables
     this.#isStoring = isStoring
+    this.#refusal = refusal
     const rows = tables.readUnsettled()
     for (const row of rows) this.#addWaiting(row)
     const waitingBytes = rows.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0)
@@ -35,7 +40,7 @@ export class LocalSubmissions implements SubmissionStore {
   }
 
   get isStoring(): boolean {
-    return this.#isStoring()
+    return this.#refusal === undefined && this.#isStoring()
   }
 
   readRow(hash: Felt): SubmissionRow | undefined {
@@ -47,6 +52,7 @@ export class LocalSubmissions implements SubmissionStore {
   }
 
   async write<T>(_reads: Reads, work: (transaction: SubmissionTransaction) => T): Promise<T> {
+    if (this.#refusal !== undefined) throw notStored(this.#refusal)
     const transaction = new LocalTransaction(this.#tables, this.#sizes)
     let result: T
     try {
@@ -79,6 +85,7 @@ export class LocalSubmissions implements SubmissionStore {
   }
 
   async prune(beforeMs: number, settledMax: number, limit: number): Promise<number> {
+    if (this.#refusal !== undefined) throw notStored(this.#refusal)
     const removed = await this.#tables.write(() => {
       let hashes = this.#tables.readSettledBefore(beforeMs, limit)
       const beyond = Math.min(this.#sizes.settled - settledMax, limit)

@@ -95,23 +95,25 @@ export class SharedDatabase {
 
   /**
    * Runs `work` in a transaction that has the queue for itself; one at a time, in order. Rejects with the fault NotStored
-   * whatever `work` throws, and then the connection is over.
+   * whatever `work` throws, and then the connection is over; with `isUnsure` where it was lost during the commit.
    */
   async transaction<T>(work: (writes: Connection, sizes: QueueSizes) => Promise<T>): Promise<T> {
     const run = async () => {
       const link = this.#link
       if (link === undefined) throw notStored('the database does not answer')
+      let isUnsure = false
       try {
         const [, [queue]] = await Promise.all([
           link.writes.query('begin isolation level read committed'),
           link.writes.query('select version, waiting, waiting_bytes, settled from queue for update'),
         ])
         const result = await work(link.writes, toSizes(queue))
+        isUnsure = true
         await link.writes.query('commit')
         return result
       } catch (error) {
         this.#lose(link)
-        throw notStored((error as Error).message)
+        throw notStored((error as Error).message, isUnsure)
       }
     }
     const result = this.#turn.then(run)
@@ -208,9 +210,9 @@ export function toSizes(row: QueryResultRow | undefined): QueueSizes {
   }
 }
 
-/** The fault of a transaction that could not be stored because of the database. */
-export function notStored(why: string): FaultError {
-  return new FaultError({ kind: 'NotStored', retryAfterMs: retryMs }, why)
+/** The fault of a transaction that could not be stored because of the database; `isUnsure`: it may be nevertheless. */
+export function notStored(why: string, isUnsure = false): FaultError {
+  return new FaultError({ kind: 'NotStored', retryAfterMs: retryMs, ...(isUnsure && { isUnsure }) }, why)
 }
 
 function unread(why: string): FaultError {

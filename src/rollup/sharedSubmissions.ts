@@ -190,10 +190,9 @@ export class SharedSubmissions implements SubmissionStore {
         })
         settle()
       } catch (error) {
-        // The connection is lost, and whoever waits for it with it.
-        for (const { outcome } of [...group, ...this.#waiting.splice(0)]) {
-          outcome.reject(notStored((error as Error).message))
-        }
+        // The connection is lost, and whoever waits for it with it. Only what was in the transaction may be stored.
+        for (const { outcome } of group) outcome.reject(error as Error)
+        for (const { outcome } of this.#waiting.splice(0)) outcome.reject(notStored((error as Error).message))
       }
     }
     this.#isCommitting = false

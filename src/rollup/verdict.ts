@@ -1,3 +1,4 @@
+import { setTimeout } from '../primitives/timers.js'
 import { isSettled } from '../store/submissions.js'
 import type { Felt } from './felt.js'
 import type { StatusChange, SubmissionService } from './submissionService.js'

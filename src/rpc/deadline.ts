@@ -1,3 +1,5 @@
+import { setTimeout } from '../primitives/timers.js'
+
 /** The deadline of one request, with one timer for any number of promises. */
 export class Deadline<T> {
   readonly #expired: Promise<T>

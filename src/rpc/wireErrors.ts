@@ -254,7 +254,9 @@ export function faultToWireError(fault: Fault): WireError {
     case 'NotStored':
       return {
         code: -32000,
-        message: 'this transaction could not be stored; send it again later',
+        message: fault.isUnsure
+          ? 'this transaction may have been stored; ask for its status, or send it again'
+          : 'this transaction could not be stored; send it again later',
         data: { retryAfterMs: fault.retryAfterMs },
       }
   }

@@ -15,6 +15,7 @@ import { asBuffer, Connection, type DatabaseAddress, UnreachableError } from '..
 import { type Deferred, defer } from '../primitives/deferred.js'
 import { OperatorError } from '../primitives/faults.js'
 import { type AuditEntry, type AuditHead, type AuditNote, noteOfKey, sealNote } from '../store/audit.js'
+import { hasRoom, StoreError } from '../store/environment.js'
 import { decodeKey, encodeKey, type KeyRow } from '../store/keyRows.js'
 import { keyIdOf, laterSecrets } from '../store/keyTables.js'
 import { NodeStore } from '../store/nodeStore.js'
@@ -66,7 +67,7 @@ export class SharedKeys implements KeyBook {
 
   /**
    * Opens the copy and brings it up to date; makes the tables where there are none. Where the database does not answer,
-   * a copy that was made before is enough, unless `mustAnswer`. Rejects with OperatorError where it is not, where the
+   * or the disk is too full for its news, a copy that was made before is enough, unless `mustAnswer`. Rejects with OperatorError where it is not, where the
    * pepper is missing or another one, and where a newer release made the tables.
    */
   static async open(
@@ -77,9 +78,11 @@ export class SharedKeys implements KeyBook {
     const keys = new SharedKeys(NodeStore.open({ path, mapBytes }), options)
     try {
       await keys.#connect().catch((error: unknown) => {
-        if (!(error instanceof UnreachableError)) throw error
+        const isGone = error instanceof UnreachableError
+        const isFull = error instanceof StoreError && !error.isLasting
+        if ((isGone || isFull) && !mustAnswer && keys.store.readCopied() !== undefined) return
+        if (!isGone) throw error
         if (mustAnswer) throw gone(error)
-        if (keys.store.readCopied() !== undefined) return
         throw new OperatorError(
           `the database that has the API keys does not answer (${error.message}), and this process has no copy of them yet`,
         )
@@ -213,8 +216,11 @@ export class SharedKeys implements KeyBook {
       'update book set pepper_mark = coalesce(pepper_mark, $1) returning pepper_mark',
       [asBuffer(mark)],
     )
-    this.store.writePepperMark(row?.pepper_mark)
-    Pepper.openShared(row?.pepper_mark, this.#options.pepperPath)
+    const agreed: Uint8Array = row?.pepper_mark
+    if (Buffer.compare(agreed, this.store.readPepperMark() ?? Buffer.alloc(0)) !== 0) {
+      this.store.writePepperMark(agreed)
+    }
+    Pepper.openShared(agreed, this.#options.pepperPath)
   }
 
   async #catchUp(connection: Connection): Promise<void> {
@@ -235,7 +241,8 @@ export class SharedKeys implements KeyBook {
     if (first === undefined) throw new UnreachableError('the book of API keys is empty')
     const sequence = Number(first.sequence)
     const isOld = atMs - (this.store.readCopied()?.atMs ?? 0) > storeWholeMs
-    if (sequence === after && !isOld) return true
+    // On a full disk the copy is as good as before, as long as nothing has to be added.
+    if (sequence === after && !(isOld && hasRoom(this.#options.path))) return true
     const entries = await connection.query(
       `select sequence, at_ms, actor, action, key_id, detail, encode(hash, 'hex') as hash
        from audit where sequence > $1 and sequence <= $2 order by sequence`,

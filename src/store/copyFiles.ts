@@ -17,6 +17,7 @@ import { OperatorError } from '../primitives/faults.js'
 import { isThere, namesIn } from '../primitives/isThere.js'
 import { makeFolder } from '../primitives/makeFolder.js'
 import { syncPath } from '../primitives/syncPath.js'
+import { setInterval } from '../primitives/timers.js'
 import { closeEnvironment, errorText, freeBytesMin, openEnvironment } from './environment.js'
 
 /** Called with the share of a file that is done, from 0 to 1. */

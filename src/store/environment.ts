@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { briefCopy } from '../primitives/briefCopy.js'
 import { OperatorError } from '../primitives/faults.js'
+import { isThere } from '../primitives/isThere.js'
 import { makeFolder } from '../primitives/makeFolder.js'
 import { assertLmdbFile, makeLockFile } from './lmdbFile.js'
 import type { Entry, Range, ReadTable } from './readTable.js'
@@ -35,11 +36,15 @@ export interface EnvironmentOptions {
   readonly isCopy?: boolean
 }
 
+/** Paths of the environments that are open for writing. */
+const writablePaths = new WeakMap<RootDatabase, string>()
+
 /**
  * Opens an LMDB environment, creating its folder when writing. `overlappingSync` is off where the store is no copy,
  * because with it a commit whose flush failed stays visible to readers. `eventTurnBatching` is off, because with it a failed commit rejects a
- * promise that nobody can handle, which ends the process. Throws OperatorError where the file is missing, unreadable,
- * truncated or not LMDB's, and where the disk is full for a writer.
+ * promise that nobody can handle, which ends the process. A store that exists is opened for writing also on a full
+ * disk: it can be read, and written once there is room. Throws OperatorError where the file is missing, unreadable,
+ * truncated or not LMDB's; StoreError where it has to be made and the disk is full.
  */
 export function openEnvironment({
   path,
@@ -51,10 +56,10 @@ export function openEnvironment({
     assertLmdbFile(path, mapBytes)
     if (!readOnly) {
       makeFolder(dirname(path))
-      assertRoom(path)
+      if (!isThere(path)) assertRoom(path)
     }
     makeLockFile(path)
-    return open({
+    const environment = open({
       path,
       noSubdir: true,
       readOnly,
@@ -67,22 +72,32 @@ export function openEnvironment({
       keyEncoding: 'binary',
       cache: false,
     })
+    if (!readOnly) writablePaths.set(environment, path)
+    return environment
   } catch (error) {
     if (error instanceof OperatorError) throw error
+    if (isFullDisk(error)) throw fullDisk(path, false)
     throw new OperatorError(
       `cannot open the store ${path}: ${errorText(error)}; check the path, its permissions and the free disk space`,
     )
   }
 }
 
-/** Opens a table. Undefined for a reader where no writer has made it yet. */
+/**
+ * Opens a table; a writer makes it where there is none. Undefined for a reader where no writer has made it yet. Throws
+ * StoreError where it has to be made and the disk is full.
+ */
 export function openTable(environment: RootDatabase, name: string): Table | undefined {
-  const table: Database<Uint8Array, Uint8Array> | undefined = environment.openDB({
-    name,
-    encoding: 'binary',
-    keyEncoding: 'binary',
-    cache: false,
-  })
+  const open = (create: boolean): Database<Uint8Array, Uint8Array> | undefined => {
+    const options = { name, encoding: 'binary', keyEncoding: 'binary', cache: false, create } as const
+    return environment.openDB(options)
+  }
+  let table = open(false)
+  const path = writablePaths.get(environment)
+  if (table === undefined && path !== undefined) {
+    assertRoom(path)
+    table = open(true)
+  }
   if (table === undefined) return undefined
   return Object.assign(table, {
     getBrief(key: Uint8Array, bytesMax = Number.POSITIVE_INFINITY) {
@@ -218,13 +233,23 @@ export const freeBytesMin = 64 * 2 ** 20
 
 /** Throws StoreError (not `isLasting`) where the disk is full. Takes 5 µs; call it before a transaction begins. */
 export function assertRoom(path: string): void {
-  const { bavail, bsize } = statfsSync(dirname(path))
-  if (bavail * bsize < freeBytesMin) throw fullDisk(path, false)
+  if (!hasRoom(path)) throw fullDisk(path, false)
 }
 
-function fullDisk(path: string, isLasting: boolean): StoreError {
-  const message = `the disk that holds ${path} is full; free some space, ${freeBytesMin / 2 ** 20} MiB at least, and start again`
+/** Whether the disk that holds a store has room for a transaction. Takes 5 µs. */
+export function hasRoom(path: string): boolean {
+  const { bavail, bsize } = statfsSync(dirname(path))
+  return bavail * bsize >= freeBytesMin
+}
+
+export function fullDisk(path: string, isLasting: boolean): StoreError {
+  const message = `the disk that holds ${path} is full; free some space, ${freeBytesMin / 2 ** 20} MiB at least`
   return new StoreError(message, isLasting)
+}
+
+/** Whether a call of the file system, or of LMDB, failed because there was no room. */
+export function isFullDisk(error: unknown): boolean {
+  return /ENOSPC|EDQUOT|No space left|quota exceeded/i.test(errorText(error))
 }
 
 /** The StoreError of a failed commit; undefined where the store is not the cause. */
@@ -242,7 +267,7 @@ export function toStoreError(
   }
   // LMDB reports a write that was cut short by a full disk as an input/output error.
   const isWriteError = /EIO|Input\/output error/i.test(text)
-  if (/ENOSPC|EDQUOT|No space left|quota exceeded/i.test(text)) {
+  if (isFullDisk(error)) {
     broken.add(environment)
     return fullDisk(path, true)
   }

@@ -1,5 +1,5 @@
 import { Packr } from 'msgpackr'
-import { concatBytes, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
+import { concatBytes, equalBytes, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Change } from './bundle.js'
 import type { BlockName, ChainIdentity, TransactionLocation } from './chainRows.js'
@@ -56,10 +56,11 @@ export class GatewayWriter extends ChainWriter {
         `the store ${this.path} is of the chain with genesis ${known.genesisHash}, and the upstream's is ${identity.genesisHash}; use another data folder or another upstream`,
       )
     }
-    this.commit(() => {
-      const row = packr.pack({ ...identity, gateway: true, schema: schemaVersion })
-      this.tables.meta.putSync(metaKeys.identity, row)
-    })
+    const row = packr.pack({ ...identity, gateway: true, schema: schemaVersion })
+    const before = this.tables.meta.getBinary(metaKeys.identity)
+    // A full disk takes nothing, and what is held can be served.
+    if (before !== undefined && equalBytes(before, row)) return
+    this.commit(() => this.tables.meta.putSync(metaKeys.identity, row))
   }
 
   /** A canonical header, and whether more than it is held. */

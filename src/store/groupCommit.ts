@@ -116,6 +116,6 @@ export class GroupCommit {
 /** `retryAfterMs` of NotStored: a full disk may have room again by then. */
 const retryAfterMs = 1000
 
-function notStored({ message }: StoreError): FaultError {
+export function notStored({ message }: StoreError): FaultError {
   return new FaultError({ kind: 'NotStored', retryAfterMs }, message)
 }

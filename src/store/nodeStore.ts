@@ -122,9 +122,9 @@ export class NodeStore extends KeyTables {
     return [...(this.#quotas?.getRange() ?? [])].map(({ key, value }) => decodeQuota(key, value))
   }
 
-  /** Replaces rows of {@link readQuotas}; on disk when this returns. */
-  writeQuotas(rows: readonly SpentQuota[]): void {
-    commitSync(this.#environment, this.path, () => {
+  /** Replaces rows of {@link readQuotas}; on disk when this resolves. Rejects with the fault NotStored where it is not. */
+  writeQuotas(rows: readonly SpentQuota[]): Promise<void> {
+    return this.#commits.run(() => {
       for (const row of rows) this.#quotas?.putSync(Buffer.from(row.id, 'hex'), encodeQuota(row))
     })
   }
@@ -135,12 +135,13 @@ export class NodeStore extends KeyTables {
    */
   openSubmissions(network: string, chainId: string): Submissions {
     const mark = `rollupChain:${network}`
-    const tables = this.#isReadOnly
-      ? openSubmissionTables(this.#environment)
-      : commitSync(this.#environment, this.path, () => {
-          if (readMeta(this.#meta, mark) === undefined) putMeta(this.#meta, mark, chainId)
-          return openSubmissionTables(this.#environment)
-        })
+    const tables = openSubmissionTables(this.#environment)
+    if (!this.#isReadOnly && readMeta(this.#meta, mark) === undefined) {
+      commitSync(this.#environment, this.path, () => {
+        // Another process may have made it in the meantime.
+        if (readMeta(this.#meta, mark) === undefined) putMeta(this.#meta, mark, chainId)
+      })
+    }
     const known = readMeta<string>(this.#meta, mark)
     if (known !== chainId) {
       throw new OperatorError(
@@ -157,8 +158,7 @@ export class NodeStore extends KeyTables {
 
   /** What keys used; undefined in a store that is only read and has none yet. */
   openUsage(): UsageStore | undefined {
-    const open = () => openUsageTables(this.#environment)
-    const tables = this.#isReadOnly ? open() : commitSync(this.#environment, this.path, open)
+    const tables = openUsageTables(this.#environment)
     return tables && new UsageStore(this.#environment, tables, this.#commits)
   }
 
@@ -167,12 +167,12 @@ export class NodeStore extends KeyTables {
     return countReaders(this.#environment)
   }
 
-  /** Groups of submissions and of usage that are on disk, and the time that writing and flushing them took. */
+  /** Groups of submissions, of usage and of quotas that are on disk, and the time that writing and flushing them took. */
   get commits(): { readonly count: number; readonly seconds: number } {
     return this.#commits.done
   }
 
-  /** Whether the last attempt to store submissions or usage succeeded. */
+  /** Whether the last attempt to store submissions, usage or quotas succeeded. */
   get isStoring(): boolean {
     return this.#commits.isStoring
   }

@@ -58,7 +58,7 @@ export interface SubmissionRow {
   readonly rejection: Rejection | undefined
 }
 
-/** Opens the tables, and makes missing ones; call it inside a transaction. */
+/** Opens the tables, and makes missing ones. */
 export function openSubmissionTables(environment: RootDatabase): SubmissionTables {
   const open = (name: string): Table => {
     const table = openTable(environment, name)

@@ -16,6 +16,7 @@ import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { OperatorError } from '../primitives/faults.js'
 import { makeFolder } from '../primitives/makeFolder.js'
+import { fullDisk, isFullDisk } from './environment.js'
 
 /** Held while a process writes a store. With LMDB alone a second writer would wait and then interleave its blocks. */
 export interface WriterLock {
@@ -24,12 +25,17 @@ export interface WriterLock {
 
 /**
  * Takes the lock file next to `storePath`: `<pid> <host> <id>`. A lock whose process has ended is taken over. Throws
- * OperatorError that names the holder where it lives. If there is a lock, this takes as long as starting a process.
+ * OperatorError that names the holder where it lives, StoreError where the disk has not a byte left. If there is a lock, this takes as long as starting a process.
  */
 export function lockForWriting(storePath: string): WriterLock {
   const path = `${storePath}.writer`
   makeFolder(dirname(path))
-  const taken = take(path)
+  let taken: WriterLock | string
+  try {
+    taken = take(path)
+  } catch (error) {
+    throw isFullDisk(error) ? fullDisk(storePath, false) : error
+  }
   if (typeof taken !== 'string') return taken
   const [pid, host] = taken.trim().split(' ')
   const where = host === hostname() ? '' : ` on ${host}`

@@ -1,4 +1,5 @@
 import { Client } from 'undici'
+import { setTimeout } from '../primitives/timers.js'
 import { type Resource, renderBody } from './otlp.js'
 
 export interface ExportLimits {

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { setTimeout } from '../primitives/timers.js'
 
 /** Resolves once the event loop has read all connections on which something had arrived. */
 export async function everythingRead(): Promise<void> {

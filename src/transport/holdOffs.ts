@@ -3,6 +3,8 @@
  * WebSockets wait, unread, and are then refused. Refusing at once would make the client reconnect at once, and each
  * connection costs 0.1 ms. Owns which keys are held off and for how long; callers of `begin` decide when.
  */
+
+import { setTimeout } from '../primitives/timers.js'
 import type { Answer } from '../rpc/answer.js'
 import { anonymousId } from '../rpc/caller.js'
 import { refusalOfFault } from './admission.js'

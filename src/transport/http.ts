@@ -3,6 +3,8 @@
  * WebSockets share (websocket.ts). Does not own admission (admission.ts), calls (the endpoint's), configuration, or
  * the HTTP library (wire.ts).
  */
+
+import { setInterval } from '../primitives/timers.js'
 import type { Answer } from '../rpc/answer.js'
 import { isResource, resourceCall } from '../rpc/resources.js'
 import { thrownToWireError } from '../rpc/wireErrors.js'

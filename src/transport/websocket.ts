@@ -5,6 +5,7 @@
  */
 
 import { contained } from '../primitives/contained.js'
+import { setInterval } from '../primitives/timers.js'
 import type { Answer } from '../rpc/answer.js'
 import { SubscriberPool } from '../streams/subscriberPool.js'
 import {

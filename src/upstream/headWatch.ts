@@ -1,3 +1,4 @@
+import { setTimeout } from '../primitives/timers.js'
 import { NoSocketError, SocketLine } from './socketLine.js'
 import type { Upstream } from './upstream.js'
 
@@ -72,7 +73,7 @@ export class HeadWatch {
       if (this.#isClosed) return
     }
     const ms = this.#isSubscribed ? pollMsBesideSocket : this.#options.pollMs
-    this.#timer = setTimeout(() => void this.#turn(), ms)
+    this.#timer = setTimeout(() => this.#turn(), ms)
   }
 
   async #subscribe(): Promise<void> {
@@ -106,7 +107,7 @@ export class HeadWatch {
     this.#isSubscribed = false
     this.#nextTryAt = 0
     clearTimeout(this.#timer)
-    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#turn(), this.#options.pollMs)
+    if (!this.#isClosed) this.#timer = setTimeout(() => this.#turn(), this.#options.pollMs)
   }
 
   #take(block: unknown): void {

@@ -1,5 +1,6 @@
 import WebSocket from 'ws'
 import { type Deferred, defer } from '../primitives/deferred.js'
+import { setInterval } from '../primitives/timers.js'
 import { authorization } from './httpLine.js'
 import { type Call, causeOf, type Line, renderCalls, UpstreamFailure } from './line.js'
 

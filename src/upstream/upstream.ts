@@ -13,6 +13,7 @@ import {
   isBrokenCircuitError,
 } from 'cockatiel'
 import { type Deferred, defer } from '../primitives/deferred.js'
+import { setTimeout } from '../primitives/timers.js'
 import { Budget } from './budget.js'
 import { HttpLine } from './httpLine.js'
 import { type Call, type FailureKind, type Line, UpstreamFailure } from './line.js'

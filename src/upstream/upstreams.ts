@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../primitives/faults.js'
+import { setTimeout } from '../primitives/timers.js'
 import { type HeadClaim, HeadWatch } from './headWatch.js'
 import { UpstreamFailure } from './line.js'
 import { sharedHead } from './sharedHead.js'

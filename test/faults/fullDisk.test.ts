@@ -6,9 +6,11 @@ import { makeTransaction } from '../invokeTransactions.js'
 import { makeFolder, storePathOf, writeInto } from '../program.js'
 import { openQueue } from '../rollup/queues.js'
 import { chainPath } from '../rpc/demoChain.js'
+import { startSequencer } from '../sequencer.js'
 import { fixtureDir } from '../service.js'
 import { onSmallDisk, withoutSmallDisk } from '../smallDisk.js'
 import { dumpStore } from '../storeDump.js'
+import { until } from '../until.js'
 
 const isFull = /^the disk that holds .* is full; free some space/
 /** So much more the disk grows each time; the store of the demo chain takes some 8 MB. */
@@ -69,5 +71,25 @@ t.test(
       const rows = await Promise.all(answered.map((hash) => queue.readRow(hash as never)))
       t.ok(rows.every((row) => row?.state === 'RECEIVED'))
       t.equal(queue.counts().waiting, answered.length)
+    }),
+)
+
+t.test(
+  'a sender whose rows find the disk full is tried again soon, and said once',
+  { skip: withoutSmallDisk },
+  (t) =>
+    onSmallDisk(t, 500, async ({ folder, leave }) => {
+      const sequencer = await startSequencer(t)
+      const { submit, reaches, forward, logged } = openQueue(t, folder)
+      const hash = await submit(makeTransaction(1, 0))
+      leave(-4)
+      const { attempts } = forward({ url: `${sequencer.origin}/rpc`, retryMsMin: 1 })
+      // The waits double from a millisecond: all of these take a second.
+      await until(() => attempts() > 11)
+      t.strictSame((await sequencer.report()).arrivals, [], 'nothing is sent that is not marked before')
+      leave(2_000)
+      await reaches(hash, 'ACCEPTED')
+      t.equal(logged.length, 1)
+      t.match(logged[0], /^a submission could not be brought forward: the disk .* is full/)
     }),
 )

@@ -48,7 +48,8 @@ export interface OpenQueue {
   submit(written: unknown, submitter?: Caller): Promise<Felt>
   /** Waits for a state. */
   reaches(hash: Felt, state: string): Promise<void>
-  forward(options: ForwardOptions): Forwarding
+  /** `attempts`: how often a transaction was to be sent. */
+  forward(options: ForwardOptions): Forwarding & { attempts(): number }
   close(): Promise<void>
 }
 
@@ -56,6 +57,17 @@ type ForwardOptions = Partial<SequencerOptions> & {
   readonly url: string
   readonly inFlightMax?: number
   readonly unknownAnswersMax?: number
+  readonly retryMsMin?: number
+}
+
+/** Counts what is to be sent. */
+class CountedDeliveries extends Deliveries {
+  attempts = 0
+
+  override beginSending(sender: Felt) {
+    this.attempts++
+    return super.beginSending(sender)
+  }
 }
 
 interface OpenQueueOptions {
@@ -153,16 +165,23 @@ function runQueue(
       const look = async () => (await queue.readRow(hash))?.state === state && state
       t.equal(await waitFor(`${hash} to be ${state}`, look), state)
     },
-    forward({ inFlightMax = 8, unknownAnswersMax = 3, ...options }) {
+    forward({ inFlightMax = 8, unknownAnswersMax = 3, retryMsMin = 10, ...options }) {
       const log = (message: string) => logged.push(message)
+      let deliveries: CountedDeliveries | undefined
       const opened = forward((writer) => {
         const client = createSequencerClient({ form: 'rpc', prefix: 'rollupx', timeoutMs: 5_000, ...options })
-        const deliveries = new Deliveries(writer, allLimits)
-        const pace = { inFlightMax, unknownAnswersMax, retryMsMin: 10 }
+        deliveries = new CountedDeliveries(writer, allLimits)
+        const pace = { inFlightMax, unknownAnswersMax, retryMsMin }
         return new Forwarder({ queue, deliveries, client, ...pace, log })
       })
       forwarding = opened
-      return opened
+      return {
+        get forwarder() {
+          return opened.forwarder
+        },
+        attempts: () => deliveries?.attempts ?? 0,
+        stop: () => opened.stop(),
+      }
     },
     close,
   }

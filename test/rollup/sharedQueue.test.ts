@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import type { FaultError } from '../../src/primitives/faults.js'
 import { Deliveries } from '../../src/rollup/deliveries.js'
@@ -8,7 +9,7 @@ import { SharedSubmissions } from '../../src/rollup/sharedSubmissions.js'
 import { makeTransaction } from '../invokeTransactions.js'
 import { startPostgres, withoutPostgres } from '../postgres.js'
 import { startSequencer } from '../sequencer.js'
-import { until, waitFor } from '../until.js'
+import { once, until, waitFor } from '../until.js'
 import { chainId, limitsOfTests, openSharedQueue, refusal } from './queues.js'
 
 const skip = withoutPostgres
@@ -140,6 +141,47 @@ t.test('without its database everything is refused at once, and goes on by itsel
     return row?.state === 'ACCEPTED'
   })
   t.match(await queue.readRow(stored), { state: 'ACCEPTED' })
+})
+
+/** A way to the database that is cut as soon as a transaction's last statement has passed, if `isCutting`. */
+async function cutAtCommit(t: Test, url: string) {
+  const way = { isCutting: false, url: '' }
+  const { hostname, port } = new URL(url)
+  const server = createServer((near) => {
+    const far = connect(Number(port), hostname)
+    for (const end of [near, far]) end.on('error', () => end.destroy())
+    far.pipe(near)
+    near.on('close', () => far.destroy())
+    near.on('data', (bytes) => {
+      // A message with this text alone: its length in bytes, the text, a zero byte.
+      if (!way.isCutting || !bytes.includes('\x0bcommit\0')) return far.write(bytes)
+      far.unpipe(near)
+      // The answer tells that the database got it.
+      far.once('data', () => near.destroy()).resume()
+      return far.write(bytes)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const own = new URL(url)
+  own.host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  way.url = own.href
+  return way
+}
+
+t.test('a transaction whose commit was not answered may have been stored', { skip }, async (t) => {
+  const { address } = await newAddress(t)
+  const way = await cutAtCommit(t, address.url)
+  const { submit, queue } = await openSharedQueue(t, { ...address, url: way.url }, { idempotent: true })
+  const transaction = makeTransaction(1, 0)
+  way.isCutting = true
+  const refused = await submit(transaction).catch((error: FaultError) => error)
+  t.match(refused, { fault: { kind: 'NotStored', retryAfterMs: 500, isUnsure: true } })
+  way.isCutting = false
+  const hash = await waitFor('the database', () => submit(transaction).catch(() => undefined))
+  t.match(await queue.readRow(hash), { state: 'RECEIVED' })
+  t.equal(queue.counts().waiting, 1, 'stored once')
 })
 
 t.test('answers wait for the disk, whatever the database is set to', { skip }, async (t) => {

@@ -5,6 +5,7 @@ import { DayQuotas } from '../../../src/access/dayQuotas.js'
 import { Meter } from '../../../src/access/meter.js'
 import type { KeyLimits } from '../../../src/store/keyRows.js'
 import { NodeStore } from '../../../src/store/nodeStore.js'
+import { onSmallDisk, withoutSmallDisk } from '../../smallDisk.js'
 
 const keyId = '0123456789ab'
 const noon = Date.UTC(2027, 0, 31, 12)
@@ -86,7 +87,7 @@ t.test('what was spent today is known after a start, and what was spent before i
     const quotas = new DayQuotas(undefined, () => ms)
     const kept = quotas.keep(store)
     quotas.debit(keyId, units)
-    kept.close()
+    await kept.close()
     await store.close()
     return quotas.spent(keyId)
   }
@@ -94,3 +95,27 @@ t.test('what was spent today is known after a start, and what was spent before i
   t.equal(await spend(noon + 1, 2), 42)
   t.equal(await spend(noon + 86_400_000, 5), 5)
 })
+
+t.test('what was spent while the disk was full is known after a start', { skip: withoutSmallDisk }, (t) =>
+  onSmallDisk(t, 1024, async ({ folder, leave }) => {
+    const path = join(folder, 'node.mdb')
+    const open = () => {
+      const store = NodeStore.open({ path, mapBytes: 2 ** 30 })
+      const quotas = new DayQuotas(undefined, () => noon)
+      return { store, quotas, kept: quotas.keep(store) }
+    }
+    const { store, quotas, kept } = open()
+    leave(-4)
+    quotas.debit(keyId, 40)
+    await kept.close()
+    t.equal(store.isStoring, false, 'nothing was stored')
+    t.equal(quotas.spent(keyId), 40)
+    leave(1024)
+    await kept.close()
+    await store.close()
+    const next = open()
+    t.equal(next.quotas.spent(keyId), 40)
+    await next.kept.close()
+    await next.store.close()
+  }),
+)

@@ -237,6 +237,13 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
   ],
 }
 
+t.test('a transaction whose commit nobody confirmed may have been stored', async (t) => {
+  t.match(faultToWireError({ kind: 'NotStored', retryAfterMs: 500, isUnsure: true }), {
+    code: -32000,
+    message: 'this transaction may have been stored; ask for its status, or send it again',
+  })
+})
+
 t.test('every fault has its code and wording', async (t) => {
   for (const [fault, code, message, data] of Object.values(examples)) {
     t.same(

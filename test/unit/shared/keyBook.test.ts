@@ -22,6 +22,7 @@ import { SharedKeys } from '../../../src/shared/sharedKeys.js'
 import { NodeStore } from '../../../src/store/nodeStore.js'
 import { startPostgres, withoutPostgres } from '../../postgres.js'
 import { makeFolder } from '../../program.js'
+import { onSmallDisk, withoutSmallDisk } from '../../smallDisk.js'
 import { until } from '../../until.js'
 
 const mapBytes = 2 ** 30
@@ -232,6 +233,38 @@ t.test('keys in PostgreSQL', { skip: withoutPostgres }, async (t) => {
     await again.book.change((keys) => createKey(keys, again.pepper, { name: 'new' }, 'ann'))
     t.match(again.book.store.audit?.verify(), { entries: 1, fault: undefined })
   })
+
+  t.test('on a full disk known keys go on until one changes', { skip: withoutSmallDisk }, (t) =>
+    onSmallDisk(t, 2_000, async ({ folder, leave }) => {
+      const writer = await openIn(t, 'full')
+      const shop = await writer.book.change((keys) => createKey(keys, writer.pepper, { name: 'shop' }, 'ann'))
+      copyFileSync(join(writer.folder, 'pepper'), join(folder, 'pepper'))
+      const first = await SharedKeys.open(optionsOf('full', folder), { mustAnswer: true })
+      const sequence = first.store.readCopied()?.sequence as number
+      // The copy was whole an hour ago, which is longer than it takes until that is stored again.
+      const nothing = { after: sequence, sequence, keys: [], entries: [], pepperMark: undefined }
+      first.store.applyNews(nothing, Date.now() - 3_600_000)
+      await first.close()
+      leave(-4)
+      const book = await SharedKeys.open(optionsOf('full', folder), { mustAnswer: false })
+      t.teardown(() => book.close())
+      const said: string[] = []
+      const reach = reachOf(600_000)
+      book.follow(reach, (text) => said.push(text))
+      await until(() => !reach.isLost)
+      const { ring } = openPlace(book, folder)
+      t.equal(why({ ring }, shop.text), 'ok')
+      t.strictSame(said, [])
+      await writer.book.change((keys) => revokeKey(keys, 'shop', 'ann'))
+      await until(() => reach.isLost)
+      t.match(said[0], /^API keys cannot be followed: the disk that holds \S+ is full/)
+      const late = await SharedKeys.open(optionsOf('full', folder), { mustAnswer: false })
+      await late.close()
+      leave(2_000)
+      await until(() => !reach.isLost)
+      t.equal(why({ ring }, shop.text), 'revoked')
+    }),
+  )
 
   t.test(
     'without the database known keys go on for a while, and others are not refused for good',
