@@ -70,7 +70,7 @@ function nextBundle(parent: Bundle, chainId: bigint): Bundle {
     ...before,
     parentHash: parent.hash,
     number,
-    timestamp: before.timestamp + secondsPerBlock,
+    timestamp: Number(before.timestamp) + secondsPerBlock,
     gasUsed: BigInt(transferGas * transactionsPerBlock),
   })
   const senderRows = transactions.map((bytes, at) =>

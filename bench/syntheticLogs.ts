@@ -97,7 +97,7 @@ function nextBundle(parent: Bundle, chainId: bigint, count: number): Bundle {
     ...before,
     parentHash: parent.hash,
     number,
-    timestamp: before.timestamp + secondsPerBlock,
+    timestamp: Number(before.timestamp) + secondsPerBlock,
     gasUsed: BigInt(gasUsed),
     logsBloom,
   })

@@ -243,7 +243,7 @@ class BlockBuilder {
       parentHash,
       stateRoot: updateTrie(parent.stateRoot, this.#trieChanges, this.#readNode, this.#emit),
       number: parent.number + 1,
-      timestamp: parent.timestamp + secondsPerBlock,
+      timestamp: Number(parent.timestamp) + secondsPerBlock,
     }
     const rlp = encodeHeader(header)
     const hash = keccak256(rlp)

@@ -1,6 +1,6 @@
 /** Prices and difficulty of a block, which follow from its parent header. Pure functions of the EIPs they cite. */
 import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from './forks.js'
-import type { Header } from './header.js'
+import type { Header, Timestamp } from './header.js'
 
 const initialBaseFee = 1_000_000_000n
 const baseFeeChangeDenominator = 8n
@@ -77,11 +77,11 @@ const bombDelays: readonly (readonly [ForkName, number])[] = [
 export function nextDifficulty(
   parent: Header,
   hasUncles: boolean,
-  timestamp: number,
+  timestamp: Timestamp,
   fork: ForkName,
 ): bigint {
   const step = parent.difficulty / 2048n
-  const elapsed = timestamp - parent.timestamp
+  const elapsed = Number(BigInt(timestamp) - BigInt(parent.timestamp))
   let difficulty: bigint
   if (includesFork(fork, 'byzantium')) {
     const sign = Math.max((hasUncles ? 2 : 1) - Math.floor(elapsed / 9), -99)

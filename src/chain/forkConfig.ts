@@ -1,6 +1,7 @@
 /** The configuration of a fork for `eth_config` (EIP-7910), and its fork id (EIP-2124). */
 import { bytesToHex, hexToBytes, toQuantity, writeUint64 } from '../primitives/bytes.js'
 import { type ForkName, type ForkSchedule, includesFork, toInteger } from './forks.js'
+import type { Timestamp } from './header.js'
 
 /** Precompiled and system contracts: the fork that introduced each, its name and address. */
 type Named = readonly (readonly [since: ForkName, name: string, address: string])[]
@@ -42,14 +43,14 @@ export interface ForkSource {
   readonly config: string
   readonly genesisHash: string
   /** Unix seconds. */
-  readonly genesisTime: number
+  readonly genesisTime: Timestamp
 }
 
 /**
  * JSON text of the fork by time that is active at `timestamp`, the next one, and the last one planned; null where
  * there is none.
  */
-export function forkConfigJson(source: ForkSource, timestamp: number): string {
+export function forkConfigJson(source: ForkSource, timestamp: Timestamp): string {
   const { times } = source.schedule.config
   const activations = [...new Set(times.values())].sort((a, b) => a - b)
   const current = activations.findLast((time) => time <= timestamp)
@@ -97,7 +98,7 @@ function addressOf(digits: string): string {
 /** EIP-2124: CRC-32 of the genesis hash and of every activation up to the fork, those of genesis itself left out. */
 function forkId({ config, genesisHash, genesisTime }: ForkSource, time: number): string {
   const members = Object.entries(JSON.parse(config) as object).filter(([, value]) => value !== null)
-  const activations = (suffix: string, after: number, upTo: number) => {
+  const activations = (suffix: string, after: Timestamp, upTo: number) => {
     const named = members.filter(([name]) => name.endsWith(suffix))
     const all = new Set(named.map(([name, value]) => toInteger(value, `config.${name}`)))
     return [...all].filter((at) => at > after && at <= upTo).sort((a, b) => a - b)

@@ -2,6 +2,7 @@
  * The fork of each block: by number before the Merge and by time after it, from a geth-format genesis. Owns the order
  * of forks and the blob schedule, not the rules themselves.
  */
+import type { Timestamp } from './header.js'
 
 /**
  * Forks in order of activation; names are those of the execution specifications, as @ethereumjs spells them. As in
@@ -217,7 +218,7 @@ export class ForkSchedule {
   }
 
   /** The newest fork active in a block. Forks by time count only once the chain has merged. */
-  forkAt(number: number, timestamp: number, isMerged: boolean): ForkName {
+  forkAt(number: number, timestamp: Timestamp, isMerged: boolean): ForkName {
     let active: ForkName = 'chainstart'
     for (const name of forkNames) {
       const block = this.config.blocks.get(name)
@@ -243,7 +244,7 @@ export class ForkSchedule {
    */
   firstDifference(
     other: ForkSchedule,
-    head: { readonly number: number; readonly timestamp: number; readonly totalDifficulty: bigint },
+    head: { readonly number: number; readonly timestamp: Timestamp; readonly totalDifficulty: bigint },
   ): string | undefined {
     const [mine, theirs] = [this.config, other.config]
     const isPast = (at: number | bigint | undefined, reached: number | bigint) =>

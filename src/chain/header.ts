@@ -19,6 +19,13 @@ import {
   rlpPayloadAt,
 } from '../primitives/rlp.js'
 
+/** Unix seconds, of up to 64 bits; a number where it fits into 48. */
+export type Timestamp = number | bigint
+
+export function toTimestamp(seconds: bigint): Timestamp {
+  return seconds < 2n ** 48n ? Number(seconds) : seconds
+}
+
 export interface Header {
   readonly parentHash: Hash32
   readonly unclesHash: Hash32
@@ -32,8 +39,7 @@ export interface Header {
   readonly number: number
   readonly gasLimit: bigint
   readonly gasUsed: bigint
-  /** Unix seconds. */
-  readonly timestamp: number
+  readonly timestamp: Timestamp
   readonly extraData: Uint8Array
   readonly mixHash: Hash32
   /** 8 bytes. */
@@ -91,8 +97,7 @@ export function decodeHeader(rlp: Uint8Array): Header {
 /** The members of a block that its transactions and logs repeat. */
 export interface BlockFacts {
   readonly number: number
-  /** Unix seconds. */
-  readonly timestamp: number
+  readonly timestamp: Timestamp
   /** Wei per gas; a number where it fits into 48 bits. */
   readonly baseFeePerGas: number | bigint | undefined
 }
@@ -120,7 +125,7 @@ export function readBlockFacts(rlp: Uint8Array): BlockFacts {
     return field < rlp.length ? integerAt(rlp, rlpPayloadAt(rlp, field), rlpEndAt(rlp, field)) : undefined
   }
   const number = Number(integerOf(numberIndex))
-  const timestamp = Number(integerOf(timestampIndex))
+  const timestamp = integerOf(timestampIndex) as Timestamp
   return { number, timestamp, baseFeePerGas: integerOf(baseFeeIndex) }
 }
 
@@ -146,10 +151,10 @@ export function headerFromItems(items: readonly RlpItem[]): Header {
     if (bytes.length > 32) throw new RlpError(`header field ${name} is longer than 32 bytes`, 0)
     return bytes
   }
-  const safeInteger = (index: number, name: string): number => {
+  const shortInteger = (index: number, name: string, bytesMax: number): Uint8Array => {
     const bytes = integer(index, name)
-    if (bytes.length > 6) throw new RlpError(`header field ${name} is too large`, 0)
-    return bytesToNumber(bytes)
+    if (bytes.length > bytesMax) throw new RlpError(`header field ${name} is too large`, 0)
+    return bytes
   }
   const header: Record<string, unknown> = {
     parentHash: hash(0, 'parentHash'),
@@ -160,10 +165,10 @@ export function headerFromItems(items: readonly RlpItem[]): Header {
     receiptsRoot: hash(5, 'receiptsRoot'),
     logsBloom: at(6, 'logsBloom', 256),
     difficulty: bytesToBigInt(integer(7, 'difficulty')),
-    number: safeInteger(8, 'number'),
+    number: bytesToNumber(shortInteger(8, 'number', 6)),
     gasLimit: bytesToBigInt(integer(9, 'gasLimit')),
     gasUsed: bytesToBigInt(integer(10, 'gasUsed')),
-    timestamp: safeInteger(11, 'timestamp'),
+    timestamp: toTimestamp(bytesToBigInt(shortInteger(11, 'timestamp', 8))),
     extraData: at(12, 'extraData'),
     mixHash: hash(13, 'mixHash'),
     nonce: at(14, 'nonce', 8),

@@ -2,13 +2,13 @@ import { type Hash32, toHash32 } from '../primitives/bytes.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../primitives/keccak.js'
 import { nextBaseFee, nextDifficulty, nextExcessBlobGas } from './feeMarket.js'
 import { type ForkSchedule, includesFork } from './forks.js'
-import { emptyBlockAccessListHash, emptyRequestsHash, type Header } from './header.js'
+import { emptyBlockAccessListHash, emptyRequestsHash, type Header, toTimestamp } from './header.js'
 
 /**
  * Seconds from the head to the pending block: one slot of proof of stake. The clock is not used, so that an answer
  * depends only on the head.
  */
-const slotSeconds = 12
+const slotSeconds = 12n
 
 const zeroHash = toHash32(new Uint8Array(32))
 
@@ -27,7 +27,7 @@ export function buildPendingHeader(
   parentTotalDifficulty: bigint,
 ): Header {
   const number = parent.number + 1
-  const timestamp = parent.timestamp + slotSeconds
+  const timestamp = toTimestamp(BigInt(parent.timestamp) + slotSeconds)
   const isMerged = schedule.isMerged(parentTotalDifficulty)
   const fork = schedule.forkAt(number, timestamp, isMerged)
   const blobParameters = schedule.blobParametersAt(fork)

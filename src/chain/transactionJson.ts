@@ -2,6 +2,7 @@
 import { concatBytes, type Hash32, integerAt } from '../primitives/bytes.js'
 import { ascii, type Constant, JsonBytes, memberNames } from '../primitives/jsonBytes.js'
 import { type RlpSpan, rlpListSpans, rlpSpanAt } from '../primitives/rlp.js'
+import type { Timestamp } from './header.js'
 
 /** A transaction within a block's body. */
 export interface Transaction {
@@ -19,7 +20,7 @@ export interface Transaction {
 export interface TransactionPosition {
   readonly blockHash: Uint8Array
   readonly blockNumber: number
-  readonly timestamp: number
+  readonly timestamp: Timestamp
   readonly baseFeePerGas: number | bigint | undefined
   readonly index: number
   /** Rows of the block's senders: sender (20 bytes) ‖ transaction hash (32 bytes). */

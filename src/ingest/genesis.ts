@@ -1,7 +1,13 @@
 /** Reads a geth-format genesis: the state and header of block 0, and the identity of the chain. */
 
 import { ForkSchedule, includesFork, parseGenesisConfig, toBigInteger, toInteger } from '../chain/forks.js'
-import { emptyBlockAccessListHash, emptyRequestsHash, encodeHeader, type Header } from '../chain/header.js'
+import {
+  emptyBlockAccessListHash,
+  emptyRequestsHash,
+  encodeHeader,
+  type Header,
+  toTimestamp,
+} from '../chain/header.js'
 import {
   bytesToHex,
   type Hash32,
@@ -99,7 +105,7 @@ function withAccounts(alloc: Json, more: Json): Json {
 }
 
 function buildHeader(json: Json, schedule: ForkSchedule, stateRoot: Hash32): Header {
-  const timestamp = toInteger(json.timestamp ?? 0, 'timestamp')
+  const timestamp = toTimestamp(limitedInteger(json.timestamp ?? 0, 64, 'timestamp'))
   const number = toInteger(json.number ?? 0, 'number')
   if (number !== 0) throw new RangeError('number: a genesis is block 0')
   // Forks by time apply to genesis even if the chain has not merged, as in geth.

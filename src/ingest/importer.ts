@@ -10,6 +10,7 @@ import { BlockExecutor, type ExecutedBlock } from '../evm/executeBlock.js'
 import { InvalidBlockError } from '../evm/invalidBlock.js'
 import { RecoveredKeys } from '../evm/recoveredKeys.js'
 import { bytesToBigInt, bytesToHex, equalBytes, type Hash32, toMinimalBytes } from '../primitives/bytes.js'
+import { FaultError, OperatorError } from '../primitives/faults.js'
 import { decodeRlpList, encodeRlp, rlpLength, rlpPayloadLength } from '../primitives/rlp.js'
 import { BranchState, headState, historicalState, type StateView } from '../state/stateView.js'
 import { RecentTries } from '../state/trie.js'
@@ -97,7 +98,7 @@ export class ChainImporter {
 
   /**
    * Imports one block (RLP). A known block is skipped, unless it was unwound and extends the head again. Throws
-   * {@link BadBlockError}; the store is then unchanged. The gas used is that of blocks executed by this call.
+   * {@link BadBlockError}, and OperatorError for one that takes too much memory; the store is then unchanged. The gas used is that of blocks executed by this call.
    */
   importBlock(rlp: Uint8Array): Promise<ImportedBlock> {
     return this.#take(rlp, (block) => equalBytes(block.header.parentHash, this.#store.head.hash))
@@ -126,7 +127,7 @@ export class ChainImporter {
       this.#last = { number, hash }
       return { ...(await this.#choose(block)), number, hash }
     } catch (error) {
-      throw asBadBlock(error, number, hash)
+      throw asNamed(error, number, hash)
     }
   }
 
@@ -163,7 +164,7 @@ export class ChainImporter {
       const block = this.#storedBlock(hash)
       if (block.isMerged) await this.#switchTo(block)
     } catch (error) {
-      throw asBadBlock(error, number, hash)
+      throw asNamed(error, number, hash)
     }
   }
 
@@ -197,7 +198,7 @@ export class ChainImporter {
         bundles.push(bundle)
         state.add(bundle, member.header.stateRoot)
       } catch (error) {
-        throw asBadBlock(error, member.header.number, member.hash)
+        throw asNamed(error, member.header.number, member.hash)
       }
       gasUsed += member.header.gasUsed
     }
@@ -315,7 +316,7 @@ export class ChainImporter {
     try {
       this.#checkRules(block, decodeHeader(this.#header(header.parentHash)))
     } catch (error) {
-      throw asBadBlock(error, header.number, hash)
+      throw asNamed(error, header.number, hash)
     }
     return block
   }
@@ -366,8 +367,14 @@ function compareWithHeader(header: Header, executed: ExecutedBlock): void {
   if (differences.length > 0) throw new InvalidBlockError(differences.join('; '))
 }
 
-function asBadBlock(error: unknown, number: number, hash: Hash32): unknown {
-  return error instanceof InvalidBlockError
-    ? new BadBlockError(number, bytesToHex(hash), error.message)
-    : error
+/** Names the block in the error of a rule that it breaks, or of what it needs and does not get. */
+function asNamed(error: unknown, number: number, hash: Hash32): unknown {
+  if (error instanceof InvalidBlockError) return new BadBlockError(number, bytesToHex(hash), error.message)
+  if (error instanceof FaultError && error.fault.kind === 'ExecutionOutOfMemory') {
+    return new OperatorError(
+      `block ${number} (${bytesToHex(hash)}) takes more than ${error.fault.limitBytes >> 20} MiB of memory to execute, ` +
+        'and no block gets more here; whether it is valid is not known',
+    )
+  }
+  return error
 }

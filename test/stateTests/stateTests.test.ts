@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../src/primitives/packageRoot.js'
 import { readTestFiles } from './files.js'
+import { summaryOf } from './runTool.js'
 import { forkOfName } from './stateTest.js'
 import { Tally } from './tally.js'
 
@@ -25,7 +26,7 @@ t.test('a sample from each folder, of each fork, ends as expected', { skip }, as
     return seen++ % everyNth === 0 || isFirst
   }
   for await (const { path, text } of readTestFiles(archive, isChosen)) tally.run(path, text)
-  t.comment(tally.summary)
+  t.comment(summaryOf(tally))
   t.equal(tally.failed + tally.skipped, 0)
   t.ok(tally.passed > 1_000, 'many')
   const forks = [...tally.forks].map((name) => forkOfName.get(name))

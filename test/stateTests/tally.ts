@@ -34,10 +34,6 @@ export class Tally {
       }
     }
   }
-
-  get summary(): string {
-    return `${this.passed} passed, ${this.failed} failed, ${this.skipped} skipped`
-  }
 }
 
 function problemOf(run: () => string | undefined): string | undefined {

@@ -1,5 +1,5 @@
 /** The numbers and times of simulated blocks, with go-ethereum's rules and messages (internal/ethapi/simulate.go). */
-import type { Header } from '../../chain/header.js'
+import { type Header, type Timestamp, toTimestamp } from '../../chain/header.js'
 import { FaultError } from '../../primitives/faults.js'
 import type { BlockStateCalls } from './simulationRequest.js'
 
@@ -7,14 +7,12 @@ import type { BlockStateCalls } from './simulationRequest.js'
 export const simulatedBlocksMax = 256
 /** Seconds between two blocks: one slot of proof of stake. */
 const slotSeconds = 12n
-/** The largest time that a header here has; go-ethereum accepts all of 64 bits. */
-const timeMax = BigInt(Number.MAX_SAFE_INTEGER)
+const timeMax = 2n ** 64n - 1n
 
 /** A block with its place in the chain. */
 export interface PlannedBlock extends BlockStateCalls {
   readonly number: number
-  /** Unix seconds. */
-  readonly timestamp: number
+  readonly timestamp: Timestamp
 }
 
 /**
@@ -32,7 +30,7 @@ export function planBlocks(
     if (timestamp > timeMax) {
       throw refused('blockTime', `block timestamps must be at most ${timeMax}: ${timestamp}`)
     }
-    planned.push({ ...block, number: Number(number), timestamp: Number(timestamp) })
+    planned.push({ ...block, number: Number(number), timestamp: toTimestamp(timestamp) })
   }
   for (const block of blocks) {
     const { number: chosen = number + 1n, time } = block.blockOverrides

@@ -1,7 +1,7 @@
 /** Headers of simulated blocks: what they take from their parent, and what the caller chooses. */
 import { nextBaseFee, nextExcessBlobGas } from '../../chain/feeMarket.js'
 import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from '../../chain/forks.js'
-import type { Header } from '../../chain/header.js'
+import type { Header, Timestamp } from '../../chain/header.js'
 import { type Hash32, toHash32 } from '../../primitives/bytes.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../../primitives/keccak.js'
 import type { PlannedBlock } from './simulatedChain.js'
@@ -63,7 +63,7 @@ export function startHeader(
 }
 
 /** Whether a block at this time has proof of stake whatever its parent has. */
-function isSurelyMerged(schedule: ForkSchedule, timestamp: number): boolean {
+function isSurelyMerged(schedule: ForkSchedule, timestamp: Timestamp): boolean {
   const shanghai = schedule.config.times.get('shanghai')
   return schedule.isMerged(0n) || (shanghai !== undefined && timestamp >= shanghai)
 }

@@ -1,13 +1,15 @@
 /** Which chain is canonical, and what becomes of the others. */
 import { join } from 'node:path'
+import { genTransactionsTrieRoot } from '@ethereumjs/block'
 import { RLP } from '@ethereumjs/rlp'
+import { createTx } from '@ethereumjs/tx'
 import t from 'tap'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { ChainImporter } from '../../../src/ingest/importer.js'
 import { bytesToHex, hexToBytes, toHash32 } from '../../../src/primitives/bytes.js'
 import { keccak256 } from '../../../src/primitives/keccak.js'
 import { ChainWriter } from '../../../src/store/chainWriter.js'
-import { type MadeBlock, mergingConfig, testGenesis } from '../../chainMaker.js'
+import { londonConfig, type MadeBlock, mergingConfig, testGenesis, testKeys } from '../../chainMaker.js'
 import { differences, dumpStore } from '../../storeDump.js'
 import {
   change,
@@ -151,6 +153,25 @@ t.test('a stored branch is checked again before it becomes canonical', async (t)
     bytesToHex(store.readHead()?.hash ?? new Uint8Array(0)),
     bytesToHex(first[0]?.hash ?? new Uint8Array(0)),
   )
+})
+
+t.test('a block that takes too much memory is no bad block', async (t) => {
+  const genesis = testGenesis(londonConfig(), { gasLimit: '0x7fffffffffffffff' })
+  const maker = await make(t, genesis)
+  const { store, importer } = await openImporter(t, maker)
+  const empty = await maker.extend(maker.genesis)
+  // Its initcode is MSTORE at 2^30: more than 1 GiB of memory, which 2^42 gas pay for.
+  const made = { nonce: 0n, gasLimit: 2n ** 42n, gasPrice: 10n ** 9n, data: '0x5963400000005200' } as const
+  const transaction = createTx(made, { common: empty.block.common }).sign(testKeys[0] as Uint8Array)
+  const greedy = change(empty, { transactionsTrie: await genTransactionsTrieRoot([transaction]) }, [
+    transaction,
+  ])
+  await t.rejects(importer.importBlock(greedy.rlp), {
+    name: 'OperatorError',
+    message: /^block 1 \(0x[0-9a-f]{64}\) takes more than 1024 MiB of memory to execute/,
+  })
+  t.equal(store.head.number, 0)
+  t.equal((await importer.importBlock(empty.rlp)).outcome, 'canonical')
 })
 
 t.test('a branch longer than the limit is refused', async (t) => {

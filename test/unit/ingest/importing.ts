@@ -1,6 +1,7 @@
 /** Importers into stores of their own, for chains that tests make. */
 import { join } from 'node:path'
 import { createBlock } from '@ethereumjs/block'
+import type { TypedTransaction } from '@ethereumjs/tx'
 import type { Test } from 'tap'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { ChainImporter } from '../../../src/ingest/importer.js'
@@ -73,13 +74,17 @@ export async function make(t: Test, genesis: GethGenesis) {
   return ChainMaker.create(genesis)
 }
 
-/** The block with other header fields; nothing else of it changes. */
-export function change(made: MadeBlock, fields: Record<string, unknown>): MadeBlock {
-  const { header, transactions, uncleHeaders, withdrawals } = made.block
+/** The block with other header fields, and maybe other transactions; nothing else of it changes. */
+export function change(
+  made: MadeBlock,
+  fields: Record<string, unknown>,
+  transactions: readonly TypedTransaction[] = made.block.transactions,
+): MadeBlock {
+  const { header, uncleHeaders, withdrawals } = made.block
   const block = createBlock(
     {
       header: { ...header, ...fields } as never,
-      transactions,
+      transactions: [...transactions],
       uncleHeaders,
       ...(withdrawals === undefined ? {} : { withdrawals }),
     },

@@ -1,0 +1,129 @@
+/**
+ * Ethereum's blockchain tests (https://github.com/ethereum/execution-specs, legacy: ethereum/tests): a genesis, blocks
+ * that are valid or not, also of competing branches, and the head that they lead to.
+ */
+import { InvalidBlockError } from '../../src/evm/invalidBlock.js'
+import { parseGenesis } from '../../src/ingest/genesis.js'
+import { BadBlockError, ChainImporter } from '../../src/ingest/importer.js'
+import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
+import { ChainWriter } from '../../src/store/chainWriter.js'
+
+export interface JsonChainTest {
+  readonly network: string
+  readonly config?: {
+    readonly chainid?: string
+    readonly blobSchedule?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  }
+  readonly genesisBlockHeader: Readonly<Record<string, string>>
+  readonly pre: Readonly<Record<string, unknown>>
+  readonly blocks: readonly JsonBlock[]
+  readonly lastblockhash: string
+}
+
+interface JsonBlock {
+  readonly rlp: string
+  /** Why it is invalid. */
+  readonly expectException?: string
+}
+
+/** Bytes of address space for a store; a test's blocks take some megabytes. */
+const mapBytes = 2 ** 28
+
+/** Runs a test on a new store at `storePath`. Returns what is not as the test says. */
+export async function runChainTest(test: JsonChainTest, storePath: string): Promise<string | undefined> {
+  const { identity, bundle, schedule } = parseGenesis(genesisText(test))
+  const { hash } = test.genesisBlockHeader
+  if (identity.genesisHash !== hash) return `the genesis is ${identity.genesisHash}, not ${hash}`
+  const store = ChainWriter.openForWriting({ path: storePath, mapBytes })
+  try {
+    store.initialize(identity, bundle)
+    store.holdCommits()
+    const importer = new ChainImporter(store, schedule)
+    for (const [index, block] of test.blocks.entries()) {
+      const problem = await importInto(importer, block)
+      if (problem !== undefined) return `block ${index} of ${test.blocks.length} ${problem}`
+    }
+    await store.commitHeld()
+    const head = bytesToHex(store.head.hash)
+    return head === test.lastblockhash ? undefined : `the head is ${head}, not ${test.lastblockhash}`
+  } finally {
+    await store.close()
+  }
+}
+
+async function importInto(
+  importer: ChainImporter,
+  { rlp, expectException }: JsonBlock,
+): Promise<string | undefined> {
+  try {
+    const { outcome } = await importer.playBlock(hexToBytes(rlp))
+    // One beside the chain is executed only when its branch becomes the heavier one: the head tells.
+    return expectException === undefined || outcome === 'side' ? undefined : `is taken: ${expectException}`
+  } catch (error) {
+    if (!(error instanceof BadBlockError || error instanceof InvalidBlockError)) throw error
+    return expectException === undefined ? `is refused: ${error.message}` : undefined
+  }
+}
+
+/** Forks in their order, with the members of a genesis' `config` that set them. */
+const forks: readonly (readonly [name: string, ...members: string[]])[] = [
+  ['Frontier'],
+  ['Homestead', 'homesteadBlock'],
+  ['Dao', 'daoForkBlock'],
+  ['EIP150', 'eip150Block'],
+  ['EIP158', 'eip155Block', 'eip158Block'],
+  ['Byzantium', 'byzantiumBlock'],
+  ['Constantinople', 'constantinopleBlock'],
+  ['ConstantinopleFix', 'petersburgBlock'],
+  ['Istanbul', 'istanbulBlock'],
+  ['Berlin', 'muirGlacierBlock', 'berlinBlock'],
+  ['London', 'londonBlock'],
+  ['ArrowGlacier', 'arrowGlacierBlock', 'grayGlacierBlock'],
+  ['Paris', 'terminalTotalDifficulty'],
+  ['Shanghai', 'shanghaiTime'],
+  ['Cancun', 'cancunTime'],
+  ['Prague', 'pragueTime'],
+  ['Osaka', 'osakaTime'],
+  ['BPO1', 'bpo1Time'],
+  ['BPO2', 'bpo2Time'],
+  ['BPO3', 'bpo3Time'],
+  ['BPO4', 'bpo4Time'],
+]
+
+/** The `config` of networks such as Osaka, BerlinToLondonAt5, OsakaToBPO1AtTime15k and ArrowGlacierToParisAtDiffC0000. */
+function configOf(network: string): Record<string, number | boolean> {
+  const [, before, after, by, at] = /^(.+?)(?:To(.+)At(Time|Diff)?(\w+))?$/.exec(network) ?? []
+  const indexOf = (fork: string) => {
+    const index = forks.findIndex(([name]) => name === fork)
+    if (index < 0) throw new Error(`no such fork: ${fork} of ${network}`)
+    return index
+  }
+  const first = indexOf(before as string)
+  const last = after === undefined ? first : indexOf(after)
+  const begin = Number(by === 'Diff' ? `0x${at}` : at?.replace('k', '000'))
+  const config: Record<string, number | boolean> = {}
+  for (const [index, [name, ...members]] of forks.entries()) {
+    // Of the others only the transition to it is tested.
+    if (index > last || (name === 'Dao' && after !== 'Dao')) continue
+    for (const member of members) config[member] = index <= first ? 0 : begin
+  }
+  return { ...config, ...(after === 'Dao' ? { daoForkSupport: true } : {}) }
+}
+
+/** The test's genesis in geth's form. */
+function genesisText({ network, config, genesisBlockHeader: header, pre }: JsonChainTest): string {
+  const schedule = Object.entries(config?.blobSchedule ?? {}).map(([fork, parameters]) => [
+    fork.toLowerCase(),
+    Object.fromEntries(Object.entries(parameters).map(([member, value]) => [member, Number(value)])),
+  ])
+  return JSON.stringify({
+    ...header,
+    number: 0,
+    config: {
+      chainId: Number(config?.chainid ?? 1),
+      ...configOf(network),
+      ...(schedule.length > 0 ? { blobSchedule: Object.fromEntries(schedule) } : {}),
+    },
+    alloc: pre,
+  })
+}
