@@ -62,9 +62,6 @@ export function readAmsterdamBlocks(chain: AmsterdamChain): AmsterdamBlock[] {
   )
 }
 
-/** Why tests that execute these chains are skipped. */
-export const withoutExecution = withoutAmsterdam
-
 /** A block that go-ethereum refused, on top of the head of its base. */
 export interface InvalidBlock {
   readonly name: string

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { readChainFile } from '../src/ingest/chainFile.js'
 import { parseGenesis } from '../src/ingest/genesis.js'
-import { ChainImporter, type Executor } from '../src/ingest/importer.js'
+import { ChainImporter } from '../src/ingest/importer.js'
 import { ChainWriter } from '../src/store/chainWriter.js'
 import { type AmsterdamChain, amsterdamFile, readAmsterdamBlocks } from './amsterdam.js'
 import { ListExecutor } from './library/listExecutor.js'
@@ -19,18 +19,17 @@ export function newAmsterdamStore(t: Test, chain: AmsterdamChain) {
   return { store, schedule: genesis.schedule }
 }
 
-/** A store with a whole chain, imported from one of its files; by its lists unless there is an `executor`. */
+/** A store with a whole chain, imported from one of its files: executed, or by its lists alone. */
 export async function importAmsterdam(
   t: Test,
   chain: AmsterdamChain,
   file: 'chain.rlp.gz' | 'chain-with-bal.rlp.gz',
-  executor?: Executor,
+  how: 'executed' | 'by lists' = 'by lists',
 ) {
   const { store, schedule } = newAmsterdamStore(t, chain)
   const blocks = readAmsterdamBlocks(chain)
-  const importer = new ChainImporter(store, schedule, {
-    executor: executor ?? new ListExecutor(schedule, blocks),
-  })
+  const options = how === 'executed' ? {} : { executor: new ListExecutor(schedule, blocks) }
+  const importer = new ChainImporter(store, schedule, options)
   store.holdCommits()
   for await (const { rlp } of readChainFile(amsterdamFile(chain, file))) await importer.importBlock(rlp)
   await store.commitHeld()

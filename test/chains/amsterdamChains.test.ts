@@ -1,0 +1,50 @@
+/** The chains of the Amsterdam fork, executed: every block has what go-ethereum has. */
+import { createHash } from 'node:crypto'
+import t from 'tap'
+import { Chain } from '../../src/chain/chain.js'
+import { decodeHeader } from '../../src/chain/header.js'
+import { verifyChain } from '../../src/ingest/verifyChain.js'
+import { bytesToHex, type Hash32, hexToBytes } from '../../src/primitives/bytes.js'
+import { type AmsterdamBlock, amsterdamChains, withoutAmsterdam } from '../amsterdam.js'
+import { importAmsterdam } from '../amsterdamStore.js'
+
+const settings = { supportsSafe: true, safeLag: 0, finalizedLag: 0, answerCacheBytes: 2 ** 24 }
+
+/** EIP-7685: the hash of the hashes of a block's requests. */
+function requestsHash(requests: readonly string[]): string {
+  const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()
+  return bytesToHex(sha256(Buffer.concat(requests.map((request) => sha256(hexToBytes(request))))))
+}
+
+/** Receipts as go-ethereum answers them, without what the data adds. */
+function receiptsOf({ receipts }: AmsterdamBlock): unknown {
+  return receipts.map(({ _executionGas, _stateGas, ...receipt }) => receipt)
+}
+
+for (const chain of amsterdamChains) {
+  for (const file of ['chain.rlp.gz', 'chain-with-bal.rlp.gz'] as const) {
+    t.test(
+      `${chain}, ${file}: each block is as go-ethereum has it`,
+      { skip: withoutAmsterdam },
+      async (t) => {
+        const { store, blocks } = await importAmsterdam(t, chain, file, 'executed')
+        const served = new Chain(store, settings)
+        for (const [number, block] of blocks.entries()) {
+          const hash = store.readCanonicalHash(number)?.slice() as Hash32
+          if (bytesToHex(hash) !== block.hash) t.fail(`the hash of block ${number}`)
+          if (number === 0) continue
+          const header = decodeHeader(store.readHeader(hash) as Uint8Array)
+          const list = store.readBlockAccessList(hash)
+          const receipts = Buffer.from(served.receiptsJson(hash) as Uint8Array).toString()
+          if (bytesToHex(header.requestsHash as Hash32) !== requestsHash(block.requests)) {
+            t.fail(`the requests of block ${number}`)
+          }
+          if ((list && bytesToHex(list)) !== block.blockAccessListRlp) t.fail(`the list of block ${number}`)
+          t.strictSame(JSON.parse(receipts), receiptsOf(block), `the receipts of block ${number}`)
+        }
+        t.equal(bytesToHex(store.head.hash), blocks.at(-1)?.hash)
+        t.strictSame(verifyChain(store, { blocks: 3, seed: 1, onProgress: () => undefined }).faults, [])
+      },
+    )
+  }
+}
