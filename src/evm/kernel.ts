@@ -49,7 +49,7 @@ export class Kernel {
   readonly #seed = randomBytes(8).readBigUInt64LE()
 
   /** With a `tracer`, which is called for each step and frame, a slower kernel is used. */
-  constructor(tracer?: KernelTracer) {
+  constructor(readonly tracer?: KernelTracer) {
     this.#exports = instantiateKernel(this.#answers, tracer && traceImports(tracer, () => this.#memory))
     this.#at = readOffsets(this.#exports)
     this.#memory = new KernelMemory(this.#exports.memory)

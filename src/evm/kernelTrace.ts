@@ -18,6 +18,8 @@ export interface KernelTracer {
   cost?(gasLeft: bigint): void
   /** Called when an instruction fails, before its frame ends. `cost` is its gas as far as go-ethereum computes it. */
   fault?(failure: KernelFailure, cost: bigint): void
+  /** Called within CREATE and CREATE2, once they are paid: the address (20 bytes) at which they are to create. */
+  creation?(address: Uint8Array): void
   /** Called when a call or creation begins, or SELFDESTRUCT sends its balance. */
   enter(frame: KernelFrame): void
   /** Called when the innermost of these ends. */
@@ -109,6 +111,7 @@ export interface TraceImports {
   ): void
   exit(failure: number, gasLeft: bigint, output: number, outputLength: number): void
   cost(gasLeft: bigint): void
+  creation(address: number): void
   fault(failure: number, cost: bigint): void
   log(at: number): void
 }
@@ -135,6 +138,7 @@ export function traceImports(tracer: KernelTracer, linear: () => KernelMemory): 
         linear().bytes.subarray(output, output + outputLength),
       ),
     cost: (gasLeft) => tracer.cost?.(gasLeft),
+    creation: (address) => tracer.creation?.(linear().reversed(address).subarray(12)),
     fault: (failure, cost) => tracer.fault?.(failures[failure] as KernelFailure, BigInt.asUintN(64, cost)),
     log: (at) => tracer.log?.(readLog(linear(), at).log),
   }

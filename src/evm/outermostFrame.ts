@@ -84,6 +84,10 @@ class StateGas {
   }
 }
 
+// The opcodes that stand for a message.
+const create = 0xf0
+const call = 0xf1
+
 /** Runs a message, after {@link Kernel.begin}. Its nonce is taken from the sender's account. */
 export function runOutermostFrame(
   kernel: Kernel,
@@ -184,6 +188,11 @@ function runWithStateGas(
 
   function outOfGas(): FrameOutcome {
     undo()
+    const { sender: caller, to, value, data: input } = message
+    const kind = to === undefined ? create : call
+    const target = to ?? creationAddress(caller, nonce)
+    kernel.tracer?.enter({ kind, caller, target, value, input, gas: left })
+    kernel.tracer?.exit('outOfGas', 0n, new Uint8Array(0))
     const reservoir = available - left
     const spent = { stateGas: 0n, paidBefore: left, hasReservoir: reservoir > 0n }
     return { failure: 'outOfGas', gasLeft: reservoir, refund: 0n, ...spent }

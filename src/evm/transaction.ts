@@ -170,7 +170,9 @@ export function executeTransaction(
   kernel.credit(kernel.account(tx.sender), (tx.gasLimit - gasUsed) * gasPrice)
   const miner = kernel.account(coinbase)
   kernel.see(miner)
-  kernel.credit(miner, gasUsed * (isSince('london') ? gasPrice - block.baseFee : gasPrice))
+  const reward = gasUsed * (isSince('london') ? gasPrice - block.baseFee : gasPrice)
+  // From Amsterdam on nothing does not even touch it, which a trace shows.
+  if (reward > 0n || !isSince('amsterdam')) kernel.credit(miner, reward)
   kernel.end()
   // EIP-7778: refunds do not make room in the block.
   const executionGas = isSince('amsterdam') ? max(spent - run.stateGas, floor) : gasUsed

@@ -17,6 +17,7 @@ import {
   endOfWords,
   expand,
   expansionGas,
+  clearReturned,
   Failure,
   fail,
   failAfter,
@@ -50,7 +51,7 @@ import {
   valueTransferGas,
 } from './rules'
 import { payStateGas, refillNewAccount } from './stateGas'
-import { traceCost, traceEnter, traceExit } from './trace'
+import { traceCost, traceCreation, traceEnter, traceExit } from './trace'
 import { clamped, clearWord, copyWord, isSmall, isZero, putSmall, WORD } from './word'
 
 /** Whether the last instruction began a frame, which runs next; otherwise its result is on the stack. */
@@ -198,8 +199,18 @@ export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i6
   lookBefore(bytes, initcodePerStep)
   if (isSalted) saltedAddress(creator, sp - 4 * WORD, initcode, bytes, address)
   else creationAddress(creator, creator.nonce, address)
+  traceCost(kind, gas)
+  traceCreation(kind, address)
+  frame.sp = isSalted ? sp - 4 * WORD : length
   frame.callStateGas = 0
-  if (newAccountStateGas != 0 && creationRefusal(frame.depth + 1, creator, value) == Failure.None) {
+  if (newAccountStateGas != 0) {
+    // What cannot begin has looked at no address (EIP-7928), and is no frame of a trace.
+    if (creationRefusal(frame.depth + 1, creator, value) != Failure.None) {
+      clearReturned()
+      clearWord(frame.sp)
+      frame.sp += WORD
+      return gas
+    }
     const created = findAccount(address)
     seePaid(created)
     if (isEmpty(created)) {
@@ -209,10 +220,8 @@ export function createContract(frame: Frame, kind: u32, sp: usize, gas: i64): i6
     }
   }
   noteCall(frame, gas, has(Fork.TangerineWhistle) ? askAll : gas, 0)
-  traceCost(kind, gas)
   const forFrame = has(Fork.TangerineWhistle) ? gas - gas / 64 : gas
   gas -= forFrame
-  frame.sp = isSalted ? sp - 4 * WORD : length
   const begun = beginCreation(frame.depth + 1, kind, creator, address, value, initcode, bytes, forFrame)
   if (begun == Begun.Entered) {
     hasEntered = true

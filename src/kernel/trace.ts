@@ -36,6 +36,10 @@ declare function tellStep(
 @external('trace', 'cost')
 declare function tellCost(gasLeft: i64): void
 
+/** Called within CREATE and CREATE2, once they are paid: the address (a word) at which they are to create. */
+@external('trace', 'creation')
+declare function tellCreation(address: usize): void
+
 /**
  * Called when an instruction fails, before its frame ends. `cost` is its gas as far as go-ethereum computes it; 64 bits
  * without sign.
@@ -104,6 +108,11 @@ export function traceCost(opcode: u32, gasLeft: i64): void {
 @inline
 export function traceFault(opcode: u32, failure: Failure, cost: i64): void {
   if (isTracing && load<u8>(toldOpcodes + opcode) != 0) tellFault(failure, cost)
+}
+
+@inline
+export function traceCreation(opcode: u32, address: usize): void {
+  if (isTracing && load<u8>(toldOpcodes + opcode) != 0) tellCreation(address)
 }
 
 @inline

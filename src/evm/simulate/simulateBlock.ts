@@ -4,9 +4,11 @@ import { type ForkName, type ForkSchedule, includesFork } from '../../chain/fork
 import { encodeHeader, type Header, headerHash } from '../../chain/header.js'
 import { type Hash32, toMinimalBytes, trimLeft } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
+import { keccak256 } from '../../primitives/keccak.js'
 import { encodeRlp, encodeRlpListOfEncoded, type RlpItem, rlpLength } from '../../primitives/rlp.js'
 import type { Change } from '../../state/stateView.js'
 import { indexedRoot, RecentTries } from '../../state/trie.js'
+import { buildBlockAccessList } from '../blockAccesses.js'
 import type { BlockContext } from '../blockContext.js'
 import { payRewards, payWithdrawals } from '../blockPayments.js'
 import { InvalidBlockError } from '../invalidBlock.js'
@@ -82,6 +84,8 @@ export class BlockSimulator {
     const context = this.#contextOf(started, block)
     this.#prepare(block, context)
     applyOverrides(kernel, block.stateOverrides)
+    const isRecorded = includesFork(fork, 'amsterdam')
+    if (isRecorded) kernel.recordAccesses()
     kernel.setBlock(wordsOf(context))
     beginBlock(kernel, header, fork)
     const calls: RunCall[] = []
@@ -90,11 +94,17 @@ export class BlockSimulator {
     const blooms = new Blooms()
     const changed: number[] = []
     let gasUsed = 0n
+    let executionGas = 0n
+    let stateGas = 0n
     let blobGas = 0n
-    for (const call of block.calls) {
-      const bounds = { ...this.#settings, blockGas: header.gasLimit - gasUsed, gasLeft: this.#gasLeft }
+    for (const [index, call] of block.calls.entries()) {
+      const blockGas = header.gasLimit - max(executionGas, stateGas)
+      const bounds = { ...this.#settings, blockGas, gasLeft: this.#gasLeft }
+      kernel.setAccessIndex(index + 1)
       const run = runSimulatedCall(kernel, context, call, bounds)
       gasUsed += run.gasUsed
+      executionGas += run.executionGas
+      stateGas += run.stateGas
       this.#gasLeft -= run.gasUsed
       blobGas += BigInt(call.message.blobVersionedHashes?.length ?? 0) * gasPerBlob
       let outcome: boolean | Uint8Array = run.failure === undefined
@@ -109,6 +119,7 @@ export class BlockSimulator {
       calls.push(run)
       onCall(run)
     }
+    kernel.setAccessIndex(block.calls.length + 1)
     const requestsHash = includesFork(fork, 'prague') ? this.#requestsHash(allLogs, fork) : undefined
     const withdrawals = includesFork(fork, 'shanghai') ? withdrawalItems(block) : undefined
     if (withdrawals !== undefined && withdrawals.length > 0) payWithdrawals(kernel, withdrawals)
@@ -119,7 +130,7 @@ export class BlockSimulator {
     return assemble(
       {
         ...header,
-        gasUsed,
+        gasUsed: max(executionGas, stateGas),
         stateRoot: state.stateRoot,
         transactionsRoot: indexedRoot(transactions.map(({ bytes }) => bytes)),
         receiptsRoot: indexedRoot(receipts),
@@ -129,6 +140,7 @@ export class BlockSimulator {
           ? {}
           : { withdrawalsRoot: indexedRoot(withdrawals.map((item) => encodeRlp(item))) }),
         ...(requestsHash === undefined ? {} : { requestsHash }),
+        ...(isRecorded ? { blockAccessListHash: keccak256(buildBlockAccessList(kernel)) } : {}),
       },
       transactions.map(({ type, bytes }) => (type === 0 ? bytes : encodeRlp(bytes))),
       withdrawals,
@@ -184,6 +196,10 @@ export class BlockSimulator {
       wiped.map((account) => [kernel.addressOf(account), slotsHeld(kernel, account)] as const),
     )
   }
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
 }
 
 /** Slots of an account whose storage was removed in this block. */

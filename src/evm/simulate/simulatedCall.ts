@@ -25,6 +25,9 @@ export interface RunCall {
   readonly gasUsed: bigint
   /** Before refunds. */
   readonly gasSpent: bigint
+  /** What counts for the block, by dimension. */
+  readonly executionGas: bigint
+  readonly stateGas: bigint
   /** Transfers included, where they are wanted. */
   readonly logs: readonly NumberedLog[]
 }

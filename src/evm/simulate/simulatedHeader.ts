@@ -2,6 +2,7 @@
 import { nextBaseFee, nextExcessBlobGas } from '../../chain/feeMarket.js'
 import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from '../../chain/forks.js'
 import type { Header, Timestamp } from '../../chain/header.js'
+import { nextSlotNumber } from '../../chain/pendingHeader.js'
 import { type Hash32, toHash32 } from '../../primitives/bytes.js'
 import { emptyTrieRoot, emptyUnclesHash } from '../../primitives/keccak.js'
 import type { PlannedBlock } from './simulatedChain.js'
@@ -58,6 +59,7 @@ export function startHeader(
           excessBlobGas: nextExcessBlobGas(parent, fork, blobs),
           parentBeaconBlockRoot: toHash32(chosen.beaconRoot ?? zeroHash),
         }),
+    ...(includesFork(fork, 'amsterdam') ? { slotNumber: nextSlotNumber(parent) } : {}),
   }
   return { header, fork, blobs }
 }

@@ -68,6 +68,10 @@ export class TracedKernel implements KernelTracer, StateNow {
     this.#tracer?.cost?.(gasLeft)
   }
 
+  creation(address: Uint8Array): void {
+    this.#tracer?.creation?.(address)
+  }
+
   fault(failure: KernelFailure, cost: bigint): void {
     const refusal = isRefused(failure) ? failureReason(failure, this.kernel, undefined).why : undefined
     this.#tracer?.fault?.(cost, refusal)

@@ -31,6 +31,10 @@ export class MuxTracer implements Tracer {
     for (const [, tracer] of this.#tracers) tracer.fault?.(cost, refusal)
   }
 
+  creation(address: Uint8Array): void {
+    for (const [, tracer] of this.#tracers) tracer.creation?.(address)
+  }
+
   enter(frame: TracedFrame): void {
     for (const [, tracer] of this.#tracers) tracer.enter?.(frame)
   }

@@ -8,7 +8,7 @@ import type { JsonBytes } from '../../primitives/jsonBytes.js'
 import { emptyCodeHash } from '../../primitives/keccak.js'
 import type { KernelStep } from '../kernelTrace.js'
 import { create, create2, selfdestruct } from './callFrames.js'
-import type { AccountNow, TracedFrame, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
+import type { AccountNow, TracedTransaction, TraceOutput, Tracer } from './tracer.js'
 
 export interface PrestateTracerOptions {
   readonly diffMode: boolean
@@ -47,7 +47,7 @@ const zeroSlot = `0x${'0'.repeat(64)}`
 const itemBytes = 500
 
 export class PrestateTracer implements Tracer {
-  readonly opcodes = [sload, sstore, ...namingAccount, ...calling]
+  readonly opcodes = [sload, sstore, ...namingAccount, ...calling, create, create2]
   readonly #options: PrestateTracerOptions
   /** By address as hex. */
   readonly #before = new Map<string, Before>()
@@ -95,8 +95,8 @@ export class PrestateTracer implements Tracer {
     }
   }
 
-  enter({ depth, kind, to }: TracedFrame): void {
-    if (depth > 0 && (kind === create || kind === create2)) this.#find(to)
+  creation(address: Uint8Array): void {
+    this.#find(address)
   }
 
   #find(address: Uint8Array): Before {
@@ -184,10 +184,10 @@ export class PrestateTracer implements Tracer {
   }
 }
 
-/** The members of an account that are listed: a hash only with code. */
+/** The members of an account that are listed: code and its hash only where there is some. */
 function listed({ balance, nonce, code, codeHash, slots }: Before, disableCode: boolean): After {
-  const hashed = code.length > 0 ? { codeHash } : {}
-  return { balance, nonce, slots, ...hashed, ...(disableCode ? {} : { code }) }
+  if (code.length === 0) return { balance, nonce, slots }
+  return { balance, nonce, slots, codeHash, ...(disableCode ? {} : { code }) }
 }
 
 function changeOf(before: Before, now: AccountNow, { disableCode }: PrestateTracerOptions): After {
@@ -197,12 +197,13 @@ function changeOf(before: Before, now: AccountNow, { disableCode }: PrestateTrac
   // As in go-ethereum, an account that does not exist before is compared as one without code.
   if (!equalBytes(now.codeHash, before.exists ? before.codeHash : emptyCodeHash)) {
     change.codeHash = now.codeHash
-    if (!disableCode) change.code = now.code
+    // That code was removed is told, not that there is none before and after.
+    if (!disableCode && !equalBytes(now.code, before.code)) change.code = now.code
   }
   return change
 }
 
-/** Members as in go-ethereum: a nonce or code that is zero or empty is left out. */
+/** Members as in go-ethereum: a nonce that is zero is left out. */
 function writeAccount(json: JsonBytes, account: After): void {
   const { balance, nonce = 0n, codeHash, code, slots } = account
   let count = 0
@@ -211,7 +212,7 @@ function writeAccount(json: JsonBytes, account: After): void {
     name('balance')
     json.quantity(balance)
   }
-  if (code !== undefined && code.length > 0) {
+  if (code !== undefined) {
     name('code')
     json.hex(code)
   }

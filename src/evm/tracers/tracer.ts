@@ -108,6 +108,8 @@ export interface Tracer {
   step?(step: KernelStep): void
   /** See `KernelTracer.cost`. */
   cost?(gasLeft: bigint): void
+  /** See `KernelTracer.creation`. */
+  creation?(address: Uint8Array): void
   /** See `KernelTracer.fault`. `refusal` is go-ethereum's message where the instruction did not begin. */
   fault?(cost: bigint, refusal: string | undefined): void
   enter?(frame: TracedFrame): void
