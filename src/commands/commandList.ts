@@ -6,9 +6,11 @@ import { resolve } from 'node:path'
 import {
   configSchema,
   edgesMax,
+  isPageOrigin,
   isUpstreamUrl,
   logLevels,
   mergedConfig,
+  originExpected,
   resolveDataConfig,
   resolveExportConfig,
   resolveImportConfig,
@@ -59,7 +61,18 @@ const threads = {
     shownDefault: 'info',
   }),
 }
-const noAuth = switchFlag('answer without API keys; refused on an address that other machines can reach')
+const access = {
+  noAuth: switchFlag('answer without API keys; refused on an address that other machines can reach'),
+  cors: listFlag(
+    'ORIGIN',
+    'let web pages of this origin call, over HTTP and WebSocket; "*" for all; may stand several times',
+    {
+      isValid: isPageOrigin,
+      expected: originExpected,
+      shownDefault: 'all where keys are needed, none with --no-auth',
+    },
+  ),
+}
 
 const serve = defineCommand({
   name: 'serve',
@@ -89,7 +102,7 @@ const serve = defineCommand({
       'FILE',
       "geth's genesis.json: with --follow the one that the node was started with; with --upstream needed where the chain is not known, and the upstream does not tell its rules",
     ),
-    noAuth,
+    ...access,
   },
   examples: [
     ['tidegate serve', 'the demo network on http://127.0.0.1:8545'],
@@ -291,7 +304,7 @@ const showConfig = defineCommand({
     ...common,
     ...address,
     ...threads,
-    noAuth,
+    ...access,
   },
   examples: [
     ['tidegate config --config tidegate.json', 'check a file, and see what it comes to'],

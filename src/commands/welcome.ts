@@ -67,6 +67,9 @@ export function welcomeLines(
   }
   if (demo.kind === 'key' && demo.isNew)
     lines.push('Made the API key "demo" for you; it is in the addresses above and below.')
+  if (config.cors.origins.length === 0) {
+    lines.push('Web pages get no answers; --cors ORIGIN lets those of an origin call.')
+  }
   if (adminUrl !== undefined) {
     lines.push(`The dashboard is at ${adminUrl}/; its token is in ${config.node.adminToken}`)
   }

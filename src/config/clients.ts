@@ -8,7 +8,11 @@ const allowedHostExpected = 'a host name without scheme and port, or "*"'
 
 /** An origin as browsers send it: without a path, so one with a slash at its end would never match. */
 const originPattern = /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/i
-const originExpected = 'an origin such as "https://example.org", or "*"'
+export const originExpected = 'an origin such as "https://example.org", or "*"'
+
+export function isPageOrigin(value: string): boolean {
+  return originPattern.test(value)
+}
 
 const addressExpected = 'an IP address, or a network such as "10.0.0.0/8"'
 
@@ -19,13 +23,16 @@ function isAddressOrNetwork(value: string): boolean {
 }
 
 export const clientsShape = {
-  /** Origins whose web pages may call; "*" for all, which is safe because no cookie is read. */
+  /**
+   * Origins whose web pages may call, "*" for all. Absent: all where keys are needed, which a page of another origin
+   * does not have, since no cookie is read; otherwise none.
+   */
   cors: object({
     origins: list(
       text(originExpected)
         .regex(originPattern, { error: `expected ${originExpected}` })
         .toLowerCase(),
-    ).default(['*']),
+    ).optional(),
   }).prefault({}),
   /** Host names that are answered besides addresses, `localhost` and those of networks; where absent, see `Config`. */
   allowedHosts: list(

@@ -47,6 +47,7 @@ import type { TlsConfig } from './tls.js'
 
 export type { AdminConfig } from './admin.js'
 export { demoNetworkName, type NetworkConfig } from './chainNetwork.js'
+export { isPageOrigin, originExpected } from './clients.js'
 export { feedSchemaOf } from './feed.js'
 export { edgesMax, type Limits, transports } from './file.js'
 export type { GatewayConfig } from './gateway.js'
@@ -81,6 +82,7 @@ export interface MergedFlags extends DataFlags {
   readonly edges?: number | undefined
   readonly transport?: ConfigFile['transport'] | undefined
   readonly noAuth?: boolean | undefined
+  readonly cors?: readonly string[] | undefined
 }
 
 export interface ServeFlags extends MergedFlags, NetworkFlags {}
@@ -159,6 +161,7 @@ export interface Config extends DataConfig {
   /** Undefined where there is none. */
   readonly admin: AdminConfig | undefined
   readonly auth: boolean
+  /** Origins whose web pages may call; "*" for all. */
   readonly cors: { readonly origins: readonly string[] }
   /**
    * Host names that are answered besides addresses, `localhost` and those of networks, "*" for all. Undefined: all
@@ -245,7 +248,11 @@ export function resolveServeConfig(flags: ServeFlags): Config {
   })
 }
 
-function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile {
+/** The file with what flags override, and with what follows from other members of it. */
+function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile & Pick<Config, 'cors'> {
+  const auth = flags.noAuth ? false : file.auth
+  const origins =
+    flags.cors?.map((origin) => origin.toLowerCase()) ?? file.cors.origins ?? (auth ? ['*'] : [])
   return {
     ...file,
     host: flags.host ?? file.host,
@@ -253,7 +260,8 @@ function mergeFlags(file: ConfigFile, flags: MergedFlags): ConfigFile {
     edges: flags.edges ?? file.edges,
     transport: flags.transport ?? file.transport,
     logLevel: flags.logLevel ?? file.logLevel,
-    auth: flags.noAuth ? false : file.auth,
+    auth,
+    cors: { origins },
   }
 }
 

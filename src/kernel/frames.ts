@@ -4,7 +4,7 @@
  */
 import { Account } from './accounts'
 import { blockBytes, releaseBlock, takeBlock } from './heap'
-import { lookBefore } from './host'
+import { lookBefore, stop, StopReason } from './host'
 import { frameBytes, frames } from './layout'
 import { Log } from './logs'
 import { Part } from './needs'
@@ -234,7 +234,11 @@ export function expand(frame: Frame, end: u64, gas: i64): i64 {
 /** Allocates memory up to `end`, which is paid. */
 @inline
 export function grow(frame: Frame, end: u64): void {
-  if (end > (frame.memoryBytes as u64)) provide(frame, (((end + 31) >> 5) as u32) << 5)
+  if (end <= (frame.memoryBytes as u64)) return
+  const bytes = ((end + 31) >> 5) << 5
+  // Linear memory ends before, whatever gas there is.
+  if (bytes > (u32.MAX_VALUE as u64)) stop(StopReason.Memory)
+  provide(frame, bytes as u32)
 }
 
 /** Bytes of new memory that are provided in a step, page faults of the system included. */

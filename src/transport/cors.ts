@@ -16,8 +16,9 @@ export interface CorsHeaders {
 }
 
 /**
- * The CORS headers of the Fetch standard. Keys travel in the path or in headers and never in cookies, so `*` exposes nothing that
- * the page could not read through a server of its own.
+ * The CORS headers of the Fetch standard. Keys travel in the path or in headers and never in cookies, so where they
+ * are needed `*` exposes nothing that the page could not read through a server of its own. Without keys each page
+ * that is open in a browser on this machine could read and submit.
  */
 export function createCorsHeaders(origins: CorsOrigins): CorsHeaders {
   const exposed = [

@@ -71,7 +71,11 @@ const stopping: Refusal = {
   why: 'the server is stopping',
 }
 const foreignOrigin: Refusal = {
-  answer: refusal(403, -32001, 'forbidden: pages of this origin may not connect'),
+  answer: refusal(
+    403,
+    -32001,
+    'forbidden: pages of this origin may not connect; the operator of the server lets them with --cors',
+  ),
   why: 'origin',
 }
 

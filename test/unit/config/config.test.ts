@@ -19,6 +19,13 @@ t.test('without a file, the embedded demo network is served to this machine alon
   t.equal(config.defaultNetwork, 'demo')
   t.equal(config.dataDir, join(process.cwd(), 'data/live'))
   t.strictSame(config.cors, { origins: ['*'] })
+  t.strictSame(resolveServeConfig({ noAuth: true }).cors, { origins: [] })
+  t.strictSame(resolveServeConfig({ noAuth: true, cors: ['HTTP://localhost:3000', '*'] }).cors, {
+    origins: ['http://localhost:3000', '*'],
+  })
+  const open = writeConfig(t.testdir(), { auth: false, cors: { origins: ['https://a.example'] } })
+  t.strictSame(resolveServeConfig({ config: open }).cors, { origins: ['https://a.example'] })
+  t.strictSame(resolveServeConfig({ config: open, cors: ['null'] }).cors, { origins: ['null'] })
   t.strictSame(
     config.networks.map(({ name, isEmbedded, genesisPath, source }) => ({
       name,

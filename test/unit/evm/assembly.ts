@@ -35,6 +35,7 @@ const opcodes = {
   POP: 0x50,
   MLOAD: 0x51,
   MSTORE: 0x52,
+  MSTORE8: 0x53,
   SLOAD: 0x54,
   SSTORE: 0x55,
   JUMP: 0x56,

@@ -77,6 +77,23 @@ t.test('a job that holds too much memory is stopped', async (t) => {
   }
 })
 
+t.test('memory of 4 GiB and more is too much, whatever gas there is', async (t) => {
+  const gas = 10n ** 15n
+  const farther: readonly [what: string, code: Uint8Array][] = [
+    ['the last word', assemble(1, 2 ** 32 - 32, 'MSTORE', 'STOP')],
+    ['the next', assemble(1, 2 ** 32, 'MSTORE', 'STOP')],
+    ['a byte', assemble(1, 2 ** 32 + 5, 'MSTORE8', 'STOP')],
+    ['a copy', assemble(32, 0, 2 ** 33, 'CODECOPY', 'STOP')],
+    ['what is returned', assemble(32, 2 ** 32, 'RETURN')],
+    ['a long piece', assemble(2 ** 32 + 1, 0, 'RETURN')],
+    ['what a call returns', assemble(32, 2 ** 32, 0, 0, 0, 'ADDRESS', 1, 'CALL', 'STOP')],
+  ]
+  for (const [what, code] of farther) {
+    const request = requestOf({ to: contract, gas }, [{ address: contract, code }], { gasMax: gas })
+    t.match(await faultOf(demoExecution.call(request, goOn)), { kind: 'ExecutionOutOfMemory' }, what)
+  }
+})
+
 t.test('the same code is analysed once, however deep it calls itself', async (t) => {
   // 24 KB of PUSH1 behind a call of itself: 1,024 analyses would take 200 MB and seconds.
   const self = assemble(0, 0, 0, 0, 0, 'ADDRESS', 'GAS', 'CALL')

@@ -125,7 +125,7 @@ t.test('a batch has at most 1,000 calls, counted before anything is parsed', asy
 
 t.test('calls whose answers no longer fit into a batch are told so', async (t) => {
   const { ask, network } = createTestEndpoint({ batchBytesMax: 250 })
-  const body = `[${[1, 2, 3, 4].map((id) => call('test_bytes', id === 2 ? '["0x64"]' : '["0x1"]', String(id))).join(',')}]`
+  const body = `[${[1, 2, 3, 4].map((id) => call('test_bytes', id === 2 ? '["0x3e8"]' : '["0x1"]', String(id))).join(',')}]`
   t.same(
     JSON.parse(ask(body)).map((one: { id: number; error?: { code: number } }) => one.error?.code ?? one.id),
     [1, -32003, -32003, -32003],
@@ -141,7 +141,7 @@ t.test('what calls without an id come to counts towards the size of the answer',
   const loud = (id: number) => call('test_bytes', '["0x1"]', String(id))
   t.match(JSON.parse(ask(`[${loud(1)},${silent},${loud(2)},${silent},${loud(3)}]`)), [
     { id: 1, result: 'é' },
-    { id: 2, error: { code: -32003 } },
+    { id: 2, result: 'é' },
     { id: 3, error: { code: -32003 } },
   ])
 })
@@ -320,4 +320,15 @@ t.test('every call that may wait is admitted once and released once, whatever co
     ],
   )
   t.match(caller, { admitted: 3, released: 3 })
+})
+
+t.test('a batch that overflows still says what its calls did', async (t) => {
+  const { network, askLater } = createTestEndpoint({ batchBytesMax: 1_000 })
+  const [long, count] = [call('test_job'), call('test_count', '[]', '2')]
+  const asked = askLater(`[${long},${count},${long},${call('test_bytes', '["0x3e8"]', '3')}]`)
+  const json = JSON.stringify('x'.repeat(2_000))
+  for (const job of network.jobs) job.resolve(json)
+  const tooLarge = (id: string) => failure(-32003, 'response too large', id)
+  // A count is what an id of a subscription is: it says what has been done.
+  t.equal(await asked, `[${tooLarge('1')},${result('2', '2')},${tooLarge('1')},${tooLarge('3')}]`)
 })

@@ -154,10 +154,10 @@ t.test('jobs of a batch begin as others end, and a slow one holds up no other', 
 })
 
 t.test('results that end before earlier ones count for the size of the answer', async (t) => {
-  const { askLater, network } = createTestEndpoint({ batchBytesMax: 400 })
+  const { askLater, network } = createTestEndpoint({ batchBytesMax: 2_500 })
   const calls = Array.from({ length: 30 }, (_, i) => call('test_job', String(i)))
   const asked = askLater(`[${calls.join(',')}]`)
-  for (const job of network.jobs.splice(1)) job.resolve(`"${'x'.repeat(60)}"`)
+  for (const job of network.jobs.splice(1)) job.resolve(`"${'x'.repeat(600)}"`)
   await new Promise((resolve) => setImmediate(resolve))
   t.equal(network.runs, 8, 'seven results are more than fits, so no further call runs')
   network.jobs[0]?.resolve('"first"')
