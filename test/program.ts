@@ -3,9 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { pack, unpack } from 'msgpackr'
 import type { Test } from 'tap'
 import { runCommandLine } from '../src/commands/runCommandLine.js'
 import { packageRoot } from '../src/primitives/packageRoot.js'
+import { openEnvironment, openTable } from '../src/store/environment.js'
+import { metaKeys } from '../src/store/tables.js'
 import { fixtureDir } from './service.js'
 import { once } from './until.js'
 
@@ -90,4 +93,14 @@ export function copyDemoStore(dataDir: string, network: string): string {
   mkdirSync(dirname(path), { recursive: true })
   copyFileSync(storePathOf(fixtureDir, 'demo'), path)
   return path
+}
+
+/** Puts that store into a data folder as the one that the embedded network made. */
+export async function copyEmbeddedStore(dataDir: string): Promise<void> {
+  const path = copyDemoStore(dataDir, 'demo')
+  const environment = openEnvironment({ path, readOnly: false })
+  const meta = openTable(environment, 'meta')
+  const identity = unpack(meta?.getBinary(metaKeys.identity) as Uint8Array)
+  meta?.putSync(metaKeys.identity, pack({ ...identity, embedded: true }))
+  await environment.close()
 }

@@ -80,7 +80,7 @@ async function copyTo(
       }
       await copyStore({ path: from, mapBytes }, copy, (done) => view.update(path, done))
       const [top, network = ''] = path.split('/')
-      const chain = top === 'node' ? undefined : await readStoredChain(copy, mapBytes)
+      const chain = top === 'node' ? undefined : readStoredChain(copy, mapBytes)
       if (chain !== undefined) chains[network] = chain
       rmSync(`${copy}-lock`, { force: true })
       const digest = await digestFile(copy, (done) => view.update(`checksum of ${path}`, done))

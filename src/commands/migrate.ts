@@ -18,7 +18,7 @@ export async function migrate({ dataDir, node, networks, mapBytes }: StoresConfi
   if (!hasNode && networks.length === 0)
     throw new OperatorError(`there is no store under ${dataDir}; check --data`)
   for (const { name, storePath: path } of networks) {
-    const before = (await readStoredChain(path, mapBytes))?.schema
+    const before = readStoredChain(path, mapBytes)?.schema
     const view = createProgressView(name, process.stderr, io.err)
     const store = ChainWriter.openForWriting({ path, mapBytes, onUpgrade: view.upgrading })
     await store.close()

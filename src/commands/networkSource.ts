@@ -56,11 +56,11 @@ export function startSource(
   onUpgrade?: OnUpgrade,
   onSaid?: (text: string) => void,
 ): NetworkSource | undefined {
-  const { name, source, gateway, genesisPath, storePath } = network
+  const { name, isEmbedded, source, gateway, genesisPath, storePath } = network
   if (source === undefined && gateway === undefined) return undefined
   const genesis =
     genesisPath === undefined ? undefined : { text: readFileSync(genesisPath, 'utf8'), path: genesisPath }
-  const task = taskOf(network, { storePath, mapBytes, genesis, chainId: network.chainId })
+  const task = taskOf(network, { storePath, mapBytes, genesis, chainId: network.chainId, isEmbedded })
   const feed = new RelayedFeed()
   const publish = (hasFailed = false) => {
     feed.publish(

@@ -1,8 +1,10 @@
 /** Which networks a command works on: those of the configuration, of the data folder, and of the command line. */
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { UsageError } from '../primitives/faults.js'
 import { isThere, namesIn } from '../primitives/isThere.js'
 import { nearest } from '../primitives/nearest.js'
+import { readStoredIdentity } from '../store/manifest.js'
 import {
   demoNetwork,
   demoNetworkName,
@@ -39,6 +41,7 @@ export interface NetworkFlags {
 
 interface DataFolder {
   readonly dataDir: string
+  readonly mapBytes: number
 }
 
 export type Served = NetworkConfig | RollupConfig
@@ -67,21 +70,27 @@ export function servedNetworks(file: ConfigFile, data: DataFolder, flags: Networ
 
 function configuredNetworks(file: ConfigFile, data: DataFolder): Served[] {
   return (
-    file.networks?.map((entry) => entryToServed(entry, data)) ?? [
-      demoNetwork(data.dataDir),
-      demoRollup(data.dataDir),
-    ]
+    file.networks?.map((entry) => entryToServed(entry, data)) ?? [findDemo(data), demoRollup(data.dataDir)]
   )
 }
 
 function findServedNetwork(file: ConfigFile, data: DataFolder, name: string): Served {
   const entry = findEntry(file, name)
   if (entry) return entryToServed(entry, data)
-  if (name === demoNetworkName) return demoNetwork(data.dataDir)
+  if (name === demoNetworkName) return findDemo(data)
   if (name === demoRollupName && !isThere(storePath(data.dataDir, name))) return demoRollup(data.dataDir)
   const network = storedNetwork(name, data.dataDir)
   requireStore(network, data)
   return network
+}
+
+/** The embedded network, unless somebody made a store under its name. */
+function findDemo({ dataDir, mapBytes }: DataFolder): NetworkConfig {
+  const stored = storedNetwork(demoNetworkName, dataDir)
+  // Who makes it says why it cannot be looked at. LMDB crashes on an empty file that is opened for reading.
+  const isMade = existsSync(stored.storePath) && statSync(stored.storePath).size > 0
+  const identity = isMade ? readStoredIdentity(stored.storePath, mapBytes) : undefined
+  return identity === undefined || identity.embedded ? demoNetwork(dataDir) : stored
 }
 
 /** The network of `--follow`: one of the configuration, of the data folder, or a new one. */

@@ -19,6 +19,8 @@ export interface IngestStore {
   readonly genesis: { readonly text: string; readonly path: string } | undefined
   /** The chain id that the genesis or the store has to have; undefined for any. */
   readonly chainId?: number | undefined
+  /** Whether a store that is made is the embedded network's own; see {@link ChainIdentity}. */
+  readonly isEmbedded?: boolean
   /** Where the blocks of a file, replay or node are published. */
   readonly publish?: PublishPlan | undefined
 }

@@ -29,7 +29,8 @@ export async function openTaskStore(
   try {
     const genesis = read && (await complete(read, task.genesis?.text ?? '', store))
     if (genesis !== undefined && task.genesis !== undefined) {
-      store.initialize(genesis.identity, genesis.bundle)
+      const embedded = task.isEmbedded ? ({ embedded: true } as const) : {}
+      store.initialize({ ...genesis.identity, ...embedded }, genesis.bundle)
       adoptRules(store, genesis, task.genesis.path)
     }
     return { store, schedule: genesis?.schedule ?? storedSchedule(store, task.chainId) }

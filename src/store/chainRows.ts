@@ -14,6 +14,8 @@ export interface ChainIdentity {
   readonly history?: HistoryExtent
   /** Of a chain of which only parts are held, each proved: everything else may be fetched. */
   readonly gateway?: true
+  /** Of the network that comes with the program, where its own source made the store. */
+  readonly embedded?: true
 }
 
 /** The kind of network whose store has this identity. */

@@ -78,16 +78,26 @@ export function readManifest(folder: string): Manifest {
 }
 
 /** What a manifest says of a chain's store, of whatever version; undefined where it has no block yet. */
-export async function readStoredChain(path: string, mapBytes: number): Promise<StoredChain | undefined> {
+export function readStoredChain(path: string, mapBytes: number): StoredChain | undefined {
+  const { identity, head } = readStored(path, mapBytes)
+  if (identity === undefined || head === undefined) return undefined
+  const { schema, chainId, genesisHash } = identity
+  return { schema, chainId, genesisHash, head: { number: head.number, hash: bytesToHex(head.hash) } }
+}
+
+/** The identity of the chain in a store, of whatever version; undefined where it has none yet. */
+export function readStoredIdentity(path: string, mapBytes: number): ChainIdentity | undefined {
+  return readStored(path, mapBytes).identity
+}
+
+function readStored(path: string, mapBytes: number) {
   const environment = openEnvironment({ path, mapBytes, readOnly: true })
   try {
     const meta = openTable(environment, 'meta')
     const row = meta?.getBinary(metaKeys.identity)
-    const head = readBlockName(meta?.getBinary(metaKeys.head))
-    if (row === undefined || head === undefined) return undefined
-    const { schema, chainId, genesisHash } = unpack(row) as ChainIdentity & { schema: number }
-    return { schema, chainId, genesisHash, head: { number: head.number, hash: bytesToHex(head.hash) } }
+    const identity = row && (unpack(row) as ChainIdentity & { readonly schema: number })
+    return { identity, head: readBlockName(meta?.getBinary(metaKeys.head)) }
   } finally {
-    await closeEnvironment(environment)
+    void closeEnvironment(environment)
   }
 }

@@ -4,7 +4,7 @@ import { resolveServeConfig } from '../../src/config/config.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import type { MadeBlock } from '../chainMaker.js'
-import { copyDemoStore, makeFolder, runProgram, startProgram, writeInto } from '../program.js'
+import { copyEmbeddedStore, makeFolder, runProgram, startProgram, writeInto } from '../program.js'
 import { makeReplayedChain, type ReplayedChain, replayedStorePath } from '../replayedChain.js'
 import { blockAt, headBlock, quantity } from '../rpc/demoChain.js'
 import { type Service, startService } from '../service.js'
@@ -154,7 +154,7 @@ t.test('a replay that does not fit is said in one sentence', async (t) => {
 
 t.test('the demo network takes its largest block in at once and plays the last ones', async (t) => {
   const folder = makeFolder(t)
-  copyDemoStore(folder, 'demo')
+  await copyEmbeddedStore(folder)
   const flags = ['--network', 'demo', '--data', folder, '--no-auth']
   const { source } = resolveServeConfig({ network: 'demo', data: folder, noAuth: true }).networks[0] ?? {}
   if (source?.type !== 'replay') throw new Error('the demo network is no replay')

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { chooseTransport } from '../../src/transport/chooseTransport.js'
 import {
   copyDemoStore,
+  copyEmbeddedStore,
   makeFolder,
   type Outcome,
   runHere,
@@ -17,7 +18,7 @@ import { blockAt, genesisPath, headBlock, quantity } from '../rpc/demoChain.js'
 import { fixtureConfig, fixtureDir, type Service, spendingBatch, startService } from '../service.js'
 import { refusedUpgrade, SocketClient } from '../socketClient.js'
 import { once, waitFor } from '../until.js'
-import { headOf } from './importing.js'
+import { chainOf, headOf } from './importing.js'
 
 const keyPattern = /tg_[0-9A-Za-z]{49}/g
 /** The demo network's last block that is taken in at once. */
@@ -25,9 +26,9 @@ const playedFrom = 204
 const noCurl = spawnSync('curl', ['--version'], { stdio: 'ignore' }).status !== 0 && 'there is no curl'
 
 /** A data folder that holds the whole demo network, so that a start needs no import. */
-function makeDemoFolder(t: Test): string {
+async function makeDemoFolder(t: Test): Promise<string> {
   const folder = makeFolder(t)
-  copyDemoStore(folder, 'demo')
+  await copyEmbeddedStore(folder)
   return folder
 }
 
@@ -119,7 +120,7 @@ async function checkPrinted(t: Test, service: Service): Promise<void> {
 }
 
 t.test('the first start makes a key and prints requests that work; so does the second', async (t) => {
-  const folder = makeDemoFolder(t)
+  const folder = await makeDemoFolder(t)
   const { service: first, log } = await start(t, ['--data', folder, '--log-level', 'trace'])
   await checkPrinted(t, first)
   const text = first.lines.join('\n')
@@ -173,8 +174,22 @@ t.test('an imported network gets a key once; then the operator has to have kept 
   t.equal((await askWith(second, key)).status, 200)
 })
 
+t.test('a chain that was imported as demo is served as it is', async (t) => {
+  const folder = makeFolder(t)
+  const chain = writeInto(folder, 'own.rlp', chainOf(1, 20))
+  const words = ['import', '--network', 'demo', '--data', folder, '--genesis', genesisPath, chain]
+  t.match(await runProgram(words), { status: 0 })
+  for (const flags of [['--network', 'demo'], []]) {
+    const { service } = await start(t, [...flags, '--data', folder, '--no-auth'])
+    t.match(await service.call('eth_blockNumber'), { result: '0x14' })
+    t.match(await service.call('eth_syncing'), { result: false })
+    t.equal(await service.stop(), 0)
+  }
+  t.equal(await headOf(folder, 'demo'), 20)
+})
+
 t.test('without keys asked for, the printed requests hold none and work', async (t) => {
-  const folder = makeDemoFolder(t)
+  const folder = await makeDemoFolder(t)
   const running = await start(t, ['--data', folder, '--no-auth'])
   const { service } = running
   await checkPrinted(t, service)
@@ -368,7 +383,7 @@ t.test('beside a server', async (t) => {
 })
 
 t.test('on node:http the program serves as on uWebSockets.js', async (t) => {
-  const folder = makeDemoFolder(t)
+  const folder = await makeDemoFolder(t)
   const flags = ['--data', folder, '--no-auth', '--transport', 'node']
   const { service, log } = await start(t, flags)
   const asked = '{"jsonrpc":"2.0","id":7,"method":"eth_chainId","params":[]}'
@@ -384,7 +399,7 @@ t.test('on node:http the program serves as on uWebSockets.js', async (t) => {
 })
 
 t.test('several edges on node:http need a Node.js that can share a port', async (t) => {
-  const flags = ['--data', makeDemoFolder(t), '--no-auth', '--transport', 'node', '--edges', '2']
+  const flags = ['--data', await makeDemoFolder(t), '--no-auth', '--transport', 'node', '--edges', '2']
   const [major = 0] = process.versions.node.split('.').map(Number)
   if (major < 22) {
     const outcome = await runProgram(['serve', '--port', '0', ...flags])
