@@ -105,9 +105,10 @@ const serve = defineCommand({
     ],
   ],
   run: async (flags, _files, io) => {
-    const read = () => resolveServeConfig(flags)
-    const resolved = read()
-    return (await import('./serve.js')).serve(resolved, read, io)
+    const resolved = resolveServeConfig(flags)
+    const complete = await (await import('./ownDemo.js')).withOwnDemo(resolved)
+    const read = () => complete(resolveServeConfig(flags))
+    return (await import('./serve.js')).serve(complete(resolved), read, io)
   },
 })
 

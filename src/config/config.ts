@@ -46,7 +46,7 @@ import type { SharedConfig } from './shared.js'
 import type { TlsConfig } from './tls.js'
 
 export type { AdminConfig } from './admin.js'
-export { demoNetworkName, type NetworkConfig } from './chainNetwork.js'
+export { demoNetworkName, type NetworkConfig, storedNetwork } from './chainNetwork.js'
 export { feedSchemaOf } from './feed.js'
 export { edgesMax, type Limits, transports } from './file.js'
 export type { GatewayConfig } from './gateway.js'

@@ -1,9 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { bytesToHex } from '../../src/primitives/bytes.js'
 import { chooseTransport } from '../../src/transport/chooseTransport.js'
+import { ChainMaker } from '../chainMaker.js'
 import {
   copyDemoStore,
   makeFolder,
@@ -268,6 +270,21 @@ t.test('without keys, no address is taken that other machines can reach', async 
     const outcome = await runHere(['serve', '--data', fixtureDir, '--no-auth', '--host', host])
     checkSentence(t, outcome, 2, /without API keys only this machine may be served/)
   }
+})
+
+t.test("a chain of one's own that was imported as demo is served, not the embedded one", async (t) => {
+  const folder = makeFolder(t)
+  // Blocks of another branch than the embedded chain, on the same genesis.
+  const maker = await ChainMaker.create(JSON.parse(readFileSync(genesisPath, 'utf8')))
+  const blocks = await maker.extendBy(maker.genesis, [{ after: 100 }, {}])
+  const file = writeInto(folder, 'own.rlp', Buffer.concat(blocks.map(({ rlp }) => rlp)))
+  const flags = ['--network', 'demo', '--data', folder]
+  const imported = await runProgram(['import', ...flags, '--genesis', genesisPath, file])
+  t.equal(imported.status, 0, imported.err)
+  const { service } = await start(t, [...flags, '--no-auth'])
+  const head = await service.call('eth_getBlockByNumber', ['latest', false])
+  t.equal(head.result.hash, bytesToHex(blocks.at(-1)?.hash ?? new Uint8Array(0)))
+  t.equal((await service.call('eth_syncing', [])).result, false)
 })
 
 t.test('a network without a store is named, with the command that makes one', async (t) => {
