@@ -2,7 +2,8 @@
 import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from './forks.js'
 import type { Header, Timestamp } from './header.js'
 
-const initialBaseFee = 1_000_000_000n
+/** Base fee of the first block with one. */
+export const initialBaseFee = 1_000_000_000n
 const baseFeeChangeDenominator = 8n
 const elasticityMultiplier = 2n
 

@@ -73,6 +73,7 @@ function gasForFrame(wanted: usize, available: i64): i64 {
  */
 export function call(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
   hasEntered = false
+  const gasGiven = gas
   const takesValue = kind == Kind.Call || kind == Kind.CallCode
   const to = sp - 2 * WORD
   const given = sp - 3 * WORD
@@ -109,7 +110,10 @@ export function call(frame: Frame, kind: u32, sp: usize, gas: i64): i64 {
     gas = payStateGas(frame, newAccountStateGas, gas)
     if (gas < 0) return gas
   }
-  if (!has(Fork.TangerineWhistle) && !isSmall(sp - WORD)) return fail(Failure.CostOverflow)
+  const ownCost = (gasGiven - gas) as u64
+  if (!has(Fork.TangerineWhistle) && (!isSmall(sp - WORD) || load<u64>(sp - WORD) > u64.MAX_VALUE - ownCost)) {
+    return fail(Failure.CostOverflow)
+  }
   const forFrame = gasForFrame(sp - WORD, gas)
   if (gas < 0 || forFrame < 0 || forFrame > gas) return failAfter(gas - forFrame, Failure.OutOfGas)
   // GAS as the previous instruction requests all gas.

@@ -88,7 +88,9 @@ export const callObject: Param<CallObject> = required((value, index) => {
   const members = new Members(value, index, 'a call object')
   const message: Writable<CallMessage> = { value: 0n, data: noBytes }
   members.put<CallMessage>(message, firstMembers)
-  message.data = members.get('input', hexBytes) ?? members.get('data', hexBytes) ?? noBytes
+  // Both are read, so that a malformed one is refused even where the other counts.
+  const data = members.get('data', hexBytes)
+  message.data = members.get('input', hexBytes) ?? data ?? noBytes
   members.put<CallMessage>(message, lastMembers)
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = message
   if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {

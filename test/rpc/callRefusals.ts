@@ -60,6 +60,12 @@ const refusals: readonly ErrorCase[] = [
   ],
   ['data that is not hex', [{ to, input: '0xzz' }], -32602, 'invalid argument 0: input: invalid hex string'],
   [
+    'such data beside a valid input',
+    [{ to, input: '0x', data: '0x1' }],
+    -32602,
+    'invalid argument 0: data: hex string of odd length',
+  ],
+  [
     'two ways of paying',
     [{ to, gasPrice: '0x1', maxFeePerGas: '0x1' }],
     -32000,

@@ -10,6 +10,7 @@ t.teardown(() => service.stop())
 const contract = '0x00000000000000000000000000000000000c0de5'
 const sentry = 'out of gas: not enough gas for reentrancy sentry'
 const partly = 'out of gas: out of gas'
+const tooMuch = 'out of gas: gas uint64 overflow'
 const tooLarge = 'out of gas: max initcode size exceeded: code size 49153 limit 49152'
 const withCode = (code: string) => ({ stateOverrides: { [contract]: { code } } })
 const trace = async (call: object, options: object, block = 'latest') =>
@@ -61,6 +62,7 @@ t.test('an instruction that fails has the cost and refund that go-ethereum compu
     [264, 44_400, '0x600160015560016002555f5f55', 'SSTORE', 0, sentry, undefined],
     // What a call asks for counts, unless that is no number of 64 bits.
     [15, 30_000, '0x60006000600060006000610bad6207ff60f1', 'CALL', 549_168, 'out of gas', undefined],
+    [15, 30_000, '0x60016000600060006000610bad67fffffffffffffffff1', 'CALL', 40, tooMuch, undefined],
     [45, 30_000, '0x60006000600060006000610bad62ffffff5af1', 'CALL', 700, partly, undefined],
     [264, 28_000, '0x5f5f5f5f60015f5ff1', 'CALL', 100, partly, undefined],
     [264, 22_000, '0x5f5f5f5f60bb5afa', 'STATICCALL', 100, partly, undefined],
@@ -77,7 +79,7 @@ t.test('an instruction that fails has the cost and refund that go-ethereum compu
     [264, 21_050, '0x61ffff600a0a', 'EXP', 110, 'out of gas', undefined],
     [264, 80_000, '0x61c00160ff5ff0', 'CREATE', 32_000, tooLarge, undefined],
     [264, 80_000, '0x67ffffffffffffffff51', 'MLOAD', 3, 'gas uint64 overflow', undefined],
-    [264, 80_000, '0x6520000000000051', 'MLOAD', 3, 'out of gas: gas uint64 overflow', undefined],
+    [264, 80_000, '0x6520000000000051', 'MLOAD', 3, tooMuch, undefined],
   ] as const) {
     t.strictSame(await last(block, gas, code), want, `${code} in block ${block}`)
   }

@@ -54,6 +54,48 @@ t.test('a later message finds what an earlier one did, in its block and in the n
   t.strictSame(balances, [start, start + 1_000n, start + 2_000n])
 })
 
+t.test('without validation nobody has to own what blobs cost', async (t) => {
+  const blobs = { from: person('5'), to: cal, blobVersionedHashes: [`0x01${'11'.repeat(31)}`] }
+  const [block] = (await simulate(t, { blockStateCalls: [{ calls: [blobs] }] })) as [Json]
+  t.match(block, { blobGasUsed: '0x20000', calls: [{ status: '0x1' }] })
+  // With a gas price it is no blob transaction.
+  const [legacy] = (await simulate(t, { blockStateCalls: [{ calls: [{ ...blobs, gasPrice: '0x0' }] }] })) as [
+    Json,
+  ]
+  t.match(legacy, { blobGasUsed: '0x0', calls: [{ status: '0x1' }] })
+  const { error } = await ask({
+    blockStateCalls: [{ calls: [{ ...blobs, nonce: '0x0' }] }],
+    validation: true,
+  })
+  t.match(error, { code: -38012 })
+  const creation = { from: bea, blobVersionedHashes: blobs.blobVersionedHashes }
+  t.match((await ask({ blockStateCalls: [{ calls: [creation] }] })).error, {
+    code: -32000,
+    message: 'blob transaction of type create',
+  })
+})
+
+t.test(
+  'the first block on the terminal total difficulty has proof of stake, and no choice of difficulty',
+  async (t) => {
+    // The demo network merges at block 130.
+    const first = async (block: number, blockOverrides: Json = {}) =>
+      (await simulate(t, { blockStateCalls: [{ blockOverrides }] }, quantity(block)))[0] as Json
+    t.not((await first(128)).difficulty, '0x0')
+    t.equal((await first(128, { difficulty: '0x1234' })).difficulty, '0x1234')
+    t.equal((await first(129)).difficulty, '0x0')
+    t.equal((await first(200, { difficulty: '0x1234' })).difficulty, '0x0')
+    // London is the first fork with which it can merge.
+    t.equal((await first(57, { difficulty: '0x0' })).baseFeePerGas, undefined)
+  },
+)
+
+t.test('the first block with a base fee has the first one, whatever its parent says', async (t) => {
+  const payload = { blockStateCalls: [{ blockOverrides: { baseFeePerGas: '0x0' } }, {}], validation: true }
+  const [before, london] = (await simulate(t, payload, quantity(98))) as [Json, Json]
+  t.match([before.baseFeePerGas, london.baseFeePerGas], ['0x0', '0x3b9aca00'])
+})
+
 t.test('the hash of a simulated block is read by BLOCKHASH', async (t) => {
   const here = person('7')
   const readHash = { code: code(1, 'NUMBER', 'SUB', 'BLOCKHASH', returnTop) }

@@ -54,10 +54,10 @@ export const simulationRefusals: readonly (readonly [
   ],
   [
     'the end of time',
-    [{ blockOverrides: { time: '0xffffffffffffffff' } }],
+    [{ blockOverrides: { time: '0xffffffffffffffff' } }, {}],
     false,
     -38021,
-    /at most 9007199254740991/,
+    /at most 18446744073709551615/,
   ],
   [
     'too much gas',
@@ -122,7 +122,13 @@ export const simulationRefusals: readonly (readonly [
     -38025,
     /max initcode size exceeded: code size 49153 limit 49152/,
   ],
-  ['authorizations of a creation', [{ calls: [{ authorizationList: [] }] }], false, -32603, /./],
+  [
+    'authorizations of a creation',
+    [{ calls: [{ authorizationList: [] }] }],
+    false,
+    -32000,
+    /create contract$/,
+  ],
   [
     'another chain',
     [{ calls: [{ to: cal, chainId: '0x1' }] }],

@@ -23,8 +23,11 @@ import { beginBlock, requestsHashOf } from '../systemCalls.js'
 import { applyOverrides } from './applyOverrides.js'
 import { type RunCall, runSimulatedCall } from './simulatedCall.js'
 import type { PlannedBlock } from './simulatedChain.js'
-import { type StartedHeader, startHeader } from './simulatedHeader.js'
+import { type SimulatedParent, type StartedHeader, startHeader } from './simulatedHeader.js'
 import type { SimulatedState } from './simulatedState.js'
+
+/** EIP-4844. */
+const blobType = 3
 
 /** A block that has been simulated. */
 export interface SimulatedBlock {
@@ -72,14 +75,9 @@ export class BlockSimulator {
    * for overrides that contradict each other and for a block that no chain could have, otherwise as
    * {@link runSimulatedCall}.
    */
-  run(
-    block: PlannedBlock,
-    parent: Header,
-    parentHash: Hash32,
-    onCall: (call: RunCall) => void,
-  ): SimulatedBlock {
+  run(block: PlannedBlock, parent: SimulatedParent, onCall: (call: RunCall) => void): SimulatedBlock {
     const { schedule, kernel, state, validates } = this.#settings
-    const started = startHeader(block, parent, parentHash, schedule, validates)
+    const started = startHeader(block, parent, schedule, validates)
     const { header, fork } = started
     const context = this.#contextOf(started, block)
     this.#prepare(block, context)
@@ -106,7 +104,6 @@ export class BlockSimulator {
       executionGas += run.executionGas
       stateGas += run.stateGas
       this.#gasLeft -= run.gasUsed
-      blobGas += BigInt(call.message.blobVersionedHashes?.length ?? 0) * gasPerBlob
       let outcome: boolean | Uint8Array = run.failure === undefined
       if (!includesFork(fork, 'byzantium')) {
         changed.push(...kernel.takeChanged())
@@ -114,6 +111,8 @@ export class BlockSimulator {
       }
       const logs = run.logs.filter(({ isTransfer }) => !isTransfer).map(({ log }) => log)
       const { type } = run.transaction
+      // As in go-ethereum, a message with a gas price is no blob transaction, though it pays for blobs.
+      if (type === blobType) blobGas += BigInt(call.message.blobVersionedHashes?.length ?? 0) * gasPerBlob
       receipts.push(encodeReceipt({ type, outcome, gasUsed, logs }, blooms.bloomOf(logs)))
       allLogs.push(...logs)
       calls.push(run)
@@ -123,7 +122,7 @@ export class BlockSimulator {
     const requestsHash = includesFork(fork, 'prague') ? this.#requestsHash(allLogs, fork) : undefined
     const withdrawals = includesFork(fork, 'shanghai') ? withdrawalItems(block) : undefined
     if (withdrawals !== undefined && withdrawals.length > 0) payWithdrawals(kernel, withdrawals)
-    if (!includesFork(fork, 'paris')) payRewards(kernel, header, [], fork)
+    if (header.difficulty !== 0n) payRewards(kernel, header, [], fork)
     changed.push(...kernel.takeChanged())
     this.#settle(new Set(changed))
     const transactions = calls.map(({ transaction }) => transaction)

@@ -8,7 +8,7 @@ import type { CallMessage } from '../executionRequest.js'
 import type { JobWatch } from '../jobWatch.js'
 import type { Kernel } from '../kernel.js'
 import type { NumberedLog } from '../kernelLogs.js'
-import { checkGasLimit, checkRecipient, type PricedMessage, priceMessage, refused } from '../messageChecks.js'
+import { checkGasLimit, checkRecipient, priceMessage, refused } from '../messageChecks.js'
 import { applyMessage, type Failure } from '../messageRun.js'
 import type { SimulatedCall } from './simulationRequest.js'
 
@@ -64,6 +64,7 @@ export function runSimulatedCall(
     throw new FaultError({ kind: 'SimulationRefused', rule: 'blockGas', why })
   }
   const gasLimit = asked < gasLeft ? asked : gasLeft
+  checkRecipient(given)
   if (chainId !== undefined && chainId !== context.chainId) {
     throw refused(`chainId does not match node's (have=${chainId}, want=${context.chainId})`)
   }
@@ -71,10 +72,8 @@ export function runSimulatedCall(
   const transaction = unsignedTransaction(message, { chainId: context.chainId, gasLimit, nonce })
   const priced = refusingCall(gasLimit, () => {
     if (validates) checkNonce(nonce, kernel.nonceOf(account), sender)
-    checkRecipient(message)
     const priced = priceMessage(message, context, validates ? 'transaction' : 'simulation')
     checkGasLimit(priced, gasLimit, kernel.balanceOf(account))
-    checkBlobFunds(priced, gasLimit, kernel.balanceOf(account))
     return priced
   })
   const authorizations = recoverAuthorities(message.authorizationList ?? [], context.chainId, watch)
@@ -101,17 +100,6 @@ function checkNonce(nonce: bigint, expected: bigint, sender: Uint8Array): void {
   if (nonce > expected) throw refused(`nonce too high: ${both}`, 'nonceTooHigh')
   if (nonce < expected) throw refused(`nonce too low: ${both}`, 'nonceTooLow')
   if (nonce === nonceMax) throw refused(`nonce has max value: ${who}, nonce: ${nonce}`)
-}
-
-/** Blobs may cost more than the cap of a message that names none, which is not asked for. */
-function checkBlobFunds(priced: PricedMessage, gasLimit: bigint, balance: bigint): void {
-  const { blobCost, gasPrice, message, sender } = priced
-  const want = gasLimit * gasPrice + blobCost + message.value
-  if (balance >= want) return
-  throw refused(
-    `insufficient funds for transfer: address ${toChecksumAddress(sender)} have ${balance} want ${want}`,
-    'funds',
-  )
 }
 
 /** Runs the checks of a message; a refusal becomes one of the simulation. */

@@ -1,5 +1,5 @@
 /** Headers of simulated blocks: what they take from their parent, and what the caller chooses. */
-import { nextBaseFee, nextExcessBlobGas } from '../../chain/feeMarket.js'
+import { initialBaseFee, nextBaseFee, nextExcessBlobGas } from '../../chain/feeMarket.js'
 import { type BlobParameters, type ForkName, type ForkSchedule, includesFork } from '../../chain/forks.js'
 import type { Header, Timestamp } from '../../chain/header.js'
 import { nextSlotNumber } from '../../chain/pendingHeader.js'
@@ -15,6 +15,14 @@ export interface StartedHeader {
   readonly blobs: BlobParameters | undefined
 }
 
+/** The block on which another is built. */
+export interface SimulatedParent {
+  readonly header: Header
+  readonly hash: Hash32
+  /** Up to this block. */
+  readonly totalDifficulty: bigint
+}
+
 const zeroHash = toHash32(new Uint8Array(32))
 
 /**
@@ -23,16 +31,17 @@ const zeroHash = toHash32(new Uint8Array(32))
  */
 export function startHeader(
   { number, timestamp, blockOverrides: chosen }: PlannedBlock,
-  parent: Header,
-  parentHash: Hash32,
+  { header: parent, hash: parentHash, totalDifficulty }: SimulatedParent,
   schedule: ForkSchedule,
   validates: boolean,
 ): StartedHeader {
-  const hasMerged = isSurelyMerged(schedule, timestamp)
-  const difficulty = chosen.difficulty ?? (hasMerged ? 0n : parent.difficulty)
-  const fork = schedule.forkAt(number, timestamp, difficulty === 0n)
+  const isProofOfWork = !isMerged(schedule, timestamp, totalDifficulty) && parent.difficulty !== 0n
+  const difficulty = isProofOfWork ? (chosen.difficulty ?? parent.difficulty) : 0n
+  const isLondon = (block: number) => schedule.londonBlock !== undefined && block >= schedule.londonBlock
+  const fork = schedule.forkAt(number, timestamp, difficulty === 0n && isLondon(number))
   const blobs = includesFork(fork, 'cancun') ? schedule.blobParametersAt(fork) : undefined
-  const ownBaseFee = includesFork(fork, 'london') ? (validates ? nextBaseFee(parent) : 0n) : undefined
+  const validBaseFee = () => (isLondon(parent.number) ? nextBaseFee(parent) : initialBaseFee)
+  const ownBaseFee = isLondon(number) ? (validates ? validBaseFee() : 0n) : undefined
   const baseFeePerGas = chosen.baseFeePerGas ?? ownBaseFee
   const header: Header = {
     parentHash,
@@ -64,8 +73,8 @@ export function startHeader(
   return { header, fork, blobs }
 }
 
-/** Whether a block at this time has proof of stake whatever its parent has. */
-function isSurelyMerged(schedule: ForkSchedule, timestamp: Timestamp): boolean {
+/** Whether a block at this time, on this total difficulty, has proof of stake whatever its parent has. */
+function isMerged(schedule: ForkSchedule, timestamp: Timestamp, totalDifficulty: bigint): boolean {
   const shanghai = schedule.config.times.get('shanghai')
-  return schedule.isMerged(0n) || (shanghai !== undefined && timestamp >= shanghai)
+  return schedule.isMerged(totalDifficulty) || (shanghai !== undefined && timestamp >= shanghai)
 }

@@ -3,7 +3,7 @@
  * and that all blocks are built on the same one.
  */
 import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
-import { decodeHeader, encodeHeader, type Header, headerHash } from '../../chain/header.js'
+import { decodeHeader, encodeHeader, headerHash } from '../../chain/header.js'
 import { buildPendingHeader } from '../../chain/pendingHeader.js'
 import type { Hash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
@@ -16,6 +16,7 @@ import { type JobLimits, JobWatch } from '../jobWatch.js'
 import { Kernel } from '../kernel.js'
 import { BlockSimulator } from './simulateBlock.js'
 import { planBlocks } from './simulatedChain.js'
+import type { SimulatedParent } from './simulatedHeader.js'
 import { jsonBytesOf, writeSimulatedBlock } from './simulatedJson.js'
 import { SimulatedState } from './simulatedState.js'
 import type { SimulationRequest } from './simulationRequest.js'
@@ -28,11 +29,7 @@ const answerBytesExpected = 16 * 1024
 const grownBytesMax = 16 * 2 ** 20
 
 /** The block on which a simulation is built. */
-interface Base {
-  readonly header: Header
-  readonly hash: Hash32
-  /** Up to this block. */
-  readonly totalDifficulty: bigint
+interface Base extends SimulatedParent {
   /** Hashes of it and of blocks before it. */
   readonly hashOf: (number: number) => Hash32 | undefined
 }
@@ -100,18 +97,18 @@ export class Simulation {
       ...request,
     })
     const json = new JsonBytes(answerBytesExpected)
-    let { header: parent, hash: parentHash, totalDifficulty } = base
+    let parent: SimulatedParent = base
     for (const [at, block] of planned.entries()) {
       watch.look()
       let bytes = json.length
-      const simulated = simulator.run(block, parent, parentHash, (call) => {
+      const simulated = simulator.run(block, parent, (call) => {
         bytes += jsonBytesOf(call)
         if (bytes > answerBytesMax) throw new FaultError({ kind: 'ResponseTooLarge' })
       })
-      parent = simulated.header
-      parentHash = simulated.hash
-      totalDifficulty += parent.difficulty
-      hashes.set(parent.number, parentHash)
+      const { header, hash } = simulated
+      const totalDifficulty: bigint = parent.totalDifficulty + header.difficulty
+      parent = { header, hash, totalDifficulty }
+      hashes.set(header.number, hash)
       json.text(at === 0 ? '[' : ',')
       writeSimulatedBlock(json, simulated, totalDifficulty, request.isFull)
     }
