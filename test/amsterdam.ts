@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { packageRoot } from '../src/primitives/packageRoot.js'
+import { fixtureDir, type Service, startService } from './service.js'
 
 export const amsterdamDir = join(packageRoot(), '../shared/amsterdam')
 /** Why tests that need them are skipped; false where they are at hand. */
@@ -44,6 +45,34 @@ export interface GethAccountAccess {
   readonly codeChanges: readonly { readonly blockAccessIndex: string; readonly newCode: string }[]
 }
 
+/** The JSON of execution-apis from that of go-ethereum. */
+export function toExecutionApis(account: GethAccountAccess): unknown {
+  const word = (quantity: string) => `0x${quantity.slice(2).padStart(64, '0')}`
+  return {
+    address: account.address,
+    storageChanges: account.storageChanges.map(({ slot, slotChanges }) => ({
+      key: word(slot),
+      changes: slotChanges.map(({ blockAccessIndex, postValue }) => ({
+        index: blockAccessIndex,
+        value: word(postValue),
+      })),
+    })),
+    storageReads: account.storageReads.map(word),
+    balanceChanges: account.balanceChanges.map(({ blockAccessIndex, postBalance }) => ({
+      index: blockAccessIndex,
+      value: postBalance,
+    })),
+    nonceChanges: account.nonceChanges.map(({ blockAccessIndex, postNonce }) => ({
+      index: blockAccessIndex,
+      value: postNonce,
+    })),
+    codeChanges: account.codeChanges.map(({ blockAccessIndex, newCode }) => ({
+      index: blockAccessIndex,
+      code: newCode,
+    })),
+  }
+}
+
 /** Path of a file of a chain. */
 export function amsterdamFile(chain: AmsterdamChain, name: string): string {
   return join(amsterdamDir, 'chains', chain, name)
@@ -82,4 +111,9 @@ export function readInvalidBlocks(): Map<string, InvalidBlock[]> {
     byBase.set(block.base, [...(byBase.get(block.base) ?? []), block])
   }
   return byBase
+}
+
+/** The chain a1-cross as network `cross`, imported by the program before the tests (`prepare.ts`) and served. */
+export function serveCross(): Promise<Service> {
+  return startService(['--network', 'cross', '--data', fixtureDir, '--no-auth'])
 }

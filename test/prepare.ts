@@ -9,6 +9,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../src/primitives/packageRoot.js'
+import { amsterdamFile, withoutAmsterdam } from './amsterdam.js'
 import { fixtureConfig, fixtureDir, recordings, withoutRecordings } from './service.js'
 
 const root = packageRoot()
@@ -44,6 +45,10 @@ if (preparedMs < changedMs()) {
   const imports = [importChain('demo', genesis, join(devnet, 'chain.rlp'))]
   if (withoutRecordings === false) {
     imports.push(importChain('recorded', join(recordings, 'genesis.json'), join(recordings, 'chain.rlp')))
+  }
+  if (withoutAmsterdam === false) {
+    const file = (name: string) => amsterdamFile('a1-cross', name)
+    imports.push(importChain('cross', file('genesis.json'), file('chain-with-bal.rlp.gz')))
   }
   // Meanwhile, on a core of its own if there is one.
   const { writeSenders } = await import('./rpc/transactionOracle.js')

@@ -9,7 +9,7 @@ import { AnswerCache, type CacheUse } from './answerCache.js'
 const askedAnswers = 2 ** 14
 
 /** What an answer shows of a block, each with a number of its own. */
-const kinds = { block: 1, 'full block': 2, receipts: 3 } as const
+const kinds = { block: 1, 'full block': 2, receipts: 3, 'access list': 4 } as const
 
 /** Rendered answers about blocks, kept when they are requested a second time. */
 export class BlockAnswers {

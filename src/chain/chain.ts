@@ -5,14 +5,13 @@
 import { bytesToBigInt, equalBytes, type Hash32, mapKey, toMinimalBytes } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
 import { JsonBytes } from '../primitives/jsonBytes.js'
-import { keccak256 } from '../primitives/keccak.js'
 import { NotHeldError } from '../primitives/notHeld.js'
-import type { RlpSpan } from '../primitives/rlp.js'
 import type { ChainIdentity, ChainRows, Marker, TransactionLocation } from '../store/chainRows.js'
 import { AnswerCache } from './answerCache.js'
+import { writeBlockAccessList } from './blockAccessList.js'
 import { BlockAnswers } from './blockAnswers.js'
 import type { BlockId } from './blockId.js'
-import { writeBlock, writeHeader, writePendingBlock, writeUncle } from './blockJson.js'
+import { writeHeader, writePendingBlock, writeUncle } from './blockJson.js'
 import { type ExecutedBlock, writeReceiptAt, writeReceipts } from './blockReceipts.js'
 import { type BlockRows, BlockRowsReader, blockRlp, transactionPosition } from './blockRows.js'
 import { type ChainCursor, type ChainStep, nextStep } from './chainSteps.js'
@@ -25,6 +24,8 @@ import { type BlockLog, blockLogs } from './logJson.js'
 import { type FoundLogs, type LogBounds, type LogSearch, searchLogs } from './logSearch.js'
 import { markerKey } from './markerKey.js'
 import { buildPendingHeader } from './pendingHeader.js'
+import { readAccessList } from './readAccessList.js'
+import { writeStoredBlock } from './storedBlockJson.js'
 import { readTransaction, writeTransaction } from './transactionJson.js'
 
 /** A resolved block id, fixed for the rest of a call. */
@@ -214,6 +215,19 @@ export class Chain {
     throw new NotHeldError({ kind: 'receipts', hash })
   }
 
+  /** See {@link readAccessList}. */
+  readBlockAccessList(hash: Hash32): Uint8Array | undefined {
+    return readAccessList(this.#store, hash)
+  }
+
+  /** The same as JSON. */
+  blockAccessListJson(hash: Hash32): Uint8Array | undefined {
+    return this.answers.getOrRender(hash, 'access list', (isKept) => {
+      const list = this.readBlockAccessList(hash)
+      return list && this.#render((json) => writeBlockAccessList(json, list), !isKept)
+    })
+  }
+
   /** A known block, canonical or not. */
   readBlock(hash: Hash32): BlockRows | undefined {
     return this.#rows.read(hash)
@@ -367,22 +381,7 @@ export class Chain {
   ): Uint8Array | undefined {
     const rows = this.#rows.lend(hash, number)
     if (rows === undefined) return undefined
-    const { headerRlp, senders, size, totalDifficulty, withdrawals } = rows
-    const uncleHashes = rows.uncles.map(({ start, end }) => keccak256(rows.body.subarray(start, end)))
-    const identity = { hash, totalDifficulty, size }
-    return this.#render((json) => {
-      const writeTransactions = (): void => {
-        for (let index = 0; index < rows.transactionCount; index++) {
-          if (index > 0) json.text(',')
-          if (!isFull) json.hex(senders, index * 52 + 20, index * 52 + 52)
-          else {
-            const transaction = readTransaction(rows.body, rows.transactions[index] as RlpSpan)
-            writeTransaction(json, transaction, transactionPosition(rows, index))
-          }
-        }
-      }
-      writeBlock(json, headerRlp, identity, writeTransactions, uncleHashes, withdrawals)
-    }, !isKept)
+    return this.#render((json) => writeStoredBlock(json, hash, rows, isFull), !isKept)
   }
 
   #renderPendingBlock(head: Head): Uint8Array {

@@ -63,6 +63,16 @@ export class ChainView {
     return this.#chain.receiptsJson(hash)
   }
 
+  /** See {@link Chain.readBlockAccessList}. */
+  readBlockAccessList(hash: Hash32): Uint8Array | undefined {
+    return this.#chain.readBlockAccessList(hash)
+  }
+
+  /** See {@link Chain.blockAccessListJson}. */
+  blockAccessListJson(hash: Hash32): Uint8Array | undefined {
+    return this.#chain.blockAccessListJson(hash)
+  }
+
   /** See {@link Chain.readLogs}. */
   readLogs(hash: Hash32): BlockLog[] | undefined {
     return this.#chain.readLogs(hash)

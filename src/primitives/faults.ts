@@ -84,6 +84,8 @@ export type Fault =
   /** No upstream gave an answer that is right. `why` is the whole text. */
   | { readonly kind: 'UpstreamsFailed'; readonly why: string }
   | { readonly kind: 'HistoryPruned' }
+  /** `why` is the whole text. */
+  | { readonly kind: 'ResourceNotFound'; readonly why: string }
   /** Asked of a network that holds blocks and receipts alone, or not even receipts. */
   | { readonly kind: 'NoState' }
   | { readonly kind: 'NoReceipts' }

@@ -3,6 +3,7 @@ import { debug_chainConfig } from './methods/debug_chainConfig.js'
 import { debug_executionWitness } from './methods/debug_executionWitness.js'
 import { debug_getBadBlocks } from './methods/debug_getBadBlocks.js'
 import { debug_getRawBlock } from './methods/debug_getRawBlock.js'
+import { debug_getRawBlockAccessList } from './methods/debug_getRawBlockAccessList.js'
 import { debug_getRawHeader } from './methods/debug_getRawHeader.js'
 import { debug_getRawReceipts } from './methods/debug_getRawReceipts.js'
 import { debug_getRawTransaction } from './methods/debug_getRawTransaction.js'
@@ -25,6 +26,7 @@ import { eth_feeHistory } from './methods/eth_feeHistory.js'
 import { eth_gasPrice } from './methods/eth_gasPrice.js'
 import { eth_getAccount } from './methods/eth_getAccount.js'
 import { eth_getBalance } from './methods/eth_getBalance.js'
+import { eth_getBlockAccessList } from './methods/eth_getBlockAccessList.js'
 import { eth_getBlockByHash } from './methods/eth_getBlockByHash.js'
 import { eth_getBlockByNumber } from './methods/eth_getBlockByNumber.js'
 import { eth_getBlockReceipts } from './methods/eth_getBlockReceipts.js'
@@ -101,6 +103,7 @@ export const methods = {
   debug_executionWitness,
   debug_getBadBlocks,
   debug_getRawBlock,
+  debug_getRawBlockAccessList,
   debug_getRawHeader,
   debug_getRawReceipts,
   debug_getRawTransaction,
@@ -123,6 +126,7 @@ export const methods = {
   eth_gasPrice,
   eth_getAccount,
   eth_getBalance,
+  eth_getBlockAccessList,
   eth_getBlockByHash,
   eth_getBlockByNumber,
   eth_getBlockReceipts,

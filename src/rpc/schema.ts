@@ -53,6 +53,26 @@ export const accessListSchema = listSchema(
   objectSchema('AccessListEntry', { address: addressSchema, storageKeys: listSchema(hashSchema) }),
 )
 
+const changesSchema = (title: string, value: Readonly<Record<string, Schema>>): Schema =>
+  listSchema(objectSchema(title, { index: quantitySchema, ...value }))
+
+/** EIP-7928, as execution-apis has it. */
+export const blockAccessListSchema = listSchema(
+  objectSchema('AccountAccess', {
+    address: addressSchema,
+    storageChanges: listSchema(
+      objectSchema('SlotChanges', {
+        key: hashSchema,
+        changes: changesSchema('StorageChange', { value: hashSchema }),
+      }),
+    ),
+    storageReads: listSchema(hashSchema),
+    balanceChanges: changesSchema('BalanceChange', { value: quantitySchema }),
+    nonceChanges: changesSchema('NonceChange', { value: quantitySchema }),
+    codeChanges: changesSchema('CodeChange', { code: bytesSchema }),
+  }),
+)
+
 export const logSchema = objectSchema('Log', {
   address: addressSchema,
   topics: listSchema(hashSchema),

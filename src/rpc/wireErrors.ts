@@ -170,6 +170,8 @@ export function faultToWireError(fault: Fault): WireError {
       return { code: -32000, message: fault.why }
     case 'HistoryPruned':
       return { code: 4444, message: 'pruned history unavailable' }
+    case 'ResourceNotFound':
+      return { code: -32001, message: fault.why }
     case 'NoState':
       return { code: -32000, message: 'this network holds no state' }
     case 'NoReceipts':

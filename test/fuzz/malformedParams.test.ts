@@ -64,6 +64,7 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   debug_executionWitness: [['latest'], [{ blockHash: block?.hash }]],
   debug_getBadBlocks: [[]],
   debug_getRawBlock: [['latest'], [{ blockHash: block?.hash }]],
+  debug_getRawBlockAccessList: [['latest'], [{ blockHash: block?.hash }]],
   debug_getRawHeader: [['latest'], [{ blockHash: block?.hash }]],
   debug_getRawReceipts: [['latest'], [{ blockHash: block?.hash }]],
   debug_getRawTransaction: [[block?.hash]],
@@ -135,6 +136,7 @@ const archiveParams: { readonly [M in MethodName]: readonly (readonly unknown[])
   eth_estimateGas: [[message, { blockHash: block?.hash, requireCanonical: true }, overrides]],
   eth_getBlockByHash: [[block?.hash, true]],
   eth_getBlockByNumber: [['0x10', false]],
+  eth_getBlockAccessList: [['latest'], [{ blockHash: block?.hash }]],
   eth_getBlockReceipts: [['latest'], [{ blockNumber: '0x10' }]],
   eth_getLogs: [
     [{ address: [tide], topics: [null, [`0x${'3'.repeat(64)}`]], fromBlock: '0x1', toBlock: 'latest' }],

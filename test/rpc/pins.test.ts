@@ -43,6 +43,7 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   debug_executionWitness: (block) => [block],
   debug_getBadBlocks: undefined,
   debug_getRawBlock: (block) => [block],
+  debug_getRawBlockAccessList: (block) => [block],
   debug_getRawHeader: (block) => [block],
   debug_getRawReceipts: (block) => [block],
   debug_getRawTransaction: undefined,
@@ -108,6 +109,7 @@ const questionOf: { readonly [M in MethodName]: ((block: unknown) => unknown[]) 
   // With gas, which a refusal's hash covers: its default follows the head.
   eth_createAccessList: (block) => [{ ...balanceOfBea, gas: '0x186a0' }, block],
   eth_estimateGas: (block) => [balanceOfBea, block],
+  eth_getBlockAccessList: (block) => [block],
   eth_getBlockByHash: undefined,
   eth_getBlockByNumber: (block) => [block, true],
   eth_getBlockReceipts: (block) => [block],

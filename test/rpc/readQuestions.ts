@@ -21,6 +21,7 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
   debug_executionWitness: [1, 14, 60, 148].map((number) => [quantity(number)]),
   debug_getBadBlocks: undefined,
   debug_getRawBlock: blockIds,
+  debug_getRawBlockAccessList: blockIds,
   debug_getRawHeader: blockIds,
   debug_getRawReceipts: blockIds,
   debug_getRawTransaction: transactionHashes,
@@ -120,6 +121,7 @@ export const readQuestions: { readonly [M in MethodName]: readonly (readonly unk
     ['0xffff', true],
   ],
   eth_getBlockByHash: [...blocks.map((number) => [blockAt(number).hash, true]), [unknownHash, false]],
+  eth_getBlockAccessList: blockIds,
   eth_getBlockReceipts: [...blocks.map(quantity), ...blocks.map((number) => blockAt(number).hash)].map(
     (id) => [id],
   ),

@@ -10,42 +10,9 @@ import {
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.js'
 import { JsonBytes } from '../../../src/primitives/jsonBytes.js'
 import { decodeRlpList, encodeRlp, type RlpItem } from '../../../src/primitives/rlp.js'
-import {
-  amsterdamChains,
-  type GethAccountAccess,
-  readAmsterdamBlocks,
-  withoutAmsterdam,
-} from '../../amsterdam.js'
+import { amsterdamChains, readAmsterdamBlocks, toExecutionApis, withoutAmsterdam } from '../../amsterdam.js'
 
 const limits = { transactionCount: 2, gasLimit: 30_000_000n }
-
-/** The JSON of execution-apis from that of go-ethereum. */
-function toExecutionApis(account: GethAccountAccess): unknown {
-  const word = (quantity: string) => `0x${quantity.slice(2).padStart(64, '0')}`
-  return {
-    address: account.address,
-    storageChanges: account.storageChanges.map(({ slot, slotChanges }) => ({
-      key: word(slot),
-      changes: slotChanges.map(({ blockAccessIndex, postValue }) => ({
-        index: blockAccessIndex,
-        value: word(postValue),
-      })),
-    })),
-    storageReads: account.storageReads.map(word),
-    balanceChanges: account.balanceChanges.map(({ blockAccessIndex, postBalance }) => ({
-      index: blockAccessIndex,
-      value: postBalance,
-    })),
-    nonceChanges: account.nonceChanges.map(({ blockAccessIndex, postNonce }) => ({
-      index: blockAccessIndex,
-      value: postNonce,
-    })),
-    codeChanges: account.codeChanges.map(({ blockAccessIndex, newCode }) => ({
-      index: blockAccessIndex,
-      code: newCode,
-    })),
-  }
-}
 
 for (const chain of amsterdamChains) {
   const title = `every list of ${chain} is read, written, hashed and shown as go-ethereum has it`

@@ -157,6 +157,7 @@ const examples: { [K in Fault['kind']]: [Extract<Fault, { kind: K }>, number, st
     'block 0x2008 is in no epoch that was checked against an accumulator',
   ],
   HistoryPruned: [{ kind: 'HistoryPruned' }, 4444, 'pruned history unavailable'],
+  ResourceNotFound: [{ kind: 'ResourceNotFound', why: 'no such block' }, -32001, 'no such block'],
   ExecutionReverted: [
     { kind: 'ExecutionReverted', reason: 'no', data: Uint8Array.of(1, 2) },
     3,
