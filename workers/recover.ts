@@ -1,18 +1,23 @@
 /**
- * Entry of the thread that recovers public keys for the blocks that an ingest thread executes next; see keysAhead.ts.
+ * Entry of the thread that recovers public keys for the blocks that an ingest thread executes next, and reads what
+ * their access lists name; see keysAhead.ts.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { recoverKeys } from '../src/evm/recoveredKeys.js'
-import type { RecoveryReady, RecoveryTask } from '../src/ingest/keysAhead.js'
+import type { RecoveryReady, RecoverySettings, RecoveryTask } from '../src/ingest/keysAhead.js'
+import { ReadAhead } from '../src/ingest/readAhead.js'
 
 const port = parentPort
 if (port === null) throw new Error('this file is the entry of a worker thread')
-const wanted = workerData as Int32Array
+const { wanted, storePath } = workerData as RecoverySettings
+const readAhead = new ReadAhead(storePath)
 
 port.on('message', (tasks: readonly RecoveryTask[]) => {
   for (const { index, rlp } of tasks) {
-    const records = recoverKeys(rlp, () => Atomics.load(wanted, 0) >= index)
+    const isLate = () => Atomics.load(wanted, 0) >= index
+    const records = recoverKeys(rlp, isLate)
     port.postMessage(records, [records.buffer])
+    if (!isLate()) readAhead.read(rlp, isLate)
   }
 })
 port.postMessage('ready' satisfies RecoveryReady)

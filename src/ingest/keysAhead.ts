@@ -1,6 +1,6 @@
 /**
  * Reads blocks ahead of their execution, and recovers the public keys of their transactions on another thread
- * meanwhile. Execution never waits for it, but uses the keys found and recovers the rest. Owns that thread and how
+ * meanwhile, which also reads what their access lists name. Execution never waits for it, but uses the keys found and recovers the rest. Owns that thread and how
  * far ahead it works.
  */
 import { availableParallelism } from 'node:os'
@@ -38,6 +38,13 @@ export interface RecoveryTask {
   readonly rlp: Uint8Array
 }
 
+/** What the thread is started with. */
+export interface RecoverySettings {
+  /** Index of the block whose execution begins; for it and earlier ones nothing more is to be done. */
+  readonly wanted: Int32Array
+  readonly storePath: string
+}
+
 /** The thread's first message; all others are keys. */
 export type RecoveryReady = 'ready'
 
@@ -51,7 +58,7 @@ export async function* withKeysAhead<B extends { readonly rlp: Uint8Array }>(
   store: ChainWriter,
   bytesBefore = bytesWorthThread,
 ): AsyncGenerator<B & KeysUnderWay> {
-  const recovery = availableParallelism() > 1 ? new RecoveryThread() : undefined
+  const recovery = availableParallelism() > 1 ? new RecoveryThread(store.path) : undefined
   const ahead: (B & KeysUnderWay)[] = []
   let bytesAhead = 0
   let bytesWanted = 0
@@ -110,8 +117,13 @@ class RecoveryThread {
   #waiting: Deferred<Uint8Array>[] = []
   #unsent: RecoveryTask[] = []
   #blocks = 0
-  /** Index of the block whose execution begins; for it and earlier ones the thread recovers no more keys. */
+  /** See {@link RecoverySettings}. */
   readonly #wanted = new Int32Array(new SharedArrayBuffer(4))
+  readonly #storePath: string
+
+  constructor(storePath: string) {
+    this.#storePath = storePath
+  }
 
   get isReady(): boolean {
     return this.#isReady
@@ -150,7 +162,8 @@ class RecoveryThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(threadUrl, { workerData: this.#wanted })
+    const workerData: RecoverySettings = { wanted: this.#wanted, storePath: this.#storePath }
+    const worker = new Worker(threadUrl, { workerData })
     worker.on('message', (message: Uint8Array | RecoveryReady) => {
       if (message === 'ready') this.#isReady = true
       else this.#waiting.shift()?.resolve(message)
