@@ -13,7 +13,10 @@ import { forkOfName } from './stateTest.js'
 import { Tally } from './tally.js'
 
 const archive = join(packageRoot(), '../shared/state-tests/state-tests.tar.gz')
-const skip = existsSync(archive) ? false : `${archive} is absent`
+/** Of Amsterdam. */
+const newest = join(packageRoot(), '../shared/amsterdam/state-tests.tar.gz')
+const absent = [archive, newest].find((path) => !existsSync(path))
+const skip = absent === undefined ? false : `${absent} is absent`
 const everyNth = 16
 
 t.test('a sample from each folder, of each fork, ends as expected', { skip }, async (t) => {
@@ -25,7 +28,9 @@ t.test('a sample from each folder, of each fork, ends as expected', { skip }, as
     folders.add(dirname(path))
     return seen++ % everyNth === 0 || isFirst
   }
-  for await (const { path, text } of readTestFiles(archive, isChosen)) tally.run(path, text)
+  for (const from of [archive, newest]) {
+    for await (const { path, text } of readTestFiles(from, isChosen)) tally.run(path, text)
+  }
   t.comment(summaryOf(tally))
   t.equal(tally.failed + tally.skipped, 0)
   t.ok(tally.passed > 1_000, 'many')
