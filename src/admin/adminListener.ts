@@ -129,7 +129,7 @@ export class AdminListener {
     if (file !== undefined) {
       return readOnly(method, () => ({ status: 200, ...file, headers: dashboardHeaders }))
     }
-    const refused = this.#refuse(socket.remoteAddress ?? '', headers.authorization)
+    const refused = await this.#refuse(socket.remoteAddress ?? '', headers.authorization)
     if (refused !== undefined) return refused
     if (path === '/metrics') return readOnly(method, () => this.#readMetrics())
     if (path === '/openapi.json') {
@@ -139,17 +139,18 @@ export class AdminListener {
   }
 
   /** The answer to whom the gate does not admit. */
-  #refuse(address: string, authorization: string | undefined): Page | undefined {
-    const admitted = this.#gate.admit(address, authorization)
-    if (admitted === 'yes') return undefined
-    if (admitted === 'no') {
-      if (authorization !== undefined) this.#failedLogIns.note(address)
-      const why =
-        'the admin token is required: Authorization: Bearer TOKEN, from node/admin-token in the data folder'
-      return { ...problem(401, why), headers: { 'www-authenticate': 'Bearer' } }
+  async #refuse(address: string, authorization: string | undefined): Promise<Page | undefined> {
+    if (this.#gate.admits(authorization)) return undefined
+    if (authorization !== undefined) {
+      this.#failedLogIns.note(address)
+      if (!(await this.#gate.delayWrong())) {
+        const why = 'this is not the admin token, and many wrong ones arrive; try again later'
+        return { ...problem(429, why), headers: { 'retry-after': '1' } }
+      }
     }
-    const headers = { 'retry-after': String(Math.ceil(admitted.lockedMs / 1_000)) }
-    return { ...problem(429, 'too many wrong tokens from this address; try again later'), headers }
+    const why =
+      'the admin token is required: Authorization: Bearer TOKEN, from node/admin-token in the data folder'
+    return { ...problem(401, why), headers: { 'www-authenticate': 'Bearer' } }
   }
 
   async #callApi(

@@ -1,10 +1,12 @@
 /**
  * The token of the admin listener: made at the first start, kept in a private file, and compared in constant time.
- * Addresses that guess are locked out for a while.
+ * Wrong ones are answered late. Nobody is locked out: none goes through 2^256 tokens, and whoever sends wrong ones from
+ * an operator's address would lock out the operator.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { createPrivateFile, readPrivateFile } from '../access/privateFile.js'
 import { OperatorError } from '../primitives/faults.js'
+import { setTimeout } from '../primitives/timers.js'
 
 const tokenBytes = 32
 /** Shortest token that an operator may write into the file: as many digits as no guesser can go through. */
@@ -25,53 +27,36 @@ export function readAdminToken(path: string): string {
   )
 }
 
-/** Wrong tokens of one address after which it is locked out: a few for mistakes. */
-const wrongMax = 10
-const lockedMs = 60_000
-/** Addresses remembered; with more guessers than that the oldest is forgotten. */
-const addressesMax = 1_000
-
-/** What became of an attempt; of a locked address the milliseconds until it may try again. */
-export type Admitted = 'yes' | 'no' | { readonly lockedMs: number }
+/** Time after which a wrong token is answered: long for a program that guesses, short for a person who mistypes. */
+const wrongMs = 1_000
+/** Answers to wrong tokens that wait at the same time: a tenth of the connections that the listener takes. */
+const waitingMax = 10
 
 export class TokenGate {
   readonly #digest: Buffer
-  readonly #nowMs: () => number
-  /** Address → wrong tokens since `sinceMs`. */
-  readonly #wrong = new Map<string, { count: number; sinceMs: number }>()
+  readonly #later: (end: () => void) => void
+  #waiting = 0
 
-  /** `nowMs` is a clock that never goes back. */
-  constructor(token: string, nowMs: () => number = () => performance.now()) {
+  /** `later` calls its argument once a wrong token may be answered. */
+  constructor(token: string, later: (end: () => void) => void = (end) => setTimeout(end, wrongMs).unref()) {
     this.#digest = digestOf(token)
-    this.#nowMs = nowMs
+    this.#later = later
   }
 
-  /**
-   * Checks an Authorization header. A locked address is refused whatever it sends, so that a lock tells nothing of
-   * the token. A header that is absent is no guess.
-   */
-  admit(address: string, authorization: string | undefined): Admitted {
-    const wrong = this.#wrong.get(address)
-    const leftMs = wrong === undefined ? 0 : wrong.sinceMs + lockedMs - this.#nowMs()
-    if (wrong !== undefined && leftMs <= 0) this.#wrong.delete(address)
-    else if (wrong !== undefined && wrong.count >= wrongMax) return { lockedMs: leftMs }
-    if (authorization === undefined) return 'no'
-    const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
+  /** Whether an Authorization header has the token. */
+  admits(authorization: string | undefined): boolean {
+    const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? ''
     // Digests have one length, so the time does not tell that of the token.
-    if (timingSafeEqual(digestOf(token), this.#digest)) return 'yes'
-    this.#count(address)
-    return 'no'
+    return timingSafeEqual(digestOf(token), this.#digest)
   }
 
-  #count(address: string): void {
-    const wrong = this.#wrong.get(address)
-    if (wrong !== undefined) {
-      wrong.count++
-      wrong.sinceMs = this.#nowMs()
-      return
-    }
-    if (this.#wrong.size >= addressesMax) this.#wrong.delete(this.#wrong.keys().next().value as string)
-    this.#wrong.set(address, { count: 1, sinceMs: this.#nowMs() })
+  /** Resolves to true when a wrong token is to be answered; at once to false where {@link waitingMax} wait already. */
+  async delayWrong(): Promise<boolean> {
+    if (this.#waiting === waitingMax) return false
+    this.#waiting++
+    await new Promise<void>((resolve) => this.#later(resolve))
+    this.#waiting--
+    return true
   }
 }
 

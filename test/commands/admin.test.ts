@@ -131,16 +131,16 @@ for (const transport of ['uws', 'node']) {
   })
 }
 
-t.test('ten wrong tokens lock their address out of what needs the token', async (t) => {
+t.test('wrong tokens keep nobody out who has the right one', async (t) => {
   const { admin } = await start(t)
-  for (let guess = 0; guess < 10; guess++) {
-    const { status } = await admin.get('/metrics', { headers: { authorization: `Bearer ${guess}` } })
-    t.equal(status, 401)
+  const wrong = Array.from({ length: 30 }, (_, guess) =>
+    admin.get('/metrics', { headers: { authorization: `Bearer ${guess}` } }),
+  )
+  t.equal((await admin.get('/metrics')).status, 200, 'while they arrive')
+  for (const { status, headers } of await Promise.all(wrong)) {
+    t.ok(status === 401 || (status === 429 && Number(headers.get('retry-after')) > 0), String(status))
   }
-  const locked = await admin.get('/metrics')
-  t.equal(locked.status, 429)
-  t.ok(Number(locked.headers.get('retry-after')) > 0)
-  t.equal((await admin.get('/ready')).status, 200)
+  t.equal((await admin.get('/metrics')).status, 200, 'and after them')
 })
 
 t.test('the counts of two edges are added up', { skip: process.platform !== 'linux' }, async (t) => {

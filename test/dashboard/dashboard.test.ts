@@ -277,14 +277,10 @@ t.test('the dashboard in Chromium', { skip: withoutBrowser }, async (t) => {
 t.test('what keeps an operator out is said', { skip: withoutBrowser }, async (t) => {
   const { service, url, token } = await serve(t)
   const visit = await Visit.open(await openBrowser(t), url)
-  for (let guess = 0; guess < 10; guess++) {
-    await visit.fill('textbox', 'Admin token', `wrong${guess}`)
-    await visit.click('button', 'Log in')
-    await visit.see('This is not the admin token.')
-  }
-  await visit.fill('textbox', 'Admin token', token)
+  await visit.fill('textbox', 'Admin token', 'wrong')
   await visit.click('button', 'Log in')
-  await visit.see('too many wrong tokens from this address')
+  await visit.see('This is not the admin token.')
+  await visit.fill('textbox', 'Admin token', token)
   await service.stop()
   await visit.click('button', 'Log in')
   await visit.see('The server does not answer.')
