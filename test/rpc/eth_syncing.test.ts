@@ -97,12 +97,13 @@ t.test('a network whose source failed says so, and is not in sync, also after a 
   for (const start of ['first', 'second']) {
     const service = await startService(['--config', config, '--no-auth'])
     t.teardown(() => service.stop())
+    let health = await wholeHealthOf(service)
     await waitFor('the end of both sources', async () => {
-      const { status, networks } = await wholeHealthOf(service)
-      // A source that has not begun yet is not behind either.
+      health = await wholeHealthOf(service)
+      const { status, networks } = health
+      // A source that has not begun yet is not behind either, so this very answer is compared.
       return status === 'failing' && networks.still.head === 1 && !networks.still.syncing
     })
-    const health = await wholeHealthOf(service)
     const { headAgeSeconds } = health.networks.tides
     t.ok(headAgeSeconds > 0)
     t.strictSame(
