@@ -11,6 +11,7 @@ import {
   intrinsicGas,
   shapeOfData,
   type TransactionShape,
+  transactionGasMax,
 } from '../chain/intrinsicGas.js'
 import { equalBytes } from '../primitives/bytes.js'
 import { toChecksumAddress } from '../primitives/checksumAddress.js'
@@ -163,10 +164,18 @@ export function checkFunds(
   throw refused(`${insufficientFunds}: address ${toChecksumAddress(sender)} ${lack}`, 'funds')
 }
 
-/** Checks that a gas limit covers the floor price of data (EIP-7623), and the size of initcode (EIP-3860). */
-export function checkSize({ floorGas, message, context }: PricedMessage, gasLimit: bigint): void {
+/**
+ * Checks that a gas limit covers the floor price of data (EIP-7623), that no transaction would need more than the most
+ * (EIP-8037), and the size of initcode (EIP-3860).
+ */
+export function checkSize(priced: PricedMessage, gasLimit: bigint): void {
+  const { intrinsicGas, floorGas, message, context } = priced
   if (gasLimit < floorGas) {
     throw refused(`insufficient gas for floor data gas cost: have ${gasLimit}, want ${floorGas}`)
+  }
+  if (includesFork(context.fork, 'amsterdam') && startGas(priced) > transactionGasMax) {
+    const costs = `intrinsic cost ${intrinsicGas}, floor: ${floorGas}`
+    throw refused(`insufficient gas for floor data gas cost: ${costs}`)
   }
   const { to, data } = message
   const sizeMax = initcodeBytesMax(context.fork)

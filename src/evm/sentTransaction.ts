@@ -123,7 +123,7 @@ function checkFields(tx: SignedTransaction, fork: ForkName): void {
   }
   const least = intrinsic > floor ? intrinsic : floor
   if (hasStateGas && least > transactionGasMax) {
-    throw refused(`transaction needs too much gas (cap: ${transactionGasMax}, needs: ${least})`)
+    throw refused(`insufficient gas for floor data gas cost: intrinsic cost ${intrinsic}, floor: ${floor}`)
   }
   if (to === undefined && type === blobType) throw refused('blob transaction of type create')
   if (type === blobType && tx.blobVersionedHashes.length === 0) throw refused('blobless blob transaction')

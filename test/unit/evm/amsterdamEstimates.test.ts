@@ -9,7 +9,7 @@ import { ChainWriter } from '../../../src/store/chainWriter.js'
 import { amsterdamConfig, testGenesis } from '../../chainMaker.js'
 import { propertyRuns } from '../../property.js'
 import { assemble, requireTrue } from './assembly.js'
-import { addressOf, goOn, limits, type Message, requestOf, succeedsWith } from './demoExecution.js'
+import { addressOf, faultOf, goOn, limits, type Message, requestOf, succeedsWith } from './demoExecution.js'
 
 const store = ChainWriter.openForWriting({ path: `${t.testdir()}/chain.mdb`, mapBytes: 2 ** 26 })
 t.teardown(() => store.close())
@@ -54,6 +54,13 @@ t.test('transfers cost what they touch', async (t) => {
   for (const [what, message, gas] of cases) {
     t.equal(await checkedEstimate(t, requestFor(message, [new Uint8Array(0)]), what), gas, what)
   }
+})
+
+t.test('a message is refused that starts with more gas than a transaction may have', async (t) => {
+  const request = requestFor({ to: addressOf(5), data: new Uint8Array(300_000), gas: 50_000_000n })
+  const why = /insufficient gas for floor data gas cost: intrinsic cost 1215000, floor: 19215000/
+  t.match(await faultOf(execution.call(request, goOn)), { kind: 'MessageRefused', why })
+  t.match(await faultOf(execution.estimate(request, goOn)), { kind: 'MessageRefused', why })
 })
 
 t.test('code that no other gas could pay for is deployed', async (t) => {
