@@ -57,8 +57,8 @@ const followSource = object({
   type: z.literal('follow'),
   /** Nodes of one chain, asked as one. */
   upstreams: list(upstreamSchema).min(1, { error: 'expected at least one node' }),
-  /** How many of them must have a head before it is followed. */
-  quorum: integer(1).default(1),
+  /** How many of them must have a head before it is followed; absent: a majority. */
+  quorum: integer(1).optional(),
   /** Time between two polls for the head of a node without a WebSocket. */
   pollMs: integer(10, intervalMsMax).default(pollMsDefault),
   /** Longest time for one block, over all attempts. */
@@ -101,7 +101,7 @@ const crossSchema = z
     file: z.string().min(1).optional().catch(undefined),
     from: z.number().catch(0),
     upstreams: z.array(z.unknown()).optional().catch(undefined),
-    quorum: z.number().catch(1),
+    quorum: z.number().optional().catch(undefined),
     script: z
       .array(
         z
@@ -114,13 +114,13 @@ const crossSchema = z
       )
       .catch([]),
   })
-  .catch({ from: 0, script: [], quorum: 1 })
+  .catch({ from: 0, script: [] })
 
 /** Missing files and steps that contradict each other, as lines that begin with the path within `source`. */
 export function findSourceFaults(raw: unknown, folder: string): string[] {
   const { path, file, from, script, upstreams, quorum } = crossSchema.parse(raw)
   const faults: string[] = []
-  if (upstreams !== undefined && quorum > upstreams.length) {
+  if (upstreams !== undefined && quorum !== undefined && quorum > upstreams.length) {
     faults.push(`quorum: expected at most the number of upstreams (${upstreams.length}), got ${quorum}`)
   }
   const requireFile = (key: string, name: string | undefined): void => {

@@ -72,8 +72,8 @@ export interface GatewayTask extends IngestStore {
   readonly network: string
   readonly chainId: number | undefined
   readonly upstreams: readonly UpstreamOptions[]
-  /** Upstreams that must have a head, and that must agree on what cannot be proved. */
-  readonly quorum: number
+  /** Upstreams that must have a head, and that must agree on what cannot be proved; absent: a majority. */
+  readonly quorum?: number | undefined
   /** Time between two polls of an upstream without a WebSocket. */
   readonly pollMs: number
   /** Blocks below the head whose numbers are proved by a chain of headers. */
@@ -107,8 +107,8 @@ export interface ReplayStep {
 /** How to follow the chain of other nodes. */
 export interface FollowPlan {
   readonly upstreams: readonly UpstreamOptions[]
-  /** How many of them must have a head before it is followed. */
-  readonly quorum: number
+  /** How many of them must have a head before it is followed; absent: a majority. */
+  readonly quorum?: number | undefined
   /** Time between two polls for the head of a node without a WebSocket. */
   readonly pollMs: number
   /** Longest time for one block, over all attempts. */

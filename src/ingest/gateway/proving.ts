@@ -10,7 +10,7 @@ import { NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
 import { LieError } from './lie.js'
 
 /** What is needed of {@link Upstreams}. */
-export type Asking = Pick<Upstreams, 'ask' | 'answering'>
+export type Asking = Pick<Upstreams, 'ask' | 'answering' | 'quorum'>
 
 /** Asks one question of a node that has not failed yet at what is to be proved; `not` excludes further ones. */
 export type Ask = (method: string, params: readonly unknown[], not?: Iterable<Upstream>) => Promise<unknown>

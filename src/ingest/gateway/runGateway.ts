@@ -43,7 +43,7 @@ export async function runGateway(
     const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, log })
     ends.push(() => upstreams.close())
     const isReachable = await upstreams.check(fetchMsMax)
-    const fetcher = new PartFetcher(store, upstreams, { schedule, quorum, fetchMsMax })
+    const fetcher = new PartFetcher(store, upstreams, { schedule, fetchMsMax })
     ends.push(publishFigures(report, { store, upstreams, fetcher }))
     let isOpened = false
     const open = () => {
