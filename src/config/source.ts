@@ -50,6 +50,9 @@ const replaySource = object({
 const reorgDepthDefault = 1_024
 const reorgDepthMax = 8_192
 
+/** Longer than one of several nodes behind one address is behind the others; `evm_revert` is noticed after as long. */
+const revertAfterMsDefault = 2_000
+
 /** Two polls a second see a block of the fastest public chains; a node with a WebSocket is not polled for heads. */
 const pollMsDefault = 500
 
@@ -63,8 +66,10 @@ const followSource = object({
   pollMs: integer(10, intervalMsMax).default(pollMsDefault),
   /** Longest time for one block, over all attempts. */
   timeoutMs: integer(1, 600_000).default(30_000),
-  /** Most blocks that a reorganisation of the nodes replaces; beyond it the source stops. */
+  /** Most blocks that a reorganisation of the nodes replaces; a deeper one is not followed. */
   reorgDepthMax: integer(1, reorgDepthMax).default(reorgDepthDefault),
+  /** How long a node that had our head must deny it until its lower one is followed. */
+  revertAfterMs: integer(1, intervalMsMax).default(revertAfterMsDefault),
   passThrough: passThroughSchema,
 })
 

@@ -67,9 +67,9 @@ export function fullStores({ node, networks }: Config): string[] {
   return [node.store, ...written.map(({ storePath }) => storePath)].filter((path) => !hasRoom(path))
 }
 
-/** Whether its source or all its upstreams are gone, so that no further blocks come. */
+/** Whether no further blocks come: its source or all its upstreams are gone, or what they have cannot be followed. */
 export function isCutOff({ hasSourceFailed, upstreams }: OpenNetwork): boolean {
-  return hasSourceFailed || upstreams?.isDown === true
+  return hasSourceFailed || upstreams?.isDown === true || upstreams?.trouble !== undefined
 }
 
 function networkEntry(network: OpenNetwork) {
@@ -80,6 +80,7 @@ function networkEntry(network: OpenNetwork) {
     ...(isCutOff(network) && { headAgeSeconds: ageSeconds(current.head.header.timestamp) }),
     ...(!isReadable && { isReadable }),
     ...(hasSourceFailed && { source: 'failed' }),
+    ...(upstreams?.trouble !== undefined && { trouble: upstreams.trouble }),
     ...(upstreams && { upstreams: Object.fromEntries(upstreams.nodes.map(upstreamEntry)) }),
   }
 }

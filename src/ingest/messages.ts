@@ -115,6 +115,8 @@ export interface FollowPlan {
   readonly timeoutMs: number
   /** Most canonical blocks that a reorganisation replaces. */
   readonly reorgDepthMax: number
+  /** How long a node that had our head must deny it until its lower one is followed. */
+  readonly revertAfterMs: number
 }
 
 /** What is known of the nodes that are followed. */
@@ -123,6 +125,8 @@ export interface UpstreamsState {
   readonly head: number | undefined
   /** Whether none answers. */
   readonly isDown: boolean
+  /** Why the head does not move, though nodes answer. */
+  readonly trouble?: string
   readonly nodes: readonly UpstreamState[]
 }
 
@@ -189,8 +193,8 @@ export type IngestMessage =
   | { readonly type: 'figures'; readonly figures: IngestFigures }
   /** An epoch of an archive is stored. */
   | ({ readonly type: 'epoch' } & ImportedEpoch)
-  /** What happened, as a sentence for the operator. */
-  | { readonly type: 'said'; readonly text: string }
+  /** What happened, as a sentence for the operator; an error is something that has to be mended. */
+  | { readonly type: 'said'; readonly text: string; readonly isError?: boolean }
   /** The outcome of a call. */
   | { readonly type: 'answered'; readonly serial: number; readonly answer: CallAnswer }
   | { readonly type: 'refused'; readonly serial: number; readonly fault: Fault }

@@ -39,10 +39,20 @@ const heldOffSecondsMax = 10
 const wrongsMax = 20
 
 export interface LookOptions {
+  /** Share of looks at which the head may be too old; 1 % where absent. */
+  readonly lateShareMax?: number
   /** Whether an error is a right answer to a question about the chain as it is. */
   readonly mayFail: (message: string) => boolean
   /** Whether one is to a question about the state of a block that left the chain. */
   readonly mayRefuseOrphan: (message: string) => boolean
+}
+
+/** Resolves once the service has the newest block. */
+export async function reachesTip(service: Service, chain: StormChain): Promise<void> {
+  const { number, hash } = chain.tip
+  await waitFor(`block ${number} (${hash})`, async () => {
+    return (await service.call('eth_getBlockByNumber', ['latest', false])).result?.hash === hash
+  })
 }
 
 export class Storm {
@@ -85,7 +95,8 @@ export class Storm {
   /** Rages around a service that has these nodes for upstreams, looks at it all the while, and tests what was seen. */
   async rage(service: Service, options: LookOptions): Promise<void> {
     const t = this.#t
-    await this.#reach(service)
+    await reachesTip(service, this.chain)
+    await waitFor('the health of it', async () => (await this.#health(service)).isWell)
     const ending = new AbortController()
     const looking = this.#look(service, options, ending.signal)
     const endMs = performance.now() + seconds * 1_000
@@ -101,18 +112,12 @@ export class Storm {
         `(${Math.round(oldestMs)} ms) old, ${late} were late; ${failed} questions failed, ${orphansRefused} about orphans were refused`,
     )
     t.ok(reorganisations > 0 && count > 0, 'there was a storm')
-    t.ok(late <= count / 100, `the head was too old in ${late} of ${count} looks`)
+    t.ok(late <= count * (options.lateShareMax ?? 0.01), `the head was too old in ${late} of ${count} looks`)
     t.ok(this.#heldOffSeconds(service) <= heldOffSecondsMax, 'no honest node was held off')
     t.strictSame(this.#wrongs, [], 'nothing wrong was seen')
-    await this.#reach(service)
-  }
-
-  /** Resolves once the service has the newest block. */
-  async #reach(service: Service): Promise<void> {
-    const { hash } = this.chain.tip
-    await waitFor('the newest block', async () => {
-      return (await service.call('eth_getBlockByNumber', ['latest', false])).result?.hash === hash
-    })
+    if (!t.passing()) t.comment(service.said.err)
+    this.chain.rest(Math.max(...lags))
+    await reachesTip(service, this.chain)
   }
 
   /** Resolves to how many blocks the chain took back. */
@@ -161,11 +166,15 @@ export class Storm {
   }
 
   async #lookAtHealth(service: Service): Promise<void> {
-    const response = await fetch(`${service.origin}/health`, { headers: { connection: 'close' } })
+    const { isWell, text } = await this.#health(service)
+    if (!isWell) this.#wrong(`/health says ${text}`)
+  }
+
+  async #health({ origin }: Service): Promise<{ readonly isWell: boolean; readonly text: string }> {
+    const response = await fetch(`${origin}/health`, { headers: { connection: 'close' } })
     const text = await response.text()
     const { status, networks } = JSON.parse(text)
-    const isWell = response.status === 200 && status === 'ok' && networks.dev.syncing === false
-    if (!isWell) this.#wrong(`/health says ${text}`)
+    return { isWell: response.status === 200 && status === 'ok' && networks.dev.syncing === false, text }
   }
 
   /** A question about a block that the service has, by its hash or as `latest`. */

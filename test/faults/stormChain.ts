@@ -91,11 +91,9 @@ export class StormChain {
     return (this.#tips[Math.max(step, 0)] as Tip).block
   }
 
-  /** Makes a step. Resolves to how many blocks it took back. */
-  async advance(): Promise<number> {
+  /** Makes a step, which takes back so many blocks, and resolves to how many. */
+  async advance(depth = this.#chooseDepth()): Promise<number> {
     const { tip, step } = this
-    const depth = --this.#calmSteps > 0 ? 0 : 1 + this.#dice.throw(this.#dice.throw(2) === 0 ? 3 : depthMax)
-    if (depth > 0) this.#calmSteps = 3 + this.#dice.throw(calmStepsMax - 2)
     let block = ancestor(tip, tip.number - depth) as StormBlock
     while (block.number <= tip.number) block = await this.#extend(block, step + 1)
     for (let left = tip; left.number > tip.number - depth; left = left.parent as StormBlock) {
@@ -103,6 +101,11 @@ export class StormChain {
     }
     this.#publish(block)
     return depth
+  }
+
+  /** Lets so many steps go by without a block, until every node that lags as long has the newest one. */
+  rest(steps: number): void {
+    for (let count = 0; count < steps; count++) this.#publish(this.tip)
   }
 
   /** A block on the newest one whose links are right and whose content is not. Nobody but a liar has it. */
@@ -144,6 +147,12 @@ export class StormChain {
       const value = await state.getStorage(createAddressFromString(contracts.store), key)
       return value.length === 0 ? 0n : BigInt(bytesToHex(value))
     })
+  }
+
+  #chooseDepth(): number {
+    if (--this.#calmSteps > 0) return 0
+    this.#calmSteps = 3 + this.#dice.throw(calmStepsMax - 2)
+    return 1 + this.#dice.throw(this.#dice.throw(2) === 0 ? 3 : depthMax)
   }
 
   #plan(): BlockPlan {
