@@ -42,6 +42,8 @@ export interface StormBlock {
   readonly isValid: boolean
   /** The step from which nodes without a lag have it. */
   readonly bornAt: number
+  /** Members of its JSON that @ethereumjs does not know. */
+  readonly moreMembers?: Readonly<Record<string, string>>
 }
 
 interface Tip {

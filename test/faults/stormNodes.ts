@@ -1,5 +1,6 @@
 /** The nodes of a storm: what an honest one answers from its view of the chain, and what a liar makes of that. */
 
+import { RLP } from '@ethereumjs/rlp'
 import { getMerkleStateProof, type MerkleStateManager } from '@ethereumjs/statemanager'
 import { createAddressFromString } from '@ethereumjs/util'
 import type { TxReceipt } from '@ethereumjs/vm'
@@ -76,7 +77,7 @@ export async function answerFrom(
     case 'debug_getRawBlock':
       return raw(({ made }) => bytesToHex(made.rlp))
     case 'debug_getRawHeader':
-      return raw(({ made }) => bytesToHex(made.block.header.serialize()))
+      return raw(({ made }) => bytesToHex(RLP.encode((RLP.decode(made.rlp) as Uint8Array[])[0])))
     case 'debug_getRawReceipts':
       return raw(({ made }) => made.receipts.map(bytesToHex))
     case 'eth_getProof':
@@ -233,7 +234,10 @@ const names: Readonly<Record<string, string>> = {
 }
 
 /** A block as nodes answer it, with its transactions or their hashes. */
-function blockJson({ made, hash, number }: StormBlock, isFull: boolean): Record<string, unknown> {
+function blockJson(
+  { made, hash, number, moreMembers }: StormBlock,
+  isFull: boolean,
+): Record<string, unknown> {
   const { block } = made
   const fields = Object.entries(block.header.toJSON()).map(([name, value]) => [names[name] ?? name, value])
   const transactions = block.transactions.map((transaction, index) => {
@@ -253,7 +257,7 @@ function blockJson({ made, hash, number }: StormBlock, isFull: boolean): Record<
       transactionIndex: quantity(index),
     }
   })
-  return { ...Object.fromEntries(fields), hash, transactions, uncles: [], withdrawals: [] }
+  return { ...Object.fromEntries(fields), ...moreMembers, hash, transactions, uncles: [], withdrawals: [] }
 }
 
 function receiptsJson({ made, hash, number }: StormBlock): unknown {

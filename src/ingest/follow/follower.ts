@@ -4,6 +4,7 @@
  * importer executes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { UnknownForkError } from '../../chain/header.js'
 import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../primitives/bytes.js'
 import { type Deferred, defer } from '../../primitives/deferred.js'
 import { setInterval } from '../../primitives/timers.js'
@@ -40,6 +41,11 @@ type Next = 'idle' | 'again' | 'later' | 'held'
 
 /** The claimed chain cannot be followed, though nothing shows that its node lies. */
 class NotFollowedError extends Error {}
+
+/** By which rules a block is executed has to be known; its node does not lie. */
+function requireKnown({ unknownFork }: BlockLink): void {
+  if (unknownFork !== undefined) throw new NotFollowedError(unknownFork)
+}
 
 export class Follower {
   readonly #plan: FollowPlan
@@ -133,18 +139,18 @@ export class Follower {
     if (this.#setbacks.isHeldOff(upstream)) return 'held'
     try {
       const next = await this.#reach(claim, upstream)
-      if (next !== 'later') this.#setbacks.overcome(upstream)
+      if (next !== 'later') this.#setbacks.overcome(upstream, claim.number, next === 'again')
       return next
     } catch (error) {
       await this.#intake.commit()
       if (error instanceof NoAnswerError) return 'later'
-      if (error instanceof NotFollowedError) {
-        this.#setbacks.holdOff(upstream, error.message)
+      if (error instanceof NotFollowedError || error instanceof UnknownForkError) {
+        this.#setbacks.holdOff(upstream, claim.number, error.message)
       } else if (error instanceof BadBlockError) {
         this.#setbacks.noteInvalid(error)
         // Who sent it by its number alone is accused; of others the chain may be right.
         if (upstream.isQuarantined || this.#upstreams.answering.length === 0) {
-          this.#setbacks.holdOff(upstream, `${error.message}; all blocks before it are served`)
+          this.#setbacks.holdOff(upstream, claim.number, `${error.message}; all blocks before it are served`)
         }
       } else throw error
       return 'later'
@@ -164,6 +170,7 @@ export class Follower {
     if (block === undefined) return this.#missed(upstream)
     if (!this.#isAsClaimed(block, claim, upstream)) return 'later'
     if (!equalBytes(block.parentHash, this.#store.head.hash)) return this.#switchTo(block, upstream)
+    requireKnown(block)
     await this.#holdAgainst(upstream, async () => {
       this.#setbacks.requireUnknown(block)
       await this.#intake.play(block.rlp)
@@ -218,6 +225,10 @@ export class Follower {
         return this.#leaveOrPass(block, goal, upstream)
       }
       if (takeKeys !== undefined) this.#intake.importer.keys.hold(await takeKeys())
+      if (block.unknownFork !== undefined) {
+        await this.#intake.commit()
+        return this.#stopOrPass(block, upstream)
+      }
       await this.#holdAgainst(block.upstream, () => this.#intake.import(block.rlp))
     }
     await this.#intake.commit()
@@ -234,6 +245,15 @@ export class Follower {
     const theirs = await this.#blocks.agreedHash(number, upstream)
     if (theirs === undefined) return 'later'
     if (!equalBytes(theirs, hash)) return this.#switchToHash(goal, upstream)
+    block.upstream.standing.failed()
+    return 'later'
+  }
+
+  /** A block is of a fork that is not known: all nodes have it, or its sender alone. */
+  async #stopOrPass(block: FetchedBlock, upstream: Upstream): Promise<Next> {
+    const theirs = await this.#blocks.agreedHash(block.number, upstream)
+    if (theirs === undefined) return 'later'
+    if (equalBytes(theirs, block.hash)) requireKnown(block)
     block.upstream.standing.failed()
     return 'later'
   }
@@ -264,16 +284,16 @@ export class Follower {
       if (parent === undefined) return this.#missed(upstream)
       branch.unshift(parent)
     }
-    const forkNumber = (branch[0] as BlockLink).number - 1
-    const fetches = branch.slice(0, -1).map(
-      ({ hash }) =>
-        () =>
-          this.#blocks.byHash(hash, upstream),
-    )
+    const lowest = branch[0] as BlockLink
+    requireKnown(lowest)
+    const known = branch.filter(({ unknownFork }) => unknownFork === undefined)
+    const fetches = known.map((link) => () => {
+      return link === block ? Promise.resolve(block) : this.#blocks.byHash(link.hash, upstream)
+    })
     const rlps: Uint8Array[] = []
     for await (const { rlp } of fetchAhead(fetches, aheadBounds)) rlps.push(rlp)
-    if (rlps.length < branch.length - 1) return this.#missed(upstream)
-    await this.#holdAgainst(upstream, () => this.#replace(forkNumber, [...rlps, block.rlp]))
+    if (rlps.length < known.length) return this.#missed(upstream)
+    await this.#holdAgainst(upstream, () => this.#replace(lowest.number - 1, rlps))
     return 'again'
   }
 

@@ -28,7 +28,7 @@ export class Setbacks {
   readonly #highest = new Map<string, number>()
   /** By hash in lower-case hex. */
   readonly #invalid = new Map<string, BadBlockError>()
-  #trouble: string | undefined
+  #trouble: { readonly why: string; readonly number: number } | undefined
 
   constructor(upstreams: Upstreams, report: (message: IngestMessage) => void) {
     this.#upstreams = upstreams
@@ -37,7 +37,7 @@ export class Setbacks {
 
   /** Why the head does not move; undefined where it does. */
   get trouble(): string | undefined {
-    return this.#trouble
+    return this.#trouble?.why
   }
 
   isHeldOff(upstream: Upstream): boolean {
@@ -45,28 +45,29 @@ export class Setbacks {
   }
 
   /**
-   * The chain of a node cannot be followed: it is looked at again later, and others lead meanwhile. The operator is told
-   * once where there are none, or they do not help.
+   * The chain of a node with the head `number` cannot be followed: it is looked at again later, and others lead
+   * meanwhile. The operator is told once where there are none, or they do not help, or this one does not lead alone.
    */
-  holdOff(upstream: Upstream, why: string): void {
+  holdOff(upstream: Upstream, number: number, why: string): void {
     const before = this.#heldOff.get(upstream)
     const ms = before === undefined ? holdOffMs : Math.min(2 * before.ms, holdOffMsMax)
     this.#heldOff.set(upstream, { untilMs: performance.now() + ms, ms })
     this.#upstreams.doubtHead()
     const isAlone = this.#upstreams.answering.every((other) => other === upstream)
-    const isError = isAlone || before !== undefined
+    const isError = isAlone || before !== undefined || this.#upstreams.quorum > 1
     // A lie was told of already.
     if (isError ? this.#trouble === undefined : !upstream.isQuarantined) {
       this.#report({ type: 'said', text: why, isError })
     }
-    if (isError) this.#trouble = why
+    if (isError) this.#trouble = { why, number }
   }
 
-  /** The head of a node was reached. */
-  overcome(upstream: Upstream): void {
+  /** The head of a node, `number`, was reached, or a block towards it was taken. */
+  overcome(upstream: Upstream, number: number, isBlockTaken: boolean): void {
     this.#heldOff.delete(upstream)
     this.#missedSince.delete(upstream)
-    this.#trouble = undefined
+    // A node that is behind has no head yet that cannot be followed.
+    if (isBlockTaken || number >= (this.#trouble?.number ?? 0)) this.#trouble = undefined
   }
 
   /** Nobody has what a node claims. Returns whether that has been so for too long. */

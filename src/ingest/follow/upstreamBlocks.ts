@@ -8,7 +8,7 @@ import {
   headerRlpFromJson,
   uncleHashesOf,
 } from '../../chain/blockFromJson.js'
-import { decodeHeader, headerFromItems, headerHash } from '../../chain/header.js'
+import { decodeHeader, headerFromItems, headerHash, UnknownForkError } from '../../chain/header.js'
 import { InvalidBlockError } from '../../evm/invalidBlock.js'
 import {
   bytesToHex,
@@ -23,9 +23,10 @@ import { decodeRlpList, RlpError, rlpList } from '../../primitives/rlp.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
 import { type Asked, NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
 import { bodyItems, checkContent } from '../blockRules.js'
-import { type BlockLink, readBlockLink } from '../parsedBlock.js'
+import { type BlockLink, linkOf, readBlockLink } from '../parsedBlock.js'
 
 export interface FetchedBlock extends BlockLink {
+  /** May be empty where the block is of a fork that is not known. */
   readonly rlp: Uint8Array
   /** Who sent it. */
   readonly upstream: Upstream
@@ -140,9 +141,7 @@ export class UpstreamBlocks {
     if (raw !== undefined) return { ...raw, read: () => readFetched(rawBytes(raw.result), raw.upstream) }
     const asked = await this.#askPresent(method, [id, true], claimer)
     const uncles = asked && (await this.#uncles(asked.result))
-    return (
-      uncles && { ...asked, read: () => readFetched(blockRlpFromJson(asked.result, uncles), asked.upstream) }
-    )
+    return uncles && { ...asked, read: () => readJson(asked, uncles) }
   }
 
   /** Undefined where no node that has the method has the block. */
@@ -225,13 +224,22 @@ export class UpstreamBlocks {
 function readFetched(rlp: Uint8Array, upstream: Upstream): FetchedBlock {
   const link = readBlockLink(rlp)
   const items = decodeRlpList(rlp)
-  checkContent(headerFromItems(rlpList(items[0])), bodyItems(items))
+  // What belongs to a block of a fork that is not known is not known either.
+  if (link.unknownFork === undefined) checkContent(headerFromItems(rlpList(items[0])), bodyItems(items))
   return { ...link, rlp, upstream }
 }
 
+function readJson({ result, upstream }: Asked, uncles: readonly Uint8Array[]): FetchedBlock {
+  try {
+    return readFetched(blockRlpFromJson(result, uncles), upstream)
+  } catch (error) {
+    if (!(error instanceof UnknownForkError)) throw error
+    return { ...readLink(headerRlpFromJson(result)), rlp: new Uint8Array(0), upstream }
+  }
+}
+
 function readLink(headerRlp: Uint8Array): BlockLink {
-  const { number, parentHash } = decodeHeader(headerRlp)
-  return { number, parentHash, hash: headerHash(headerRlp) }
+  return linkOf(decodeHeader(headerRlp), headerHash(headerRlp))
 }
 
 function rawBytes(value: unknown): Uint8Array {

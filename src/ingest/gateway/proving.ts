@@ -2,6 +2,7 @@
  * Asks upstreams until one's answers are right. Owns who is asked next, and what happens to one that lied.
  */
 import { BlockJsonError } from '../../chain/blockFromJson.js'
+import { UnknownForkError } from '../../chain/header.js'
 import { bytesToHex, type Hash32, toQuantity } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { RlpError } from '../../primitives/rlp.js'
@@ -90,8 +91,8 @@ export class Proving {
       } catch (error) {
         if (error instanceof NoAnswerError) throw unavailable(error.message)
         if (error instanceof NodeError) last = error.upstream
-        else if (!isLie(error)) throw error
-        else if (last !== undefined) last.accuse(error.message)
+        else if (isLie(error)) last?.accuse(error.message)
+        else if (!(error instanceof UnknownForkError)) throw error
         reasons.push(`${last?.name}: ${(error as Error).message}`)
       }
       if (last === undefined) throw new Error(`nobody was asked for ${what}`)
