@@ -5,7 +5,13 @@ import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
 import fc from 'fast-check'
 import t from 'tap'
 import { headerRlpFromJson } from '../../../src/chain/blockFromJson.js'
-import { decodeHeader, encodeHeader, headerHash, readBlockFacts, unknownForkOf } from '../../../src/chain/header.js'
+import {
+  decodeHeader,
+  encodeHeader,
+  headerHash,
+  readBlockFacts,
+  unknownForkOf,
+} from '../../../src/chain/header.js'
 import { headJson } from '../../../src/chain/headJson.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
