@@ -126,7 +126,8 @@ export class Storm {
     const asked = this.#polls
     const pause = sleep(stepMs)
     const takenBack = await chain.advance()
-    await Promise.all(this.liars.map((liar) => liar.onStep()))
+    // Blocks are made one at a time.
+    for (const liar of this.liars) await liar.onStep()
     if (chain.step % lieSteps === 1) {
       for (const liar of this.liars) await liar.turnTo(lies[this.#dice.throw(lies.length)] ?? 'busy')
     }

@@ -172,7 +172,7 @@ export class Follower {
     if (!equalBytes(block.parentHash, this.#store.head.hash)) return this.#switchTo(block, upstream)
     requireKnown(block)
     await this.#holdAgainst(upstream, async () => {
-      this.#setbacks.requireUnknown(block)
+      this.#setbacks.refuseInvalid(block)
       await this.#intake.play(block.rlp)
     })
     this.#report({ type: 'head' })
@@ -269,7 +269,7 @@ export class Follower {
     const branch: BlockLink[] = [block]
     for (;;) {
       const lowest = branch[0] as BlockLink
-      await this.#holdAgainst(upstream, async () => this.#setbacks.requireUnknown(lowest))
+      await this.#holdAgainst(upstream, async () => this.#setbacks.refuseInvalid(lowest))
       // How many of our blocks it replaces at least.
       const depth = head.number - lowest.number + 1
       const isLinked = this.#store.isCanonical(lowest.number - 1, lowest.parentHash)

@@ -89,7 +89,7 @@ export class Setbacks {
   }
 
   /** Throws BadBlockError where a block is known to be invalid. */
-  requireUnknown({ hash }: BlockName): void {
+  refuseInvalid({ hash }: BlockName): void {
     const error = this.#invalid.get(bytesToHex(hash))
     if (error !== undefined) throw error
   }
