@@ -172,6 +172,36 @@ t.test('the hash of an old block under a new number is a lie', async (t) => {
   t.notOk(listener.events.some(({ removed }) => removed))
 })
 
+t.test(
+  'while many blocks are missing, what one node has under their numbers leads nobody astray',
+  async (t) => {
+    const { chain, honest, liar, follow } = await openRig(t)
+    const branch = await StormChain.create(new Dice(9))
+    const { answer } = liar.node
+    let numbers = 0
+    // The other nodes are slower, so that this one is asked.
+    for (const { node } of honest) {
+      const right = node.answer
+      node.answer = (call) => new Promise((resolve) => setTimeout(() => resolve(right(call)), 5))
+    }
+    liar.node.answer = (call) => {
+      const id = String(call.params[0])
+      const isNumber =
+        /^(eth_getBlockByNumber|debug_getRawBlock)$/.test(call.method) && /^0x[1-9a-f]/.test(id)
+      if (!isNumber || id.length === 66) return answer(call)
+      numbers++
+      return answerFrom(branch, { tip: branch.tip, has: () => true }, true, call)
+    }
+    const { service } = await follow([liar, ...honest])
+    t.ok(numbers > 0)
+    await chain.advance(0)
+    await reachesTip(service, chain)
+    await isOk(service)
+    const names = honest.map(({ node }) => node.url.slice('http://'.length))
+    for (const name of names) t.notMatch(service.said.err, `${name} lied`)
+  },
+)
+
 t.test('a silent first node does not keep a new store from its genesis', async (t) => {
   const { honest, liar, follow } = await openRig(t)
   await liar.turnTo('silent')
