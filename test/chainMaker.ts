@@ -65,6 +65,8 @@ export interface BlockPlan {
   readonly extraData?: Uint8Array
   readonly uncles?: readonly MadeBlock[]
   readonly withdrawals?: readonly WithdrawalData[]
+  /** Fields of the finished header that are replaced, which makes the block invalid; nothing can be built on it. */
+  readonly header?: Readonly<Record<string, unknown>>
 }
 
 export interface MadeBlock {
@@ -176,6 +178,9 @@ export class ChainMaker {
   readonly #common: Common
   readonly #vm: VM
   readonly #senders: readonly Sender[]
+  /** Beside the state on which blocks are built. */
+  readonly #reader: MerkleStateManager
+  #reading: Promise<unknown> = Promise.resolve()
 
   private constructor(
     readonly genesisText: string,
@@ -191,6 +196,7 @@ export class ChainMaker {
     }))
     this.#common = common
     this.#vm = vm
+    this.#reader = vm.stateManager.shallowCopy() as MerkleStateManager
     this.#remember(genesis)
   }
 
@@ -278,6 +284,7 @@ export class ChainMaker {
       ...(withdrawals === undefined ? {} : { withdrawalsRoot: await genWithdrawalsTrieRoot(withdrawals) }),
       ...(result.requestsHash === undefined ? {} : { requestsHash: result.requestsHash }),
       ...(common.isActivatedEIP(4844) ? { blobGasUsed: BigInt(blobs) * 131_072n } : {}),
+      ...plan.header,
     })
     const receipts = result.receipts.map((receipt, i) => encodeReceipt(receipt, transactions[i]?.type ?? 0))
     const made = madeBlock(block, receipts, result)
@@ -290,6 +297,16 @@ export class ChainMaker {
     const made: MadeBlock[] = []
     for (const plan of plans) made.push(await this.extend(made.at(-1) ?? parent, plan))
     return made
+  }
+
+  /** What `read` makes of the state after a block. One reads at a time, also while blocks are built. */
+  readState<T>(at: MadeBlock, read: (state: MerkleStateManager) => Promise<T>): Promise<T> {
+    const result = this.#reading.then(async () => {
+      await this.#reader.setStateRoot(at.block.header.stateRoot)
+      return read(this.#reader)
+    })
+    this.#reading = result.catch(() => undefined)
+    return result
   }
 
   async #sign(plans: readonly TransactionPlan[], baseFee: bigint | undefined) {

@@ -15,6 +15,7 @@ export interface FollowOptions {
   readonly pollMs?: number
   readonly timeoutMs?: number
   readonly reorgDepthMax?: number
+  readonly revertAfterMs?: number
   readonly quorum?: number
   readonly passThrough?: readonly string[]
   readonly edges?: number

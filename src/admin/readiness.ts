@@ -70,7 +70,11 @@ function* findFailures(
   for (const { network, isReadable, isCutOff, headAgeMs } of networks) {
     if (!isReadable) yield { check: 'store', network, why: 'its newest block cannot be read' }
     if (isCutOff)
-      yield { check: 'source', network, why: 'its source ended with an error, or no upstream answers' }
+      yield {
+        check: 'source',
+        network,
+        why: 'its source ended with an error, or no upstream answers or has a chain that can be followed',
+      }
     if (headAgeMsMax !== undefined && headAgeMs !== undefined && headAgeMs > headAgeMsMax) {
       yield {
         check: 'headAge',

@@ -35,7 +35,11 @@ export const network = z.object({
       }),
       isSyncing: z.boolean().describe('whether its source has blocks that are not taken in yet'),
       isReadable: z.boolean().describe('whether the newest block can be read'),
-      isCutOff: z.boolean().describe('whether its source ended with an error, or no upstream answers'),
+      isCutOff: z
+        .boolean()
+        .describe(
+          'whether its source ended with an error, or no upstream answers or has a chain that can be followed',
+        ),
       upstreams: z.array(
         z.object({
           name: z.string(),

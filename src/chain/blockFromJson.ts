@@ -2,10 +2,17 @@
  * Blocks from their JSON, as nodes answer `eth_getBlockByHash` with full transactions: the inverse of `blockJson.ts`
  * and `transactionJson.ts`. Nothing is believed: the hash of the RLP shows whether a member was missing or wrong.
  */
-import { concatBytes, digitsToBytes, trimLeft } from '../primitives/bytes.js'
+import { bytesToHex, concatBytes, digitsToBytes, trimLeft } from '../primitives/bytes.js'
 import { excerpt } from '../primitives/excerpt.js'
 import { encodeRlp, encodeRlpListOfEncoded, type RlpItem } from '../primitives/rlp.js'
-import { appendedFields, appendedIntegers } from './header.js'
+import {
+  appendedFields,
+  appendedIntegers,
+  decodeHeader,
+  type Header,
+  headerHash,
+  requireKnownFork,
+} from './header.js'
 
 /** What a node answered is no block. */
 export class BlockJsonError extends Error {
@@ -35,7 +42,17 @@ const headerFields: readonly (readonly [name: string, form: Form])[] = [
   ['nonce', 'data'],
 ]
 
-/** RLP of a block's header. Throws {@link BlockJsonError}. */
+/** Most members of a block that may be header fields of a fork that this version does not know. */
+const unknownMembersMax = 4
+/** Members of blocks that are no header fields. */
+const otherMembers: ReadonlySet<string> = new Set([
+  ...['hash', 'size', 'totalDifficulty', 'transactions', 'uncles', 'withdrawals', 'blockAccessList'],
+])
+
+/**
+ * RLP of a block's header. Members that are not known here are taken for fields of a later fork where the block's hash
+ * shows that they are. Throws {@link BlockJsonError}.
+ */
 export function headerRlpFromJson(json: unknown): Uint8Array {
   const block = toRecord(json, 'block')
   const items = headerFields.map(([name, form]) => read(block, name, form))
@@ -43,25 +60,65 @@ export function headerRlpFromJson(json: unknown): Uint8Array {
     if (block[name] === undefined || block[name] === null) break
     items.push(read(block, name, appendedIntegers.has(name) ? 'quantity' : 'data'))
   }
-  return encodeRlp(items)
+  const rlp = encodeRlp(items)
+  const isHash = (bytes: Uint8Array) => bytesToHex(headerHash(bytes)) === String(block.hash).toLowerCase()
+  if (items.length < headerFields.length + appendedFields.length || isHash(rlp)) return rlp
+  const isKnown = new Set([...headerFields.map(([name]) => name), ...appendedFields, ...otherMembers])
+  const unknown = Object.keys(block).filter(
+    (name) => !isKnown.has(name) && /^0x[0-9a-f]*$/i.test(String(block[name])),
+  )
+  if (unknown.length > unknownMembersMax) return rlp
+  for (const names of arrangements(unknown)) {
+    // A field of a header is a hash or an integer.
+    const more = names.map((name) =>
+      read(block, name, String(block[name]).length === 66 ? 'data' : 'quantity'),
+    )
+    const longer = encodeRlp([...items, ...more])
+    if (isHash(longer)) return longer
+  }
+  return rlp
+}
+
+/** Every choice of at least one of these, in every order: 64 of four. */
+function arrangements(names: readonly string[]): string[][] {
+  return names.flatMap((first) => {
+    const rest = arrangements(names.filter((name) => name !== first))
+    return [[first], ...rest.map((others) => [first, ...others])]
+  })
 }
 
 /**
  * RLP of a block with full transactions. `uncleHeaders` are the RLP of its uncles, in order. Throws
- * {@link BlockJsonError}.
+ * {@link BlockJsonError}, and {@link UnknownForkError} where the block is of a fork that may have more in it than is
+ * known here.
  */
 export function blockRlpFromJson(json: unknown, uncleHeaders: readonly Uint8Array[]): Uint8Array {
   const block = toRecord(json, 'block')
-  const transactions = toArray(block.transactions, 'transactions').map(transactionRlp)
-  const parts = [
-    headerRlpFromJson(json),
-    encodeRlpListOfEncoded(transactions),
-    encodeRlpListOfEncoded(uncleHeaders),
-  ]
-  if (block.withdrawals !== undefined && block.withdrawals !== null) {
-    parts.push(encodeRlp(toArray(block.withdrawals, 'withdrawals').map(withdrawalItem)))
+  try {
+    const transactions = toArray(block.transactions, 'transactions').map(transactionRlp)
+    const parts = [
+      headerRlpFromJson(json),
+      encodeRlpListOfEncoded(transactions),
+      encodeRlpListOfEncoded(uncleHeaders),
+    ]
+    if (block.withdrawals !== undefined && block.withdrawals !== null) {
+      parts.push(encodeRlp(toArray(block.withdrawals, 'withdrawals').map(withdrawalItem)))
+    }
+    return encodeRlpListOfEncoded(parts)
+  } catch (error) {
+    const header = readIfHeader(json)
+    // Its content may be of a form that is not known.
+    if (header !== undefined) requireKnownFork(header)
+    throw error
   }
-  return encodeRlpListOfEncoded(parts)
+}
+
+function readIfHeader(json: unknown): Header | undefined {
+  try {
+    return decodeHeader(headerRlpFromJson(json))
+  } catch {
+    return undefined
+  }
 }
 
 /** Hashes of a block's uncles, as its JSON lists them. Throws {@link BlockJsonError}. */

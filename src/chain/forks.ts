@@ -123,7 +123,7 @@ export function parseGenesisConfig(config: unknown): GenesisConfig {
     if (byBlock !== undefined) blocks.set(byBlock, toInteger(value, `config.${member}`))
     else if (byTime !== undefined) times.set(byTime, toInteger(value, `config.${member}`))
     else if (!silentMembers.has(member)) {
-      throw new RangeError(`config.${member} is not supported; remove it if it sets no rule`)
+      throw new RangeError(whyUnknown(member))
     }
   }
   if (config.daoForkSupport !== true) blocks.delete('dao')
@@ -279,6 +279,16 @@ export class ForkSchedule {
 /** Whether the rules of `fork` hold once `active` is the newest active fork. */
 export function includesFork(active: ForkName, fork: ForkName): boolean {
   return forkNames.indexOf(active) >= forkNames.indexOf(fork)
+}
+
+/** A fork that is left out of a configuration goes on in the chain. */
+function whyUnknown(member: string): string {
+  const [, fork] = /^(\w+)(Time|Block)$/.exec(member) ?? []
+  if (fork === undefined) return `config.${member} is not supported; remove it if it sets no rule`
+  return (
+    `config.${member} names a fork that this version does not know (${fork}); update Tidegate. ` +
+    'Do not remove it: blocks from it on would be executed by the wrong rules'
+  )
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

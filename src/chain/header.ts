@@ -8,6 +8,7 @@ import {
   toHash32,
   toMinimalBytes,
 } from '../primitives/bytes.js'
+import { OperatorError } from '../primitives/faults.js'
 import { emptyUnclesHash, keccak256 } from '../primitives/keccak.js'
 import {
   decodeRlpList,
@@ -59,6 +60,8 @@ export interface Header {
   readonly blockAccessListHash?: Hash32
   /** EIP-7843: 64 bits, from the consensus layer; no rule binds it to the parent's. */
   readonly slotNumber?: bigint
+  /** Further fields, of a fork that this version does not know; absent where there are none. See {@link unknownForkOf}. */
+  readonly unknownFields?: readonly Uint8Array[]
 }
 
 /** Requests hash of a block without requests (EIP-7685). */
@@ -88,6 +91,29 @@ export const appendedIntegers: ReadonlySet<string> = new Set([
 ])
 
 const fieldsMin = 15
+const fieldsKnown = fieldsMin + appendedFields.length
+/** Most fields of forks that are not known: each appended one or two, and no version is that old. */
+const unknownFieldsMax = 16
+
+/** The chain has a fork that this version does not know. Only a newer version can go on. */
+export class UnknownForkError extends OperatorError {}
+
+/**
+ * What to tell of a header with more fields than are known here; undefined where there are none. Such a header is no
+ * lie and no damage: its hash, links and roots mean what they always did, but by which rules its block was executed is
+ * not known.
+ */
+export function unknownForkOf({ number, unknownFields }: Header): string | undefined {
+  if (unknownFields === undefined) return undefined
+  const count = fieldsKnown + unknownFields.length
+  return `this chain has a fork that this version does not know (header of block ${number} has ${count} fields); update Tidegate`
+}
+
+/** Throws {@link UnknownForkError} where it is not known by which rules a block is executed. */
+export function requireKnownFork(header: Header): void {
+  const why = unknownForkOf(header)
+  if (why !== undefined) throw new UnknownForkError(why)
+}
 
 /** Decodes a header's RLP. Throws {@link RlpError} where it is not one, also for integers with leading zeros. */
 export function decodeHeader(rlp: Uint8Array): Header {
@@ -131,11 +157,8 @@ export function readBlockFacts(rlp: Uint8Array): BlockFacts {
 
 /** Reads a header from decoded RLP; see {@link decodeHeader}. */
 export function headerFromItems(items: readonly RlpItem[]): Header {
-  if (items.length < fieldsMin || items.length > fieldsMin + appendedFields.length) {
-    throw new RlpError(
-      `a header has ${fieldsMin} to ${fieldsMin + appendedFields.length} fields, got ${items.length}`,
-      0,
-    )
+  if (items.length < fieldsMin || items.length > fieldsKnown + unknownFieldsMax) {
+    throw new RlpError(`a header has ${fieldsMin} to ${fieldsKnown} fields, got ${items.length}`, 0)
   }
   const at = (index: number, name: string, length?: number): Uint8Array => {
     const bytes = rlpBytes(items[index])
@@ -173,13 +196,14 @@ export function headerFromItems(items: readonly RlpItem[]): Header {
     mixHash: hash(13, 'mixHash'),
     nonce: at(14, 'nonce', 8),
   }
-  for (let index = fieldsMin; index < items.length; index++) {
+  for (let index = fieldsMin; index < Math.min(items.length, fieldsKnown); index++) {
     const name = appendedFields[index - fieldsMin] as (typeof appendedFields)[number]
     header[name] = appendedIntegers.has(name) ? bytesToBigInt(integer(index, name)) : hash(index, name)
   }
   if (header.slotNumber !== undefined && (header.slotNumber as bigint) >= 2n ** 64n) {
     throw new RlpError('header field slotNumber is longer than 8 bytes', 0)
   }
+  if (items.length > fieldsKnown) header.unknownFields = items.slice(fieldsKnown).map(rlpBytes)
   return header as unknown as Header
 }
 
@@ -207,7 +231,7 @@ export function encodeHeader(header: Header): Uint8Array {
     if (value === undefined) break
     items.push(typeof value === 'bigint' ? toMinimalBytes(value) : value)
   }
-  return encodeRlp(items)
+  return encodeRlp([...items, ...(header.unknownFields ?? [])])
 }
 
 export function headerHash(rlp: Uint8Array): Hash32 {

@@ -54,7 +54,7 @@ export function startSource(
   mapBytes: number,
   onProgress: (progress: IngestProgress) => void,
   onUpgrade?: OnUpgrade,
-  onSaid?: (text: string) => void,
+  onSaid?: (text: string, isError: boolean) => void,
 ): NetworkSource | undefined {
   const { name, isEmbedded, source, gateway, genesisPath, storePath } = network
   if (source === undefined && gateway === undefined) return undefined

@@ -212,7 +212,7 @@ async function startSources(
       config.mapBytes,
       (progress) => view.update(progress),
       view.upgrading,
-      (text) => log.warn({ network: name }, text),
+      (text, isError) => log[isError ? 'error' : 'warn']({ network: name }, text),
     )
     if (source === undefined) continue
     sources.push(source)

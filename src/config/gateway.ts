@@ -10,8 +10,8 @@ const historyBlocksDefault = 8_192
 export const gatewaySchemaParts = {
   /** Nodes of the chain, asked and not believed. */
   upstreams: list(upstreamSchema).min(1, { error: 'expected at least one upstream' }),
-  /** Upstreams that must have a head before it is served, and that must agree on what cannot be proved. */
-  quorum: integer(1, 100).default(1),
+  /** Upstreams that must have a head before it is served, and that must agree on what cannot be proved; absent: a majority. */
+  quorum: integer(1, 100).optional(),
   /** Blocks below the head whose numbers are proved by a chain of headers. */
   historyBlocks: integer(1, 100_000_000).default(historyBlocksDefault),
   /** Time between two polls of an upstream without a WebSocket. */
@@ -22,7 +22,7 @@ export const gatewaySchemaParts = {
 /** How a gateway asks. */
 export interface GatewayConfig {
   readonly upstreams: readonly UpstreamConfig[]
-  readonly quorum: number
+  readonly quorum?: number | undefined
   readonly historyBlocks: number
   readonly pollMs: number
   readonly passThrough: readonly string[]

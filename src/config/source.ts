@@ -50,6 +50,9 @@ const replaySource = object({
 const reorgDepthDefault = 1_024
 const reorgDepthMax = 8_192
 
+/** Longer than one of several nodes behind one address is behind the others; `evm_revert` is noticed after as long. */
+const revertAfterMsDefault = 2_000
+
 /** Two polls a second see a block of the fastest public chains; a node with a WebSocket is not polled for heads. */
 const pollMsDefault = 500
 
@@ -57,14 +60,16 @@ const followSource = object({
   type: z.literal('follow'),
   /** Nodes of one chain, asked as one. */
   upstreams: list(upstreamSchema).min(1, { error: 'expected at least one node' }),
-  /** How many of them must have a head before it is followed. */
-  quorum: integer(1).default(1),
+  /** How many of them must have a head before it is followed; absent: a majority. */
+  quorum: integer(1).optional(),
   /** Time between two polls for the head of a node without a WebSocket. */
   pollMs: integer(10, intervalMsMax).default(pollMsDefault),
   /** Longest time for one block, over all attempts. */
   timeoutMs: integer(1, 600_000).default(30_000),
-  /** Most blocks that a reorganisation of the nodes replaces; beyond it the source stops. */
+  /** Most blocks that a reorganisation of the nodes replaces; a deeper one is not followed. */
   reorgDepthMax: integer(1, reorgDepthMax).default(reorgDepthDefault),
+  /** How long a node that had our head must deny it until its lower one is followed. */
+  revertAfterMs: integer(1, intervalMsMax).default(revertAfterMsDefault),
   passThrough: passThroughSchema,
 })
 
@@ -101,7 +106,7 @@ const crossSchema = z
     file: z.string().min(1).optional().catch(undefined),
     from: z.number().catch(0),
     upstreams: z.array(z.unknown()).optional().catch(undefined),
-    quorum: z.number().catch(1),
+    quorum: z.number().optional().catch(undefined),
     script: z
       .array(
         z
@@ -114,13 +119,13 @@ const crossSchema = z
       )
       .catch([]),
   })
-  .catch({ from: 0, script: [], quorum: 1 })
+  .catch({ from: 0, script: [] })
 
 /** Missing files and steps that contradict each other, as lines that begin with the path within `source`. */
 export function findSourceFaults(raw: unknown, folder: string): string[] {
   const { path, file, from, script, upstreams, quorum } = crossSchema.parse(raw)
   const faults: string[] = []
-  if (upstreams !== undefined && quorum > upstreams.length) {
+  if (upstreams !== undefined && quorum !== undefined && quorum > upstreams.length) {
     faults.push(`quorum: expected at most the number of upstreams (${upstreams.length}), got ${quorum}`)
   }
   const requireFile = (key: string, name: string | undefined): void => {

@@ -12,6 +12,8 @@ export interface UpstreamsHealth {
   readonly head: number | undefined
   /** Whether none answers. */
   readonly isDown: boolean
+  /** Why the head does not move, though nodes answer. */
+  readonly trouble?: string
   /** Each node's entry in `/health`. */
   readonly nodes: readonly {
     readonly name: string

@@ -1,5 +1,6 @@
 /** The page `/health`: what each network has, in one word for all, and an HTTP status for load balancers. */
 import type { KeyReachFigures } from '../access/keyReach.js'
+import { unknownForkOf } from '../chain/header.js'
 import type { Config } from '../config/config.js'
 import { hasRoom } from '../store/environment.js'
 import type { UpstreamsHealth } from './chainFeed.js'
@@ -43,7 +44,11 @@ function renderHealth(
     ...queues.map(({ isStoring }) => isStoring),
   ]
   const isFailing =
-    answering.includes(false) || networks.some(isCutOff) || sharedKeys?.isAnswering === false || isDiskFull
+    answering.includes(false) ||
+    networks.some(troubleOf) ||
+    networks.some(isCutOff) ||
+    sharedKeys?.isAnswering === false ||
+    isDiskFull
   const isUsable = answering.includes(true) && sharedKeys?.isAccepting !== false
   const isSyncing = networks.some(({ current }) => current.syncing !== undefined)
   const entries = [
@@ -67,19 +72,26 @@ export function fullStores({ node, networks }: Config): string[] {
   return [node.store, ...written.map(({ storePath }) => storePath)].filter((path) => !hasRoom(path))
 }
 
-/** Whether its source or all its upstreams are gone, so that no further blocks come. */
+/** Whether no further blocks come: its source or all its upstreams are gone, or what they have cannot be followed. */
 export function isCutOff({ hasSourceFailed, upstreams }: OpenNetwork): boolean {
-  return hasSourceFailed || upstreams?.isDown === true
+  return hasSourceFailed || upstreams?.isDown === true || upstreams?.trouble !== undefined
+}
+
+/** What keeps a network from answering all that it should, as a sentence. */
+function troubleOf({ current, upstreams }: OpenNetwork): string | undefined {
+  return upstreams?.trouble ?? unknownForkOf(current.head.header)
 }
 
 function networkEntry(network: OpenNetwork) {
   const { current, isReadable, hasSourceFailed, upstreams } = network
+  const trouble = troubleOf(network)
   return {
     head: current.head.number,
     syncing: current.syncing !== undefined,
     ...(isCutOff(network) && { headAgeSeconds: ageSeconds(current.head.header.timestamp) }),
     ...(!isReadable && { isReadable }),
     ...(hasSourceFailed && { source: 'failed' }),
+    ...(trouble !== undefined && { trouble }),
     ...(upstreams && { upstreams: Object.fromEntries(upstreams.nodes.map(upstreamEntry)) }),
   }
 }

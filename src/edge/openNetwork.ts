@@ -173,14 +173,15 @@ async function supplyInto(
 }
 
 /**
- * The answer of `eth_syncing`. A network whose source failed, or follows nodes that do not answer, counts as syncing,
- * because its chain may have further blocks.
+ * The answer of `eth_syncing`. A network whose source failed, or follows nodes that do not answer or that cannot be
+ * followed, counts as syncing, because its chain may have further blocks.
  */
 function syncProgress(
   { syncing, hasFailed, upstreams }: SourceState,
   currentBlock: number,
 ): SyncProgress | undefined {
-  if (syncing === undefined && !hasFailed && upstreams?.isDown !== true) return undefined
+  const isCutOff = hasFailed || upstreams?.isDown === true || upstreams?.trouble !== undefined
+  if (syncing === undefined && !isCutOff) return undefined
   return {
     startingBlock: syncing?.startingBlock ?? currentBlock,
     currentBlock,

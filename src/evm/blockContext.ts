@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { blobBaseFee } from '../chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
-import { decodeHeader, type Header } from '../chain/header.js'
+import { decodeHeader, type Header, unknownForkOf } from '../chain/header.js'
 import { buildPendingHeader } from '../chain/pendingHeader.js'
 import { bytesToBigInt, equalBytes, type Hash32, mapKey } from '../primitives/bytes.js'
 import { FaultError } from '../primitives/faults.js'
@@ -79,6 +79,12 @@ export class BlockContexts {
   }
 }
 
+/** Throws FaultError for a block of which it is not known by which rules it is executed. */
+export function refuseUnknownFork(header: Header): void {
+  const why = unknownForkOf(header)
+  if (why !== undefined) throw new FaultError({ kind: 'ExecutionFailed', why })
+}
+
 function readBlockContext(
   store: ChainRows,
   schedule: ForkSchedule,
@@ -88,6 +94,7 @@ function readBlockContext(
   const row = store.readHeader(hash as Hash32)
   if (row === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
   const named = decodeHeader(row)
+  refuseUnknownFork(named)
   const ownTotal = totalDifficulty(store, hash as Hash32)
   const header = isPending ? buildPendingHeader(named, hash as Hash32, schedule, ownTotal) : named
   const parentTotal = isPending ? ownTotal : totalDifficulty(store, named.parentHash)

@@ -4,7 +4,7 @@
  */
 import { blockAccessListHash } from '../chain/blockAccessList.js'
 import type { ForkSchedule } from '../chain/forks.js'
-import type { Header } from '../chain/header.js'
+import { type Header, requireKnownFork } from '../chain/header.js'
 import { bytesToHex, concatBytes, equalBytes } from '../primitives/bytes.js'
 import { emptyUnclesHash, keccak256 } from '../primitives/keccak.js'
 import {
@@ -53,6 +53,7 @@ export class BlockParts {
       expectHash((what) => fault('body', what), field, got, want)
     return reading('body', fault, () => {
       const items = emptyBody.equals(body) ? noItems : decodeRlpList(body)
+      if (items.length > 3) requireKnownFork(header)
       if (items.length < 2 || items.length > 3)
         throw new RlpError(`a body has 2 or 3 lists, got ${items.length}`, 0)
       const transactions = rlpList(items[0])
@@ -105,6 +106,7 @@ export class BlockParts {
       )
     } catch (error) {
       if (!(error instanceof InvalidTransactionError)) throw error
+      requireKnownFork(header)
       throw fault('body', `has a transaction that chain ${chainId} does not: ${error.message}`)
     }
   }

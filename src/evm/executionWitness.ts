@@ -14,6 +14,7 @@ import { decodeRlpList, type RlpItem } from '../primitives/rlp.js'
 import type { StateView } from '../state/stateView.js'
 import { trieState } from '../state/trieState.js'
 import type { ChainRows } from '../store/chainRows.js'
+import { refuseUnknownFork } from './blockContext.js'
 import { recoverKey } from './ecrecover.js'
 import { BlockExecutor } from './executeBlock.js'
 import { InvalidBlockError } from './invalidBlock.js'
@@ -68,6 +69,7 @@ export class Witnesses {
       throw new FaultError({ kind: 'HeaderForHashNotFound' })
     }
     const header = decodeHeader(headerRow)
+    refuseUnknownFork(header)
     const ancestors = new Ancestors(this.#store, header)
     const reads = new NotedReads(this.#store)
     const items = [decodeRlpList(headerRow), ...decodeRlpList(bodyRow)]

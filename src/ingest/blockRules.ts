@@ -11,7 +11,7 @@ import {
 } from '../chain/blockAccessList.js'
 import { gasPerBlob, nextBaseFee, nextDifficulty, nextExcessBlobGas } from '../chain/feeMarket.js'
 import { type ForkName, type ForkSchedule, includesFork } from '../chain/forks.js'
-import type { Header } from '../chain/header.js'
+import { type Header, requireKnownFork } from '../chain/header.js'
 import { InvalidBlockError } from '../evm/invalidBlock.js'
 import { bytesToHex, equalBytes } from '../primitives/bytes.js'
 import { emptyUnclesHash, keccak256 } from '../primitives/keccak.js'
@@ -45,8 +45,9 @@ function mustEqual(field: string, got: bigint | number | undefined, want: bigint
   must(got === want, field, got ?? 'absent', String(want ?? 'none'))
 }
 
-/** Checks a header against its parent's. Throws InvalidBlockError naming the field, its value and what it should be. */
+/** Checks a header against its parent's. Throws InvalidBlockError naming the field, its value and what it should be; UnknownForkError. */
 export function checkHeader(header: Header, parent: Header, context: RuleContext): void {
+  requireKnownFork(header)
   mustEqual('number', header.number, parent.number + 1)
   if (context.isDevelopment === true) return checkPresence(header, context.fork)
   must(

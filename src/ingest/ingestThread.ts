@@ -72,7 +72,7 @@ export interface IngestListeners {
   /** Each second. */
   readonly onFigures?: (figures: IngestFigures) => void
   /** For each sentence for the operator. */
-  readonly onSaid?: (text: string) => void
+  readonly onSaid?: (text: string, isError: boolean) => void
 }
 
 /**
@@ -124,7 +124,7 @@ export function startIngest(
       case 'figures':
         return onFigures?.(message.figures)
       case 'said':
-        return onSaid?.(message.text)
+        return onSaid?.(message.text, message.isError === true)
       case 'answered':
         return settle(message.serial)?.resolve(message.answer)
       case 'refused':

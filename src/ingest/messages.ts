@@ -74,8 +74,8 @@ export interface GatewayTask extends IngestStore {
   readonly network: string
   readonly chainId: number | undefined
   readonly upstreams: readonly UpstreamOptions[]
-  /** Upstreams that must have a head, and that must agree on what cannot be proved. */
-  readonly quorum: number
+  /** Upstreams that must have a head, and that must agree on what cannot be proved; absent: a majority. */
+  readonly quorum?: number | undefined
   /** Time between two polls of an upstream without a WebSocket. */
   readonly pollMs: number
   /** Blocks below the head whose numbers are proved by a chain of headers. */
@@ -109,14 +109,16 @@ export interface ReplayStep {
 /** How to follow the chain of other nodes. */
 export interface FollowPlan {
   readonly upstreams: readonly UpstreamOptions[]
-  /** How many of them must have a head before it is followed. */
-  readonly quorum: number
+  /** How many of them must have a head before it is followed; absent: a majority. */
+  readonly quorum?: number | undefined
   /** Time between two polls for the head of a node without a WebSocket. */
   readonly pollMs: number
   /** Longest time for one block, over all attempts. */
   readonly timeoutMs: number
   /** Most canonical blocks that a reorganisation replaces. */
   readonly reorgDepthMax: number
+  /** How long a node that had our head must deny it until its lower one is followed. */
+  readonly revertAfterMs: number
 }
 
 /** What is known of the nodes that are followed. */
@@ -125,6 +127,8 @@ export interface UpstreamsState {
   readonly head: number | undefined
   /** Whether none answers. */
   readonly isDown: boolean
+  /** Why the head does not move, though nodes answer. */
+  readonly trouble?: string
   readonly nodes: readonly UpstreamState[]
 }
 
@@ -191,8 +195,8 @@ export type IngestMessage =
   | { readonly type: 'figures'; readonly figures: IngestFigures }
   /** An epoch of an archive is stored. */
   | ({ readonly type: 'epoch' } & ImportedEpoch)
-  /** What happened, as a sentence for the operator. */
-  | { readonly type: 'said'; readonly text: string }
+  /** What happened, as a sentence for the operator; an error is something that has to be mended. */
+  | { readonly type: 'said'; readonly text: string; readonly isError?: boolean }
   /** The outcome of a call. */
   | { readonly type: 'answered'; readonly serial: number; readonly answer: CallAnswer }
   | { readonly type: 'refused'; readonly serial: number; readonly fault: Fault }

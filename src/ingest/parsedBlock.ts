@@ -1,4 +1,4 @@
-import { type Header, headerFromItems, headerHash } from '../chain/header.js'
+import { type Header, headerFromItems, headerHash, unknownForkOf } from '../chain/header.js'
 import { InvalidBlockError } from '../evm/invalidBlock.js'
 import type { Hash32 } from '../primitives/bytes.js'
 import {
@@ -30,12 +30,19 @@ const accessListIndex = 4
 /** A block and its parent. */
 export interface BlockLink extends BlockName {
   readonly parentHash: Hash32
+  /** See {@link unknownForkOf}. */
+  readonly unknownFork?: string | undefined
+}
+
+export function linkOf(header: Header, hash: Hash32): BlockLink {
+  const { number, parentHash } = header
+  return { number, hash, parentHash, unknownFork: unknownForkOf(header) }
 }
 
 /** The link of an RLP-encoded block. Throws InvalidBlockError where it is no block. */
 export function readBlockLink(rlp: Uint8Array): BlockLink {
   const { hash, header } = parseBlock(rlp)
-  return { number: header.number, hash, parentHash: header.parentHash }
+  return linkOf(header, hash)
 }
 
 /** Decodes a block. Throws InvalidBlockError where it is none. */

@@ -56,6 +56,9 @@ interface Entry {
   lookedMs: number
   /** Number of the head that had it first; undefined while no block has it. */
   minedAt: number | undefined
+  /** Whether the operator was told that an upstream lost it, and that it waits for another. */
+  isLossTold: boolean
+  isGapTold: boolean
 }
 
 /** What one look found of one upstream. */
@@ -64,6 +67,8 @@ interface Losses {
   refused: number
   why: string
 }
+
+const untold = { isLossTold: false, isGapTold: false }
 
 export class SentTransactions {
   readonly #store: ChainRows
@@ -92,7 +97,14 @@ export class SentTransactions {
     }
     const now = performance.now()
     const lookedAt = this.#store.readHead()?.number ?? 0
-    this.#entries.set(mapKey(tx.hash), { tx, sentMs: now, lookedAt, lookedMs: now, minedAt: undefined })
+    this.#entries.set(mapKey(tx.hash), {
+      tx,
+      sentMs: now,
+      lookedAt,
+      lookedMs: now,
+      minedAt: undefined,
+      ...untold,
+    })
     this.#bytes += tx.raw.length
     for (const key of this.#entries.keys()) {
       if (this.#entries.size <= this.#bounds.countMax && this.#bytes <= this.#bounds.bytesMax) break
@@ -162,13 +174,26 @@ export class SentTransactions {
       minedAt === undefined && (headNumber >= lookedAt + lookBlocks || now >= lookedMs + lookMs)
     const due = [...this.#entries.values()].filter(isDue).slice(0, looksMax)
     const losses = new Map<string, Losses>()
+    const nonces = this.#noncesBySender()
+    const waiting: string[] = []
     await Promise.all(
       due.map((entry) => {
         entry.lookedAt = headNumber
         entry.lookedMs = now
-        return this.#lookAfter(entry, losses)
+        return this.#lookAfter(entry, losses, (nonce) => {
+          const missing = missingNonce(nonce, entry.tx, nonces)
+          if (missing === undefined || entry.isGapTold) return
+          entry.isGapTold = true
+          waiting.push(`${bytesToHex(entry.tx.sender)}, nonce ${missing}`)
+        })
       }),
     )
+    if (waiting.length > 0) {
+      const what = waiting.length === 1 ? 'a transaction waits' : `${waiting.length} transactions wait`
+      this.#options.log(
+        `${what} for another of the same sender with a lower nonce, which was not sent from here (${waiting[0]}): no block takes them before it`,
+      )
+    }
     for (const [name, { lost, refused, why }] of losses) {
       const what = lost === 1 ? 'a transaction' : `${lost} transactions`
       const outcome = refused === 0 ? 'sent again' : `sent again, and ${refused} refused: ${why}`
@@ -176,9 +201,26 @@ export class SentTransactions {
     }
   }
 
-  /** Forgets it where it cannot come any more; otherwise sends it again to each upstream that does not know it. */
-  async #lookAfter(entry: Entry, losses: Map<string, Losses>): Promise<void> {
-    const { tx } = entry
+  /** By sender: nonces that are remembered. */
+  #noncesBySender(): Map<string, Set<bigint>> {
+    const nonces = new Map<string, Set<bigint>>()
+    for (const { tx } of this.#entries.values()) {
+      const key = mapKey(tx.sender)
+      nonces.set(key, (nonces.get(key) ?? new Set()).add(tx.nonce))
+    }
+    return nonces
+  }
+
+  /**
+   * Forgets it where it cannot come any more; otherwise sends it again to each upstream that does not know it. `onNonce`
+   * gets the nonce of its sender at the head.
+   */
+  async #lookAfter(
+    entry: Entry,
+    losses: Map<string, Losses>,
+    onNonce: (nonce: bigint) => void,
+  ): Promise<void> {
+    const { tx, isLossTold } = entry
     const hash = bytesToHex(tx.hash)
     const nonce = await this.#options.nonceOf(tx.sender as Address).catch(() => undefined)
     if (nonce !== undefined && nonce > tx.nonce) {
@@ -186,6 +228,7 @@ export class SentTransactions {
       if (!this.#isMined(entry)) this.#remove(mapKey(tx.hash))
       return
     }
+    if (nonce !== undefined) onNonce(nonce)
     const deadline = performance.now() + askMs
     await Promise.all(
       this.#upstreams
@@ -193,8 +236,11 @@ export class SentTransactions {
         .map(async ({ upstream, answer }) => {
           // Only null says that it is lost.
           if ((await answer.catch(() => undefined)) !== null) return
-          const found = losses.get(upstream.name) ?? { lost: 0, refused: 0, why: '' }
-          losses.set(upstream.name, found)
+          // Some are lost and sent again at each look, which says nothing new.
+          const told = isLossTold ? undefined : losses.get(upstream.name)
+          const found = told ?? { lost: 0, refused: 0, why: '' }
+          if (!isLossTold) losses.set(upstream.name, found)
+          entry.isLossTold = true
           found.lost++
           try {
             await sendTo(upstream, bytesToHex(tx.raw), hash, deadline)
@@ -205,4 +251,15 @@ export class SentTransactions {
         }),
     )
   }
+}
+
+/** The lowest nonce from `next` on that is not remembered, where it is below a transaction's own: it cannot run before. */
+function missingNonce(
+  next: bigint,
+  { sender, nonce }: SentTransaction,
+  nonces: ReadonlyMap<string, ReadonlySet<bigint>>,
+): bigint | undefined {
+  const known = nonces.get(mapKey(sender))
+  for (let each = next; each < nonce; each++) if (known?.has(each) !== true) return each
+  return undefined
 }

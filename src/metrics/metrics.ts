@@ -267,7 +267,7 @@ export class Metrics {
     )
     this.#register.gauge(
       'tidegate_source_failed',
-      'Whether the source ended with an error, or no upstream answers.',
+      'Whether the source ended with an error, or no upstream answers or has a chain that can be followed.',
       labels,
       each(({ hasSourceFailed }) => Number(hasSourceFailed)),
     )

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../primitives/faults.js'
 import { setTimeout } from '../primitives/timers.js'
+import { HeadClaimer } from './headClaimer.js'
 import { type HeadClaim, HeadWatch } from './headWatch.js'
 import { UpstreamFailure } from './line.js'
 import { sharedHead } from './sharedHead.js'
@@ -25,7 +26,7 @@ export interface UpstreamsOptions {
   readonly chain: ChainName
   /** Time between two polls for the head of a node without a WebSocket. */
   readonly pollMs: number
-  /** How many nodes must have a head before it is followed; 1 where absent. */
+  /** How many nodes must have a head before it is followed; see {@link Upstreams.quorum} where absent. */
   readonly quorum?: number | undefined
   /** Called with sentences for the operator. They contain names of nodes, never URLs. */
   readonly log: (text: string) => void
@@ -71,9 +72,8 @@ export interface UpstreamFigures extends Omit<UpstreamState, 'lies'> {
 
 interface Watched {
   readonly upstream: Upstream
-  readonly vetted: VettedNode
+  readonly claimer: HeadClaimer
   readonly watch: HeadWatch
-  claim: HeadClaim | undefined
 }
 
 export type HeadListener = (claim: HeadClaim, upstream: Upstream) => void
@@ -89,9 +89,9 @@ export class Upstreams {
   readonly #flights = new Map<string, Promise<Asked>>()
   readonly #listeners = new Set<HeadListener>()
   readonly #ending = new AbortController()
-  #isChoosing = false
-  /** Whether claims came since the head was chosen last. */
-  #isChoiceOld = false
+  #choicesBegun = 0
+  /** Number of the newest choice that was made. */
+  #choiceMade = 0
   #head: { readonly claim: HeadClaim; readonly upstream: Upstream } | undefined
 
   constructor(nodes: readonly UpstreamOptions[], options: UpstreamsOptions) {
@@ -99,7 +99,19 @@ export class Upstreams {
     this.#nodes = namesOf(nodes).map(([node, name]) => this.#watch(new Upstream(node, name, options.log)))
   }
 
-  /** The followed head as its node claims it: the highest that `quorum` nodes have. Unproved. */
+  /**
+   * How many nodes must have a head before it is followed. Where the operator says nothing: a majority of all, so that
+   * no minority leads or stops the head. Two have no majority without both; of them the other one is enough while one
+   * says nothing.
+   */
+  get quorum(): number {
+    const { quorum } = this.#options
+    const majority = Math.floor(this.#nodes.length / 2) + 1
+    if (quorum !== undefined || this.#nodes.length !== 2) return quorum ?? majority
+    return Math.max(1, this.#nodes.filter(({ claimer }) => claimer.counts).length)
+  }
+
+  /** The followed head as its node claims it: the highest that {@link quorum} nodes have. Unproved. */
   get head(): { readonly claim: HeadClaim; readonly upstream: Upstream } | undefined {
     return this.#head
   }
@@ -115,11 +127,11 @@ export class Upstreams {
   }
 
   states(): UpstreamState[] {
-    return this.#nodes.map(({ upstream, claim }) => ({
+    return this.#nodes.map(({ upstream, claimer }) => ({
       name: upstream.name,
       isAnswering: upstream.isAnswering === true,
       isQuarantined: upstream.isQuarantined,
-      head: claim?.number,
+      head: claimer.claim?.number,
       lies: upstream.standing.lies,
     }))
   }
@@ -137,7 +149,7 @@ export class Upstreams {
    */
   async check(ms: number): Promise<boolean> {
     const deadline = performance.now() + ms
-    const verdicts = await Promise.all(this.#nodes.map(({ vetted }) => vetted.verdict(deadline)))
+    const verdicts = await Promise.all(this.#nodes.map(({ claimer }) => claimer.vetted.verdict(deadline)))
     const wrong = verdicts.find((verdict) => verdict !== undefined && verdict !== '')
     if (wrong !== undefined) throw new OperatorError(wrong)
     return verdicts.includes('')
@@ -187,6 +199,16 @@ export class Upstreams {
     return () => this.#listeners.delete(listener)
   }
 
+  /**
+   * Says that nobody had the followed head for some seconds. Who claims it leads for a while only where nobody else
+   * does, so that a head that is nowhere stops the others once.
+   */
+  doubtHead(): void {
+    const hash = this.#head?.claim.hash
+    for (const { claimer } of this.#nodes) if (claimer.claim?.hash === hash) claimer.doubt()
+    void this.#choose()
+  }
+
   /** Asks every node for its head now; resolves when all have answered or failed. */
   async poll(): Promise<void> {
     await Promise.all(this.#nodes.map(({ watch }) => watch.poll()))
@@ -204,51 +226,46 @@ export class Upstreams {
   #watch(upstream: Upstream): Watched {
     const { chain, log, pollMs } = this.#options
     const vetted = new VettedNode(upstream, chain, log)
+    const claimer = new HeadClaimer(upstream, vetted, pollMs)
     const onHead = async (claim: HeadClaim) => {
       if ((await vetted.verdict(performance.now() + upstream.options.timeoutMs)) !== '') return
-      node.claim = claim
+      claimer.take(claim)
       void this.#choose()
     }
-    const watch = new HeadWatch(upstream, { pollMs, onHead: (claim) => void onHead(claim) })
-    const node: Watched = { upstream, vetted, watch, claim: undefined }
-    return node
+    return {
+      upstream,
+      claimer,
+      watch: new HeadWatch(upstream, { pollMs, onHead: (claim) => void onHead(claim) }),
+    }
   }
 
-  /** Chooses the followed head from the claims of nodes that answer, and again where they changed meanwhile. */
+  /**
+   * Chooses the followed head from the claims of nodes that answer. Does not wait for the choice before, which may be
+   * waiting for a node that is silent; of those under way the newest that is made counts.
+   */
   async #choose(): Promise<void> {
-    this.#isChoiceOld = true
-    if (this.#isChoosing) return
-    this.#isChoosing = true
-    while (this.#isChoiceOld && !this.#ending.signal.aborted) {
-      this.#isChoiceOld = false
-      const claims = this.#nodes.flatMap((node) => {
-        const { isQuarantined, isAnswering } = node.upstream
-        const { claim } = node
-        return claim === undefined || isQuarantined || isAnswering === false ? [] : [{ node, claim }]
-      })
-      const chosen = await sharedHead(claims, {
-        quorum: this.#options.quorum ?? 1,
-        followed: this.#head?.claim.hash,
-        hashAt: hashOfNode,
-      })
-      if (chosen === undefined || chosen.claim.hash === this.#head?.claim.hash) continue
-      const { claim, node } = chosen
-      this.#head = { claim, upstream: node.upstream }
-      for (const listener of this.#listeners) listener(claim, node.upstream)
-    }
-    this.#isChoosing = false
+    const serial = ++this.#choicesBegun
+    const voting = this.#nodes.map(({ claimer }) => claimer).filter(({ isVoting }) => isVoting)
+    const chosen = await sharedHead(voting, { quorum: this.quorum, followed: this.#head?.claim.hash })
+    if (serial < this.#choiceMade || this.#ending.signal.aborted) return
+    this.#choiceMade = serial
+    if (chosen === undefined || chosen.claim.hash === this.#head?.claim.hash) return
+    const { claim, node } = chosen
+    this.#head = { claim, upstream: node.upstream }
+    for (const listener of this.#listeners) listener(claim, node.upstream)
   }
 
   /** Nodes that may be asked, best first. */
   #ranked(not: readonly Upstream[]): Upstream[] {
-    const highest = Math.max(0, ...this.#nodes.map(({ claim }) => claim?.number ?? 0))
+    // Not the highest claim: that may be of a block that is nowhere, and its node would be asked first.
+    const head = this.#head?.claim.number ?? 0
     return this.#nodes
-      .filter(({ upstream, vetted }) => {
-        return !not.includes(upstream) && !upstream.isQuarantined && !vetted.isRefused
+      .filter(({ upstream, claimer }) => {
+        return !not.includes(upstream) && !upstream.isQuarantined && !claimer.vetted.isRefused
       })
-      .map(({ upstream, claim }) => ({
+      .map(({ upstream, claimer }) => ({
         upstream,
-        cost: upstream.standing.cost(claim === undefined ? 0 : highest - claim.number),
+        cost: upstream.standing.cost(Math.max(0, head - (claimer.claim?.number ?? head))),
       }))
       .sort((a, b) => a.cost - b.cost)
       .map(({ upstream }) => upstream)
@@ -322,16 +339,16 @@ export class Upstreams {
   }
 
   #askVetted(upstream: Upstream, method: string, params: readonly unknown[], deadline: number) {
-    const { vetted } = this.#nodes.find((each) => each.upstream === upstream) as Watched
-    return vetted.ask(method, params, deadline)
+    const { claimer } = this.#nodes.find((each) => each.upstream === upstream) as Watched
+    return claimer.vetted.ask(method, params, deadline)
   }
 
   #explain(method: string, not: readonly Upstream[], failures: ReadonlyMap<string, string>): string {
-    const reasons = this.#nodes.map(({ upstream, vetted }) => {
+    const reasons = this.#nodes.map(({ upstream, claimer }) => {
       const { name, isQuarantined } = upstream
       if (not.includes(upstream)) return `${name}: its answer was not right`
       if (isQuarantined) return `${name}: quarantined, because it lied`
-      if (vetted.isRefused) return `${name}: of another chain`
+      if (claimer.vetted.isRefused) return `${name}: of another chain`
       return `${name}: ${failures.get(name) ?? 'it asked for a pause, or its budget is spent'}`
     })
     return `no upstream answered ${method} (${reasons.join('; ')})`
@@ -366,13 +383,4 @@ async function within<T>(promise: Promise<T>, deadline: number): Promise<T> {
   } finally {
     timer.abort()
   }
-}
-
-/** Hash of the block of this number on a node's chain; undefined where it does not say. */
-async function hashOfNode({ vetted, upstream }: Watched, number: number): Promise<string | undefined> {
-  const deadline = performance.now() + upstream.options.timeoutMs
-  const params = [`0x${number.toString(16)}`, false]
-  const block = await vetted.ask('eth_getBlockByNumber', params, deadline).catch(() => undefined)
-  const { hash } = (block ?? {}) as { readonly hash?: unknown }
-  return typeof hash === 'string' ? hash.toLowerCase() : undefined
 }

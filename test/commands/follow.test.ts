@@ -6,7 +6,7 @@ import { testAddresses } from '../chainMaker.js'
 import { followAnvil, HeadListener, reaches, startFollower } from '../followedNode.js'
 import { makeFolder, runProgram, writeInto } from '../program.js'
 import { makeReplayedChainIn } from '../replayedChain.js'
-import { startService } from '../service.js'
+import { type Service, startService } from '../service.js'
 import { waitFor } from '../until.js'
 import { forwardTo, WeatherNode } from '../weatherNode.js'
 
@@ -170,8 +170,11 @@ t.test(
   },
 )
 
+const healthOf = async (service: Service) =>
+  JSON.parse(await (await fetch(`${service.origin}/health`)).text())
+
 t.test(
-  'a reorganisation deeper than allowed ends the source, with both branches named',
+  'a reorganisation deeper than allowed is not followed, and both branches are named',
   { skip: withoutAnvil },
   async (t) => {
     const { anvil, service } = await followAnvil(t, { blocks: 8, reorgDepthMax: 3 })
@@ -179,16 +182,20 @@ t.test(
     await reaches(service, await anvil.head())
     const ours = await anvil.head()
     await anvil.ask('anvil_reorg', [4, []])
-    await waitFor('the end of the source', () => service.said.err.includes('the source ended'))
-    t.match(service.said.err, 'part more than 3 blocks below the head (reorgDepthMax)')
-    t.match(service.said.err, `to 8 (${ours.hash}), the upstream's`)
-    t.match(service.said.err, /the upstream's \d+ \(0x[0-9a-f]{64}\) to \d+ \(0x[0-9a-f]{64}\)/)
+    await waitFor('the health of it', async () => (await healthOf(service)).status === 'failing')
+    const { trouble } = (await healthOf(service)).networks.dev
+    t.match(trouble, 'part more than 3 blocks below the head (reorgDepthMax)')
+    t.match(trouble, `to 8 (${ours.hash}), the upstream's`)
+    t.match(trouble, /the upstream's \d+ \(0x[0-9a-f]{64}\) to \d+ \(0x[0-9a-f]{64}\)/)
+    const said = service.said.err.split('\n').filter((line) => line.includes('reorgDepthMax'))
+    t.equal(said.length, 1)
+    t.match(said[0], '"level":50')
     await reaches(service, ours)
   },
 )
 
 t.test(
-  'a node that goes back further than allowed ends the source as well',
+  'a node that goes back further than allowed is not followed either',
   { skip: withoutAnvil },
   async (t) => {
     const { anvil, service } = await followAnvil(t, { blocks: 2, reorgDepthMax: 3 })
@@ -196,9 +203,11 @@ t.test(
     await reaches(service, await anvil.mine(4))
     const ours = await anvil.head()
     await anvil.ask('evm_revert', [snapshot])
-    await waitFor('the end of the source', () => service.said.err.includes('the source ended'))
-    t.match(service.said.err, 'part more than 3 blocks below the head (reorgDepthMax)')
+    await waitFor('the log line', () =>
+      service.said.err.includes('part more than 3 blocks below the head (reorgDepthMax)'),
+    )
     await reaches(service, ours)
+    t.match(await healthOf(service), { status: 'failing', networks: { dev: { head: 6 } } })
   },
 )
 

@@ -40,7 +40,14 @@ t.test(
       storePath,
       mapBytes,
       genesis: { text: JSON.stringify(anvilGenesis()), path: 'genesis.json' },
-      follow: { upstreams: [upstream], quorum: 1, pollMs: 20, timeoutMs: 10_000, reorgDepthMax: 64 },
+      follow: {
+        upstreams: [upstream],
+        quorum: 1,
+        pollMs: 20,
+        timeoutMs: 10_000,
+        reorgDepthMax: 64,
+        revertAfterMs: 2_000,
+      },
     }
     const start = () => {
       const child = spawn(process.execPath, [childPath, JSON.stringify(task)], {

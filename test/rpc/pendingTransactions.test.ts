@@ -5,7 +5,7 @@ import { Transaction, type TransactionLike, Wallet } from 'ethers'
 import t from 'tap'
 import { type AnvilNode, withoutAnvil } from '../anvilNode.js'
 import { testKeys } from '../chainMaker.js'
-import { followAnvil, reaches } from '../followedNode.js'
+import { between, followAnvil, followBetween, reaches } from '../followedNode.js'
 import { fixtureDir, recordings, type Service, startService, withoutRecordings } from '../service.js'
 import { waitFor } from '../until.js'
 import { forwardTo, WeatherNode } from '../weatherNode.js'
@@ -81,6 +81,29 @@ t.test('one that the node lost is sent again', { skip: withoutAnvil }, async (t)
   await waitFor('the node to have it', () => anvil.ask('eth_getTransactionByHash', [hash]))
   await mine(anvil, service)
   t.match(await find(service, hash), { hash, blockNumber: '0x4' })
+})
+
+t.test('what is lost again and again, and waits in vain, is told once', { skip: withoutAnvil }, async (t) => {
+  const { anvil, node, service } = await followBetween(t, waiting)
+  node.answer = between(anvil, ({ method }, answer) =>
+    method === 'eth_getTransactionByHash' ? { result: null } : answer,
+  )
+  await send(service, await sign(2))
+  await send(service, await sign(3))
+  for (let round = 1; round <= 3; round++) {
+    for (let block = 0; block < 3; block++) await mine(anvil, service)
+    await waitFor('both to be sent again', () => {
+      return node.calls.filter(({ method }) => method === 'eth_sendRawTransaction').length >= 2 + 2 * round
+    })
+  }
+  const told = (what: string) => service.said.err.split('\n').filter((line) => line.includes(what))
+  await waitFor('the log line', () => told('had lost').length > 0)
+  t.equal(told('had lost 2 transactions').length, 1)
+  t.equal(told('had lost').length, 1)
+  const [gap, ...more] = told('no block takes them before it')
+  t.match(gap, `2 transactions wait for another of the same sender`)
+  t.match(gap, `(${wallet.address.toLowerCase()}, nonce 0)`)
+  t.strictSame(more, [])
 })
 
 t.test('one whose nonce another has is forgotten', { skip: withoutAnvil }, async (t) => {

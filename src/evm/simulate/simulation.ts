@@ -9,7 +9,7 @@ import type { Hash32 } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { JsonBytes } from '../../primitives/jsonBytes.js'
 import type { ChainRows } from '../../store/chainRows.js'
-import { ancestorsOf, totalDifficulty } from '../blockContext.js'
+import { ancestorsOf, refuseUnknownFork, totalDifficulty } from '../blockContext.js'
 import { BlockStates, type BlockStatus, statusOf } from '../blockState.js'
 import type { BlockReference } from '../executionRequest.js'
 import { type JobLimits, JobWatch } from '../jobWatch.js'
@@ -120,6 +120,7 @@ export class Simulation {
     const row = this.#store.readHeader(hash as Hash32)
     if (row === undefined) throw new FaultError({ kind: 'HeaderForHashNotFound' })
     const named = decodeHeader(row)
+    refuseUnknownFork(named)
     const total = totalDifficulty(this.#store, hash as Hash32)
     if (!isPending) {
       const before = ancestorsOf(this.#store, named, hash)

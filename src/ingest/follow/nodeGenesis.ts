@@ -27,20 +27,21 @@ const anvilContracts = [
 ]
 
 /**
- * The genesis with which `store` was made, or is to be made to follow a node: that of its file, or anvil's completion of
- * it. A new store waits for the node. Throws OperatorError where the file is of another chain than the node.
+ * The genesis with which `store` was made, or is to be made to follow nodes: that of its file, or anvil's completion of
+ * it. A new store waits for the first that answers. Throws OperatorError where the file is of another chain than that.
  */
 export async function genesisOfNode(
   genesis: Genesis,
   text: string,
   store: ChainWriter,
-  node: UpstreamOptions,
+  nodes: readonly UpstreamOptions[],
   { notice, signal }: { readonly notice: (text: string) => void; readonly signal: AbortSignal },
 ): Promise<Genesis> {
   if (store.readIdentity() !== undefined) return completedGenesis(genesis, store)
-  const upstream = new Upstream(node, undefined, notice)
+  const upstreams = nodes.map((node) => new Upstream(node, undefined, notice))
   try {
-    for (;;) {
+    for (let turn = 0; ; turn++) {
+      const upstream = upstreams[turn % upstreams.length] as Upstream
       try {
         return await askedGenesis(genesis, text, upstream)
       } catch (error) {
@@ -49,11 +50,11 @@ export async function genesisOfNode(
           throw new OperatorError(`upstream ${upstream.name} does not say its genesis: ${error.message}`)
         }
         if (signal.aborted) throw new OperatorError(`stopped before upstream ${upstream.name} answered`)
-        await sleep(retryMs, undefined, { signal }).catch(() => undefined)
+        if (upstream === upstreams.at(-1)) await sleep(retryMs, undefined, { signal }).catch(() => undefined)
       }
     }
   } finally {
-    upstream.close()
+    for (const upstream of upstreams) upstream.close()
   }
 }
 

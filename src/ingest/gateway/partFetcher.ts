@@ -47,8 +47,6 @@ export type Outcome = 'held' | 'absent'
 
 export interface FetcherOptions extends ProvingOptions {
   readonly schedule: ForkSchedule
-  /** Upstreams that have to agree on what cannot be proved: the hash of a number far below the head. */
-  readonly quorum: number
 }
 
 /** Methods that execute their first parameter. */
@@ -57,7 +55,7 @@ const executedMethods: ReadonlySet<string> = new Set(['eth_call', 'eth_estimateG
 export class PartFetcher {
   readonly #store: GatewayWriter
   readonly #proving: Proving
-  readonly #options: FetcherOptions
+  readonly #upstreams: Asking
   readonly #parts: BlockParts
   /** Things that were fetched, proved and kept, by kind. */
   readonly kept: Partial<Record<Wanted['kind'], number>> = {}
@@ -67,7 +65,7 @@ export class PartFetcher {
   constructor(store: GatewayWriter, upstreams: Asking, options: FetcherOptions) {
     this.#store = store
     this.#proving = new Proving(upstreams, options)
-    this.#options = options
+    this.#upstreams = upstreams
     this.#parts = new BlockParts(options.schedule)
   }
 
@@ -230,10 +228,10 @@ export class PartFetcher {
       const key = bytesToHex(header.hash)
       const count = (votes.get(key) ?? 0) + 1
       votes.set(key, count)
-      return count >= this.#options.quorum ? header : undefined
+      return count >= this.#upstreams.quorum ? header : undefined
     })
     if (found === undefined) {
-      throw unavailable(`fewer than ${this.#options.quorum} upstreams agree on block ${number}`)
+      throw unavailable(`fewer than ${this.#upstreams.quorum} upstreams agree on block ${number}`)
     }
     this.#store.putApart(found)
     return 'held'

@@ -2,6 +2,7 @@
  * Asks upstreams until one's answers are right. Owns who is asked next, and what happens to one that lied.
  */
 import { BlockJsonError } from '../../chain/blockFromJson.js'
+import { UnknownForkError } from '../../chain/header.js'
 import { bytesToHex, type Hash32, toQuantity } from '../../primitives/bytes.js'
 import { FaultError } from '../../primitives/faults.js'
 import { RlpError } from '../../primitives/rlp.js'
@@ -10,7 +11,7 @@ import { NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
 import { LieError } from './lie.js'
 
 /** What is needed of {@link Upstreams}. */
-export type Asking = Pick<Upstreams, 'ask' | 'answering'>
+export type Asking = Pick<Upstreams, 'ask' | 'answering' | 'quorum'>
 
 /** Asks one question of a node that has not failed yet at what is to be proved; `not` excludes further ones. */
 export type Ask = (method: string, params: readonly unknown[], not?: Iterable<Upstream>) => Promise<unknown>
@@ -90,8 +91,8 @@ export class Proving {
       } catch (error) {
         if (error instanceof NoAnswerError) throw unavailable(error.message)
         if (error instanceof NodeError) last = error.upstream
-        else if (!isLie(error)) throw error
-        else if (last !== undefined) last.accuse(error.message)
+        else if (isLie(error)) last?.accuse(error.message)
+        else if (!(error instanceof UnknownForkError)) throw error
         reasons.push(`${last?.name}: ${(error as Error).message}`)
       }
       if (last === undefined) throw new Error(`nobody was asked for ${what}`)

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
+import { decodeHeader, unknownForkOf } from '../../chain/header.js'
 import { knownIdentity } from '../../chain/knownNetworks.js'
 import { OperatorError } from '../../primitives/faults.js'
 import type { ChainIdentity } from '../../store/chainRows.js'
@@ -43,7 +44,7 @@ export async function runGateway(
     const upstreams = new Upstreams(task.upstreams, { chain, pollMs, quorum, log })
     ends.push(() => upstreams.close())
     const isReachable = await upstreams.check(fetchMsMax)
-    const fetcher = new PartFetcher(store, upstreams, { schedule, quorum, fetchMsMax })
+    const fetcher = new PartFetcher(store, upstreams, { schedule, fetchMsMax })
     ends.push(publishFigures(report, { store, upstreams, fetcher }))
     let isOpened = false
     const open = () => {
@@ -60,7 +61,13 @@ export async function runGateway(
       nonceOf: (address) => fetcher.readNonce(address),
     })
     ends.push(() => passedOn.close())
+    let isOutdated = false
     const onHead = () => {
+      const head = store.readHead()
+      const header = head && store.readHeader(head.hash)
+      const why = header && unknownForkOf(decodeHeader(header))
+      if (why !== undefined && !isOutdated) report({ type: 'said', text: why, isError: true })
+      isOutdated ||= why !== undefined
       if (isOpened) report({ type: 'head' })
       passedOn.onHead()
     }

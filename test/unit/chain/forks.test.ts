@@ -116,7 +116,11 @@ t.test('faults are named by their member', async (t) => {
     [{ blobSchedule: 5 }, /^config\.blobSchedule: /],
     [{ depositContractAddress: '0x12' }, /^config\.depositContractAddress: /],
     [{ depositContractAddress: 12 }, /^config\.depositContractAddress: /],
-    [{ bogotaTime: 5 }, /^config\.bogotaTime is not supported/],
+    [
+      { bogotaTime: 5 },
+      /^config\.bogotaTime names a fork that this version does not know \(bogota\); update Tidegate/,
+    ],
+    [{ bogotaBlock: 5 }, /^config\.bogotaBlock names a fork .* Do not remove it/],
     [{ clique: {} }, /^config\.clique is not supported/],
   ]
   for (const [config, message] of cases) {

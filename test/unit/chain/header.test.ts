@@ -5,7 +5,13 @@ import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
 import fc from 'fast-check'
 import t from 'tap'
 import { headerRlpFromJson } from '../../../src/chain/blockFromJson.js'
-import { decodeHeader, encodeHeader, headerHash, readBlockFacts } from '../../../src/chain/header.js'
+import {
+  decodeHeader,
+  encodeHeader,
+  headerHash,
+  readBlockFacts,
+  unknownForkOf,
+} from '../../../src/chain/header.js'
 import { headJson } from '../../../src/chain/headJson.js'
 import { parseGenesis } from '../../../src/ingest/genesis.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
@@ -156,8 +162,34 @@ t.test('a header with a field of another length, a leading zero or too many fiel
   t.throws(() => decodeHeader(encodeRlp(late)), {
     message: /^header field slotNumber is longer than 8 bytes/,
   })
-  t.throws(() => decodeHeader(encodeRlp([...amsterdam, new Uint8Array(32)])), { name: 'RlpError' })
+  const many = Array.from({ length: 17 }, () => new Uint8Array(32))
+  t.throws(() => decodeHeader(encodeRlp([...amsterdam, ...many])), { name: 'RlpError' })
+  t.throws(() => decodeHeader(encodeRlp([...amsterdam, []])), { name: 'RlpError' })
 })
+
+t.test(
+  'a header with more fields than are known is one of an unknown fork, and keeps its hash',
+  async (t) => {
+    const common = createCustomCommon({}, Mainnet, { hardfork: Hardfork.Prague })
+    const made = createBlockHeader({ number: 30_000_000n, gasLimit: 5000n, timestamp: 9n }, { common })
+    const known = encodeRlp([...decodeRlpList(made.serialize()), new Uint8Array(32), Uint8Array.of(1)])
+    t.equal(unknownForkOf(decodeHeader(known)), undefined)
+    const rlp = encodeRlp([...decodeRlpList(known), new Uint8Array(32).fill(5), new Uint8Array(0)])
+    const header = decodeHeader(rlp)
+    t.equal(header.slotNumber, 1n)
+    t.equal(
+      unknownForkOf(header),
+      'this chain has a fork that this version does not know (header of block 30000000 has 25 fields); update Tidegate',
+    )
+    t.equal(bytesToHex(encodeHeader(header)), bytesToHex(rlp))
+    const hash = bytesToHex(headerHash(rlp))
+    // Nodes write members in any order, and some that are no fields.
+    const more = { tip: '0x0', author: `0x${'00'.repeat(20)}`, focil: `0x${'05'.repeat(32)}` }
+    const json = { ...JSON.parse(headJson(header, headerHash(rlp))), ...more }
+    t.equal(bytesToHex(headerHash(headerRlpFromJson(json))), hash)
+    t.not(bytesToHex(headerHash(headerRlpFromJson({ ...json, focil: `0x${'06'.repeat(32)}` }))), hash)
+  },
+)
 
 const title = 'headers of an Amsterdam chain survive decoding, encoding and JSON'
 t.test(title, { skip: withoutAmsterdam }, async (t) => {

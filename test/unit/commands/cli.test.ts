@@ -185,7 +185,6 @@ t.test('config prints what the file and the flags come to, without secrets', asy
   t.match(merged, { host: '127.0.0.1', port: 7, edges: 2, auth: true, dataDir: join(folder, 'stores') })
   t.match(merged.networks, [
     {
-      quorum: 1,
       upstreams: [
         {
           url: shown,

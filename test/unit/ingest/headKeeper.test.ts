@@ -26,10 +26,11 @@ t.test('an older block of the chain, told as the head, changes nothing', async (
   store.advance(-1, headers, true)
   const nobody = {
     answering: [],
+    quorum: 1,
     ask: () => Promise.reject(new NoAnswerError('no upstream')),
   }
   const schedule = new ForkSchedule(parseGenesisConfig(archivedConfig))
-  const fetcher = new PartFetcher(store, nobody, { schedule, quorum: 1, fetchMsMax: 60_000 })
+  const fetcher = new PartFetcher(store, nobody, { schedule, fetchMsMax: 60_000 })
   const heads: number[] = []
   const keeper = new HeadKeeper(store, fetcher, {
     historyBlocks: 6,

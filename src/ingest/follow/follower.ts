@@ -1,0 +1,373 @@
+/**
+ * Follows the chain of other nodes: fetches what they have and this store does not, and hands it to the importer. Owns
+ * which block comes next, walking back to where branches part, what is held against a node, and when to try again; the
+ * importer executes.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { UnknownForkError } from '../../chain/header.js'
+import { bytesToHex, equalBytes, type Hash32, hexToBytes, toHash32 } from '../../primitives/bytes.js'
+import { type Deferred, defer } from '../../primitives/deferred.js'
+import { setInterval } from '../../primitives/timers.js'
+import type { BlockName } from '../../store/chainRows.js'
+import type { ChainWriter } from '../../store/chainWriter.js'
+import type { HeadClaim } from '../../upstream/headWatch.js'
+import type { Upstream } from '../../upstream/upstream.js'
+import { NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
+import { BadBlockError } from '../importer.js'
+import type { Intake } from '../intake.js'
+import { withKeysAhead } from '../keysAhead.js'
+import type { FollowPlan, IngestMessage } from '../messages.js'
+import type { BlockLink } from '../parsedBlock.js'
+import { type AheadBounds, fetchAhead } from './fetchAhead.js'
+import { UpstreamMarkers } from './markers.js'
+import { Setbacks } from './setbacks.js'
+import { type FetchedBlock, UpstreamBlocks } from './upstreamBlocks.js'
+
+/** With more blocks to go than this, several share a transaction, and the network counts as syncing. */
+const liveBlocksMax = 16
+/** Blocks taken by their numbers until their hashes are compared with what the nodes have: a second of work or more. */
+const windowBlocks = 1_024
+/** Blocks fetched ahead of execution: enough for 64 round trips at a time, and to keep the machine's memory free. */
+const aheadBounds: AheadBounds = { blocksMax: 64, bytesMax: 32 * 1024 * 1024 }
+/** Wait before a block that was announced and is not there yet, or an upstream without an answer, is asked again. */
+const retryMs = 100
+/** Time between two looks whether a node that is behind still denies our head, at most. */
+const denialLookMs = 1_000
+/** Time between two looks whether the upstreams' state has changed. */
+const stateMs = 500
+
+/** What to do after a look at the claimed head: wait for news, look again, or after a pause; a longer one of a held-off node. */
+type Next = 'idle' | 'again' | 'later' | 'held'
+
+/** The claimed chain cannot be followed, though nothing shows that its node lies. */
+class NotFollowedError extends Error {}
+
+/** By which rules a block is executed has to be known; its node does not lie. */
+function requireKnown({ unknownFork }: BlockLink): void {
+  if (unknownFork !== undefined) throw new NotFollowedError(unknownFork)
+}
+
+export class Follower {
+  readonly #plan: FollowPlan
+  readonly #store: ChainWriter
+  readonly #intake: Intake
+  readonly #upstreams: Upstreams
+  readonly #blocks: UpstreamBlocks
+  readonly #markers: UpstreamMarkers
+  readonly #setbacks: Setbacks
+  readonly #report: (message: IngestMessage) => void
+  readonly #signal: AbortSignal
+  /** Settled by whatever the loop may wait for. */
+  #news: Deferred<void> = defer()
+  /** Since when a node that had our head denies it. */
+  #denial: { readonly hash: string; readonly upstream: Upstream; readonly since: number } | undefined
+  /** Whether the claimed head is below ours, so that its node has to be asked for ours again. */
+  #isBehind = false
+  /** Hash of the head for which the markers were asked last. */
+  #markersOf = ''
+  #stateTold = ''
+
+  constructor(
+    plan: FollowPlan,
+    store: ChainWriter,
+    intake: Intake,
+    upstreams: Upstreams,
+    report: (message: IngestMessage) => void,
+    signal: AbortSignal,
+  ) {
+    this.#plan = plan
+    this.#store = store
+    this.#intake = intake
+    this.#upstreams = upstreams
+    this.#blocks = new UpstreamBlocks(upstreams, plan.timeoutMs)
+    this.#markers = new UpstreamMarkers(upstreams, store, plan.timeoutMs)
+    this.#setbacks = new Setbacks(upstreams, report)
+    this.#report = report
+    this.#signal = signal
+  }
+
+  /** Until the signal is aborted. Rejects for errors of the store and defects alone. */
+  async run(): Promise<void> {
+    const unlisten = this.#upstreams.onHead(() => this.#news.resolve())
+    const stop = () => {
+      this.#upstreams.close()
+      this.#news.resolve()
+    }
+    this.#signal.addEventListener('abort', stop)
+    const state = setInterval(() => this.#tellState(), stateMs)
+    try {
+      while (!this.#signal.aborted) {
+        this.#news = defer()
+        if (await this.#markers.store()) this.#report({ type: 'head' })
+        const { head } = this.#upstreams
+        const next = head === undefined ? 'idle' : await this.#tryToReach(head.claim, head.upstream)
+        this.#tellState()
+        if (this.#signal.aborted) break
+        if (next === 'idle') await this.#idle()
+        else if (next === 'held') await this.#pause(stateMs)
+        else if (next === 'later') {
+          // What was announced may be gone.
+          void this.#upstreams.poll()
+          await this.#pause(retryMs)
+        }
+      }
+    } finally {
+      clearInterval(state)
+      unlisten()
+    }
+  }
+
+  /** Waits for news, and asks for the markers that belong to a new head. */
+  async #idle(): Promise<void> {
+    const hash = bytesToHex(this.#store.head.hash)
+    if (hash !== this.#markersOf) {
+      this.#markersOf = hash
+      void this.#markers.ask().then(() => this.#news.resolve())
+    }
+    if (!this.#isBehind) return this.#news.promise
+    await this.#pause(Math.min(this.#plan.revertAfterMs, denialLookMs))
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const timer = new AbortController()
+    const pause = sleep(ms, undefined, { signal: timer.signal }).catch(() => undefined)
+    await Promise.race([pause, this.#news.promise])
+    timer.abort()
+  }
+
+  async #tryToReach(claim: HeadClaim, upstream: Upstream): Promise<Next> {
+    if (this.#setbacks.isHeldOff(upstream)) return 'held'
+    try {
+      const next = await this.#reach(claim, upstream)
+      if (next !== 'later') this.#setbacks.overcome(upstream, claim.number, next === 'again')
+      return next
+    } catch (error) {
+      await this.#intake.commit()
+      if (error instanceof NoAnswerError) return 'later'
+      if (error instanceof NotFollowedError || error instanceof UnknownForkError) {
+        this.#setbacks.holdOff(upstream, claim.number, error.message)
+      } else if (error instanceof BadBlockError) {
+        this.#setbacks.noteInvalid(error)
+        // Who sent it by its number alone is accused; of others the chain may be right.
+        if (upstream.isQuarantined || this.#upstreams.answering.length === 0) {
+          this.#setbacks.holdOff(upstream, claim.number, `${error.message}; all blocks before it are served`)
+        }
+      } else throw error
+      return 'later'
+    }
+  }
+
+  async #reach(claim: HeadClaim, upstream: Upstream): Promise<Next> {
+    const { number } = this.#store.head
+    const hash = toHash32(hexToBytes(claim.hash))
+    this.#isBehind = false
+    if (this.#store.isCanonical(claim.number, hash)) {
+      if (claim.number < number) return this.#lookBack(claim, upstream)
+      return 'idle'
+    }
+    if (claim.number > number + liveBlocksMax) return this.#catchUp(claim, upstream)
+    const block = await this.#blocks.byHash(hash, upstream)
+    if (block === undefined) return this.#missed(upstream)
+    if (!this.#isAsClaimed(block, claim, upstream)) return 'later'
+    if (!equalBytes(block.parentHash, this.#store.head.hash)) return this.#switchTo(block, upstream)
+    requireKnown(block)
+    await this.#holdAgainst(upstream, async () => {
+      this.#setbacks.refuseInvalid(block)
+      await this.#intake.play(block.rlp)
+    })
+    this.#report({ type: 'head' })
+    return 'again'
+  }
+
+  /** What was claimed is nowhere: it counts against its claimer after some seconds. */
+  #missed(upstream: Upstream): Next {
+    if (this.#setbacks.missed(upstream)) this.#upstreams.doubtHead()
+    return 'later'
+  }
+
+  /** A hash is of one number alone. */
+  #isAsClaimed(block: BlockLink, claim: HeadClaim, upstream: Upstream): boolean {
+    if (block.number === claim.number) return true
+    upstream.accuse(`it says that block ${block.number} (${claim.hash}) is block ${claim.number}`)
+    return false
+  }
+
+  /** Runs `work`; an invalid block that it meets is a lie of `upstream`. */
+  async #holdAgainst(upstream: Upstream, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (error instanceof BadBlockError) upstream.accuse(error.message)
+      throw error
+    }
+  }
+
+  /**
+   * Takes many blocks at full speed, up to the claimed one or a window of them. They are fetched by number from any
+   * node, so the last is compared with what the nodes that have the claimed head have there.
+   */
+  async #catchUp(claim: HeadClaim, upstream: Upstream): Promise<Next> {
+    const first = this.#store.head.number + 1
+    const claimed = await this.#blocks.linkByHash(toHash32(hexToBytes(claim.hash)), upstream)
+    if (claimed === undefined) return this.#missed(upstream)
+    if (!this.#isAsClaimed(claimed, claim, upstream)) return 'later'
+    const last = Math.min(claim.number, first - 1 + Math.min(windowBlocks, this.#plan.reorgDepthMax))
+    const goal = last === claim.number ? claimed.hash : await this.#blocks.agreedHash(last, upstream)
+    if (goal === undefined) return 'later'
+    const fetches = function* (blocks: UpstreamBlocks) {
+      for (let number = first; number <= last; number++) yield () => blocks.byNumber(number)
+    }
+    const ahead = withKeysAhead(fetchAhead(fetches(this.#blocks), aheadBounds), this.#store)
+    for await (const { takeKeys, ...block } of ahead) {
+      if (this.#signal.aborted) break
+      if (!equalBytes(block.parentHash, this.#store.head.hash)) {
+        await this.#intake.commit()
+        return this.#leaveOrPass(block, goal, upstream)
+      }
+      if (takeKeys !== undefined) this.#intake.importer.keys.hold(await takeKeys())
+      if (block.unknownFork !== undefined) {
+        await this.#intake.commit()
+        return this.#stopOrPass(block, upstream)
+      }
+      await this.#holdAgainst(block.upstream, () => this.#intake.import(block.rlp))
+    }
+    await this.#intake.commit()
+    this.#report({ type: 'progress', progress: this.#intake.progress() })
+    if (this.#store.head.number < last) return 'later'
+    if (!equalBytes(this.#store.head.hash, goal)) return this.#switchToHash(goal, upstream)
+    if (last === claim.number) this.#report({ type: 'head' })
+    return 'again'
+  }
+
+  /** A block does not follow on our head: either we are on another branch than the nodes, or its sender is. */
+  async #leaveOrPass(block: FetchedBlock, goal: Hash32, upstream: Upstream): Promise<Next> {
+    const { number, hash } = this.#store.head
+    const theirs = await this.#blocks.agreedHash(number, upstream)
+    if (theirs === undefined) return 'later'
+    if (!equalBytes(theirs, hash)) return this.#switchToHash(goal, upstream)
+    block.upstream.standing.failed()
+    return 'later'
+  }
+
+  /** A block is of a fork that is not known: all nodes have it, or its sender alone. */
+  async #stopOrPass(block: FetchedBlock, upstream: Upstream): Promise<Next> {
+    const theirs = await this.#blocks.agreedHash(block.number, upstream)
+    if (theirs === undefined) return 'later'
+    if (equalBytes(theirs, block.hash)) requireKnown(block)
+    block.upstream.standing.failed()
+    return 'later'
+  }
+
+  async #switchToHash(hash: Hash32, upstream: Upstream): Promise<Next> {
+    const block = await this.#blocks.byHash(hash, upstream)
+    return block === undefined ? 'later' : this.#switchTo(block, upstream)
+  }
+
+  /** Replaces our branch by the one that ends with `block`, of which `upstream` told, in one transaction. */
+  async #switchTo(block: FetchedBlock, upstream: Upstream): Promise<Next> {
+    const head = this.#store.head
+    const branch: BlockLink[] = [block]
+    for (;;) {
+      const lowest = branch[0] as BlockLink
+      await this.#holdAgainst(upstream, async () => this.#setbacks.refuseInvalid(lowest))
+      // How many of our blocks it replaces at least.
+      const depth = head.number - lowest.number + 1
+      const isLinked = this.#store.isCanonical(lowest.number - 1, lowest.parentHash)
+      if (isLinked && depth <= this.#plan.reorgDepthMax) break
+      const isTooDeep = depth >= this.#plan.reorgDepthMax
+      if (!isLinked && (lowest.number <= 1 || (isTooDeep && (await this.#isOfOtherChain(upstream))))) {
+        upstream.accuse(`its head ${block.number} (${bytesToHex(block.hash)}) is of another chain`)
+        return 'later'
+      }
+      if (isTooDeep) throw this.#tooDeep(lowest, block, upstream)
+      const parent = await this.#blocks.linkByHash(lowest.parentHash, upstream)
+      if (parent === undefined) return this.#missed(upstream)
+      branch.unshift(parent)
+    }
+    const lowest = branch[0] as BlockLink
+    requireKnown(lowest)
+    const known = branch.filter(({ unknownFork }) => unknownFork === undefined)
+    const fetches = known.map((link) => () => {
+      return link === block ? Promise.resolve(block) : this.#blocks.byHash(link.hash, upstream)
+    })
+    const rlps: Uint8Array[] = []
+    for await (const { rlp } of fetchAhead(fetches, aheadBounds)) rlps.push(rlp)
+    if (rlps.length < known.length) return this.#missed(upstream)
+    await this.#holdAgainst(upstream, () => this.#replace(lowest.number - 1, rlps))
+    return 'again'
+  }
+
+  async #replace(forkNumber: number, blocks: readonly Uint8Array[]): Promise<void> {
+    const finalized = this.#store.readMarker('finalized')
+    await this.#intake.replace(forkNumber, blocks)
+    this.#report({ type: 'head' })
+    if (finalized === undefined || finalized.number <= forkNumber) return
+    const text = `the upstream took back block ${finalized.number} (${bytesToHex(finalized.hash)}), which it had said to be final`
+    this.#report({ type: 'said', text })
+  }
+
+  /** Whether an upstream has another genesis by now: it was asked for its own when it began to answer. */
+  async #isOfOtherChain(upstream: Upstream): Promise<boolean> {
+    const deadline = performance.now() + this.#plan.timeoutMs
+    const genesis = await upstream
+      .ask('eth_getBlockByNumber', ['0x0', false], deadline)
+      .catch(() => undefined)
+    const { hash } = (genesis ?? {}) as { readonly hash?: unknown }
+    return typeof hash === 'string' && hash.toLowerCase() !== this.#store.readIdentity()?.genesisHash
+  }
+
+  /** The branch of `upstream`, from `lowest` to `block`, does not meet ours within the depth that is allowed. */
+  #tooDeep(lowest: BlockName, block: BlockName, { name }: Upstream): NotFollowedError {
+    const head = this.#store.head
+    const ours = this.#store.readCanonicalHash(lowest.number)
+    const text = (number: number, hash: Hash32 | undefined) => `${number} (${hash && bytesToHex(hash)})`
+    return new NotFollowedError(
+      `upstream ${name} is on another branch, and the two part more than ${this.#plan.reorgDepthMax} blocks below the head (reorgDepthMax): ` +
+        `ours is ${text(lowest.number, ours)} to ${text(head.number, head.hash)}, the upstream's ` +
+        `${text(lowest.number, lowest.hash)} to ${text(block.number, block.hash)}; follow a node of our branch, ` +
+        'allow more, or begin in an empty folder',
+    )
+  }
+
+  /**
+   * The head that leads is a block below ours: its node may be behind for a moment, or for long, or be one of several
+   * at its address. But if it had our head, and denies it for a while, it went back (`evm_revert`), and so do we.
+   */
+  async #lookBack(claim: HeadClaim, upstream: Upstream): Promise<Next> {
+    this.#isBehind = true
+    const { number, hash } = this.#store.head
+    const name = bytesToHex(hash)
+    const deadline = performance.now() + this.#plan.timeoutMs
+    const ours = await upstream.ask('eth_getBlockByHash', [name, false], deadline).catch(() => hash)
+    if (ours !== null || !this.#setbacks.wasAt(upstream, number)) {
+      this.#denial = undefined
+      return 'idle'
+    }
+    const now = performance.now()
+    const isDenied = this.#denial?.hash === name && this.#denial.upstream === upstream
+    if (!isDenied) this.#denial = { hash: name, upstream, since: now }
+    const isLong = isDenied && now - (this.#denial?.since ?? now) >= this.#plan.revertAfterMs
+    if (!isLong || this.#upstreams.head?.claim.hash !== claim.hash) return 'idle'
+    const theirs = { number: claim.number, hash: toHash32(hexToBytes(claim.hash)) }
+    if (number - claim.number > this.#plan.reorgDepthMax) throw this.#tooDeep(theirs, theirs, upstream)
+    await this.#replace(claim.number, [])
+    return 'again'
+  }
+
+  #tellState(): void {
+    const nodes = this.#upstreams.states()
+    this.#setbacks.noteHeads(nodes)
+    const head = this.#upstreams.head?.claim.number
+    const { trouble } = this.#setbacks
+    const state = {
+      head,
+      isDown: !nodes.some(({ isAnswering, isQuarantined }) => isAnswering && !isQuarantined),
+      ...(trouble !== undefined && { trouble }),
+      nodes,
+    }
+    const told = JSON.stringify(state)
+    if (told === this.#stateTold) return
+    this.#stateTold = told
+    this.#report({ type: 'upstream', state })
+  }
+}

@@ -1,0 +1,26 @@
+/** A follower before nodes that lag, lie and reorganise. */
+import t from 'tap'
+import { startFollower } from '../followedNode.js'
+import { makeFolder } from '../program.js'
+import { Storm } from './storm.js'
+
+for (const quorum of [undefined, 1]) {
+  const by = quorum === undefined ? 'a majority leads' : 'the highest claim leads'
+  t.test(`a follower in a storm where ${by} serves what is right, and in time`, async (t) => {
+    const storm = await Storm.open(t)
+    const { urls, genesisPath } = storm
+    const service = await startFollower(t, makeFolder(t), {
+      urls,
+      genesisPath,
+      pollMs: 100,
+      timeoutMs: 2_000,
+      ...(quorum !== undefined && { quorum }),
+    })
+    await storm.rage(service, {
+      // Where one node is enough, one that lies may lead for some seconds.
+      ...(quorum === 1 && { lateShareMax: 1 }),
+      mayFail: () => false,
+      mayRefuseOrphan: (message) => message === 'header for hash not found',
+    })
+  })
+}

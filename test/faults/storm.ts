@@ -1,0 +1,262 @@
+/**
+ * A storm of upstreams: five honest nodes, of which three lag, beside four that lie, over a chain that reorganises up to
+ * 64 deep every few steps. Owns its course, and the looks of a client, each of which compares what is served with the
+ * chain itself.
+ *
+ * A short storm, as in CI, counts in steps, and makes one only after the nodes were asked for their heads: on a slow
+ * machine blocks come slower, too. A long one (`STORM_SECONDS=600`) counts in seconds.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { bytesToHex } from '../../src/primitives/bytes.js'
+import { contracts } from '../chainMaker.js'
+import { makeFolder, writeInto } from '../program.js'
+import { Dice, propertyRuns } from '../property.js'
+import type { Service } from '../service.js'
+import { waitFor } from '../until.js'
+import { accounts, ancestor, depthMax, type StormBlock, StormChain } from './stormChain.js'
+import { HonestNode, LyingNode, lies } from './stormNodes.js'
+
+/** How long a storm lasts; `STORM_SECONDS=600` for the long one. */
+const seconds = Number(process.env.STORM_SECONDS ?? 40)
+const isLong = seconds > 120
+/** Time between two steps, at least. */
+const stepMs = 500
+/** Steps by which the honest nodes lag. */
+const lags = [0, 0, 1, 2, 3]
+const liarCount = 4
+/** Steps after which each liar lies otherwise. */
+const lieSteps = 6
+/** Time between two looks. A hostile client asks for orphaned state at each. */
+const lookMs = 100
+/** Longest age of the head in 99 % of looks: in time, and in steps. */
+const ageMsMax = 5_000
+const ageStepsMax = ageMsMax / stepMs
+/** Longest time for which honest nodes may be held off, in all. */
+const heldOffSecondsMax = 10
+
+/** What is wrong at one look is so at many. */
+const wrongsMax = 20
+
+export interface LookOptions {
+  /** Share of looks at which the head may be too old; 1 % where absent. */
+  readonly lateShareMax?: number
+  /** Whether an error is a right answer to a question about the chain as it is. */
+  readonly mayFail: (message: string) => boolean
+  /** Whether one is to a question about the state of a block that left the chain. */
+  readonly mayRefuseOrphan: (message: string) => boolean
+}
+
+/** Resolves once the service has the newest block. */
+export async function reachesTip(service: Service, chain: StormChain): Promise<void> {
+  const { number, hash } = chain.tip
+  await waitFor(`block ${number} (${hash})`, async () => {
+    return (await service.call('eth_getBlockByNumber', ['latest', false])).result?.hash === hash
+  })
+}
+
+export class Storm {
+  readonly chain: StormChain
+  readonly honest: readonly HonestNode[]
+  readonly liars: readonly LyingNode[]
+  /** Of the chain that the nodes have. */
+  readonly genesisPath: string
+  readonly looks = { count: 0, late: 0, oldestMs: 0, oldestSteps: 0, failed: 0, orphansRefused: 0 }
+  /** What was wrong, as sentences. */
+  readonly #wrongs: string[] = []
+  readonly #t: Test
+  readonly #dice: Dice
+
+  private constructor(t: Test, chain: StormChain, dice: Dice) {
+    this.#t = t
+    this.chain = chain
+    this.#dice = dice
+    this.genesisPath = writeInto(makeFolder(t), 'genesis.json', JSON.parse(chain.maker.genesisText))
+    this.honest = lags.map((lagSteps, index) => new HonestNode(chain, { lagSteps, hasRaw: index % 2 === 0 }))
+    this.liars = Array.from({ length: liarCount }, () => new LyingNode(chain, dice))
+  }
+
+  /** The nodes, listening, before the first step. They end with the test. */
+  static async open(t: Test): Promise<Storm> {
+    const dice = new Dice(propertyRuns(1).seed as number)
+    const storm = new Storm(t, await StormChain.create(dice), dice)
+    for (const { node } of [...storm.liars, ...storm.honest]) {
+      await node.start()
+      t.teardown(() => node.stop())
+    }
+    return storm
+  }
+
+  /** Liars first. */
+  get urls(): string[] {
+    return [...this.liars, ...this.honest].map(({ node }) => node.url)
+  }
+
+  /** Rages around a service that has these nodes for upstreams, looks at it all the while, and tests what was seen. */
+  async rage(service: Service, options: LookOptions): Promise<void> {
+    const t = this.#t
+    await reachesTip(service, this.chain)
+    await waitFor('the health of it', async () => (await this.#health(service)).isWell)
+    const ending = new AbortController()
+    const looking = this.#look(service, options, ending.signal)
+    const endMs = performance.now() + seconds * 1_000
+    let reorganisations = 0
+    while (performance.now() < endMs) {
+      if ((await this.#step()) > 0) reorganisations++
+    }
+    ending.abort()
+    await looking
+    const { count, late, failed, orphansRefused, oldestMs, oldestSteps } = this.looks
+    t.comment(
+      `${this.chain.step} steps, ${reorganisations} reorganisations, ${count} looks: the oldest head was ${oldestSteps} steps ` +
+        `(${Math.round(oldestMs)} ms) old, ${late} were late; ${failed} questions failed, ${orphansRefused} about orphans were refused`,
+    )
+    t.ok(reorganisations > 0 && count > 0, 'there was a storm')
+    t.ok(late <= count * (options.lateShareMax ?? 0.01), `the head was too old in ${late} of ${count} looks`)
+    t.ok(this.#heldOffSeconds(service) <= heldOffSecondsMax, 'no honest node was held off')
+    t.strictSame(this.#wrongs, [], 'nothing wrong was seen')
+    if (!t.passing()) t.comment(service.said.err)
+    this.chain.rest(Math.max(...lags))
+    await reachesTip(service, this.chain)
+  }
+
+  /** Resolves to how many blocks the chain took back. */
+  async #step(): Promise<number> {
+    const { chain, honest } = this
+    const asked = this.#polls
+    const pause = sleep(stepMs)
+    const takenBack = await chain.advance()
+    // Blocks are made one at a time.
+    for (const liar of this.liars) await liar.onStep()
+    if (chain.step % lieSteps === 1) {
+      for (const liar of this.liars) await liar.turnTo(lies[this.#dice.throw(lies.length)] ?? 'busy')
+    }
+    await pause
+    // One round: a lagging node may be asked less often than another.
+    if (!isLong) await waitFor('questions for heads', () => this.#polls >= asked + honest.length)
+    return takenBack
+  }
+
+  get #polls(): number {
+    return this.honest.reduce((sum, { polls }) => sum + polls, 0)
+  }
+
+  async #look(service: Service, options: LookOptions, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const pause = sleep(lookMs)
+      await Promise.all([
+        this.#lookAtHead(service),
+        this.#lookAtHealth(service),
+        this.#ask(service, options),
+        this.#askForOrphan(service, options),
+      ])
+      this.looks.count++
+      await pause
+    }
+  }
+
+  async #lookAtHead(service: Service): Promise<void> {
+    const { result } = await service.call('eth_getBlockByNumber', ['latest', false])
+    const block = this.#known(result?.hash)
+    if (block === undefined) return this.#wrong(`the head is ${result?.hash}`)
+    const { steps, ms } = this.chain.age(block)
+    const { looks } = this
+    looks.oldestMs = Math.max(looks.oldestMs, ms)
+    looks.oldestSteps = Math.max(looks.oldestSteps, steps)
+    if (isLong ? ms > ageMsMax : steps > ageStepsMax) looks.late++
+  }
+
+  async #lookAtHealth(service: Service): Promise<void> {
+    const { isWell, text } = await this.#health(service)
+    if (!isWell) this.#wrong(`/health says ${text}`)
+  }
+
+  async #health({ origin }: Service): Promise<{ readonly isWell: boolean; readonly text: string }> {
+    const response = await fetch(`${origin}/health`, { headers: { connection: 'close' } })
+    const text = await response.text()
+    const { status, networks } = JSON.parse(text)
+    return { isWell: response.status === 200 && status === 'ok' && networks.dev.syncing === false, text }
+  }
+
+  /** A question about a block that the service has, by its hash or as `latest`. */
+  async #ask(service: Service, { mayFail }: LookOptions): Promise<void> {
+    const dice = this.#dice
+    const address = accounts[dice.throw(accounts.length)] as string
+    const slot = dice.throw(4)
+    const base = this.chain.tipAt(this.chain.step - ageStepsMax)
+    const old = ancestor(base, Math.max(base.number - depthMax - dice.throw(8), 1)) as StormBlock
+    const questions: readonly (readonly [
+      method: string,
+      params: readonly unknown[],
+      expected: (block: StormBlock) => unknown,
+    ])[] = [
+      ['eth_getBalance', [address, 'latest'], (block) => this.#balance(block, address)],
+      ['eth_getBalance', [address, { blockHash: old.hash }], () => this.#balance(old, address)],
+      [
+        'eth_getStorageAt',
+        [contracts.store, `0x${slot}`, 'latest'],
+        async (block) => `0x${(await this.chain.slot(block, slot)).toString(16).padStart(64, '0')}`,
+      ],
+      ['debug_getRawBlock', [old.hash], () => bytesToHex(old.made.rlp)],
+      ['debug_getRawBlock', ['latest'], ({ made }) => bytesToHex(made.rlp)],
+      ['debug_getRawReceipts', ['latest'], ({ made }) => made.receipts.map(bytesToHex)],
+      [
+        'eth_getBlockTransactionCountByHash',
+        [old.hash],
+        () => `0x${old.made.block.transactions.length.toString(16)}`,
+      ],
+    ]
+    const [method, params, expected] = questions[dice.throw(questions.length)] as (typeof questions)[number]
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const { text, block: named } = await service.post('/', body)
+    const { result, error } = JSON.parse(text)
+    if (error !== undefined) {
+      this.looks.failed++
+      if (!mayFail(error.message)) this.#wrong(`${body}: ${error.message}`)
+      return
+    }
+    const block = this.#known(named?.split(' ')[1])
+    if (block === undefined) return this.#wrong(`${body} was answered from block ${named}`)
+    const right = await expected(block)
+    if (JSON.stringify(result) !== JSON.stringify(right)) {
+      this.#wrong(`${body} at ${named}: ${JSON.stringify(result)}, not ${JSON.stringify(right)}`)
+    }
+  }
+
+  async #askForOrphan(service: Service, { mayRefuseOrphan }: LookOptions): Promise<void> {
+    const { orphans } = this.chain
+    const orphan = orphans[orphans.length - 1 - this.#dice.throw(Math.min(orphans.length, 2 * depthMax))]
+    if (orphan === undefined) return
+    const address = accounts[this.#dice.throw(accounts.length)] as string
+    const params = [address, { blockHash: orphan.hash }]
+    const { result, error } = await service.call('eth_getBalance', params)
+    if (error !== undefined) {
+      this.looks.orphansRefused++
+      if (!mayRefuseOrphan(error.message)) this.#wrong(`the balance at an orphan: ${error.message}`)
+    } else if (result !== (await this.#balance(orphan, address))) {
+      this.#wrong(`the balance of ${address} at the orphan ${orphan.number} (${orphan.hash}) is ${result}`)
+    }
+  }
+
+  async #balance(block: StormBlock, address: string): Promise<string> {
+    return `0x${(await this.chain.balance(block, address)).toString(16)}`
+  }
+
+  #known(hash: string | undefined): StormBlock | undefined {
+    const block = this.chain.blocks.get(String(hash))
+    return block?.isValid === true ? block : undefined
+  }
+
+  #wrong(what: string): void {
+    if (this.#wrongs.length < wrongsMax) this.#wrongs.push(what)
+  }
+
+  /** For how long honest nodes were not asked because they were said to lie, as the log tells. */
+  #heldOffSeconds({ said }: Service): number {
+    const names = new Set(this.honest.map(({ node }) => node.url.slice('http://'.length)))
+    const held = [...said.err.matchAll(/(127\.0\.0\.1:\d+) lied: (.*?); it is not asked for ([\d.]+) s/g)]
+    const wrongly = held.filter(([, name]) => names.has(name as string))
+    for (const [text] of wrongly) this.#t.comment(text)
+    return wrongly.reduce((sum, [, , , time]) => sum + Number(time), 0)
+  }
+}
