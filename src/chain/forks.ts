@@ -65,6 +65,8 @@ const blockMembers: ReadonlyMap<string, ForkName> = new Map([
   ['byzantiumBlock', 'byzantium'],
   ['constantinopleBlock', 'constantinople'],
   ['petersburgBlock', 'petersburg'],
+  // So the same is called in files of Besu.
+  ['constantinopleFixBlock', 'petersburg'],
   ['istanbulBlock', 'istanbul'],
   ['muirGlacierBlock', 'muirGlacier'],
   ['berlinBlock', 'berlin'],
@@ -86,6 +88,22 @@ const timeMembers: ReadonlyMap<string, ForkName> = new Map([
   ['amsterdamTime', 'amsterdam'],
 ])
 
+/** Times of forks that were fixed after a genesis file or this program was made, as members of `config`. */
+export interface ForkTimes {
+  readonly amsterdamTime?: number | undefined
+}
+
+/** The `config` of a genesis with these times. Throws RangeError where it has one of them already, and another. */
+export function withForkTimes<C extends object>(config: C, forks: ForkTimes): C {
+  const added = Object.entries(forks).filter(([, time]) => time !== undefined)
+  for (const [member, time] of added) {
+    const known = (config as Record<string, unknown>)[member] ?? undefined
+    if (known === undefined || toInteger(known, `config.${member}`) === time) continue
+    throw new RangeError(`config.${member} is ${known}, and "forks" of the configuration says ${time}`)
+  }
+  return { ...config, ...Object.fromEntries(added) }
+}
+
 /** Members that have no effect here: consensus engines, markers, and numbers that follow from other members. */
 const silentMembers = new Set([
   'chainId',
@@ -94,6 +112,10 @@ const silentMembers = new Set([
   'terminalTotalDifficulty',
   'terminalTotalDifficultyPassed',
   'mergeNetsplitBlock',
+  // What files of Besu have besides: spelled otherwise, and for its peers.
+  'mergeNetSplitBlock',
+  'discovery',
+  'checkpoint',
   'eip155Block',
   'eip150Hash',
   'daoForkSupport',

@@ -1,9 +1,13 @@
 /**
- * Public networks by the names that people and archives call them: chain id, genesis hash and forks, as go-ethereum's
- * params/config.go and core/genesis.go have them. For chains of which no genesis file is at hand; their state at genesis
- * is not here.
+ * Public networks by the names that people and archives call them: chain id, genesis hash and forks. For chains of which
+ * no genesis file is at hand; their state at genesis is not here.
+ *
+ * Source: go-ethereum's params/config.go and core/genesis.go, as of 20 August 2026 (commit 02b73d4); and the time of
+ * Sepolia's Amsterdam, 6 October 2026, 13:53:36 UTC. Where Amsterdam is not set, its time was not fixed then: a
+ * configuration sets it with `forks`.
  */
 import type { ChainIdentity } from '../store/chainRows.js'
+import { type ForkTimes, parseGenesisConfig, withForkTimes } from './forks.js'
 
 interface KnownNetwork {
   readonly genesisHash: string
@@ -77,6 +81,7 @@ const knownNetworks: Readonly<Record<string, KnownNetwork>> = {
       osakaTime: 1_760_427_360,
       bpo1Time: 1_761_017_184,
       bpo2Time: 1_761_607_008,
+      amsterdamTime: 1_791_294_816,
       depositContractAddress: '0x7f02c3e3c98b133055b8b348b2ac625669ed295d',
       blobSchedule,
     },
@@ -117,6 +122,14 @@ const knownNetworks: Readonly<Record<string, KnownNetwork>> = {
 
 /** Names of the networks that are known here. */
 export const knownNetworkNames: readonly string[] = Object.keys(knownNetworks)
+
+/** The chain with these fork times. Throws RangeError as {@link withForkTimes} does, and for times out of order. */
+export function identityWithForks(identity: ChainIdentity, forks: ForkTimes): ChainIdentity {
+  if (Object.values(forks).every((time) => time === undefined)) return identity
+  const config = withForkTimes(JSON.parse(identity.config), forks)
+  parseGenesisConfig(config)
+  return { ...identity, config: JSON.stringify(config) }
+}
 
 /** The identity of a public network, by its chain id or, without one, by its name; undefined for others. */
 export function knownIdentity(name: string, chainId: number | undefined): ChainIdentity | undefined {

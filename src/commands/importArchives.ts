@@ -3,7 +3,7 @@
  * of a gateway, or executed into the store of an archive.
  */
 import { readFileSync, statSync } from 'node:fs'
-import { knownIdentity, knownNetworkNames } from '../chain/knownNetworks.js'
+import { identityWithForks, knownIdentity, knownNetworkNames } from '../chain/knownNetworks.js'
 import type { ImportConfig } from '../config/config.js'
 import { parseGenesis } from '../ingest/genesis.js'
 import { startIngest } from '../ingest/ingestThread.js'
@@ -16,6 +16,7 @@ import { ChainReader } from '../store/chainReader.js'
 import { type ChainIdentity, kindOf } from '../store/chainRows.js'
 import type { Io } from './commandLine.js'
 import { followImport } from './followImport.js'
+import { genesisOf } from './genesisOf.js'
 import { importChain } from './importChain.js'
 import { archiveSummary, beneathSummary, createProgressView } from './importProgress.js'
 
@@ -79,10 +80,16 @@ async function readStored({ network, mapBytes }: ImportConfig): Promise<ChainIde
 
 /** Of the genesis that was named, of a public network, or of the store. */
 function findIdentity({ network }: ImportConfig, stored: ChainIdentity | undefined): ChainIdentity {
-  const { name, genesisPath, chainId } = network
-  if (genesisPath !== undefined) return readGenesisIdentity(genesisPath)
+  const { name, chainId, forks } = network
+  const named = readGenesisIdentity(network)
+  if (named !== undefined) return named
   const known = knownIdentity(name, chainId) ?? stored
-  if (known !== undefined) return known
+  try {
+    if (known !== undefined) return identityWithForks(known, forks)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new OperatorError(`network ${name}: ${error.message}`)
+  }
   throw new UsageError(
     `network ${name} is none of those known here (${knownNetworkNames.join(', ')}); name its genesis with --genesis FILE, or the chainId of one of them in the configuration`,
   )
@@ -91,19 +98,21 @@ function findIdentity({ network }: ImportConfig, stored: ChainIdentity | undefin
 /** `stored`, where a genesis that was named is its own. Throws OperatorError. */
 function requireGenesis(stored: ChainIdentity, { network }: ImportConfig): ChainIdentity {
   const { genesisPath, name } = network
-  const named = genesisPath === undefined ? stored : readGenesisIdentity(genesisPath)
+  const named = readGenesisIdentity(network) ?? stored
   if (named.genesisHash === stored.genesisHash) return stored
   throw new OperatorError(
     `the genesis ${genesisPath} is ${named.genesisHash}, and the store of network ${name} is of the chain with genesis ${stored.genesisHash}`,
   )
 }
 
-function readGenesisIdentity(path: string): ChainIdentity {
+/** The chain of the genesis that a network names; undefined where it names none. Throws OperatorError. */
+function readGenesisIdentity(network: ImportConfig['network']): ChainIdentity | undefined {
+  const genesis = genesisOf(network)
   try {
-    return parseGenesis(readFileSync(path, 'utf8')).identity
+    return genesis && parseGenesis(genesis.text).identity
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw new OperatorError(`the genesis ${path} is not usable: ${error.message}`)
+    throw new OperatorError(`the genesis ${genesis?.path} is not usable: ${error.message}`)
   }
 }
 

@@ -1,10 +1,11 @@
 /** `tidegate import`: executes chain files, or the blocks of archives, into a network's store, on the network's ingest thread. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import type { ImportConfig } from '../config/config.js'
 import { startIngest } from '../ingest/ingestThread.js'
 import { UsageError } from '../primitives/faults.js'
 import type { Io } from './commandLine.js'
 import { followImport } from './followImport.js'
+import { genesisOf } from './genesisOf.js'
 import { createProgressView, summaryText } from './importProgress.js'
 
 /** Imports; resolves to the exit status: 1 where it was interrupted before the files ended. */
@@ -13,16 +14,12 @@ export async function importChain(config: ImportConfig, io: Io): Promise<number>
   if (network.genesisPath === undefined && !existsSync(network.storePath)) {
     throw new UsageError(`network ${network.name} has no store yet; name its genesis with --genesis FILE`)
   }
-  const genesis =
-    network.genesisPath === undefined
-      ? undefined
-      : { text: readFileSync(network.genesisPath, 'utf8'), path: network.genesisPath }
   const view = createProgressView(network.name, process.stderr, io.err)
   const thread = startIngest(
     {
       storePath: network.storePath,
       mapBytes: config.mapBytes,
-      genesis,
+      genesis: genesisOf(network),
       chainId: network.chainId,
       files: config.chainPaths,
       areArchives: config.areArchives,

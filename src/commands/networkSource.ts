@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { feedSchemaOf, type GatewayConfig, type NetworkConfig } from '../config/config.js'
 import {
   type ChainFeed,
@@ -12,6 +11,7 @@ import type { IngestFigures, IngestProgress, IngestStore } from '../ingest/messa
 import type { FetchMissing } from '../primitives/notHeld.js'
 import type { UpstreamCalls } from '../primitives/upstreamCalls.js'
 import type { OnUpgrade } from '../store/upgrade.js'
+import { genesisOf } from './genesisOf.js'
 
 /** The running source of one network: its ingest thread, and the news of it that every edge gets. */
 export interface NetworkSource extends ChainFeed {
@@ -38,11 +38,11 @@ export interface NetworkSource extends ChainFeed {
 /** Longest time in which one thing is fetched from upstreams; a request's own limit may end it before. */
 const fetchMsMax = 20_000
 
-function taskOf({ name, source, gateway, chainId, publish }: NetworkConfig, unpublished: IngestStore) {
+function taskOf({ name, source, gateway, forks, chainId, publish }: NetworkConfig, unpublished: IngestStore) {
   const schema = feedSchemaOf(name)
   const store = { ...unpublished, publish: publish && { ...publish, schema: publish.schema ?? schema } }
   if (source === undefined)
-    return { ...store, ...(gateway as GatewayConfig), network: name, chainId, fetchMsMax }
+    return { ...store, ...(gateway as GatewayConfig), network: name, forks, chainId, fetchMsMax }
   if (source.type === 'file') return { ...store, files: [source.path] }
   if (source.type === 'feed') return { ...store, feed: { ...source, schema: source.schema ?? schema } }
   return source.type === 'follow' ? { ...store, follow: source } : { ...store, replay: source }
@@ -56,10 +56,9 @@ export function startSource(
   onUpgrade?: OnUpgrade,
   onSaid?: (text: string, isError: boolean) => void,
 ): NetworkSource | undefined {
-  const { name, isEmbedded, source, gateway, genesisPath, storePath } = network
+  const { name, isEmbedded, source, gateway, storePath } = network
   if (source === undefined && gateway === undefined) return undefined
-  const genesis =
-    genesisPath === undefined ? undefined : { text: readFileSync(genesisPath, 'utf8'), path: genesisPath }
+  const genesis = genesisOf(network)
   const task = taskOf(network, { storePath, mapBytes, genesis, chainId: network.chainId, isEmbedded })
   const feed = new RelayedFeed()
   const publish = (hasFailed = false) => {

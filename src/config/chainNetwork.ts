@@ -29,6 +29,8 @@ export interface NetworkConfig {
   readonly networkId: number | undefined
   /** Undefined for a network found in the data folder alone, whose store holds its genesis block. */
   readonly genesisPath: string | undefined
+  /** Times of forks that the genesis, or the table of public networks, does not have yet. */
+  readonly forks: { readonly amsterdamTime?: number | undefined }
   readonly source: SourceConfig | undefined
   /** Where what the source brings is published. */
   readonly publish: PublishConfig | undefined
@@ -52,7 +54,7 @@ export function storePath(dataDir: string, name: string): string {
 
 /** An entry of the configuration that has a chain. */
 export function entryToNetwork(entry: ChainEntry, dataDir: string): NetworkConfig {
-  const { name, kind, hosts, safe, safeLag, finalizedLag, chainId, networkId, genesis } = entry
+  const { name, kind, hosts, safe, safeLag, finalizedLag, chainId, networkId, genesis, forks } = entry
   const execution =
     entry.kind === 'history'
       ? {}
@@ -69,6 +71,7 @@ export function entryToNetwork(entry: ChainEntry, dataDir: string): NetworkConfi
     chainId,
     networkId,
     genesisPath: genesis,
+    forks,
     hosts,
     safe,
     safeLag,
@@ -87,6 +90,7 @@ export function storedNetwork(name: string, dataDir: string): NetworkConfig {
     chainId: undefined,
     networkId: undefined,
     genesisPath: undefined,
+    forks: {},
     source: undefined,
     publish: undefined,
     gateway: undefined,

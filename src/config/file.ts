@@ -78,6 +78,8 @@ const archiveShape = {
   networkId: integer(1).optional(),
   /** geth's genesis.json, relative to the configuration file. */
   genesis: text('the path of a genesis.json'),
+  /** Times of forks that were fixed after the genesis file, or this release, was made. */
+  forks: object({ amsterdamTime: integer(0).optional() }).default({}),
   /** Where new blocks come from; absent: only imported blocks are served. */
   source: sourceSchema.optional(),
   /** Where what this network's source brings is published, for replicas. */
@@ -104,6 +106,7 @@ const historyShape = {
   networkId: archiveShape.networkId,
   /** Not needed on networks that are known by their name or chain id. */
   genesis: archiveShape.genesis.optional(),
+  forks: archiveShape.forks,
   safe: archiveShape.safe,
   safeLag: archiveShape.safeLag,
   finalizedLag: archiveShape.finalizedLag,
@@ -117,6 +120,7 @@ const gatewayShape = {
   networkId: archiveShape.networkId,
   /** Not needed on networks that are known, or whose upstreams are believed to say the rules of the chain. */
   genesis: archiveShape.genesis.optional(),
+  forks: archiveShape.forks,
   ...gatewaySchemaParts,
   storageLayouts: archiveShape.storageLayouts,
   safe: archiveShape.safe,

@@ -1,6 +1,14 @@
 /** Reads a geth-format genesis: the state and header of block 0, and the identity of the chain. */
 
-import { ForkSchedule, includesFork, parseGenesisConfig, toBigInteger, toInteger } from '../chain/forks.js'
+import {
+  ForkSchedule,
+  type ForkTimes,
+  includesFork,
+  parseGenesisConfig,
+  toBigInteger,
+  toInteger,
+  withForkTimes,
+} from '../chain/forks.js'
 import {
   emptyBlockAccessListHash,
   emptyRequestsHash,
@@ -53,6 +61,11 @@ export function parseGenesis(text: string, more: Json = {}): Genesis {
     throw new RangeError(`not JSON: ${(error as Error).message}`)
   }
   if (!isRecord(json)) throw new RangeError('expected a JSON object')
+  if (json.config === undefined && isRecord(json.params)) {
+    throw new RangeError(
+      'a chainspec, as Nethermind has it; take the genesis.json of the same network that go-ethereum or Besu has',
+    )
+  }
   const config = parseGenesisConfig(json.config)
   if (!isRecord(json.alloc)) throw new RangeError('"alloc" is missing')
   const schedule = new ForkSchedule(config)
@@ -82,6 +95,22 @@ export function parseGenesis(text: string, more: Json = {}): Genesis {
       ...state,
     },
   }
+}
+
+/**
+ * The text of a geth-format genesis with these fork times in its `config`; as it is where there are none, or it is no
+ * genesis, which {@link parseGenesis} says. Throws RangeError as {@link withForkTimes} does.
+ */
+export function genesisWithForks(text: string, forks: ForkTimes): string {
+  if (Object.values(forks).every((time) => time === undefined)) return text
+  let json: unknown
+  try {
+    json = JSON.parse(quoteLargeIntegers(text))
+  } catch {
+    return text
+  }
+  if (!isRecord(json) || !isRecord(json.config)) return text
+  return JSON.stringify({ ...json, config: withForkTimes(json.config, forks) })
 }
 
 /**

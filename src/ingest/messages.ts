@@ -1,5 +1,6 @@
 /** Messages between an ingest thread and the thread that started it. */
 
+import type { ForkTimes } from '../chain/forks.js'
 import type { FeedFigures } from '../feed/bundleLog.js'
 import type { PublishPlan } from '../feed/publisher.js'
 import type { DatabaseAddress } from '../postgres/connection.js'
@@ -72,6 +73,8 @@ export interface ArchiveTask {
 export interface GatewayTask extends IngestStore {
   /** Name of the network, which may be a public one. */
   readonly network: string
+  /** Of a chain whose genesis is not named. */
+  readonly forks: ForkTimes
   readonly chainId: number | undefined
   readonly upstreams: readonly UpstreamOptions[]
   /** Upstreams that must have a head, and that must agree on what cannot be proved; absent: a majority. */

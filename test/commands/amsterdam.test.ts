@@ -1,10 +1,11 @@
 /** A follower and a gateway of a chain that crosses into Amsterdam, as processes. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { verifyChain } from '../../src/ingest/verifyChain.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import { amsterdamFile, readAmsterdamBlocks, withoutAmsterdam } from '../amsterdam.js'
-import { makeFolder, storePathOf, writeInto } from '../program.js'
+import { makeFolder, runHere, storePathOf, writeInto } from '../program.js'
 import { quantity } from '../rpc/demoChain.js'
 import { askAll, type Question } from '../rpc/questions.js'
 import { startService } from '../service.js'
@@ -83,3 +84,30 @@ t.test('a follower and a gateway cross the fork live', { skip: withoutAmsterdam 
   t.strictSame(verifyChain(store, { blocks: 3, seed: 1, onProgress: () => undefined }).faults, [])
   await store.close()
 })
+
+t.test(
+  'a fork time of the configuration is as good as one of the genesis',
+  { skip: withoutAmsterdam },
+  async (t) => {
+    const folder = makeFolder(t)
+    const genesis = JSON.parse(readFileSync(amsterdamFile('a1-cross', 'genesis.json'), 'utf8'))
+    const { amsterdamTime, ...config } = genesis.config
+    const path = writeInto(folder, 'genesis.json', { ...genesis, config })
+    const chain = amsterdamFile('a1-cross', 'chain.rlp.gz')
+    const importWith = (forks: unknown) => {
+      const networks = [{ name: 'cross', genesis: path, forks }]
+      const file = writeInto(folder, 'tidegate.json', { dataDir: join(folder, 'data'), networks })
+      return runHere(['import', '--config', file, '--network', 'cross', chain])
+    }
+    const without = await importWith({})
+    t.equal(without.status, 1)
+    t.match(without.err, /block 40 .* blockAccessListHash is present, expected none before amsterdam/)
+    t.equal((await importWith({ amsterdamTime })).status, 0)
+    writeInto(folder, 'genesis.json', { ...genesis, config: { ...config, amsterdamTime: amsterdamTime + 1 } })
+    const contrary = await importWith({ amsterdamTime })
+    t.match(
+      contrary.err,
+      /config\.amsterdamTime is \d+, and "forks" of the configuration says \d+; leave one of them out/,
+    )
+  },
+)

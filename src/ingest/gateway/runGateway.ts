@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ForkSchedule, parseGenesisConfig } from '../../chain/forks.js'
 import { decodeHeader, unknownForkOf } from '../../chain/header.js'
-import { knownIdentity } from '../../chain/knownNetworks.js'
+import { identityWithForks, knownIdentity } from '../../chain/knownNetworks.js'
 import { OperatorError } from '../../primitives/faults.js'
 import type { ChainIdentity } from '../../store/chainRows.js'
 import { GatewayWriter } from '../../store/gatewayWriter.js'
@@ -91,7 +91,7 @@ export async function runGateway(
 
 /** The chain that the configuration names, or that upstreams have; undefined where the gateway is stopped before. */
 async function learnIdentity(
-  { genesis, network, chainId, upstreams, fetchMsMax }: GatewayTask,
+  { genesis, network, forks, chainId, upstreams, fetchMsMax }: GatewayTask,
   log: (text: string) => void,
   stopped: AbortSignal,
 ): Promise<ChainIdentity | undefined> {
@@ -102,18 +102,27 @@ async function learnIdentity(
       throw new OperatorError(`${genesis.path}: ${(error as Error).message}`)
     }
   }
+  const withForks = (identity: ChainIdentity) => {
+    try {
+      return identityWithForks(identity, forks)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      throw new OperatorError(`network ${network}: ${error.message}`)
+    }
+  }
   const known = knownIdentity(network, chainId)
-  if (known !== undefined) return known
+  if (known !== undefined) return withForks(known)
   let said = ''
   while (!stopped.aborted) {
     for (const options of upstreams) {
       const upstream = new Upstream(options)
       try {
-        return await chainOf(upstream, performance.now() + fetchMsMax, () =>
+        const told = await chainOf(upstream, performance.now() + fetchMsMax, () =>
           log(
             `the rules of the chain are those that upstream ${upstream.name} says; a genesis file need not believe it`,
           ),
         )
+        return withForks(told)
       } catch (error) {
         if (error instanceof OperatorError) throw error
         const text = `upstream ${upstream.name} does not say which chain it has: ${(error as Error).message}`

@@ -1,7 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ForkSchedule, forkNames, includesFork, parseGenesisConfig } from '../../../src/chain/forks.js'
+import {
+  ForkSchedule,
+  forkNames,
+  includesFork,
+  parseGenesisConfig,
+  withForkTimes,
+} from '../../../src/chain/forks.js'
+import { identityWithForks, knownIdentity } from '../../../src/chain/knownNetworks.js'
+import type { ChainIdentity } from '../../../src/store/chainRows.js'
 import { recordings, withoutRecordings } from '../../service.js'
 
 const scheduleOf = (config: Record<string, unknown>) =>
@@ -77,6 +85,35 @@ t.test('Amsterdam goes on with the blob parameters of the fork before it', async
   t.throws(() => scheduleOf({ ...times, bpo3Time: 10, blobSchedule }), {
     message: /amsterdam at time 9 comes before bpo3 at 10/,
   })
+})
+
+t.test('a fork time that was fixed later is added, and contradicts nothing', async (t) => {
+  const config = { chainId: 1, osakaTime: 5, amsterdamTime: null }
+  t.strictSame(withForkTimes(config, { amsterdamTime: 9 }), { ...config, amsterdamTime: 9 })
+  t.strictSame(withForkTimes(config, { amsterdamTime: undefined }), config)
+  t.strictSame(withForkTimes({ amsterdamTime: '0x9' }, { amsterdamTime: 9 }), { amsterdamTime: 9 })
+  t.throws(() => withForkTimes({ amsterdamTime: 8 }, { amsterdamTime: 9 }), {
+    name: 'RangeError',
+    message: 'config.amsterdamTime is 8, and "forks" of the configuration says 9',
+  })
+})
+
+t.test('public networks take a fork time, but none out of order', async (t) => {
+  const known = (name: string) => knownIdentity(name, undefined) as ChainIdentity
+  const amsterdamOf = ({ config }: ChainIdentity) =>
+    parseGenesisConfig(JSON.parse(config)).times.get('amsterdam')
+  t.equal(amsterdamOf(known('sepolia')), 1_791_294_816)
+  for (const name of ['mainnet', 'hoodi', 'holesky']) {
+    t.equal(amsterdamOf(known(name)), undefined)
+    t.equal(amsterdamOf(identityWithForks(known(name), { amsterdamTime: 1_800_000_000 })), 1_800_000_000)
+    t.throws(() => identityWithForks(known(name), { amsterdamTime: 5 }), { message: /comes before/ })
+  }
+  t.strictSame(identityWithForks(known('mainnet'), {}), known('mainnet'))
+})
+
+t.test('a genesis of Besu says the same in its own words', async (t) => {
+  const besu = { constantinopleFixBlock: 5, mergeNetSplitBlock: 7, discovery: {}, checkpoint: {} }
+  t.equal(scheduleOf(besu).forkAt(5, 0, false), 'petersburg')
 })
 
 t.test('faults are named by their member', async (t) => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { parseGenesis } from '../../../src/ingest/genesis.js'
+import { genesisWithForks, parseGenesis } from '../../../src/ingest/genesis.js'
 import { bytesToHex } from '../../../src/primitives/bytes.js'
 import {
   ChainMaker,
@@ -117,4 +117,26 @@ t.test('bare numbers beyond 2^53, as geth writes them, keep every digit', async 
     bytesToHex(bundle.accounts[0]?.[1] ?? new Uint8Array(0)),
     123456789012345678901234567890n.toString(16),
   )
+})
+
+t.test(
+  'fork times of the configuration are added to a genesis, whose large integers stay exact',
+  async (t) => {
+    const text =
+      '{"config":{"chainId":5,"terminalTotalDifficulty":58750000000000000000000},"alloc":{"01":{"balance":"1"}}}'
+    const added = genesisWithForks(text, { amsterdamTime: 7 })
+    const { config } = parseGenesis(added).schedule
+    t.equal(config.times.get('amsterdam'), 7)
+    t.equal(config.terminalTotalDifficulty, 58750000000000000000000n)
+    t.equal(genesisWithForks(text, { amsterdamTime: undefined }), text)
+    t.equal(genesisWithForks('no JSON', { amsterdamTime: 7 }), 'no JSON')
+    t.throws(() => genesisWithForks(added, { amsterdamTime: 8 }), { message: /is 7, and "forks"/ })
+  },
+)
+
+t.test('a chainspec of Nethermind is refused, saying what to take instead', async (t) => {
+  const text = '{"name":"x","engine":{},"params":{"chainID":"0x1"},"accounts":{}}'
+  t.throws(() => parseGenesis(text), {
+    message: /^a chainspec, as Nethermind has it; take the genesis\.json/,
+  })
 })

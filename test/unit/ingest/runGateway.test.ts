@@ -39,6 +39,7 @@ t.test('a fetch that comes while the source ends, or after, is refused', async (
     mapBytes: 2 ** 30,
     genesis: undefined,
     network: 'main',
+    forks: {},
     chainId: undefined,
     upstreams: [{ url: node.url, timeoutMs: 100_000, answerBytesMax: 2 ** 24 }],
     quorum: 1,
