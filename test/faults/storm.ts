@@ -61,7 +61,7 @@ export class Storm {
   readonly liars: readonly LyingNode[]
   /** Of the chain that the nodes have. */
   readonly genesisPath: string
-  readonly looks = { count: 0, late: 0, oldestMs: 0, oldestSteps: 0, failed: 0, orphansRefused: 0 }
+  readonly looks = { count: 0, late: 0, oldestMs: 0, oldestSteps: 0, failed: 0, lost: 0, orphansRefused: 0 }
   /** What was wrong, as sentences. */
   readonly #wrongs: string[] = []
   readonly #t: Test
@@ -101,21 +101,24 @@ export class Storm {
     const looking = this.#look(service, options, ending.signal)
     const endMs = performance.now() + seconds * 1_000
     let reorganisations = 0
-    while (performance.now() < endMs) {
+    while (performance.now() < endMs && service.process.exitCode === null) {
       if ((await this.#step()) > 0) reorganisations++
     }
     ending.abort()
     await looking
-    const { count, late, failed, orphansRefused, oldestMs, oldestSteps } = this.looks
+    const { count, late, failed, lost, orphansRefused, oldestMs, oldestSteps } = this.looks
     t.comment(
       `${this.chain.step} steps, ${reorganisations} reorganisations, ${count} looks: the oldest head was ${oldestSteps} steps ` +
-        `(${Math.round(oldestMs)} ms) old, ${late} were late; ${failed} questions failed, ${orphansRefused} about orphans were refused`,
+        `(${Math.round(oldestMs)} ms) old, ${late} were late; ${failed} questions failed, ${lost} got no answer, ${orphansRefused} about orphans were refused`,
     )
     t.ok(reorganisations > 0 && count > 0, 'there was a storm')
     t.ok(late <= count * (options.lateShareMax ?? 0.01), `the head was too old in ${late} of ${count} looks`)
+    t.ok(lost <= count / 100, `${lost} questions got no answer`)
+    t.equal(service.process.exitCode ?? service.process.signalCode, null, 'it runs')
     t.ok(this.#heldOffSeconds(service) <= heldOffSecondsMax, 'no honest node was held off')
     t.strictSame(this.#wrongs, [], 'nothing wrong was seen')
     if (!t.passing()) t.comment(service.said.err)
+    if (service.process.exitCode !== null) return
     this.chain.rest(Math.max(...lags))
     await reachesTip(service, this.chain)
   }
@@ -144,12 +147,14 @@ export class Storm {
   async #look(service: Service, options: LookOptions, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const pause = sleep(lookMs)
-      await Promise.all([
+      const asked = [
         this.#lookAtHead(service),
         this.#lookAtHealth(service),
         this.#ask(service, options),
         this.#askForOrphan(service, options),
-      ])
+      ]
+      // A connection ends without an answer where either end was kept from its core for long.
+      for (const { status } of await Promise.allSettled(asked)) if (status === 'rejected') this.looks.lost++
       this.looks.count++
       await pause
     }
