@@ -10,6 +10,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -49,13 +50,24 @@ export function cacheFolder(): string {
   )
 }
 
+const genesisPath = join(devnetFolder, 'genesis.json')
+const chainPath = join(devnetFolder, 'chain.rlp')
+
+/** Names under which networks are kept; each contains everything that the network depends on. */
+export const keptNames = {
+  demo() {
+    const content = createHash('sha256').update(readFileSync(genesisPath)).update(readFileSync(chainPath))
+    return `demo-schema${schemaVersion}-${content.digest('hex').slice(0, 16)}`
+  },
+  state: ({ accounts, slots }: SyntheticSize) =>
+    `synthetic${generatorVersion}-schema${schemaVersion}-${accounts}-${slots}`,
+  blocks: (count: number) => `blocks${blocksVersion}-schema${schemaVersion}-${count}`,
+  logs: (count: number) => `logs${logsVersion}-schema${schemaVersion}-${count}`,
+} as const
+
 /** The demo chain, imported by the program itself. */
 export async function demoNetwork(): Promise<BenchNetwork> {
-  const genesisPath = join(devnetFolder, 'genesis.json')
-  const chainPath = join(devnetFolder, 'chain.rlp')
-  const content = createHash('sha256').update(readFileSync(genesisPath)).update(readFileSync(chainPath))
-  const kept = `demo-schema${schemaVersion}-${content.digest('hex').slice(0, 16)}`
-  const folder = await makeOnce(kept, 'importing the demo chain', (folder) =>
+  const folder = await makeOnce(keptNames.demo(), 'importing the demo chain', (folder) =>
     importWith({ name: 'demo', folder, genesisPath, chainPath }),
   )
   return { name: 'demo', folder: join(folder, 'networks/demo'), genesisPath }
@@ -78,9 +90,8 @@ export async function importWith({ name, folder, genesisPath, chainPath }: Impor
 
 /** A synthetic network of this size. A million accounts take four minutes to make and 1.6 GB. */
 export async function syntheticNetwork(name: string, size: SyntheticSize): Promise<BenchNetwork> {
-  const kept = `synthetic${generatorVersion}-schema${schemaVersion}-${size.accounts}-${size.slots}`
   const what = `making a network of ${size.accounts} accounts and ${size.slots} slots`
-  const folder = await makeOnce(kept, what, async (folder) => {
+  const folder = await makeOnce(keptNames.state(size), what, async (folder) => {
     writeFileSync(join(folder, 'genesis.json'), syntheticGenesis)
     let told = Date.now()
     await writeSyntheticNetwork(join(folder, 'chain.mdb'), size, (done, total) => {
@@ -94,21 +105,27 @@ export async function syntheticNetwork(name: string, size: SyntheticSize): Promi
 
 /** A chain of `count` synthetic blocks. 50,000 take a minute to make and 390 MB. */
 export async function syntheticBlocks(name: string, count: number): Promise<BenchNetwork> {
-  const kept = `blocks${blocksVersion}-schema${schemaVersion}-${count}`
-  const folder = await makeOnce(kept, `making a chain of ${count} blocks`, async (folder) => {
-    writeFileSync(join(folder, 'genesis.json'), syntheticGenesis)
-    await writeSyntheticBlocks(join(folder, 'chain.mdb'), count)
-  })
+  const folder = await makeOnce(
+    keptNames.blocks(count),
+    `making a chain of ${count} blocks`,
+    async (folder) => {
+      writeFileSync(join(folder, 'genesis.json'), syntheticGenesis)
+      await writeSyntheticBlocks(join(folder, 'chain.mdb'), count)
+    },
+  )
   return { name, folder, genesisPath: join(folder, 'genesis.json') }
 }
 
 /** A chain of `count` blocks with logs. 1,000,000 take five minutes to make and 3 GB. */
 export async function syntheticLogs(name: string, count: number): Promise<BenchNetwork> {
-  const kept = `logs${logsVersion}-schema${schemaVersion}-${count}`
-  const folder = await makeOnce(kept, `making a chain of ${count} blocks with logs`, async (folder) => {
-    writeFileSync(join(folder, 'genesis.json'), syntheticGenesis)
-    await writeSyntheticLogs(join(folder, 'chain.mdb'), count)
-  })
+  const folder = await makeOnce(
+    keptNames.logs(count),
+    `making a chain of ${count} blocks with logs`,
+    async (folder) => {
+      writeFileSync(join(folder, 'genesis.json'), syntheticGenesis)
+      await writeSyntheticLogs(join(folder, 'chain.mdb'), count)
+    },
+  )
   return { name, folder, genesisPath: join(folder, 'genesis.json') }
 }
 
@@ -119,6 +136,22 @@ export async function syntheticLogs(name: string, count: number): Promise<BenchN
 export async function readThrough({ folder }: BenchNetwork): Promise<void> {
   const pieces = createReadStream(join(folder, 'chain.mdb'), { highWaterMark: 2 ** 22 })
   await once(pieces.resume(), 'end')
+}
+
+/** Whether the cache has a folder with this name. */
+export function isKept(name: string): boolean {
+  return existsSync(join(cacheFolder(), name))
+}
+
+/** In the names of folders that this run, a process with its children, has begun and not finished. */
+const draftMark = `.draft-${process.env.TIDEGATE_BENCH_RUN ?? process.pid}-`
+
+/** Removes what a run that was ended has begun; `run` is what it had as TIDEGATE_BENCH_RUN. */
+export function removeDrafts(run: string): void {
+  if (!existsSync(cacheFolder())) return
+  for (const name of readdirSync(cacheFolder())) {
+    if (name.includes(`.draft-${run}-`)) rmSync(join(cacheFolder(), name), { recursive: true, force: true })
+  }
 }
 
 /** The folder with this name in the cache, made by `make` if it is missing; unfinished ones are never used. */
@@ -132,7 +165,7 @@ export async function makeOnce(
   mkdirSync(cacheFolder(), { recursive: true })
   const startedAtMs = Date.now()
   console.error(`${what}, once; it is kept in ${folder} …`)
-  const draft = mkdtempSync(join(cacheFolder(), `${name}.draft-`))
+  const draft = mkdtempSync(join(cacheFolder(), `${name}${draftMark}`))
   try {
     await make(draft)
     renameSync(draft, folder)

@@ -229,9 +229,11 @@ export async function warmUp(
   let best = 0
   let leastFaults = Number.POSITIVE_INFINITY
   let flat = 0
-  for (let seconds = 0; seconds < secondsMax && flat < flatPieces; seconds += pieceSeconds) {
+  // A piece takes as long as its last answer, which may be seconds.
+  for (let total = 0; total < secondsMax && flat < flatPieces; ) {
     const before = pageFaults() ?? 0
-    const { answers } = await saturate(connections, Math.min(pieceSeconds, secondsMax), next)
+    const { answers, seconds } = await saturate(connections, Math.min(pieceSeconds, secondsMax), next)
+    total += seconds
     const faults = Math.max(((pageFaults() ?? 0) - before) / answers, faultsMatterMin)
     const isGain = answers > best * rateGainMin || faults * faultsGainMin < leastFaults
     flat = isGain ? 0 : flat + 1

@@ -37,6 +37,8 @@ export interface RunSettings {
   /** Longest warm-up; it ends earlier when nothing improves. */
   readonly warmUpSecondsMax: number
   readonly connections: number
+  /** Whether the run is to be short rather than exact. */
+  readonly isQuick: boolean
   readonly loader: 'own' | 'autocannon'
   /** Attacks of the scenario `neighbours`, by name; empty: all. */
   readonly attacks: readonly string[]
@@ -55,8 +57,9 @@ export interface Contestant {
  */
 const latencyLoad = 0.25
 const latencyRateMax = 500
-/** Connections of a slow scenario: two for each of two cores. */
+/** Connections of a slow scenario: two for each of two cores; anvil takes seconds for each. */
 const slowConnections = 4
+const slowConnectionsQuick = 1
 /** Answers needed for a p99, five of which are above it. Scenarios too slow for that have no p99. */
 const answersForP99 = 500
 const latencySecondsMax = 5
@@ -85,7 +88,11 @@ export async function measureHttp(
   folder: string,
 ): Promise<Outcome> {
   const settings = scenario.isSlow
-    ? { ...runSettings, connections: slowConnections, latencyRounds: 0 }
+    ? {
+        ...runSettings,
+        connections: runSettings.isQuick ? slowConnectionsQuick : slowConnections,
+        latencyRounds: 0,
+      }
     : runSettings
   const answers = await sampleAnswers(scenario, own)
   if (anvil !== undefined && scenario.anvil === 'same') await compareAnswers(scenario, answers, anvil)

@@ -13,14 +13,10 @@ import { schemaVersion } from '../src/store/tables.js'
 import { ChainMaker, keysUpTo, mergedConfig, type TransactionPlan, testGenesis } from '../test/chainMaker.js'
 import { type BenchNetwork, devnetFolder, importWith, makeOnce } from './benchData.js'
 import { calldata } from './demoFacts.js'
+import type { ImportChainKind } from './importChainSizes.js'
 
 /** Raised with every change of what is generated: it is part of the name of a cached chain. */
-const importChainsVersion = 1
-
-/** Blocks of each kind of chain beside those that set it up. */
-const importChainBlocks = { transfers: 1_000, tokens: 1_000, mixed: 600 } as const
-
-export type ImportChainKind = keyof typeof importChainBlocks
+const importChainsVersion = 2
 
 const transactionsPerBlock = 20
 /** Accounts that send and receive. */
@@ -32,26 +28,38 @@ export interface ImportChain extends BenchNetwork {
   readonly chainPath: string
 }
 
-/** Made and imported once. */
-export async function importChain(kind: ImportChainKind): Promise<ImportChain> {
-  const name = `import-${kind}${importChainsVersion}`
-  const chain = await makeOnce(name, `making a chain of ${kind}`, async (folder) => {
+/** The name under which the chain's store is kept. */
+export function importedName(kind: ImportChainKind, blocks: number): string {
+  return `${chainName(kind, blocks)}-schema${schemaVersion}`
+}
+
+function chainName(kind: ImportChainKind, blocks: number): string {
+  return `import-${kind}${importChainsVersion}-${blocks}`
+}
+
+/** Made and imported once; `blocks` beside those that set it up. */
+export async function importChain(kind: ImportChainKind, blocks: number): Promise<ImportChain> {
+  const what = `making a chain of ${blocks} blocks of ${kind}`
+  const chain = await makeOnce(chainName(kind, blocks), what, async (folder) => {
     const file = openSync(join(folder, 'chain.rlp'), 'w')
-    const genesis = await makeImportChain(kind, (rlp) => writeSync(file, rlp))
+    const genesis = await makeImportChain(kind, blocks, (rlp) => writeSync(file, rlp))
     closeSync(file)
     writeFileSync(join(folder, 'genesis.json'), genesis)
   })
   const chainPath = join(chain, 'chain.rlp')
   const genesisPath = join(chain, 'genesis.json')
-  const kept = `${name}-schema${schemaVersion}`
-  const store = await makeOnce(kept, `importing a chain of ${kind}`, (folder) =>
+  const store = await makeOnce(importedName(kind, blocks), `importing a chain of ${kind}`, (folder) =>
     importWith({ name: kind, folder, genesisPath, chainPath }),
   )
   return { name: kind, folder: join(store, 'networks', kind), genesisPath, chainPath }
 }
 
 /** Calls `take` with the blocks of a chain, one after the other, as RLP; returns its genesis. Takes minutes. */
-async function makeImportChain(kind: ImportChainKind, take: (rlp: Uint8Array) => void): Promise<string> {
+async function makeImportChain(
+  kind: ImportChainKind,
+  blocks: number,
+  take: (rlp: Uint8Array) => void,
+): Promise<string> {
   const keys = keysUpTo(accounts)
   const addresses = keys.map((key) => createAddressFromPrivateKey(key))
   const ether = Object.fromEntries(
@@ -96,7 +104,7 @@ async function makeImportChain(kind: ImportChainKind, take: (rlp: Uint8Array) =>
     await add([call(0, exchange, 'addLiquidity(uint256,uint256)', [10n ** 25n, 10n ** 25n])])
   }
 
-  const random = createGenerator(importChainBlocks[kind])
+  const random = createGenerator(blocks)
   const below = (end: number) => Math.floor(random() * end)
   const plans = {
     transfer: (from: number, to: string) => ({
@@ -115,7 +123,7 @@ async function makeImportChain(kind: ImportChainKind, take: (rlp: Uint8Array) =>
     tokens: () => plans.token,
     mixed: () => [plans.transfer, plans.token, plans.swap][below(3)] as typeof plans.transfer,
   }[kind]
-  for (let left: number = importChainBlocks[kind]; left > 0; left--) {
+  for (let left = blocks; left > 0; left--) {
     await add(
       Array.from({ length: transactionsPerBlock }, () =>
         pick()(below(accounts), String(addresses[below(accounts)])),

@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { devnetFolder } from './benchData.js'
 import { latencyComparison, readAtRate } from './disturbedReads.js'
 import type { LoadResult } from './httpLoader.js'
-import type { ImportChain, ImportChainKind } from './importChains.js'
+import { type ImportChainKind, importChainBlocks, importChainBlocksQuick } from './importChainSizes.js'
+import type { ImportChain } from './importChains.js'
 import { onAllCores } from './serverProcess.js'
 import type { RunContext, SpecialScenario } from './specialScenario.js'
 import { median, spread } from './statistics.js'
@@ -39,8 +40,9 @@ function importScenario(
 }
 
 /** Loaded only when needed, because it needs a compiler and @ethereumjs. */
-async function madeChain(kind: ImportChainKind): Promise<ImportChain> {
-  return (await import('./importChains.js')).importChain(kind)
+async function madeChain(kind: ImportChainKind, { isQuick }: RunContext): Promise<ImportChain> {
+  const { importChain } = await import('./importChains.js')
+  return importChain(kind, isQuick ? importChainBlocksQuick : importChainBlocks[kind])
 }
 
 export const importScenarios: readonly SpecialScenario[] = [
@@ -48,9 +50,11 @@ export const importScenarios: readonly SpecialScenario[] = [
     ...(await network('demo')),
     chainPath: join(devnetFolder, 'chain.rlp'),
   })),
-  importScenario('import-transfers', 'import of plain transfers', () => madeChain('transfers')),
-  importScenario('import-tokens', 'import of token transfers', () => madeChain('tokens')),
-  importScenario('import-mixed', 'import of transfers and swaps', () => madeChain('mixed')),
+  importScenario('import-transfers', 'import of plain transfers', (context) =>
+    madeChain('transfers', context),
+  ),
+  importScenario('import-tokens', 'import of token transfers', (context) => madeChain('tokens', context)),
+  importScenario('import-mixed', 'import of transfers and swaps', (context) => madeChain('mixed', context)),
 ]
 
 export const readsWhileImporting: SpecialScenario = {

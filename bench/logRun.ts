@@ -25,7 +25,7 @@ import { logsPerSender, senderTopics, spreadLogs, spreadToken, tokenAddress } fr
 import { startTidegate, withoutCaches } from './tidegateServer.js'
 
 /** Number of blocks in anvil. */
-const rivalBlocks = 10_000
+export const rivalBlocks = 10_000
 /** Rounds that do not count, in which a store of 3 GB is mapped and the search compiled. */
 const warmUpRounds = 3
 /** Target for a search for ten logs. */

@@ -3,6 +3,8 @@ import { parseArgs } from 'node:util'
 
 export interface BenchOptions {
   readonly isHelp: boolean
+  /** Whether to print what the options choose, without a run. */
+  readonly isList: boolean
   readonly isCheck: boolean
   readonly isQuick: boolean
   readonly withAnvil: boolean
@@ -16,9 +18,12 @@ export interface BenchOptions {
   readonly seconds: number
   readonly latencyRounds: number
   readonly latencySeconds: number
+  readonly warmUpSecondsMax: number
   readonly connections: number
   readonly accounts: number
   readonly largeSlots: number
+  /** Blocks of the network that random blocks and transactions are read from. */
+  readonly blocks: number
   /** Blocks of the chain that logs are searched in. */
   readonly logBlocks: number
   readonly loader: 'own' | 'autocannon'
@@ -37,9 +42,10 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
 
   npm run bench -- [flags]         everything, in an hour with anvil: a table here, JSON and an HTML page under
                                    bench/results
-  npm run bench:check              a short run beside anvil, in 13 minutes once its networks are made, which takes 7
-                                   minutes once; exits 1 where it falls short of bench/targets.json. Rates are
-                                   taken by the suite's own loader, latencies by autocannon
+  npm run bench:check              a short run beside anvil of what has targets, in less than 10 minutes on two cores
+                                   once its networks are made, which takes at most 5 more; exits 1 where it falls
+                                   short of bench/targets.json. Rates are taken by the suite's own loader, latencies
+                                   by autocannon
 
   --against anvil                  also the same questions to anvil holding the same chain; answers are compared first
   --url URL                        measure this endpoint, holding the demo chain, instead of a server of our own;
@@ -47,14 +53,15 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
   --only NAME[,NAME]               scenarios whose name contains one of these; neighbours is what attackers do to
                                    others, prices what a unit of a key's allowance buys
   --attack NAME[,NAME]             of neighbours, these attacks only
+  --list                           no run: the scenarios that these flags choose, with the seconds that each may take
   --quick                          short rounds and small networks: a first look, not a measurement
   --rounds N, --seconds N          rounds of each server (7), and how long one takes (1)
   --connections N                  at the same time (64)
   --accounts N                     accounts of the network that proofs are of (1,000,000)
   --slots N                        slots of the largest network read from (1,000,000); 10,000,000 take half an hour
                                    to make, once
-  --log-blocks N                   blocks of the chain that logs are searched in (1,000,000; 100,000 with --quick and
-                                   in a check); a million take five minutes to make, once
+  --log-blocks N                   blocks of the chain that logs are searched in (1,000,000; fewer with --quick and in a
+                                   check); a million take five minutes to make, once
   --loader own|autocannon          who makes the load (own); autocannon reaches about half as much
   --limit NAME=N                   a member of the server's limits, for example poolNiceness=0; may be repeated
   --cpu-prof DIR                   write CPU profiles of the server's threads into this folder; they cost it
@@ -64,37 +71,49 @@ export const helpText = `Measures Tidegate beside a bare uWebSockets.js server t
   --report FILE                    with --check, no run: whether this report reaches the targets
   --help                           this text
 
-Networks are made once and kept in TIDEGATE_BENCH_CACHE, or else in tidegate-bench under the user's cache folder.
+Networks are made once, as many at a time as there are cores, and kept in TIDEGATE_BENCH_CACHE, or else in
+tidegate-bench under the user's cache folder. Ctrl-C and SIGTERM end a run at once; what is measured by then is
+written, and the exit status is that of it.
 `
 
-/** Settings of a whole run, a quick one and a check. Many short rounds are more reliable than few long ones. */
+/**
+ * Settings of a whole run, a quick one and a check. Many short rounds are more reliable than few long ones. A check has
+ * the fewest that give a median, and networks that fit into ten minutes and five more to make them.
+ */
 const modes = {
   whole: {
     rounds: 7,
     seconds: 1,
+    // A store of 10,000,000 slots is mapped, and code compiled, in 40 s; a busy machine may never become steady.
+    warmUpSecondsMax: 60,
     latencyRounds: 3,
     latencySeconds: 4,
     accounts: 1_000_000,
     slots: 1_000_000,
+    blocks: 50_000,
     logBlocks: 1_000_000,
   },
   quick: {
     rounds: 3,
     seconds: 0.5,
+    warmUpSecondsMax: 0.5,
     latencyRounds: 1,
     latencySeconds: 1,
     accounts: 100_000,
     slots: 100_000,
+    blocks: 20_000,
     logBlocks: 100_000,
   },
   check: {
-    rounds: 5,
+    rounds: 3,
     seconds: 0.4,
-    latencyRounds: 3,
-    latencySeconds: 1,
-    accounts: 1_000_000,
-    slots: 1_000_000,
-    logBlocks: 100_000,
+    warmUpSecondsMax: 2,
+    latencyRounds: 1,
+    latencySeconds: 2,
+    accounts: 250_000,
+    slots: 500_000,
+    blocks: 20_000,
+    logBlocks: 50_000,
   },
 } as const
 
@@ -134,6 +153,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   )
   return {
     isHelp: values.help,
+    isList: values.list,
     isCheck,
     isQuick: values.quick || isCheck,
     withAnvil: values.against === 'anvil' || isCheck,
@@ -144,9 +164,11 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     seconds,
     latencyRounds: mode.latencyRounds,
     latencySeconds: mode.latencySeconds,
+    warmUpSecondsMax: mode.warmUpSecondsMax,
     connections: whole('connections', values.connections, 64),
     accounts: whole('accounts', values.accounts, mode.accounts),
     largeSlots: whole('slots', values.slots, mode.slots),
+    blocks: mode.blocks,
     logBlocks: whole('log-blocks', values['log-blocks'], mode.logBlocks),
     loader,
     limits: Object.fromEntries(values.limit.map(parseLimit)),
@@ -163,6 +185,7 @@ function parse(args: readonly string[]) {
       args: [...args],
       options: {
         help: { type: 'boolean', default: false },
+        list: { type: 'boolean', default: false },
         check: { type: 'boolean', default: false },
         quick: { type: 'boolean', default: false },
         against: { type: 'string' },

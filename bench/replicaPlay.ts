@@ -2,10 +2,12 @@
  * A writer that plays a chain at a pace and publishes it in a real PostgreSQL, and a replica of it: what the scenarios
  * of replicas have in common.
  */
+
 import { readFileSync } from 'node:fs'
 import { readChainFile } from '../src/ingest/chainFile.js'
 import { launchPostgres, type RunningPostgres } from '../test/postgres.js'
 import { HeadListener } from './headListener.js'
+import { importChainBlocks } from './importChainSizes.js'
 import type { ImportChain } from './importChains.js'
 import { ticksPerSecond } from './serverProcess.js'
 import type { RunContext } from './specialScenario.js'
@@ -31,7 +33,8 @@ export interface PlayedChain extends ImportChain {
 
 /** Loaded only when needed, because it needs @ethereumjs. */
 export async function playedChain({ isQuick }: RunContext): Promise<PlayedChain> {
-  const chain = await (await import('./importChains.js')).importChain('transfers')
+  const { importChain } = await import('./importChains.js')
+  const chain = await importChain('transfers', importChainBlocks.transfers)
   let to = 0
   for await (const _ of readChainFile(chain.chainPath)) to++
   return { ...chain, from: to - (isQuick ? playedQuick : playedWhole), to, intervalMs: intervalMsDefault }

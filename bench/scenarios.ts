@@ -47,10 +47,12 @@ export interface Scenario {
   readonly beside?: Scenario
 }
 
-/** Sizes of the networks; all but two are fixed. */
+/** Sizes of the networks; the others are fixed. */
 export interface Sizes {
   readonly accounts: number
   readonly largeSlots: number
+  /** Of the network `blocks`. */
+  readonly blocks: number
 }
 
 /** Number of slots of a network's vault. */
@@ -64,9 +66,6 @@ export function slotsOf(network: NetworkName, sizes: Sizes): number {
     blocks: 0,
   }[network]
 }
-
-/** Blocks of the network `blocks`: ten times as many as the server caches in 16 MiB. */
-export const randomBlocks = 50_000
 
 /** Keys of one request of the scenario `mapping-slots`. */
 const mappingKeys = 1_000
@@ -128,14 +127,14 @@ function unlike(data: string, n: number): string {
   return data + word(n).slice(2)
 }
 
-const blockStop = walk(randomBlocks)
-const transactionStop = walk(randomBlocks * transactionsPerBlock)
-
-function randomTransaction(n: number): string {
-  const stop = transactionStop(n)
-  const number = 1 + Math.floor(stop / transactionsPerBlock)
-  const index = stop % transactionsPerBlock
-  return rpc('eth_getTransactionByBlockNumberAndIndex', [blockTag(number), toQuantity(index)])
+function randomTransaction(blocks: number): (n: number) => string {
+  const transactionStop = walk(blocks * transactionsPerBlock)
+  return (n) => {
+    const stop = transactionStop(n)
+    const number = 1 + Math.floor(stop / transactionsPerBlock)
+    const index = stop % transactionsPerBlock
+    return rpc('eth_getTransactionByBlockNumberAndIndex', [blockTag(number), toQuantity(index)])
+  }
 }
 
 /** A proof of three slots of the token, different ones for each n. */
@@ -188,6 +187,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
   const receiptsBody = rpc('eth_getBlockReceipts', [full])
   const count = (value: number) => value.toLocaleString('en')
   const blockFull = one('block-full', 'block, 200 full transactions', fullBody)
+  const blockStop = walk(sizes.blocks)
   const fewSlots = randomSlots('slots-1k', 'random slots of 1,000', sizes)
   return [
     one(
@@ -220,7 +220,7 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
     one('receipts-uncached', 'its receipts, from the store', receiptsBody, { isUncached: true }),
     many(
       'block-random',
-      `random blocks of ${count(randomBlocks)}, from the store`,
+      `random blocks of ${count(sizes.blocks)}, from the store`,
       (n) => rpc('eth_getBlockByNumber', [blockTag(1 + blockStop(n)), false]),
       { network: 'blocks', isUncached: true, anvil: 'none' },
     ),
@@ -233,8 +233,8 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
     ),
     many(
       'transaction-random',
-      `random transactions of ${count(randomBlocks * transactionsPerBlock)}, from the store`,
-      randomTransaction,
+      `random transactions of ${count(sizes.blocks * transactionsPerBlock)}, from the store`,
+      randomTransaction(sizes.blocks),
       { network: 'blocks', isUncached: true, anvil: 'none' },
     ),
     one('proof-hot', 'proof, 3 slots, asked before', tokenProof(0)),
@@ -260,10 +260,12 @@ export function httpScenarios(sizes: Sizes): Scenario[] {
       const data = calldata('swap(bool,uint256,uint256)', [true, swapAmount + BigInt(n), 0])
       return estimate({ to: addressOf('Exchange'), data })
     }),
-    many('estimate-loop', 'estimate, loop of 20,000', (n) => {
-      const data = unlike(calldata('burn(uint256)', [loopRounds]), n)
-      return estimate({ to: addressOf('Burner'), data })
-    }),
+    many(
+      'estimate-loop',
+      'estimate, loop of 20,000',
+      (n) => estimate({ to: addressOf('Burner'), data: unlike(calldata('burn(uint256)', [loopRounds]), n) }),
+      { isSlow: true },
+    ),
     // Headers of simulated blocks differ: anvil gives them other roots and hashes.
     many('simulate', 'simulate, 2 blocks of 5 transfers', simulation, {
       anvil: simulation,

@@ -100,19 +100,27 @@ export function onAllCores(command: readonly string[]): readonly string[] {
 }
 
 const running = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
-// By default a signal ends a process without its `exit` event.
-for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const) {
-  process.once(signal, () => process.exit(code))
+
+/** From the first child on; who starts none keeps its own ways with signals. */
+function endAllAtExit(): void {
+  process.on('exit', () => {
+    for (const child of running) child.kill('SIGKILL')
+  })
+  // By default a signal ends a process without its `exit` event.
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    process.once(signal, () => process.exit(code))
+  }
 }
+
+let isEndingAll = false
 
 /** Ends `child` when this process ends, for any reason. Returns it. */
 export function endWithThisProcess<C extends ChildProcess>(child: C): C {
+  if (!isEndingAll) endAllAtExit()
+  isEndingAll = true
   running.add(child)
   child.once('exit', () => running.delete(child))
   return child

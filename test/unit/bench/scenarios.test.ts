@@ -4,7 +4,7 @@ import { productionMix, productionQuestion, weightsTotal } from '../../../bench/
 import { scatter, walk } from '../../../bench/scatter.js'
 import { httpScenarios } from '../../../bench/scenarios.js'
 
-const scenarios = httpScenarios({ accounts: 1000, largeSlots: 1000 })
+const scenarios = httpScenarios({ accounts: 1000, largeSlots: 1000, blocks: 1000 })
 
 t.test('names are told apart, questions are ASCII JSON and depend on their number alone', async (t) => {
   t.equal(new Set(scenarios.map(({ name }) => name)).size, scenarios.length)

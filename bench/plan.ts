@@ -1,0 +1,179 @@
+/** What a run consists of: its scenarios, the networks that they need, and how long they take. */
+import { importChainBlocks, importChainBlocksQuick } from './importChainSizes.js'
+import { rivalBlocks } from './logRun.js'
+import { attacks } from './neighboursAttacks.js'
+import type { NetworkPlan } from './networks.js'
+import type { BenchOptions } from './options.js'
+import { pricedKinds } from './pricedKinds.js'
+import { httpScenarios, isOfAnyEndpoint, type NetworkName, type Scenario, slotsOf } from './scenarios.js'
+import type { SpecialScenario } from './specialScenario.js'
+import { specialScenarios } from './specialScenarios.js'
+import { rivalsIn, type Target } from './targets.js'
+
+export interface Plan {
+  readonly http: readonly Scenario[]
+  readonly special: readonly SpecialScenario[]
+  /** All of them in the order in which they run, with the seconds that each is expected to take. */
+  readonly steps: readonly Step[]
+}
+
+export interface Step {
+  readonly name: string
+  readonly title: string
+  readonly seconds: number
+}
+
+/**
+ * The scenarios that the options choose; a check runs those with targets. Throws RangeError where there are none, or a
+ * part of a name is in none.
+ */
+export function planOf(options: BenchOptions, targets: readonly Target[]): Plan {
+  const targeted = new Set(targets.map(({ scenario }) => scenario))
+  const all = httpScenarios(options).filter(
+    (scenario) => options.url === undefined || isOfAnyEndpoint(scenario),
+  )
+  const others = options.url === undefined ? specialScenarios : []
+  const known = [...all, ...others]
+    .map(({ name }) => name)
+    .filter((name) => !options.isCheck || targeted.has(name))
+  const unknown = options.only.find((part) => !known.some((name) => name.includes(part)))
+  if (unknown !== undefined || known.length === 0) {
+    throw new RangeError(`--only: no scenario has "${unknown}" in its name; there are: ${known.join(', ')}`)
+  }
+  const chosen = new Set(
+    known.filter((name) => options.only.length === 0 || options.only.some((part) => name.includes(part))),
+  )
+  const http = all.filter(({ name }) => chosen.has(name))
+  const special = others.filter(({ name }) => chosen.has(name))
+  const steps = [
+    ...http.map(({ name, title, ...rest }) => ({
+      name,
+      title,
+      seconds: secondsOfHttp({ name, ...rest }, options, targets),
+    })),
+    ...special.map(({ name, title }) => ({ name, title, seconds: secondsOfSpecial(name, options) })),
+  ]
+  return { http, special, steps }
+}
+
+/** What a network of a scenario over HTTP consists of. */
+export function networkPlan(name: string, options: BenchOptions): NetworkPlan {
+  if (name === 'demo') return { kind: 'demo' }
+  if (name === 'blocks') return { kind: 'blocks', count: options.blocks }
+  const accounts = name === 'accounts' ? options.accounts : 1_000
+  return { kind: 'state', accounts, slots: slotsOf(name as NetworkName, options) }
+}
+
+/** The networks of these scenarios over HTTP, without the demo chain. */
+export function networksOf(scenarios: readonly Scenario[]): string[] {
+  const names = scenarios.flatMap(({ network, beside }) => [network, ...(beside ? [beside.network] : [])])
+  return [...new Set(names)].filter((name) => name !== 'demo')
+}
+
+/** All networks of a run. */
+export function networkPlans({ http, special }: Plan, options: BenchOptions): NetworkPlan[] {
+  if (options.url !== undefined) return []
+  const names = new Set(special.map(({ name }) => name))
+  const plans = ['demo', ...networksOf(http)].map((name) => networkPlan(name, options))
+  for (const chain of ['transfers', 'tokens', 'mixed'] as const) {
+    const blocks = options.isQuick ? importChainBlocksQuick : importChainBlocks[chain]
+    if (names.has(`import-${chain}`)) plans.push({ kind: 'import', chain, blocks })
+  }
+  if (names.has('replicas') || names.has('replicas-reads'))
+    plans.push({ kind: 'import', chain: 'transfers', blocks: importChainBlocks.transfers })
+  if (names.has('logs') || names.has('logs-many')) plans.push({ kind: 'logs', count: options.logBlocks })
+  if (names.has('logs')) plans.push({ kind: 'logs', count: rivalBlocks })
+  return [...new Map(plans.map((plan) => [JSON.stringify(plan), plan])).values()]
+}
+
+/** Until code is compiled, where the longest warm-up allows as much. */
+const warmUpSeconds = 6
+/** Of the bare server, which has little code. */
+const bareWarmUpSeconds = 2
+const anvilWarmUpSeconds = 1
+/** Of autocannon's process and its first requests, which do not count. */
+const latencyStartSeconds = 1.6
+/** Of the bare server, and of comparing answers. */
+const startSeconds = 1
+
+function secondsOfHttp(
+  scenario: Pick<Scenario, 'name' | 'anvil' | 'beside' | 'isSlow'>,
+  options: BenchOptions,
+  targets: readonly Target[],
+): number {
+  const { name, anvil, beside, isSlow } = scenario
+  const wanted = options.isCheck ? rivalsIn(targets, name) : undefined
+  const hasBare = wanted?.all.includes('bare') ?? true
+  const hasAnvil = options.withAnvil && anvil !== 'none' && (wanted?.all.includes('anvil') ?? true)
+  const own = Math.min(options.warmUpSecondsMax, warmUpSeconds)
+  const sides = [own, ...(hasBare ? [bareWarmUpSeconds] : []), ...(hasAnvil ? [anvilWarmUpSeconds] : [])]
+  if (beside !== undefined) sides.push(own)
+  const timed = wanted === undefined ? sides.length : wanted.timed.length === 0 ? 0 : 2
+  const latency = isSlow ? 0 : options.latencyRounds * timed * (options.latencySeconds + latencyStartSeconds)
+  const warmUp = sides.reduce((sum, seconds) => sum + seconds, 0)
+  // A round of a slow scenario takes as long as an answer: of anvil's up to 3 s, of ours a fraction.
+  const round = isSlow ? 1.5 : options.seconds
+  return startSeconds + warmUp + options.rounds * sides.length * round + latency
+}
+
+/** By what these scenarios do; those that are not here take about a minute. */
+function secondsOfSpecial(name: string, options: BenchOptions): number {
+  const { isQuick, rounds, seconds } = options
+  const own = Math.min(options.warmUpSecondsMax, warmUpSeconds)
+  switch (name) {
+    case 'reads-under-proofs':
+      return 4 + own + rounds * 3 * (seconds + 0.3)
+    // Three imports, and the EVM beside each, come before those that count.
+    case 'import':
+      return 8 + (isQuick ? 4 : 3 + rounds) * 2
+    case 'import-transfers':
+    case 'import-tokens':
+    case 'import-mixed':
+      return isQuick ? 16 : 25 + (3 + rounds) * 9
+    case 'gateway-cached':
+      return 5 + 2 * own + rounds * 2 * seconds
+    case 'memory':
+      return isQuick ? 20 : 65
+    case 'trace-stream':
+      return 8
+    case 'neighbours':
+      return 15 + 8 * (isQuick ? 3 : attacks.length + 2)
+    case 'prices':
+      return 5 + pricedKinds.length * (isQuick ? 0.6 : 2 * seconds + 0.7)
+    case 'logs':
+      return 20 + (3 + rounds) * 3 * seconds
+    case 'logs-many':
+      return 10
+    default:
+      return 60
+  }
+}
+
+/** How far a run is, and when it may be done. */
+export class Progress {
+  readonly #steps: readonly Step[]
+  readonly #nowMs: () => number
+  readonly #startedAtMs: number
+
+  /** `nowMs` is a clock that never goes back. */
+  constructor(steps: readonly Step[], nowMs: () => number = () => performance.now()) {
+    this.#steps = steps
+    this.#nowMs = nowMs
+    this.#startedAtMs = nowMs()
+  }
+
+  /** What to say when a step begins: its place, and the time until all are done, by how long those before took. */
+  begin(name: string): string {
+    const at = this.#steps.findIndex((step) => step.name === name)
+    const sum = (steps: readonly Step[]) => steps.reduce((total, { seconds }) => total + seconds, 0)
+    const [done, left] = [sum(this.#steps.slice(0, at)), sum(this.#steps.slice(at))]
+    const tookSeconds = (this.#nowMs() - this.#startedAtMs) / 1_000
+    // The first ones tell little of a machine's speed.
+    const pace = (tookSeconds + paceSeconds) / (done + paceSeconds)
+    const minutes = Math.max(1, Math.round((left * pace) / 60))
+    return `[${at + 1} of ${this.#steps.length}, about ${minutes} min left] ${name}`
+  }
+}
+
+/** So many seconds count as if they had taken as long as expected. */
+const paceSeconds = 20
