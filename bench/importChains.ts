@@ -16,7 +16,7 @@ import { calldata } from './demoFacts.js'
 import type { ImportChainKind } from './importChainSizes.js'
 
 /** Raised with every change of what is generated: it is part of the name of a cached chain. */
-const importChainsVersion = 1
+const importChainsVersion = 2
 
 const transactionsPerBlock = 20
 /** Accounts that send and receive. */

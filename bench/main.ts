@@ -15,7 +15,7 @@ import { packageRoot } from '../src/primitives/packageRoot.js'
 import { removeDrafts } from './benchData.js'
 import { type BenchOptions, helpText, parseOptions } from './options.js'
 import { isFailed, type Report } from './outcome.js'
-import { Progress, planOf } from './plan.js'
+import { Progress, planOf, type Step } from './plan.js'
 import { readReport, writeReport } from './reportFile.js'
 import type { RunMessage, RunTask } from './run.js'
 import { publish } from './speedPage.js'
@@ -41,7 +41,7 @@ async function main(options: BenchOptions): Promise<number> {
     return 0
   }
   if (options.report !== undefined) return verdict(readReport('--report', options.report))
-  const { report, signal } = await measure(options, { all, progress: new Progress(steps) })
+  const { report, signal } = await measure(options, all, steps)
   const done = new Set(report.findings.map(({ name }) => name))
   if (signal !== undefined) {
     console.error(`\n${signal} ended the run after ${done.size} of ${steps.length} scenarios.`)
@@ -63,13 +63,14 @@ interface Measured {
 /** Has the scenarios measured until all are, or a signal ends it. Rejects where that process fails. */
 async function measure(
   options: BenchOptions,
-  { all, progress }: { readonly all: RunTask['targets']; readonly progress: Progress },
+  targets: RunTask['targets'],
+  steps: readonly Step[],
 ): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-bench-'))
   // A database that the run starts has another user.
   chmodSync(folder, 0o711)
   const runId = basename(folder)
-  const task: RunTask = { options, targets: all, folder }
+  const task: RunTask = { options, targets, folder }
   const env = { ...process.env, TMPDIR: folder, TIDEGATE_BENCH_RUN: runId }
   const program = fileURLToPath(new URL('./run.js', import.meta.url))
   // A process group of its own, to be ended with all that it starts.
@@ -85,8 +86,11 @@ async function measure(
   }
   const startedAt = new Date().toISOString()
   let report: Report = { startedAt, machine: {}, settings: {}, loaderCeiling: 0, findings: [] }
+  let progress = new Progress(steps)
   child.on('message', (message: RunMessage) => {
     if (message.type === 'begun') {
+      // Networks are made by now.
+      progress = new Progress(steps)
       const { machine, settings, loaderCeiling } = message
       report = { ...report, machine, settings, loaderCeiling }
       const pairs = Object.entries({ ...machine, ...settings }).map((pair) => pair.join(' '))
