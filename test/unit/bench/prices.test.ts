@@ -6,6 +6,8 @@ import { rollupMethods } from '../../../src/rpc/rollupRegistry.js'
 
 /** Methods whose cost is not what one HTTP request to a network with a chain shows, and why. */
 const unmeasured: Readonly<Record<string, string>> = {
+  debug_getRawBlockAccessList: 'of blocks since Amsterdam, which the demo chain does not have',
+  eth_getBlockAccessList: 'of blocks since Amsterdam, which the demo chain does not have',
   eth_getFilterChanges: 'of a filter that stands; what the search takes is owed',
   eth_getFilterLogs: 'as eth_getLogs, of a filter that stands',
   eth_uninstallFilter: 'of a filter that stands',
