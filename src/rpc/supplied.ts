@@ -2,6 +2,7 @@
  * Runs methods on a network that does not hold everything: missing data is fetched, and the method runs again. Owns
  * the number of repetitions; the network fetches.
  */
+import { FaultError } from '../primitives/faults.js'
 import { NotHeldError, type WantingCall } from '../primitives/notHeld.js'
 import type { Caller } from './caller.js'
 import type { NetworkViews, RpcNetwork } from './method.js'
@@ -11,6 +12,12 @@ import type { NetworkViews, RpcNetwork } from './method.js'
  * call's deadline applies as well.
  */
 export const suppliesMax = 2_000
+
+/** Of a call that would go on lacking data. */
+function lacksTooMuch(): FaultError {
+  const why = `this network fetches at most ${suppliesMax} accounts, slots and the like for one call, and this one needs more; ask for less at once`
+  return new FaultError({ kind: 'MessageRefused', why })
+}
 
 /** Fetches data that was not held; undefined where something else was thrown, or the network cannot fetch. */
 export function supply(
@@ -34,8 +41,8 @@ export function runSupplied<T>(
 ): T | Promise<T> {
   if (views.supply === undefined) return run()
   const again = async (thrown: unknown, round: number): Promise<T> => {
-    const mayFetch = round < suppliesMax && !caller.isGone
-    const supplied = mayFetch ? supply(views, thrown, caller, round === 0 ? call : undefined) : undefined
+    if (round === suppliesMax && thrown instanceof NotHeldError) throw lacksTooMuch()
+    const supplied = caller.isGone ? undefined : supply(views, thrown, caller, round === 0 ? call : undefined)
     if (supplied === undefined) throw thrown
     await supplied
     try {
