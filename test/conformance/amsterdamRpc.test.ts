@@ -23,8 +23,6 @@ interface Difference {
   readonly reason: string
   /** The answer, where it is short and right. */
   readonly answer?: unknown
-  /** Whether the answer is wrong and has to become the other's: whoever does that takes it from the list. */
-  readonly isOpen?: true
 }
 
 t.test('what go-ethereum was asked of an Amsterdam chain', { skip: withoutAmsterdam }, async (t) => {
