@@ -2,7 +2,7 @@
 import t from 'tap'
 import { startFollower } from '../followedNode.js'
 import { makeFolder } from '../program.js'
-import { Storm } from './storm.js'
+import { nodeMs, Storm } from './storm.js'
 
 for (const quorum of [undefined, 1]) {
   const by = quorum === undefined ? 'a majority leads' : 'the highest claim leads'
@@ -13,7 +13,7 @@ for (const quorum of [undefined, 1]) {
       urls,
       genesisPath,
       pollMs: 100,
-      timeoutMs: 2_000,
+      timeoutMs: nodeMs,
       ...(quorum !== undefined && { quorum }),
     })
     await storm.rage(service, {
