@@ -37,6 +37,8 @@ export interface AskOptions {
   readonly deadline: number
   /** Nodes that are not to be asked, for instance because their answer was wrong. */
   readonly not?: readonly Upstream[]
+  /** The one node that is to be asked, once, for instance because it answered the question before. */
+  readonly only?: Upstream
 }
 
 /** An answer and who gave it. Unproved. */
@@ -159,7 +161,9 @@ export class Upstreams {
    * Asks a node, and others where it fails or is slow. Rejects with {@link NodeError}, the first that a node answers,
    * or with {@link NoAnswerError}.
    */
-  async ask(method: string, params: readonly unknown[], { deadline, not = [] }: AskOptions): Promise<Asked> {
+  async ask(method: string, params: readonly unknown[], options: AskOptions): Promise<Asked> {
+    const { deadline, only } = options
+    const not = only === undefined ? (options.not ?? []) : this.#allBut(only)
     if (!repeatable.test(method) || answersInTime.test(method)) {
       return this.#search(method, params, deadline, not, 1)
     }
@@ -174,7 +178,8 @@ export class Upstreams {
         if (!(error instanceof NoAnswerError) || performance.now() >= deadline) throw error
       }
     }
-    const flight = this.#search(method, params, deadline, not, Infinity).finally(() =>
+    const rounds = only === undefined ? Infinity : 1
+    const flight = this.#search(method, params, deadline, not, rounds).finally(() =>
       this.#flights.delete(key),
     )
     this.#flights.set(key, flight)
@@ -255,7 +260,11 @@ export class Upstreams {
     for (const listener of this.#listeners) listener(claim, node.upstream)
   }
 
-  /** Nodes that may be asked, best first. */
+  #allBut(only: Upstream): Upstream[] {
+    return this.#nodes.flatMap(({ upstream }) => (upstream === only ? [] : [upstream]))
+  }
+
+  /** Nodes that may be asked, best first; those that did not answer the last time come last. */
   #ranked(not: readonly Upstream[]): Upstream[] {
     // Not the highest claim: that may be of a block that is nowhere, and its node would be asked first.
     const head = this.#head?.claim.number ?? 0
@@ -265,9 +274,10 @@ export class Upstreams {
       })
       .map(({ upstream, claimer }) => ({
         upstream,
+        isSilent: Number(upstream.isAnswering === false),
         cost: upstream.standing.cost(Math.max(0, head - (claimer.claim?.number ?? head))),
       }))
-      .sort((a, b) => a.cost - b.cost)
+      .sort((a, b) => a.isSilent - b.isSilent || a.cost - b.cost)
       .map(({ upstream }) => upstream)
   }
 
@@ -346,7 +356,7 @@ export class Upstreams {
   #explain(method: string, not: readonly Upstream[], failures: ReadonlyMap<string, string>): string {
     const reasons = this.#nodes.map(({ upstream, claimer }) => {
       const { name, isQuarantined } = upstream
-      if (not.includes(upstream)) return `${name}: its answer was not right`
+      if (not.includes(upstream)) return `${name}: not asked again`
       if (isQuarantined) return `${name}: quarantined, because it lied`
       if (claimer.vetted.isRefused) return `${name}: of another chain`
       return `${name}: ${failures.get(name) ?? 'it asked for a pause, or its budget is spent'}`

@@ -20,13 +20,13 @@ t.test('an older block of the chain, told as the head, changes nothing', async (
     number,
     hash: toHash32(hash),
     header,
-    stateRoot: toHash32(new Uint8Array(32)),
     totalDifficulty: undefined,
   }))
   store.advance(-1, headers, true)
   const nobody = {
     answering: [],
     quorum: 1,
+    count: 1,
     ask: () => Promise.reject(new NoAnswerError('no upstream')),
   }
   const schedule = new ForkSchedule(parseGenesisConfig(archivedConfig))
