@@ -18,7 +18,6 @@ import {
 import { FaultError } from '../../primitives/faults.js'
 import { emptyCodeHash, keccak256 } from '../../primitives/keccak.js'
 import { type Wanted, type WantingCall, wantedKey } from '../../primitives/notHeld.js'
-import { encodeRlpListOfEncoded, RlpError, rlpListSpans, rlpSpanAt } from '../../primitives/rlp.js'
 import { emptyAccount } from '../../state/account.js'
 import { trieState } from '../../state/trieState.js'
 import type { BlockName, Marker } from '../../store/chainRows.js'
@@ -27,15 +26,9 @@ import type { CanonicalHeader, CodeOwner, GatewayWriter } from '../../store/gate
 import { checkProof } from './accountProof.js'
 import { LieError, MovedError } from './lie.js'
 import { type Asking, type Attempt, Proving, type ProvingOptions, unavailable } from './proving.js'
+import { isProofOfStake, type RawBlock, readCanonical, splitBlock } from './rawBlock.js'
 import { bytesOf, receiptsFromJson, receiptsFromRaw } from './receiptsFromJson.js'
 import { hexOf, touchedBy } from './touched.js'
-
-/** A block as RLP. */
-export interface RawBlock {
-  readonly header: Uint8Array
-  /** RLP list: transactions, uncles and, since Shanghai, withdrawals. */
-  readonly body: Uint8Array
-}
 
 /** A block whose parts match its hash. */
 export interface ProvedBlock extends RawBlock {
@@ -369,31 +362,6 @@ export class PartFetcher {
     const { hash } = json as { readonly hash?: unknown }
     if (String(hash).toLowerCase() === bytesToHex(found.hash)) return found
     throw new LieError(`block ${number} with the hash ${bytesToHex(found.hash)}, called ${hash}`)
-  }
-}
-
-/** Whether a block is one of proof of stake (EIP-3675). */
-export function isProofOfStake({ difficulty, number }: Header): boolean {
-  return difficulty === 0n && number > 0
-}
-
-/** A block's RLP as header and body. Throws RlpError. */
-export function splitBlock(rlp: Uint8Array): RawBlock {
-  const spans = rlpListSpans(rlp, rlpSpanAt(rlp, 0))
-  const [header, ...rest] = spans.map(({ start, end }) => rlp.slice(start, end))
-  if (header === undefined || rest.length < 2) throw new RlpError('a block has 3 or 4 parts', 0)
-  return { header, body: encodeRlpListOfEncoded(rest) }
-}
-
-/** A header that is to be canonical. Throws {@link LieError} where it has another number. */
-export function readCanonical(rlp: Uint8Array, number: number): CanonicalHeader {
-  const header = decodeHeader(rlp)
-  if (header.number !== number) throw new LieError(`block ${header.number} instead of ${number}`)
-  return {
-    number,
-    hash: headerHash(rlp),
-    header: rlp,
-    totalDifficulty: undefined,
   }
 }
 

@@ -33,7 +33,9 @@ t.test('an older block of the chain, told as the head, changes nothing', async (
   const fetcher = new PartFetcher(store, nobody, { schedule, fetchMsMax: 60_000 })
   const heads: number[] = []
   const keeper = new HeadKeeper(store, fetcher, {
+    schedule,
     historyBlocks: 6,
+    upstreams: { doubtHead: () => t.fail('doubted'), rejectHead: () => t.fail('rejected') },
     onHead: () => heads.push(store.readHead()?.number ?? -1),
     onLinked: () => undefined,
     log: (text) => t.fail(text),

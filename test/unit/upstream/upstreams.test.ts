@@ -1,8 +1,9 @@
 import t, { type Test } from 'tap'
 import { defer } from '../../../src/primitives/deferred.js'
 import { OperatorError } from '../../../src/primitives/faults.js'
+import type { HeadListener } from '../../../src/upstream/headChoice.js'
 import { NodeError } from '../../../src/upstream/upstream.js'
-import { type HeadListener, NoAnswerError, Upstreams } from '../../../src/upstream/upstreams.js'
+import { NoAnswerError, Upstreams } from '../../../src/upstream/upstreams.js'
 import { fine, type WeatherNode } from '../../weatherNode.js'
 import { blockHash, openNode, optionsOf, soon, ToyChain, toyChain, toyHeader } from './toyNodes.js'
 
