@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
-import { decodeHeader } from '../../chain/header.js'
+import { decodeHeader, type Header } from '../../chain/header.js'
 import { InvalidBlockError } from '../../evm/invalidBlock.js'
 import {
   bytesToBigInt,
@@ -163,8 +163,12 @@ export class HeadKeeper {
   /** Makes a head that nothing links to what was held before. */
   async #begin(claim: ClaimedBlock): Promise<void> {
     const fetched = await this.#read(toHash32(hexToBytes(claim.hash)), claim.number)
+    const { number } = fetched.canonical
+    const parentHash = decodeHeader(fetched.block.header).parentHash
+    const below = number === 0 ? [] : [await this.#read(parentHash, number - 1)]
+    for (const parent of below) this.#checkHeaders(decodeHeader(parent.block.header), [fetched])
     await this.#keepWhole([fetched])
-    this.#advance(fetched.canonical.number - 1, [fetched], true)
+    this.#advance(number - 1 - below.length, [...below, fetched], true)
   }
 
   /** Moves to a head whose ancestors lead to a canonical block, at most {@link wholeMax} below. */
@@ -188,16 +192,16 @@ export class HeadKeeper {
       next = decodeHeader((branch[0] as Fetched).block.header).parentHash
       fork = this.#canonicalNumber(next)
     }
-    this.#checkHeaders(next, branch)
+    this.#checkHeaders(decodeHeader(this.#store.readHeader(next) as Uint8Array), branch)
     await this.#keepWhole(branch)
     this.#advance(fork, branch, false)
   }
 
   /** Throws InvalidBlockError where a header does not follow from its parent; whoever has it on its chain lied. */
-  #checkHeaders(forkHash: Hash32, branch: readonly Fetched[]): void {
+  #checkHeaders(below: Header, branch: readonly Fetched[]): void {
     const { schedule, upstreams } = this.#options
     const isDevelopment = this.#store.readIdentity()?.development !== undefined
-    let parent = decodeHeader(this.#store.readHeader(forkHash) as Uint8Array)
+    let parent = below
     for (const { canonical, block } of branch) {
       const header = decodeHeader(block.header)
       const { number, timestamp } = header
