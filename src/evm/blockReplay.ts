@@ -57,8 +57,8 @@ export class BlockReplays {
 
   /** The state after a block. Throws NotHeldError where it is not held. */
   stateAfter(hash: Uint8Array, { number, stateRoot }: Header): StateView {
-    const status = statusOf(this.#store, { number, hash, isPending: false })
-    return this.#states.open(status, number, stateRoot)
+    const block = { number, hash }
+    return this.#states.open(statusOf(this.#store, block), block, stateRoot)
   }
 
   /** The state after a block's parent. */

@@ -177,7 +177,7 @@ export class Execution {
   #prepare(request: JobRequest, watch: JobWatch, status: BlockStatus): Job {
     const { message, block } = request
     const { context, stateRoot } = this.#contexts.read(block, request.blockOverrides)
-    const stored = this.#states.open(status, block.number, stateRoot)
+    const stored = this.#states.open(status, block, stateRoot)
     const kernel = this.#kernelFor(request, watch, context, stored)
     kernel.limitMemory(this.#limits.memoryBytesMax)
     const sender = kernel.account(message.from ?? new Uint8Array(20))

@@ -81,7 +81,7 @@ export class Witnesses {
   #execute(header: Header, items: readonly RlpItem[], ancestors: Ancestors, reads: NotedReads): void {
     const { number, timestamp, parentHash, stateRoot } = header
     const state: StateView = {
-      ...trieState(reads, ancestors.parent.stateRoot),
+      ...trieState(reads, ancestors.parent.stateRoot, parentHash),
       // Removing all storage of an account needs none of its slots.
       slotsOf: () => [],
     }

@@ -75,7 +75,7 @@ export class PlainTransfers {
     // For a non-canonical block each account is a walk down the trie.
     if (status === 'side') return undefined
     const resolved = this.#contexts.read(block)
-    const state = this.#states.open(status, block.number, resolved.stateRoot)
+    const state = this.#states.open(status, block, resolved.stateRoot)
     const recipient = state.account(to as Address)
     // From Amsterdam on an account that a transfer creates is paid for (EIP-8037).
     const mayCreate = message.value > 0n && includesFork(resolved.context.fork, 'amsterdam')

@@ -12,9 +12,10 @@ export type Wanted =
   | { readonly kind: 'receipts'; readonly hash: Hash32; readonly others?: readonly Hash32[] }
   /** The block and index of the transaction with this hash. */
   | { readonly kind: 'location'; readonly hash: Hash32 }
-  /** An account, and slots of it, in the state with this root. */
+  /** An account, and slots of it, in the state after the block with this hash, which has this state root. */
   | {
       readonly kind: 'state'
+      readonly block: Hash32
       readonly stateRoot: Hash32
       readonly address: Uint8Array
       readonly slots: readonly Uint8Array[]
@@ -46,7 +47,7 @@ export function wantedKey(wanted: Wanted): string {
     case 'canonical':
       return `canonical ${wanted.number}`
     case 'state':
-      return ['state', ...[wanted.stateRoot, wanted.address, ...wanted.slots].map(bytesToHex)].join(' ')
+      return ['state', ...[wanted.block, wanted.address, ...wanted.slots].map(bytesToHex)].join(' ')
     default:
       return `${wanted.kind} ${bytesToHex(wanted.hash)}`
   }
@@ -57,7 +58,7 @@ function nameOf(wanted: Wanted): string {
     case 'canonical':
       return `block ${wanted.number}`
     case 'state':
-      return `state ${bytesToHex(wanted.stateRoot)}, account ${bytesToHex(wanted.address)}`
+      return `state of block ${bytesToHex(wanted.block)}, account ${bytesToHex(wanted.address)}`
     default:
       return `${wanted.kind} ${bytesToHex(wanted.hash)}`
   }

@@ -52,7 +52,7 @@ function stateRead(method: Method<Network>): readonly [string, VerifiedRead] {
     const result = method.run(network, [...args.slice(0, last), id], caller, Number.POSITIVE_INFINITY)
     const before = answerStart(hash, chain.readRawHeader(hash), result as Json)
     const keys = last === 2 ? [{ slot: args[1] as Hash32, writtenBytes: 32 }] : []
-    const proof = { stateRoot: state.stateRootAfter(block), address: args[0] as Address, keys }
+    const proof = { block: hash, stateRoot: state.stateRootAfter(block), address: args[0] as Address, keys }
     return jobs.run('prove', proof, caller).then((json) => joined(before, ',"proof":', json, '}'))
   }
   return [method.name, { price: statePrice, run }]

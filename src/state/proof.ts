@@ -18,6 +18,8 @@ export interface ProofKey {
 
 /** Arguments of {@link buildProofJson}. */
 export interface ProofRequest {
+  /** Hash of the block, named where a node is not held. */
+  readonly block: Hash32
   readonly stateRoot: Hash32
   readonly address: Address
   readonly keys: readonly ProofKey[]
@@ -43,8 +45,8 @@ export function buildProofJson(
     return renderProof(readNode, request, upper)
   } catch (error) {
     if (!(error instanceof MissingNodeError)) throw error
-    const { stateRoot, address, keys } = request
-    throw new NotHeldError({ kind: 'state', stateRoot, address, slots: keys.map(({ slot }) => slot) })
+    const { block, stateRoot, address, keys } = request
+    throw new NotHeldError({ kind: 'state', block, stateRoot, address, slots: keys.map(({ slot }) => slot) })
   }
 }
 

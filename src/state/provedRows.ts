@@ -111,14 +111,14 @@ export class ProvedRows extends ChainReader {
   }
 
   override readAccountAt(address: Address, number: number): Uint8Array | undefined {
-    const stateRoot = this.#stateRootAt(number)
-    return this.#walk({ kind: 'state', stateRoot, address, slots: [] }, stateRoot, address)
+    const state = this.#stateAt(number)
+    return this.#walk({ kind: 'state', ...state, address, slots: [] }, state.stateRoot, address)
   }
 
   override readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {
-    const stateRoot = this.#stateRootAt(number)
-    const wanted: Wanted = { kind: 'state', stateRoot, address, slots: [slot] }
-    const account = this.#walk(wanted, stateRoot, address)
+    const state = this.#stateAt(number)
+    const wanted: Wanted = { kind: 'state', ...state, address, slots: [slot] }
+    const account = this.#walk(wanted, state.stateRoot, address)
     const value = account && this.#walk(wanted, decodeAccount(account).storageRoot, slot)
     return value && rlpBytes(decodeRlp(value))
   }
@@ -146,12 +146,12 @@ export class ProvedRows extends ChainReader {
     return head.number
   }
 
-  #stateRootAt(number: number): Hash32 {
-    const hash = this.readCanonicalHash(number)
-    const header = hash && this.readHeader(hash)
-    if (header === undefined) throw new Error(`there is no block ${number}`)
+  #stateAt(number: number): { readonly block: Hash32; readonly stateRoot: Hash32 } {
+    const block = this.readCanonicalHash(number)
+    const header = block && this.readHeader(block)
+    if (block === undefined || header === undefined) throw new Error(`there is no block ${number}`)
     // The state root is the fourth field of every header (yellow paper 4.4).
-    return toHash32(rlpBytes(decodeRlpList(header)[3]))
+    return { block, stateRoot: toHash32(rlpBytes(decodeRlpList(header)[3])) }
   }
 
   #walk(wanted: Wanted, root: Hash32, key: Uint8Array): Uint8Array | undefined {

@@ -53,7 +53,7 @@ export class RowStateReader implements StateReader {
     const head = rows.readHead()
     if (head !== undefined && equalBytes(head.hash, hash)) return rows.readSlot(address, slot)
     if (rows.isCanonical(number, hash)) return rows.readSlotAt(address, slot, number)
-    return trieState(rows, this.stateRootAfter(block)).slot(address, slot)
+    return trieState(rows, this.stateRootAfter(block), hash).slot(address, slot)
   }
 
   readAccount(block: StateBlock, address: Address): Account | undefined {
@@ -62,7 +62,7 @@ export class RowStateReader implements StateReader {
     const head = rows.readHead()
     const isHead = head !== undefined && equalBytes(head.hash, hash)
     if (!isHead && !rows.isCanonical(number, hash)) {
-      return trieState(rows, this.stateRootAfter(block)).account(address)
+      return trieState(rows, this.stateRootAfter(block), hash).account(address)
     }
     const row = isHead ? rows.readAccount(address) : rows.readAccountAt(address, number)
     return row && decodeAccount(row)

@@ -11,9 +11,13 @@ import { MissingNodeError } from './trieNode.js'
 /**
  * A state read only from the tries, for blocks that are not canonical. Each read takes several nodes, where the flat
  * tables need one row. Never becomes invalid. Reads throw NotHeldError where a node is not held. `slotsOf` throws,
- * because keys of a trie are hashes.
+ * because keys of a trie are hashes. `block` is the hash of the block that has this root.
  */
-export function trieState(store: Pick<ChainRows, 'readNode' | 'readCode'>, stateRoot: Hash32): StateView {
+export function trieState(
+  store: Pick<ChainRows, 'readNode' | 'readCode'>,
+  stateRoot: Hash32,
+  block: Hash32,
+): StateView {
   const readNode = (hash: Uint8Array) => store.readNode(hash)
   /** `slots` are named in the error where a node is not held. */
   const read = (root: Hash32, key: Uint8Array, address: Address, slots: readonly Hash32[]) => {
@@ -21,7 +25,7 @@ export function trieState(store: Pick<ChainRows, 'readNode' | 'readCode'>, state
       return readTrie(root, keccak256(key), readNode)
     } catch (error) {
       if (!(error instanceof MissingNodeError)) throw error
-      throw new NotHeldError({ kind: 'state', stateRoot, address, slots })
+      throw new NotHeldError({ kind: 'state', block, stateRoot, address, slots })
     }
   }
   const readAccount = (address: Address, slots: readonly Hash32[]): Account | undefined => {

@@ -30,7 +30,7 @@ export function kindOf({ gateway, history }: ChainIdentity): 'archive' | 'histor
  * executed and compared as on any chain.
  */
 export interface Development {
-  /** The real root of the genesis state, hex. */
+  /** The real root of the genesis state, hex; of a gateway, which does not know it, that of the header. */
   readonly stateRoot: string
 }
 

@@ -1,5 +1,5 @@
 import { Packr } from 'msgpackr'
-import { concatBytes, equalBytes, type Hash32, readUint64, toHash32 } from '../primitives/bytes.js'
+import { concatBytes, equalBytes, type Hash32, toHash32 } from '../primitives/bytes.js'
 import { OperatorError } from '../primitives/faults.js'
 import type { Change } from './bundle.js'
 import type { BlockName, ChainIdentity, TransactionLocation } from './chainRows.js'
@@ -12,7 +12,6 @@ import { metaKeys, numberKey, schemaVersion } from './tables.js'
 export interface CanonicalHeader extends BlockName {
   /** RLP. */
   readonly header: Uint8Array
-  readonly stateRoot: Uint8Array
   /** Shortest big-endian bytes; undefined where it is not known. */
   readonly totalDifficulty: Uint8Array | undefined
 }
@@ -24,9 +23,9 @@ export interface BlockContent {
   readonly senders: Uint8Array
 }
 
-/** An account that has some code. */
+/** An account that has some code after a block. */
 export interface CodeOwner {
-  readonly number: number
+  readonly block: Hash32
   readonly address: Uint8Array
 }
 
@@ -161,7 +160,7 @@ export class GatewayWriter extends ChainWriter {
     this.commit(() => {
       for (const [hash, rlp] of nodes) table.putSync(hash, rlp)
       if (codeHash === undefined || this.readCode(toHash32(codeHash)) !== undefined) return
-      meta.putSync(metaKeys.codeOwner(codeHash), concatBytes(numberKey(owner.number), owner.address))
+      meta.putSync(metaKeys.codeOwner(codeHash), concatBytes(owner.block, owner.address))
     })
   }
 
@@ -171,18 +170,14 @@ export class GatewayWriter extends ChainWriter {
 
   readCodeOwner(codeHash: Hash32): CodeOwner | undefined {
     const row = this.tables.meta.getBinary(metaKeys.codeOwner(codeHash))
-    return row && { number: readUint64(row, 0), address: row.slice(8, 28) }
+    if (row === undefined) return undefined
+    // Rows of earlier versions have the number of a block, which may have left the chain since, instead of its hash.
+    const block = row.length === 52 ? toHash32(row.slice(0, 32)) : this.readHead()?.hash
+    return block && { block, address: row.slice(-20) }
   }
 
-  /** A canonical block with this state root. */
-  readBlockOfState(stateRoot: Hash32): number | undefined {
-    const row = this.tables.meta.getBinary(metaKeys.stateRoot(stateRoot))
-    return row && readUint64(row, 0)
-  }
-
-  #putHeader({ number, hash, header, stateRoot, totalDifficulty = nothing }: CanonicalHeader): void {
-    const { blocks, numbers, sideBlocks, locations, meta } = this.tables
-    meta.putSync(metaKeys.stateRoot(stateRoot), numberKey(number))
+  #putHeader({ number, hash, header, totalDifficulty = nothing }: CanonicalHeader): void {
+    const { blocks, numbers, sideBlocks, locations } = this.tables
     const known = blocks.getBinary(numberKey(number))
     if (known !== undefined) {
       if (new StoredBlock(known).is(hash)) return

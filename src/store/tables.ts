@@ -73,9 +73,7 @@ export const metaKeys = {
   logsIndexed: Buffer.from('logsIndexed'),
   /** msgpack {@link Epoch}: a whole epoch of blocks that came from an archive. */
   epoch: (epoch: number) => concatBytes(Buffer.from('epoch'), numberKey(epoch)),
-  /** number (8 bytes) of a canonical block with this state root; gateways only. */
-  stateRoot: (root: Uint8Array) => concatBytes(Buffer.from('stateRoot'), root),
-  /** number (8 bytes) of a block ‖ address of an account that has the code with this hash there; gateways only. */
+  /** hash of a block ‖ address of an account that has the code with this hash there; gateways only. */
   codeOwner: (codeHash: Uint8Array) => concatBytes(Buffer.from('codeOwner'), codeHash),
   /** number (8 bytes) of the block down to which the chain of headers is whole; gateways only. */
   linkedFrom: Buffer.from('linkedFrom'),

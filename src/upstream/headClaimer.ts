@@ -79,6 +79,11 @@ export class HeadClaimer {
     this.upstream.standing.failed()
   }
 
+  /** Whether it said that its chain has this block. */
+  claims(number: number, hash: string): boolean {
+    return this.#hashes.get(number) === hash
+  }
+
   /** Whether its chain has this block, as it says. Asks it where it did not say so before. */
   async has(number: number, hash: string): Promise<boolean> {
     const claim = this.#claim

@@ -4,6 +4,8 @@ const samplesMax = 100
 const samplesMin = 5
 /** Share of the newest outcome in {@link Standing.errorShare}: the last twenty or so count. */
 const newestShare = 0.1
+/** Lies that are remembered in words. */
+const liesMax = 8
 /** What is taken for the latency of a node that was never asked. */
 const unknownLatencyMs = 50
 
@@ -14,7 +16,7 @@ export class Standing {
   #errorShare = 0
   readonly #lies: string[] = []
   /** Exchanges that were answered, the time these took, and those that failed. A batch is one. */
-  readonly totals = { answered: 0, seconds: 0, failed: 0 }
+  readonly totals = { answered: 0, seconds: 0, failed: 0, lies: 0 }
 
   answered(latencyMs: number): void {
     this.#latencies[this.#next] = latencyMs
@@ -30,7 +32,9 @@ export class Standing {
   }
 
   lied(what: string): void {
+    this.totals.lies++
     this.#lies.push(what)
+    if (this.#lies.length > liesMax) this.#lies.shift()
   }
 
   /** From 0 to 1; recent outcomes count most. */
@@ -38,7 +42,7 @@ export class Standing {
     return this.#errorShare
   }
 
-  /** Each in a few words, oldest first. */
+  /** The last ones, each in a few words, oldest first. */
   get lies(): readonly string[] {
     return this.#lies
   }

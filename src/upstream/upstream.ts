@@ -32,6 +32,8 @@ const busyMs = 1_000
 /** How long a liar is not asked after its first lie, and at most; doubled by each further lie. */
 const quarantineMs = 5_000
 const quarantineMsMax = 3_600_000
+/** How long it has to be asked again without a lie for one doubling to be forgiven. Ten of them make an hour. */
+const forgiveMs = 60_000
 
 export interface UpstreamOptions {
   /** `http:`, `https:`, `ws:` or `wss:`. May contain secrets, so it is never shown; {@link Upstream.name} is. */
@@ -85,6 +87,8 @@ export class Upstream {
   #waiting: Waiting[] = []
   #restsUntil = 0
   #quarantinedUntil = 0
+  /** Lies that were not forgiven when it was accused last, that one among them. */
+  #offences = 0
   #takesBatches = true
   #nextId = 1
   #isAnswering: boolean | undefined
@@ -120,6 +124,12 @@ export class Upstream {
 
   get isQuarantined(): boolean {
     return performance.now() < this.#quarantinedUntil
+  }
+
+  /** Lies that are not forgiven yet. */
+  get offences(): number {
+    const cleanMs = Math.max(performance.now() - this.#quarantinedUntil, 0)
+    return Math.max(this.#offences - Math.floor(cleanMs / forgiveMs), 0)
   }
 
   /** Whether it is not asked for the moment, because it failed several times in a row. */
@@ -160,12 +170,14 @@ export class Upstream {
   }
 
   /**
-   * Records that an answer was proved wrong; the node is not asked for a time that doubles with each lie. `what` names
-   * the lie.
+   * Records that an answer was proved wrong; the node is not asked for a time that doubles with each lie, and halves
+   * again for each minute without one. `what` names the lie.
    */
   accuse(what: string): void {
     if (this.isQuarantined) return
-    const ms = Math.min(quarantineMs * 2 ** this.standing.lies.length, quarantineMsMax)
+    const { offences } = this
+    const ms = Math.min(quarantineMs * 2 ** offences, quarantineMsMax)
+    this.#offences = offences + 1
     this.standing.lied(what)
     this.#quarantinedUntil = performance.now() + ms
     this.#notice(`${this.name} lied: ${what}; it is not asked for ${ms / 1_000} s`)

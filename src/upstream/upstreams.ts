@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../primitives/faults.js'
 import { setTimeout } from '../primitives/timers.js'
+import { type ChosenHead, HeadChoice, type HeadListener } from './headChoice.js'
 import { HeadClaimer } from './headClaimer.js'
 import { type HeadClaim, HeadWatch } from './headWatch.js'
 import { UpstreamFailure } from './line.js'
-import { sharedHead } from './sharedHead.js'
 import { Upstream, type UpstreamOptions } from './upstream.js'
 import { type ChainName, VettedNode } from './vettedNode.js'
 
@@ -26,7 +26,7 @@ export interface UpstreamsOptions {
   readonly chain: ChainName
   /** Time between two polls for the head of a node without a WebSocket. */
   readonly pollMs: number
-  /** How many nodes must have a head before it is followed; see {@link Upstreams.quorum} where absent. */
+  /** How many nodes must have a head before it is followed; see {@link HeadChoice.quorum} where absent. */
   readonly quorum?: number | undefined
   /** Called with sentences for the operator. They contain names of nodes, never URLs. */
   readonly log: (text: string) => void
@@ -37,6 +37,8 @@ export interface AskOptions {
   readonly deadline: number
   /** Nodes that are not to be asked, for instance because their answer was wrong. */
   readonly not?: readonly Upstream[]
+  /** The one node that is to be asked, once, for instance because it answered the question before. */
+  readonly only?: Upstream
 }
 
 /** An answer and who gave it. Unproved. */
@@ -76,8 +78,6 @@ interface Watched {
   readonly watch: HeadWatch
 }
 
-export type HeadListener = (claim: HeadClaim, upstream: Upstream) => void
-
 /**
  * Several nodes of one chain, asked as one: whoever answers best is asked first, others when it fails or is slow, all
  * again until the deadline. Identical questions under way are one.
@@ -87,33 +87,29 @@ export class Upstreams {
   readonly #options: UpstreamsOptions
   /** Questions under way, by method and parameters. */
   readonly #flights = new Map<string, Promise<Asked>>()
-  readonly #listeners = new Set<HeadListener>()
   readonly #ending = new AbortController()
-  #choicesBegun = 0
-  /** Number of the newest choice that was made. */
-  #choiceMade = 0
-  #head: { readonly claim: HeadClaim; readonly upstream: Upstream } | undefined
+  readonly #choice: HeadChoice
 
   constructor(nodes: readonly UpstreamOptions[], options: UpstreamsOptions) {
     this.#options = options
     this.#nodes = namesOf(nodes).map(([node, name]) => this.#watch(new Upstream(node, name, options.log)))
-  }
-
-  /**
-   * How many nodes must have a head before it is followed. Where the operator says nothing: a majority of all, so that
-   * no minority leads or stops the head. Two have no majority without both; of them the other one is enough while one
-   * says nothing.
-   */
-  get quorum(): number {
-    const { quorum } = this.#options
-    const majority = Math.floor(this.#nodes.length / 2) + 1
-    if (quorum !== undefined || this.#nodes.length !== 2) return quorum ?? majority
-    return Math.max(1, this.#nodes.filter(({ claimer }) => claimer.counts).length)
+    const claimers = this.#nodes.map(({ claimer }) => claimer)
+    this.#choice = new HeadChoice(claimers, options.quorum)
   }
 
   /** The followed head as its node claims it: the highest that {@link quorum} nodes have. Unproved. */
-  get head(): { readonly claim: HeadClaim; readonly upstream: Upstream } | undefined {
-    return this.#head
+  get head(): ChosenHead | undefined {
+    return this.#choice.head
+  }
+
+  /** See {@link HeadChoice.quorum}. */
+  get quorum(): number {
+    return this.#choice.quorum
+  }
+
+  /** See {@link HeadChoice.disagreement}. */
+  get disagreement(): string | undefined {
+    return this.#choice.disagreement
   }
 
   /** Nodes that answer, best first. */
@@ -139,7 +135,7 @@ export class Upstreams {
   figures(): UpstreamFigures[] {
     return this.states().map((state, index) => {
       const { standing, hedges } = (this.#nodes[index] as Watched).upstream
-      return { ...state, ...standing.totals, hedges, lies: state.lies.length }
+      return { ...state, ...standing.totals, hedges }
     })
   }
 
@@ -159,7 +155,9 @@ export class Upstreams {
    * Asks a node, and others where it fails or is slow. Rejects with {@link NodeError}, the first that a node answers,
    * or with {@link NoAnswerError}.
    */
-  async ask(method: string, params: readonly unknown[], { deadline, not = [] }: AskOptions): Promise<Asked> {
+  async ask(method: string, params: readonly unknown[], options: AskOptions): Promise<Asked> {
+    const { deadline, only } = options
+    const not = only === undefined ? (options.not ?? []) : this.#allBut(only)
     if (!repeatable.test(method) || answersInTime.test(method)) {
       return this.#search(method, params, deadline, not, 1)
     }
@@ -174,7 +172,8 @@ export class Upstreams {
         if (!(error instanceof NoAnswerError) || performance.now() >= deadline) throw error
       }
     }
-    const flight = this.#search(method, params, deadline, not, Infinity).finally(() =>
+    const rounds = only === undefined ? Infinity : 1
+    const flight = this.#search(method, params, deadline, not, rounds).finally(() =>
       this.#flights.delete(key),
     )
     this.#flights.set(key, flight)
@@ -195,18 +194,17 @@ export class Upstreams {
    */
   onHead(listener: HeadListener): () => void {
     for (const { watch } of this.#nodes) watch.start()
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#choice.listen(listener)
   }
 
-  /**
-   * Says that nobody had the followed head for some seconds. Who claims it leads for a while only where nobody else
-   * does, so that a head that is nowhere stops the others once.
-   */
+  /** See {@link HeadChoice.doubt}. */
   doubtHead(): void {
-    const hash = this.#head?.claim.hash
-    for (const { claimer } of this.#nodes) if (claimer.claim?.hash === hash) claimer.doubt()
-    void this.#choose()
+    this.#choice.doubt()
+  }
+
+  /** See {@link HeadChoice.reject}. */
+  rejectHead(block: Pick<HeadClaim, 'number' | 'hash'>, what: string): void {
+    this.#choice.reject(block, what)
   }
 
   /** Asks every node for its head now; resolves when all have answered or failed. */
@@ -217,6 +215,7 @@ export class Upstreams {
   /** Ends every question under way and every watch. */
   close(): void {
     this.#ending.abort()
+    this.#choice.close()
     for (const { upstream, watch } of this.#nodes) {
       watch.close()
       upstream.close()
@@ -230,7 +229,7 @@ export class Upstreams {
     const onHead = async (claim: HeadClaim) => {
       if ((await vetted.verdict(performance.now() + upstream.options.timeoutMs)) !== '') return
       claimer.take(claim)
-      void this.#choose()
+      void this.#choice.choose()
     }
     return {
       upstream,
@@ -239,35 +238,27 @@ export class Upstreams {
     }
   }
 
-  /**
-   * Chooses the followed head from the claims of nodes that answer. Does not wait for the choice before, which may be
-   * waiting for a node that is silent; of those under way the newest that is made counts.
-   */
-  async #choose(): Promise<void> {
-    const serial = ++this.#choicesBegun
-    const voting = this.#nodes.map(({ claimer }) => claimer).filter(({ isVoting }) => isVoting)
-    const chosen = await sharedHead(voting, { quorum: this.quorum, followed: this.#head?.claim.hash })
-    if (serial < this.#choiceMade || this.#ending.signal.aborted) return
-    this.#choiceMade = serial
-    if (chosen === undefined || chosen.claim.hash === this.#head?.claim.hash) return
-    const { claim, node } = chosen
-    this.#head = { claim, upstream: node.upstream }
-    for (const listener of this.#listeners) listener(claim, node.upstream)
+  #allBut(only: Upstream): Upstream[] {
+    return this.#nodes.flatMap(({ upstream }) => (upstream === only ? [] : [upstream]))
   }
 
-  /** Nodes that may be asked, best first. */
+  /** Nodes that may be asked, best first; those that did not answer the last time come last. */
   #ranked(not: readonly Upstream[]): Upstream[] {
     // Not the highest claim: that may be of a block that is nowhere, and its node would be asked first.
-    const head = this.#head?.claim.number ?? 0
+    const head = this.head?.claim.number ?? 0
     return this.#nodes
       .filter(({ upstream, claimer }) => {
         return !not.includes(upstream) && !upstream.isQuarantined && !claimer.vetted.isRefused
       })
       .map(({ upstream, claimer }) => ({
         upstream,
-        cost: upstream.standing.cost(Math.max(0, head - (claimer.claim?.number ?? head))),
+        isSilent: Number(upstream.isAnswering === false),
+        // Who lied not long ago is asked where the others do not help.
+        cost:
+          upstream.standing.cost(Math.max(0, head - (claimer.claim?.number ?? head))) *
+          10 ** upstream.offences,
       }))
-      .sort((a, b) => a.cost - b.cost)
+      .sort((a, b) => a.isSilent - b.isSilent || a.cost - b.cost)
       .map(({ upstream }) => upstream)
   }
 
@@ -295,8 +286,8 @@ export class Upstreams {
   }
 
   /**
-   * Asks the first node; the second when that is slow, and each further one when all before it failed. Resolves to
-   * the first answer, or to undefined where there was none; `failures` then has the reasons.
+   * Asks the first node; each further one when all before it failed, or are slow: two may be silent. The wait for that
+   * doubles with each. Resolves to the first answer, or to undefined where there was none; `failures` then has the reasons.
    */
   #race(
     upstreams: readonly Upstream[],
@@ -332,7 +323,7 @@ export class Upstreams {
             startNext()
           },
         )
-        if (next === 1) hedge = setTimeout(startNext, hedgeMs(upstream), true)
+        if (next < upstreams.length) hedge = setTimeout(startNext, hedgeMs(upstream) * 2 ** (next - 1), true)
       }
       startNext()
     })
@@ -346,7 +337,7 @@ export class Upstreams {
   #explain(method: string, not: readonly Upstream[], failures: ReadonlyMap<string, string>): string {
     const reasons = this.#nodes.map(({ upstream, claimer }) => {
       const { name, isQuarantined } = upstream
-      if (not.includes(upstream)) return `${name}: its answer was not right`
+      if (not.includes(upstream)) return `${name}: not asked again`
       if (isQuarantined) return `${name}: quarantined, because it lied`
       if (claimer.vetted.isRefused) return `${name}: of another chain`
       return `${name}: ${failures.get(name) ?? 'it asked for a pause, or its budget is spent'}`

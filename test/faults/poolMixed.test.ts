@@ -52,6 +52,7 @@ function makeQuestions(store: ChainReader): Question[] {
         return {
           name: 'prove',
           args: {
+            block: toHash32(Uint8Array.from(parentHash)),
             stateRoot: decodeHeader(parent).stateRoot,
             address: toAddress(message.to ?? message.from ?? new Uint8Array(20)),
             keys: slots.map((slot) => ({ slot, writtenBytes: 32 })),

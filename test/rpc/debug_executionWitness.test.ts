@@ -26,7 +26,7 @@ interface Witness {
 }
 
 /** What was read of a witness and is not in it is an error. */
-function stateOf({ codes, state }: Witness, stateRoot: Hash32): StateView {
+function stateOf({ codes, state }: Witness, stateRoot: Hash32, parentHash: Hash32): StateView {
   const byHash = (rows: readonly string[]) => new Map(rows.map((row) => [keccak(bytesOf(row)), bytesOf(row)]))
   const [nodes, code] = [byHash(state), byHash(codes)]
   const reads = {
@@ -37,7 +37,7 @@ function stateOf({ codes, state }: Witness, stateRoot: Hash32): StateView {
       return found
     },
   }
-  return { ...trieState(reads, stateRoot), slotsOf: () => [] }
+  return { ...trieState(reads, stateRoot, parentHash), slotsOf: () => [] }
 }
 
 /** Executes every block of a chain by its witness alone, with @ethereumjs. Returns how many have more than one header. */
@@ -70,7 +70,7 @@ async function executeAll(t: Test, { call }: Service, network: string): Promise<
     const { changes, receiptsRoot } = await library.execute(
       items,
       fork,
-      stateOf(witness, parent.stateRoot),
+      stateOf(witness, parent.stateRoot, header.parentHash),
       (asked) => {
         const found = headers.find((each) => Number(each.number) === asked)
         if (found === undefined) throw new Error(`header ${asked} is not in the witness of block ${number}`)

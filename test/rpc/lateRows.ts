@@ -30,13 +30,13 @@ export class LateRows implements ChainRows {
     this.supplies++
     this.#held.add(wantedKey(wanted))
     if (wanted.kind !== 'state') return
-    const { stateRoot, address, slots } = wanted
+    const { block, stateRoot, address, slots } = wanted
     const keys = slots.map((slot) => ({ slot: slot as Hash32, writtenBytes: 32 }))
     const readNode = (hash: Uint8Array) => {
       this.#held.add(bytesToHex(hash))
       return this.#store.readNode(hash)
     }
-    buildProofJson(readNode, { stateRoot, address: address as Address, keys })
+    buildProofJson(readNode, { block, stateRoot, address: address as Address, keys })
     for (const slot of slots) this.#held.add(wantedKey({ ...wanted, slots: [slot] }))
     this.#held.add(wantedKey({ ...wanted, slots: [] }))
   }
@@ -46,11 +46,11 @@ export class LateRows implements ChainRows {
     return read()
   }
 
-  #stateAt(number: number): Hash32 {
-    const hash = number === this.#head.number ? this.#head.hash : this.readCanonicalHash(number)
-    const header = hash && this.readHeader(hash)
-    if (header === undefined) throw new Error(`there is no block ${number}`)
-    return decodeHeader(header).stateRoot
+  #stateAt(number: number): { readonly block: Hash32; readonly stateRoot: Hash32 } {
+    const block = number === this.#head.number ? this.#head.hash : this.readCanonicalHash(number)
+    const header = block && this.readHeader(block)
+    if (block === undefined || header === undefined) throw new Error(`there is no block ${number}`)
+    return { block, stateRoot: decodeHeader(header).stateRoot }
   }
 
   readIdentity(): ChainIdentity | undefined {
@@ -128,12 +128,12 @@ export class LateRows implements ChainRows {
   }
 
   readAccountAt(address: Address, number: number): Uint8Array | undefined {
-    const wanted: Wanted = { kind: 'state', stateRoot: this.#stateAt(number), address, slots: [] }
+    const wanted: Wanted = { kind: 'state', ...this.#stateAt(number), address, slots: [] }
     return this.#got(wanted, () => this.#store.readAccountAt(address, number))
   }
 
   readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {
-    const wanted: Wanted = { kind: 'state', stateRoot: this.#stateAt(number), address, slots: [slot] }
+    const wanted: Wanted = { kind: 'state', ...this.#stateAt(number), address, slots: [slot] }
     return this.#got(wanted, () => this.#store.readSlotAt(address, slot, number))
   }
 

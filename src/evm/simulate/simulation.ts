@@ -91,7 +91,7 @@ export class Simulation {
       schedule: this.#schedule,
       isDevelopment: this.#isDevelopment,
       kernel: this.#kernel,
-      state: new SimulatedState(this.#states.open(status, request.block.number, base.header.stateRoot)),
+      state: new SimulatedState(this.#states.open(status, request.block, base.header.stateRoot)),
       ancestorHash: (number) => (number > base.header.number ? hashes.get(number) : base.hashOf(number)),
       watch,
       ...request,

@@ -1,7 +1,9 @@
 /** Which chain a gateway's upstreams have, for a gateway that was told no genesis. */
 import { parseGenesisConfig } from '../../chain/forks.js'
 import { knownIdentity } from '../../chain/knownNetworks.js'
+import { bytesToHex } from '../../primitives/bytes.js'
 import { OperatorError } from '../../primitives/faults.js'
+import { emptyTrieRoot } from '../../primitives/keccak.js'
 import type { ChainIdentity } from '../../store/chainRows.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
 
@@ -44,7 +46,10 @@ export async function chainOf(
       )
     }
     onBelieved()
-    return { chainId, networkId: chainId, genesisHash, config: JSON.stringify(config) }
+    // anvil's accounts are not in the header of its genesis; it makes headers that do not follow from their parents.
+    const stateRoot = String(memberOf(genesis, 'stateRoot')).toLowerCase()
+    const development = stateRoot === bytesToHex(emptyTrieRoot) ? { development: { stateRoot } } : {}
+    return { chainId, networkId: chainId, genesisHash, config: JSON.stringify(config), ...development }
   }
   throw new OperatorError(
     `upstream ${upstream.name} does not tell the rules of its chain (debug_chainConfig); name the chain's genesis.json with --genesis`,

@@ -1,10 +1,12 @@
 /**
  * Keeps a gateway's chain of headers: from the head that upstreams say, every header by its hash, parent by parent,
- * down to the head before, and in the background further down. Owns what a number means. Does not own fetching
- * (`partFetcher.ts`).
+ * down to the head before, and in the background further down. Owns what a number means, and whether a header follows
+ * from its parent by the rules of the chain. Does not own fetching (`partFetcher.ts`).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { decodeHeader } from '../../chain/header.js'
+import type { ForkSchedule } from '../../chain/forks.js'
+import { decodeHeader, type Header } from '../../chain/header.js'
+import { InvalidBlockError } from '../../evm/invalidBlock.js'
 import {
   bytesToBigInt,
   bytesToHex,
@@ -16,21 +18,31 @@ import {
 } from '../../primitives/bytes.js'
 import type { CanonicalHeader, GatewayWriter } from '../../store/gatewayWriter.js'
 import type { HeadClaim } from '../../upstream/headWatch.js'
+import type { Upstreams } from '../../upstream/upstreams.js'
+import { checkHeader } from '../blockRules.js'
 import { mayMark } from '../mayMark.js'
-import { type PartFetcher, type ProvedBlock, readCanonical } from './partFetcher.js'
+import type { PartFetcher, ProvedBlock } from './partFetcher.js'
+import { isProofOfStake, readCanonical } from './rawBlock.js'
 import { addTotals } from './totals.js'
 
 /** Blocks between two heads that are fetched whole, so that their subscribers are told of each without a wait. */
 const wholeMax = 64
+/** Blocks of a branch that are asked for together, and whose receipts are. */
+const branchBatch = 16
 /** Wait before a head that could not be proved is tried again: at first, and at most; doubled each time. */
 const retryMs = 100
-const retryMsMax = 5_000
+const retryMsMax = 2_000
+/** How long no head can be had until whoever claims it is doubted: longer than a block takes from node to node. */
+const doubtAfterMs = 3_000
 /** Headers of one transaction of the walk down, asked for together. */
 const walkBatch = 100
 
 export interface HeadKeeperOptions {
+  readonly schedule: ForkSchedule
   /** Blocks below the head whose headers are linked to it. */
   readonly historyBlocks: number
+  /** Told of heads that lead nowhere. */
+  readonly upstreams: Pick<Upstreams, 'doubtHead' | 'rejectHead'>
   /** Called once the store has a new head. */
   readonly onHead: () => void
   /** Called once headers are linked as far down as they shall be; total difficulties are known then, or never. */
@@ -59,11 +71,17 @@ export class HeadKeeper {
   #waking: AbortController | undefined
   /** The last sentence for the operator, who need not read it twice. */
   #complaint = ''
+  #trouble: string | undefined
 
   constructor(store: GatewayWriter, fetcher: PartFetcher, options: HeadKeeperOptions) {
     this.#store = store
     this.#fetcher = fetcher
     this.#options = options
+  }
+
+  /** Why the newest head that was claimed is not reached; undefined where it is, or is being fetched. */
+  get trouble(): string | undefined {
+    return this.#trouble
   }
 
   /** Moves to a head that an upstream claims, once it is proved to link to the chain; the newest claim wins. */
@@ -83,6 +101,7 @@ export class HeadKeeper {
 
   async #moveOn(): Promise<void> {
     let failures = 0
+    let failingSince = Number.POSITIVE_INFINITY
     while (this.#claimed !== undefined && !this.#isClosed) {
       const claim = this.#claimed
       this.#claimed = undefined
@@ -90,8 +109,19 @@ export class HeadKeeper {
         await this.#moveTo(claim)
         await this.#mark()
         failures = 0
+        failingSince = Number.POSITIVE_INFINITY
+        this.#trouble = undefined
       } catch (error) {
-        this.#complain(`head ${claim.number}`, error)
+        const what = `head ${claim.number} (${claim.hash})`
+        this.#trouble = `${what}: ${(error as Error).message}`
+        this.#complain(what, error)
+        failingSince = Math.min(failingSince, performance.now())
+        // While nothing is served yet, whoever has a head that can be had is to lead at once.
+        const patienceMs = this.#store.readHead() === undefined ? 0 : doubtAfterMs
+        if (!this.#isClosed && performance.now() - failingSince >= patienceMs) {
+          this.#options.upstreams.doubtHead()
+          failingSince = Number.POSITIVE_INFINITY
+        }
         // Upstreams tell of a head once, also where they do not have all of it yet.
         await this.#pause(Math.min(retryMs * 2 ** failures++, retryMsMax))
         this.#claimed ??= claim
@@ -123,8 +153,9 @@ export class HeadKeeper {
       if (head === undefined || gap > this.#options.historyBlocks) return this.#begin(claim)
       if (gap <= wholeMax) return this.#follow(claim)
       // Step by step, so that memory does not grow with the time for which upstreams were away.
-      const next = await this.#fetcher.readHeaderAt(head.number + wholeMax)
-      if (next === undefined || this.#isClosed) return
+      const next = await this.#fetcher.readAgreed(head.number + wholeMax)
+      if (next === undefined) throw new Error(`too few upstreams agree on block ${head.number + wholeMax}`)
+      if (this.#isClosed) return
       await this.#follow({ number: next.number, hash: bytesToHex(next.hash) })
     }
   }
@@ -132,8 +163,12 @@ export class HeadKeeper {
   /** Makes a head that nothing links to what was held before. */
   async #begin(claim: ClaimedBlock): Promise<void> {
     const fetched = await this.#read(toHash32(hexToBytes(claim.hash)), claim.number)
+    const { number } = fetched.canonical
+    const parentHash = decodeHeader(fetched.block.header).parentHash
+    const below = number === 0 ? [] : [await this.#read(parentHash, number - 1)]
+    for (const parent of below) this.#checkHeaders(decodeHeader(parent.block.header), [fetched])
     await this.#keepWhole([fetched])
-    this.#advance(fetched.canonical.number - 1, [fetched], true)
+    this.#advance(number - 1 - below.length, [...below, fetched], true)
   }
 
   /** Moves to a head whose ancestors lead to a canonical block, at most {@link wholeMax} below. */
@@ -149,13 +184,62 @@ export class HeadKeeper {
           `its branch leaves the chain more than ${2 * wholeMax} blocks below; it is not followed`,
         )
       }
-      const fetched = await this.#read(next, claim.number - branch.length)
-      branch.unshift(fetched)
-      next = decodeHeader(fetched.block.header).parentHash
+      const number = claim.number - branch.length
+      // Most heads are one block away; where one is not, there are more.
+      const hashes = branch.length === 0 ? [next] : await this.#linkedDown(next, number)
+      const fetched = await Promise.all(hashes.map((hash, index) => this.#read(hash, number - index)))
+      branch.unshift(...fetched.reverse())
+      next = decodeHeader((branch[0] as Fetched).block.header).parentHash
       fork = this.#canonicalNumber(next)
     }
+    this.#checkHeaders(decodeHeader(this.#store.readHeader(next) as Uint8Array), branch)
     await this.#keepWhole(branch)
     this.#advance(fork, branch, false)
+  }
+
+  /** Throws InvalidBlockError where a header does not follow from its parent; whoever has it on its chain lied. */
+  #checkHeaders(below: Header, branch: readonly Fetched[]): void {
+    const { schedule, upstreams } = this.#options
+    const isDevelopment = this.#store.readIdentity()?.development !== undefined
+    let parent = below
+    for (const { canonical, block } of branch) {
+      const header = decodeHeader(block.header)
+      const { number, timestamp } = header
+      const hasMerge = schedule.config.terminalTotalDifficulty !== undefined
+      // Total difficulties are not known; there is no way back to proof of work.
+      const isMerged = hasMerge && (schedule.isMerged(0n) || isProofOfStake(header) || isProofOfStake(parent))
+      const fork = schedule.forkAt(number, timestamp, isMerged)
+      try {
+        checkHeader(header, parent, { schedule, fork, isMerged, isDevelopment })
+      } catch (error) {
+        if (!(error instanceof InvalidBlockError)) throw error
+        const hash = bytesToHex(canonical.hash)
+        const what = `block ${number} (${hash}) is invalid: ${error.message}`
+        upstreams.rejectHead({ number, hash }, what)
+        throw new Error(what)
+      }
+      parent = header
+    }
+  }
+
+  /**
+   * Hashes of a block and those below it, as far down as headers that nodes have at these numbers link, and no further
+   * than to the chain. So a branch takes a few round trips, not one for each block.
+   */
+  async #linkedDown(hash: Hash32, number: number): Promise<Hash32[]> {
+    const numbers = Array.from({ length: Math.min(branchBatch, number) }, (_, index) => number - index)
+    const headers = await Promise.all(
+      numbers.map((each) => this.#fetcher.readHeaderAt(each).catch(() => undefined)),
+    )
+    const hashes = [hash]
+    let expected = hash
+    for (const header of headers) {
+      if (header === undefined || !equalBytes(header.hash, expected)) break
+      expected = decodeHeader(header.header).parentHash
+      if (this.#canonicalNumber(expected) !== undefined) break
+      hashes.push(expected)
+    }
+    return hashes.slice(0, branchBatch)
   }
 
   async #read(hash: Hash32, number: number): Promise<Fetched> {
@@ -173,15 +257,19 @@ export class HeadKeeper {
 
   /** Stores blocks with their receipts before they become canonical, because subscribers are told of them then. */
   async #keepWhole(branch: readonly Fetched[]): Promise<void> {
-    for (const { canonical, block } of branch) {
-      const { hash } = canonical
-      this.#store.putSideHeader(hash, block.header)
-      this.#store.putContent(hash, block)
-      if (this.#store.readReceipts(hash) !== undefined) continue
-      const receipts = await this.#fetcher.readReceipts(hash, decodeHeader(block.header))
-      if (receipts === undefined) throw new Error(`no upstream has the receipts of block ${canonical.number}`)
-      this.#store.putReceipts(hash, receipts)
+    for (let start = 0; start < branch.length; start += branchBatch) {
+      await Promise.all(branch.slice(start, start + branchBatch).map((fetched) => this.#keep(fetched)))
     }
+  }
+
+  async #keep({ canonical, block }: Fetched): Promise<void> {
+    const { hash } = canonical
+    this.#store.putSideHeader(hash, block.header)
+    this.#store.putContent(hash, block)
+    if (this.#store.readReceipts(hash) !== undefined) return
+    const receipts = await this.#fetcher.readReceipts(hash, decodeHeader(block.header))
+    if (receipts === undefined) throw new Error(`no upstream has the receipts of block ${canonical.number}`)
+    this.#store.putReceipts(hash, receipts)
   }
 
   #advance(forkNumber: number, branch: readonly Fetched[], isApart: boolean): void {

@@ -2,3 +2,11 @@
 export class LieError extends Error {
   override readonly name = 'LieError'
 }
+
+/**
+ * Two answers of an upstream that do not fit: its chain moved between them, or it lied, which nothing proves. The message
+ * says what they were.
+ */
+export class MovedError extends Error {
+  override readonly name = 'MovedError'
+}

@@ -1,5 +1,7 @@
 /**
- * Asks upstreams until one's answers are right. Owns who is asked next, and what happens to one that lied.
+ * Asks upstreams until one's answers are right. Owns who is asked next, and what happens to one that lied. All questions
+ * about one thing go to one node: of two nodes one may be behind the other, so that their answers fit badly though
+ * neither lied.
  */
 import { BlockJsonError } from '../../chain/blockFromJson.js'
 import { UnknownForkError } from '../../chain/header.js'
@@ -8,15 +10,12 @@ import { FaultError } from '../../primitives/faults.js'
 import { RlpError } from '../../primitives/rlp.js'
 import { NodeError, type Upstream } from '../../upstream/upstream.js'
 import { NoAnswerError, type Upstreams } from '../../upstream/upstreams.js'
-import { LieError } from './lie.js'
+import { LieError, MovedError } from './lie.js'
 
 /** What is needed of {@link Upstreams}. */
-export type Asking = Pick<Upstreams, 'ask' | 'answering' | 'quorum'>
+export type Asking = Pick<Upstreams, 'ask' | 'answering' | 'count' | 'quorum'>
 
-/** Asks one question of a node that has not failed yet at what is to be proved; `not` excludes further ones. */
-export type Ask = (method: string, params: readonly unknown[], not?: Iterable<Upstream>) => Promise<unknown>
-
-/** Nodes that have to say that there is no such block or transaction, where there are so many: that cannot be proved. */
+/** Least nodes that have to say that there is no such block or transaction, where there are so many. */
 const denialsMin = 2
 
 /** JSON-RPC codes of nodes that do not have a method. */
@@ -27,11 +26,19 @@ export interface ProvingOptions {
   readonly fetchMsMax: number
 }
 
+/** Questions to one node: the one that answered the first of them. */
+export interface Attempt {
+  /** Rejects with NodeError or NoAnswerError. */
+  ask(method: string, params: readonly unknown[]): Promise<unknown>
+  /** The answer of a method that not every node has; undefined where this node has no such method, or no such block. */
+  askRaw(method: string, block: Hash32 | number): Promise<unknown>
+}
+
 export class Proving {
   readonly #upstreams: Asking
   readonly #options: ProvingOptions
-  /** By `debug_getRaw…` method: nodes without it. */
-  readonly #lacking = new Map<string, Set<Upstream>>()
+  /** Nodes without the `debug_getRaw…` methods. */
+  readonly #rawless = new Set<Upstream>()
 
   constructor(upstreams: Asking, options: ProvingOptions) {
     this.#upstreams = upstreams
@@ -49,58 +56,117 @@ export class Proving {
     }
   }
 
-  /** The answer of a method that not every node has; undefined where none has it, or none knows such a block. */
-  async raw(method: string, block: Hash32 | number, ask: Ask): Promise<unknown> {
-    const lacking = this.#lacking.get(method) ?? new Set<Upstream>()
-    this.#lacking.set(method, lacking)
-    const params = [typeof block === 'number' ? toQuantity(block) : bytesToHex(block)]
-    while (this.#upstreams.answering.some((upstream) => !lacking.has(upstream))) {
-      try {
-        return (await ask(method, params, lacking)) ?? undefined
-      } catch (error) {
-        if (!(error instanceof NodeError)) throw error
-        // Of an unknown block some nodes answer with an error: the JSON method tells.
-        if (!unknownMethodCodes.has(error.code)) return undefined
-        lacking.add(error.upstream)
-      }
+  /**
+   * What `prove` returns for the first node whose answers are right; undefined where so many know nothing of it that
+   * fewer than a quorum are left to have it, or all that answer. `prove` asks, throws {@link LieError} or RlpError for
+   * what is wrong, and returns undefined for what the node does not have, which is no lie: it may be behind. Rejects
+   * with FaultError where nobody gives a right answer.
+   */
+  async prove<T>(what: string, prove: (attempt: Attempt) => Promise<T | undefined>): Promise<T | undefined> {
+    const { count, quorum } = this.#upstreams
+    const denialsMax = Math.max(denialsMin, count - quorum + 1)
+    let denials = 0
+    const reasons: string[] = []
+    for await (const tried of this.#tries(prove)) {
+      if (tried.found !== undefined) return tried.found
+      if (tried.reason === undefined && ++denials >= denialsMax) return undefined
+      if (tried.reason !== undefined) reasons.push(tried.reason)
+    }
+    if (denials > 0 && reasons.length === 0) return undefined
+    throw unavailable(`no upstream gave ${what} (${reasons.join('; ') || 'none answers'})`)
+  }
+
+  /** What so many nodes say as the quorum is; undefined where fewer agree. `keyOf` tells whether two say the same. */
+  async agree<T>(
+    read: (attempt: Attempt) => Promise<T | undefined>,
+    keyOf: (answer: T) => string,
+  ): Promise<T | undefined> {
+    const votes = new Map<string, number>()
+    for await (const { found } of this.#tries(read)) {
+      if (found === undefined) continue
+      const key = keyOf(found)
+      const count = (votes.get(key) ?? 0) + 1
+      if (count >= this.#upstreams.quorum) return found
+      votes.set(key, count)
     }
     return undefined
   }
 
-  /**
-   * What `prove` returns for the first node whose answers are right; undefined where those that answer know nothing of
-   * it. `prove` asks, throws {@link LieError} or RlpError for what is wrong, and returns undefined for null. Rejects
-   * with FaultError where nobody gives a right answer.
-   */
-  async prove<T>(what: string, prove: (ask: Ask) => Promise<T | undefined>): Promise<T | undefined> {
+  /** Runs `prove` with node after node, best first; whoever lies is accused. `reason`: why there is nothing found. */
+  async *#tries<T>(prove: (attempt: Attempt) => Promise<T | undefined>): AsyncGenerator<{
+    readonly found: T | undefined
+    readonly reason: string | undefined
+  }> {
     const deadline = performance.now() + this.#options.fetchMsMax
     const passed = new Set<Upstream>()
-    const reasons: string[] = []
-    let denials = 0
-    while (denials < denialsMin && this.#upstreams.answering.some((upstream) => !passed.has(upstream))) {
-      let last: Upstream | undefined
-      const ask: Ask = async (method, params, not = []) => {
-        const asked = await this.#upstreams.ask(method, params, { deadline, not: [...passed, ...not] })
-        last = asked.upstream
-        return asked.result
-      }
+    while (this.#upstreams.answering.some((upstream) => !passed.has(upstream))) {
+      const attempt = new OneNode(this.#upstreams, this.#rawless, passed, deadline)
+      let found: T | undefined
+      let reason: string | undefined
       try {
-        const proved = await prove(ask)
-        if (proved !== undefined) return proved
-        denials++
+        found = await prove(attempt)
       } catch (error) {
-        if (error instanceof NoAnswerError) throw unavailable(error.message)
-        if (error instanceof NodeError) last = error.upstream
-        else if (isLie(error)) last?.accuse(error.message)
-        else if (!(error instanceof UnknownForkError)) throw error
-        reasons.push(`${last?.name}: ${(error as Error).message}`)
+        if (error instanceof NoAnswerError && attempt.node === undefined) throw unavailable(error.message)
+        if (isLie(error)) attempt.node?.accuse(error.message)
+        else if (!isFailure(error)) throw error
+        reason = `${attempt.node?.name}: ${error.message}`
       }
-      if (last === undefined) throw new Error(`nobody was asked for ${what}`)
-      passed.add(last)
+      if (attempt.node === undefined) throw new Error('nobody was asked')
+      passed.add(attempt.node)
+      yield { found, reason }
     }
-    if (denials > 0) return undefined
-    throw unavailable(`no upstream gave ${what} (${reasons.join('; ') || 'none answers'})`)
   }
+}
+
+class OneNode implements Attempt {
+  /** Undefined before the first answer. */
+  node: Upstream | undefined
+  readonly #upstreams: Asking
+  readonly #rawless: Set<Upstream>
+  readonly #passed: ReadonlySet<Upstream>
+  readonly #deadline: number
+
+  constructor(upstreams: Asking, rawless: Set<Upstream>, passed: ReadonlySet<Upstream>, deadline: number) {
+    this.#upstreams = upstreams
+    this.#rawless = rawless
+    this.#passed = passed
+    this.#deadline = deadline
+  }
+
+  async ask(method: string, params: readonly unknown[]): Promise<unknown> {
+    const deadline = this.#deadline
+    try {
+      // Where there are others it is asked once, so that they get their turn.
+      const isFirst = this.node === undefined || this.#upstreams.count === 1
+      const to = isFirst ? { not: [...this.#passed] } : { only: this.node as Upstream }
+      const { result, upstream } = await this.#upstreams.ask(method, params, { deadline, ...to })
+      this.node ??= upstream
+      return result
+    } catch (error) {
+      if (error instanceof NodeError) this.node ??= error.upstream
+      throw error
+    }
+  }
+
+  async askRaw(method: string, block: Hash32 | number): Promise<unknown> {
+    const next = this.node ?? this.#upstreams.answering.find((upstream) => !this.#passed.has(upstream))
+    if (next === undefined || this.#rawless.has(next)) return undefined
+    try {
+      const param = typeof block === 'number' ? toQuantity(block) : bytesToHex(block)
+      return (await this.ask(method, [param])) ?? undefined
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error
+      // Of an unknown block some nodes answer with an error: the JSON method tells.
+      if (unknownMethodCodes.has(error.code)) this.#rawless.add(error.upstream)
+      return undefined
+    }
+  }
+}
+
+/** Whether a node gave no answer that can be used, and did not lie. */
+function isFailure(error: unknown): error is Error {
+  const kinds = [NodeError, NoAnswerError, MovedError, UnknownForkError]
+  return kinds.some((kind) => error instanceof kind)
 }
 
 /** Whether an answer was wrong, rather than absent. */

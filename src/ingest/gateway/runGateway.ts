@@ -14,6 +14,7 @@ import { parseGenesis } from '../genesis.js'
 import type { GatewayTask, IngestMessage } from '../messages.js'
 import { PassedOn } from '../passedOn.js'
 import { publishFigures } from '../publishFigures.js'
+import { tellUpstreams } from '../tellUpstreams.js'
 import { chainOf } from './chainOf.js'
 import { HeadKeeper } from './headKeeper.js'
 import { PartFetcher } from './partFetcher.js'
@@ -71,8 +72,16 @@ export async function runGateway(
       if (isOpened) report({ type: 'head' })
       passedOn.onHead()
     }
-    const keeper = new HeadKeeper(store, fetcher, { historyBlocks, onHead, onLinked: open, log })
+    const keeper = new HeadKeeper(store, fetcher, {
+      schedule,
+      historyBlocks,
+      upstreams,
+      onHead,
+      onLinked: open,
+      log,
+    })
     ends.push(() => keeper.close())
+    ends.push(tellUpstreams(report, upstreams, () => keeper.trouble))
     const calls = new CallTaker(report, async (call) => {
       if (call.type !== 'fetch') return passedOn.answer(call)
       return (await fetcher.fetch(call.wanted, call.call)) === 'absent'

@@ -12,7 +12,7 @@ import type { BlockName } from '../../store/chainRows.js'
 import { transactionHashes } from '../../store/chainWriter.js'
 import type { StoredBlock } from '../../store/storedBlock.js'
 import { FaultList, TooManyFaults } from '../faultList.js'
-import { isProofOfStake } from './partFetcher.js'
+import { isProofOfStake } from './rawBlock.js'
 
 export interface GatewayReport {
   /** Block down to which headers are linked to the head. */

@@ -47,7 +47,7 @@ export const eth_getProof = defineMethod({
     // Most requests are at the head, whose header is in memory.
     const isHead = equalBytes(block.hash, head.hash)
     const stateRoot = isHead ? head.header.stateRoot : state.stateRootAfter(block)
-    const args: ProofRequest = { stateRoot, address: account, keys }
+    const args: ProofRequest = { block: block.hash, stateRoot, address: account, keys }
     const cacheKey = proofCacheKey(args)
     const held = proofs.read(cacheKey)
     if (held !== undefined) return held

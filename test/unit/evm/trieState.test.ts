@@ -17,7 +17,7 @@ import {
 } from './demoExecution.js'
 
 t.test('off the canonical chain the tries say what the tables say on it', async (t) => {
-  const onTries = trieState(demoStore, demoHeader.stateRoot)
+  const onTries = trieState(demoStore, demoHeader.stateRoot, demoHead.hash)
   const onTables = historicalState(demoStore, demoHeader.number, demoHeader.stateRoot)
   for (const [address] of demoStore.accounts()) {
     t.same(onTries.account(address), onTables.account(address))
@@ -36,12 +36,12 @@ t.test('off the canonical chain the tries say what the tables say on it', async 
 })
 
 t.test('a state that is not held is told so, and what of it was asked for', async (t) => {
-  const missing = trieState(demoStore, keccak256(Uint8Array.of(1)))
+  const missing = trieState(demoStore, keccak256(Uint8Array.of(1)), demoHead.hash)
   try {
     missing.account(toAddress(contract))
     t.fail('found')
   } catch (error) {
-    const wanted = { kind: 'state', address: toAddress(contract), slots: [] }
+    const wanted = { kind: 'state', block: demoHead.hash, address: toAddress(contract), slots: [] }
     t.match(error, { name: 'NotHeldError', wanted })
   }
 })

@@ -40,6 +40,7 @@ async function answerOf(method: string, params: readonly unknown[]): Promise<unk
 /** An upstream whose answer number `at` has one lie. */
 class Liar implements Asking {
   readonly quorum = 1
+  readonly count = 1
   /** Whether it has the methods for raw blocks. */
   isRaw = false
   at = 0
@@ -53,7 +54,7 @@ class Liar implements Asking {
   } as Upstream
 
   get answering(): readonly Upstream[] {
-    return [this.#upstream]
+    return this.accused === undefined ? [this.#upstream] : []
   }
 
   async ask(method: string, params: readonly unknown[]) {
@@ -78,7 +79,6 @@ function openStore(): GatewayWriter {
       number,
       hash: hexToBytes(hash) as Hash32,
       header: Uint8Array.from(header),
-      stateRoot: decodeHeader(header).stateRoot,
       totalDifficulty: undefined,
     }
   })
@@ -113,22 +113,21 @@ function chooseWanted(): Wanted {
         slot: string
         block: number
       }
-      const { stateRoot } = decodeHeader(
-        demoStore.readHeader(hexToBytes(blockAt(Math.max(number, 1)).hash) as Hash32) as Uint8Array,
-      )
+      const block = hexToBytes(blockAt(Math.max(number, 1)).hash) as Hash32
+      const { stateRoot } = decodeHeader(demoStore.readHeader(block) as Uint8Array)
       const wide = hexToBytes(slot.slice(2).padStart(64, '0')) as Hash32
-      return { kind: 'state', stateRoot, address: hexToBytes(address) as Address, slots: [wide] }
+      return { kind: 'state', block, stateRoot, address: hexToBytes(address) as Address, slots: [wide] }
     }
     default: {
-      const head = demoStore.readHead()
-      const { stateRoot } = decodeHeader(demoStore.readHeader(head?.hash as Hash32) as Uint8Array)
-      const state = trieState(demoStore, stateRoot)
+      const block = demoStore.readHead()?.hash as Hash32
+      const { stateRoot } = decodeHeader(demoStore.readHeader(block) as Uint8Array)
+      const state = trieState(demoStore, stateRoot, block)
       const coded = examples.contracts
         .map(({ address }) => hexToBytes(address) as Address)
         .filter((address) => hasCode(state.account(address)))
       const address = coded[dice.throw(coded.length)] as Address
       const codeHash = state.account(address)?.codeHash as Hash32
-      store.putState([], codeHash, { number: head?.number as number, address })
+      store.putState([], codeHash, { block, address })
       return { kind: 'code', hash: codeHash }
     }
   }
@@ -154,9 +153,9 @@ function isRight(wanted: Wanted): boolean {
     case 'code':
       return equal(store.readCode(wanted.hash), demoStore.readCode(wanted.hash))
     case 'state': {
-      const { stateRoot, address, slots } = wanted
+      const { block, stateRoot, address, slots } = wanted
       const [mine, its] = [store, demoStore].map((reader) =>
-        trieState(reader, stateRoot).slot(address as Address, slots[0] as Hash32),
+        trieState(reader, stateRoot, block).slot(address as Address, slots[0] as Hash32),
       )
       return equal(mine ?? new Uint8Array(0), its ?? new Uint8Array(0))
     }

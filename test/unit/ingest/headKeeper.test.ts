@@ -20,20 +20,22 @@ t.test('an older block of the chain, told as the head, changes nothing', async (
     number,
     hash: toHash32(hash),
     header,
-    stateRoot: toHash32(new Uint8Array(32)),
     totalDifficulty: undefined,
   }))
   store.advance(-1, headers, true)
   const nobody = {
     answering: [],
     quorum: 1,
+    count: 1,
     ask: () => Promise.reject(new NoAnswerError('no upstream')),
   }
   const schedule = new ForkSchedule(parseGenesisConfig(archivedConfig))
   const fetcher = new PartFetcher(store, nobody, { schedule, fetchMsMax: 60_000 })
   const heads: number[] = []
   const keeper = new HeadKeeper(store, fetcher, {
+    schedule,
     historyBlocks: 6,
+    upstreams: { doubtHead: () => t.fail('doubted'), rejectHead: () => t.fail('rejected') },
     onHead: () => heads.push(store.readHead()?.number ?? -1),
     onLinked: () => undefined,
     log: (text) => t.fail(text),

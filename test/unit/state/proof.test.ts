@@ -140,10 +140,12 @@ function buildState(nodes: Nodes): Hash32 {
 
 const state = new Nodes()
 const stateRoot = buildState(state)
+/** Of no block that these tests have. */
+const block = keccak256(Uint8Array.of(1))
 
 function prove(i: number, slots: readonly number[], writtenBytes = 32): ProofAnswer {
   const keys = slots.map((each) => ({ slot: slot(each), writtenBytes }))
-  const json = buildProofJson(state.read, { stateRoot, address: address(i), keys })
+  const json = buildProofJson(state.read, { block, stateRoot, address: address(i), keys })
   return JSON.parse(new TextDecoder().decode(json)) as ProofAnswer
 }
 
@@ -211,20 +213,21 @@ t.test('proofs that share their upper nodes are what each alone is, whatever sta
   const keys = [0, 1, 255].map((each) => ({ slot: slot(each), writtenBytes: 32 }))
   for (const root of [...roots, ...roots]) {
     for (let i = 0; i < 210; i++) {
-      const request = { stateRoot: root, address: address(i), keys }
+      const request = { block, stateRoot: root, address: address(i), keys }
       const shared = buildProofJson(state.read, request, upper)
       if (Buffer.compare(shared, buildProofJson(state.read, request)) !== 0) t.fail(`account ${i}`)
     }
   }
   state.reads = []
   // No two of these have the same storage.
-  for (let i = 0; i < 50; i++) buildProofJson(state.read, { stateRoot, address: address(i), keys: [] }, upper)
+  for (let i = 0; i < 50; i++)
+    buildProofJson(state.read, { block, stateRoot, address: address(i), keys: [] }, upper)
   const repeated = state.reads.length - new Set(state.reads).size
   t.equal(repeated, 0, 'no node near the root is read twice')
 })
 
 t.test('the state without accounts has an empty proof', async (t) => {
-  const request = { stateRoot: emptyTrieRoot, address: address(0), keys: [] }
+  const request = { block, stateRoot: emptyTrieRoot, address: address(0), keys: [] }
   const answer = JSON.parse(new TextDecoder().decode(buildProofJson(() => undefined, request)))
   t.strictSame(answer.accountProof, [])
   t.strictSame(verifyAnswer(bytesToHex(emptyTrieRoot), answer), [])
@@ -240,8 +243,8 @@ function wantedOf(work: () => unknown): unknown {
 
 t.test('a state that is not held, whole or in part, is named with all that was asked of it', async (t) => {
   const keys = [{ slot: slot(1), writtenBytes: 32 }]
-  const request = { stateRoot, address: address(49), keys }
-  const wanted = { kind: 'state', stateRoot, address: address(49), slots: [slot(1)] }
+  const request = { block, stateRoot, address: address(49), keys }
+  const wanted = { kind: 'state', block, stateRoot, address: address(49), slots: [slot(1)] }
   state.reads = []
   buildProofJson(state.read, request)
   for (const missing of state.reads) {
@@ -255,6 +258,6 @@ t.test('a state that is not held, whole or in part, is named with all that was a
 })
 
 t.test('the answer has memory of its own', async (t) => {
-  const json = buildProofJson(state.read, { stateRoot, address: address(1), keys: [] })
+  const json = buildProofJson(state.read, { block, stateRoot, address: address(1), keys: [] })
   t.equal(json.buffer.byteLength, json.length)
 })

@@ -149,6 +149,42 @@ t.test('the deadline of a question, though the node would have more time', async
   t.not(upstream.isAnswering, false, 'which says nothing against the node')
 })
 
+t.test('quarantine doubles with each lie, and a minute without one halves it', async (t) => {
+  const notices: string[] = []
+  const upstream = new Upstream(optionsOf(await openNode(t)), 'toy', (text) => notices.push(text))
+  t.teardown(() => upstream.close())
+  let laterMs = 0
+  const { now } = performance
+  t.intercept(performance, 'now', { value: () => now.call(performance) + laterMs })
+  const lie = () => {
+    upstream.accuse('a lie')
+    t.ok(upstream.isQuarantined)
+    return Number(/not asked for (\d+) s/.exec(notices.at(-1) as string)?.[1])
+  }
+  /** Lets the quarantine end, and so many seconds go by after it. */
+  const pass = (seconds: number, after: number) => {
+    laterMs += (seconds + after) * 1_000
+    t.notOk(upstream.isQuarantined)
+  }
+  t.equal(lie(), 5)
+  pass(5, 1)
+  t.equal(lie(), 10)
+  pass(10, 1)
+  t.equal(lie(), 20)
+  pass(20, 61)
+  t.equal(lie(), 20)
+  pass(20, 181)
+  t.equal(upstream.offences, 0)
+  t.equal(await upstream.ask('eth_getCode', ['0x1'], performance.now() + 60_000), '0x1')
+  t.equal(lie(), 5)
+  for (let count = 0; count < 20; count++) {
+    laterMs += 4_000_000
+    lie()
+  }
+  t.ok(upstream.standing.lies.length <= 8)
+  t.equal(upstream.standing.totals.lies, 25)
+})
+
 t.test('secrets of a URL are in no message', async (t) => {
   const notices: string[] = []
   const url = 'http://user:password@127.0.0.1:9/v3/SECRET?key=SECRET'

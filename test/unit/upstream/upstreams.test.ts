@@ -1,8 +1,9 @@
 import t, { type Test } from 'tap'
 import { defer } from '../../../src/primitives/deferred.js'
 import { OperatorError } from '../../../src/primitives/faults.js'
+import type { HeadListener } from '../../../src/upstream/headChoice.js'
 import { NodeError } from '../../../src/upstream/upstream.js'
-import { type HeadListener, NoAnswerError, Upstreams } from '../../../src/upstream/upstreams.js'
+import { NoAnswerError, Upstreams } from '../../../src/upstream/upstreams.js'
 import { fine, type WeatherNode } from '../../weatherNode.js'
 import { blockHash, openNode, optionsOf, soon, ToyChain, toyChain, toyHeader } from './toyNodes.js'
 
@@ -91,6 +92,20 @@ t.test('a question goes to another node where one fails, is slow or is excluded'
       bad.weather = () => fine
     }
   }
+})
+
+t.test('two silent nodes do not hold up a question', async (t) => {
+  const nodes = [await openNode(t), await openNode(t), await openNode(t)]
+  const { upstreams } = open(t, nodes)
+  await headOf(upstreams, blockHash('a', 1))
+  let silent = 2
+  for (const node of nodes) {
+    node.weather = (calls) =>
+      calls.some(({ method }) => method === 'eth_getCode') && silent-- > 0 ? { kind: 'silent' } : fine
+  }
+  const start = performance.now()
+  t.equal((await upstreams.ask('eth_getCode', ['0x1'], { deadline: soon() })).result, '0x1')
+  t.ok(performance.now() - start < 15_000, 'long before a node has to answer')
 })
 
 t.test('what each node was asked is counted: answers, failures, hedges and lies', async (t) => {

@@ -27,7 +27,6 @@ function headerOf({ number, hash, header }: MadeBlock): CanonicalHeader {
     number,
     hash: toHash32(hash),
     header,
-    stateRoot: toHash32(new Uint8Array(32)),
     totalDifficulty: undefined,
   }
 }

@@ -1,0 +1,169 @@
+/**
+ * Which head is followed, of those that nodes claim. Owns how many have to agree, and who leads no more; does not own
+ * what is true.
+ */
+import type { HeadClaimer } from './headClaimer.js'
+import type { HeadClaim } from './headWatch.js'
+import type { Upstream } from './upstream.js'
+
+export type HeadListener = (claim: HeadClaim, upstream: Upstream) => void
+
+export interface ChosenHead {
+  readonly claim: HeadClaim
+  readonly upstream: Upstream
+}
+
+export class HeadChoice {
+  readonly #claimers: readonly HeadClaimer[]
+  readonly #quorum: number | undefined
+  readonly #listeners = new Set<HeadListener>()
+  #begun = 0
+  /** Number of the newest choice that was made. */
+  #made = 0
+  /** Whether enough nodes said heads, and no such number has one in common. */
+  #isSplit = false
+  #isClosed = false
+  #head: ChosenHead | undefined
+
+  /** `quorum` is what the operator says. */
+  constructor(claimers: readonly HeadClaimer[], quorum: number | undefined) {
+    this.#claimers = claimers
+    this.#quorum = quorum
+  }
+
+  /** Undefined before the first choice. */
+  get head(): ChosenHead | undefined {
+    return this.#head
+  }
+
+  /**
+   * How many nodes must have a head before it is followed. Where the operator says nothing: a majority of all, so that
+   * no minority leads or stops the head. Two have no majority without both; of them the other one is enough while one
+   * says nothing.
+   */
+  get quorum(): number {
+    const quorum = this.#quorum
+    const majority = Math.floor(this.#claimers.length / 2) + 1
+    if (quorum !== undefined || this.#claimers.length !== 2) return quorum ?? majority
+    return Math.max(1, this.#claimers.filter(({ counts }) => counts).length)
+  }
+
+  /** Why no head is followed, or the one before stays; undefined where enough nodes have one in common. */
+  get disagreement(): string | undefined {
+    const { quorum } = this
+    const count = this.#claimers.length
+    const voting = this.#claimers.filter(({ isVoting }) => isVoting)
+    if (voting.length < quorum) {
+      const silent = this.#claimers
+        .filter((claimer) => !voting.includes(claimer))
+        .map(({ upstream }) => upstream.name)
+      return `${quorum} of ${count} upstreams have to agree on the head, and ${silent.join(', ')} cannot be counted`
+    }
+    if (!this.#isSplit) return undefined
+    const heads = voting.map(({ upstream, claim }) => `${upstream.name}: ${claim?.number} ${claim?.hash}`)
+    return `no ${quorum} of ${count} upstreams have a head in common (${heads.join('; ')})`
+  }
+
+  /** Calls `listener` whenever the head changes, also backwards; returns a function that stops this. */
+  listen(listener: HeadListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /**
+   * Says that nobody had the followed head for some seconds. Who claims it leads for a while only where nobody else
+   * does, so that a head that is nowhere stops the others once.
+   */
+  doubt(): void {
+    const hash = this.#head?.claim.hash
+    for (const claimer of this.#claimers) if (claimer.claim?.hash === hash) claimer.doubt()
+    void this.choose()
+  }
+
+  /** Says that a block is invalid: each node that has it on its chain, as it said, lied. `what` says why. */
+  reject({ number, hash }: Pick<HeadClaim, 'number' | 'hash'>, what: string): void {
+    for (const claimer of this.#claimers) {
+      if (claimer.claims(number, hash)) claimer.upstream.accuse(what)
+    }
+    void this.choose()
+  }
+
+  /**
+   * Chooses the followed head from the claims of nodes that answer. Does not wait for the choice before, which may be
+   * waiting for a node that is silent; of those under way the newest that is made counts.
+   */
+  async choose(): Promise<void> {
+    const serial = ++this.#begun
+    const voting = this.#claimers.filter(({ isVoting }) => isVoting)
+    const chosen = await sharedHead(voting, { quorum: this.quorum, followed: this.#head?.claim.hash })
+    if (serial < this.#made || this.#isClosed) return
+    this.#made = serial
+    this.#isSplit = chosen === undefined && voting.length >= this.quorum
+    if (chosen === undefined || chosen.claim.hash === this.#head?.claim.hash) return
+    const { claim, node } = chosen
+    this.#head = { claim, upstream: node.upstream }
+    for (const listener of this.#listeners) listener(claim, node.upstream)
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+}
+
+interface SharedHeadOptions {
+  /** How many nodes must have it: as their head, or below it. */
+  readonly quorum: number
+  /** The hash that the head chosen before has; of equal claims it is preferred, so that branches do not take turns. */
+  readonly followed: string | undefined
+}
+
+/**
+ * The highest head that enough nodes have, of those they claim; one that only doubted nodes claim where there is no
+ * other. Undefined where no claim is shared by enough nodes, as while they are on different branches.
+ */
+async function sharedHead(
+  nodes: readonly HeadClaimer[],
+  { quorum, followed }: SharedHeadOptions,
+): Promise<{ readonly node: HeadClaimer; readonly claim: HeadClaim } | undefined> {
+  const claims = nodes.flatMap((node) => (node.claim === undefined ? [] : [{ node, claim: node.claim }]))
+  const isFollowed = ({ hash }: HeadClaim) => Number(hash === followed)
+  const ranked = claims.sort(
+    (a, b) =>
+      Number(a.node.isDoubted) - Number(b.node.isDoubted) ||
+      b.claim.number - a.claim.number ||
+      isFollowed(b.claim) - isFollowed(a.claim),
+  )
+  const seen = new Set<string>()
+  const candidates = ranked.filter(({ claim: { number, hash } }) => {
+    const isNew = !seen.has(hash)
+    seen.add(hash)
+    return isNew && claims.filter(({ claim }) => claim.number >= number).length >= quorum
+  })
+  // All votes at once, so that nodes that are slow to answer delay the choice once, not once for each claim.
+  const outcomes = candidates.map(({ node, claim: { number, hash } }) => {
+    const others = nodes.filter((other) => other !== node)
+    return reaches(quorum - 1, quorum === 1 ? [] : others.map((other) => other.has(number, hash)))
+  })
+  for (const [index, candidate] of candidates.entries()) if (await outcomes[index]) return candidate
+  return undefined
+}
+
+/** Whether so many votes are yes, as soon as that is certain. */
+function reaches(needed: number, votes: readonly Promise<boolean>[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    let yes = 0
+    let open = votes.length
+    const settle = () => {
+      if (yes >= needed) resolve(true)
+      else if (yes + open < needed) resolve(false)
+    }
+    settle()
+    for (const vote of votes) {
+      void vote.then((isYes) => {
+        open--
+        if (isYes) yes++
+        settle()
+      })
+    }
+  })
+}

@@ -1,0 +1,113 @@
+/** Which head a gateway follows where some of its nodes claim heads that are nowhere, or invalid, or say nothing. */
+import t, { type Test } from 'tap'
+import { type GatewayOptions, startGateway } from '../followedNode.js'
+import { makeFolder } from '../program.js'
+import { Dice } from '../property.js'
+import type { Service } from '../service.js'
+import { waitFor } from '../until.js'
+import { WeatherNode } from '../weatherNode.js'
+import { reachesTip } from './storm.js'
+import { type StormBlock, StormChain } from './stormChain.js'
+import { answerFrom, HonestNode, LyingNode } from './stormNodes.js'
+
+/** Nodes of one chain: a liar, which is honest at first, and honest ones. */
+async function openRig(t: Test, honestCount: number) {
+  const chain = await StormChain.create(new Dice(1))
+  const honest = Array.from(
+    { length: honestCount },
+    () => new HonestNode(chain, { lagSteps: 0, hasRaw: true }),
+  )
+  const liar = new LyingNode(chain, new Dice(2))
+  await liar.turnTo('otherState')
+  for (const { node } of [liar, ...honest]) await open(t, node)
+  return { chain, honest, liar }
+}
+
+async function open(t: Test, node: WeatherNode): Promise<WeatherNode> {
+  node.hasSockets = false
+  await node.start()
+  t.teardown(() => node.stop())
+  return node
+}
+
+function start(
+  t: Test,
+  nodes: readonly WeatherNode[],
+  options: Partial<GatewayOptions> = {},
+): Promise<Service> {
+  return startGateway(t, makeFolder(t), { urls: nodes.map(({ url }) => url), timeoutMs: 1_000, ...options })
+}
+
+async function health(service: Service) {
+  return JSON.parse(await (await fetch(`${service.origin}/health`)).text())
+}
+
+for (const quorum of [1, 2] as const) {
+  for (const lie of ['ghost', 'farGhost'] as const) {
+    t.test(`with a quorum of ${quorum}, a ${lie} among three stops nobody`, async (t) => {
+      const { chain, honest, liar } = await openRig(t, 2)
+      await liar.turnTo(lie)
+      const service = await start(t, [liar.node, ...honest.map(({ node }) => node)], { quorum })
+      await reachesTip(service, chain)
+      for (const depth of [0, 0, 3, 64]) {
+        await chain.advance(depth)
+        await liar.onStep()
+        await reachesTip(service, chain)
+        t.equal((await health(service)).networks.dev.syncing, false)
+      }
+      await waitFor('the health of it', async () => (await health(service)).status === 'ok')
+    })
+  }
+}
+
+t.test('a header that does not follow from its parent is not served, and who has it lied', async (t) => {
+  const { chain, honest } = await openRig(t, 1)
+  let invalid: StormBlock | undefined
+  const view = {
+    get tip() {
+      return invalid ?? chain.tip
+    },
+    has: (block: StormBlock) => block === invalid || block.isValid,
+  }
+  const liar = await open(t, new WeatherNode((call) => answerFrom(chain, view, true, call)))
+  const [{ node }] = honest as [HonestNode]
+  const service = await start(t, [liar, node], { quorum: 1 })
+  await reachesTip(service, chain)
+  const { tip } = chain
+  const header = { gasLimit: tip.made.block.header.gasLimit * 2n }
+  const made = await chain.maker.extend(tip.made, { header })
+  const hash = `0x${Buffer.from(made.hash).toString('hex')}`
+  invalid = { made, number: made.number, hash, parent: tip, isValid: false, bornAt: 0 }
+  chain.blocks.set(hash, invalid)
+  const name = liar.url.slice('http://'.length)
+  await waitFor('the log line', () =>
+    service.said.err.includes(`${name} lied: block ${made.number} (${hash}) is invalid: gasLimit is `),
+  )
+  await chain.advance(0)
+  await reachesTip(service, chain)
+  t.notMatch(service.said.err, `${node.url.slice('http://'.length)} lied`)
+})
+
+t.test('/health and the log say why a head does not move', async (t) => {
+  const { chain, honest } = await openRig(t, 3)
+  const nodes = honest.map(({ node }) => node)
+  const service = await start(t, nodes)
+  await reachesTip(service, chain)
+  t.equal((await health(service)).status, 'ok')
+  const gone = nodes.slice(1)
+  await Promise.all(gone.map((node) => node.stop()))
+  await chain.advance(0)
+  const stuck = await waitFor('the trouble', async () => {
+    const page = await health(service)
+    return page.networks.dev.trouble !== undefined && page
+  })
+  const names = gone.map(({ url }) => url.slice('http://'.length)).join(', ')
+  const why = `2 of 3 upstreams have to agree on the head, and ${names} cannot be counted`
+  t.match(stuck, { status: 'failing', networks: { dev: { trouble: why } } })
+  t.type(stuck.networks.dev.headAgeSeconds, 'number')
+  t.match(service.said.err, `the head does not move: ${why}`)
+  await Promise.all(gone.map((node) => node.start()))
+  await reachesTip(service, chain)
+  await waitFor('the health of it', async () => (await health(service)).status === 'ok')
+  t.match(service.said.err, 'the head moves again')
+})
