@@ -11,7 +11,9 @@ import t from 'tap'
 import { type BundleParts, decodeBundle, encodeBundle, readBundleParts } from '../../src/feed/bundleCodec.js'
 import { previousState } from '../../src/feed/previousState.js'
 import { BundleVerifier } from '../../src/feed/verifyBundle.js'
+import { readChainFile } from '../../src/ingest/chainFile.js'
 import { exportArchives } from '../../src/ingest/era/exportArchives.js'
+import { ChainImporter } from '../../src/ingest/importer.js'
 import { verifyChain } from '../../src/ingest/verifyChain.js'
 import type { Hash32 } from '../../src/primitives/bytes.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
@@ -63,7 +65,7 @@ t.test('a chain with lists is exported as go-ethereum exports it', { skip }, asy
 })
 
 t.test('a list goes with its block', { skip }, async (t) => {
-  const { store, blocks } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz')
+  const { store, schedule, blocks } = await importAmsterdam(t, 'a1-cross', 'chain.rlp.gz')
   const above = 250
   const listed = () => [...tablesOf(store).accessLists.getRange()].length
   t.equal(listed(), 261)
@@ -72,6 +74,17 @@ t.test('a list goes with its block', { skip }, async (t) => {
   t.equal(listed(), 261 - 50, 'one for each block that is left')
   t.equal(store.readBlockAccessList(hash), undefined)
   t.strictSame(wrongLists(store, blocks.slice(0, above + 1)), [])
+  t.strictSame(faultsOf(store), [])
+  // Back before the fork, and over it again.
+  store.apply(35, [])
+  t.equal(listed(), 0)
+  const importer = new ChainImporter(store, schedule)
+  for await (const { rlp } of readChainFile(amsterdamFile('a1-cross', 'chain-with-bal.rlp.gz'))) {
+    const { number } = await importer.importBlock(rlp)
+    if (number === 50) break
+  }
+  t.equal(listed(), 11)
+  t.strictSame(wrongLists(store, blocks.slice(0, 51)), [])
   t.strictSame(faultsOf(store), [])
 })
 

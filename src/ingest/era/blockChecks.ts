@@ -62,7 +62,9 @@ export class BlockChecks {
       }
       return sum
     }
-    const total = block.totalDifficulty
+    // A chain that is merged from genesis on has archives without totals only.
+    const isMergedGenesis = header.number === 0 && this.#schedule.isMerged(0n)
+    const total = block.totalDifficulty ?? (isMergedGenesis ? header.difficulty : undefined)
     if (total === undefined) {
       throw this.#archive.fault(
         'header',
