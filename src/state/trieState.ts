@@ -4,6 +4,7 @@ import { NotHeldError } from '../primitives/notHeld.js'
 import { decodeRlp, rlpBytes } from '../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
+import { checkCodeKnown } from './codeKnown.js'
 import type { StateView } from './stateView.js'
 import { readTrie } from './trie.js'
 import { MissingNodeError } from './trieNode.js'
@@ -13,7 +14,10 @@ import { MissingNodeError } from './trieNode.js'
  * tables need one row. Never becomes invalid. Reads throw NotHeldError where a node is not held. `slotsOf` throws,
  * because keys of a trie are hashes.
  */
-export function trieState(store: Pick<ChainRows, 'readNode' | 'readCode'>, stateRoot: Hash32): StateView {
+export function trieState(
+  store: Pick<ChainRows, 'readNode' | 'readCode' | 'knowsCode'>,
+  stateRoot: Hash32,
+): StateView {
   const readNode = (hash: Uint8Array) => store.readNode(hash)
   /** `slots` are named in the error where a node is not held. */
   const read = (root: Hash32, key: Uint8Array, address: Address, slots: readonly Hash32[]) => {
@@ -30,7 +34,11 @@ export function trieState(store: Pick<ChainRows, 'readNode' | 'readCode'>, state
   }
   return {
     stateRoot,
-    account: (address) => readAccount(address, []),
+    account(address) {
+      const account = readAccount(address, [])
+      checkCodeKnown(store, account, { kind: 'state', stateRoot, address, slots: [] })
+      return account
+    },
     slot(address, slot) {
       const owner = readAccount(address, [slot])
       const value = owner && read(owner.storageRoot, slot, address, [slot])
