@@ -137,7 +137,7 @@ class Ancestors {
 }
 
 /** Reads of a store by hash, each recorded. */
-class NotedReads implements Pick<ChainRows, 'readNode' | 'readCode'> {
+class NotedReads implements Pick<ChainRows, 'readNode' | 'readCode' | 'knowsCode'> {
   /** {@link mapKey} of the hash → node or code. */
   readonly nodes = new Map<string, Uint8Array>()
   readonly codes = new Map<string, Uint8Array>()
@@ -153,6 +153,10 @@ class NotedReads implements Pick<ChainRows, 'readNode' | 'readCode'> {
 
   readCode(hash: Hash32): Uint8Array | undefined {
     return noted(this.codes, hash, () => this.#store.readCode(hash))
+  }
+
+  knowsCode(hash: Hash32): boolean {
+    return this.#store.knowsCode?.(hash) ?? true
   }
 }
 

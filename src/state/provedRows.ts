@@ -12,6 +12,7 @@ import type { TransactionLocation } from '../store/chainRows.js'
 import type { StoredBlock } from '../store/storedBlock.js'
 import { metaKeys } from '../store/tables.js'
 import { decodeAccount } from './account.js'
+import { checkCodeKnown } from './codeKnown.js'
 import { readTrie } from './trie.js'
 import { MissingNodeError } from './trieNode.js'
 
@@ -102,6 +103,11 @@ export class ProvedRows extends ChainReader {
     return code
   }
 
+  knowsCode(hash: Hash32): boolean {
+    const { code, meta } = this.tables
+    return code.doesExist(hash) || meta.doesExist(metaKeys.codeOwner(hash))
+  }
+
   override readAccount(address: Address): Uint8Array | undefined {
     return this.readAccountAt(address, this.#headNumber())
   }
@@ -112,7 +118,10 @@ export class ProvedRows extends ChainReader {
 
   override readAccountAt(address: Address, number: number): Uint8Array | undefined {
     const state = this.#stateAt(number)
-    return this.#walk({ kind: 'state', ...state, address, slots: [] }, state.stateRoot, address)
+    const wanted: Wanted = { kind: 'state', ...state, address, slots: [] }
+    const row = this.#walk(wanted, state.stateRoot, address)
+    checkCodeKnown(this, row && decodeAccount(row), wanted)
+    return row
   }
 
   override readSlotAt(address: Address, slot: Hash32, number: number): Uint8Array | undefined {

@@ -4,6 +4,7 @@ import { NotHeldError } from '../primitives/notHeld.js'
 import { decodeRlp, rlpBytes } from '../primitives/rlp.js'
 import type { ChainRows } from '../store/chainRows.js'
 import { type Account, decodeAccount } from './account.js'
+import { checkCodeKnown } from './codeKnown.js'
 import type { StateView } from './stateView.js'
 import { readTrie } from './trie.js'
 import { MissingNodeError } from './trieNode.js'
@@ -14,7 +15,7 @@ import { MissingNodeError } from './trieNode.js'
  * because keys of a trie are hashes. `block` is the hash of the block that has this root.
  */
 export function trieState(
-  store: Pick<ChainRows, 'readNode' | 'readCode'>,
+  store: Pick<ChainRows, 'readNode' | 'readCode' | 'knowsCode'>,
   stateRoot: Hash32,
   block: Hash32,
 ): StateView {
@@ -34,7 +35,11 @@ export function trieState(
   }
   return {
     stateRoot,
-    account: (address) => readAccount(address, []),
+    account(address) {
+      const account = readAccount(address, [])
+      checkCodeKnown(store, account, { kind: 'state', block, stateRoot, address, slots: [] })
+      return account
+    },
     slot(address, slot) {
       const owner = readAccount(address, [slot])
       const value = owner && read(owner.storageRoot, slot, address, [slot])

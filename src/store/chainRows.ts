@@ -114,6 +114,8 @@ export interface ChainRows {
    */
   readNode(hash: Uint8Array): Uint8Array | undefined
   readCode(hash: Hash32): Uint8Array | undefined
+  /** Whether code is held, or an account is known of which it can be fetched; absent where all code is held. */
+  knowsCode?(hash: Hash32): boolean
   /** Account at the head, RLP. */
   readAccount(address: Address): Uint8Array | undefined
   /** Value at the head without leading zeros; undefined for zero. */

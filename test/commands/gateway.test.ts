@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { adminOf } from '../adminClient.js'
 import { tellOneLie } from '../lies.js'
 import { Dice, propertyRuns } from '../property.js'
+import { bytesOf, examples, keccak } from '../rpc/demoChain.js'
 import { readQuestions } from '../rpc/readQuestions.js'
 import { fixtureDir, recordings, type Service, startService, withoutRecordings } from '../service.js'
 import { waitFor } from '../until.js'
@@ -71,6 +72,23 @@ t.test('every read is answered as the archive answers it, also once no upstream 
   await node.stop()
   await compare(t, gateway, lasting)
   t.notMatch(gateway.said.err, 'internal error')
+})
+
+t.test('code of an account that came in the proof of another is fetched', async (t) => {
+  const node = await startNode(t)
+  const gateway = await startGateway(t.testdir(), [node.url])
+  t.teardown(() => gateway.stop())
+  const contract = examples.contracts.find(({ name }) => name === 'Vault')?.address as string
+  const { result: proof } = await archive.call('eth_getProof', [contract, [], 'latest'])
+  // Its leaf ends the proof that an account with the same first digits is absent.
+  const digits = proof.accountProof.length - 1
+  const pathOf = (address: string) => keccak(bytesOf(address)).slice(2, 2 + digits)
+  let absent = 1n
+  const named = () => `0x${absent.toString(16).padStart(40, '0')}`
+  while (pathOf(named()) !== pathOf(contract)) absent++
+  t.equal((await gateway.call('eth_getBalance', [named(), 'latest'])).result, '0x0')
+  const asked = [contract, 'latest']
+  t.strictSame(await gateway.call('eth_getCode', asked), await archive.call('eth_getCode', asked))
 })
 
 t.test('what needs to know when accounts changed is refused', async (t) => {
