@@ -25,7 +25,7 @@ export interface Reorganisation {
   readonly blocks: number
 }
 
-export interface ReplayOptions {
+export interface PlayOptions {
   /** Blocks of the chain file. */
   readonly length: number
   /** Last block that is taken in at full speed. */
@@ -33,18 +33,33 @@ export interface ReplayOptions {
   readonly intervalMs: number
   /** By ascending `after`. */
   readonly reorganisations?: readonly Reorganisation[]
+}
+
+export interface ReplayOptions extends PlayOptions {
   /** What the blocks of a branch hold, 0 being the chain file; 0 to 3 transactions with a log each unless given. */
   readonly planOf?: (number: number, branch: number) => BlockPlan
 }
 
-export interface ReplayedChain {
+/** A block as far as a replay needs it. */
+export interface PlayedBlock {
+  readonly rlp: Uint8Array
+  readonly hash: Uint8Array
+  readonly number: number
+}
+
+/** The blocks of a replay, whoever made them. */
+export interface PlayedBlocks<B extends PlayedBlock> {
   readonly genesisText: string
+  readonly genesis: B
   /** Blocks of the chain file; index 0 is block 1. */
-  readonly blocks: readonly MadeBlock[]
+  readonly blocks: readonly B[]
   /** The blocks of each reorganisation. */
-  readonly branches: readonly (readonly MadeBlock[])[]
+  readonly branches: readonly (readonly B[])[]
+}
+
+export interface ReplayedChain<B extends PlayedBlock = MadeBlock> extends PlayedBlocks<B> {
   /** Each head of a replay in order, from block `from` to the last. */
-  readonly heads: readonly MadeBlock[]
+  readonly heads: readonly B[]
   readonly plan: ReplayPlan
   readonly configPath: string
   /** Serves it as network `tides` without keys; the next start on the same folder plays it again. */
@@ -58,28 +73,39 @@ export function makeReplayedChain(t: Test, options: ReplayOptions): Promise<Repl
 
 /** As {@link makeReplayedChain}, in a folder that is there. */
 export async function makeReplayedChainIn(folder: string, options: ReplayOptions): Promise<ReplayedChain> {
-  const { length, from, intervalMs, reorganisations = [], planOf = planOfStores } = options
+  const { length, reorganisations = [], planOf = planOfStores } = options
   const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
+  const { genesisText, genesis } = maker
   const blocks = await maker.extendBy(
-    maker.genesis,
+    genesis,
     Array.from({ length }, (_, index) => planOf(index + 1, 0)),
   )
-  const at = (number: number) => (number === 0 ? maker.genesis : (blocks[number - 1] as MadeBlock))
   const branches: MadeBlock[][] = []
   for (const [index, { after, back, blocks: count }] of reorganisations.entries()) {
     const base = after - back
     const plans = Array.from({ length: count }, (_, i) => planOf(base + 1 + i, index + 1))
-    branches.push(await maker.extendBy(at(base), plans))
+    branches.push(await maker.extendBy([genesis, ...blocks][base] as MadeBlock, plans))
   }
+  return writeReplay(folder, { genesisText, genesis, blocks, branches }, options)
+}
+
+/** Writes everything that the program needs to play these blocks. */
+export function writeReplay<B extends PlayedBlock>(
+  folder: string,
+  made: PlayedBlocks<B>,
+  { length, from, intervalMs, reorganisations = [] }: PlayOptions,
+): ReplayedChain<B> {
+  const { genesisText, genesis, blocks, branches } = made
+  const at = (number: number) => [genesis, ...blocks][number] as B
   const heads = [at(from)]
   for (let number = from + 1; number <= length; number++) {
     heads.push(at(number))
     const index = reorganisations.findIndex(({ after }) => after === number)
     heads.push(...(branches[index] ?? []))
   }
-  writeInto(folder, 'genesis.json', maker.genesisText)
-  const writeChain = (name: string, made: readonly MadeBlock[]) =>
-    writeInto(folder, name, Buffer.concat(made.map(({ rlp }) => rlp)))
+  writeInto(folder, 'genesis.json', genesisText)
+  const writeChain = (name: string, part: readonly B[]) =>
+    writeInto(folder, name, Buffer.concat(part.map(({ rlp }) => rlp)))
   const plan: ReplayPlan = {
     file: writeChain('chain.rlp', blocks),
     from,
@@ -87,7 +113,7 @@ export async function makeReplayedChainIn(folder: string, options: ReplayOptions
     script: reorganisations.map(({ after, back }, index) => ({
       after,
       back,
-      file: writeChain(`branch${index}.rlp`, branches[index] as MadeBlock[]),
+      file: writeChain(`branch${index}.rlp`, branches[index] as B[]),
     })),
   }
   const configPath = writeInto(folder, 'tidegate.json', {
@@ -95,9 +121,7 @@ export async function makeReplayedChainIn(folder: string, options: ReplayOptions
     networks: [{ name: 'tides', genesis: 'genesis.json', source: { type: 'replay', ...plan } }],
   })
   return {
-    genesisText: maker.genesisText,
-    blocks,
-    branches,
+    ...made,
     heads,
     plan,
     configPath,
@@ -106,7 +130,7 @@ export async function makeReplayedChainIn(folder: string, options: ReplayOptions
 }
 
 /** Where the store of {@link ReplayedChain.start} lies. */
-export function replayedStorePath({ configPath }: ReplayedChain): string {
+export function replayedStorePath({ configPath }: Pick<ReplayedChain, 'configPath'>): string {
   return join(configPath, '../data/networks/tides/chain.mdb')
 }
 
@@ -114,7 +138,7 @@ export function replayedStorePath({ configPath }: ReplayedChain): string {
 export function reorganisationsOf({
   length,
   from,
-}: Pick<ReplayOptions, 'length' | 'from'>): fc.Arbitrary<Reorganisation[]> {
+}: Pick<PlayOptions, 'length' | 'from'>): fc.Arbitrary<Reorganisation[]> {
   const one = fc.integer({ min: from + 1, max: length }).chain((after) =>
     fc.record({
       after: fc.constant(after),

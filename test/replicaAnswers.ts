@@ -1,22 +1,40 @@
 /** Whether processes that have the same blocks answer alike, byte for byte, over all methods that read them. */
 import type { Test } from 'tap'
 import { bytesToHex } from '../src/primitives/bytes.js'
-import { contracts, type MadeBlock, testAddresses } from './chainMaker.js'
+import { contracts, testAddresses } from './chainMaker.js'
+import type { PlayedBlock } from './replayedChain.js'
 import type { Service } from './service.js'
 
+type Read = readonly [method: string, params: readonly unknown[]]
+
+/** Transactions of a block that are asked for one by one: each trace of one executes those before it again. */
+const transactionsMax = 3
+
+/** An account and one of its slots. */
+export interface Place {
+  readonly address: string
+  readonly slot: string
+}
+
+/** What questions about state are about: places, and a call. */
+export interface Subjects {
+  readonly places: readonly Place[]
+  readonly call: { readonly from: string; readonly to: string; readonly data: string }
+}
+
 const slot = `0x${'0'.repeat(63)}1`
+const [sender, receiver] = testAddresses.map(String) as [string, string]
+
+/** Those of the chains that `chainMaker.ts` makes. */
+const madeSubjects: Subjects = {
+  places: [sender, receiver, contracts.store].map((address) => ({ address, slot })),
+  call: { from: sender, to: contracts.store, data: `0x${'00'.repeat(63)}07` },
+}
 
 /** A request of each method that reads what a block's hash names, or that takes a block. */
-function readsAt({
-  hash,
-  block,
-}: MadeBlock): readonly (readonly [method: string, params: readonly unknown[]])[] {
-  const blockHash = bytesToHex(hash)
+function readsAt(blockHash: string, transactions: readonly string[], { places, call }: Subjects): Read[] {
   const at = { blockHash }
-  const [sender, receiver] = testAddresses.map(String)
-  const call = { from: sender, to: contracts.store, data: `0x${'00'.repeat(63)}07` }
   const tracer = { tracer: 'callTracer' }
-  const transactions = block.transactions.map((transaction) => bytesToHex(transaction.hash()))
   return [
     ['eth_getBlockByHash', [blockHash, true]],
     ['eth_getBlockByHash', [blockHash, false]],
@@ -26,21 +44,25 @@ function readsAt({
     ['eth_getUncleCountByBlockHash', [blockHash]],
     ['eth_getTransactionByBlockHashAndIndex', [blockHash, '0x0']],
     ['eth_getRawTransactionByBlockHashAndIndex', [blockHash, '0x0']],
+    ['eth_getBlockAccessList', [at]],
     ['eth_getLogs', [at]],
-    ['eth_getBalance', [receiver, at]],
-    ['eth_getTransactionCount', [sender, at]],
-    ['eth_getCode', [contracts.store, at]],
-    ['eth_getStorageAt', [contracts.store, slot, at]],
-    ['eth_getProof', [contracts.store, [slot], at]],
     ['eth_call', [call, at]],
     ['eth_estimateGas', [call, at]],
     ['eth_createAccessList', [call, at]],
     ['eth_simulateV1', [{ blockStateCalls: [{ calls: [call] }] }, at]],
     ['debug_getRawBlock', [at]],
+    ['debug_getRawBlockAccessList', [at]],
     ['debug_getRawHeader', [at]],
     ['debug_getRawReceipts', [at]],
     ['debug_traceBlockByHash', [blockHash, tracer]],
     ['debug_traceCall', [call, at, tracer]],
+    ...places.flatMap(({ address, slot }): Read[] => [
+      ['eth_getBalance', [address, at]],
+      ['eth_getTransactionCount', [address, at]],
+      ['eth_getCode', [address, at]],
+      ['eth_getStorageAt', [address, slot, at]],
+      ['eth_getProof', [address, [slot], at]],
+    ]),
     ...transactions.flatMap((transaction) =>
       [
         'eth_getTransactionByHash',
@@ -48,29 +70,32 @@ function readsAt({
         'eth_getRawTransactionByHash',
         'debug_traceTransaction',
         'trace_transaction',
-      ].map((method) => [method, [transaction]] as const),
+      ].map((method): Read => [method, [transaction]]),
     ),
   ]
 }
 
-async function answerOf(
-  service: Service,
-  [method, params]: readonly [string, readonly unknown[]],
-): Promise<string> {
+async function answerOf(service: Service, [method, params]: Read): Promise<string> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   return (await service.post('/', body)).text
 }
 
-/** Compares every answer at these blocks; returns how many there were. */
+/** Compares every answer at these blocks; returns how many there were. `subjectsOf` is told the block as JSON. */
 export async function compareAnswers(
   t: Test,
-  blocks: readonly MadeBlock[],
+  blocks: readonly Pick<PlayedBlock, 'hash'>[],
   writer: Service,
   replicas: readonly Service[],
+  // biome-ignore lint/suspicious/noExplicitAny: as what is called answers.
+  subjectsOf: (block: any) => Subjects | Promise<Subjects> = () => madeSubjects,
 ) {
   let answers = 0
   for (const block of blocks) {
-    for (const read of readsAt(block)) {
+    const hash = bytesToHex(block.hash)
+    const { result } = await writer.call('eth_getBlockByHash', [hash, true])
+    const transactions: { readonly hash: string }[] = result.transactions.slice(0, transactionsMax)
+    const hashes = transactions.map(({ hash }) => hash)
+    for (const read of readsAt(hash, hashes, await subjectsOf(result))) {
       const want = await answerOf(writer, read)
       for (const replica of replicas) {
         answers++

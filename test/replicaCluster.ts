@@ -5,13 +5,18 @@ import { bytesToHex } from '../src/primitives/bytes.js'
 import type { MadeBlock } from './chainMaker.js'
 import { type Postgres, type PostgresOptions, startPostgres } from './postgres.js'
 import { makeFolder, writeInto } from './program.js'
-import { makeReplayedChain, type Reorganisation, type ReplayedChain } from './replayedChain.js'
+import {
+  makeReplayedChain,
+  type PlayedBlock,
+  type Reorganisation,
+  type ReplayedChain,
+} from './replayedChain.js'
 import { type Service, startService } from './service.js'
 import { Steps } from './steppedReplay.js'
 import { inTime, waitFor } from './until.js'
 
-export interface Cluster {
-  readonly chain: ReplayedChain
+export interface Cluster<B extends PlayedBlock = PlayedBlock> {
+  readonly chain: ReplayedChain<B>
   readonly postgres: Postgres
   readonly steps: Steps
   readonly node: Service
@@ -23,8 +28,17 @@ export async function startCluster(
   length: number,
   reorganisations: readonly Reorganisation[],
   options?: PostgresOptions,
-): Promise<Cluster> {
+): Promise<Cluster<MadeBlock>> {
   const chain = await makeReplayedChain(t, { length, from: 4, intervalMs: 1, reorganisations })
+  return startClusterOf(t, chain, options)
+}
+
+/** The same with any chain. */
+export async function startClusterOf<B extends PlayedBlock>(
+  t: Test,
+  chain: ReplayedChain<B>,
+  options?: PostgresOptions,
+): Promise<Cluster<B>> {
   const steps = await Steps.listen(t)
   const node = await chain.start(steps.env())
   t.teardown(() => node.stop())
@@ -69,7 +83,10 @@ export async function headOf(service: Service): Promise<string> {
 }
 
 /** Resolves once the newest block of each is that of `want`. */
-export async function atHead(want: MadeBlock | string, services: readonly Service[]): Promise<void> {
+export async function atHead(
+  want: Pick<PlayedBlock, 'hash'> | string,
+  services: readonly Service[],
+): Promise<void> {
   const hash = typeof want === 'string' ? want : bytesToHex(want.hash)
   for (const service of services) {
     await waitFor(`${service.origin} to have the head ${hash}`, async () => (await headOf(service)) === hash)

@@ -78,7 +78,7 @@ async function checkLog(
     `select sequence::int, epoch::int, kind, number::int, encode(hash, 'hex') as hash, encode(parent_hash, 'hex') as parent
      from tidegate_tides.entry order by sequence`,
   )
-  const genesis = Buffer.from(chain.blocks[0]?.block.header.parentHash ?? []).toString('hex')
+  const genesis = hexDigits(chain.genesis.hash)
   const canonical = [genesis]
   let epoch = 0
   for (const [index, row] of rows.entries()) {
