@@ -5,7 +5,7 @@ import { contracts, testAddresses } from './chainMaker.js'
 import type { PlayedBlock } from './replayedChain.js'
 import type { Service } from './service.js'
 
-type Read = readonly [method: string, params: readonly unknown[]]
+export type Read = readonly [method: string, params: readonly unknown[]]
 
 /** Transactions of a block that are asked for one by one: each trace of one executes those before it again. */
 const transactionsMax = 3
@@ -75,27 +75,41 @@ function readsAt(blockHash: string, transactions: readonly string[], { places, c
   ]
 }
 
+/** What to ask about a block that `node` has as JSON; for chains that `chainMaker.ts` makes unless given. */
+// biome-ignore lint/suspicious/noExplicitAny: JSON.
+export type SubjectsAt = (node: Service, block: any) => Subjects | Promise<Subjects>
+
+/** What can be asked about a block that `node` has. */
+export async function readsOf(
+  hash: string,
+  node: Service,
+  subjectsAt: SubjectsAt = () => madeSubjects,
+): Promise<Read[]> {
+  const { result } = await node.call('eth_getBlockByHash', [hash, true])
+  const transactions: { readonly hash: string }[] = result.transactions.slice(0, transactionsMax)
+  return readsAt(
+    hash,
+    transactions.map(({ hash }) => hash),
+    await subjectsAt(node, result),
+  )
+}
+
 async function answerOf(service: Service, [method, params]: Read): Promise<string> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   return (await service.post('/', body)).text
 }
 
-/** Compares every answer at these blocks; returns how many there were. `subjectsOf` is told the block as JSON. */
+/** Compares every answer at these blocks; returns how many there were. */
 export async function compareAnswers(
   t: Test,
   blocks: readonly Pick<PlayedBlock, 'hash'>[],
   writer: Service,
   replicas: readonly Service[],
-  // biome-ignore lint/suspicious/noExplicitAny: as what is called answers.
-  subjectsOf: (block: any) => Subjects | Promise<Subjects> = () => madeSubjects,
+  subjectsAt?: SubjectsAt,
 ) {
   let answers = 0
   for (const block of blocks) {
-    const hash = bytesToHex(block.hash)
-    const { result } = await writer.call('eth_getBlockByHash', [hash, true])
-    const transactions: { readonly hash: string }[] = result.transactions.slice(0, transactionsMax)
-    const hashes = transactions.map(({ hash }) => hash)
-    for (const read of readsAt(hash, hashes, await subjectsOf(result))) {
+    for (const read of await readsOf(bytesToHex(block.hash), writer, subjectsAt)) {
       const want = await answerOf(writer, read)
       for (const replica of replicas) {
         answers++

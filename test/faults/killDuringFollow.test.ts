@@ -3,14 +3,17 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { FollowTask } from '../../src/ingest/messages.js'
 import { bytesToHex } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
+import { withoutAmsterdam } from '../amsterdam.js'
+import { makeAmsterdamReplay } from '../amsterdamReplay.js'
 import { anvilGenesis, startAnvil, withoutAnvil } from '../anvilNode.js'
 import { checkedHead } from '../checkedStore.js'
 import { makeFolder } from '../program.js'
 import { propertyRuns } from '../property.js'
+import { Steps } from '../steppedReplay.js'
 import { once, waitFor } from '../until.js'
 
 /** `KILLS=50` for a longer run: each takes a process that follows, and a check of its store. */
@@ -26,74 +29,140 @@ const childSource = `
   thread.finished.then(said('finished'), ({ message }) => console.log('failed', message))
 `
 
-t.test(
-  'a follower killed at any moment holds whole blocks, and continues',
-  { skip: withoutAnvil },
-  async (t) => {
-    const folder = makeFolder(t)
-    const anvil = await startAnvil(t, folder)
-    const storePath = join(folder, 'chain.mdb')
-    const childPath = join(folder, 'child.mjs')
-    writeFileSync(childPath, childSource)
-    const upstream = { url: anvil.url, timeoutMs: 10_000, answerBytesMax: 2 ** 26 }
-    const task: FollowTask = {
-      storePath,
-      mapBytes,
-      genesis: { text: JSON.stringify(anvilGenesis()), path: 'genesis.json' },
-      follow: {
-        upstreams: [upstream],
-        quorum: 1,
-        pollMs: 20,
-        timeoutMs: 10_000,
-        reorgDepthMax: 64,
-        revertAfterMs: 2_000,
-      },
-    }
-    const start = () => {
-      const child = spawn(process.execPath, [childPath, JSON.stringify(task)], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-        env: { ...process.env, NODE_OPTIONS: '' },
-      })
-      const lines: string[] = []
-      createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))
-      return { child, lines }
-    }
-    const end = async ({ child }: ReturnType<typeof start>) => {
-      child.kill('SIGKILL')
-      await once(child, 'exit')
-    }
-    await anvil.mine(30)
-    const { seed = 0 } = propertyRuns(kills)
-    const moment = fc.record({ lines: fc.nat(6), afterMs: fc.nat(30), depth: fc.integer({ min: 1, max: 6 }) })
-    for (const { lines, afterMs, depth } of fc.sample(moment, { seed, numRuns: kills })) {
-      const run = start()
-      let isKilled = false
-      const killed = (async () => {
-        await waitFor('its heads', () => run.lines.length > lines || run.child.exitCode !== null)
-        await new Promise((resolve) => setTimeout(resolve, afterMs))
-        isKilled = true
-        await end(run)
-      })()
-      while (!isKilled) {
-        await anvil.ask('anvil_mine', ['0x2'])
-        await anvil.ask('anvil_reorg', [depth, []])
-      }
-      await killed
-      t.notOk(
-        run.lines.some((line) => line.startsWith('failed')),
-        run.lines.join(),
-      )
-      await checkedHead(t, storePath)
-    }
-    const last = await anvil.mine(1)
-    const whole = start()
-    const reader = ChainReader.open({ path: storePath })
-    await waitFor('the last head', () => {
-      reader.refresh()
-      return bytesToHex(reader.readHead()?.hash ?? new Uint8Array()) === last.hash
-    })
-    await reader.close()
-    await end(whole)
-    t.equal((await checkedHead(t, storePath))?.hash, last.hash)
+/** A node whose chain moves when the test lets it. */
+interface MovingNode {
+  readonly url: string
+  readonly genesisText: string
+  /** Some blocks more, or others; `told` resolves once a follower said something since. */
+  move(depth: number, told: () => Promise<unknown>): Promise<unknown>
+  /** Hash of the head, which stays. */
+  end(): Promise<string>
+}
+
+async function startMovingAnvil(t: Test): Promise<MovingNode> {
+  const anvil = await startAnvil(t, makeFolder(t))
+  await anvil.mine(30)
+  return {
+    url: anvil.url,
+    genesisText: JSON.stringify(anvilGenesis()),
+    async move(depth) {
+      await anvil.ask('anvil_mine', ['0x2'])
+      await anvil.ask('anvil_reorg', [depth, []])
+    },
+    end: async () => (await anvil.mine(1)).hash,
+  }
+}
+
+/** Crosses to Amsterdam, back and again. */
+async function startCrossing(t: Test, kills: number): Promise<MovingNode> {
+  // Enough for the lines that are waited for before each kill.
+  const length = Math.min(44 + 6 * kills, 250)
+  const reorganisations = Array.from({ length: Math.floor((length - 39) / 4) + 1 }, (_, index) => ({
+    after: 39 + 4 * index,
+    back: 3,
+    blocks: 4,
+  }))
+  const chain = await makeAmsterdamReplay(t, { length, from: 36, intervalMs: 1, reorganisations })
+  const steps = await Steps.listen(t)
+  const service = await chain.start(steps.env())
+  t.teardown(() => service.stop())
+  return {
+    url: service.origin,
+    genesisText: chain.genesisText,
+    async move(_depth, told) {
+      await steps.next()
+      await told()
+    },
+    async end() {
+      await steps.next(chain.heads.length)
+      return bytesToHex(chain.heads.at(-1)?.hash ?? new Uint8Array())
+    },
+  }
+}
+
+const nodes = [
+  { name: 'anvil', skip: withoutAnvil, runs: kills, startNode: startMovingAnvil },
+  {
+    name: 'a node that crosses to Amsterdam',
+    skip: withoutAmsterdam,
+    runs: Math.ceil(kills / 2),
+    startNode: startCrossing,
   },
-)
+] as const
+
+for (const { name, skip, runs, startNode } of nodes) {
+  t.test(
+    `a follower killed at any moment holds whole blocks, and continues: ${name}`,
+    { skip },
+    async (t) => {
+      const folder = makeFolder(t)
+      const node = await startNode(t, runs)
+      const storePath = join(folder, 'chain.mdb')
+      const childPath = join(folder, 'child.mjs')
+      writeFileSync(childPath, childSource)
+      const upstream = { url: node.url, timeoutMs: 10_000, answerBytesMax: 2 ** 26 }
+      const task: FollowTask = {
+        storePath,
+        mapBytes,
+        genesis: { text: node.genesisText, path: 'genesis.json' },
+        follow: {
+          upstreams: [upstream],
+          quorum: 1,
+          pollMs: 20,
+          timeoutMs: 10_000,
+          reorgDepthMax: 64,
+          revertAfterMs: 2_000,
+        },
+      }
+      const start = () => {
+        const child = spawn(process.execPath, [childPath, JSON.stringify(task)], {
+          stdio: ['ignore', 'pipe', 'inherit'],
+          env: { ...process.env, NODE_OPTIONS: '' },
+        })
+        const lines: string[] = []
+        createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))
+        return { child, lines }
+      }
+      const end = async ({ child }: ReturnType<typeof start>) => {
+        child.kill('SIGKILL')
+        await once(child, 'exit')
+      }
+      const { seed = 0 } = propertyRuns(runs)
+      const moment = fc.record({
+        lines: fc.nat(6),
+        afterMs: fc.nat(30),
+        depth: fc.integer({ min: 1, max: 6 }),
+      })
+      for (const { lines, afterMs, depth } of fc.sample(moment, { seed, numRuns: runs })) {
+        const run = start()
+        let isKilled = false
+        const killed = (async () => {
+          await waitFor('its heads', () => run.lines.length > lines || run.child.exitCode !== null)
+          await new Promise((resolve) => setTimeout(resolve, afterMs))
+          isKilled = true
+          await end(run)
+        })()
+        while (!isKilled) {
+          const said = run.lines.length
+          await node.move(depth, () => waitFor('more lines', () => isKilled || run.lines.length > said))
+        }
+        await killed
+        t.notOk(
+          run.lines.some((line) => line.startsWith('failed')),
+          run.lines.join(),
+        )
+        await checkedHead(t, storePath)
+      }
+      const last = await node.end()
+      const whole = start()
+      const reader = ChainReader.open({ path: storePath })
+      await waitFor('the last head', () => {
+        reader.refresh()
+        return bytesToHex(reader.readHead()?.hash ?? new Uint8Array()) === last
+      })
+      await reader.close()
+      await end(whole)
+      t.equal((await checkedHead(t, storePath))?.hash, last)
+    },
+  )
+}

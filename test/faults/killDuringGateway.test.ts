@@ -4,8 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { verifyGateway } from '../../src/ingest/gateway/verifyGateway.js'
 import { ChainReader } from '../../src/store/chainReader.js'
+import { serveCross, withoutAmsterdam } from '../amsterdam.js'
+import { forkBlock, subjectsAt } from '../amsterdamReplay.js'
 import { makeFolder, runHere, storePathOf } from '../program.js'
 import { Dice, propertyRuns } from '../property.js'
+import { type Read, readsOf } from '../replicaAnswers.js'
 import { readQuestions } from '../rpc/readQuestions.js'
 import { type Service, startService } from '../service.js'
 import { once } from '../until.js'
@@ -31,57 +34,92 @@ const methods = [
   'eth_getProof',
   'eth_call',
   'eth_getLogs',
+  'eth_getBlockAccessList',
+  'debug_getRawBlockAccessList',
 ] as const
 
-const questions = methods.flatMap((method) =>
-  (readQuestions[method] ?? []).map((params) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })),
-)
+const isAsked = (method: string) => methods.some((each) => each === method)
+const bodyOf = ([method, params]: Read) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 
-t.test('a gateway that is killed under questions keeps nothing wrong', async (t) => {
-  const archive = await startService()
-  t.teardown(() => archive.stop())
-  const data = join(makeFolder(t), 'data')
-  const start = () =>
-    startService(['--network', 'main', '--upstream', archive.origin, '--data', data, '--no-auth'])
-  const dice = new Dice(propertyRuns(kills).seed as number)
-  const expected = new Map<string, string>()
-  const compare = async (gateway: Service, body: string) => {
-    const { text } = await gateway.post('/', body)
-    if (!expected.has(body)) expected.set(body, (await archive.post('/', body)).text)
-    if (text !== expected.get(body)) t.equal(text, expected.get(body), body)
+function demoQuestions(): string[] {
+  return methods.flatMap((method) => (readQuestions[method] ?? []).map((params) => bodyOf([method, params])))
+}
+
+/** About blocks on both sides of the fork to Amsterdam. */
+async function crossQuestions(archive: Service): Promise<string[]> {
+  const reads: Read[] = []
+  for (let number = forkBlock - 2; number < forkBlock + 6; number++) {
+    const { result } = await archive.call('eth_getHeaderByNumber', [`0x${number.toString(16)}`])
+    reads.push(...(await readsOf(result.hash, archive, subjectsAt)))
   }
-  let stored = 0
-  for (let kill = 0; kill < kills; kill++) {
+  return reads.filter(([method]) => isAsked(method)).map(bodyOf)
+}
+
+const chains = [
+  {
+    name: 'the demo chain',
+    skip: false,
+    runs: kills,
+    startArchive: startService,
+    questionsOf: demoQuestions,
+  },
+  {
+    name: 'a chain that crosses to Amsterdam',
+    skip: withoutAmsterdam,
+    runs: Math.ceil(kills / 2),
+    startArchive: serveCross,
+    questionsOf: crossQuestions,
+  },
+] as const
+
+for (const { name, skip, runs, startArchive, questionsOf } of chains) {
+  t.test(`a gateway that is killed under questions keeps nothing wrong: ${name}`, { skip }, async (t) => {
+    const archive = await startArchive()
+    t.teardown(() => archive.stop())
+    const questions = await questionsOf(archive)
+    const data = join(makeFolder(t), 'data')
+    const start = () =>
+      startService(['--network', 'main', '--upstream', archive.origin, '--data', data, '--no-auth'])
+    const dice = new Dice(propertyRuns(runs).seed as number)
+    const expected = new Map<string, string>()
+    const compare = async (gateway: Service, body: string) => {
+      const { text } = await gateway.post('/', body)
+      if (!expected.has(body)) expected.set(body, (await archive.post('/', body)).text)
+      if (text !== expected.get(body)) t.equal(text, expected.get(body), body)
+    }
+    let stored = 0
+    for (let kill = 0; kill < runs; kill++) {
+      const gateway = await start()
+      let isKilled = false
+      const asking = Array.from({ length: lanes }, async () => {
+        for (let asked = 0; asked < askedMax / lanes && !isKilled; asked++) {
+          const body = questions[dice.throw(questions.length)] as string
+          // The connection of a question that the kill interrupts is lost.
+          await compare(gateway, body).catch((error) => {
+            if (!isKilled) throw error
+          })
+        }
+      })
+      const afterMs = dice.throw(aliveMsMax)
+      await sleep(afterMs)
+      isKilled = true
+      gateway.process.kill('SIGKILL')
+      await once(gateway.process, 'exit')
+      await Promise.all(asking)
+      const store = ChainReader.open({ path: storePathOf(data, 'main') })
+      const { faults, nodes, bodies } = verifyGateway(store)
+      await store.close()
+      t.strictSame(faults, [], `killed after ${afterMs} ms, with ${nodes} trie nodes and ${bodies} bodies`)
+      t.ok(nodes + bodies >= stored, 'what was stored is still there')
+      stored = nodes + bodies
+    }
     const gateway = await start()
-    let isKilled = false
-    const asking = Array.from({ length: lanes }, async () => {
-      for (let asked = 0; asked < askedMax / lanes && !isKilled; asked++) {
-        const body = questions[dice.throw(questions.length)] as string
-        // The connection of a question that the kill interrupts is lost.
-        await compare(gateway, body).catch((error) => {
-          if (!isKilled) throw error
-        })
-      }
-    })
-    const afterMs = dice.throw(aliveMsMax)
-    await sleep(afterMs)
-    isKilled = true
-    gateway.process.kill('SIGKILL')
-    await once(gateway.process, 'exit')
-    await Promise.all(asking)
-    const store = ChainReader.open({ path: storePathOf(data, 'main') })
-    const { faults, nodes, bodies } = verifyGateway(store)
-    await store.close()
-    t.strictSame(faults, [], `killed after ${afterMs} ms, with ${nodes} trie nodes and ${bodies} bodies`)
-    t.ok(nodes + bodies >= stored, 'what was stored is still there')
-    stored = nodes + bodies
-  }
-  const gateway = await start()
-  t.teardown(() => gateway.stop())
-  for (let asked = 0; asked < 60; asked++) {
-    await compare(gateway, questions[dice.throw(questions.length)] as string)
-  }
-  await gateway.stop()
-  const verified = await runHere(['verify', '--network', 'main', '--data', data])
-  t.match(verified, { status: 0, out: /trie nodes and \d+ codes, each by its hash\nNo fault found/ })
-})
+    t.teardown(() => gateway.stop())
+    for (let asked = 0; asked < 60; asked++) {
+      await compare(gateway, questions[dice.throw(questions.length)] as string)
+    }
+    await gateway.stop()
+    const verified = await runHere(['verify', '--network', 'main', '--data', data])
+    t.match(verified, { status: 0, out: /trie nodes and \d+ codes, each by its hash\nNo fault found/ })
+  })
+}

@@ -3,6 +3,8 @@ import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { withoutAmsterdam } from '../amsterdam.js'
+import { makeAmsterdamReplay } from '../amsterdamReplay.js'
 import {
   ChainMaker,
   contracts,
@@ -13,12 +15,15 @@ import {
 } from '../chainMaker.js'
 import { checkedHead } from '../checkedStore.js'
 import { propertyRuns } from '../property.js'
+import type { PlayedBlock } from '../replayedChain.js'
 import { once } from '../until.js'
 
-const blocks = 40
+/** Number of the last block of the chain that is made here. */
+const length = 40
 /** `KILLS=50` for a longer run: each takes a process that imports the chain, and a check of its store. */
 const kills = Number(process.env.KILLS ?? 10)
-const stops = Math.ceil(kills / 4)
+/** So few kills may all fall into one moment. */
+const fewRuns = 4
 const mapBytes = 2 ** 30
 const threadUrl = new URL('../../src/ingest/ingestThread.js', import.meta.url).href
 
@@ -29,9 +34,9 @@ interface Moment {
 }
 
 /** Blocks share a transaction for 200 ms. */
-const momentsOf = (runs: number) => {
+const momentsOf = ({ last }: Chain, runs: number) => {
   const { seed = 0 } = propertyRuns(runs)
-  const moment = fc.record({ number: fc.nat(blocks - 1), afterMs: fc.nat(200) })
+  const moment = fc.record({ number: fc.nat(last - 1), afterMs: fc.nat(200) })
   return fc.sample(fc.tuple(moment, fc.boolean()), { seed, numRuns: runs })
 }
 
@@ -56,10 +61,18 @@ interface Chain {
   readonly task: Record<string, unknown>
   readonly storePath: string
   readonly childPath: string
-  readonly made: readonly MadeBlock[]
+  readonly made: readonly PlayedBlock[]
+  /** Number of the last block. */
+  readonly last: number
 }
 
-async function makeChain(folder: string): Promise<Chain> {
+/** Blocks of a file, in which a branch gives way to another. */
+interface FileBlocks {
+  readonly genesisText: string
+  readonly made: readonly PlayedBlock[]
+}
+
+async function makeBlocks(): Promise<FileBlocks> {
   const maker = await ChainMaker.create(testGenesis(mergedConfig(), { difficulty: '0x0' }))
   const plan = (number: number) => ({
     transactions: Array.from({ length: 5 }, (_, index) => ({
@@ -78,16 +91,28 @@ async function makeChain(folder: string): Promise<Chain> {
   )
   const rest = await maker.extendBy(
     trunk[12] as MadeBlock,
-    Array.from({ length: blocks - 23 }, (_, index) => plan(index + 200)),
+    Array.from({ length: length - 23 }, (_, index) => plan(index + 200)),
   )
-  const made = [...trunk, ...old, ...rest]
+  return { genesisText: maker.genesisText, made: [...trunk, ...old, ...rest] }
+}
+
+/** The fork falls on block 40: blocks 38 to 45 give way to others. */
+async function makeCrossingBlocks(t: Test): Promise<FileBlocks> {
+  const reorganisations = [{ after: 45, back: 8, blocks: 10 }]
+  const options = { length: 45, from: 1, intervalMs: 1, reorganisations }
+  const { genesisText, blocks, branches } = await makeAmsterdamReplay(t, options)
+  return { genesisText, made: [...blocks, ...branches.flat()] }
+}
+
+function writeChain(folder: string, { genesisText, made }: FileBlocks): Chain {
   const file = join(folder, 'chain.rlp')
   writeFileSync(file, Buffer.concat(made.map(({ rlp }) => rlp)))
   const storePath = join(folder, 'chain.mdb')
   const childPath = join(folder, 'child.mjs')
   writeFileSync(childPath, childSource)
-  const genesis = { text: maker.genesisText, path: 'genesis.json' }
-  return { task: { storePath, mapBytes, genesis, files: [file] }, storePath, childPath, made }
+  const genesis = { text: genesisText, path: 'genesis.json' }
+  const last = made.at(-1)?.number ?? 0
+  return { task: { storePath, mapBytes, genesis, files: [file] }, storePath, childPath, made, last }
 }
 
 function removeStore({ storePath }: Chain): void {
@@ -112,39 +137,54 @@ async function runChild(
   return output
 }
 
-// One for both tests: it takes longer to make than to import.
-const chain = await makeChain(t.testdir())
-const headNumber = async (t: Test) => (await checkedHead(t, chain.storePath, chain.made))?.number
-
-t.test(
-  'a process killed at any moment of an import leaves a whole block and the import goes on',
-  async (t) => {
-    t.equal(await runChild(chain), 'opened\nfinished\n')
-    await headNumber(t)
-    const heads: (number | undefined)[] = []
-    for (const [index, [moment, startsOver]] of momentsOf(kills).entries()) {
-      if (startsOver || index === 0) removeStore(chain)
-      // The first is killed before a block is on disk.
-      const output = await runChild(chain, 'kill', index === 0 ? { number: 0, afterMs: 0 } : moment)
-      t.notMatch(output, /failed/)
-      heads.push(await headNumber(t))
-    }
-    t.comment(`killed at heads ${heads.map((head) => head ?? 'none').join(', ')}`)
-    t.ok(new Set(heads).size > 1, 'the kills fell into different moments')
-    t.equal(await runChild(chain), 'opened\nfinished\n')
-    t.equal(await headNumber(t), chain.made.at(-1)?.number)
-    t.ok(statSync(chain.storePath).size > 0)
+const chains = [
+  { name: 'a chain of Prague', skip: false, runs: kills, make: makeBlocks },
+  // What it has of its own shows in few.
+  {
+    name: 'a chain that crosses to Amsterdam',
+    skip: withoutAmsterdam,
+    runs: Math.ceil(kills / 3),
+    make: makeCrossingBlocks,
   },
-)
+] as const
 
-t.test('an import stopped by message at any moment ends after a whole block', async (t) => {
-  removeStore(chain)
-  for (const [moment, startsOver] of momentsOf(stops)) {
-    if (startsOver) removeStore(chain)
-    const output = await runChild(chain, 'stop', moment)
-    t.match(output, /^opened\n(stopped|finished)\n$/, JSON.stringify(moment))
-    await headNumber(t)
-  }
-  t.equal(await runChild(chain), 'opened\nfinished\n')
-  t.equal(await headNumber(t), chain.made.at(-1)?.number)
-})
+for (const { name, skip, runs, make } of chains) {
+  t.test(name, { skip }, async (t) => {
+    // One for both tests: it takes longer to make than to import.
+    const chain = writeChain(t.testdir(), await make(t))
+    const headNumber = async (t: Test) => (await checkedHead(t, chain.storePath, chain.made))?.number
+
+    await t.test(
+      'a process killed at any moment of an import leaves a whole block and the import goes on',
+      async (t) => {
+        t.equal(await runChild(chain), 'opened\nfinished\n')
+        await headNumber(t)
+        const heads: (number | undefined)[] = []
+        for (const [index, [moment, startsOver]] of momentsOf(chain, runs).entries()) {
+          if (startsOver || index === 0) removeStore(chain)
+          // The first is killed before a block is on disk.
+          const output = await runChild(chain, 'kill', index === 0 ? { number: 0, afterMs: 0 } : moment)
+          t.notMatch(output, /failed/)
+          heads.push(await headNumber(t))
+        }
+        t.comment(`killed at heads ${heads.map((head) => head ?? 'none').join(', ')}`)
+        if (runs > fewRuns) t.ok(new Set(heads).size > 1, 'the kills fell into different moments')
+        t.equal(await runChild(chain), 'opened\nfinished\n')
+        t.equal(await headNumber(t), chain.last)
+        t.ok(statSync(chain.storePath).size > 0)
+      },
+    )
+
+    await t.test('an import stopped by message at any moment ends after a whole block', async (t) => {
+      removeStore(chain)
+      for (const [moment, startsOver] of momentsOf(chain, Math.ceil(runs / 4))) {
+        if (startsOver) removeStore(chain)
+        const output = await runChild(chain, 'stop', moment)
+        t.match(output, /^opened\n(stopped|finished)\n$/, JSON.stringify(moment))
+        await headNumber(t)
+      }
+      t.equal(await runChild(chain), 'opened\nfinished\n')
+      t.equal(await headNumber(t), chain.last)
+    })
+  })
+}

@@ -10,9 +10,10 @@ import { verifyChain } from '../../src/ingest/verifyChain.js'
 import { hexDigits, hexToBytes } from '../../src/primitives/bytes.js'
 import { ChainReader } from '../../src/store/chainReader.js'
 import type { MadeBlock } from '../chainMaker.js'
+import { playedChains } from '../playedChains.js'
 import { type Postgres, startPostgres, withoutPostgres } from '../postgres.js'
 import { makeFolder } from '../program.js'
-import { makeReplayedChain } from '../replayedChain.js'
+import { makeReplayedChain, type PlayedBlock } from '../replayedChain.js'
 import { compareAnswers } from '../replicaAnswers.js'
 import {
   atHead,
@@ -20,6 +21,7 @@ import {
   healthOf,
   replicaOf,
   startCluster,
+  startClusterOf,
   startMember,
   writerOf,
 } from '../replicaCluster.js'
@@ -27,7 +29,7 @@ import type { Service } from '../service.js'
 import { SocketClient } from '../socketClient.js'
 import { once, waitFor } from '../until.js'
 
-const kills = Number(process.env.KILLS ?? 3)
+const killsMax = Number(process.env.KILLS ?? 3)
 const pauseMs = Number(process.env.PAUSE_MS ?? 0)
 const blocksPerKill = 5
 
@@ -110,87 +112,100 @@ function spread(times: readonly number[]): string {
   return `${Math.round(sorted[sorted.length >> 1] ?? 0)}, ${Math.round(sorted.at(-1) ?? 0)}`
 }
 
-t.test('a standby takes over from a writer that is killed', { skip: withoutPostgres }, async (t) => {
-  const length = 8 + kills * blocksPerKill
-  const cluster = await startCluster(t, length, reorganisationsUpTo(length))
-  const { chain, postgres, steps } = cluster
-  const folders = [makeFolder(t), makeFolder(t)]
-  const start = (folder: string) => startMember(t, cluster, writerOf(cluster), folder)
-  const first = await start(folders[0] as string)
-  const writers = new Map([[first.process.pid as number, { service: first, folder: folders[0] as string }]])
-  await waitFor('a writer', async () => (await feedOf(postgres).catch(() => undefined))?.epoch === 1)
-  const second = await start(folders[1] as string)
-  writers.set(second.process.pid as number, { service: second, folder: folders[1] as string })
-  const replica = await startMember(t, cluster, replicaOf(cluster))
-  const told = await followHeads(t, replica)
-  /** Milliseconds of each pause: until another process had the lease, to its first entry, to the head of the replica. */
-  const pauses: [toLease: number, toEntry: number, toReplica: number][] = []
-  for (let round = 0; round < kills; round++) {
-    await steps.reached()
-    steps.let(blocksPerKill - 1)
-    await pause(Math.random() * 300)
-    const { pid, epoch } = await feedOf(postgres)
-    const writer = writers.get(pid)
-    if (writer === undefined) throw new Error(`there is no writer ${pid}`)
-    await kill(writer.service)
-    const killed = performance.now()
-    writers.delete(pid)
-    // Everything may have been published; this one is not.
-    await steps.next()
-    await waitFor('another writer', async () => (await feedOf(postgres)).epoch > epoch, 2)
-    const taken = performance.now()
-    const blocks = await waitFor(
-      'its first block',
-      async () => {
-        const rows = await postgres.query(
-          `select encode(hash, 'hex') as hash from tidegate_tides.entry where kind = 'block' and epoch > ${epoch}`,
-        )
-        return rows.length > 0 && new Set(rows.map(({ hash }) => hash))
-      },
-      2,
-    )
-    const published = performance.now()
-    await waitFor('a replica to have it', () => told().some((hash) => blocks.has(hash)), 2)
-    pauses.push([taken - killed, published - taken, performance.now() - published])
-    const again = await start(writer.folder)
-    writers.set(again.process.pid as number, { service: again, folder: writer.folder })
-  }
-  const parts = ['to the lease (which holds for 300 ms)', 'to its first block', 'to the head of a replica']
-  for (const [index, part] of parts.entries())
-    t.comment(`${part}: ${spread(pauses.map((pause) => pause[index] as number))} ms (median, worst)`)
-  const whole = pauses.map((pause) => pause.reduce((sum, ms) => sum + ms, 0))
-  t.comment(`from the kill to the head of a replica: ${spread(whole)} ms (median, worst of ${kills})`)
-  await steps.next(chain.heads.length)
-  const services = [...writers.values()].map(({ service }) => service)
-  await atHead(chain.blocks.at(-1) as MadeBlock, [...services, replica])
-  await checkLog(t, cluster, told())
-})
+for (const played of playedChains) {
+  const skip = withoutPostgres || played.skip
+  const kills = played.killsOf(killsMax)
 
-t.test('a replica that is killed goes on where it was', { skip: withoutPostgres }, async (t) => {
-  const length = 8 + kills * blocksPerKill
-  const cluster = await startCluster(t, length, reorganisationsUpTo(length))
-  const { chain, steps } = cluster
-  const writer = await startMember(t, cluster, writerOf(cluster))
-  const folder = makeFolder(t)
-  const start = () => startMember(t, cluster, replicaOf(cluster), folder)
-  let replica = await start()
-  for (let round = 0; round < kills; round++) {
-    await steps.reached()
-    steps.let(blocksPerKill)
-    await pause(Math.random() * 300)
-    await kill(replica)
-    replica = await start()
-  }
-  await steps.next(chain.heads.length)
-  await atHead(chain.blocks.at(-1) as MadeBlock, [writer, replica])
-  await compareAnswers(t, chain.blocks.slice(-8), writer, [replica])
-  await replica.stop()
-  const store = ChainReader.open({ path: join(folder, 'data/networks/tides/chain.mdb') })
-  t.teardown(() => store.close())
-  const { faults } = verifyChain(store, { blocks: length, seed: 1, onProgress: () => undefined })
-  t.strictSame(faults, [])
-  await checkLog(t, cluster)
-})
+  t.test(`a standby takes over from a writer that is killed: ${played.name}`, { skip }, async (t) => {
+    const length = 8 + kills * blocksPerKill
+    const reorganisations = reorganisationsUpTo(length)
+    const made = await played.make(t, { length, from: 4, intervalMs: 1, reorganisations })
+    const cluster = await startClusterOf(t, made)
+    const { chain, postgres, steps } = cluster
+    const folders = [makeFolder(t), makeFolder(t)]
+    const start = (folder: string) => startMember(t, cluster, writerOf(cluster), folder)
+    const first = await start(folders[0] as string)
+    const writers = new Map([[first.process.pid as number, { service: first, folder: folders[0] as string }]])
+    await waitFor('a writer', async () => (await feedOf(postgres).catch(() => undefined))?.epoch === 1)
+    const second = await start(folders[1] as string)
+    writers.set(second.process.pid as number, { service: second, folder: folders[1] as string })
+    const replica = await startMember(t, cluster, replicaOf(cluster))
+    const told = await followHeads(t, replica)
+    /** Milliseconds of each pause: until another process had the lease, to its first entry, to the head of the replica. */
+    const pauses: [toLease: number, toEntry: number, toReplica: number][] = []
+    for (let round = 0; round < kills; round++) {
+      await steps.reached()
+      steps.let(blocksPerKill - 1)
+      await pause(Math.random() * 300)
+      const { pid, epoch } = await feedOf(postgres)
+      const writer = writers.get(pid)
+      if (writer === undefined) throw new Error(`there is no writer ${pid}`)
+      await kill(writer.service)
+      const killed = performance.now()
+      writers.delete(pid)
+      // Everything may have been published; this one is not.
+      await steps.next()
+      await waitFor('another writer', async () => (await feedOf(postgres)).epoch > epoch, 2)
+      const taken = performance.now()
+      const blocks = await waitFor(
+        'its first block',
+        async () => {
+          const rows = await postgres.query(
+            `select encode(hash, 'hex') as hash from tidegate_tides.entry where kind = 'block' and epoch > ${epoch}`,
+          )
+          return rows.length > 0 && new Set(rows.map(({ hash }) => hash))
+        },
+        2,
+      )
+      const published = performance.now()
+      await waitFor('a replica to have it', () => told().some((hash) => blocks.has(hash)), 2)
+      pauses.push([taken - killed, published - taken, performance.now() - published])
+      const again = await start(writer.folder)
+      writers.set(again.process.pid as number, { service: again, folder: writer.folder })
+    }
+    const parts = ['to the lease (which holds for 300 ms)', 'to its first block', 'to the head of a replica']
+    for (const [index, part] of parts.entries())
+      t.comment(`${part}: ${spread(pauses.map((pause) => pause[index] as number))} ms (median, worst)`)
+    const whole = pauses.map((pause) => pause.reduce((sum, ms) => sum + ms, 0))
+    t.comment(`from the kill to the head of a replica: ${spread(whole)} ms (median, worst of ${kills})`)
+    await steps.next(chain.heads.length)
+    const services = [...writers.values()].map(({ service }) => service)
+    await atHead(chain.blocks.at(-1) as PlayedBlock, [...services, replica])
+    await checkLog(t, cluster, told())
+  })
+
+  t.test(`a replica that is killed goes on where it was: ${played.name}`, { skip }, async (t) => {
+    const length = 8 + kills * blocksPerKill
+    const reorganisations = reorganisationsUpTo(length)
+    const made = await played.make(t, { length, from: 4, intervalMs: 1, reorganisations })
+    const cluster = await startClusterOf(t, made)
+    const { chain, steps } = cluster
+    const writer = await startMember(t, cluster, writerOf(cluster))
+    const folder = makeFolder(t)
+    const start = () => startMember(t, cluster, replicaOf(cluster), folder)
+    let replica = await start()
+    for (let round = 0; round < kills; round++) {
+      await steps.reached()
+      steps.let(blocksPerKill)
+      await pause(Math.random() * 300)
+      await kill(replica)
+      replica = await start()
+    }
+    await steps.next(chain.heads.length)
+    await atHead(chain.blocks.at(-1) as PlayedBlock, [writer, replica])
+    await compareAnswers(t, chain.blocks.slice(-8), writer, [replica], played.subjectsAt)
+    await replica.stop()
+    const store = ChainReader.open({ path: join(folder, 'data/networks/tides/chain.mdb') })
+    t.teardown(() => store.close())
+    const { faults } = verifyChain(store, {
+      blocks: chain.blocks.length,
+      seed: 1,
+      onProgress: () => undefined,
+    })
+    t.strictSame(faults, [])
+    await checkLog(t, cluster)
+  })
+}
 
 t.test(
   'a writer that was paused does not write after another took over',
