@@ -2,6 +2,7 @@
  * A chain for storms: it grows by a block a step, and every few steps a branch replaces up to 64 of its newest blocks.
  * Owns every block that was ever made, with its state, and which was the newest at which step.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { MerkleStateManager } from '@ethereumjs/statemanager'
 import { createAddressFromString } from '@ethereumjs/util'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.js'
@@ -97,7 +98,11 @@ export class StormChain {
   async advance(depth = this.#chooseDepth()): Promise<number> {
     const { tip, step } = this
     let block = ancestor(tip, tip.number - depth) as StormBlock
-    while (block.number <= tip.number) block = await this.#extend(block, step + 1)
+    while (block.number <= tip.number) {
+      block = await this.#extend(block, step + 1)
+      // The nodes answer meanwhile.
+      await setImmediate()
+    }
     for (let left = tip; left.number > tip.number - depth; left = left.parent as StormBlock) {
       this.orphans.push(left)
     }
