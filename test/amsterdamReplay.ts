@@ -28,23 +28,16 @@ import type { Service } from './service.js'
 export const forkBlock = 40
 
 /** Makes the chain and everything that the program needs to play it, in a folder of its own. */
-export function makeAmsterdamReplay(t: Test, options: PlayOptions): Promise<ReplayedChain<PlayedBlock>> {
-  return makeAmsterdamReplayIn(makeFolder(t), options)
-}
-
-/** As {@link makeAmsterdamReplay}, in a folder that is there. */
-export async function makeAmsterdamReplayIn(
-  folder: string,
+export async function makeAmsterdamReplay(
+  t: Test,
   options: PlayOptions,
 ): Promise<ReplayedChain<PlayedBlock>> {
   const { length, reorganisations = [] } = options
+  const folder = makeFolder(t)
   const genesisText = readFileSync(amsterdamFile('a1-cross', 'genesis.json'), 'utf8')
   const { identity, bundle, schedule } = parseGenesis(genesisText)
-  const lengthOf = Math.max(
-    length,
-    ...reorganisations.map(({ after, back, blocks }) => after - back + blocks),
-  )
-  const originals = await readOriginals(lengthOf)
+  const ends = reorganisations.map(({ after, back, blocks }) => after - back + blocks)
+  const originals = await readOriginals(Math.max(length, ...ends))
   const blocks = originals.slice(0, length)
   const store = ChainWriter.openForWriting({ path: join(folder, 'made.mdb'), mapBytes: 2 ** 30 })
   try {
@@ -91,12 +84,11 @@ export interface AskedBlock {
 /** A contract of the genesis that writes as many slots as its input says. */
 const slotWriter = '0xb0b0000000000000000000000000000000000002'
 
-/** Some accounts with a slot that a block writes. */
+/** Some accounts with a slot that a block writes; none for one that is not canonical, whose list is not told. */
 async function changedIn(node: Service, hash: string): Promise<Place[]> {
   const { result } = await node.call('eth_getBlockAccessList', [hash])
-  const written: ListedAccount[] = result.filter(
-    (account: ListedAccount) => account.storageChanges.length > 0,
-  )
+  const accounts: readonly ListedAccount[] = result ?? []
+  const written = accounts.filter(({ storageChanges }) => storageChanges.length > 0)
   return written
     .slice(-3)
     .map(({ address, storageChanges }) => ({ address, slot: storageChanges[0]?.key ?? '0x0' }))
