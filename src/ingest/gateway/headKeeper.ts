@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForkSchedule } from '../../chain/forks.js'
-import { decodeHeader, type Header } from '../../chain/header.js'
+import { decodeHeader, type Header, UnknownForkError } from '../../chain/header.js'
 import { InvalidBlockError } from '../../evm/invalidBlock.js'
 import {
   bytesToBigInt,
@@ -212,6 +212,8 @@ export class HeadKeeper {
       try {
         checkHeader(header, parent, { schedule, fork, isMerged, isDevelopment })
       } catch (error) {
+        // By which rules it follows is not known; that it does, its hash says.
+        if (error instanceof UnknownForkError) break
         if (!(error instanceof InvalidBlockError)) throw error
         const hash = bytesToHex(canonical.hash)
         const what = `block ${number} (${hash}) is invalid: ${error.message}`
