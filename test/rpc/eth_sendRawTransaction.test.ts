@@ -120,17 +120,17 @@ t.test('where no node answers, it is sent again until one does', { skip: without
   t.ok(refused > 2)
 })
 
-t.test('once the source has ended, callers are told so', { skip: withoutAnvil }, async (t) => {
-  const { anvil, service } = await followAnvil(t, { blocks: 1 })
+t.test('while the only node has an invalid block, callers are told so', { skip: withoutAnvil }, async (t) => {
+  const { anvil, service } = await followAnvil(t, { blocks: 1, timeoutMs: 1_000 })
   // Outside of blocks, so that the next one has another state root than its execution here.
   await anvil.ask('anvil_setBalance', [to, '0x5'])
   await anvil.mine(1)
-  await waitFor('the end of the source', async () => {
+  await waitFor('the trouble to be told', async () => {
     const health = await fetch(`${service.origin}/health`, { headers: { connection: 'close' } })
-    return JSON.parse(await health.text()).networks.dev.source === 'failed'
+    return JSON.parse(await health.text()).networks.dev.trouble !== undefined
   })
-  const why = 'the source of this network has ended, see the log; upstreams are not asked'
-  await checkRefusals(t, service, method, [[[await transfer()], -32000, why]])
+  const why = /^no upstream answered eth_sendRawTransaction \(\S+: quarantined, because it lied\)$/
+  t.match((await service.call(method, [await transfer()])).error, { code: -32000, message: why })
 })
 
 t.test('from every edge', { skip: withoutAnvil || process.platform !== 'linux' }, async (t) => {

@@ -8,9 +8,9 @@ import { headState } from '../../../src/state/stateView.js'
 import type { Dice } from '../../property.js'
 import { demoHeader, demoStore } from '../evm/demoExecution.js'
 
-/** Each fork that changed what code does. */
+/** Each fork that changed what code does, as far as @ethereumjs knows them. */
 export const forks = forkNames.filter(
-  (name) => !/^(?:dao|muirGlacier|arrowGlacier|grayGlacier|bpo\d)$/.test(name),
+  (name) => !/^(?:dao|muirGlacier|arrowGlacier|grayGlacier|bpo\d|amsterdam)$/.test(name),
 )
 
 export interface Contract {
